@@ -1,0 +1,30 @@
+# The commands of this repository. What CI runs is in .ci/run, which needs no make.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test verify lint generate bench
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-10s %s\n' "$$name" "$$does"; done
+
+run: ## serve with demo data on http://127.0.0.1:8080
+	go run ./cmd/atrium serve --demo
+
+build: ## build bin/atrium, one static binary
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/atrium ./cmd/atrium
+
+test: ## run every test, on SQLite and PostgreSQL
+	@.ci/run test
+
+verify: ## check generated code, formatting, modules and lints
+	@.ci/run verify
+
+lint: ## run the linters alone
+	@.ci/run lint
+
+generate: ## regenerate mocks, wiring and API models
+	@.ci/run generate
+
+bench: ## measure throughput and latency under load
+	go run ./test/load

@@ -1,0 +1,188 @@
+package rest
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func (a *API) accountOperations() []operation {
+	return []operation{
+		{http.MethodGet, "/api/me", a.getMe},
+		{http.MethodPatch, "/api/me", a.updateMe},
+		{http.MethodGet, "/api/workspaces", a.listWorkspaces},
+		{http.MethodGet, "/api/workspaces/{workspace_id}", a.getWorkspace},
+		{http.MethodGet, "/api/api-keys", a.listKeys},
+		{http.MethodPost, "/api/api-keys", a.createKey},
+		{http.MethodGet, "/api/api-keys/{api_key_id}", a.getKey},
+		{http.MethodDelete, "/api/api-keys/{api_key_id}", a.revokeKey},
+		{http.MethodGet, "/api/events", a.listEvents},
+	}
+}
+
+func (a *API) getMe(r *request) (reply, error) {
+	u, memberships, err := r.Accounts.Me(r.Context(), r.by)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(r.me(u, memberships)).at(u.Revision), nil
+}
+
+func (a *API) updateMe(r *request) (reply, error) {
+	in, err := decode[openapi.MePatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	changes := account.UserChanges{Name: in.Name, DefaultWorkspace: cleared[identity.WorkspaceID](in.DefaultWorkspaceID)}
+	if _, err := r.Accounts.ChangeMe(r.Context(), r.by, r.match, changes); err != nil {
+		return reply{}, err
+	}
+	return a.getMe(r)
+}
+
+func (r *request) me(u *account.User, memberships []account.Membership) openapi.Me {
+	org := observation(r.Request).org
+	me := openapi.Me{
+		User: openapi.User{
+			ID: string(u.ID), Email: openapi.OrNull(u.Email), Name: u.Name, Operator: u.Operator,
+			DefaultWorkspaceID: openapi.OrNull(string(u.DefaultWorkspace)),
+		},
+		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
+		Workspace:   nullable.NewNullNullable[openapi.Workspace](),
+		Workspaces:  each(memberships, toWorkspace),
+		Role:        openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
+		Permissions: account.Permissions(r.by),
+		Limits:      openapi.Limits{RequestsPerMinute: r.api.config.RateLimit.PerMinute, Burst: r.api.config.RateLimit.Burst},
+		Revision:    u.Revision, CreatedAt: openapi.Time(u.CreatedAt), UpdatedAt: openapi.Time(u.UpdatedAt),
+	}
+	for _, ws := range me.Workspaces {
+		if ws.ID == string(r.by.Workspace) {
+			me.Workspace = nullable.NewNullableWithValue(ws)
+		}
+	}
+	return me
+}
+
+func toWorkspace(m *account.Membership) openapi.Workspace {
+	w := m.Workspace
+	return openapi.Workspace{
+		ID: string(w.ID), Slug: w.Slug, Name: w.Name, MyRole: openapi.WorkspaceRole(m.Role.String()),
+		Revision: w.Revision, CreatedAt: openapi.Time(w.CreatedAt), UpdatedAt: openapi.Time(w.UpdatedAt),
+	}
+}
+
+// listWorkspaces answers all at once: nobody is in so many that paging would help.
+func (a *API) listWorkspaces(r *request) (reply, error) {
+	_, memberships, err := r.Accounts.Me(r.Context(), r.by)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.WorkspaceList{Data: each(memberships, toWorkspace), NextCursor: nullable.NewNullNullable[string]()}), nil
+}
+
+func (a *API) getWorkspace(r *request) (reply, error) {
+	m, err := r.Accounts.Workspace(r.Context(), r.by, pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toWorkspace(m)).at(m.Workspace.Revision), nil
+}
+
+func keyID(r *request) identity.KeyID {
+	return pathID[identity.KeyID](r, "api_key_id", identity.KeyPrefix)
+}
+
+func (a *API) listKeys(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := r.Accounts.Keys(r.Context(), r.by, q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.APIKeyList{Data: each(found.Items, func(k *account.Key) openapi.APIKey { return toKey(k, r.by.At) }), NextCursor: next}), err
+}
+
+func (a *API) createKey(r *request) (reply, error) {
+	in, err := decode[openapi.APIKeyCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	k, token, err := r.Accounts.CreateKey(r.Context(), r.by, account.KeyDraft{
+		Name: in.Name, Ceiling: identity.ParseRole(string(in.RoleCeiling)), ExpiresAt: time.Time(in.ExpiresAt),
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	out := created("/api/api-keys/"+string(k.ID), toKeyCreated(k, token, r.by.At)).at(k.Revision)
+	out.reveals = string(k.ID)
+	return out, nil
+}
+
+func (a *API) getKey(r *request) (reply, error) {
+	k, err := r.Accounts.Key(r.Context(), r.by, keyID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toKey(k, r.by.At)).at(k.Revision), nil
+}
+
+func (a *API) revokeKey(r *request) (reply, error) {
+	return noContent, r.Accounts.RevokeKey(r.Context(), r.by, keyID(r), r.match)
+}
+
+func toKey(k *account.Key, now time.Time) openapi.APIKey {
+	status := openapi.APIKeyStatusActive
+	switch {
+	case !k.RevokedAt.IsZero():
+		status = openapi.APIKeyStatusRevoked
+	case !k.Live(now):
+		status = openapi.APIKeyStatusExpired
+	}
+	return openapi.APIKey{
+		ID: string(k.ID), Name: k.Name, UserID: string(k.User), RoleCeiling: openapi.WorkspaceRole(k.Ceiling.String()), Hint: k.Hint, Status: status,
+		ExpiresAt: openapi.OrNull(openapi.Time(k.ExpiresAt)), LastUsedAt: openapi.OrNull(openapi.Time(k.LastUsedAt)), RevokedAt: openapi.OrNull(openapi.Time(k.RevokedAt)),
+		CreatedBy: string(k.CreatedBy), Revision: k.Revision, CreatedAt: openapi.Time(k.CreatedAt), UpdatedAt: openapi.Time(k.UpdatedAt),
+	}
+}
+
+func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.APIKeyCreated {
+	s := toKey(k, now)
+	return openapi.APIKeyCreated{
+		ID: s.ID, Name: s.Name, UserID: s.UserID, RoleCeiling: s.RoleCeiling, Hint: s.Hint, Status: s.Status,
+		ExpiresAt: s.ExpiresAt, LastUsedAt: s.LastUsedAt, RevokedAt: s.RevokedAt, CreatedBy: s.CreatedBy,
+		Revision: s.Revision, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Token: token.Reveal(),
+	}
+}
+
+func (a *API) listEvents(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	f := event.Filter{Type: r.query.Get("type"), Actor: identity.UserID(r.query.Get("actor")), Subject: r.query.Get("subject")}
+	if after := r.query.Get("created_after"); after != "" {
+		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract has let only times through
+	}
+	found, err := r.Accounts.Events(r.Context(), r.by, f, q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.EventList{Data: each(found.Items, toEvent), NextCursor: next}), err
+}
+
+func toEvent(e *event.Event) openapi.Event {
+	return openapi.Event{
+		ID: e.ID, Type: e.Type, Actor: openapi.OrNull(string(e.Actor)), APIKeyID: openapi.OrNull(string(e.Key)), Subject: e.Subject,
+		Data: e.Data, RequestID: e.Request.ID, Address: openapi.OrNull(e.Request.Address), CreatedAt: openapi.Time(e.At),
+	}
+}

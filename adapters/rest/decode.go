@@ -1,0 +1,47 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/oapi-codegen/nullable"
+)
+
+// decode reads the body into the type that openapi.yaml declares for it. The contract has been
+// checked by then, so that an error here is ours.
+func decode[T any](r *request) (T, error) {
+	var in T
+	if len(r.body) == 0 {
+		return in, nil
+	}
+	if err := json.Unmarshal(r.body, &in); err != nil {
+		return in, fmt.Errorf("rest: a body passed the contract but not its type: %w", err)
+	}
+	return in, nil
+}
+
+// cleared is a member of a merge patch (RFC 7396) for a text that null clears: nil if it is
+// absent, empty if it is null.
+func cleared[T ~string](n nullable.Nullable[string]) *T {
+	if !n.IsSpecified() {
+		return nil
+	}
+	var v T
+	if !n.IsNull() {
+		v = T(n.MustGet())
+	}
+	return &v
+}
+
+// orZero is a member of a merge patch whose null stands for its type's zero value: nil if it is
+// absent.
+func orZero[T any](n nullable.Nullable[T]) *T {
+	if !n.IsSpecified() {
+		return nil
+	}
+	var v T
+	if !n.IsNull() {
+		v = n.MustGet()
+	}
+	return &v
+}

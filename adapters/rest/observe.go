@@ -1,0 +1,146 @@
+package rest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// observed is what the log and the metrics say about one request; it is filled in on the way.
+type observed struct {
+	id      string // the Request-Id
+	route   string // the template, never the path itself: paths hold identifiers
+	address string
+	org     *identity.Org
+	user    identity.UserID
+	key     identity.KeyID
+	status  int
+	bytes   int
+}
+
+type observedKey struct{}
+
+func observation(r *http.Request) *observed {
+	if o, ok := r.Context().Value(observedKey{}).(*observed); ok {
+		return o
+	}
+	return &observed{}
+}
+
+// observe wraps everything: it names the request, and sees to it that every answer, a panic's
+// included, is a documented one, logged and measured.
+func (a *API) observe(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	o := &observed{id: requestID(r.Header.Get("Request-Id")), address: a.address(r), route: "unmatched"}
+	r = r.WithContext(context.WithValue(r.Context(), observedKey{}, o))
+	w.Header().Set("Request-Id", o.id)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	rec := &recorder{ResponseWriter: w, seen: o}
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
+				panic(p)
+			}
+			a.Log.ErrorContext(r.Context(), "panic", "request_id", o.id, "route", o.route, "panic", p, "stack", string(debug.Stack()))
+			if o.status == 0 {
+				a.problem(rec, r, errInternal)
+			}
+		}
+		a.conclude(r, o, time.Since(start))
+	}()
+	a.dispatch(rec, r)
+}
+
+// dispatch finds the org of the host and hands the request to the router.
+func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
+	o := observation(r)
+	if answersAnyHost(r.URL.Path) {
+		a.router.ServeHTTP(w, r)
+		return
+	}
+	org, err := a.Orgs().ByHost(a.host(r))
+	if err != nil {
+		a.problem(w, r, err)
+		return
+	}
+	o.org = org
+	if cors(w, r, org) {
+		return
+	}
+	a.router.ServeHTTP(w, r)
+}
+
+func (a *API) conclude(r *http.Request, o *observed, took time.Duration) {
+	a.measured.requests.WithLabelValues(r.Method, o.route, strconv.Itoa(o.status)).Observe(took.Seconds())
+	if span := trace.SpanFromContext(r.Context()); span.IsRecording() {
+		span.SetName(r.Method + " " + o.route)
+	}
+	if !a.Log.Enabled(r.Context(), slog.LevelInfo) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", o.id), slog.String("method", r.Method), slog.String("route", o.route), slog.Int("status", o.status),
+		slog.Int("bytes", o.bytes), slog.Float64("ms", float64(took.Microseconds())/1000), slog.String("address", o.address),
+	}
+	if o.org != nil {
+		attrs = append(attrs, slog.String("org", o.org.Slug))
+	}
+	if o.user != "" {
+		attrs = append(attrs, slog.String("user_id", string(o.user)), slog.String("api_key_id", string(o.key)))
+	}
+	a.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+}
+
+// requestID keeps a client's Request-Id if it can stand in a log line as it is, else makes one.
+func requestID(given string) string {
+	if printable(given) && len(given) <= 128 {
+		return given
+	}
+	return id.New("req")
+}
+
+// recorder notes what is answered.
+type recorder struct {
+	http.ResponseWriter
+	seen *observed
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.seen.status == 0 {
+		r.seen.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.seen.status == 0 {
+		r.seen.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.seen.bytes += n
+	return n, err
+}
+
+// Unwrap serves http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// measures is what Prometheus may scrape of the API: rate, errors and duration by route template.
+type measures struct{ requests *prometheus.HistogramVec }
+
+func newMeasures(reg prometheus.Registerer) *measures {
+	m := &measures{requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "http_server_request_duration_seconds", Help: "How long requests took, by method, route template and status.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+	}, []string{"method", "route", "status"})}
+	reg.MustRegister(m.requests)
+	return m
+}

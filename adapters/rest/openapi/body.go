@@ -1,0 +1,88 @@
+package openapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// ErrMalformedJSON is the answer to a body that is not one JSON value, or is one that Atrium does
+// not take for its form. The detail says where, and never what.
+var ErrMalformedJSON = &fault.Error{Kind: fault.Malformed, Code: "malformed_json", Detail: "The body is not valid JSON."}
+
+const (
+	maxDepth  = 32     // of nested objects and arrays (api.md, section 1)
+	maxValues = 20_000 // in one body: it bounds what the check may cost, a few µs and about 1 KiB for each
+	maxFields = 100    // entries in a problem's errors (FieldError)
+)
+
+// CheckBody checks a body against the operation's schema. It fails with ErrMalformedJSON, or with
+// fault.ErrInvalid that names what is wrong, all of it at once (up to 100 fields); no submitted
+// value is repeated, and of names no more than 64 characters in a pointer. Every integer that
+// passes fits an int64, every other number a float64, and every date-time a Time; json.Unmarshal
+// into the generated type of the body cannot fail then.
+//
+// Operations without a body take any, and do not look at it.
+func (o *Operation) CheckBody(body []byte) error {
+	if !o.HasBody {
+		return nil
+	}
+	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
+		if o.BodyRequired {
+			return because(ErrMalformedJSON, "The request needs a JSON body.")
+		}
+		return nil
+	}
+	if !utf8.Valid(body) {
+		return fault.ErrInvalid.With(fault.Field{Code: "invalid_utf8", Detail: "The body must be UTF-8."})
+	}
+	r := reader{decoder: jsontext.NewDecoder(bytes.NewBuffer(body))}
+	v, err := r.whole()
+	switch {
+	case errors.Is(err, errTooMany):
+		return fault.ErrInvalid.With(fault.Field{Code: "too_many_items", Detail: fmt.Sprintf("The body must hold at most %d values in all.", maxValues)})
+	case err != nil:
+		return malformed(err, r.decoder.InputOffset())
+	}
+	found := fields{list: r.fields}
+	if err := o.body.Validate(v); err != nil {
+		invalid := new(jsonschema.ValidationError)
+		if !errors.As(err, &invalid) {
+			return fmt.Errorf("validate body of %s: %w", o.ID, err)
+		}
+		found.add(invalid)
+	}
+	return fault.InvalidFields(found.sorted())
+}
+
+var (
+	errDepth   = errors.New("nested too deep")
+	errTooMany = errors.New("too many values")
+	errTail    = errors.New("more than one value")
+)
+
+// malformed words an error of the reader without what jsontext quotes from the body.
+func malformed(err error, offset int64) error {
+	if at := new(jsontext.SyntacticError); errors.As(err, &at) {
+		offset = at.ByteOffset
+	}
+	what := "The body is not valid JSON"
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return because(ErrMalformedJSON, "The body ends in the middle of its JSON value.")
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		what = "The body repeats a key of an object"
+	case errors.Is(err, errDepth):
+		what = fmt.Sprintf("The body is nested more than %d levels deep", maxDepth)
+	case errors.Is(err, errTail):
+		what = "The body goes on after its JSON value"
+	}
+	return because(ErrMalformedJSON, fmt.Sprintf("%s, at byte %d.", what, offset))
+}

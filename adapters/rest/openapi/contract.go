@@ -1,0 +1,129 @@
+// Package openapi is the contract of the HTTP API: openapi.yaml, the types of bodies that are
+// generated from it, and the checks of requests against it. It knows shape alone (types, lengths,
+// patterns, enumerations); what a value means is for the domain.
+package openapi
+
+import (
+	"cmp"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+//go:generate go tool oapi-codegen -config models.yaml openapi.yaml
+
+//go:embed openapi.yaml
+var source []byte
+
+// defaultMaxBody is the limit of a body in bytes where x-max-bytes sets no other.
+const defaultMaxBody = 64 << 10
+
+// Contract is openapi.yaml, read and compiled. It does not change, and is safe for concurrent use.
+type Contract struct {
+	json       []byte
+	etag       string
+	operations []*Operation // by path, then method
+	byRoute    map[route]*Operation
+	problems   []ProblemType // by code
+	byCode     map[string]ProblemType
+}
+
+type route struct{ method, path string }
+
+// Operation is one method of one path.
+type Operation struct {
+	ID     string // operationId
+	Method string // upper case
+	Path   string // template: /api/workspaces/{workspace_id}
+
+	HasBody      bool
+	BodyRequired bool
+	MaxBody      int64    // bytes; zero without a body
+	MediaTypes   []string // that the body may have, sorted
+
+	// Codes are those of the problems that the operation answers, sorted. Those of an unknown path
+	// or method are not among them.
+	Codes []string
+
+	body    *jsonschema.Schema
+	query   map[string]parameter
+	headers []parameter
+}
+
+// ProblemType is what the contract says of a problem's code (RFC 9457, section 3.1.1).
+type ProblemType struct {
+	Code        string
+	Status      int
+	Title       string
+	Description string // one or two sentences in Markdown: what happened, what to do
+}
+
+// Load reads the contract that is compiled into the binary. An error is a mistake in openapi.yaml.
+func Load() (*Contract, error) {
+	text, err := toJSON(source)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	doc, err := readDocument(text)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	c := &Contract{
+		json: text, etag: `"` + hex.EncodeToString(sum[:16]) + `"`,
+		byRoute: map[route]*Operation{}, byCode: map[string]ProblemType{},
+	}
+	for code, p := range doc.Problems {
+		c.byCode[code] = ProblemType{Code: code, Status: p.Status, Title: p.Title, Description: p.Description}
+		c.problems = append(c.problems, c.byCode[code])
+	}
+	slices.SortFunc(c.problems, func(a, b ProblemType) int { return cmp.Compare(a.Code, b.Code) })
+	for path, item := range doc.Paths {
+		for method, declared := range item.operations() {
+			o, err := doc.compile(method, path, item, declared)
+			if err != nil {
+				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
+			}
+			c.byRoute[route{method, path}] = o
+			c.operations = append(c.operations, o)
+		}
+	}
+	slices.SortFunc(c.operations, func(a, b *Operation) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Method, b.Method))
+	})
+	return c, nil
+}
+
+// JSON returns the document as it is served, without what only the generator reads. Callers must
+// not change it.
+func (c *Contract) JSON() []byte { return c.json }
+
+// ETag returns a strong entity tag for JSON, in its quotes.
+func (c *Contract) ETag() string { return c.etag }
+
+// Operation returns the operation of a method on a path template, as openapi.yaml writes it.
+func (c *Contract) Operation(method, pathTemplate string) (*Operation, bool) {
+	o, ok := c.byRoute[route{method, pathTemplate}]
+	return o, ok
+}
+
+// Operations returns all operations, by path and then method. Callers must not change the slice.
+func (c *Contract) Operations() []*Operation { return c.operations }
+
+// Problem returns what the contract says of a code.
+func (c *Contract) Problem(code string) (ProblemType, bool) {
+	p, ok := c.byCode[code]
+	return p, ok
+}
+
+// Problems returns all codes, sorted. Callers must not change the slice.
+func (c *Contract) Problems() []ProblemType { return c.problems }
+
+// TakesHeader reports whether the operation declares a request header.
+func (o *Operation) TakesHeader(name string) bool {
+	return slices.ContainsFunc(o.headers, func(p parameter) bool { return p.Name == name })
+}

@@ -1,0 +1,388 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+)
+
+var load = sync.OnceValues(openapi.Load)
+
+func contract(t testing.TB) *openapi.Contract {
+	t.Helper()
+	c, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func operation(t testing.TB, method, path string) *openapi.Operation {
+	t.Helper()
+	o, ok := contract(t).Operation(method, path)
+	if !ok {
+		t.Fatalf("the contract has no %s %s", method, path)
+	}
+	return o
+}
+
+type object = map[string]any
+
+func document(t testing.TB) object {
+	t.Helper()
+	var doc object
+	if err := json.Unmarshal(contract(t).JSON(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// find follows a JSON pointer; nil if it leads nowhere.
+func find(doc any, pointer string) any {
+	for _, token := range strings.Split(pointer, "/")[1:] {
+		members, _ := doc.(object)
+		doc = members[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+	}
+	return doc
+}
+
+// follow returns what a node is or refers to.
+func follow(doc object, node any) object {
+	members, _ := node.(object)
+	if ref, ok := members["$ref"].(string); ok {
+		return follow(doc, find(doc, strings.TrimPrefix(ref, "#")))
+	}
+	return members
+}
+
+// walk visits every object below node.
+func walk(node any, at string, visit func(at string, o object)) {
+	switch node := node.(type) {
+	case object:
+		visit(at, node)
+		for name, member := range node {
+			walk(member, at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), visit)
+		}
+	case []any:
+		for i, item := range node {
+			walk(item, fmt.Sprint(at, "/", i), visit)
+		}
+	}
+}
+
+// declared yields what openapi.yaml says of each operation.
+func declared(t *testing.T, doc object, visit func(t *testing.T, o *openapi.Operation, declared object)) {
+	for _, o := range contract(t).Operations() {
+		t.Run(o.ID, func(t *testing.T) {
+			visit(t, o, follow(doc, doc["paths"].(object)[o.Path].(object)[strings.ToLower(o.Method)]))
+		})
+	}
+}
+
+func TestDocument(t *testing.T) {
+	doc := document(t)
+
+	t.Run("what is served is JSON without repeated keys", func(t *testing.T) {
+		if !jsontext.Value(contract(t).JSON()).IsValid() {
+			t.Error("it is not")
+		}
+	})
+	t.Run("what is served keeps the order of the source and none of the generator's hints", func(t *testing.T) {
+		text := string(contract(t).JSON())
+		if strings.Index(text, `"/api/me"`) > strings.Index(text, `"/api/api-keys"`) || !strings.HasPrefix(text, `{"openapi":"3.1.0"`) {
+			t.Error("the order is another")
+		}
+		if strings.Contains(text, `"x-go-`) {
+			t.Error("there are hints")
+		}
+	})
+	t.Run("the entity tag is strong and names the content", func(t *testing.T) {
+		again, err := openapi.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tag := contract(t).ETag(); tag != again.ETag() || !regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) {
+			t.Errorf("tag = %s, then %s", tag, again.ETag())
+		}
+	})
+	t.Run("every reference leads somewhere", func(t *testing.T) {
+		n := 0
+		walk(doc, "", func(at string, o object) {
+			if ref, ok := o["$ref"].(string); ok {
+				if n++; follow(doc, o) == nil {
+					t.Errorf("%s: %s", at, ref)
+				}
+			}
+		})
+		if n < 100 {
+			t.Errorf("only %d references were seen", n)
+		}
+	})
+	t.Run("every component is used", func(t *testing.T) {
+		used := map[string]bool{"#/components/responses/MethodNotAllowed": true} // of any path
+		walk(doc, "", func(_ string, o object) {
+			if ref, ok := o["$ref"].(string); ok {
+				used[ref] = true
+			}
+		})
+		for kind, members := range doc["components"].(object) {
+			for name := range members.(object) {
+				if ref := "#/components/" + kind + "/" + name; kind != "securitySchemes" && !used[ref] {
+					t.Error(ref)
+				}
+			}
+		}
+	})
+}
+
+func TestOperations(t *testing.T) {
+	doc := document(t)
+	ids := map[string]bool{}
+	tags := map[string]bool{}
+	for _, tag := range doc["tags"].([]any) {
+		tags[tag.(object)["name"].(string)] = true
+	}
+	declared(t, doc, func(t *testing.T, o *openapi.Operation, d object) {
+		if !regexp.MustCompile(`^[a-z]+([A-Z][A-Za-z]*)$`).MatchString(o.ID) || ids[o.ID] {
+			t.Errorf("the operationId %q is taken, or not camelCase", o.ID)
+		}
+		ids[o.ID] = true
+		if summary, _ := d["summary"].(string); summary == "" || strings.HasSuffix(summary, ".") {
+			t.Errorf("summary = %q", summary)
+		}
+		if of, _ := d["tags"].([]any); len(of) != 1 || !tags[of[0].(string)] {
+			t.Errorf("tags = %v", of)
+		}
+		if _, ok := d["x-codes"].([]any); !ok {
+			t.Error("x-codes is missing")
+		}
+		responses := d["responses"].(object)
+		public := d["security"] != nil
+		always := []int{400, 406, 429, 500}
+		if !public {
+			always = append(always, 401, 404, 421, 503, 504)
+		}
+		if o.HasBody {
+			always = append(always, 413, 415, 422)
+		}
+		var names []string
+		for _, p := range slices.Concat(list(d["parameters"]), list(doc["paths"].(object)[o.Path].(object)["parameters"])) {
+			parameter := follow(doc, p)
+			names = append(names, parameter["name"].(string))
+			switch parameter["name"] {
+			case "If-Match":
+				always = append(always, 412)
+			case "If-None-Match":
+				always = append(always, 304)
+			case "Idempotency-Key":
+				always = append(always, 409, 422)
+			}
+		}
+		answers := responses[strconv.Itoa(http.StatusOK)]
+		tagged := answers != nil && follow(doc, answers)["headers"].(object)["ETag"] != nil
+		for header, needed := range map[string]bool{
+			"If-Match":        o.Method == http.MethodPatch || o.Method == http.MethodDelete || o.ID == "activatePromptVersion",
+			"If-None-Match":   o.Method == http.MethodGet && tagged,
+			"Idempotency-Key": o.Method == http.MethodPost && (tagged || responses["201"] != nil),
+			"Workspace-Id":    responses["200"] != nil && follow(doc, responses["200"])["headers"].(object)["Workspace-Id"] != nil,
+		} {
+			if needed && !slices.Contains(names, header) {
+				t.Errorf("it takes no %s", header)
+			}
+		}
+		for _, status := range always {
+			if responses[strconv.Itoa(status)] == nil {
+				t.Errorf("%d is not documented", status)
+			}
+		}
+		for _, name := range regexp.MustCompile(`\{([a-z_]+)\}`).FindAllStringSubmatch(o.Path, -1) {
+			if !slices.Contains(names, name[1]) {
+				t.Errorf("the path parameter %s is not declared", name[1])
+			}
+		}
+		for status, r := range responses {
+			response := follow(doc, r)
+			if follow(doc, response["headers"].(object)["Request-Id"])["required"] != true {
+				t.Errorf("%s promises no Request-Id", status)
+			}
+			if status == "201" && (response["headers"].(object)["Location"] == nil || response["headers"].(object)["ETag"] == nil) {
+				t.Errorf("%s promises no Location or no ETag", status)
+			}
+		}
+		if o.Method == http.MethodPatch && !slices.Equal(o.MediaTypes, []string{"application/json", "application/merge-patch+json"}) {
+			t.Errorf("a patch takes %v", o.MediaTypes)
+		}
+		if large := strings.HasSuffix(o.ID, "PromptVersion") && o.HasBody && o.ID != "activatePromptVersion"; o.HasBody && (o.MaxBody == 1<<20) != large {
+			t.Errorf("the body may have %d bytes", o.MaxBody)
+		}
+	})
+}
+
+func TestExamples(t *testing.T) {
+	doc := document(t)
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource("https://atrium.invalid/api", doc); err != nil {
+		t.Fatal(err)
+	}
+	// A document of encoding/json has every number as a float64, and int64 is about Go alone.
+	content := func(t *testing.T, at string, media object, check func(json []byte) error) {
+		examples, _ := media["examples"].(object)
+		if one, ok := media["example"]; ok {
+			examples = object{"only": object{"value": one}}
+		}
+		if len(examples) == 0 {
+			t.Errorf("%s has no example", at)
+		}
+		for name, e := range examples {
+			text, err := json.Marshal(follow(doc, e)["value"])
+			if err == nil {
+				err = check(text)
+			}
+			if err != nil {
+				t.Errorf("%s: example %s: %v", at, name, err)
+			}
+		}
+	}
+	against := func(schema any) func([]byte) error {
+		ref, _ := schema.(object)["$ref"].(string)
+		return func(text []byte) error {
+			value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+			if err != nil || ref == "" {
+				return err
+			}
+			compiled, err := compiler.Compile("https://atrium.invalid/api" + ref)
+			if err != nil {
+				return err
+			}
+			return compiled.Validate(value)
+		}
+	}
+	declared(t, doc, func(t *testing.T, o *openapi.Operation, d object) {
+		if body, ok := d["requestBody"].(object); ok {
+			for mediaType, media := range body["content"].(object) {
+				content(t, mediaType, media.(object), o.CheckBody)
+			}
+		}
+		for status, r := range d["responses"].(object) {
+			contents, _ := follow(doc, r)["content"].(object)
+			for mediaType, media := range contents {
+				content(t, status+" "+mediaType, media.(object), against(media.(object)["schema"]))
+			}
+		}
+	})
+}
+
+func TestCodes(t *testing.T) {
+	doc := document(t)
+	used := map[string]bool{}
+	declared(t, doc, func(t *testing.T, o *openapi.Operation, d object) {
+		shared := map[string]bool{}
+		for status, r := range d["responses"].(object) {
+			for _, code := range list(follow(doc, r)["x-codes"]) {
+				shared[code.(string)] = true
+				if p, ok := contract(t).Problem(code.(string)); !ok || strconv.Itoa(p.Status) != status {
+					t.Errorf("%s stands under %s, but is registered as %+v", code, status, p)
+				}
+			}
+		}
+		for _, code := range list(d["x-codes"]) {
+			if shared[code.(string)] {
+				t.Errorf("%s is shared already", code)
+			}
+			p, ok := contract(t).Problem(code.(string))
+			if !ok || d["responses"].(object)[strconv.Itoa(p.Status)] == nil {
+				t.Errorf("%s is not registered, or its status %d is not documented here", code, p.Status)
+			}
+			shared[code.(string)] = true
+		}
+		if want := slices.Sorted(maps.Keys(shared)); !slices.Equal(o.Codes, want) {
+			t.Errorf("codes = %v, want %v", o.Codes, want)
+		}
+		maps.Copy(used, shared)
+	})
+	used["method_not_allowed"] = true // of any path
+	for _, p := range contract(t).Problems() {
+		if !used[p.Code] {
+			t.Errorf("%s is registered and never answered", p.Code)
+		}
+		if p.Title == "" || !strings.HasSuffix(p.Description, ".") && !strings.HasSuffix(p.Description, "`") || p.Status < 400 {
+			t.Errorf("%+v is not described", p)
+		}
+	}
+	if _, ok := contract(t).Problem("gone_fishing"); ok {
+		t.Error("a code that nobody registered is found")
+	}
+}
+
+// What a request's schema may say is what fields.go has words for.
+func TestRequestSchemas(t *testing.T) {
+	doc := document(t)
+	known := strings.Fields(`$ref type format enum minLength maxLength minItems maxItems uniqueItems maxProperties
+		minimum maximum pattern required properties additionalProperties items oneOf description default examples`)
+	var check func(t *testing.T, at string, schema object, seen map[string]bool)
+	check = func(t *testing.T, at string, schema object, seen map[string]bool) {
+		if ref, ok := schema["$ref"].(string); ok {
+			if seen[ref] {
+				return
+			}
+			seen[ref] = true
+			check(t, ref, follow(doc, schema), seen)
+		}
+		for keyword := range schema {
+			if !slices.Contains(known, keyword) {
+				t.Errorf("%s: fields.go has no words for %s", at, keyword)
+			}
+		}
+		if schema["properties"] != nil && schema["additionalProperties"] != false {
+			t.Errorf("%s takes unknown members", at)
+		}
+		if branches := list(schema["oneOf"]); branches != nil && (len(branches) != 2 || branches[1].(object)["type"] != "null") {
+			t.Errorf("%s: oneOf is for something or null", at)
+		}
+		properties, _ := schema["properties"].(object)
+		for name, member := range properties {
+			check(t, at+"/"+name, member.(object), seen)
+		}
+		if items, ok := schema["items"].(object); ok {
+			check(t, at+"/items", items, seen)
+		}
+		for _, branch := range list(schema["oneOf"]) {
+			check(t, at+"/oneOf", branch.(object), seen)
+		}
+	}
+	declared(t, doc, func(t *testing.T, o *openapi.Operation, d object) {
+		body, ok := d["requestBody"].(object)
+		if !ok {
+			return
+		}
+		var first any
+		for mediaType, media := range body["content"].(object) {
+			schema := media.(object)["schema"].(object)
+			if first == nil {
+				first = schema["$ref"]
+			}
+			if schema["$ref"] != first {
+				t.Errorf("%s has a schema of its own", mediaType)
+			}
+			check(t, o.ID, schema, map[string]bool{})
+		}
+	})
+}
+
+func list(node any) []any {
+	items, _ := node.([]any)
+	return items
+}

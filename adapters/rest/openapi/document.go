@@ -1,0 +1,255 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+// document is the part of openapi.yaml that requests are checked by.
+type document struct {
+	Paths      map[string]pathItem `json:"paths"`
+	Components struct {
+		Parameters map[string]parameter `json:"parameters"`
+		Responses  map[string]response  `json:"responses"`
+	} `json:"components"`
+	Problems map[string]struct {
+		Status      int    `json:"status"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+	} `json:"x-problems"`
+
+	compiler *jsonschema.Compiler
+}
+
+type pathItem struct {
+	Parameters []parameter `json:"parameters"`
+	Get        *operation  `json:"get"`
+	Put        *operation  `json:"put"`
+	Post       *operation  `json:"post"`
+	Patch      *operation  `json:"patch"`
+	Delete     *operation  `json:"delete"`
+}
+
+type operation struct {
+	ID         string              `json:"operationId"`
+	Parameters []parameter         `json:"parameters"`
+	Body       *requestBody        `json:"requestBody"`
+	Responses  map[string]response `json:"responses"`
+	Codes      []string            `json:"x-codes"`
+}
+
+type requestBody struct {
+	Required bool           `json:"required"`
+	MaxBytes int64          `json:"x-max-bytes"`
+	Content  map[string]any `json:"content"`
+}
+
+type response struct {
+	Ref   string   `json:"$ref"`
+	Codes []string `json:"x-codes"`
+}
+
+type parameter struct {
+	Ref    string `json:"$ref"`
+	Name   string `json:"name"`
+	In     string `json:"in"`
+	Code   string `json:"x-code"`
+	Schema struct {
+		Type string `json:"type"`
+	} `json:"schema"`
+
+	schema *jsonschema.Schema
+}
+
+// location is where the schemas of the document refer to each other; nothing is ever fetched.
+const location = "https://atrium.invalid/openapi.json"
+
+func readDocument(text []byte) (*document, error) {
+	doc := &document{compiler: jsonschema.NewCompiler()}
+	if err := json.Unmarshal(text, doc); err != nil {
+		return nil, err
+	}
+	resource, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	doc.compiler.DefaultDraft(jsonschema.Draft2020)
+	doc.compiler.AssertFormat()
+	doc.compiler.RegisterFormat(&jsonschema.Format{Name: "date-time", Validate: checkTime})
+	doc.compiler.RegisterFormat(&jsonschema.Format{Name: "int64", Validate: checkInt64})
+	return doc, doc.compiler.AddResource(location, resource)
+}
+
+// operations yields the operations of a path by their methods.
+func (p pathItem) operations() iter.Seq2[string, *operation] {
+	return func(yield func(string, *operation) bool) {
+		for method, o := range map[string]*operation{
+			http.MethodGet: p.Get, http.MethodPut: p.Put, http.MethodPost: p.Post, http.MethodPatch: p.Patch, http.MethodDelete: p.Delete,
+		} {
+			if o != nil && !yield(method, o) {
+				return
+			}
+		}
+	}
+}
+
+// compile makes what requests are checked by.
+func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
+	o := &Operation{ID: declared.ID, Method: method, Path: path, query: map[string]parameter{}}
+	at := "/paths/" + pointerToken(path)
+	for i := range item.Parameters {
+		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {
+			return nil, err
+		}
+	}
+	at += "/" + strings.ToLower(method)
+	for i := range declared.Parameters {
+		if err := d.addParameter(o, declared.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {
+			return nil, err
+		}
+	}
+	if b := declared.Body; b != nil {
+		o.HasBody, o.BodyRequired, o.MaxBody = true, b.Required, b.MaxBytes
+		if o.MaxBody == 0 {
+			o.MaxBody = defaultMaxBody
+		}
+		o.MediaTypes = slices.Sorted(maps.Keys(b.Content))
+		if len(o.MediaTypes) == 0 {
+			return nil, errors.New("the request body has no content")
+		}
+		var err error // all media types of a body share one schema: a test holds them to it
+		if o.body, err = d.schema(at + "/requestBody/content/" + pointerToken(o.MediaTypes[0]) + "/schema"); err != nil {
+			return nil, err
+		}
+	}
+	codes := slices.Clone(declared.Codes)
+	for status, r := range declared.Responses {
+		if r.Ref != "" {
+			shared, ok := d.Components.Responses[strings.TrimPrefix(r.Ref, "#/components/responses/")]
+			if !ok {
+				return nil, fmt.Errorf("response %s: %s leads nowhere", status, r.Ref)
+			}
+			r = shared
+		}
+		codes = append(codes, r.Codes...)
+	}
+	slices.Sort(codes)
+	o.Codes = slices.Compact(codes)
+	return o, nil
+}
+
+func (d *document) addParameter(o *Operation, p parameter, at string) error {
+	if p.Ref != "" {
+		shared, ok := d.Components.Parameters[strings.TrimPrefix(p.Ref, "#/components/parameters/")]
+		if !ok {
+			return fmt.Errorf("parameter: %s leads nowhere", p.Ref)
+		}
+		at, p = strings.TrimPrefix(p.Ref, "#"), shared
+	}
+	if p.In == "path" {
+		return nil // a malformed one is a 404, which the domain answers
+	}
+	var err error
+	if p.schema, err = d.schema(at + "/schema"); err != nil {
+		return err
+	}
+	if p.In == "query" {
+		o.query[p.Name] = p
+		return nil
+	}
+	p.Name = http.CanonicalHeaderKey(p.Name)
+	o.headers = append(o.headers, p)
+	return nil
+}
+
+func (d *document) schema(pointer string) (*jsonschema.Schema, error) {
+	return d.compiler.Compile(location + "#" + pointer)
+}
+
+// toJSON turns YAML into JSON, in the order of the source, which is the order of the documentation.
+// It leaves out what only the generator reads.
+func toJSON(source []byte) ([]byte, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(source, &root); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := writeJSON(&out, &root); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func writeJSON(out *bytes.Buffer, n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return writeJSON(out, n.Content[0])
+	case yaml.AliasNode:
+		return writeJSON(out, n.Alias)
+	case yaml.MappingNode:
+		out.WriteByte('{')
+		first := true
+		for i := 0; i < len(n.Content); i += 2 {
+			if strings.HasPrefix(n.Content[i].Value, "x-go-") {
+				continue
+			}
+			if !first {
+				out.WriteByte(',')
+			}
+			first = false
+			if err := writeScalar(out, n.Content[i].Value); err != nil {
+				return err
+			}
+			out.WriteByte(':')
+			if err := writeJSON(out, n.Content[i+1]); err != nil {
+				return err
+			}
+		}
+		out.WriteByte('}')
+		return nil
+	case yaml.SequenceNode:
+		out.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			if err := writeJSON(out, item); err != nil {
+				return err
+			}
+		}
+		out.WriteByte(']')
+		return nil
+	default:
+		switch n.ShortTag() {
+		case "!!null", "!!bool", "!!int", "!!float":
+			var v any
+			if err := n.Decode(&v); err != nil {
+				return err
+			}
+			return writeScalar(out, v)
+		default: // a time stays the text that it is
+			return writeScalar(out, n.Value)
+		}
+	}
+}
+
+func writeScalar(out *bytes.Buffer, v any) error {
+	b, err := json.Marshal(v)
+	out.Write(b)
+	return err
+}
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1") // RFC 6901, section 3
+
+// pointerToken escapes one token of a JSON Pointer.
+func pointerToken(s string) string { return pointerEscapes.Replace(s) }

@@ -1,0 +1,140 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// What can be wrong with a request before its body counts. Compare with errors.Is: the details
+// differ.
+var (
+	ErrMalformedRequest = &fault.Error{Kind: fault.Malformed, Code: "malformed_request", Detail: "The request cannot be read."}
+	ErrUnknownParameter = &fault.Error{Kind: fault.Malformed, Code: "unknown_parameter", Detail: "There is no such query parameter."}
+	ErrInvalidParameter = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter", Detail: "A parameter has a value that it does not take."}
+	ErrInvalidLimit     = &fault.Error{Kind: fault.Malformed, Code: "invalid_limit", Detail: "The limit must be a whole number from 1 to 100."}
+	ErrInvalidCursor    = &fault.Error{Kind: fault.Malformed, Code: "invalid_cursor", Detail: "The cursor was not made by this list."}
+)
+
+// CheckQuery checks the query of a URL, still encoded, against the operation's parameters. It
+// fails with ErrMalformedRequest, ErrUnknownParameter, ErrInvalidParameter, ErrInvalidLimit or
+// ErrInvalidCursor; the detail names the parameter and never its value. An empty query costs
+// nothing.
+func (o *Operation) CheckQuery(rawQuery string) error {
+	if rawQuery == "" {
+		return nil
+	}
+	given, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return because(ErrMalformedRequest, "The query has an escape or a separator that is not valid.")
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		p, ok := o.query[name]
+		switch values := given[name]; {
+		case !ok:
+			return because(ErrUnknownParameter, "There is no query parameter "+quoteName(name)+" here.")
+		case len(values) > 1:
+			return because(ErrInvalidParameter, "The query parameter "+quoteName(name)+" is given more than once.")
+		default:
+			if err := p.check(values[0]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// CheckHeader checks the request headers that the operation declares. It fails with
+// ErrInvalidParameter; the detail names the header and never its value.
+func (o *Operation) CheckHeader(h http.Header) error {
+	for i := range o.headers {
+		p := &o.headers[i]
+		values := h[p.Name]
+		if len(values) > 1 && p.Schema.Type != "array" {
+			return because(ErrInvalidParameter, "The header "+p.Name+" is given more than once.")
+		}
+		for _, value := range values {
+			if err := p.check(value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *parameter) check(s string) error {
+	var v any = s
+	valid := utf8.ValidString(s) && !strings.Contains(s, "\x00")
+	if valid && p.Schema.Type == "integer" {
+		n, err := strconv.ParseInt(s, 10, 64)
+		v, valid = n, err == nil
+	}
+	if p.Schema.Type == "array" {
+		v = []any{s} // of a header that may stand there several times
+	}
+	if valid && p.schema.Validate(v) == nil {
+		return nil
+	}
+	switch p.Code {
+	case ErrInvalidLimit.Code:
+		return ErrInvalidLimit
+	case ErrInvalidCursor.Code:
+		return ErrInvalidCursor
+	}
+	if p.In == "header" {
+		return because(ErrInvalidParameter, "The header "+p.Name+" has a value that it does not take.")
+	}
+	return because(ErrInvalidParameter, "The query parameter "+quoteName(p.Name)+" has a value that it does not take.")
+}
+
+// quoteName makes a name that a client made up safe to show.
+func quoteName(name string) string { return strconv.QuoteToASCII(capped(name)) }
+
+// because returns e with particulars.
+func because(e *fault.Error, detail string) *fault.Error {
+	c := *e
+	c.Detail = detail
+	return &c
+}
+
+var errFormat = errors.New("not of this format")
+
+// checkTime is the format date-time.
+func checkTime(v any) error {
+	s, ok := v.(string)
+	if !ok {
+		return nil // the type is for the schema to judge
+	}
+	_, err := parseTime(s)
+	return err
+}
+
+// checkInt64 is the format int64: a number that Go reads into an integer, so written without a
+// fraction or an exponent.
+func checkInt64(v any) error {
+	if _, fractional := v.(float64); fractional {
+		return errFormat
+	}
+	return nil
+}
+
+// maxNameLength caps, in characters, a name that a client made up where an error repeats it.
+const maxNameLength = 64
+
+func capped(name string) string {
+	n := 0
+	for i := range name {
+		if n++; n > maxNameLength {
+			return fmt.Sprint(name[:i], "…")
+		}
+	}
+	return name
+}

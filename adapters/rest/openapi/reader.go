@@ -1,0 +1,125 @@
+package openapi
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// reader makes Go values of JSON: int64 for what is written as an integer, float64 for other
+// numbers. It notes what no schema can say: numbers that fit neither, and NUL in a string, which
+// PostgreSQL cannot store.
+type reader struct {
+	decoder *jsontext.Decoder
+	values  int
+	fields  []fault.Field
+}
+
+// whole reads the one value that there must be.
+func (r *reader) whole() (any, error) {
+	v, err := r.value()
+	if err != nil {
+		return nil, err
+	}
+	switch _, err := r.decoder.ReadToken(); {
+	case errors.Is(err, io.EOF):
+		return v, nil
+	default: // another token, or no token at all
+		return nil, errTail
+	}
+}
+
+func (r *reader) value() (any, error) {
+	if r.values++; r.values > maxValues {
+		return nil, errTooMany
+	}
+	token, err := r.decoder.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case jsontext.KindBeginObject:
+		return r.object()
+	case jsontext.KindBeginArray:
+		return r.array()
+	case jsontext.KindString:
+		s := token.String()
+		r.checkText(s, r.decoder.StackPointer)
+		return s, nil
+	case jsontext.KindNumber:
+		return r.number(token.String()), nil
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return token.Bool(), nil
+	default:
+		return nil, nil
+	}
+}
+
+func (r *reader) object() (any, error) {
+	if r.decoder.StackDepth() > maxDepth {
+		return nil, errDepth
+	}
+	members := map[string]any{}
+	for r.decoder.PeekKind() != jsontext.KindEndObject {
+		name, err := r.decoder.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		r.checkText(key, func() jsontext.Pointer { return r.decoder.StackPointer().Parent() })
+		if members[key], err = r.value(); err != nil {
+			return nil, err
+		}
+	}
+	_, err := r.decoder.ReadToken()
+	return members, err
+}
+
+func (r *reader) array() (any, error) {
+	if r.decoder.StackDepth() > maxDepth {
+		return nil, errDepth
+	}
+	items := []any{}
+	for r.decoder.PeekKind() != jsontext.KindEndArray {
+		v, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, v)
+	}
+	_, err := r.decoder.ReadToken()
+	return items, err
+}
+
+func (r *reader) number(literal string) any {
+	if !strings.ContainsAny(literal, ".eE") {
+		n, err := strconv.ParseInt(literal, 10, 64)
+		if err != nil {
+			r.note(r.decoder.StackPointer(), "out_of_range", "Must fit 64 bits.")
+		}
+		return n
+	}
+	f, err := strconv.ParseFloat(literal, 64)
+	if err != nil {
+		r.note(r.decoder.StackPointer(), "out_of_range", "Must fit a 64-bit floating point number.")
+		return int64(0) // not an infinity, which the schema's arithmetic does not know
+	}
+	return f
+}
+
+func (r *reader) checkText(s string, at func() jsontext.Pointer) {
+	if strings.IndexByte(s, 0) >= 0 {
+		r.note(at(), "invalid_characters", "Must not hold a NUL character.")
+	}
+}
+
+func (r *reader) note(at jsontext.Pointer, code, detail string) {
+	if len(r.fields) < maxFields {
+		r.fields = append(r.fields, fault.Field{Pointer: pointer(at.Tokens()), Code: code, Detail: detail})
+	}
+}

@@ -1,0 +1,60 @@
+package openapi
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+)
+
+// Time is a moment as bodies hold it: RFC 3339 in UTC with milliseconds.
+type Time time.Time
+
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// rfc3339 refuses what time.Parse lets through: hours of one digit, a comma, offsets of 99 hours.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+var errTime = errors.New("not a time of RFC 3339")
+
+// IsZero reports whether t is the zero time, which encoding/json leaves out under omitzero.
+func (t Time) IsZero() bool { return time.Time(t).IsZero() }
+
+// MarshalJSON cuts what is finer than a millisecond off.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + time.Time(t).UTC().Format(timeLayout) + `"`), nil
+}
+
+// UnmarshalJSON takes any offset and any precision. Its error does not quote the input.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) != nil {
+		return errTime
+	}
+	parsed, err := parseTime(s)
+	*t = Time(parsed)
+	return err
+}
+
+// parseTime is what the format date-time means: one reading for the check at the door and for the
+// handlers behind it, so that what passed the one cannot fail at the other.
+func parseTime(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || !rfc3339.MatchString(s) {
+		return time.Time{}, errTime
+	}
+	return t.UTC(), nil
+}
+
+// OrNull returns v, or null if v is its type's zero value: "" for no cursor, the zero Time for
+// never. A required nullable member must be set by it or by package nullable: the zero
+// nullable.Nullable encodes as the zero value of its type, not as null.
+func OrNull[T comparable](v T) nullable.Nullable[T] {
+	var zero T
+	if v == zero {
+		return nullable.NewNullNullable[T]()
+	}
+	return nullable.NewNullableWithValue(v)
+}

@@ -1,0 +1,98 @@
+package rest
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// answersAnyHost reports whether a path is served whatever the Host: health checks come by
+// address.
+func answersAnyHost(path string) bool { return strings.HasPrefix(path, "/api/health/") }
+
+// host is the name that the client asked for: from X-Forwarded-Host if a trusted proxy says so.
+func (a *API) host(r *http.Request) string {
+	if forwarded := r.Header.Get("X-Forwarded-Host"); forwarded != "" && a.trusted(r.RemoteAddr) {
+		return forwarded
+	}
+	return r.Host
+}
+
+// address is the client's, without a port: the last one in X-Forwarded-For that no trusted proxy
+// has, as long as each one on the way is trusted.
+func (a *API) address(r *http.Request) string {
+	addr := remote(r.RemoteAddr)
+	if !a.trusted(r.RemoteAddr) {
+		return addr
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		parsed, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		addr = parsed.Unmap().String()
+		if !a.trusted(addr) {
+			break
+		}
+	}
+	return addr
+}
+
+// trusted reports whether a proxy with this address may speak for others.
+func (a *API) trusted(address string) bool {
+	if len(a.config.TrustedProxies) == 0 {
+		return false
+	}
+	ip, err := netip.ParseAddr(remote(address))
+	return err == nil && slices.ContainsFunc(a.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
+}
+
+func remote(addr string) string {
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		return host
+	}
+	return addr
+}
+
+// printableHost is a Host as an error may show it.
+func printableHost(host string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, host)
+	return clean[:min(len(clean), 255)]
+}
+
+const exposedHeaders = "ETag, Location, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Workspace-Id, Idempotency-Replayed"
+
+// cors lets the org's configured origins read answers, and answers their preflights (done). Any
+// other origin gets no header at all, which browsers read as a no.
+func cors(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool) {
+	if len(org.CORS) == 0 {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !slices.Contains(org.CORS, origin) {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", exposedHeaders)
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Request-Id, Workspace-Id, traceparent")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

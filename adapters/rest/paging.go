@@ -1,0 +1,69 @@
+package rest
+
+import (
+	"encoding/base64"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+const defaultLimit = 20
+
+// page is the part of a list that the request asks for. A cursor is a position under a seal that
+// binds it to workspace, operation and filter.
+func (r *request) page() (page.Query, error) {
+	q := page.Query{Limit: defaultLimit}
+	if limit := r.query.Get("limit"); limit != "" {
+		q.Limit, _ = strconv.Atoi(limit) // the contract has let only whole numbers through
+	}
+	cursor := r.query.Get("cursor")
+	if cursor == "" {
+		return q, nil
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return q, openapi.ErrInvalidCursor
+	}
+	position, err := r.api.Sealer.Open(sealed, r.list())
+	if err != nil {
+		return q, openapi.ErrInvalidCursor
+	}
+	q.After = string(position)
+	return q, nil
+}
+
+// next is the cursor of the page that begins after position; null after the last page.
+func (r *request) next(position string) (nullable.Nullable[string], error) {
+	if position == "" {
+		return nullable.NewNullNullable[string](), nil
+	}
+	sealed, err := r.api.Sealer.Seal([]byte(position), r.list())
+	if err != nil {
+		return nil, err
+	}
+	return nullable.NewNullableWithValue(base64.RawURLEncoding.EncodeToString(sealed)), nil
+}
+
+// list names what a cursor belongs to: the request itself, but for where in the list and how much.
+func (r *request) list() []byte {
+	filter := url.Values(maps.Clone(r.query))
+	filter.Del("cursor")
+	filter.Del("limit")
+	return []byte(strings.Join([]string{"cursor", string(r.by.Org), string(r.by.Workspace), r.URL.Path, filter.Encode()}, "\x00"))
+}
+
+// each maps a slice; nothing becomes an empty array, never null.
+func each[From, To any](from []From, f func(*From) To) []To {
+	to := make([]To, len(from))
+	for i := range from {
+		to[i] = f(&from[i])
+	}
+	return slices.Clip(to)
+}

@@ -1,0 +1,96 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const problemType = "application/problem+json"
+
+// statuses is the one place where a kind of failure becomes a status.
+var statuses = map[fault.Kind]int{
+	fault.Malformed:          http.StatusBadRequest,
+	fault.Unauthenticated:    http.StatusUnauthorized,
+	fault.PaymentRequired:    http.StatusPaymentRequired,
+	fault.Forbidden:          http.StatusForbidden,
+	fault.NotFound:           http.StatusNotFound,
+	fault.MethodNotAllowed:   http.StatusMethodNotAllowed,
+	fault.NotAcceptable:      http.StatusNotAcceptable,
+	fault.Conflict:           http.StatusConflict,
+	fault.PreconditionFailed: http.StatusPreconditionFailed,
+	fault.TooLarge:           http.StatusRequestEntityTooLarge,
+	fault.UnsupportedMedia:   http.StatusUnsupportedMediaType,
+	fault.Misdirected:        http.StatusMisdirectedRequest,
+	fault.Invalid:            http.StatusUnprocessableEntity,
+	fault.RateLimited:        http.StatusTooManyRequests,
+	fault.Upstream:           http.StatusBadGateway,
+	fault.Unavailable:        http.StatusServiceUnavailable,
+	fault.UpstreamTimeout:    http.StatusGatewayTimeout,
+	0:                        http.StatusInternalServerError,
+}
+
+var (
+	errInternal = &fault.Error{Code: "internal", Detail: "Something went wrong on our side. The request_id helps us to find out what."}
+	errTimeout  = &fault.Error{Kind: fault.UpstreamTimeout, Code: "timeout", Detail: "The request took too long and was given up."}
+)
+
+// problem writes err as application/problem+json (RFC 9457). What nobody foresaw is logged in full
+// and told to the client as nothing but a 500.
+func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) {
+	f := foreseen(err)
+	h := w.Header()
+	switch f.Kind {
+	case fault.Unauthenticated:
+		h.Set("WWW-Authenticate", `Bearer realm="atrium"`)
+	case fault.Unavailable, fault.UpstreamTimeout:
+		h.Set("Retry-After", "1")
+	}
+	if f == errInternal || f.Kind >= fault.Upstream {
+		level := a.Log.ErrorContext
+		if errors.Is(err, context.Canceled) {
+			level = a.Log.DebugContext // the client went away
+		}
+		level(r.Context(), "request failed", "request_id", observation(r).id, "method", r.Method, "route", observation(r).route, "error", err)
+	}
+	write(w, r, a.problemAnswer(r, f))
+}
+
+// foreseen is what a client is told of an error.
+func foreseen(err error) *fault.Error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errTimeout
+	}
+	return errInternal
+}
+
+func (a *API) problemAnswer(r *http.Request, f *fault.Error) ports.Answer {
+	status := statuses[f.Kind]
+	title := http.StatusText(status)
+	if declared, ok := a.contract.Problem(f.Code); ok {
+		title = declared.Title
+	}
+	p := openapi.Problem{
+		Type: "/problems/" + f.Code, Title: title, Status: status, Detail: f.Detail, Code: f.Code, RequestID: observation(r).id,
+	}
+	if errors.Is(f, identity.ErrUnknownHost) {
+		p.Detail = "No organisation answers on the host " + printableHost(a.host(r)) + "."
+	}
+	for _, field := range f.Fields {
+		p.Errors = append(p.Errors, openapi.FieldError{Pointer: field.Pointer, Code: field.Code, Detail: field.Detail})
+	}
+	body, err := json.Marshal(p)
+	if err != nil { // a Problem always encodes
+		panic(err)
+	}
+	return ports.Answer{Status: status, Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"}, Body: body}
+}

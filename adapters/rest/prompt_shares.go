@@ -1,0 +1,71 @@
+package rest
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func sharedWith(r *request) identity.UserID {
+	return pathID[identity.UserID](r, "user_id", identity.UserPrefix)
+}
+
+func (a *API) listShares(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := r.Prompts.Shares(r.Context(), r.by, promptID(r), q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.ShareList{Data: each(found.Items, toShare), NextCursor: next}), err
+}
+
+func (a *API) createShare(r *request) (reply, error) {
+	in, err := decode[openapi.ShareCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	s, err := r.Prompts.Share(r.Context(), r.by, promptID(r), prompt.Grant{
+		User: identity.UserID(in.UserID), Email: in.Email, Access: prompt.ParseAccess(string(in.Role)), ExpiresAt: time.Time(in.ExpiresAt),
+	})
+	if err != nil {
+		return reply{}, err
+	}
+	return created("/api/prompt-templates/"+string(promptID(r))+"/shares/"+string(s.User), toShare(&s)).at(s.Revision), nil
+}
+
+func (a *API) updateShare(r *request) (reply, error) {
+	in, err := decode[openapi.SharePatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	var c prompt.ShareChanges
+	if in.Role != nil {
+		access := prompt.ParseAccess(string(*in.Role))
+		c.Access = &access
+	}
+	if until := orZero(in.ExpiresAt); until != nil {
+		c.ExpiresAt = (*time.Time)(until)
+	}
+	s, err := r.Prompts.ChangeShare(r.Context(), r.by, promptID(r), sharedWith(r), r.match, c)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toShare(&s)).at(s.Revision), nil
+}
+
+func (a *API) deleteShare(r *request) (reply, error) {
+	return noContent, r.Prompts.Unshare(r.Context(), r.by, promptID(r), sharedWith(r), r.match)
+}
+
+func toShare(s *prompt.Share) openapi.Share {
+	return openapi.Share{
+		UserID: string(s.User), Role: openapi.ShareRole(s.Access.String()), ExpiresAt: openapi.OrNull(openapi.Time(s.ExpiresAt)), GrantedBy: string(s.GrantedBy),
+		Revision: s.Revision, CreatedAt: openapi.Time(s.CreatedAt), UpdatedAt: openapi.Time(s.UpdatedAt),
+	}
+}

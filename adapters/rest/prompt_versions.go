@@ -1,0 +1,221 @@
+package rest
+
+import (
+	"encoding/json"
+
+	"github.com/gorilla/mux"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func versionRef(r *request) prompt.Ref { return prompt.ParseRef(mux.Vars(r.Request)["version_id"]) }
+
+func (a *API) listVersions(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	t, found, err := r.Prompts.Versions(r.Context(), r.by, promptID(r), q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.PromptVersionList{
+		Data: each(found.Items, func(v *prompt.Version) openapi.PromptVersionSummary { return toVersionSummary(t, v) }), NextCursor: next,
+	}), err
+}
+
+func (a *API) createVersion(r *request) (reply, error) {
+	in, err := decode[openapi.PromptVersionCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	d := prompt.VersionDraft{
+		Content: prompt.Content{
+			Text: in.Text, Messages: toMessages(in.Messages), Format: prompt.Format(in.Format), Model: toModel(in.ModelConfig),
+			Tools: in.Tools, ResponseFormat: in.ResponseFormat,
+		},
+		VariablesDeclared: in.Variables != nil, Labels: in.Labels, CommitMessage: in.CommitMessage, Base: prompt.VersionID(in.BaseVersionID),
+	}
+	if in.Variables != nil {
+		d.Content.Variables = toVariables(*in.Variables)
+	}
+	t, v, err := r.Prompts.AddVersion(r.Context(), r.by, promptID(r), d)
+	if err != nil {
+		return reply{}, err
+	}
+	return created("/api/prompt-templates/"+string(t.ID)+"/versions/"+string(v.ID), toVersion(t, v)).at(v.Revision), nil
+}
+
+func (a *API) getVersion(r *request) (reply, error) {
+	t, v, err := r.Prompts.Version(r.Context(), r.by, promptID(r), versionRef(r))
+	return versionReply(t, v, err)
+}
+
+func (a *API) updateVersion(r *request) (reply, error) {
+	in, err := decode[openapi.PromptVersionPatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	c := prompt.VersionChanges{CommitMessage: orZero(in.CommitMessage), Labels: orZero(in.Labels)}
+	if in.Text != nil || in.Messages != nil || in.Format != nil || in.Variables.IsSpecified() || in.ModelConfig.IsSpecified() || in.Tools.IsSpecified() || in.ResponseFormat.IsSpecified() {
+		c.Content = func(old prompt.Content) prompt.Content { return patchContent(old, in) }
+		c.InferVariables = in.Variables.IsNull()
+	}
+	t, v, err := r.Prompts.ChangeVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, c)
+	return versionReply(t, v, err)
+}
+
+// patchContent merges a patch into a version's content (RFC 7396): what is absent stays.
+func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Content {
+	if in.Text != nil {
+		c.Text = *in.Text
+	}
+	if in.Messages != nil {
+		c.Messages = toMessages(*in.Messages)
+	}
+	if in.Format != nil {
+		c.Format = prompt.Format(*in.Format)
+	}
+	if v := orZero(in.Variables); v != nil {
+		c.Variables = toVariables(*v)
+	}
+	if in.ModelConfig.IsNull() {
+		c.Model = nil
+	} else if in.ModelConfig.IsSpecified() {
+		c.Model = patchModel(c.Model, in.ModelConfig.MustGet())
+	}
+	if v := orZero(in.Tools); v != nil {
+		c.Tools = *v
+	}
+	if v := orZero(in.ResponseFormat); v != nil {
+		c.ResponseFormat = *v
+	}
+	return c
+}
+
+func (a *API) deleteVersion(r *request) (reply, error) {
+	return noContent, r.Prompts.DeleteVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match)
+}
+
+func (a *API) diffVersions(r *request) (reply, error) {
+	from, to, d, err := r.Prompts.Diff(r.Context(), r.by, promptID(r), prompt.ParseRef(r.query.Get("against")), versionRef(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.VersionDiff{Against: toVersionRef(from), Version: toVersionRef(to), Unified: d.Unified, ChangedFields: list(d.Changed)}), nil
+}
+
+func (a *API) renderPrompt(r *request) (reply, error) {
+	in, err := decode[openapi.RenderRequest](r)
+	if err != nil {
+		return reply{}, err
+	}
+	out, t, v, err := r.Prompts.Render(r.Context(), r.by, promptID(r), refOr(in.Ref, "active"), in.Variables, prompt.Mode(in.Mode))
+	if err != nil {
+		return reply{}, err
+	}
+	result := openapi.RenderResult{Version: toVersionRef(v), ContentHash: v.ContentHash, Missing: list(out.Missing), Unused: list(out.Unused)}
+	if t.Type == prompt.Chat {
+		result.Messages = fromMessages(out.Messages)
+	} else {
+		result.Text = &out.Text
+	}
+	return ok(result), nil
+}
+
+func (a *API) resolvePrompts(r *request) (reply, error) {
+	in, err := decode[openapi.ResolveRequest](r)
+	if err != nil {
+		return reply{}, err
+	}
+	wanted := make([]prompts.Wanted, len(in.Refs))
+	for i, ref := range in.Refs {
+		wanted[i] = prompts.Wanted{Name: ref.Name, Ref: refOr(ref.Ref, "active")}
+		if id.Valid(prompt.Prefix, ref.PromptTemplateID) {
+			wanted[i].ID = prompt.ID(ref.PromptTemplateID)
+		}
+	}
+	found, err := r.Prompts.Resolve(r.Context(), r.by, wanted)
+	if err != nil {
+		return reply{}, err
+	}
+	out := openapi.ResolveResult{Data: make([]openapi.ResolvedPrompt, len(found))}
+	for i, f := range found {
+		asked := in.Refs[i]
+		item := openapi.ResolvedPrompt{PromptTemplateID: asked.PromptTemplateID, Name: asked.Name, Ref: or(asked.Ref, "active")}
+		if f.Err != nil {
+			why := foreseen(f.Err)
+			item.Error = &openapi.ResolveError{Code: why.Code, Detail: why.Detail}
+		} else {
+			v := toVersion(f.Template, f.Version)
+			encoded, err := ok(v).at(v.Revision).encode()
+			if err != nil {
+				return reply{}, err
+			}
+			item.PromptTemplateID, item.Name, item.Version, item.ETag = string(f.Template.ID), f.Template.Name, &v, encoded.Header["Etag"]
+		}
+		out.Data[i] = item
+	}
+	return ok(out), nil
+}
+
+func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(or(ref, otherwise)) }
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func versionReply(t *prompt.Template, v *prompt.Version, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toVersion(t, v)).at(v.Revision), nil
+}
+
+func toVersionRef(v *prompt.Version) openapi.PromptVersionRef {
+	return openapi.PromptVersionRef{ID: string(v.ID), Number: v.Number}
+}
+
+func toVersion(t *prompt.Template, v *prompt.Version) openapi.PromptVersion {
+	s, c := toVersionSummary(t, v), v.Content
+	out := openapi.PromptVersion{
+		ID: s.ID, PromptTemplateID: s.PromptTemplateID, Number: s.Number, Format: s.Format, Variables: s.Variables, ModelConfig: s.ModelConfig,
+		Tools: orEmpty(c.Tools, "[]"), ResponseFormat: rawOrNull(c.ResponseFormat), Labels: s.Labels, CommitMessage: s.CommitMessage, State: s.State,
+		IsActive: s.IsActive, ContentHash: s.ContentHash, FirstActivatedAt: s.FirstActivatedAt,
+		Revision: s.Revision, CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, UpdatedAt: s.UpdatedAt,
+	}
+	if t.Type == prompt.Chat {
+		out.Messages = fromMessages(c.Messages)
+	} else {
+		out.Text = c.Text
+	}
+	return out
+}
+
+func toVersionSummary(t *prompt.Template, v *prompt.Version) openapi.PromptVersionSummary {
+	state := openapi.VersionStateDraft
+	if v.Frozen {
+		state = openapi.VersionStateFrozen
+	}
+	return openapi.PromptVersionSummary{
+		ID: string(v.ID), PromptTemplateID: string(v.Template), Number: v.Number, Format: openapi.PromptFormat(v.Content.Format),
+		Variables: fromVariables(v.Content.Variables), ModelConfig: fromModel(v.Content.Model), Labels: list(v.Labels), CommitMessage: v.CommitMessage,
+		State: state, IsActive: t.Active.Version == v.ID, ContentHash: v.ContentHash, FirstActivatedAt: openapi.OrNull(openapi.Time(v.FirstActivatedAt)),
+		Revision: v.Revision, CreatedAt: openapi.Time(v.CreatedAt), CreatedBy: string(v.CreatedBy), UpdatedAt: openapi.Time(v.UpdatedAt),
+	}
+}
+
+func rawOrNull(raw json.RawMessage) nullable.Nullable[json.RawMessage] {
+	if raw == nil {
+		return nullable.NewNullNullable[json.RawMessage]()
+	}
+	return nullable.NewNullableWithValue(raw)
+}

@@ -1,0 +1,94 @@
+package rest
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+	"github.com/swaggest/swgui/v5emb"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// publicOperation is one that asks for no credential.
+type publicOperation struct {
+	method, path string
+	handler      http.Handler
+}
+
+func (a *API) publicOperations() []publicOperation {
+	docs := v5emb.New("Atrium API", "/api/openapi.json", "/api/docs")
+	a.router.PathPrefix("/api/docs/").Handler(named("/api/docs", docs.ServeHTTP)).Methods(http.MethodGet, http.MethodHead)
+	return []publicOperation{
+		{http.MethodGet, "/api/health/live", named("/api/health/live", a.live)},
+		{http.MethodGet, "/api/health/ready", named("/api/health/ready", a.ready)},
+		{http.MethodGet, "/api/openapi.json", named("/api/openapi.json", a.document)},
+		{http.MethodGet, "/api/docs", named("/api/docs", docs.ServeHTTP)},
+		{http.MethodGet, "/problems/{code}", named("/problems/{code}", a.problemPage)},
+	}
+}
+
+// named tells the log and the metrics which route was taken.
+func named(route string, h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		observation(r).route = route
+		h(w, r)
+	})
+}
+
+// live answers as long as the process can answer at all: it asks nobody.
+func (a *API) live(w http.ResponseWriter, r *http.Request) {
+	a.send(w, r, ok(openapi.Health{Status: openapi.HealthStatusOk}))
+}
+
+// ready answers whether this node should get requests: 503 while the database cannot be reached,
+// has another schema, or the node is shutting down.
+func (a *API) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	if err := a.Ready(ctx); err != nil {
+		a.Log.WarnContext(r.Context(), "not ready", "error", err)
+		a.problem(w, r, ports.ErrUnavailable)
+		return
+	}
+	a.send(w, r, ok(openapi.Health{Status: openapi.HealthStatusOk}))
+}
+
+func (a *API) send(w http.ResponseWriter, r *http.Request, out reply) {
+	answer, err := out.encode()
+	if err != nil {
+		a.problem(w, r, err)
+		return
+	}
+	write(w, r, answer)
+}
+
+func (a *API) document(w http.ResponseWriter, r *http.Request) {
+	write(w, r, ports.Answer{Status: http.StatusOK, Body: a.contract.JSON(), Header: map[string]string{
+		"Content-Type": "application/json", "Etag": a.contract.ETag(), "Cache-Control": "public, max-age=300",
+	}})
+}
+
+var problemTemplate = template.Must(template.New("problem").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{{.Title}} · Atrium</title>
+<style>body{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222}code{background:#f2f2f2;padding:.1em .3em;border-radius:.2em}</style>
+</head><body><p><code>{{.Status}} {{.Code}}</code></p><h1>{{.Title}}</h1><p>{{.Description}}</p><p><a href="/api/docs">API reference</a></p></body></html>
+`))
+
+// problemPage tells people what a problem's code means: it is where a problem's type leads.
+func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
+	declared, ok := a.contract.Problem(mux.Vars(r)["code"])
+	if !ok {
+		a.problem(w, r, errNoSuchPath)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	h.Set("Cache-Control", "public, max-age=300")
+	_ = problemTemplate.Execute(w, declared) // a client that is gone hears nothing
+}

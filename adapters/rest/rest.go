@@ -1,0 +1,155 @@
+// Package rest serves the HTTP API that openapi/openapi.yaml describes. A request flows through
+// observe (request id, log, metrics, panics), the host's org, the router, and handle (credential,
+// rate, workspace, shape, idempotency) into one action, which calls one use case.
+package rest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Services is every use case, on the stores of a pool or of one transaction.
+type Services struct {
+	Accounts *accounts.Service
+	Prompts  *prompts.Service
+}
+
+// Bind makes the use cases on given stores.
+type Bind func(ports.Stores) Services
+
+// Deps is what the API stands on.
+type Deps struct {
+	Orgs        func() *identity.Directory // the present one: a reload swaps it
+	Stores      ports.Stores
+	Bind        Bind
+	Idempotency ports.Idempotency
+	Sealer      ports.Sealer                // of cursors
+	Ready       func(context.Context) error // why the node should get no requests now, if so
+	Metrics     prometheus.Registerer
+	Log         *slog.Logger
+}
+
+// API turns requests into use cases.
+type API struct {
+	Deps
+	config   Config
+	contract *openapi.Contract
+	services Services
+	router   *mux.Router
+	callers  *limiter // by API key
+	unknown  *limiter // by address, for requests without a valid credential
+	measured *measures
+	draining func() bool
+}
+
+// New returns the API as a handler. It fails if the routes and openapi.yaml differ.
+func New(c Config, d Deps) (*API, error) {
+	contract, err := openapi.Load()
+	if err != nil {
+		return nil, err
+	}
+	a := &API{
+		Deps: d, config: c, contract: contract, services: d.Bind(d.Stores),
+		callers:  newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
+		unknown:  newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
+		measured: newMeasures(d.Metrics),
+	}
+	return a, a.route()
+}
+
+// ServeHTTP implements http.Handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.observe(w, r) }
+
+// operation is one line of the API: what openapi.yaml calls Method and Path, and what does it.
+type operation struct {
+	method, path string
+	act          action
+}
+
+// action carries out one operation for a caller who is known, and returns its answer.
+type action func(*request) (reply, error)
+
+// route registers every operation: those of callers, and those that ask for no credential.
+func (a *API) route() error {
+	a.router = mux.NewRouter().SkipClean(true)
+	a.router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.problem(w, r, errNoSuchPath) })
+	a.router.MethodNotAllowedHandler = http.HandlerFunc(a.methodNotAllowed)
+	areas := map[string][]operation{
+		"/api/prompt-templates": a.promptOperations(),
+		"/api/":                 a.accountOperations(),
+	}
+	registered := map[string]bool{}
+	// The router tries routes one after the other: an area behind its prefix costs one comparison.
+	for _, prefix := range []string{"/api/prompt-templates", "/api/"} {
+		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
+		for _, op := range areas[prefix] {
+			declared, ok := a.contract.Operation(op.method, op.path)
+			if !ok {
+				return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
+			}
+			registered[op.method+" "+op.path] = true
+			register(area, op.method, op.path, a.handle(declared, op.act))
+		}
+	}
+	for _, op := range a.publicOperations() {
+		registered[op.method+" "+op.path] = true
+		register(a.router, op.method, op.path, op.handler)
+	}
+	for _, declared := range a.contract.Operations() {
+		if !registered[declared.Method+" "+declared.Path] {
+			return fmt.Errorf("rest: %s %s of openapi.yaml has no route", declared.Method, declared.Path)
+		}
+	}
+	return nil
+}
+
+// register adds a route; whatever answers GET answers HEAD (RFC 9110, section 9.3.2).
+func register(r *mux.Router, method, path string, h http.Handler) {
+	methods := []string{method}
+	if method == http.MethodGet {
+		methods = append(methods, http.MethodHead)
+	}
+	r.Handle(path, h).Methods(methods...)
+}
+
+// methodNotAllowed answers 405 with the methods that would do (RFC 9110, section 15.5.6), which
+// the router itself leaves out.
+func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		try := r.Clone(r.Context())
+		try.Method = m
+		if match := (mux.RouteMatch{}); a.router.Match(try, &match) && match.MatchErr == nil {
+			allowed = append(allowed, m)
+		}
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	a.problem(w, r, errMethodNotAllowed)
+}
+
+// Server returns the HTTP server of a handler, with every timeout set.
+func Server(c Config, h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Addr: c.Addr, Handler: h, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: c.ReadHeaderTimeout, ReadTimeout: c.ReadTimeout, WriteTimeout: c.WriteTimeout, IdleTimeout: c.IdleTimeout,
+		MaxHeaderBytes: maxHeader - 4<<10, // net/http adds 4 KiB of its own
+	}
+}
+
+const maxHeader = 32 << 10
+
+// now is the moment of a request, as exact as it is stored.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,180 @@
+package seal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+)
+
+// maxKeyFile is the most bytes read of a key file. A key takes about 200.
+const maxKeyFile = 1 << 20
+
+// Create writes a key file with one fresh key, readable by its owner alone. It never writes
+// over a file, whatever that holds: the answer then is fs.ErrExist.
+func Create(path string) error {
+	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return fmt.Errorf("seal: make a key: %w", err)
+	}
+	if err := writeNew(path, handle); err != nil {
+		return fmt.Errorf("seal: create key file: %w", err)
+	}
+	if err := syncFolder(path); err != nil {
+		return fmt.Errorf("seal: create key file %s: %w", path, err)
+	}
+	return nil
+}
+
+// Rotate adds a fresh key, makes it the primary, and writes the key file anew. What older
+// keys sealed still opens. A crash leaves either the old file or the new one; ErrInline is the
+// answer where there is no file. Other processes seal under the new key once they open the
+// file again, and cannot open what it sealed before that.
+func (k *Keyring) Rotate() (KeyInfo, error) {
+	if k.file == "" {
+		return KeyInfo{}, ErrInline
+	}
+	id, err := k.rotate()
+	if err == nil {
+		err = syncFolder(k.file)
+	}
+	if err != nil {
+		return KeyInfo{}, fmt.Errorf("seal: rotate key file %s: %w", k.file, err)
+	}
+	return KeyInfo{ID: id, Primary: true, Status: "enabled"}, nil
+}
+
+func (k *Keyring) rotate() (id uint32, err error) {
+	// The file's fixed name doubles as the lock: of two rotations at once, one would lose its
+	// key, and with it whatever that key had sealed.
+	next := k.file + ".next"
+	lock, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return 0, fmt.Errorf("%s is there: another rotation is under way, or one was interrupted; if none is running, remove that file and try again", next)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		lock.Close()
+		if err != nil {
+			os.Remove(next)
+		}
+	}()
+
+	old, err := readFile(k.file) // rather than memory: another process may have added a key
+	if err != nil {
+		return 0, err
+	}
+	manager := keyset.NewManagerFromHandle(old.handle)
+	if id, err = manager.Add(aead.AES256GCMKeyTemplate()); err != nil {
+		return 0, err
+	}
+	if err = manager.SetPrimary(id); err != nil {
+		return 0, err
+	}
+	handle, err := manager.Handle()
+	if err != nil {
+		return 0, err
+	}
+	fresh, err := newState(handle)
+	if err != nil {
+		return 0, err
+	}
+	if err = k.succeededBy(fresh); err != nil {
+		return 0, err
+	}
+	if err = write(lock, handle); err != nil {
+		return 0, err
+	}
+	if err = os.Rename(next, k.file); err != nil {
+		return 0, err
+	}
+	k.state.Store(fresh)
+	return id, nil
+}
+
+// succeededBy refuses a keyring that does not open what k seals: somebody has put another
+// file in the place of k's.
+func (k *Keyring) succeededBy(fresh *state) error {
+	check, err := k.Check()
+	if err != nil {
+		return err
+	}
+	successor := &Keyring{file: k.file}
+	successor.state.Store(fresh)
+	return successor.Verify(check)
+}
+
+// readFile opens the file before it looks at the mode, so that both are of the same file.
+func readFile(path string) (*state, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %q", ErrNoKeyFile, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("seal: key file: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("seal: key file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("seal: key file %s is not a file (%s)", path, info.Mode())
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("seal: key file %s is open to other users (mode %#o): run chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+	s, err := parse(io.LimitReader(f, maxKeyFile))
+	if err != nil {
+		return nil, fmt.Errorf("seal: key file %s: %w", path, err)
+	}
+	return s, nil
+}
+
+// parse reads a keyset. Its errors carry nothing of Tink's, which may quote what was read.
+func parse(r io.Reader) (*state, error) {
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(r))
+	if err != nil {
+		return nil, errors.New("it is not a Tink keyset in JSON with an enabled primary key")
+	}
+	return newState(handle)
+}
+
+func writeNew(path string, handle *keyset.Handle) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := write(f, handle); err != nil {
+		os.Remove(path)
+		return err
+	}
+	return nil
+}
+
+// write writes the keys in the clear and waits until the disk has them.
+func write(f *os.File, handle *keyset.Handle) error {
+	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(f)); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// syncFolder makes the name of path as durable as its content.
+func syncFolder(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

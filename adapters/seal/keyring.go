@@ -1,0 +1,163 @@
+// Package seal encrypts with the deployment's keyring: a Tink keyset of AES-256-GCM keys, kept
+// in a file that only its owner can read, or handed over inline.
+package seal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+var (
+	// ErrNoKeyFile is the answer to a key file that is not there. Whoever has data sealed with
+	// it must bring it back; Create is for a deployment that has sealed nothing yet.
+	ErrNoKeyFile = errors.New("seal: there is no key file")
+
+	// ErrWrongKeyring is the answer of Verify to data that was sealed with other keys.
+	ErrWrongKeyring = errors.New("seal: this is not the keyring that the data was sealed with")
+
+	// ErrInline is the answer of Rotate to a keyring that has no file to write to.
+	ErrInline = errors.New("seal: the keyset was given inline and cannot be rotated in place: rotate it in a key file and hand over the new content")
+
+	// errOpen is one for all reasons: why sealed bytes do not open is nobody's business.
+	errOpen = errors.New("seal: the sealed bytes do not open with this keyring and associated data")
+)
+
+// Config says where the keys are.
+type Config struct {
+	// KeyFile is the path of the key file that Create wrote.
+	KeyFile string
+
+	// Keyset is the content of a key file, for nodes without a disk. It wins over KeyFile.
+	Keyset secret.String
+}
+
+// Keyring seals under its primary key and opens under any of its keys. It is safe for
+// concurrent use, and prints no key material.
+type Keyring struct {
+	file  string // empty for an inline keyset
+	state atomic.Pointer[state]
+}
+
+var _ ports.Sealer = (*Keyring)(nil)
+
+// state is what Rotate replaces as a whole.
+type state struct {
+	handle *keyset.Handle
+	aead   tink.AEAD
+}
+
+func newState(handle *keyset.Handle) (*state, error) {
+	primitive, err := aead.New(handle)
+	if err != nil {
+		return nil, errors.New("it holds a key that is not for authenticated encryption (AEAD)")
+	}
+	return &state{handle: handle, aead: primitive}, nil
+}
+
+// Open reads the keyring. A missing key file is ErrNoKeyFile; one that group or others may
+// read or write is refused.
+func Open(c Config) (*Keyring, error) {
+	k := &Keyring{}
+	if !c.Keyset.IsZero() {
+		s, err := parse(strings.NewReader(c.Keyset.Reveal()))
+		if err != nil {
+			return nil, fmt.Errorf("seal: the inline keyset: %w", err)
+		}
+		k.state.Store(s)
+		return k, nil
+	}
+	s, err := readFile(c.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	k.file = c.KeyFile
+	k.state.Store(s)
+	return k, nil
+}
+
+// Seal implements ports.Sealer.
+func (k *Keyring) Seal(plain, associated []byte) ([]byte, error) {
+	sealed, err := k.state.Load().aead.Encrypt(plain, associated)
+	if err != nil {
+		return nil, fmt.Errorf("seal: encrypt %d bytes: %w", len(plain), err)
+	}
+	return sealed, nil
+}
+
+// Open implements ports.Sealer.
+func (k *Keyring) Open(sealed, associated []byte) ([]byte, error) {
+	plain, err := k.state.Load().aead.Decrypt(sealed, associated)
+	if err != nil {
+		return nil, errOpen
+	}
+	return plain, nil
+}
+
+// KeyInfo tells of a key what may be shown.
+type KeyInfo struct {
+	ID      uint32
+	Primary bool
+	Status  string // enabled, disabled or destroyed; only enabled keys open anything
+}
+
+// Keys lists the keys, oldest first.
+func (k *Keyring) Keys() []KeyInfo {
+	handle := k.state.Load().handle
+	keys := make([]KeyInfo, 0, handle.Len())
+	for i := range handle.Len() {
+		entry, err := handle.Entry(i)
+		if err != nil {
+			panic(err) // i is within the handle's length
+		}
+		keys = append(keys, KeyInfo{ID: entry.KeyID(), Primary: entry.IsPrimary(), Status: strings.ToLower(entry.KeyStatus().String())})
+	}
+	return keys
+}
+
+// The check value is this text, sealed for this purpose.
+var (
+	checkText    = []byte("atrium")
+	checkPurpose = []byte("atrium keyring check")
+)
+
+// Check makes a value to keep beside the data, by which Verify later tells whether a keyring
+// belongs to it. It gives nothing away.
+func (k *Keyring) Check() ([]byte, error) { return k.Seal(checkText, checkPurpose) }
+
+// Verify returns ErrWrongKeyring, with the key ids that explain it, unless this keyring opens
+// a value that Check made, of this keyring or of an earlier state of it.
+func (k *Keyring) Verify(check []byte) error {
+	if text, err := k.Open(check, checkPurpose); err == nil && slices.Equal(text, checkText) {
+		return nil
+	}
+	have := make([]string, 0, 1)
+	for _, key := range k.Keys() {
+		have = append(have, fmt.Sprint(key.ID))
+	}
+	from := "the inline keyset"
+	if k.file != "" {
+		from = "key file " + k.file
+	}
+	return fmt.Errorf("%w: the data needs %s, and %s holds %s: bring back the key file that belongs to this data, nothing else can open it",
+		ErrWrongKeyring, neededKey(check), from, strings.Join(have, ", "))
+}
+
+// neededKey names the key that sealed something by its id, which Tink puts in front: one byte
+// of version, then the id in four.
+func neededKey(sealed []byte) string {
+	if len(sealed) < 5 || sealed[0] != 1 {
+		return "another key"
+	}
+	return fmt.Sprintf("key %d", binary.BigEndian.Uint32(sealed[1:]))
+}

@@ -1,0 +1,193 @@
+package seal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+)
+
+func TestContract(t *testing.T) {
+	contract.Sealer(t, func(t *testing.T) ports.Sealer { return open(t, created(t)) })
+}
+
+// created returns the path of a fresh key file.
+func created(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keys.json")
+	if err := seal.Create(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func open(t *testing.T, path string) *seal.Keyring {
+	t.Helper()
+	k, err := seal.Open(seal.Config{KeyFile: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestInlineKeyset(t *testing.T) {
+	path := created(t)
+	inline := secret.New(content(t, path))
+
+	t.Run("it opens what the file's keyring sealed", func(t *testing.T) {
+		k, err := seal.Open(seal.Config{Keyset: inline})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, err := open(t, path).Seal([]byte("content"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := k.Open(sealed, nil); err != nil || string(got) != "content" {
+			t.Fatalf("Open = %q, %v", got, err)
+		}
+	})
+
+	t.Run("it wins over the file", func(t *testing.T) {
+		k, err := seal.Open(seal.Config{KeyFile: created(t), Keyset: inline})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := k.Keys()[0].ID, open(t, path).Keys()[0].ID; got != want {
+			t.Fatalf("key = %d, want the inline one, %d", got, want)
+		}
+	})
+
+	t.Run("it cannot be rotated", func(t *testing.T) {
+		k, err := seal.Open(seal.Config{Keyset: inline})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Rotate(); !errors.Is(err, seal.ErrInline) {
+			t.Fatalf("error = %v, want ErrInline", err)
+		}
+	})
+
+	t.Run("a broken one is refused without being quoted", func(t *testing.T) {
+		for _, broken := range []string{"hunter2", `{"hunter2":1}`, strings.Replace(inline.Reveal(), "AesGcmKey", "hunter2", 1), `{"key":[]}`} {
+			_, err := seal.Open(seal.Config{Keyset: secret.New(broken)})
+			if err == nil || !strings.Contains(err.Error(), "the inline keyset") {
+				t.Fatalf("error = %v; want one that names the inline keyset", err)
+			}
+			if strings.Contains(fmt.Sprintf("%+v", err), "hunter2") {
+				t.Errorf("the error quotes the keyset: %v", err)
+			}
+		}
+	})
+
+	t.Run("a key that does not authenticate is refused", func(t *testing.T) {
+		signing := `{"primaryKeyId":7,"key":[{"keyData":{"typeUrl":"type.googleapis.com/google.crypto.tink.HmacKey",` +
+			`"value":"EgQIAxAgGiAAAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHw==","keyMaterialType":"SYMMETRIC"},` +
+			`"status":"ENABLED","keyId":7,"outputPrefixType":"TINK"}]}`
+		if _, err := seal.Open(seal.Config{Keyset: secret.New(signing)}); err == nil {
+			t.Fatal("a keyset of another kind was taken")
+		}
+	})
+}
+
+func TestCheck(t *testing.T) {
+	path := created(t)
+	k := open(t, path)
+	check, err := k.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("the keyring that made it is the right one", func(t *testing.T) {
+		if err := k.Verify(check); err != nil {
+			t.Fatal(err)
+		}
+	})
+
+	t.Run("it stays the right one when it is rotated", func(t *testing.T) {
+		k := open(t, path)
+		if _, err := k.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Verify(check); err != nil {
+			t.Fatal(err)
+		}
+	})
+
+	t.Run("another keyring is told which key is missing", func(t *testing.T) {
+		other := created(t)
+		stranger := open(t, other)
+		err := stranger.Verify(check)
+		if !errors.Is(err, seal.ErrWrongKeyring) {
+			t.Fatalf("error = %v, want ErrWrongKeyring", err)
+		}
+		for _, want := range []string{other, fmt.Sprint(k.Keys()[0].ID), fmt.Sprint(stranger.Keys()[0].ID)} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q does not name %s", err, want)
+			}
+		}
+	})
+
+	t.Run("neither nothing nor other sealed bytes pass for a check value", func(t *testing.T) {
+		sealed, err := k.Seal([]byte("atrium"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, value := range [][]byte{nil, {1}, sealed} {
+			if err := k.Verify(value); !errors.Is(err, seal.ErrWrongKeyring) {
+				t.Errorf("Verify(%x) = %v, want ErrWrongKeyring", value, err)
+			}
+		}
+	})
+}
+
+func TestKeyMaterialIsNotShown(t *testing.T) {
+	path := created(t)
+	k := open(t, path)
+	var file struct {
+		Key []struct{ KeyData struct{ Value string } }
+	}
+	if err := json.Unmarshal([]byte(content(t, path)), &file); err != nil || len(file.Key) != 1 || len(file.Key[0].KeyData.Value) < 40 {
+		t.Fatalf("key file = %+v, %v", file, err)
+	}
+	material := file.Key[0].KeyData.Value
+
+	var log bytes.Buffer
+	config := seal.Config{KeyFile: path, Keyset: secret.New(content(t, path))}
+	for _, handler := range []slog.Handler{slog.NewJSONHandler(&log, nil), slog.NewTextHandler(&log, nil)} {
+		slog.New(handler).Info("opened", "keyring", k, "keys", k.Keys(), "config", config)
+	}
+	shown := log.String()
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		shown += fmt.Sprintf(verb, k) + fmt.Sprintf(verb, struct{ K *seal.Keyring }{k}) + fmt.Sprintf(verb, k.Keys()) + fmt.Sprintf(verb, config)
+	}
+	if asJSON, err := json.Marshal([]any{k, k.Keys(), config}); err != nil {
+		t.Error(err)
+	} else {
+		shown += string(asJSON)
+	}
+	for _, form := range []string{material, material[8:32], fmt.Sprintf("%x", material)} {
+		if strings.Contains(shown, form) {
+			t.Fatalf("key material is shown: %s", shown)
+		}
+	}
+}

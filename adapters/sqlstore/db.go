@@ -1,0 +1,182 @@
+// Package sqlstore keeps everything in SQLite or PostgreSQL. Statements are written once, in the
+// SQL that both understand, with ? for arguments; dialect holds what differs.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// DB is a database, or one transaction on it.
+type DB struct {
+	*shared
+	tx *transaction // nil outside a transaction
+}
+
+// shared is what a database has once, however many transactions run.
+type shared struct {
+	dialect    dialect
+	reader     *sqlx.DB // for statements outside transactions
+	writer     *sqlx.DB // for transactions; the same pool on PostgreSQL
+	rebound    sync.Map // query → query with the engine's placeholders
+	sealer     ports.Sealer
+	principals principals
+}
+
+type transaction struct {
+	*sqlx.Tx
+	afterCommit []func()
+}
+
+// Stores returns every store on db.
+func (db *DB) Stores() ports.Stores {
+	return ports.Stores{
+		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db},
+		Users: &Users{db}, Workspaces: &Workspaces{db}, Keys: &Keys{db}, Events: &Events{db},
+	}
+}
+
+// Atomically implements ports.Atomic.
+func (db *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
+	return db.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
+}
+
+// maxTries is how often a transaction runs that keeps losing races; the waits between add up to
+// about a second.
+const maxTries = 8
+
+// inTx runs fn in a transaction and commits if fn succeeds; inside a transaction it joins that
+// one. It runs fn again if the database says that the transaction lost a race.
+func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
+	if db.tx != nil {
+		return fn(db)
+	}
+	for try := 1; ; try++ {
+		err := db.once(ctx, fn)
+		if err == nil || try == maxTries || !db.dialect.retry(err) {
+			return db.explain(ctx, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(time.Duration(try) * 50 * time.Millisecond)): //nolint:gosec // jitter needs no secrecy
+		}
+	}
+}
+
+func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
+	tx, err := db.writer.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // no-op after Commit
+	t := &transaction{Tx: tx}
+	if err := fn(&DB{shared: db.shared, tx: t}); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	for _, f := range t.afterCommit {
+		f()
+	}
+	return nil
+}
+
+// afterCommit runs f when the transaction has been committed, or now if there is none.
+func (db *DB) afterCommit(f func()) {
+	if db.tx == nil {
+		f()
+		return
+	}
+	db.tx.afterCommit = append(db.tx.afterCommit, f)
+}
+
+// explain marks what an operator should read as an outage, and gives a dead context its own error:
+// lib/pq answers a cancelled query with SQLSTATE 57014 or a network error.
+func (db *DB) explain(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	case db.dialect.outage(err):
+		return fmt.Errorf("%w: %w", ports.ErrUnavailable, err)
+	default:
+		return err
+	}
+}
+
+// q is what statements run on: the transaction if there is one.
+func (db *DB) q() sqlx.ExtContext {
+	if db.tx != nil {
+		return db.tx
+	}
+	return db.reader
+}
+
+// bound is query with the placeholders of the engine.
+func (db *DB) bound(query string) string {
+	if b, ok := db.rebound.Load(query); ok {
+		return b.(string)
+	}
+	b := db.reader.Rebind(query)
+	db.rebound.Store(query, b) // the queries are constants of this package: they are few
+	return b
+}
+
+// get reads one row into dst, if there is one.
+func (db *DB) get(ctx context.Context, dst any, query string, args ...any) (found bool, err error) {
+	err = sqlx.GetContext(ctx, db.q(), dst, db.bound(query), args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, db.explain(ctx, err)
+}
+
+// list reads all rows into dst, a pointer to a slice.
+func (db *DB) list(ctx context.Context, dst any, query string, args ...any) error {
+	return db.explain(ctx, sqlx.SelectContext(ctx, db.q(), dst, db.bound(query), args...))
+}
+
+// exec runs a statement and returns how many rows it changed. Outside a transaction it is one of
+// its own.
+func (db *DB) exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
+	if db.tx == nil {
+		err = db.inTx(ctx, func(tx *DB) error {
+			changed, err = tx.exec(ctx, query, args...)
+			return err
+		})
+		return changed, err
+	}
+	result, err := db.tx.ExecContext(ctx, db.bound(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// micros is how a time is kept on both engines: microseconds since 1970 in UTC, 0 for none.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// moment is the time that micros kept.
+func moment(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}

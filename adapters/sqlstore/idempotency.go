@@ -1,0 +1,155 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Idempotency keeps answers by Idempotency-Key.
+type Idempotency struct{ db *DB }
+
+var _ ports.Idempotency = (*Idempotency)(nil)
+
+func NewIdempotency(db *DB) *Idempotency { return &Idempotency{db} }
+
+const (
+	answersKept = 24 * time.Hour
+	secretsKept = time.Hour
+	inFlight    = 30 * time.Second // after which a request that never ended may be repeated
+)
+
+type answerRow struct {
+	Request []byte `db:"request"`
+	Attempt string `db:"attempt"`
+	Until   int64  `db:"until"` // of the reservation; 0 once there is an answer
+	Status  int    `db:"status"`
+	Header  string `db:"header"`
+	Body    []byte `db:"body"`
+	Reveals string `db:"reveals"`
+	EraseAt int64  `db:"erase_at"` // when the secret in body must be gone; 0 for none, or gone
+}
+
+// Once implements ports.Idempotency: it reserves the key in a transaction of its own, so that
+// others see that it runs, then runs fn and records the answer in one. The record is only written
+// over this very attempt: should the reservation have been taken over meanwhile, everything is
+// undone, and so the effect happens once even if the process stood still for a minute.
+func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+	attempt := id.New("try")
+	stored, err := s.reserve(ctx, key, attempt)
+	if err != nil {
+		return ports.Answer{}, false, err
+	}
+	if stored != nil {
+		answer, err := s.answer(key, stored)
+		return answer, err == nil, err
+	}
+	var answer ports.Answer
+	err = s.db.inTx(ctx, func(tx *DB) (err error) {
+		if answer, err = fn(tx.Stores()); err != nil {
+			return err
+		}
+		return s.finish(ctx, tx, key, attempt, answer)
+	})
+	if err == nil {
+		return answer, false, nil
+	}
+	// The request may have ended because its client went away; what it leaves is settled still.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if refusal, outcome := keep(err); outcome {
+		if finishErr := s.db.inTx(ctx, func(tx *DB) error { return s.finish(ctx, tx, key, attempt, refusal) }); finishErr != nil {
+			return ports.Answer{}, false, finishErr
+		}
+		return refusal, false, nil
+	}
+	_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, key.Scope[:], attempt) // else the reservation runs out by itself
+	return ports.Answer{}, false, err
+}
+
+// reserve takes key for attempt, or answers what is stored under it.
+func (s *Idempotency) reserve(ctx context.Context, key ports.IdempotencyKey, attempt string) (stored *answerRow, err error) {
+	now := key.At
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		stored = nil
+		reserved, err := tx.exec(ctx, `
+			INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, erase_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, 0, '', ?, '', 0, ?)
+			ON CONFLICT (scope) DO UPDATE SET request = excluded.request, attempt = excluded.attempt, until = excluded.until, status = 0,
+				header = '', body = excluded.body, reveals = '', erase_at = 0, expires_at = excluded.expires_at
+			WHERE idempotency_keys.expires_at <= ?`,
+			key.Scope[:], key.Org, key.Request[:], attempt, micros(now.Add(inFlight)), []byte{}, micros(now.Add(answersKept)), micros(now))
+		if err != nil || reserved == 1 {
+			return err
+		}
+		var row answerRow
+		if _, err := tx.get(ctx, &row, `SELECT request, attempt, until, status, header, body, reveals, erase_at FROM idempotency_keys t WHERE scope = ?`+tx.dialect.lock, key.Scope[:]); err != nil {
+			return err
+		}
+		switch {
+		case !bytes.Equal(row.Request, key.Request[:]):
+			return ports.ErrKeyReused
+		case row.Until == 0:
+			stored = &row
+			return nil
+		case micros(now) < row.Until:
+			return ports.ErrKeyInFlight
+		}
+		_, err = tx.exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, attempt, micros(now.Add(inFlight)), key.Scope[:])
+		return err
+	})
+	return stored, err
+}
+
+// finish records the answer of attempt, unless another attempt has taken over.
+func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyKey, attempt string, a ports.Answer) error {
+	header, err := json.Marshal(a.Header)
+	if err != nil {
+		return err
+	}
+	body, eraseAt := a.Body, time.Time{}
+	if a.Reveals != "" {
+		eraseAt = key.At.Add(secretsKept)
+		if body, err = s.db.sealer.Seal(body, key.Scope[:]); err != nil {
+			return err
+		}
+	}
+	if body == nil {
+		body = []byte{}
+	}
+	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?, erase_at = ? WHERE scope = ? AND attempt = ?`,
+		a.Status, string(header), body, a.Reveals, micros(eraseAt), key.Scope[:], attempt)
+	if err == nil && changed == 0 {
+		return ports.ErrKeyInFlight
+	}
+	return err
+}
+
+func (s *Idempotency) answer(key ports.IdempotencyKey, row *answerRow) (ports.Answer, error) {
+	a := ports.Answer{Status: row.Status, Body: row.Body, Reveals: row.Reveals}
+	if err := json.Unmarshal([]byte(row.Header), &a.Header); err != nil {
+		return ports.Answer{}, err
+	}
+	if row.Reveals != "" {
+		if micros(key.At) >= row.EraseAt {
+			return ports.Answer{}, ports.ErrAnswerErased
+		}
+		var err error
+		if a.Body, err = s.db.sealer.Open(row.Body, key.Scope[:]); err != nil {
+			return ports.Answer{}, err
+		}
+	}
+	return a, nil
+}
+
+// eraseAnswers takes the secret out of the answers that showed it; that the request was answered
+// stays known.
+func (db *DB) eraseAnswers(ctx context.Context, org identity.OrgID, reveals string) error {
+	_, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE org_id = ? AND reveals = ? AND reveals <> ''`, []byte{}, org, reveals)
+	return err
+}

@@ -1,0 +1,125 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Keys keeps API keys.
+type Keys struct{ db *DB }
+
+var _ ports.Keys = (*Keys)(nil)
+
+const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.name, t.ceiling, t.hint, t.expires_at, t.last_used_at, t.revoked_at, t.created_by, t.revision, t.created_at, t.updated_at`
+
+type keyRow struct {
+	ID         identity.KeyID       `db:"id"`
+	Org        identity.OrgID       `db:"org_id"`
+	Workspace  identity.WorkspaceID `db:"workspace_id"`
+	User       identity.UserID      `db:"user_id"`
+	Name       string               `db:"name"`
+	Ceiling    identity.Role        `db:"ceiling"`
+	Hint       string               `db:"hint"`
+	ExpiresAt  int64                `db:"expires_at"`
+	LastUsedAt int64                `db:"last_used_at"`
+	RevokedAt  int64                `db:"revoked_at"`
+	CreatedBy  identity.UserID      `db:"created_by"`
+	Revision   int64                `db:"revision"`
+	CreatedAt  int64                `db:"created_at"`
+	UpdatedAt  int64                `db:"updated_at"`
+}
+
+func (r *keyRow) key() account.Key {
+	return account.Key{
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Name: r.Name, Ceiling: r.Ceiling, Hint: r.Hint,
+		ExpiresAt: moment(r.ExpiresAt), LastUsedAt: moment(r.LastUsedAt), RevokedAt: moment(r.RevokedAt),
+		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+}
+
+// Add implements ports.Keys.
+func (s *Keys) Add(ctx context.Context, k *account.Key) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		if _, err := tx.exec(ctx, `
+			INSERT INTO api_keys (id, org_id, workspace_id, user_id, name, ceiling, hash, hint, expires_at, last_used_at, revoked_at, created_by, revision, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`,
+			k.ID, k.Org, k.Workspace, k.User, k.Name, k.Ceiling, k.Hash[:], k.Hint, micros(k.ExpiresAt), k.CreatedBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
+			return err
+		}
+		return tx.record(ctx, k.Recorded())
+	})
+}
+
+// Get implements ports.Keys.
+func (s *Keys) Get(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID) (*account.Key, error) {
+	return s.db.key(ctx, ws, id, "")
+}
+
+// List implements ports.Keys.
+func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time, q page.Query) (account.KeyPage, error) {
+	where := newConditions(`t.workspace_id = ? AND t.revoked_at = 0 AND (t.expires_at = 0 OR t.expires_at > ?)`, ws, micros(now))
+	where.when(user != "", `t.user_id = ?`, user)
+	where.when(q.After != "", `t.id < ?`, q.After)
+	var rows []keyRow
+	if err := s.db.list(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return account.KeyPage{}, err
+	}
+	keys := make([]account.Key, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].key()
+	}
+	return page.Cut(keys, q.Limit, func(k account.Key) string { return string(k.ID) }), nil
+}
+
+// Update implements ports.Keys.
+func (s *Keys) Update(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) error) (*account.Key, error) {
+	var k *account.Key
+	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+		if k, err = tx.key(ctx, ws, id, tx.dialect.lock); err != nil {
+			return err
+		}
+		if err := change(k); err != nil || len(k.Recorded()) == 0 {
+			return err
+		}
+		if _, err := tx.exec(ctx, `UPDATE api_keys SET revoked_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+			micros(k.RevokedAt), k.Revision, micros(k.UpdatedAt), id, ws); err != nil {
+			return err
+		}
+		if !k.RevokedAt.IsZero() {
+			if err := tx.eraseAnswers(ctx, k.Org, string(id)); err != nil {
+				return err
+			}
+		}
+		tx.afterCommit(tx.principals.forget)
+		return tx.record(ctx, k.Recorded())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key, error) {
+	var row keyRow
+	found, err := db.get(ctx, &row, `SELECT `+keyColumns+` FROM api_keys t WHERE t.id = ? AND t.workspace_id = ?`+lock, id, ws)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, account.ErrKeyNotFound
+	}
+	k := row.key()
+	return &k, nil
+}
+
+// Used implements ports.Keys. It counts as no change of the key: no revision, no event.
+func (s *Keys) Used(ctx context.Context, org identity.OrgID, id identity.KeyID, at time.Time) error {
+	_, err := s.db.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND org_id = ? AND last_used_at < ?`,
+		micros(at), id, org, micros(at.Add(-time.Minute)))
+	return err
+}

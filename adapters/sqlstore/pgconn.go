@@ -1,0 +1,331 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// lib/pq waits for ever on a connection whose other end has gone silent, whatever the context
+// says. So its connections carry deadlines that it knows nothing of: every operation is given
+// one before it starts, and an answer may not be longer than a budget.
+const (
+	// pgMargin is what the network may take beyond the server's own statement_timeout.
+	pgMargin = time.Second
+
+	// pgGrace is what is left to an operation whose context is done, and to the request to
+	// cancel it, for which lib/pq dials anew. The server usually answers within it, and the
+	// connection is then closed in good order.
+	pgGrace = 400 * time.Millisecond
+
+	// pgAnswerBudget is the most bytes that the server may send between two of our requests.
+	// No query of ours comes near it: beyond, something is wrong, and memory is at stake.
+	pgAnswerBudget = 256 << 20
+
+	// pgConnectTimeout is for dialling, TLS and authentication together, unless the URL says
+	// otherwise. It is also how long a silent database may hold up database/sql's one opener.
+	pgConnectTimeout = 3 * time.Second
+)
+
+var errAnswerTooLarge = errors.New("the answer is longer than its budget")
+
+// postgresConnector opens guarded connections to our own PostgreSQL.
+type postgresConnector struct {
+	config pq.Config
+	limit  time.Duration // for one operation on the network
+	budget int64         // bytes of one answer
+}
+
+// newPostgresConnector returns a connector for a postgres:// URL. A statement is ended by the
+// server after statementTimeout, and by the connection's deadline a second later; a context
+// that is done ends it within half a second. A result set must be read within the same time.
+//
+// Unless the URL says otherwise, connecting takes at most 3 s, statement_timeout is
+// statementTimeout, binary_parameters is on (one round trip for an unprepared statement) and
+// application_name is atrium. Errors never quote the URL, which may hold a password.
+func newPostgresConnector(rawURL string, statementTimeout time.Duration) (driver.Connector, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, errors.New("sqlstore: the database URL is not a valid postgres:// URL: percent-encode what is special in a user name or password")
+	}
+	config, err := pq.NewConfig(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: the database URL: %w", err)
+	}
+	if !u.Query().Has("binary_parameters") {
+		config.BinaryParameters = true
+	}
+	if config.ApplicationName == "" {
+		config.ApplicationName = "atrium"
+	}
+	if config.ConnectTimeout <= 0 {
+		config.ConnectTimeout = pgConnectTimeout
+	}
+	if _, set := config.Runtime["statement_timeout"]; !set {
+		config.Runtime["statement_timeout"] = strconv.FormatInt(statementTimeout.Milliseconds(), 10)
+	}
+	return &postgresConnector{config: config, limit: statementTimeout + pgMargin, budget: pgAnswerBudget}, nil
+}
+
+// Driver implements driver.Connector.
+func (c *postgresConnector) Driver() driver.Driver { return &pq.Driver{} }
+
+// Connect implements driver.Connector. It ends with ctx's deadline, or with the connect timeout.
+func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	connector, err := pq.NewConnectorConfig(c.config)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &pgDialer{timeout: c.config.ConnectTimeout, budget: c.budget}
+	connector.Dialer(dialer)
+	opened, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conn, ok := opened.(pqConn)
+	if !ok {
+		opened.Close()
+		return nil, fmt.Errorf("sqlstore: lib/pq's connection (%T) has lost methods that we rely on", opened)
+	}
+	dialer.line.ends = time.Time{}
+	dialer.connected = true
+	return &postgresConn{pqConn: conn, line: dialer.line, limit: c.limit}, nil
+}
+
+// pgDialer dials for one connection, and for the requests to cancel what runs on it.
+type pgDialer struct {
+	timeout   time.Duration
+	budget    int64
+	line      *pgLine // the latest dialled: lib/pq may try several hosts, with TLS and without
+	connected bool    // from now on lib/pq dials for cancel requests alone
+}
+
+// DialContext implements pq.DialerContext.
+func (d *pgDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	timeout := d.timeout
+	if d.connected {
+		d.line.abandon() // lib/pq dials because the context of what runs there is done
+		timeout = pgGrace
+	}
+	ends := time.Now().Add(timeout)
+	if t, ok := ctx.Deadline(); ok && t.Before(ends) {
+		ends = t
+	}
+	dialer := net.Dialer{
+		Deadline:        ends,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3},
+	}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	line := &pgLine{Conn: conn, budget: d.budget, ends: ends}
+	if !d.connected {
+		d.line = line
+	}
+	return line, line.SetDeadline(ends)
+}
+
+// Dial implements pq.Dialer. lib/pq calls DialContext where there is one.
+func (d *pgDialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialContext(context.Background(), network, address)
+}
+
+// DialTimeout implements pq.Dialer.
+func (d *pgDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return d.DialContext(ctx, network, address)
+}
+
+// pgLine is the network connection below lib/pq, and below TLS where there is any.
+type pgLine struct {
+	net.Conn
+	budget int64
+	left   atomic.Int64 // of the budget
+	ends   time.Time    // no deadline is later, lib/pq's own included; zero once connected
+	broken atomic.Bool  // bytes of an answer may be missing, or come late: never to be used again
+}
+
+// SetDeadline implements net.Conn.
+func (l *pgLine) SetDeadline(t time.Time) error {
+	if !l.ends.IsZero() && (t.IsZero() || t.After(l.ends)) {
+		t = l.ends
+	}
+	return l.Conn.SetDeadline(t)
+}
+
+// abandon leaves what is under way pgGrace to end.
+func (l *pgLine) abandon() {
+	l.broken.Store(true)
+	_ = l.SetDeadline(time.Now().Add(pgGrace)) // fails only on a closed connection
+}
+
+// Read implements net.Conn. Its errors are *net.OpError, by which lib/pq knows that the
+// connection is lost.
+func (l *pgLine) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	if l.left.Add(-int64(n)) < 0 {
+		l.Close()
+		err = &net.OpError{Op: "read", Net: l.RemoteAddr().Network(), Addr: l.RemoteAddr(), Err: errAnswerTooLarge}
+	}
+	if err != nil {
+		l.broken.Store(true)
+	}
+	return n, err
+}
+
+// Write implements net.Conn. A new request is entitled to a new answer.
+func (l *pgLine) Write(b []byte) (int, error) {
+	l.left.Store(l.budget)
+	n, err := l.Conn.Write(b)
+	if err != nil {
+		l.broken.Store(true)
+	}
+	return n, err
+}
+
+// pqConn is what lib/pq's connections can do. Each is needed: without one of the optional
+// interfaces database/sql falls back to a slower way, or to one that takes no context.
+type pqConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+	driver.NamedValueChecker
+}
+
+// postgresConn gives each operation its deadline.
+type postgresConn struct {
+	pqConn
+	line  *pgLine
+	limit time.Duration
+}
+
+// arm sets the deadline of the operation that is about to start.
+func (c *postgresConn) arm(ctx context.Context) {
+	now := time.Now()
+	deadline := now.Add(c.limit)
+	if t, ok := ctx.Deadline(); ok && t.Add(pgGrace).Before(deadline) {
+		deadline = t.Add(pgGrace)
+	}
+	if ctx.Err() != nil {
+		deadline = now.Add(pgGrace)
+	}
+	_ = c.line.SetDeadline(deadline) // fails only on a closed connection, as the operation then does
+}
+
+// QueryContext implements driver.QueryerContext. Its rows must be read under its deadline.
+func (c *postgresConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.arm(ctx)
+	return c.pqConn.QueryContext(ctx, query, args)
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *postgresConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	c.arm(ctx)
+	return c.pqConn.ExecContext(ctx, query, args)
+}
+
+// Ping implements driver.Pinger.
+func (c *postgresConn) Ping(ctx context.Context) error {
+	c.arm(ctx)
+	return c.pqConn.Ping(ctx)
+}
+
+// PrepareContext implements driver.ConnPrepareContext.
+func (c *postgresConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	c.arm(ctx)
+	prepared, err := c.pqConn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	stmt, ok := prepared.(pqStmt)
+	if !ok { // of COPY, which we do not use: no other deadline would ever be set for it
+		c.line.abandon()
+		prepared.Close()
+		return nil, fmt.Errorf("sqlstore: a statement of this kind (%T) cannot be prepared", prepared)
+	}
+	return &postgresStmt{pqStmt: stmt, conn: c}, nil
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *postgresConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	c.arm(ctx)
+	stop := context.AfterFunc(ctx, c.line.abandon) // lib/pq heeds ctx only once it has begun
+	tx, err := c.pqConn.BeginTx(ctx, opts)
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	return &postgresTx{tx: tx, ctx: ctx, conn: c}, nil
+}
+
+// IsValid implements driver.Validator. lib/pq does not notice everything that makes a
+// connection unfit: a cancel request that was given up may yet hit a later statement.
+func (c *postgresConn) IsValid() bool { return !c.line.broken.Load() && c.pqConn.IsValid() }
+
+// Close implements driver.Conn.
+func (c *postgresConn) Close() error {
+	_ = c.line.SetDeadline(time.Now().Add(pgGrace)) // for the farewell
+	return c.pqConn.Close()
+}
+
+type pqStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+type postgresStmt struct {
+	pqStmt
+	conn *postgresConn
+}
+
+// ExecContext implements driver.StmtExecContext.
+func (s *postgresStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	s.conn.arm(ctx)
+	return s.pqStmt.ExecContext(ctx, args)
+}
+
+// QueryContext implements driver.StmtQueryContext. Its rows must be read under its deadline.
+func (s *postgresStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	s.conn.arm(ctx)
+	return s.pqStmt.QueryContext(ctx, args)
+}
+
+// Close implements driver.Stmt.
+func (s *postgresStmt) Close() error {
+	s.conn.arm(context.Background())
+	return s.pqStmt.Close()
+}
+
+type postgresTx struct {
+	tx   driver.Tx
+	ctx  context.Context // BeginTx's, which driver.Tx is not given again
+	conn *postgresConn
+}
+
+// Commit implements driver.Tx. An error of the network leaves open whether it took effect.
+func (t *postgresTx) Commit() error {
+	t.conn.arm(t.ctx)
+	return t.tx.Commit()
+}
+
+// Rollback implements driver.Tx. It is short where the context is done, since somebody waits.
+func (t *postgresTx) Rollback() error {
+	t.conn.arm(t.ctx)
+	return t.tx.Rollback()
+}

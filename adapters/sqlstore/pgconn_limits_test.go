@@ -1,0 +1,137 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lib/pq"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// busy is what a loaded machine may take beyond a deadline.
+const busy = 500 * time.Millisecond
+
+// ends calls op, which must fail between least and most from now.
+func ends(t *testing.T, least, most time.Duration, op func() error) {
+	t.Helper()
+	begun := time.Now()
+	done := make(chan error, 1)
+	go func() { done <- op() }()
+	select {
+	case err := <-done:
+		if took := time.Since(begun); err == nil || took < least || took > most {
+			t.Fatalf("it ended after %v with %v; want an error after %v to %v", took, err, least, most)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it hangs")
+	}
+}
+
+func TestStatementsThatTakeTooLong(t *testing.T) {
+	direct := services.Postgres(t)
+
+	t.Run("the server ends them at its own timeout", func(t *testing.T) {
+		db := pool(t, connector(t, direct, 300*time.Millisecond))
+		_, err := db.ExecContext(t.Context(), `SELECT pg_sleep(10)`)
+		var ended *pq.Error
+		if !errors.As(err, &ended) || ended.Code != "57014" {
+			t.Fatalf("error = %v, want query_canceled", err)
+		}
+	})
+
+	type querier interface {
+		QueryContext(ctx context.Context, args ...any) (*sql.Rows, error)
+	}
+	for name, prepare := range map[string]func(*testing.T, *sql.DB) querier{
+		"unprepared": func(_ *testing.T, db *sql.DB) querier { return unprepared{db, `SELECT pg_sleep($1)`} },
+		"prepared": func(t *testing.T, db *sql.DB) querier {
+			stmt, err := db.PrepareContext(t.Context(), `SELECT pg_sleep($1)`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { stmt.Close() })
+			return stmt
+		},
+	} {
+		t.Run(name+", the context ends them, on the server too", func(t *testing.T) {
+			db := pool(t, connector(t, direct, 30*time.Second))
+			db.SetMaxOpenConns(1)
+			query := prepare(t, db)
+			before := scan[int](t, db.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`))
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(200*time.Millisecond, cancel)
+			ends(t, 200*time.Millisecond, 200*time.Millisecond+pgGrace+busy, func() error {
+				rows, err := query.QueryContext(ctx, 30)
+				if err == nil {
+					rows.Close()
+				}
+				return err
+			})
+			after := scan[int](t, db.QueryRowContext(t.Context(), `SELECT pg_backend_pid()`))
+			if after == before {
+				t.Error("the connection is used again, where a late cancel request may hit it")
+			}
+			for try := 0; ; try++ {
+				if scan[int](t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, before)) == 0 {
+					break
+				}
+				if try == 100 {
+					t.Fatal("the server is still at it")
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		})
+	}
+}
+
+// unprepared is a query of a pool, with the method of a prepared one.
+type unprepared struct {
+	db    *sql.DB
+	query string
+}
+
+func (u unprepared) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error) {
+	return u.db.QueryContext(ctx, u.query, args...)
+}
+
+func TestAnswerBudget(t *testing.T) {
+	c := connector(t, services.Postgres(t), 5*time.Second)
+	c.budget = 1 << 20
+	db := pool(t, c)
+	db.SetMaxOpenConns(1)
+	fetch := func(query string) error {
+		rows, err := db.QueryContext(t.Context(), query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+		}
+		return rows.Err()
+	}
+
+	t.Run("answers within it pass, however many", func(t *testing.T) {
+		for range 5 {
+			if err := fetch(`SELECT repeat('x', 900000)`); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	for name, query := range map[string]string{
+		"one large value": `SELECT repeat('x', 1200000)`,
+		"many small rows": `SELECT repeat('x', 1000) FROM generate_series(1, 1200)`,
+	} {
+		t.Run(name+" beyond it is refused, and the pool recovers", func(t *testing.T) {
+			if err := fetch(query); !errors.Is(err, errAnswerTooLarge) {
+				t.Fatalf("error = %v, want errAnswerTooLarge", err)
+			}
+			if got := scan[int](t, db.QueryRowContext(t.Context(), `SELECT 42`)); got != 42 {
+				t.Fatalf("got %d", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,377 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lib/pq"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+func connector(t *testing.T, url string, statementTimeout time.Duration) *postgresConnector {
+	t.Helper()
+	c, err := newPostgresConnector(url, statementTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*postgresConnector)
+}
+
+func pool(t *testing.T, c driver.Connector) *sql.DB {
+	t.Helper()
+	db := sql.OpenDB(c)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// through returns rawURL with another host, and the host:port that it had.
+func through(t *testing.T, rawURL, host string) (changed, upstream string) {
+	t.Helper()
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream, u.Host = u.Host, host
+	return u.String(), upstream
+}
+
+func scan[T any](t *testing.T, row *sql.Row) (v T) {
+	t.Helper()
+	if err := row.Scan(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestPostgresConnections(t *testing.T) {
+	db := pool(t, connector(t, services.Postgres(t), 5*time.Second))
+	ctx := t.Context()
+	if _, err := db.ExecContext(ctx, `CREATE TABLE things (id bigint PRIMARY KEY, name text, body bytea, at timestamptz)`); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("every kind of value comes back", func(t *testing.T) {
+		at := time.Date(2026, 2, 3, 4, 5, 6, 789000, time.UTC)
+		if _, err := db.ExecContext(ctx, `INSERT INTO things VALUES ($1, $2, $3, $4), ($5, NULL, NULL, NULL)`, 1, "näme", []byte{0, 1, 255}, at, 2); err != nil {
+			t.Fatal(err)
+		}
+		var name sql.NullString
+		var body []byte
+		var got time.Time
+		if err := db.QueryRowContext(ctx, `SELECT name, body, at FROM things WHERE id = $1`, 1).Scan(&name, &body, &got); err != nil {
+			t.Fatal(err)
+		}
+		if name.String != "näme" || string(body) != "\x00\x01\xff" || !got.Equal(at) {
+			t.Fatalf("got %v, %v, %v", name, body, got)
+		}
+		if scan[sql.NullString](t, db.QueryRowContext(ctx, `SELECT name FROM things WHERE id = 2`)).Valid {
+			t.Fatal("NULL became a text")
+		}
+	})
+
+	t.Run("a slice is bound as an array, as lib/pq does", func(t *testing.T) {
+		if got := scan[int](t, db.QueryRowContext(ctx, `SELECT count(*) FROM unnest($1::text[])`, []string{"a", "b"})); got != 2 {
+			t.Fatalf("%d elements", got)
+		}
+	})
+
+	t.Run("prepared statements work, again and again", func(t *testing.T) {
+		stmt, err := db.PrepareContext(ctx, `SELECT $1::int * 2`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stmt.Close()
+		for i := range 10 {
+			if got := scan[int](t, stmt.QueryRowContext(ctx, i)); got != 2*i {
+				t.Fatalf("twice %d = %d", i, got)
+			}
+		}
+		if _, err := stmt.ExecContext(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+	})
+
+	t.Run("a commit stays, a rollback does not", func(t *testing.T) {
+		for id, end := range map[int]func(*sql.Tx) error{10: (*sql.Tx).Commit, 11: (*sql.Tx).Rollback} {
+			tx, err := db.BeginTx(ctx, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT INTO things (id) VALUES ($1)`, id); err != nil {
+				t.Fatal(err)
+			}
+			if err := end(tx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := scan[int](t, db.QueryRowContext(ctx, `SELECT sum(id) FROM things WHERE id >= 10`)); got != 10 {
+			t.Fatalf("sum = %d, want 10", got)
+		}
+	})
+
+	t.Run("an error of the server keeps the connection", func(t *testing.T) {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = conn.ExecContext(ctx, `SELECT nonsense`)
+		var refused *pq.Error
+		if !errors.As(err, &refused) || refused.Code != "42703" {
+			t.Fatalf("error = %v, want undefined_column", err)
+		}
+		if err := conn.PingContext(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+
+	t.Run("many at once get each their own answer", func(t *testing.T) {
+		var wg sync.WaitGroup
+		for worker := range 8 {
+			wg.Go(func() {
+				for i := range 20 {
+					var got int
+					if err := db.QueryRowContext(ctx, `SELECT $1::int`, worker*1000+i).Scan(&got); err != nil || got != worker*1000+i {
+						t.Errorf("got %d, %v; want %d", got, err, worker*1000+i)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+
+	t.Run("COPY is refused, and the connection not used again", func(t *testing.T) {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.PrepareContext(ctx, pq.CopyIn("things", "id")); err == nil {
+			t.Fatal("it was prepared")
+		}
+	})
+}
+
+func TestEveryOperationHasADeadlineOfItsOwn(t *testing.T) {
+	db := pool(t, connector(t, services.Postgres(t), 5*time.Second))
+	ctx := t.Context()
+	// Each is given a connection, and a way to let its last deadline pass.
+	for name, operate := range map[string]func(conn *sql.Conn, expire func()) error{
+		"a query": func(c *sql.Conn, expire func()) error {
+			expire()
+			return c.QueryRowContext(ctx, `SELECT 1`).Scan(new(int))
+		},
+		"a statement": func(c *sql.Conn, expire func()) error { expire(); _, err := c.ExecContext(ctx, `SELECT 1`); return err },
+		"a ping":      func(c *sql.Conn, expire func()) error { expire(); return c.PingContext(ctx) },
+		"preparing": func(c *sql.Conn, expire func()) error {
+			expire()
+			_, err := c.PrepareContext(ctx, `SELECT 1`)
+			return err
+		},
+		"a prepared query": func(c *sql.Conn, expire func()) error {
+			stmt, err := c.PrepareContext(ctx, `SELECT 1`)
+			if err != nil {
+				return err
+			}
+			expire()
+			return stmt.QueryRowContext(ctx).Scan(new(int))
+		},
+		"a prepared statement": func(c *sql.Conn, expire func()) error {
+			stmt, err := c.PrepareContext(ctx, `SELECT 1`)
+			if err != nil {
+				return err
+			}
+			expire()
+			_, err = stmt.ExecContext(ctx)
+			return err
+		},
+		"closing a prepared statement": func(c *sql.Conn, expire func()) error {
+			stmt, err := c.PrepareContext(ctx, `SELECT 1`)
+			if err != nil {
+				return err
+			}
+			expire()
+			return stmt.Close()
+		},
+		"beginning": func(c *sql.Conn, expire func()) error { expire(); _, err := c.BeginTx(ctx, nil); return err },
+		"a commit": func(c *sql.Conn, expire func()) error {
+			tx, err := c.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			expire()
+			return tx.Commit()
+		},
+		"a rollback": func(c *sql.Conn, expire func()) error {
+			tx, err := c.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			expire()
+			return tx.Rollback()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := db.Conn(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			expire := func() {
+				if err := conn.Raw(func(c any) error { return c.(*postgresConn).line.SetDeadline(time.Unix(1, 0)) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := operate(conn, expire); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestPostgresURL(t *testing.T) {
+	direct := services.Postgres(t)
+	with := func(t *testing.T, extra string) *sql.DB {
+		return pool(t, connector(t, direct+extra, 1500*time.Millisecond))
+	}
+	setting := func(t *testing.T, db *sql.DB, name string) string {
+		return scan[string](t, db.QueryRowContext(t.Context(), `SELECT current_setting($1)`, name))
+	}
+
+	t.Run("the session has our settings", func(t *testing.T) {
+		db := with(t, "")
+		if got := setting(t, db, "statement_timeout"); got != "1500ms" {
+			t.Errorf("statement_timeout = %s", got)
+		}
+		if got := setting(t, db, "application_name"); got != "atrium" {
+			t.Errorf("application_name = %s", got)
+		}
+		c := connector(t, direct, time.Second)
+		if !c.config.BinaryParameters || c.config.ConnectTimeout != pgConnectTimeout {
+			t.Errorf("binary_parameters = %v, connect_timeout = %v", c.config.BinaryParameters, c.config.ConnectTimeout)
+		}
+	})
+
+	t.Run("what the URL says wins", func(t *testing.T) {
+		extra := "&statement_timeout=700&application_name=other&search_path=elsewhere&binary_parameters=no&connect_timeout=7"
+		db := with(t, extra)
+		for name, want := range map[string]string{"statement_timeout": "700ms", "application_name": "other", "search_path": "elsewhere"} {
+			if got := setting(t, db, name); got != want {
+				t.Errorf("%s = %s, want %s", name, got, want)
+			}
+		}
+		c := connector(t, direct+extra, time.Second)
+		if c.config.BinaryParameters || c.config.ConnectTimeout != 7*time.Second {
+			t.Errorf("binary_parameters = %v, connect_timeout = %v", c.config.BinaryParameters, c.config.ConnectTimeout)
+		}
+	})
+
+	t.Run("a URL that is none is refused without being quoted", func(t *testing.T) {
+		for _, bad := range []string{
+			"postgres://ann:hunter2%zz@db/atrium", "postgres://ann:hunter2/x@db/atrium", "postgres://ann:hunter2#x@db/atrium", "mysql://ann:hunter2@db/atrium",
+			"host=db password=hunter2", "postgres://ann:hunter2@db/atrium?connect_timeout=soon", "postgres://ann:hunter2@db/atrium?sslmode=maybe", "",
+		} {
+			_, err := newPostgresConnector(bad, time.Second)
+			if err == nil || !strings.Contains(err.Error(), "database URL") || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: error = %v", bad, err)
+			}
+		}
+	})
+}
+
+func TestPostgresOverUnixSocket(t *testing.T) {
+	direct := services.Postgres(t)
+	changed, upstream := through(t, direct, "")
+	folder, err := os.MkdirTemp("", "pg") // t.TempDir's is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	gate, err := net.Listen("unix", filepath.Join(folder, ".s.PGSQL.5432"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gate.Close()
+	go func() {
+		for {
+			client, err := gate.Accept()
+			if err != nil {
+				return
+			}
+			go splice(client, upstream)
+		}
+	}()
+	db := pool(t, connector(t, changed+"&host="+url.QueryEscape(folder), time.Second))
+	if got := scan[int](t, db.QueryRowContext(t.Context(), `SELECT $1::int`, 42)); got != 42 {
+		t.Fatalf("got %d", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	ends(t, 200*time.Millisecond, 200*time.Millisecond+pgGrace+busy, func() error {
+		_, err := db.ExecContext(ctx, `SELECT pg_sleep(10)`)
+		return err
+	})
+}
+
+// splice joins client and a new connection to upstream.
+func splice(client net.Conn, upstream string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", upstream)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		io.Copy(server, client)
+		server.Close()
+	}()
+	io.Copy(client, server)
+}
+
+// A wrapper that loses an optional interface loses speed or the context, silently.
+func TestNoOptionalInterfaceIsLost(t *testing.T) {
+	direct := services.Postgres(t)
+	plain, err := pq.NewConnector(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(c driver.Connector) (driver.Conn, driver.Stmt) {
+		conn, err := c.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		stmt, err := conn.(driver.ConnPrepareContext).PrepareContext(t.Context(), `SELECT 1`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn, stmt
+	}
+	conn, stmt := open(plain)
+	ourConn, ourStmt := open(connector(t, direct, time.Second))
+	for _, i := range []reflect.Type{
+		reflect.TypeFor[driver.ConnBeginTx](), reflect.TypeFor[driver.ConnPrepareContext](), reflect.TypeFor[driver.ExecerContext](),
+		reflect.TypeFor[driver.QueryerContext](), reflect.TypeFor[driver.Pinger](), reflect.TypeFor[driver.SessionResetter](),
+		reflect.TypeFor[driver.Validator](), reflect.TypeFor[driver.NamedValueChecker](), reflect.TypeFor[driver.StmtExecContext](),
+		reflect.TypeFor[driver.StmtQueryContext](), reflect.TypeFor[driver.ColumnConverter](),
+	} {
+		for name, pair := range map[string][2]any{"connection": {conn, ourConn}, "statement": {stmt, ourStmt}} {
+			if reflect.TypeOf(pair[0]).Implements(i) && !reflect.TypeOf(pair[1]).Implements(i) {
+				t.Errorf("our %s is no %v, lib/pq's is", name, i)
+			}
+		}
+	}
+}

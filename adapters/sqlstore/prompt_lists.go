@@ -1,0 +1,191 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// PromptLists reads lists of prompt templates and of what belongs to one.
+type PromptLists struct{ db *DB }
+
+var _ ports.PromptLists = (*PromptLists)(nil)
+
+// Visible implements ports.PromptLists. Each reason to see a template is a branch of its own, on
+// an index that begins with what the reason is about: a member who may see thirty of a hundred
+// thousand templates reads about thirty rows.
+func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (prompt.Page, error) {
+	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
+		return prompt.Page{}, nil
+	}
+	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+	where.when(q.After != "", `t.id < ?`, q.After)
+	where.when(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+likeEscape(prompt.NameKey(f.Query))+"%")
+	where.when(f.Tag != "", `t.tags LIKE ? ESCAPE '\'`, "%"+likeEscape(quoted(f.Tag))+"%")
+	where.when(f.Folder != "", `t.name_key LIKE ? ESCAPE '\'`, likeEscape(prompt.NameKey(f.Folder))+"/%")
+
+	args := []any{by.User}
+	ids := `SELECT t.id FROM prompt_templates t WHERE ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?`
+	if by.Role >= identity.Admin {
+		args = append(args, where.args(q.Limit+1)...)
+	} else {
+		ids = `SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.owner_id = ? AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
+			UNION
+			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.visibility = 'workspace' AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
+			UNION
+			SELECT id FROM (SELECT t.id FROM prompt_shares s JOIN prompt_templates t ON t.id = s.template_id
+				WHERE s.workspace_id = ? AND s.user_id = ? AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY s.template_id DESC LIMIT ?) c`
+		args = append(args, by.User)
+		args = append(args, where.args(q.Limit+1)...)
+		args = append(args, where.args(q.Limit+1)...)
+		args = append(args, by.Workspace, by.User, micros(by.At))
+		args = append(args, where.args(q.Limit+1)...)
+	}
+	var rows []templateRow
+	err := l.db.list(ctx, &rows, `SELECT `+templateColumns+templateTables+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`, append(args, q.Limit+1)...)
+	if err != nil {
+		return prompt.Page{}, err
+	}
+	found := make([]prompt.Template, len(rows))
+	for i := range rows {
+		t, err := rows[i].template(by)
+		if err != nil {
+			return prompt.Page{}, err
+		}
+		found[i] = *t
+	}
+	return page.Cut(found, q.Limit, func(t prompt.Template) string { return string(t.ID) }), nil
+}
+
+// quoted is a tag as it stands in the JSON array of tags.
+func quoted(tag string) string {
+	b, _ := json.Marshal(tag) // a string always encodes
+	return string(b)
+}
+
+// Versions implements ports.PromptLists.
+func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool, q page.Query) (prompt.VersionPage, error) {
+	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
+	where.when(!drafts, `v.frozen`)
+	where.when(q.After != "", `v.number < ?`, numberAt(q.After))
+	var rows []versionRow
+	err := l.db.list(ctx, &rows, `
+		SELECT `+summaryColumns+` FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
+		WHERE `+where.sql()+` ORDER BY v.number DESC LIMIT ?`, where.args(q.Limit+1)...)
+	if err != nil {
+		return prompt.VersionPage{}, err
+	}
+	found := make([]prompt.Version, len(rows))
+	for i := range rows {
+		v, err := rows[i].version()
+		if err != nil {
+			return prompt.VersionPage{}, err
+		}
+		found[i] = *v
+	}
+	return page.Cut(found, q.Limit, func(v prompt.Version) string { return strconv.Itoa(v.Number) }), nil
+}
+
+// Shares implements ports.PromptLists.
+func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (prompt.SharePage, error) {
+	var rows []shareRow
+	err := l.db.list(ctx, &rows, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND workspace_id = ? AND user_id > ? ORDER BY user_id LIMIT ?`,
+		id, ws, q.After, q.Limit+1)
+	if err != nil {
+		return prompt.SharePage{}, err
+	}
+	found := make([]prompt.Share, len(rows))
+	for i := range rows {
+		found[i] = rows[i].share()
+	}
+	return page.Cut(found, q.Limit, func(s prompt.Share) string { return string(s.User) }), nil
+}
+
+// Activations implements ports.PromptLists.
+func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error) {
+	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)
+	where.when(q.After != "", `a.number < ?`, numberAt(q.After))
+	var rows []struct {
+		Number int              `db:"number"`
+		From   prompt.VersionID `db:"from_version_id"`
+		To     prompt.VersionID `db:"to_version_id"`
+		By     identity.UserID  `db:"activated_by"`
+		At     int64            `db:"activated_at"`
+		Reason string           `db:"reason"`
+	}
+	err := l.db.list(ctx, &rows, `
+		SELECT a.number, a.from_version_id, a.to_version_id, a.activated_by, a.activated_at, a.reason
+		FROM prompt_templates t JOIN prompt_activations a ON a.template_id = t.id
+		WHERE `+where.sql()+` ORDER BY a.number DESC LIMIT ?`, where.args(q.Limit+1)...)
+	if err != nil {
+		return page.Of[prompt.Activation]{}, err
+	}
+	cut := page.Of[prompt.Activation]{Items: make([]prompt.Activation, 0, len(rows))}
+	if len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+		cut.Next = strconv.Itoa(rows[q.Limit-1].Number)
+	}
+	for _, r := range rows {
+		cut.Items = append(cut.Items, prompt.Activation{From: r.From, To: r.To, By: r.By, At: moment(r.At), Reason: r.Reason})
+	}
+	return cut, nil
+}
+
+// addActivation adds a line to the ledger. The template's row is locked, so that numbers follow
+// one another without a gap.
+func (db *DB) addActivation(ctx context.Context, id prompt.ID, a prompt.Activation) error {
+	_, err := db.exec(ctx, `
+		INSERT INTO prompt_activations (template_id, number, from_version_id, to_version_id, activated_by, activated_at, reason)
+		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
+		FROM prompt_activations WHERE template_id = ?`,
+		id, a.From, a.To, a.By, micros(a.At), a.Reason, id)
+	return err
+}
+
+// numberAt reads a position that numbers a row; positions come sealed, so only ours arrive.
+func numberAt(position string) int {
+	n, _ := strconv.Atoi(position)
+	return n
+}
+
+const shareColumns = `user_id, access, expires_at, granted_by, revision, created_at, updated_at`
+
+type shareRow struct {
+	User      identity.UserID `db:"user_id"`
+	Access    prompt.Access   `db:"access"`
+	ExpiresAt int64           `db:"expires_at"`
+	GrantedBy identity.UserID `db:"granted_by"`
+	Revision  int64           `db:"revision"`
+	CreatedAt int64           `db:"created_at"`
+	UpdatedAt int64           `db:"updated_at"`
+}
+
+func (r *shareRow) share() prompt.Share {
+	return prompt.Share{
+		User: r.User, Access: r.Access, ExpiresAt: moment(r.ExpiresAt), GrantedBy: r.GrantedBy,
+		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+}
+
+// saveShare writes one share; one that gives no access is removed.
+func (db *DB) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share) error {
+	if s.Access == prompt.None {
+		_, err := db.exec(ctx, `DELETE FROM prompt_shares WHERE template_id = ? AND user_id = ?`, t.ID, s.User)
+		return err
+	}
+	_, err := db.exec(ctx, `
+		INSERT INTO prompt_shares (template_id, workspace_id, user_id, access, expires_at, granted_by, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (template_id, user_id) DO UPDATE SET access = excluded.access, expires_at = excluded.expires_at,
+			granted_by = excluded.granted_by, revision = excluded.revision, created_at = excluded.created_at, updated_at = excluded.updated_at`,
+		t.ID, t.Workspace, s.User, s.Access, micros(s.ExpiresAt), s.GrantedBy, s.Revision, micros(s.CreatedAt), micros(s.UpdatedAt))
+	return err
+}
+
+func sortLabels(labels []string) { slices.Sort(labels) }

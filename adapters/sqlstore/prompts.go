@@ -1,0 +1,271 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Prompts keeps prompt templates.
+type Prompts struct{ db *DB }
+
+var _ ports.Prompts = (*Prompts)(nil)
+
+// A template is read together with the share of the caller that the first ? names.
+const (
+	templateColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.description, t.tags, t.metadata, t.visibility, t.protected,
+		t.active_version_id, t.active_number, t.activated_at, t.activated_by, t.last_number,
+		t.version_count, t.latest_version_id, t.latest_number, t.frozen_count, t.latest_frozen_id, t.latest_frozen_number,
+		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at,
+		NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
+		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
+	templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
+)
+
+type templateRow struct {
+	ID                 prompt.ID            `db:"id"`
+	Workspace          identity.WorkspaceID `db:"workspace_id"`
+	Owner              identity.UserID      `db:"owner_id"`
+	Name               string               `db:"name"`
+	Type               prompt.Type          `db:"type"`
+	Description        string               `db:"description"`
+	Tags               string               `db:"tags"`
+	Metadata           string               `db:"metadata"`
+	Visibility         prompt.Visibility    `db:"visibility"`
+	Protected          bool                 `db:"protected"`
+	ActiveVersion      prompt.VersionID     `db:"active_version_id"`
+	ActiveNumber       int                  `db:"active_number"`
+	ActivatedAt        int64                `db:"activated_at"`
+	ActivatedBy        identity.UserID      `db:"activated_by"`
+	LastNumber         int                  `db:"last_number"`
+	VersionCount       int                  `db:"version_count"`
+	LatestVersion      prompt.VersionID     `db:"latest_version_id"`
+	LatestNumber       int                  `db:"latest_number"`
+	FrozenCount        int                  `db:"frozen_count"`
+	LatestFrozen       prompt.VersionID     `db:"latest_frozen_id"`
+	LatestFrozenNumber int                  `db:"latest_frozen_number"`
+	Revision           int64                `db:"revision"`
+	CreatedAt          int64                `db:"created_at"`
+	CreatedBy          identity.UserID      `db:"created_by"`
+	UpdatedAt          int64                `db:"updated_at"`
+	DeletedAt          int64                `db:"deleted_at"`
+	OwnerLeft          bool                 `db:"owner_left"`
+	ShareAccess        prompt.Access        `db:"share_access"`
+	ShareExpiresAt     int64                `db:"share_expires_at"`
+}
+
+func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
+	t := &prompt.Template{
+		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, OwnerLeft: r.OwnerLeft, Name: r.Name, Type: r.Type,
+		Description: r.Description, Visibility: r.Visibility, Protected: r.Protected,
+		Active:     prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: moment(r.ActivatedAt), By: r.ActivatedBy},
+		LastNumber: r.LastNumber, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy,
+		UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt), Shares: map[identity.UserID]prompt.Share{},
+		Drafts: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
+		Frozen: prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber},
+	}
+	if r.ShareAccess != prompt.None {
+		t.Shares[by.User] = prompt.Share{User: by.User, Access: r.ShareAccess, ExpiresAt: moment(r.ShareExpiresAt)}
+	}
+	if r.Metadata != "" {
+		t.Metadata = json.RawMessage(r.Metadata)
+	}
+	if r.Tags == "[]" {
+		return t, nil
+	}
+	return t, json.Unmarshal([]byte(r.Tags), &t.Tags)
+}
+
+// Add implements ports.Prompts.
+func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
+	return p.db.inTx(ctx, func(tx *DB) error {
+		if err := tx.nameIsFree(ctx, t); err != nil {
+			return err
+		}
+		tags, err := json.Marshal(t.Tags)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `
+			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata, visibility, protected, search,
+				active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at, created_by, updated_at, deleted_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
+			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t),
+			t.Revision, micros(t.CreatedAt), t.CreatedBy, micros(t.UpdatedAt))
+		if err == nil {
+			err = tx.record(ctx, t.Recorded())
+		}
+		return tx.nameTaken(err)
+	})
+}
+
+// Get implements ports.Prompts.
+func (p *Prompts) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
+	return p.db.template(ctx, by, `t.id = ? AND t.workspace_id = ?`, id, by.Workspace)
+}
+
+// FindByName implements ports.Prompts.
+func (p *Prompts) FindByName(ctx context.Context, by identity.Actor, name string) (*prompt.Template, error) {
+	return p.db.template(ctx, by, `t.workspace_id = ? AND t.name_key = ? AND t.deleted_at = 0`, by.Workspace, prompt.NameKey(name))
+}
+
+// GetVersion implements ports.Prompts.
+func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+	if ref.Latest { // which one that is depends on what by may see
+		t, err := p.Get(ctx, by, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		ref = prompt.Ref{ID: t.Versions(by).Latest}
+	}
+	var row struct {
+		templateRow
+		Version versionRow `db:"v"`
+	}
+	match, arg := versionMatch(ref)
+	found, err := p.db.get(ctx, &row, `
+		SELECT `+templateColumns+`, `+prefixedVersionColumns+templateTables+`
+		JOIN prompt_versions v ON v.template_id = t.id AND `+match+`
+		WHERE t.id = ? AND t.workspace_id = ?`, append(append([]any{by.User}, arg...), id, by.Workspace)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !found {
+		t, err := p.Get(ctx, by, id)
+		return t, nil, err
+	}
+	t, err := row.template(by)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := row.Version.version()
+	return t, v, err
+}
+
+// Update implements ports.Prompts.
+func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
+	var t *prompt.Template
+	err := p.db.inTx(ctx, func(tx *DB) (err error) {
+		if t, err = tx.lockedTemplate(ctx, by, id, also...); err != nil {
+			return err
+		}
+		if err := change(t); err != nil {
+			return err
+		}
+		return tx.saveTemplate(ctx, t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// template reads one template.
+func (db *DB) template(ctx context.Context, by identity.Actor, where string, args ...any) (*prompt.Template, error) {
+	var row templateRow
+	found, err := db.get(ctx, &row, `SELECT `+templateColumns+templateTables+` WHERE `+where, append([]any{by.User}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, prompt.ErrNotFound
+	}
+	return row.template(by)
+}
+
+// lockedTemplate reads a template that is about to change, with the whole shares of by and also.
+func (db *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID, also ...identity.UserID) (*prompt.Template, error) {
+	t, err := db.template(ctx, by, `t.id = ? AND t.workspace_id = ?`+db.dialect.lock, id, by.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := db.get(ctx, &t.ShareCount, `SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?`, id); err != nil {
+		return nil, err
+	}
+	for _, user := range append(also, by.User) {
+		var row shareRow
+		found, err := db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND user_id = ?`, id, user)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			t.Shares[user] = row.share()
+		}
+	}
+	return t, nil
+}
+
+// saveTemplate writes a template that lockedTemplate read, if it recorded anything.
+func (db *DB) saveTemplate(ctx context.Context, t *prompt.Template) error {
+	if len(t.Recorded()) == 0 {
+		return nil
+	}
+	if t.DeletedAt.IsZero() {
+		if err := db.nameIsFree(ctx, t); err != nil {
+			return err
+		}
+	}
+	tags, err := json.Marshal(t.Tags)
+	if err != nil {
+		return err
+	}
+	_, err = db.exec(ctx, `
+		UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?, visibility = ?, protected = ?, search = ?,
+			active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?, revision = ?, updated_at = ?, deleted_at = ?
+		WHERE id = ? AND workspace_id = ?`,
+		t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t),
+		t.Active.Version, t.Active.Number, micros(t.Active.At), t.Active.By, t.LastNumber, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt),
+		t.ID, t.Workspace)
+	if err != nil {
+		return db.nameTaken(err)
+	}
+	for _, s := range t.Shares {
+		if err := db.saveShare(ctx, t, s); err != nil {
+			return err
+		}
+	}
+	for _, a := range t.Activated {
+		if err := db.addActivation(ctx, t.ID, a); err != nil {
+			return err
+		}
+	}
+	return db.record(ctx, t.Recorded())
+}
+
+const nameIndex = "prompt_templates_name"
+
+// nameIsFree answers the duplicate before it happens: PostgreSQL would give up the transaction,
+// and SQLite does not tell which index was broken.
+func (db *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
+	var other string
+	found, err := db.get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ? AND deleted_at = 0 AND id <> ?`,
+		t.Workspace, prompt.NameKey(t.Name), t.ID)
+	if found {
+		return prompt.ErrNameTaken
+	}
+	return err
+}
+
+// nameTaken is for the race that nameIsFree cannot see.
+func (db *DB) nameTaken(err error) error {
+	if db.dialect.duplicate(err, nameIndex) {
+		return prompt.ErrNameTaken
+	}
+	return err
+}
+
+// tagList keeps no tags as [], never as null.
+func tagList(encoded []byte) string {
+	if string(encoded) == "null" {
+		return "[]"
+	}
+	return string(encoded)
+}
+
+// searchText is what Filter.Query looks into. Lower case is made here, since SQLite's own lower
+// knows ASCII alone.
+func searchText(t *prompt.Template) string { return strings.ToLower(t.Name + "\n" + t.Description) }

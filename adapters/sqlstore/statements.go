@@ -1,0 +1,96 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// prepare makes every connection prepare each statement with arguments once, and keep it: that
+// answers 4 to 6 times as many requests on PostgreSQL as sending the text each time. It sits below
+// database/sql, whose own prepared statements wait for a second connection inside a transaction.
+func prepare(c driver.Connector) driver.Connector { return preparingConnector{c} }
+
+type preparingConnector struct{ driver.Connector }
+
+func (c preparingConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	full, ok := conn.(fullConn)
+	if !ok {
+		return nil, errors.Join(errors.New("the database driver lacks an interface"), conn.Close())
+	}
+	return &preparingConn{fullConn: full, statements: map[string]driver.Stmt{}}, nil
+}
+
+// fullConn is what both drivers can do.
+type fullConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.QueryerContext
+	driver.ExecerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// preparingConn is used by one goroutine at a time, as database/sql promises.
+type preparingConn struct {
+	fullConn
+	statements map[string]driver.Stmt // by text; the texts are constants of this package
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *preparingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if len(args) == 0 {
+		return c.fullConn.QueryContext(ctx, query, args)
+	}
+	s, err := c.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.(driver.StmtQueryContext).QueryContext(ctx, args)
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *preparingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if len(args) == 0 {
+		return c.fullConn.ExecContext(ctx, query, args)
+	}
+	s, err := c.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.(driver.StmtExecContext).ExecContext(ctx, args)
+}
+
+func (c *preparingConn) statement(ctx context.Context, query string) (driver.Stmt, error) {
+	if s, ok := c.statements[query]; ok {
+		return s, nil
+	}
+	s, err := c.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	c.statements[query] = s
+	return s, nil
+}
+
+// Close implements driver.Conn.
+func (c *preparingConn) Close() error {
+	for _, s := range c.statements {
+		_ = s.Close() // the connection goes anyway
+	}
+	return c.fullConn.Close()
+}
+
+// CheckNamedValue implements driver.NamedValueChecker: as the driver does it, if it does.
+func (c *preparingConn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.fullConn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}

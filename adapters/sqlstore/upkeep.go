@@ -1,0 +1,45 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// Sweep removes what has served its time: idempotency records, events older than retention, and
+// templates that can no longer be restored. It works in small steps, so that nobody waits for it.
+func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
+	if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE erase_at > 0 AND erase_at < ?`, []byte{}, micros(now)); err != nil {
+		return err
+	}
+	for query, before := range map[string]time.Time{
+		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:             now,
+		`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? LIMIT 1000)`:                                       now.Add(-retention),
+		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`: now.Add(-prompt.RestoreWithin),
+	} {
+		for {
+			removed, err := db.exec(ctx, query, micros(before))
+			if err != nil {
+				return err
+			}
+			if removed == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// KeyringCheck answers the value that the keyring must be able to open, after storing it if there
+// is none yet.
+func (db *DB) KeyringCheck(ctx context.Context, fresh []byte) (check []byte, err error) {
+	err = db.inTx(ctx, func(tx *DB) error {
+		if _, err := tx.exec(ctx, `INSERT INTO keyring (one, check_value) VALUES (1, ?) ON CONFLICT (one) DO NOTHING`, fresh); err != nil {
+			return err
+		}
+		_, err := tx.get(ctx, &check, `SELECT check_value FROM keyring WHERE one = 1`)
+		return err
+	})
+	return check, err
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// withCore runs f on opened data.
+func (p *process) withCore(f func(*core) error) error {
+	c, err := p.config(nil)
+	if err != nil {
+		return err
+	}
+	app, closeAll, err := buildCore(p.ctx, c)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	return f(app)
+}
+
+// print writes v as one line of JSON for machines, or text for people.
+func (p *process) print(asJSON bool, v any, format string, args ...any) error {
+	if asJSON {
+		return json.NewEncoder(p.stdout).Encode(v)
+	}
+	_, err := fmt.Fprintf(p.stdout, format, args...)
+	return err
+}
+
+// inOrg is the actor of the command line in an org; an empty slug names the only org.
+func inOrg(app *core, slug string) (identity.Actor, error) {
+	d := app.orgs.present.Load()
+	if slug == "" {
+		if all := d.All(); len(all) == 1 {
+			slug = all[0].Slug
+		} else {
+			return identity.Actor{}, fmt.Errorf("%w: several orgs are configured: name one with --org", errUsage)
+		}
+	}
+	org, ok := d.BySlug(slug)
+	if !ok {
+		return identity.Actor{}, fmt.Errorf("%w: no org %q is configured", errUsage, slug)
+	}
+	return identity.System(org.ID, "", "cli", time.Now()), nil
+}
+
+// explain names the wrong inputs of a refused command.
+func explain(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		for _, field := range f.Fields {
+			err = fmt.Errorf("%w %s: %s", err, field.Pointer[1:], field.Detail)
+		}
+	}
+	return err
+}
+
+type migrateCommand struct {
+	JSON bool `name:"json" help:"Answer as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (migrateCommand) Help() string {
+	return `serve does this by itself; run it alone before an upgrade of many nodes.
+
+Examples:
+  atrium migrate
+  atrium migrate --config /etc/atrium.yaml`
+}
+
+// Run implements the command.
+func (m *migrateCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		return p.print(m.JSON, map[string]any{"engine": app.db.Engine(), "up_to_date": true}, "The %s database is up to date.\n", app.db.Engine())
+	})
+}
+
+type keysCommand struct {
+	List   keysListCommand   `cmd:"" help:"List the keys of the keyring; key material is never shown."`
+	Create keysCreateCommand `cmd:"" help:"Make a key file where there is none."`
+	Rotate keysRotateCommand `cmd:"" help:"Make a new primary key; old keys keep opening what they sealed."`
+}
+
+type keysListCommand struct {
+	JSON bool `name:"json" help:"Answer as JSON."`
+}
+
+// Run implements the command.
+func (k *keysListCommand) Run(p *process) error {
+	c, err := p.config(nil)
+	if err != nil {
+		return err
+	}
+	ring, err := seal.Open(c.Keyring)
+	if err != nil {
+		return err
+	}
+	if k.JSON {
+		return p.print(true, map[string]any{"keys": ring.Keys()}, "")
+	}
+	for _, key := range ring.Keys() {
+		mark := ""
+		if key.Primary {
+			mark = "  primary"
+		}
+		if err := p.print(false, nil, "%d  %s%s\n", key.ID, key.Status, mark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type keysCreateCommand struct{}
+
+// Help implements kong.HelpProvider.
+func (keysCreateCommand) Help() string {
+	return `serve makes a key file on its first start. Use this to make one for several nodes, and copy it to each.
+
+Example:
+  atrium keys create --data /var/lib/atrium`
+}
+
+// Run implements the command.
+func (k *keysCreateCommand) Run(p *process) error {
+	c, err := p.config(nil)
+	if err != nil {
+		return err
+	}
+	if err := seal.Create(c.Keyring.KeyFile); err != nil {
+		return err
+	}
+	return p.print(false, nil, "Made %s. Back it up: without it sealed secrets are lost.\n", c.Keyring.KeyFile)
+}
+
+type keysRotateCommand struct{}
+
+// Help implements kong.HelpProvider.
+func (keysRotateCommand) Help() string {
+	return `Restart every node afterwards, with the new key file on each.
+
+Example:
+  atrium keys rotate`
+}
+
+// Run implements the command.
+func (k *keysRotateCommand) Run(p *process) error {
+	c, err := p.config(nil)
+	if err != nil {
+		return err
+	}
+	ring, err := seal.Open(c.Keyring)
+	if err != nil {
+		return err
+	}
+	key, err := ring.Rotate()
+	if err != nil {
+		return err
+	}
+	return p.print(false, nil, "Key %d is the primary one now. Copy the key file to every node, restart them, and back it up.\n", key.ID)
+}
+
+type userCommand struct {
+	Create userCreateCommand `cmd:"" help:"Make a person with a role in a workspace, and an API key."`
+}
+
+type userCreateCommand struct {
+	Email     string `required:"" help:"E-mail address, unique in the org." placeholder:"EMAIL"`
+	Role      string `required:"" enum:"owner,admin,member,viewer" help:"Role in the workspace: owner, admin, member or viewer."`
+	Name      string `help:"Full name." placeholder:"NAME"`
+	Operator  bool   `help:"May see to the presences of the whole org."`
+	Workspace string `default:"default" help:"Slug of the workspace; made if there is none." placeholder:"SLUG"`
+	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON      bool   `name:"json" help:"Answer as JSON: user_id, workspace_id, token."`
+}
+
+// Help implements kong.HelpProvider.
+func (userCreateCommand) Help() string {
+	return `Works beside a running server. The token is shown only now.
+
+Examples:
+  atrium user create --email ada@example.com --role admin
+  atrium user create --email bob@example.com --role member --workspace research --json`
+}
+
+// Run implements the command.
+func (u *userCreateCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, u.Org)
+		if err != nil {
+			return err
+		}
+		made, err := app.services.Accounts.Provision(p.ctx, by, accounts.Provision{
+			Email: u.Email, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator, Workspace: u.Workspace, KeyName: "made by atrium user create",
+		})
+		if err != nil {
+			return explain(err)
+		}
+		return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace, "token": made.Token.Reveal()},
+			"User %s in workspace %s. The API key is shown only now:\n%s\n", made.User, made.Workspace, made.Token.Reveal())
+	})
+}
+
+type tokenCommand struct {
+	Create tokenCreateCommand `cmd:"" help:"Make an API key for a person."`
+	Revoke tokenRevokeCommand `cmd:"" help:"End an API key at once."`
+}
+
+type tokenCreateCommand struct {
+	Email     string        `required:"" help:"Whose key." placeholder:"EMAIL"`
+	Workspace string        `default:"default" help:"Slug or id of the workspace that the key opens." placeholder:"SLUG"`
+	Role      string        `enum:"owner,admin,member,viewer," default:"" help:"Ceiling of what the key allows; the person's own role unless given."`
+	Expires   time.Duration `help:"End after this time, such as 720h; never unless given." placeholder:"DURATION"`
+	Name      string        `default:"made by atrium token create" help:"What the key is for."`
+	Org       string        `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON      bool          `name:"json" help:"Answer as JSON: api_key_id, token."`
+}
+
+// Help implements kong.HelpProvider.
+func (tokenCreateCommand) Help() string {
+	return `Examples:
+  atrium token create --email owner@localhost
+  atrium token create --email ada@example.com --role viewer --expires 720h --json`
+}
+
+// Run implements the command.
+func (t *tokenCreateCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, t.Org)
+		if err != nil {
+			return err
+		}
+		d := account.KeyDraft{Name: t.Name, Ceiling: identity.ParseRole(t.Role)}
+		if t.Expires != 0 {
+			d.ExpiresAt = by.At.Add(t.Expires)
+		}
+		k, token, err := app.services.Accounts.KeyFor(p.ctx, by, t.Email, t.Workspace, d)
+		if err != nil {
+			return explain(err)
+		}
+		return p.print(t.JSON, map[string]any{"api_key_id": k.ID, "token": token.Reveal()}, "API key %s, shown only now:\n%s\n", k.ID, token.Reveal())
+	})
+}
+
+type tokenRevokeCommand struct {
+	ID        string `arg:"" help:"The key's id: key_…"`
+	Workspace string `default:"default" help:"Slug or id of the workspace that the key opens." placeholder:"SLUG"`
+	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+}
+
+// Help implements kong.HelpProvider.
+func (tokenRevokeCommand) Help() string {
+	return `A running server stops taking the key within a second.
+
+Example:
+  atrium token revoke key_01jb4rqnx1e5btz2s1v2j9k3mn`
+}
+
+// Run implements the command.
+func (t *tokenRevokeCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, t.Org)
+		if err != nil {
+			return err
+		}
+		if err := app.services.Accounts.RevokeKeyOf(p.ctx, by, t.Workspace, identity.KeyID(t.ID)); err != nil {
+			return err
+		}
+		return p.print(false, nil, "Revoked %s.\n", t.ID)
+	})
+}
+
+type openAPICommand struct{}
+
+// Run implements the command.
+func (openAPICommand) Run(p *process) error {
+	contract, err := openapi.Load()
+	if err != nil {
+		return err
+	}
+	_, err = p.stdout.Write(append(contract.JSON(), '\n'))
+	return err
+}
+
+type versionCommand struct {
+	JSON bool `name:"json" help:"Answer as JSON."`
+}
+
+// Run implements the command.
+func (v *versionCommand) Run(p *process) error {
+	return p.print(v.JSON, map[string]string{"version": version}, "%s\n", version)
+}

@@ -1,0 +1,136 @@
+// Command atrium is the workspace backend behind AI products: one binary with a REST API.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/atrium-hq/atrium/configs"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// Exit codes, the same for every command.
+const (
+	exitFailed = 1 // what was asked could not be done
+	exitUsage  = 2 // the command line or the configuration is wrong
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// run is main without the process around it.
+func run(args, environ []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+
+	var line commandLine
+	parser, err := kong.New(&line, kong.Name("atrium"), kong.Writers(stdout, stderr), kong.UsageOnError(),
+		kong.Description("The workspace backend behind AI products: prompts, chats, data, connections, payments, presence.\n\nStart with: atrium serve"),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Exit(func(code int) { panic(exited(code)) }))
+	if err != nil {
+		panic(err) // the commands are declared wrongly
+	}
+	code, parsed, err := parse(parser, args)
+	if parsed == nil {
+		if err != nil {
+			fmt.Fprintln(stderr, "atrium:", err)
+		}
+		return code
+	}
+	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line}
+	if err := parsed.Run(p); err != nil {
+		fmt.Fprintln(stderr, "atrium:", err)
+		if errors.Is(err, errUsage) {
+			return exitUsage
+		}
+		return exitFailed
+	}
+	return 0
+}
+
+// exited carries the code with which kong wants to end the process, after --help say.
+type exited int
+
+func parse(parser *kong.Kong, args []string) (code int, parsed *kong.Context, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e, ok := p.(exited)
+			if !ok {
+				panic(p)
+			}
+			code, parsed = int(e), nil
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err = parser.Parse(args)
+	if err != nil {
+		return exitUsage, nil, err
+	}
+	return 0, parsed, nil
+}
+
+// commandLine is every command and flag.
+type commandLine struct {
+	Config string `help:"Configuration file (YAML)." placeholder:"FILE" env:"ATRIUM_CONFIG" type:"path"`
+	Data   string `help:"Directory of everything that Atrium keeps on this machine. Default: ./atrium-data." placeholder:"DIR" type:"path"`
+
+	Serve       serveCommand       `cmd:"" help:"Serve the API."`
+	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, then stop."`
+	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
+	User        userCommand        `cmd:"" help:"Make and list people."`
+	Token       tokenCommand       `cmd:"" help:"Make and revoke API keys."`
+	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`
+	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
+}
+
+// process is what a command runs in.
+type process struct {
+	ctx            context.Context
+	environ        []string
+	stdout, stderr io.Writer
+	line           *commandLine
+}
+
+var errUsage = errors.New("usage")
+
+// config reads the settings; flags are dotted keys.
+func (p *process) config(flags map[string]string) (configs.Config, error) {
+	c, err := configs.Load(configs.Source{File: p.line.Config, Data: p.line.Data, Environ: p.environ, Flags: flags})
+	if err != nil {
+		return c, fmt.Errorf("%w: the configuration is wrong:\n%w", errUsage, err)
+	}
+	return c, nil
+}
+
+// self is how the user called this program, for hints that can be pasted.
+func (p *process) self(command string) string {
+	words := []string{filepath.Base(os.Args[0]), command}
+	if strings.HasPrefix(words[0], "atrium") && strings.Contains(os.Args[0], "go-build") {
+		words[0] = "go run ./cmd/atrium"
+	}
+	if p.line.Data != "" {
+		words = append(words, "--data", p.line.Data)
+	}
+	if p.line.Config != "" {
+		words = append(words, "--config", p.line.Config)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,30 @@
+//go:build wireinject
+
+package main
+
+import (
+	"github.com/google/wire"
+
+	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+var (
+	// storage is the data and the keys to it.
+	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, wire.FieldsOf(new(keyring), "Keyring"))
+
+	// usecases is every service on given stores.
+	usecases = wire.NewSet(
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Users", "Workspaces", "Keys", "Events"),
+		accounts.NewService, prompts.NewService, wire.Struct(new(rest.Services), "*"),
+	)
+
+	// serving is the HTTP API on a core.
+	serving = wire.NewSet(
+		wire.FieldsOf(new(*core), "config", "db"), serverConfig, newBind, newDeps, rest.New,
+		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
+	)
+)

@@ -1,0 +1,144 @@
+// Package configs reads the settings of the program. Each adapter declares those that it needs;
+// this package composes them, refuses what it does not know, and names the key and the reason in
+// every error. Only cmd imports it.
+package configs
+
+import (
+	"cmp"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Config is every setting. A field's key is its name in snake_case: Server.ReadTimeout is
+// server.read_timeout. atrium.example.yaml documents each.
+type Config struct {
+	Data       string // directory of everything that Atrium keeps on this machine
+	Server     rest.Config
+	Metrics    Metrics
+	Database   sqlstore.Config
+	Keyring    seal.Config
+	Log        Log
+	Events     Events
+	BaseDomain string // {slug}.{BaseDomain} is a host of each org; empty: only listed hosts are
+	Orgs       []Org
+}
+
+// Metrics says where Prometheus may scrape.
+type Metrics struct {
+	Addr string // host:port; empty: nowhere. It asks for no credential: keep it private.
+}
+
+// Log says what is logged, and how.
+type Log struct {
+	Level  slog.Level
+	Format string // text or json
+}
+
+// Events says how long the audit trail is kept.
+type Events struct {
+	Retention time.Duration
+}
+
+// Org is one customer of the deployment. Its identifier is not configured: the store makes it
+// when it first sees the slug, which therefore never changes.
+type Org struct {
+	Slug               string
+	Name               string   // empty: the slug
+	Hosts              []string // without a port; the only org may leave them out and answers on every host
+	BaseURL            string   // for links that Atrium hands out; never taken from a request
+	CORSOrigins        []string // exactly as browsers send them
+	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
+}
+
+// Source is where settings come from; each field overrides those above it.
+type Source struct {
+	File    string            // a YAML file; empty: the one that ATRIUM_CONFIG names, or none
+	Environ []string          // as os.Environ gives it; only ATRIUM_* count
+	Flags   map[string]string // dotted keys, such as server.addr
+	Data    string            // the data directory; empty: as the others say
+}
+
+// Load reads the settings from s over the defaults. An empty Source is the embedded default. The
+// error joins every problem, and never quotes a value, since it may be a secret.
+func Load(s Source) (Config, error) {
+	found := newProblems()
+	env := environ(s.Environ)
+	layers := []layer{
+		readFile(cmp.Or(s.File, env[fileVariable]), found),
+		readEnvironment(env, found),
+		readFlags(s.Flags, found),
+	}
+	if s.Data != "" {
+		layers = append(layers, layer{"data": argument(s.Data)})
+	}
+	c := defaults()
+	decode(layers, &c, found)
+	c.complete()
+	c.validate(found)
+	return c, found.err()
+}
+
+// defaults is the embedded default but for what complete derives.
+func defaults() Config {
+	return Config{
+		Data: "./atrium-data",
+		Server: rest.Config{
+			Addr:              "127.0.0.1:8080",
+			RequestTimeout:    30 * time.Second,
+			ReadHeaderTimeout: 5 * time.Second,
+			ReadTimeout:       30 * time.Second,
+			WriteTimeout:      35 * time.Second,
+			IdleTimeout:       120 * time.Second,
+			ShutdownTimeout:   20 * time.Second,
+			RateLimit:         rest.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60},
+		},
+		Database: sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},
+		Log:      Log{Format: "text"},
+		Events:   Events{Retention: 400 * day},
+	}
+}
+
+// complete fills in what follows from other settings, and brings names of hosts into the one
+// form in which they are compared.
+func (c *Config) complete() {
+	if c.Database.URL == "" {
+		c.Database.URL = "sqlite:" + filepath.Join(c.Data, "atrium.db")
+	}
+	if c.Keyring.KeyFile == "" {
+		c.Keyring.KeyFile = filepath.Join(c.Data, "keyring.json")
+	}
+	if len(c.Orgs) == 0 {
+		c.Orgs = []Org{{Slug: "default", Name: "Default"}}
+	}
+	c.BaseDomain = strings.ToLower(c.BaseDomain)
+	for i := range c.Orgs {
+		o := &c.Orgs[i]
+		if o.Name == "" {
+			o.Name = o.Slug
+		}
+		o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+		for j, h := range o.Hosts {
+			o.Hosts[j] = canonicalHost(h)
+		}
+	}
+}
+
+// Directory returns the orgs for finding one by its host; ids answers the stored identifier of
+// a slug.
+func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Directory {
+	orgs := make([]identity.Org, len(c.Orgs))
+	for i, o := range c.Orgs {
+		orgs[i] = identity.Org{
+			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: o.BaseURL,
+			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces,
+		}
+	}
+	return identity.NewDirectory(orgs, c.BaseDomain)
+}

@@ -1,0 +1,161 @@
+package configs_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// equal compares configurations by their values, secrets too.
+var equal = cmp.Options{
+	cmp.Comparer(func(a, b secret.String) bool { return a.Reveal() == b.Reveal() }),
+	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+}
+
+// file writes a configuration file and returns its path.
+func file(t *testing.T, yaml string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "atrium.yaml")
+	if err := os.WriteFile(path, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t *testing.T, s configs.Source) configs.Config {
+	t.Helper()
+	c, err := configs.Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestLoad(t *testing.T) {
+	t.Run("no configuration at all is the embedded default", func(t *testing.T) {
+		c := load(t, configs.Source{})
+		if c.Server.Addr != "127.0.0.1:8080" || c.Database.URL != "sqlite:atrium-data/atrium.db" || c.Keyring.KeyFile != "atrium-data/keyring.json" {
+			t.Errorf("addr %s, database %s, key file %s", c.Server.Addr, c.Database.URL, c.Keyring.KeyFile)
+		}
+		if len(c.Orgs) != 1 || c.Orgs[0].Slug != "default" || len(c.Orgs[0].Hosts) != 0 {
+			t.Errorf("orgs = %+v, want default alone, without hosts", c.Orgs)
+		}
+	})
+
+	t.Run("what the defaults derive from the data directory moves with it", func(t *testing.T) {
+		c := load(t, configs.Source{Data: "/var/lib/atrium", Environ: []string{"ATRIUM_DATA=/elsewhere"}})
+		if c.Data != "/var/lib/atrium" || c.Database.URL != "sqlite:/var/lib/atrium/atrium.db" || c.Keyring.KeyFile != "/var/lib/atrium/keyring.json" {
+			t.Errorf("data %s, database %s, key file %s", c.Data, c.Database.URL, c.Keyring.KeyFile)
+		}
+	})
+
+	t.Run("the environment overrides the file, and flags override both", func(t *testing.T) {
+		c := load(t, configs.Source{
+			File:    file(t, "server: {addr: ':1', read_timeout: 11s, idle_timeout: 21s, write_timeout: 41s}"),
+			Environ: []string{"ATRIUM_SERVER_READ_TIMEOUT=12s", "ATRIUM_SERVER_IDLE_TIMEOUT=22s", "PATH=/bin"},
+			Flags:   map[string]string{"server.idle_timeout": "23s"},
+		})
+		want := [...]any{":1", 12 * time.Second, 23 * time.Second, 41 * time.Second, 30 * time.Second}
+		got := [...]any{c.Server.Addr, c.Server.ReadTimeout, c.Server.IdleTimeout, c.Server.WriteTimeout, c.Server.RequestTimeout}
+		if got != want {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+
+	t.Run("a variable can give every kind of value", func(t *testing.T) {
+		c := load(t, configs.Source{Environ: []string{
+			"ATRIUM_DATABASE_URL=postgres://atrium:p%23w@db/atrium?x=a=b", "ATRIUM_DATABASE_MAX_CONNS=7",
+			"ATRIUM_EVENTS_RETENTION=30d12h", "ATRIUM_LOG_LEVEL=debug", "ATRIUM_KEYRING_KEYSET={}", "ATRIUM_BASE_DOMAIN=Example.COM",
+		}})
+		if c.Database.URL != "postgres://atrium:p%23w@db/atrium?x=a=b" || c.Database.MaxConns != 7 ||
+			c.Events.Retention != 732*time.Hour || c.Log.Level != slog.LevelDebug || c.Keyring.Keyset.Reveal() != "{}" || c.BaseDomain != "example.com" {
+			t.Errorf("got %+v", c)
+		}
+	})
+
+	t.Run("ATRIUM_CONFIG names the file, unless a flag did", func(t *testing.T) {
+		env := []string{"ATRIUM_CONFIG=" + file(t, "data: ./from-variable")}
+		if c := load(t, configs.Source{Environ: env}); c.Data != "./from-variable" {
+			t.Errorf("data = %s", c.Data)
+		}
+		if c := load(t, configs.Source{Environ: env, File: file(t, "data: ./from-flag")}); c.Data != "./from-flag" {
+			t.Errorf("data = %s", c.Data)
+		}
+	})
+
+	t.Run("a secret may lie in a file of its own, without its last line break", func(t *testing.T) {
+		c := load(t, configs.Source{Environ: []string{
+			"ATRIUM_KEYRING_KEYSET_FILE=" + file(t, "{\"key\": []}\n"), "ATRIUM_DATABASE_URL_FILE=" + file(t, "postgres://db/atrium\r\n"),
+		}})
+		if c.Keyring.Keyset.Reveal() != `{"key": []}` || c.Database.URL != "postgres://db/atrium" {
+			t.Errorf("keyset %q, database %q", c.Keyring.Keyset.Reveal(), c.Database.URL)
+		}
+	})
+
+	t.Run("a keyset is not printed with its configuration", func(t *testing.T) {
+		c := load(t, configs.Source{Environ: []string{"ATRIUM_KEYRING_KEYSET=canary"}})
+		for _, verb := range []string{"%v", "%+v", "%#v"} {
+			if printed := fmt.Sprintf(verb, c); strings.Contains(printed, "canary") {
+				t.Errorf("%s printed the keyset", verb)
+			}
+		}
+	})
+
+	t.Run("lists and networks are read from the file", func(t *testing.T) {
+		c := load(t, configs.Source{File: file(t, `
+server:
+  trusted_proxies: [10.1.2.3/8, 192.0.2.7, "2001:db8::/32"]
+orgs:
+  - {slug: acme, hosts: [API.Acme.Example, "2001:DB8::1"], base_url: "https://acme.example/", cors_origins: ["https://acme.example:8443"], personal_workspaces: true}
+  - slug: b2b
+    name: "Business"
+    hosts: [b2b.example]
+`)})
+		wantProxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/32")}
+		if diff := cmp.Diff(wantProxies, c.Server.TrustedProxies, equal); diff != "" {
+			t.Errorf("trusted proxies (-want +got):\n%s", diff)
+		}
+		want := []configs.Org{
+			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"}, BaseURL: "https://acme.example",
+				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true},
+			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}},
+		}
+		if diff := cmp.Diff(want, c.Orgs); diff != "" {
+			t.Errorf("orgs (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("an empty file, a comment alone and an empty section are the defaults", func(t *testing.T) {
+		for _, yaml := range []string{"", "# nothing yet\n", "server:\norgs:\n", "{}"} {
+			if diff := cmp.Diff(load(t, configs.Source{}), load(t, configs.Source{File: file(t, yaml)}), equal); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", yaml, diff)
+			}
+		}
+	})
+}
+
+func TestDirectory(t *testing.T) {
+	c := load(t, configs.Source{File: file(t, "base_domain: example.com\norgs: [{slug: acme, hosts: [acme.test, acme.example.com]}, {slug: b2b}]")})
+	d := c.Directory(func(slug string) identity.OrgID { return identity.OrgID("org_" + slug) })
+	for host, want := range map[string]identity.OrgID{
+		"acme.test:443": "org_acme", "ACME.example.com": "org_acme", "b2b.example.com": "org_b2b", "c3.example.com": "",
+	} {
+		t.Run(host+" leads to "+string(want), func(t *testing.T) {
+			o, err := d.ByHost(host)
+			if (err != nil) != (want == "") || err == nil && o.ID != want {
+				t.Errorf("got %+v, %v", o, err)
+			}
+		})
+	}
+}

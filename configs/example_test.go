@@ -1,0 +1,118 @@
+package configs
+
+import (
+	"net/netip"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+func TestTheExampleFile(t *testing.T) {
+	const path = "atrium.example.yaml"
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(raw, &root); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("changes nothing", func(t *testing.T) {
+		want, err := Load(Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Load(Source{File: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := cmp.Options{
+			cmpopts.EquateEmpty(),
+			cmp.Comparer(func(a, b secret.String) bool { return a.Reveal() == b.Reveal() }),
+			cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+		}
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("(-defaults +example):\n%s", diff)
+		}
+	})
+
+	t.Run("holds every key", func(t *testing.T) {
+		var visit func(where string, n *yaml.Node, section reflect.Type)
+		visit = func(where string, n *yaml.Node, section reflect.Type) {
+			if n == nil || n.Kind != yaml.MappingNode {
+				t.Errorf("%s: is not there as a section", where)
+				return
+			}
+			values := map[string]*yaml.Node{}
+			for i := 0; i < len(n.Content); i += 2 {
+				values[n.Content[i].Value] = n.Content[i+1]
+			}
+			for name, ft := range fields(section) {
+				inner := strings.TrimPrefix(where+"."+name, ".")
+				switch v := values[name]; {
+				case v == nil:
+					t.Errorf("%s: is missing", inner)
+				case isSection(ft):
+					visit(inner, v, ft)
+				case ft.Kind() == reflect.Slice && isSection(ft.Elem()) && len(v.Content) == 0:
+					t.Errorf("%s: shows no item", inner)
+				case ft.Kind() == reflect.Slice && isSection(ft.Elem()):
+					visit(inner+"[0]", v.Content[0], ft.Elem())
+				}
+			}
+		}
+		visit("", root.Content[0], reflect.TypeFor[Config]())
+	})
+
+	t.Run("says something about every key, or about the ones above it", func(t *testing.T) {
+		for key := range keys() {
+			name := key[strings.LastIndex(key, ".")+1:]
+			before, _, found := strings.Cut(string(raw), "\n"+strings.Repeat("  ", strings.Count(key, "."))+name+":")
+			if !found {
+				t.Errorf("%s: is not found at its depth", key)
+				continue
+			}
+			paragraph := before[strings.LastIndex("\n"+before, "\n\n"):]
+			if key != "orgs" && !strings.Contains(paragraph, "#") {
+				t.Errorf("%s: has no comment", key)
+			}
+		}
+	})
+}
+
+func TestNoTwoKeysShareAVariable(t *testing.T) {
+	seen := map[string]string{fileVariable: "the file"}
+	for key := range keys() {
+		if other, taken := seen[variable(key)]; taken {
+			t.Errorf("%s and %s are both %s", key, other, variable(key))
+		}
+		seen[variable(key)] = key
+	}
+	for _, key := range secretKeys {
+		if other, taken := seen[variable(key)+"_FILE"]; taken {
+			t.Errorf("the file of %s and %s share a variable", key, other)
+		}
+	}
+}
+
+func TestSecretKeysAreSecrets(t *testing.T) {
+	for key, kind := range keys() {
+		isSecret := kind == reflect.TypeFor[secret.String]()
+		if isSecret && !strings.Contains(strings.Join(secretKeys, " "), key) {
+			t.Errorf("%s cannot be given as a file", key)
+		}
+	}
+	for _, key := range secretKeys {
+		if _, ok := keys()[key]; !ok {
+			t.Errorf("%s is no key", key)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// problems gathers what is wrong with a configuration, one reason a key, so that an operator
+// mends all of it at once.
+type problems struct {
+	origin map[string]string // of each key that was set: a line of the file, a variable, a flag
+	wrong  map[string]bool   // keys that have their reason
+	all    []error
+}
+
+func newProblems() *problems {
+	return &problems{origin: map[string]string{}, wrong: map[string]bool{}}
+}
+
+// add notes why the value of key cannot be used. A key that is wrong already, or lies within one
+// that is, gets no second reason.
+func (p *problems) add(key, reason string, args ...any) {
+	for k := key; k != ""; k = parent(k) {
+		if p.wrong[k] {
+			return
+		}
+	}
+	p.wrong[key] = true
+	problem := fmt.Errorf("%s: "+reason, append([]any{key}, args...)...)
+	if origin := p.find(key); origin != "" {
+		problem = fmt.Errorf("%s: %w", origin, problem)
+	}
+	p.all = append(p.all, problem)
+}
+
+// find returns where key was set, or else the section or list that should hold it.
+func (p *problems) find(key string) string {
+	for ; key != ""; key = parent(key) {
+		if origin := p.origin[key]; origin != "" {
+			return origin
+		}
+	}
+	return ""
+}
+
+// refuse notes a name that stands for no key at all.
+func (p *problems) refuse(origin, reason string, args ...any) {
+	p.all = append(p.all, fmt.Errorf("%s: "+reason, append([]any{origin}, args...)...))
+}
+
+func (p *problems) err() error { return errors.Join(p.all...) }
+
+var lastStep = regexp.MustCompile(`(\.[^.\[\]]+|\[\d+\]|^[^.\[\]]+)$`)
+
+// parent returns the key that holds key, empty for the outermost: orgs[0].slug, orgs[0], orgs.
+func parent(key string) string {
+	return strings.TrimSuffix(key, lastStep.FindString(key))
+}

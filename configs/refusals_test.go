@@ -1,0 +1,202 @@
+package configs_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/configs"
+)
+
+// canary stands for a secret in tests of what errors quote.
+const canary = "c4n4ry"
+
+func TestTheFileIsRefused(t *testing.T) {
+	const orgs = "orgs:\n  - slug: acme\n    hosts: [acme.test]\n"
+	tests := map[string]struct{ yaml, want string }{
+		"for a key that nobody knows":         {"data: x\nservers: 1", "atrium.yaml:2: servers: unknown key; known are base_domain, data, "},
+		"for such a key inside a section":     {"log:\n  colour: red", "atrium.yaml:2: log.colour: unknown key; log has format, level"},
+		"for such a key inside a list":        {orgs + "    host: a.test", "atrium.yaml:4: orgs[0].host: unknown key; orgs[0] has base_url, "},
+		"for a key in a Go field's spelling":  {"Data: x", "atrium.yaml:1: Data: unknown key"},
+		"for a dotted key":                    {"log.level: info", "atrium.yaml:1: log.level: unknown key"},
+		"for a key given twice":               {"data: x\ndata: y", "atrium.yaml:2: data: is given twice"},
+		"for a value where a section belongs": {"server: 8080", "atrium.yaml:1: server: must be a section of keys"},
+		"for a section where a value belongs": {"data: {a: b}", "atrium.yaml:1: data: must be a single value"},
+		"for a value where a list belongs":    {"orgs: acme", "atrium.yaml:1: orgs: must be a list"},
+		"for a list that is no configuration": {"- data", "atrium.yaml:1: must be a section of keys"},
+		"for a key without a value":           {"data:", "atrium.yaml:1: data: has no value"},
+		"for a number where text belongs":     {"data: 7", "atrium.yaml:1: data: must be a text"},
+		"for text where a number belongs":     {"database: {max_conns: '7'}", "atrium.yaml:1: database.max_conns: must be a whole number"},
+		"for a fraction":                      {"database: {max_conns: 1.5}", "atrium.yaml:1: database.max_conns: must be a whole number"},
+		"for a number beyond an integer":      {"database: {max_conns: 99999999999999999999}", "atrium.yaml:1: database.max_conns: must be a whole number"},
+		"for a duration without a unit":       {"events: {retention: 400}", "atrium.yaml:1: events.retention: must be a duration"},
+		"for a truth value in words":          {"orgs: [{slug: a, personal_workspaces: 'yes'}]", "atrium.yaml:1: orgs[0].personal_workspaces: must be true or false"},
+		"for a level that nobody knows":       {"log: {level: INFO+2}", "atrium.yaml:1: log.level: must be debug, info, warn or error"},
+		"for a network that is none":          {"server:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - proxy.local", "atrium.yaml:4: server.trusted_proxies[1]: must be an IP address"},
+		"for an alias":                        {"data: &d x\nbase_domain: *d", "atrium.yaml:2: base_domain: aliases are not supported"},
+		"for a second document":               {"data: x\n---\ndata: y", "atrium.yaml: holds more than one document"},
+		"for a syntax error":                  {"data: x\n  y: [", "atrium.yaml: line 2: "},
+
+		"for an address without a port":       {"server: {addr: localhost}", "server.addr: must be host:port"},
+		"for a port that is none":             {"metrics: {addr: ':65536'}", "metrics.addr: must be host:port"},
+		"for a timeout of nothing":            {"server: {idle_timeout: 0s}", "server.idle_timeout: must be 1s to 1h"},
+		"for a negative timeout":              {"server: {idle_timeout: -5s}", "server.idle_timeout: must be 1s to 1h"},
+		"for answers cut off before timeouts": {"server: {request_timeout: 35s}", "server.write_timeout: must be longer than server.request_timeout"},
+		"for a rate of nothing":               {"server: {rate_limit: {burst: 0}}", "server.rate_limit.burst: must be 1 to 1000000"},
+		"for no connections":                  {"database: {max_conns: 0}", "database.max_conns: must be 1 to 1000"},
+		"for a database that nobody knows":    {"database: {url: 'mysql://db'}", "database.url: must begin with sqlite: or postgres://"},
+		"for sqlite without a file":           {"database: {url: 'sqlite:'}", "database.url: names no file"},
+		"for synchronous of PostgreSQL":       {"database: {url: 'postgres://db/a', synchronous: normal}", "database.synchronous: is SQLite's alone"},
+		"for a pragma that nobody knows":      {"database: {synchronous: 'off'}", "database.synchronous: must be full or normal"},
+		"for a log format that nobody knows":  {"log: {format: xml}", "log.format: must be text or json"},
+		"for events that are not kept":        {"events: {retention: 1h}", "events.retention: must be 1d to 3650d"},
+		"for centuries of events":             {"events: {retention: 40000d}", "events.retention: must be a duration"},
+		"for no data directory":               {"data: ''", "data: must name a directory"},
+
+		"for a base domain with a scheme":     {"base_domain: 'https://example.com'", "base_domain: must be a domain"},
+		"for an org without a slug":           {"orgs: [{name: Acme}]", "atrium.yaml:1: orgs[0].slug: must be 1 to 63"},
+		"for a slug with an underscore":       {"orgs: [{slug: a_b}]", "orgs[0].slug: must be"},
+		"for a slug that ends in a hyphen":    {"orgs: [{slug: a-}]", "orgs[0].slug: must be"},
+		"for a slug longer than a DNS label":  {"orgs: [{slug: a" + strings.Repeat("-a", 32) + "}]", "orgs[0].slug: must be"},
+		"for a slug in use":                   {orgs + "  - {slug: acme, hosts: [b.test]}", "atrium.yaml:4: orgs[1].slug: is the same as orgs[0].slug"},
+		"for a host in use, in other letters": {orgs + "  - {slug: b, hosts: [b.test, ACME.test]}", "atrium.yaml:4: orgs[1].hosts[1]: is the same as orgs[0].hosts[0]"},
+		"for a host that another slug stands for": {"base_domain: test\norgs: [{slug: b, hosts: [acme.test]}, {slug: acme}]",
+			"orgs[0].hosts[0]: is the same as orgs[1].slug"},
+		"for a host with a port":              {"orgs: [{slug: a, hosts: ['a.test:80']}]", "orgs[0].hosts[0]: must be a host name"},
+		"for a host with a scheme":            {"orgs: [{slug: a, hosts: ['https://a.test']}]", "orgs[0].hosts[0]: must be a host name"},
+		"for a host that looks like a number": {"orgs: [{slug: a, hosts: ['127.1']}]", "orgs[0].hosts[0]: must be a host name"},
+		"for an org that no host leads to":    {orgs + "  - {slug: b}", "atrium.yaml:4: orgs[1].hosts: must list a host"},
+		"for a base URL without a host":       {"orgs: [{slug: a, base_url: /atrium}]", "orgs[0].base_url: must be an absolute"},
+		"for a base URL with a password":      {"orgs: [{slug: a, base_url: 'https://u:p@a.test'}]", "orgs[0].base_url: must be an absolute"},
+		"for a base URL with a query":         {"orgs: [{slug: a, base_url: 'https://a.test?x=1'}]", "orgs[0].base_url: must be an absolute"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := configs.Load(configs.Source{File: file(t, tt.yaml)})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("error = %v\nwant … %s …", err, tt.want)
+			}
+			if n := strings.Count(err.Error(), "\n") + 1; n != 1 {
+				t.Errorf("%d problems, want 1:\n%v", n, err)
+			}
+		})
+	}
+
+	t.Run("when it is not there", func(t *testing.T) {
+		missing := filepath.Join(t.TempDir(), "atrium.yaml")
+		if _, err := configs.Load(configs.Source{File: missing}); err == nil || !strings.Contains(err.Error(), missing+": cannot be read: no such file") {
+			t.Errorf("error = %v", err)
+		}
+	})
+}
+
+func TestCORSOrigins(t *testing.T) {
+	for origin, ok := range map[string]bool{
+		"https://app.example.com": true, "https://app.example.com:8443": true, "https://192.0.2.1": true, "https://[2001:db8::1]:8443": true,
+		"http://localhost": true, "http://localhost:3000": true, "http://127.0.0.1:3000": true, "http://[::1]:3000": true,
+		"http://app.example.com": false, "http://localhost.evil.test": false, "https://app.example.com/": false,
+		"https://app.example.com:443": false, "http://localhost:80": false, "https://App.example.com": false, "https://*.example.com": false,
+		"https://u@app.example.com": false, "https://app.example.com?": false, "https://app.example.com:": false, "https://": false,
+		"*": false, "null": false, "app.example.com": false, "": false,
+	} {
+		name := origin + " is refused"
+		if ok {
+			name = origin + " is accepted"
+		}
+		t.Run(name, func(t *testing.T) {
+			_, err := configs.Load(configs.Source{File: file(t, "orgs: [{slug: a, cors_origins: ['"+origin+"']}]")})
+			if ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "orgs[0].cors_origins[0]: must be exactly") {
+				t.Errorf("error = %v", err)
+			}
+		})
+	}
+}
+
+func TestVariablesAndFlagsAreRefused(t *testing.T) {
+	tests := map[string]struct {
+		environ string
+		flag    [2]string
+		want    string
+	}{
+		"for a name that stands for no key":     {environ: "ATRIUM_SERVER_ADRR=:1", want: "ATRIUM_SERVER_ADRR: unknown variable"},
+		"for the name of a section":             {environ: "ATRIUM_SERVER=:1", want: "ATRIUM_SERVER: unknown variable"},
+		"for a list":                            {environ: "ATRIUM_SERVER_TRUSTED_PROXIES=10.0.0.0/8", want: "ATRIUM_SERVER_TRUSTED_PROXIES: server.trusted_proxies: is a list, which only the file can set"},
+		"for a list of sections":                {environ: "ATRIUM_ORGS=acme", want: "ATRIUM_ORGS: orgs: is a list, which only the file can set"},
+		"for text where a number belongs":       {environ: "ATRIUM_DATABASE_MAX_CONNS=many", want: "ATRIUM_DATABASE_MAX_CONNS: database.max_conns: must be a whole number"},
+		"for nothing where a number belongs":    {environ: "ATRIUM_DATABASE_MAX_CONNS=", want: "ATRIUM_DATABASE_MAX_CONNS: database.max_conns: must be a whole number"},
+		"for a value out of range":              {environ: "ATRIUM_SERVER_IDLE_TIMEOUT=0s", want: "ATRIUM_SERVER_IDLE_TIMEOUT: server.idle_timeout: must be 1s to 1h"},
+		"for a secret's file that is missing":   {environ: "ATRIUM_KEYRING_KEYSET_FILE=/nonexistent", want: "ATRIUM_KEYRING_KEYSET_FILE: keyring.keyset: the file cannot be read: no such file"},
+		"for a file of what is no secret":       {environ: "ATRIUM_DATA_FILE=/x", want: "ATRIUM_DATA_FILE: unknown variable"},
+		"for a flag that stands for no key":     {flag: [2]string{"server.adrr", ":1"}, want: "flag: server.adrr: unknown key"},
+		"for a flag of the wrong type":          {flag: [2]string{"database.max_conns", "many"}, want: "flag: database.max_conns: must be a whole number"},
+		"for a flag that is out of range":       {flag: [2]string{"server.addr", "here"}, want: "flag: server.addr: must be host:port"},
+		"for a flag that would have to be list": {flag: [2]string{"orgs", "acme"}, want: "flag: orgs: is a list"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := configs.Source{Environ: []string{tt.environ}}
+			if tt.flag[0] != "" {
+				s.Flags = map[string]string{tt.flag[0]: tt.flag[1]}
+			}
+			_, err := configs.Load(s)
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error = %v\nwant %s …, alone", err, tt.want)
+			}
+		})
+	}
+
+	t.Run("for a secret given twice", func(t *testing.T) {
+		_, err := configs.Load(configs.Source{Environ: []string{"ATRIUM_KEYRING_KEYSET_FILE=" + file(t, "{}"), "ATRIUM_KEYRING_KEYSET={}"}})
+		if err == nil || err.Error() != "ATRIUM_KEYRING_KEYSET_FILE: keyring.keyset: is given by ATRIUM_KEYRING_KEYSET too" {
+			t.Errorf("error = %v", err)
+		}
+	})
+}
+
+func TestProblems(t *testing.T) {
+	t.Run("all are told at once, in the same order each time", func(t *testing.T) {
+		s := configs.Source{
+			File:    file(t, "colour: red\nserver:\n  addr: 8080\n  idle_timeout: 0s\ndatabase: {max_conns: 0, statement_timeout: 1}\norgs:\n  - slug: A\n  - 7\n"),
+			Environ: []string{"ATRIUM_SERVER_ADRR=:1", "ATRIUM_LOG_LEVEL=loud"},
+			Flags:   map[string]string{"log.colour": "red"},
+		}
+		for range 20 {
+			_, err := configs.Load(s)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			var got []string
+			for line := range strings.Lines(strings.ReplaceAll(err.Error(), s.File, "file")) {
+				where, _, _ := strings.Cut(line, ": must")
+				where, _, _ = strings.Cut(where, ": unknown")
+				got = append(got, where)
+			}
+			want := "file:1: colour|file:8: orgs[1]|ATRIUM_SERVER_ADRR|flag: log.colour|file:5: database.statement_timeout|ATRIUM_LOG_LEVEL: log.level|" +
+				"file:3: server.addr|file:4: server.idle_timeout|file:5: database.max_conns|file:7: orgs[0].slug|file:7: orgs[0].hosts"
+			if strings.Join(got, "|") != want {
+				t.Fatalf("got  %s\nwant %s\n%v", strings.Join(got, "|"), want, err)
+			}
+		}
+	})
+
+	t.Run("no error quotes a value", func(t *testing.T) {
+		for _, yaml := range []string{
+			"keyring: {keyset: {key: " + canary + "}}", "keyring: {keyset: [" + canary + "]}", "keyring: {keyset: *" + canary + "}",
+			"keyring: {keyset: !" + canary + " x}", "keyring: " + canary, "keyring: {keyset: \"" + canary + "\n", "database: {url: " + canary + "}",
+			"database: {url: 'postgres://u:" + canary + "%zz@db'}", "database: {url: 'postgres://u:" + canary + "@db:port/a'}",
+			"database: {max_conns: " + canary + "}", "log: {level: " + canary + "}", "data: x\n" + canary, "keyring:\n  keyset:\t" + canary + ": x: y",
+		} {
+			s := configs.Source{File: file(t, yaml)}
+			if _, err := configs.Load(s); err != nil && strings.Contains(err.Error(), canary) {
+				t.Errorf("%q: %v", yaml, err)
+			}
+		}
+		_, err := configs.Load(configs.Source{
+			Environ: []string{"ATRIUM_DATABASE_URL=" + canary, "ATRIUM_SERVER_ADDR=" + canary, "ATRIUM_SECRET=" + canary},
+			Flags:   map[string]string{"events.retention": canary},
+		})
+		if err == nil || strings.Contains(err.Error(), canary) {
+			t.Errorf("error = %v", err)
+		}
+	})
+}

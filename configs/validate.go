@@ -1,0 +1,95 @@
+package configs
+
+import (
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// validate notes every value out of its range, and values that contradict each other.
+func (c *Config) validate(found *problems) {
+	if c.Data == "" {
+		found.add("data", "must name a directory")
+	}
+	c.validateServer(found)
+	c.validateDatabase(found)
+	if c.Metrics.Addr != "" {
+		address(found, "metrics.addr", c.Metrics.Addr)
+	}
+	oneOf(found, "log.format", c.Log.Format, "text", "json")
+	within(found, "events.retention", c.Events.Retention, day, 3650*day, "1d to 3650d")
+	c.validateOrgs(found)
+}
+
+func (c *Config) validateServer(found *problems) {
+	s := c.Server
+	address(found, "server.addr", s.Addr)
+	for _, t := range []struct {
+		key string
+		d   time.Duration
+	}{
+		{"request_timeout", s.RequestTimeout},
+		{"read_header_timeout", s.ReadHeaderTimeout},
+		{"read_timeout", s.ReadTimeout},
+		{"write_timeout", s.WriteTimeout},
+		{"idle_timeout", s.IdleTimeout},
+		{"shutdown_timeout", s.ShutdownTimeout},
+	} {
+		within(found, "server."+t.key, t.d, time.Second, time.Hour, "1s to 1h")
+	}
+	if s.WriteTimeout <= s.RequestTimeout {
+		found.add("server.write_timeout", "must be longer than server.request_timeout, or a request that times out gets no answer")
+	}
+	for _, l := range []struct {
+		key string
+		n   int
+	}{
+		{"per_minute", s.RateLimit.PerMinute},
+		{"burst", s.RateLimit.Burst},
+		{"unauthenticated_per_minute", s.RateLimit.UnauthenticatedPerMinute},
+	} {
+		within(found, "server.rate_limit."+l.key, l.n, 1, 1_000_000, "1 to 1000000")
+	}
+}
+
+func (c *Config) validateDatabase(found *problems) {
+	d := c.Database
+	path, sqlite := strings.CutPrefix(d.URL, "sqlite:")
+	switch u, err := url.Parse(d.URL); {
+	case sqlite && path == "":
+		found.add("database.url", "names no file after sqlite:")
+	case sqlite:
+	case err != nil: // the parser's own error quotes the URL, and with it the password
+		found.add("database.url", "is no URL; percent-encode special characters of the password")
+	case u.Scheme != "postgres" && u.Scheme != "postgresql":
+		found.add("database.url", "must begin with sqlite: or postgres://")
+	case d.Synchronous == "normal":
+		found.add("database.synchronous", "is SQLite's alone; leave it out for PostgreSQL")
+	}
+	within(found, "database.max_conns", d.MaxConns, 1, 1000, "1 to 1000")
+	within(found, "database.statement_timeout", d.StatementTimeout, 100*time.Millisecond, 10*time.Minute, "100ms to 10m")
+	oneOf(found, "database.synchronous", d.Synchronous, "full", "normal")
+}
+
+func within[T int | time.Duration](found *problems, key string, value, least, most T, legal string) {
+	if value < least || value > most {
+		found.add(key, "must be %s", legal)
+	}
+}
+
+func oneOf(found *problems, key, value string, legal ...string) {
+	if !slices.Contains(legal, value) {
+		found.add(key, "must be %s", strings.Join(legal, " or "))
+	}
+}
+
+// address demands host:port with a numeric port, 0 for one that the system picks.
+func address(found *problems, key, value string) {
+	_, port, err := net.SplitHostPort(value)
+	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
+		found.add(key, "must be host:port, such as 127.0.0.1:8080 or :8080")
+	}
+}

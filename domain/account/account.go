@@ -1,0 +1,185 @@
+// Package account holds the people of an org, their workspaces, and the API keys by which
+// people and programs come in.
+package account
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// What can go wrong with users.
+var (
+	ErrUserNotFound = &fault.Error{Kind: fault.NotFound, Code: "user_not_found", Detail: "There is no such user."}
+	ErrEmailTaken   = &fault.Error{Kind: fault.Conflict, Code: "email_taken", Detail: "A user with this e-mail address exists already."}
+)
+
+// User is a person, or the bearer of a service key, in one org.
+type User struct {
+	event.Log
+	ID               identity.UserID
+	Org              identity.OrgID
+	Email            string // as given; compared ignoring case
+	Name             string // up to 120 characters
+	Operator         bool
+	DefaultWorkspace identity.WorkspaceID // empty: none chosen
+	Revision         int64
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+}
+
+// Workspace is where a team of an org keeps its things.
+type Workspace struct {
+	event.Log
+	ID        identity.WorkspaceID
+	Org       identity.OrgID
+	Slug      string // unique in the org
+	Name      string
+	Revision  int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Membership is a user's role in a workspace.
+type Membership struct {
+	Workspace Workspace
+	Role      identity.Role
+}
+
+// Principal is what an API key proves: a user with a role in the key's workspace. Role is NoRole
+// if the user is no member any more.
+type Principal struct {
+	User       User
+	Membership Membership
+	Key        Key
+}
+
+// slugPattern is what workspaces and orgs are called in addresses.
+var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9]){0,62}$`)
+
+// NewWorkspace makes a workspace of by's org on behalf of the system.
+func NewWorkspace(by identity.Actor, slug string) (*Workspace, error) {
+	if !slugPattern.MatchString(slug) {
+		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/slug", Code: "invalid_format", Detail: "Must have 1 to 63 of a-z, 0-9 and single hyphens between them."}})
+	}
+	w := &Workspace{
+		ID: identity.WorkspaceID(id.New(identity.WorkspacePrefix)), Org: by.Org, Slug: slug, Name: slug,
+		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+	}
+	by.Workspace = w.ID
+	w.Record(by, "workspace.created", string(w.ID), map[string]any{"slug": slug})
+	return w, nil
+}
+
+// NewUser makes a user of by's org on behalf of the system.
+func NewUser(by identity.Actor, email, name string, operator bool) (*User, error) {
+	if !validEmail(email) {
+		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}})
+	}
+	u := &User{
+		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, Name: name, Operator: operator,
+		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+	}
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	u.Record(by, "user.created", string(u.ID), map[string]any{"operator": operator})
+	return u, nil
+}
+
+// UserChanges are new values for some of a user's fields; nil keeps the old one.
+type UserChanges struct {
+	Name             *string
+	DefaultWorkspace *identity.WorkspaceID // empty clears it
+}
+
+// Change applies changes that by makes to itself; m are its memberships.
+func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c UserChanges) error {
+	if by.User != u.ID {
+		return ErrUserNotFound
+	}
+	if by.ReadOnly() {
+		return identity.ErrForbidden
+	}
+	if err := at.Check(u.Revision); err != nil {
+		return err
+	}
+	changed := map[string]any{}
+	if c.Name != nil && *c.Name != u.Name {
+		u.Name = *c.Name
+		changed["name"] = true
+	}
+	if ws := c.DefaultWorkspace; ws != nil && *ws != u.DefaultWorkspace {
+		if *ws != "" && !memberOf(m, *ws) {
+			return identity.ErrWorkspaceNotFound
+		}
+		changed["default_workspace_id"] = event.Change{From: u.DefaultWorkspace, To: *ws}
+		u.DefaultWorkspace = *ws
+	}
+	if err := u.check(); err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		u.Revision++
+		u.UpdatedAt = by.At
+		u.Record(by, "user.updated", string(u.ID), changed)
+	}
+	return nil
+}
+
+func (u *User) check() error {
+	if utf8.RuneCountInString(u.Name) > 120 || strings.ContainsFunc(u.Name, unicode.IsControl) {
+		return fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "invalid_format", Detail: "Must have at most 120 characters, none of them a control character."}})
+	}
+	return nil
+}
+
+func memberOf(m []Membership, ws identity.WorkspaceID) bool {
+	for _, one := range m {
+		if one.Workspace.ID == ws {
+			return true
+		}
+	}
+	return false
+}
+
+// EmailKey is what makes e-mail addresses the same: two users of an org never share it.
+func EmailKey(email string) string { return strings.ToLower(email) }
+
+// validEmail accepts what has one @ between something and a domain: the rest is for the mail
+// server to judge (RFC 5321, section 4.1.2, allows far more than any pattern).
+func validEmail(s string) bool {
+	local, domain, ok := strings.Cut(s, "@")
+	return ok && local != "" && domain != "" && len(s) <= 254 && utf8.ValidString(s) &&
+		!strings.Contains(domain, "@") && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+}
+
+// Permissions names what an actor's role allows in its workspace, for user interfaces to show or
+// hide things by; the rules themselves decide at every call.
+func Permissions(by identity.Actor) []string {
+	all := []struct {
+		name string
+		role identity.Role
+	}{
+		{"prompt_templates.read", identity.Viewer},
+		{"prompt_templates.create", identity.Member},
+		{"api_keys.create", identity.Viewer},
+		{"api_keys.manage", identity.Admin},
+		{"events.read", identity.Admin},
+	}
+	var out []string
+	for _, p := range all {
+		if by.Role >= p.role {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}

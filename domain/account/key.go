@@ -1,0 +1,112 @@
+package account
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// ErrKeyNotFound is the answer for a key that is not there, or not the caller's to see.
+var ErrKeyNotFound = &fault.Error{Kind: fault.NotFound, Code: "api_key_not_found", Detail: "There is no such API key."}
+
+// Key is an API key: a user's credential in one workspace. Its token is shown once and kept
+// nowhere.
+type Key struct {
+	event.Log
+	ID         identity.KeyID
+	Org        identity.OrgID
+	Workspace  identity.WorkspaceID
+	User       identity.UserID // whom it authenticates
+	Name       string          // 1 to 80 characters
+	Ceiling    identity.Role   // caps what the user's own role allows
+	Hash       Hash
+	Hint       string    // the token's last four characters
+	ExpiresAt  time.Time // zero: never
+	LastUsedAt time.Time // zero: not yet; exact to a minute
+	RevokedAt  time.Time // zero: live
+	CreatedBy  identity.UserID
+	Revision   int64
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// KeyPage is one page of API keys.
+type KeyPage = page.Of[Key]
+
+// KeyDraft is what a caller asks of a new key.
+type KeyDraft struct {
+	Name      string
+	Ceiling   identity.Role // NoRole: the caller's own role
+	ExpiresAt time.Time     // zero: when the caller's own credential ends
+}
+
+// NewKey makes a key for by itself, in by's workspace. No key allows more, or lives longer, than
+// the credential that made it.
+func NewKey(by identity.Actor, d KeyDraft) (*Key, Token, error) {
+	return NewKeyFor(by, by.User, d)
+}
+
+// NewKeyFor makes a key for user on behalf of by, which is the system or the user.
+func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token, error) {
+	if by.Role == identity.NoRole {
+		return nil, Token{}, identity.ErrForbidden
+	}
+	if d.Ceiling == identity.NoRole {
+		d.Ceiling = by.Role
+	}
+	if d.ExpiresAt.IsZero() {
+		d.ExpiresAt = by.KeyUntil
+	}
+	switch outlives := !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil); {
+	case d.Ceiling > by.Role, outlives:
+		return nil, Token{}, identity.ErrRoleCeiling
+	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At):
+		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."}})
+	case d.Name == "" || utf8.RuneCountInString(d.Name) > 80:
+		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "invalid_length", Detail: "Must have 1 to 80 characters."}})
+	}
+	token := NewToken()
+	k := &Key{
+		ID: identity.KeyID(id.New(identity.KeyPrefix)), Org: by.Org, Workspace: by.Workspace, User: user, Name: d.Name,
+		Ceiling: d.Ceiling, Hash: token.Hash(), Hint: token.Hint(), ExpiresAt: d.ExpiresAt,
+		CreatedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+	}
+	k.Record(by, "api_key.created", string(k.ID), map[string]any{"name": k.Name, "ceiling": k.Ceiling.String()})
+	return k, token, nil
+}
+
+// Access reports whether by may see and revoke k: its own keys, and an admin those of the whole
+// workspace.
+func (k *Key) Access(by identity.Actor) bool {
+	return by.Workspace == k.Workspace && by.Role != identity.NoRole && (by.User == k.User || by.Role >= identity.Admin)
+}
+
+// Revoke ends k for ever; again is no error. Even a viewing credential may revoke itself.
+func (k *Key) Revoke(by identity.Actor, at revision.Match) error {
+	if !k.Access(by) {
+		return ErrKeyNotFound
+	}
+	if by.ReadOnly() && by.Key != k.ID {
+		return identity.ErrForbidden
+	}
+	if err := at.Check(k.Revision); err != nil {
+		return err
+	}
+	if !k.RevokedAt.IsZero() {
+		return nil
+	}
+	k.RevokedAt, k.UpdatedAt, k.Revision = by.At, by.At, k.Revision+1
+	k.Record(by, "api_key.revoked", string(k.ID), map[string]any{"name": k.Name})
+	return nil
+}
+
+// Live reports whether k opens anything at this moment.
+func (k *Key) Live(now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}

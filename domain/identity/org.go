@@ -1,0 +1,78 @@
+package identity
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// Org is one customer of a deployment, or its only one. Orgs are configuration: they are told
+// apart by the host of a request.
+type Org struct {
+	ID        OrgID
+	Slug      string
+	Name      string
+	Hosts     []string // exact host names, lower case, without a port
+	BaseURL   string   // canonical, for links that Atrium hands out; never taken from a request
+	CORS      []string // origins that browsers may call from, exact
+	OwnSpaces bool     // whether a new user gets a workspace
+}
+
+// Directory finds the org of a host. It does not change: a reload makes another one.
+type Directory struct {
+	byHost map[string]*Org
+	bySlug map[string]*Org
+	base   string
+	orgs   []Org
+}
+
+// NewDirectory returns the directory of orgs; {slug}.{baseDomain} names an org too, unless
+// baseDomain is empty.
+func NewDirectory(orgs []Org, baseDomain string) *Directory {
+	d := &Directory{byHost: map[string]*Org{}, bySlug: map[string]*Org{}, base: baseDomain, orgs: orgs}
+	for i := range orgs {
+		o := &orgs[i]
+		d.bySlug[o.Slug] = o
+		for _, h := range o.Hosts {
+			d.byHost[h] = o
+		}
+	}
+	return d
+}
+
+// All returns every org, in the order of the configuration.
+func (d *Directory) All() []Org { return d.orgs }
+
+// BySlug returns the org with a slug.
+func (d *Directory) BySlug(slug string) (*Org, bool) {
+	o, ok := d.bySlug[slug]
+	return o, ok
+}
+
+// ByHost returns the org that answers on a request's Host: the one that lists it, else the one
+// whose slug is its first label under the base domain, else the only org if that names no hosts.
+func (d *Directory) ByHost(host string) (*Org, error) {
+	name := hostName(host)
+	if o, ok := d.byHost[name]; ok {
+		return o, nil
+	}
+	if slug, ok := strings.CutSuffix(name, "."+d.base); ok && d.base != "" {
+		if o, ok := d.bySlug[slug]; ok {
+			return o, nil
+		}
+	}
+	if len(d.orgs) == 1 && len(d.orgs[0].Hosts) == 0 {
+		return &d.orgs[0], nil
+	}
+	return nil, ErrUnknownHost
+}
+
+// hostName lowers a Host header and takes off its port and a trailing dot.
+func hostName(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	} else if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		host = a.String()
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}

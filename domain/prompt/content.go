@@ -1,0 +1,224 @@
+package prompt
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// What a version may hold at most.
+const (
+	MaxTextBytes = 256 << 10 // of the text, or of all messages together
+	MaxMessages  = 200
+	MaxVariables = 200
+)
+
+// Type says what a template's versions consist of. It never changes.
+type Type string
+
+const (
+	Text Type = "text" // one text
+	Chat Type = "chat" // a list of messages
+)
+
+// Format is how variables stand in a text.
+type Format string
+
+const (
+	Mustache Format = "mustache" // {{name}}, sections and inverted sections; no partials
+	Verbatim Format = "none"     // the text is taken as it is
+)
+
+// Content is what a version says to a model. It is a value: a frozen version keeps its own.
+type Content struct {
+	Text           string    // for type text, up to 256 KiB
+	Messages       []Message // for type chat, 1 to 200
+	Format         Format
+	Variables      []Variable
+	Model          *ModelConfig    // nil: left to the caller
+	Tools          json.RawMessage // a JSON array, or nil
+	ResponseFormat json.RawMessage // a JSON object, or nil
+}
+
+// Message is one message of a chat, or a placeholder where the caller puts messages of its own.
+type Message struct {
+	Role        string `json:"role,omitempty"` // system, developer, user, assistant or tool
+	Content     string `json:"content,omitempty"`
+	Placeholder string `json:"placeholder,omitempty"` // a variable's name, instead of Role and Content
+	Required    bool   `json:"required,omitempty"`    // whether the placeholder must be filled
+}
+
+// Variable declares a value that a render takes.
+type Variable struct {
+	Name        string          `json:"name"`
+	Type        string          `json:"type"` // string, number, boolean, array or object
+	Required    bool            `json:"required"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	Enum        []any           `json:"enum,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Sensitive   bool            `json:"sensitive,omitempty"` // the value belongs in no log
+}
+
+// ModelConfig suggests how to call a model; nil fields are left to the caller.
+type ModelConfig struct {
+	Provider      string         `json:"provider,omitempty"`
+	ModelName     string         `json:"model_name,omitempty"`
+	Temperature   *float64       `json:"temperature,omitempty"`
+	MaxTokens     *int           `json:"max_tokens,omitempty"`
+	TopP          *float64       `json:"top_p,omitempty"`
+	TopK          *int           `json:"top_k,omitempty"`
+	StopSequences []string       `json:"stop_sequences,omitempty"`
+	ExtraParams   map[string]any `json:"extra_params,omitempty"`
+}
+
+// variableName is what a variable, and so a placeholder, can be called.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+
+var (
+	roles         = []string{"system", "developer", "user", "assistant", "tool"}
+	variableTypes = []string{"string", "number", "boolean", "array", "object"}
+)
+
+// checked returns c as a version of a template of type of stores it. The format is mustache unless
+// it is given. If the variables are not declared, infer makes them. All fields that break a rule
+// are named at once by fault.ErrInvalid; a text that cannot be read in its format is
+// ErrUnsupportedSyntax, one that uses what is not declared ErrUndeclaredVariable.
+func (c Content) checked(of Type, declared bool) (Content, error) {
+	if c.Format == "" {
+		c.Format = Mustache
+	}
+	c.Variables = slices.Clone(c.Variables)
+	if !declared {
+		c.Variables = nil
+	}
+	for i := range c.Variables {
+		v := &c.Variables[i]
+		if v.Type == "" {
+			v.Type = "string"
+		}
+		if string(bytes.TrimSpace(v.Default)) == "null" {
+			v.Default = nil
+		}
+	}
+	var wrong fields
+	c.checkShape(of, &wrong)
+	for i, v := range c.Variables {
+		pointer := fmt.Sprintf("/variables/%d", i)
+		v.check(pointer, &wrong)
+		if slices.ContainsFunc(c.Variables[:i], func(w Variable) bool { return w.Name == v.Name }) {
+			wrong.add(pointer+"/name", "duplicate_item", "Another variable has this name.")
+		}
+		if v.Type != "array" && slices.ContainsFunc(c.Messages, func(m Message) bool { return m.Placeholder == v.Name }) {
+			wrong.add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
+		}
+	}
+	if err := wrong.err(); err != nil {
+		return Content{}, err
+	}
+	parts, err := c.parse()
+	if err != nil {
+		return Content{}, err
+	}
+	if declared {
+		return c, c.undeclared(parts)
+	}
+	if c.Variables = c.infer(parts); len(c.Variables) > MaxVariables {
+		wrong.add("/variables", "too_many_items", fmt.Sprintf("The text uses more than %d variables.", MaxVariables))
+	}
+	return c, wrong.err()
+}
+
+// checkShape notes what is wrong with all but the variables.
+func (c Content) checkShape(of Type, wrong *fields) {
+	switch {
+	case of == Chat && c.Text != "":
+		wrong.add("/text", "not_allowed_value", "A template of type chat has messages.")
+	case of == Text && c.Text == "":
+		wrong.add("/text", "required", "Must not be empty.")
+	case len(c.Text) > MaxTextBytes:
+		wrong.add("/text", "too_long", "Must take at most 256 KiB.")
+	}
+	wrong.addCharacters("/text", c.Text)
+	switch n := len(c.Messages); {
+	case of == Text && n > 0:
+		wrong.add("/messages", "not_allowed_value", "A template of type text has a text.")
+	case of == Chat && n == 0:
+		wrong.add("/messages", "required", "Must have at least one item.")
+	case n > MaxMessages:
+		wrong.add("/messages", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxMessages))
+	}
+	size := 0
+	for i, m := range c.Messages {
+		size += len(m.Content)
+		m.check(fmt.Sprintf("/messages/%d", i), wrong)
+	}
+	if size > MaxTextBytes {
+		wrong.add("/messages", "too_long", "All contents together must take at most 256 KiB.")
+	}
+	if c.Format != Mustache && c.Format != Verbatim {
+		wrong.add("/format", "not_allowed_value", "Must be mustache or none.")
+	}
+	if len(c.Variables) > MaxVariables {
+		wrong.add("/variables", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxVariables))
+	}
+	if tools, err := decodeJSON(c.Tools); c.Tools != nil && (err != nil || !fits("array", tools)) {
+		wrong.add("/tools", "wrong_type", "Must be an array.")
+	}
+	if format, err := decodeJSON(c.ResponseFormat); c.ResponseFormat != nil && (err != nil || !fits("object", format)) {
+		wrong.add("/response_format", "wrong_type", "Must be an object.")
+	}
+}
+
+// check notes what is wrong with a message, which stands at pointer.
+func (m Message) check(pointer string, wrong *fields) {
+	switch {
+	case m.Placeholder != "" && (m.Role != "" || m.Content != ""):
+		wrong.add(pointer, "not_allowed_value", "Must have role and content, or a placeholder, but not both.")
+	case m.Placeholder != "":
+		if !variableName.MatchString(m.Placeholder) {
+			wrong.add(pointer+"/placeholder", "invalid_format", nameRule)
+		}
+	case m.Role == "" && m.Content == "":
+		wrong.add(pointer, "required", "Must have role and content, or a placeholder.")
+	default:
+		m.checkWords(pointer, wrong)
+		if m.Required {
+			wrong.add(pointer+"/required", "not_allowed_value", "Is for placeholders.")
+		}
+	}
+}
+
+// checkWords notes what is wrong with the role and content of a message.
+func (m Message) checkWords(pointer string, wrong *fields) {
+	if m.Role == "" {
+		wrong.add(pointer+"/role", "required", "Must be given with content.")
+	} else if !slices.Contains(roles, m.Role) {
+		wrong.add(pointer+"/role", "not_allowed_value", "Must be system, developer, user, assistant or tool.")
+	}
+	if m.Content == "" {
+		wrong.add(pointer+"/content", "required", "Must not be empty.")
+	}
+	wrong.addCharacters(pointer+"/content", m.Content)
+}
+
+// fields collects what is wrong with a body.
+type fields []fault.Field
+
+func (f *fields) add(pointer, code, detail string) {
+	*f = append(*f, fault.Field{Pointer: pointer, Code: code, Detail: detail})
+}
+
+// addCharacters refuses what PostgreSQL cannot store in a text.
+func (f *fields) addCharacters(pointer, text string) {
+	if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
+		f.add(pointer, "invalid_characters", "Must be UTF-8 without NUL.")
+	}
+}
+
+func (f fields) err() error { return fault.InvalidFields(f) }

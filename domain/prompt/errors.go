@@ -1,0 +1,27 @@
+package prompt
+
+import "github.com/atrium-hq/atrium/domain/fault"
+
+// What can go wrong with prompt templates.
+var (
+	ErrNotFound        = &fault.Error{Kind: fault.NotFound, Code: "prompt_template_not_found", Detail: "There is no such prompt template."}
+	ErrForbidden       = &fault.Error{Kind: fault.Forbidden, Code: "prompt_template_forbidden", Detail: "Your access to this prompt template does not allow that."}
+	ErrNameTaken       = &fault.Error{Kind: fault.Conflict, Code: "name_taken", Detail: "Another prompt template in this workspace has that name."}
+	ErrActiveChanged   = &fault.Error{Kind: fault.Conflict, Code: "active_changed", Detail: "Another version is active than you expected."}
+	ErrVersionNotFound = &fault.Error{Kind: fault.NotFound, Code: "prompt_version_not_found", Detail: "The prompt template has no such version."}
+	ErrVersionFrozen   = &fault.Error{Kind: fault.Conflict, Code: "version_frozen", Detail: "A version that was activated or labelled keeps its content for ever. Make a new version."}
+	ErrVersionActive   = &fault.Error{Kind: fault.Conflict, Code: "version_active", Detail: "The active version cannot be deleted. Activate another one first."}
+	ErrBaseOutdated    = &fault.Error{Kind: fault.Conflict, Code: "base_outdated", Detail: "A newer version than base_version_id exists."}
+
+	ErrShareNotFound      = &fault.Error{Kind: fault.NotFound, Code: "share_not_found", Detail: "The prompt template is not shared with that user."}
+	ErrAlreadyShared      = &fault.Error{Kind: fault.Conflict, Code: "already_shared", Detail: "The prompt template is shared with that user already."}
+	ErrOwnerShare         = &fault.Error{Kind: fault.Conflict, Code: "owner_share", Detail: "The owner of a prompt template needs no share."}
+	ErrShareLimit         = &fault.Error{Kind: fault.Conflict, Code: "share_limit_reached", Detail: "A prompt template is shared with 200 users at most."}
+	ErrUserNotInWorkspace = &fault.Error{Kind: fault.Invalid, Code: "user_not_in_workspace", Detail: "No member of this workspace matches."}
+
+	ErrUndeclaredVariable = &fault.Error{Kind: fault.Invalid, Code: "undeclared_variable", Detail: "The text uses variables that are not declared."}
+	ErrUnsupportedSyntax  = &fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax", Detail: "The text is not valid in its format, or uses partials, lambdas or other delimiters."}
+	ErrMissingVariables   = &fault.Error{Kind: fault.Invalid, Code: "missing_variables", Detail: "Required variables have no value."}
+	ErrInvalidVariables   = &fault.Error{Kind: fault.Invalid, Code: "invalid_variables", Detail: "Some values do not fit the declaration of their variable."}
+	ErrRenderTooLarge     = &fault.Error{Kind: fault.Invalid, Code: "render_too_large", Detail: "The rendered prompt is larger than 1 MiB."}
+)

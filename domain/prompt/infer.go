@@ -1,0 +1,121 @@
+package prompt
+
+// inference is what the texts of a content tell about one variable.
+type inference struct {
+	name     string
+	printed  bool // {{x}}
+	member   bool // {{x.y}}
+	items    bool // {{#x}} with {{.}} or members of its items inside
+	inverted bool // {{^x}}
+	bare     bool // {{x}} or {{x.y}} outside of {{#x}}
+	guarded  bool // {{x}} or {{x.y}} inside of {{#x}}
+}
+
+// variable is the declaration that a user most likely means.
+//
+// Its type is object if the text names members of it ({{x.y}}); array if a section over it uses
+// the items ({{.}}, or a name that is used nowhere outside of sections); string if it is printed;
+// and boolean if it only decides whether something stands there.
+//
+// It is required unless the text says what to do without it: by {{^x}}, or by naming it only where
+// it is sure to be there, as in {{#x}}Note: {{x}}{{/x}}.
+func (i inference) variable() Variable {
+	v := Variable{Name: i.name, Type: "boolean", Required: !i.inverted && (i.bare || !i.guarded)}
+	switch {
+	case i.member:
+		v.Type = "object"
+	case i.items:
+		v.Type = "array"
+	case i.printed:
+		v.Type = "string"
+	}
+	return v
+}
+
+// infer returns the variables that the texts of c use, in the order of their first use. A name
+// that stands only inside of sections is taken for a member of their items, not for a variable.
+// Placeholders need no declaration and get none.
+func (c Content) infer(parts []part) []Variable {
+	outside := map[string]bool{}
+	for _, p := range parts {
+		namesOutside(p.nodes, outside)
+	}
+	placeholders := Content{Messages: c.Messages}.types()
+	found := map[string]*inference{}
+	var order []*inference
+	within := map[string]int{} // how many sections over a variable are around
+
+	// owner is the variable whose items the names around may be members of, or nil.
+	var visit func(nodes []node, owner *inference)
+	visit = func(nodes []node, owner *inference) {
+		for _, n := range nodes {
+			if n.kind == literal {
+				continue
+			}
+			root := rootOf(n.name)
+			if !outside[root] {
+				if owner != nil {
+					owner.items = true
+				}
+				visit(n.nodes, owner)
+				continue
+			}
+			v := found[root]
+			if v == nil {
+				v = &inference{name: root}
+				found[root] = v
+				if placeholders[root] == "" {
+					order = append(order, v)
+				}
+			}
+			v.note(n, within[root] > 0)
+			switch {
+			case n.kind != section:
+				visit(n.nodes, owner)
+			case n.name == root:
+				within[root]++
+				visit(n.nodes, v)
+				within[root]--
+			default: // over a member, whose items tell nothing about the variable
+				visit(n.nodes, nil)
+			}
+		}
+	}
+	for _, p := range parts {
+		visit(p.nodes, nil)
+	}
+	variables := make([]Variable, len(order))
+	for i, v := range order {
+		variables[i] = v.variable()
+	}
+	return variables
+}
+
+// note adds what a tag tells; guarded is whether it stands in a section over the variable.
+func (i *inference) note(n node, guarded bool) {
+	switch {
+	case n.name != i.name:
+		i.member = true
+	case n.kind == interpolation:
+		i.printed = true
+	case n.kind == inverted:
+		i.inverted = true
+	}
+	if n.name != i.name || n.kind == interpolation {
+		i.guarded = i.guarded || guarded
+		i.bare = i.bare || !guarded
+	}
+}
+
+// namesOutside adds the variables that stand outside of sections. An inverted section brings no
+// names of its own, so that what is in it stands outside.
+func namesOutside(nodes []node, names map[string]bool) {
+	for _, n := range nodes {
+		if n.kind != literal {
+			names[rootOf(n.name)] = true
+		}
+		if n.kind == inverted {
+			namesOutside(n.nodes, names)
+		}
+	}
+}

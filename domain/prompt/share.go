@@ -1,0 +1,151 @@
+package prompt
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// MaxShares is how many users one template can be shared with.
+const MaxShares = 200
+
+// Share gives one user access to one template.
+type Share struct {
+	User      identity.UserID
+	Access    Access    // View, Edit or Manage; None removes the share when it is saved
+	ExpiresAt time.Time // zero: never
+	GrantedBy identity.UserID
+	Revision  int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// SharePage is one page of shares.
+type SharePage = page.Of[Share]
+
+// Live reports whether s grants anything at this moment.
+func (s Share) Live(now time.Time) bool { return s.ExpiresAt.IsZero() || now.Before(s.ExpiresAt) }
+
+// Grant is what a share gives, to whom, and until when. Exactly one of User and Email is set.
+type Grant struct {
+	User      identity.UserID
+	Email     string
+	Access    Access
+	ExpiresAt time.Time // zero: never
+}
+
+// Share gives a user access. user is whom the grant names, empty if no member of the workspace
+// matches.
+func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Share, error) {
+	if err := t.Allow(by, Manage); err != nil {
+		return Share{}, err
+	}
+	if (g.User == "") == (g.Email == "") {
+		return Share{}, fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Give either user_id or email."}})
+	}
+	if err := checkExpiry(by, g.ExpiresAt); err != nil {
+		return Share{}, err
+	}
+	old, shared := t.Shares[user]
+	shared = shared && old.Live(by.At) // an expired share stands in nobody's way
+	switch {
+	case user == "":
+		return Share{}, ErrUserNotInWorkspace
+	case user == t.Owner:
+		return Share{}, ErrOwnerShare
+	case g.Access > t.Access(by):
+		return Share{}, identity.ErrRoleCeiling
+	case shared:
+		return Share{}, ErrAlreadyShared
+	case t.ShareCount >= MaxShares:
+		return Share{}, ErrShareLimit
+	}
+	s := Share{User: user, Access: g.Access, ExpiresAt: g.ExpiresAt, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+	t.Shares[user] = s
+	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": user, "role": g.Access.String()})
+	return s, nil
+}
+
+// ShareChanges are new values for a share; nil keeps the old one.
+type ShareChanges struct {
+	Access    *Access
+	ExpiresAt *time.Time // zero: never
+}
+
+// ChangeShare changes what a user was given.
+func (t *Template) ChangeShare(by identity.Actor, at revision.Match, user identity.UserID, c ShareChanges) (Share, error) {
+	if err := t.Allow(by, Manage); err != nil {
+		return Share{}, err
+	}
+	s, ok := t.Shares[user]
+	if !ok {
+		return Share{}, ErrShareNotFound
+	}
+	if err := at.Check(s.Revision); err != nil {
+		return Share{}, err
+	}
+	changed := map[string]any{}
+	if c.Access != nil && *c.Access != s.Access {
+		if max(*c.Access, s.Access) > t.Access(by) {
+			return Share{}, identity.ErrRoleCeiling
+		}
+		changed["role"] = event.Change{From: s.Access.String(), To: c.Access.String()}
+		s.Access = *c.Access
+	}
+	if c.ExpiresAt != nil && !c.ExpiresAt.Equal(s.ExpiresAt) {
+		if err := checkExpiry(by, *c.ExpiresAt); err != nil {
+			return Share{}, err
+		}
+		changed["expires_at"] = event.Change{From: moment(s.ExpiresAt), To: moment(*c.ExpiresAt)}
+		s.ExpiresAt = *c.ExpiresAt
+	}
+	if len(changed) > 0 {
+		s.Revision++
+		s.UpdatedAt = by.At
+		t.Shares[user] = s
+		changed["user_id"] = user
+		t.Record(by, "prompt_share.updated", string(t.ID), changed)
+	}
+	return s, nil
+}
+
+// Unshare takes a user's share away. Managers may, and everyone may give up their own.
+func (t *Template) Unshare(by identity.Actor, at revision.Match, user identity.UserID) error {
+	need := Manage
+	if user == by.User && !by.ReadOnly() {
+		need = View
+	}
+	if err := t.Allow(by, need); err != nil {
+		return err
+	}
+	s, ok := t.Shares[user]
+	if !ok {
+		return ErrShareNotFound
+	}
+	if err := at.Check(s.Revision); err != nil {
+		return err
+	}
+	s.Access = None
+	t.Shares[user] = s
+	t.Record(by, "prompt_share.deleted", string(t.ID), map[string]any{"user_id": user})
+	return nil
+}
+
+func checkExpiry(by identity.Actor, expires time.Time) error {
+	if !expires.IsZero() && !expires.After(by.At) {
+		return fault.InvalidFields([]fault.Field{{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."}})
+	}
+	return nil
+}
+
+// moment is a time as an event holds it: nil for never.
+func moment(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}

@@ -1,0 +1,329 @@
+// Package prompt holds prompt templates, their versions and shares, and who may do what with
+// them.
+package prompt
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// The prefixes of identifiers.
+const (
+	Prefix        = "ptpl"
+	VersionPrefix = "pver"
+)
+
+// RestoreWithin is how long a deleted template can be restored.
+const RestoreWithin = 30 * 24 * time.Hour
+
+type (
+	ID        string
+	VersionID string
+
+	// Page is one page of templates.
+	Page = page.Of[Template]
+)
+
+// Visibility says who sees a template without a share.
+type Visibility string
+
+const (
+	Private            Visibility = "private"
+	VisibleToWorkspace Visibility = "workspace" // every member of the workspace may view it
+)
+
+// Template is a prompt that people share and revise. Active names the version that callers
+// receive: one field, so that two active versions cannot be expressed.
+type Template struct {
+	event.Log
+	ID          ID
+	Workspace   identity.WorkspaceID
+	Owner       identity.UserID
+	OwnerLeft   bool // the owner is no member of the workspace any more
+	Name        string
+	Type        Type
+	Description string
+	Tags        []string
+	Metadata    json.RawMessage // a JSON object
+	Visibility  Visibility
+	Protected   bool // activation and labels take a manager
+	Active      Active
+	LastNumber  int // of the newest version there ever was: numbers are never reused
+	Revision    int64
+	CreatedAt   time.Time
+	CreatedBy   identity.UserID
+	UpdatedAt   time.Time
+	DeletedAt   time.Time // zero: live
+
+	// Shares are not all there are: the caller's, and those of the users that a change names.
+	Shares     map[identity.UserID]Share
+	ShareCount int
+
+	// Drafts counts all versions, Frozen those that viewers see.
+	Drafts, Frozen Summary
+
+	// Activated is what Activate did, for the store to add to the ledger.
+	Activated []Activation
+}
+
+// Active is the version that callers receive. The zero Active is none.
+type Active struct {
+	Version VersionID
+	Number  int
+	At      time.Time
+	By      identity.UserID
+}
+
+// Summary is how many versions there are and which is the newest.
+type Summary struct {
+	Count        int
+	Latest       VersionID // empty if there is none
+	LatestNumber int
+}
+
+// Activation is one line of the ledger: who moved the pointer, from where to where, and why.
+type Activation struct {
+	From   VersionID // empty for the first
+	To     VersionID
+	By     identity.UserID
+	At     time.Time
+	Reason string
+}
+
+// Versions returns the summary of the versions that by may see.
+func (t *Template) Versions(by identity.Actor) Summary {
+	if t.SeesDrafts(by) {
+		return t.Drafts
+	}
+	return t.Frozen
+}
+
+// Draft is what a caller asks of a new template.
+type Draft struct {
+	Name        string
+	Type        Type
+	Description string
+	Tags        []string
+	Metadata    json.RawMessage
+	Visibility  Visibility
+	Protected   bool
+}
+
+// New makes a template that belongs to by. Members of the workspace and above may.
+func New(by identity.Actor, d Draft) (*Template, error) {
+	if by.Role < identity.Member || by.ReadOnly() {
+		return nil, ErrForbidden
+	}
+	t := &Template{
+		ID: ID(id.New(Prefix)), Workspace: by.Workspace, Owner: by.User, Name: d.Name, Type: d.Type,
+		Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Visibility: d.Visibility, Protected: d.Protected,
+		Revision: 1, CreatedAt: by.At, CreatedBy: by.User, UpdatedAt: by.At,
+	}
+	if t.Type == "" {
+		t.Type = Text
+	}
+	if t.Visibility == "" {
+		t.Visibility = Private
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	t.Record(by, "prompt_template.created", string(t.ID), map[string]any{"name": t.Name, "type": t.Type, "visibility": t.Visibility})
+	return t, nil
+}
+
+// Changes are new values for some of a template's fields; nil keeps the old one.
+type Changes struct {
+	Name        *string
+	Description *string
+	Tags        *[]string
+	Metadata    *json.RawMessage
+	Visibility  *Visibility
+	Protected   *bool
+	Owner       *identity.UserID // must be a member of the workspace
+}
+
+// Needs returns the access that these changes take.
+func (c Changes) Needs() Access {
+	switch {
+	case c.Owner != nil:
+		return Own
+	case c.Visibility != nil, c.Protected != nil:
+		return Manage
+	default:
+		return Edit
+	}
+}
+
+// Change applies changes. newOwnerIsMember is asked only for a transfer.
+func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, newOwnerIsMember bool) error {
+	if err := t.allow(by, c.Needs(), at); err != nil {
+		return err
+	}
+	changed := map[string]any{}
+	set(&t.Name, c.Name, "name", changed)
+	set(&t.Visibility, c.Visibility, "visibility", changed)
+	set(&t.Protected, c.Protected, "protected", changed)
+	quietly(&t.Description, c.Description, "description", changed)
+	if c.Tags != nil {
+		before := strings.Join(t.Tags, "\x00")
+		t.Tags = *c.Tags
+		if strings.Join(t.Tags, "\x00") != before {
+			changed["tags"] = true
+		}
+	}
+	if c.Metadata != nil && string(*c.Metadata) != string(t.Metadata) {
+		t.Metadata = *c.Metadata
+		changed["metadata"] = true
+	}
+	if err := t.check(); err != nil {
+		return err
+	}
+	if c.Owner != nil && *c.Owner != t.Owner {
+		if !newOwnerIsMember {
+			return ErrUserNotInWorkspace
+		}
+		t.transfer(by, *c.Owner)
+	}
+	if len(changed) > 0 {
+		t.Record(by, "prompt_template.updated", string(t.ID), changed)
+	}
+	t.touch(by)
+	return nil
+}
+
+// transfer makes to the owner. Who owned t before goes on as a manager, so that a transfer locks
+// nobody out by accident.
+func (t *Template) transfer(by identity.Actor, to identity.UserID) {
+	t.Record(by, "prompt_template.transferred", string(t.ID), map[string]any{"owner": event.Change{From: t.Owner, To: to}})
+	if !t.OwnerLeft {
+		t.Shares[t.Owner] = Share{User: t.Owner, Access: Manage, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+	}
+	if s, ok := t.Shares[to]; ok {
+		s.Access = None
+		t.Shares[to] = s
+	}
+	t.Owner, t.OwnerLeft = to, false
+}
+
+// Delete hides t from everyone; it can be restored for RestoreWithin.
+func (t *Template) Delete(by identity.Actor, at revision.Match) error {
+	if err := t.allow(by, Own, at); err != nil {
+		return err
+	}
+	t.DeletedAt = by.At
+	t.Record(by, "prompt_template.deleted", string(t.ID), map[string]any{"name": t.Name})
+	t.touch(by)
+	return nil
+}
+
+// Restore brings a deleted template back: its owner and admins of the workspace may, within
+// RestoreWithin. Restoring a live one changes nothing.
+func (t *Template) Restore(by identity.Actor) error {
+	switch access := t.Access(by); {
+	case access == None, access < Manage && !t.DeletedAt.IsZero():
+		return ErrNotFound
+	case access < Manage, access < Own && by.Role < identity.Admin:
+		return ErrForbidden
+	case t.DeletedAt.IsZero():
+		return nil
+	case by.At.Sub(t.DeletedAt) > RestoreWithin:
+		return ErrNotFound
+	}
+	t.DeletedAt = time.Time{}
+	t.Record(by, "prompt_template.restored", string(t.ID), map[string]any{"name": t.Name})
+	t.touch(by)
+	return nil
+}
+
+// touch counts a revision if anything was recorded.
+func (t *Template) touch(by identity.Actor) {
+	if len(t.Recorded()) > 0 {
+		t.Revision++
+		t.UpdatedAt = by.At
+	}
+}
+
+// check returns all that is wrong with the fields of t.
+func (t *Template) check() error {
+	var wrong []fault.Field
+	add := func(pointer, code, detail string) {
+		wrong = append(wrong, fault.Field{Pointer: pointer, Code: code, Detail: detail})
+	}
+	switch n := utf8.RuneCountInString(t.Name); {
+	case n == 0:
+		add("/name", "too_short", "Must not be empty.")
+	case n > 255:
+		add("/name", "too_long", "Must have at most 255 characters.")
+	case !validName(t.Name):
+		add("/name", "invalid_format", "Must not hold control characters, nor an empty part or one that begins or ends with a space between slashes.")
+	}
+	if t.Type != Text && t.Type != Chat {
+		add("/type", "not_allowed_value", "Must be text or chat.")
+	}
+	if t.Visibility != Private && t.Visibility != VisibleToWorkspace {
+		add("/visibility", "not_allowed_value", "Must be private or workspace.")
+	}
+	if utf8.RuneCountInString(t.Description) > 2000 {
+		add("/description", "too_long", "Must have at most 2000 characters.")
+	}
+	if len(t.Tags) > 20 {
+		add("/tags", "too_many_items", "Must have at most 20 items.")
+	}
+	for _, tag := range t.Tags {
+		if n := utf8.RuneCountInString(tag); n == 0 || n > 50 {
+			add("/tags", "too_long", "Every tag must have 1 to 50 characters.")
+			break
+		}
+	}
+	if len(t.Metadata) > 16<<10 {
+		add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
+	}
+	return fault.InvalidFields(wrong)
+}
+
+// validName reports whether every part of a name, between slashes, can be shown as a folder.
+func validName(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part != strings.TrimSpace(part) || strings.ContainsFunc(part, unicode.IsControl) {
+			return false
+		}
+	}
+	return true
+}
+
+// NameKey is what makes names the same: two live templates of a workspace never share it.
+func NameKey(name string) string { return strings.ToLower(name) }
+
+// Filter narrows a list of templates; empty fields do not.
+type Filter struct {
+	Query  string // part of the name or description, ignoring case
+	Tag    string
+	Folder string // all below it
+}
+
+// set changes a field and notes before and after.
+func set[T comparable](field *T, to *T, name string, changed map[string]any) {
+	if to != nil && *to != *field {
+		changed[name] = event.Change{From: *field, To: *to}
+		*field = *to
+	}
+}
+
+// quietly changes a field and notes only that it changed, for what is too long for an event.
+func quietly(field *string, to *string, name string, changed map[string]any) {
+	if to != nil && *to != *field {
+		changed[name] = true
+		*field = *to
+	}
+}

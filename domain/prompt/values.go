@@ -1,0 +1,120 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// bind checks values and gives them to r, with the defaults of those that are not given. It
+// returns the messages for each placeholder.
+func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][]Message, wrong fields) {
+	types := c.types()
+	for name, value := range values {
+		// {{user.name}} is a member of user, unless a variable of this whole name is declared.
+		if value != nil && (types[name] != "" || !strings.Contains(name, ".")) {
+			r.values[name] = value
+		}
+	}
+	for _, v := range c.variables() {
+		pointer := "/variables/" + v.Name
+		value, given := r.values[v.Name]
+		switch {
+		case !given && v.Default != nil:
+			if value, err := v.defaultValue(); err == nil {
+				r.values[v.Name] = value
+			}
+		case given && !fits(v.Type, value):
+			wrong.add(pointer, "wrong_type", "Must be "+withArticle(v.Type)+".")
+		case given && !v.allows(value):
+			wrong.add(pointer, "not_allowed_value", "Must be one of the values that the version allows.")
+		}
+	}
+	inserted = map[string][]Message{}
+	for _, m := range c.Messages {
+		if list, ok := r.values[m.Placeholder].([]any); ok && inserted[m.Placeholder] == nil {
+			inserted[m.Placeholder] = messagesOf(list, "/variables/"+m.Placeholder, &wrong)
+		}
+	}
+	return inserted, wrong
+}
+
+// messagesOf reads the messages that a caller puts in the place of a placeholder.
+func messagesOf(list []any, pointer string, wrong *fields) []Message {
+	messages := make([]Message, len(list))
+	for i, item := range list {
+		pointer := fmt.Sprintf("%s/%d", pointer, i)
+		object, ok := item.(map[string]any)
+		if !ok {
+			wrong.add(pointer, "wrong_type", "Must be an object with role and content.")
+			continue
+		}
+		messages[i] = messageOf(object, pointer, wrong)
+	}
+	return messages
+}
+
+func messageOf(object map[string]any, pointer string, wrong *fields) Message {
+	var m Message
+	known, before := 0, len(*wrong)
+	for _, field := range []struct {
+		name string
+		into *string
+	}{{"role", &m.Role}, {"content", &m.Content}} {
+		value, given := object[field.name]
+		if !given {
+			continue
+		}
+		known++
+		text, ok := value.(string)
+		if *field.into = text; !ok {
+			wrong.add(pointer+"/"+field.name, "wrong_type", "Must be a string.")
+		}
+	}
+	if len(*wrong) == before {
+		m.checkWords(pointer, wrong)
+	}
+	if len(object) > known {
+		wrong.add(pointer, "unknown_field", "Must have role and content alone.")
+	}
+	return m
+}
+
+// missing lists the required variables and placeholders without a value.
+func (c Content) missing(values map[string]any) []string {
+	var names []string
+	for _, v := range c.variables() {
+		if _, given := values[v.Name]; v.Required && !given {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// unused lists the given names of which no tag and no placeholder makes anything.
+func (c Content) unused(given, bound map[string]any, parts []part) []string {
+	used := map[string]bool{}
+	for _, m := range c.Messages {
+		used[m.Placeholder] = true
+	}
+	var visit func(nodes []node)
+	visit = func(nodes []node) {
+		for _, n := range nodes {
+			for prefix := range prefixes(n.name) {
+				used[prefix] = true
+			}
+			visit(n.nodes)
+		}
+	}
+	for _, p := range parts {
+		visit(p.nodes)
+	}
+	var names []string
+	for name, value := range given {
+		if _, ok := bound[name]; !used[name] || value != nil && !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,214 @@
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+const nameRule = "Must begin with a letter or _, and have at most 64 letters, digits, _, dots and hyphens."
+
+// check notes what is wrong with a declaration, which stands at pointer.
+func (v Variable) check(pointer string, wrong *fields) {
+	if !variableName.MatchString(v.Name) {
+		wrong.add(pointer+"/name", "invalid_format", nameRule)
+	}
+	wrong.addCharacters(pointer+"/description", v.Description)
+	if !slices.Contains(variableTypes, v.Type) {
+		wrong.add(pointer+"/type", "not_allowed_value", "Must be string, number, boolean, array or object.")
+		return
+	}
+	if v.Enum != nil && len(v.Enum) == 0 {
+		wrong.add(pointer+"/enum", "too_few_items", "Must have at least one item.")
+	}
+	seen := map[string]bool{}
+	for i, allowed := range v.Enum {
+		form, err := canonical(allowed)
+		if err != nil || !fits(v.Type, allowed) {
+			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
+		} else if seen[form] {
+			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Stands there twice.")
+		}
+		seen[form] = true
+	}
+	if value, err := v.defaultValue(); err != nil || v.Default != nil && !fits(v.Type, value) {
+		wrong.add(pointer+"/default", "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
+	} else if v.Default != nil && !v.allows(value) {
+		wrong.add(pointer+"/default", "not_allowed_value", "Must be one of enum.")
+	}
+}
+
+// defaultValue is nil if there is none.
+func (v Variable) defaultValue() (any, error) {
+	if v.Default == nil {
+		return nil, nil
+	}
+	return decodeJSON(v.Default)
+}
+
+// allows reports whether enum, if there is one, has value. Numbers are the same however they are
+// written.
+func (v Variable) allows(value any) bool {
+	if len(v.Enum) == 0 {
+		return true
+	}
+	form, err := canonical(value)
+	if err != nil {
+		return false
+	}
+	for _, allowed := range v.Enum {
+		if a, err := canonical(allowed); err == nil && a == form {
+			return true
+		}
+	}
+	return false
+}
+
+// fits reports whether value, as decoded from JSON with or without json.Number, is of a
+// variable's type.
+func fits(variableType string, value any) bool {
+	switch value.(type) {
+	case string:
+		return variableType == "string"
+	case float64, json.Number:
+		return variableType == "number"
+	case bool:
+		return variableType == "boolean"
+	case []any:
+		return variableType == "array"
+	case map[string]any:
+		return variableType == "object"
+	}
+	return false
+}
+
+func withArticle(variableType string) string {
+	if variableType == "array" || variableType == "object" {
+		return "an " + variableType
+	}
+	return "a " + variableType
+}
+
+// part is one text of a content, parsed.
+type part struct {
+	pointer string
+	text    string
+	nodes   []node
+}
+
+// parse reads all texts of c, in order; placeholders are parts without nodes. It returns
+// ErrUnsupportedSyntax with the first fault of each text.
+func (c Content) parse() ([]part, error) {
+	var parts []part
+	if c.Text != "" {
+		parts = append(parts, part{pointer: "/text", text: c.Text})
+	}
+	for i, m := range c.Messages {
+		parts = append(parts, part{pointer: fmt.Sprintf("/messages/%d/content", i), text: m.Content})
+	}
+	var wrong fields
+	for i, p := range parts {
+		if c.Format == Verbatim {
+			parts[i].nodes = []node{{kind: literal, end: len(p.text)}}
+			continue
+		}
+		nodes, err := parseMustache(p.text)
+		if err != nil {
+			wrong.add(p.pointer, "unsupported_syntax", err.Error())
+		}
+		parts[i].nodes = nodes
+	}
+	if len(wrong) > 0 {
+		return nil, ErrUnsupportedSyntax.With(wrong...)
+	}
+	return parts, nil
+}
+
+// variables are those that c declares, and those that its placeholders are: arrays that need no
+// declaration, and are required if either says so.
+func (c Content) variables() []Variable {
+	all := slices.Clone(c.Variables)
+	for _, m := range c.Messages {
+		if m.Placeholder == "" {
+			continue
+		}
+		i := slices.IndexFunc(all, func(v Variable) bool { return v.Name == m.Placeholder })
+		if i < 0 {
+			i = len(all)
+			all = append(all, Variable{Name: m.Placeholder, Type: "array"})
+		}
+		all[i].Required = all[i].Required || m.Required
+	}
+	return all
+}
+
+// types returns the type of each of c's variables.
+func (c Content) types() map[string]string {
+	types := map[string]string{}
+	for _, v := range c.variables() {
+		types[v.Name] = v.Type
+	}
+	return types
+}
+
+// undeclared returns ErrUndeclaredVariable with each variable that is used and not declared, where
+// it is used first. In a section over an array or an object a name can be a member of the items,
+// so there none is refused.
+func (c Content) undeclared(parts []part) error {
+	types, named := c.types(), map[string]bool{}
+	var wrong fields
+	var visit func(p part, nodes []node, members bool)
+	visit = func(p part, nodes []node, members bool) {
+		for _, n := range nodes {
+			if n.kind == literal {
+				continue
+			}
+			if n.name == "." { // of an item, of which nothing is known
+				visit(p, n.nodes, true)
+				continue
+			}
+			variable := ""
+			for prefix := range prefixes(n.name) {
+				if types[prefix] != "" {
+					variable = prefix
+					break
+				}
+			}
+			if root := rootOf(n.name); variable == "" && !members && !named[root] {
+				named[root] = true
+				wrong.add(p.pointer, "undeclared_variable", fmt.Sprintf("Line %d uses %s, which is not declared.", n.line, root))
+			}
+			within := members
+			if n.kind == section {
+				within = members || variable != n.name || types[variable] == "array" || types[variable] == "object"
+			}
+			visit(p, n.nodes, within)
+		}
+	}
+	for _, p := range parts {
+		visit(p, p.nodes, false)
+	}
+	if len(wrong) > 0 {
+		return ErrUndeclaredVariable.With(wrong...)
+	}
+	return nil
+}
+
+// rootOf is the first part of a dotted name.
+func rootOf(name string) string {
+	root, _, _ := strings.Cut(name, ".")
+	return root
+}
+
+// prefixes yields a dotted name, and what is left of it as its last parts are cut off, one by one.
+// The first that is a variable is the one that a tag means: {{user.name}} is the variable user.name
+// if there is one, for variables can have dots in their names, else a member of the variable user.
+func prefixes(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := len(name); i >= 0 && yield(name[:i]); {
+			i = strings.LastIndexByte(name[:i], '.')
+		}
+	}
+}

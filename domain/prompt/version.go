@@ -1,0 +1,291 @@
+package prompt
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// Version is one state of a template's content. It starts as a draft that may be edited; the
+// first activation or label freezes it for ever.
+type Version struct {
+	ID               VersionID
+	Template         ID
+	Number           int // from 1, never reused
+	Content          Content
+	ContentHash      string
+	Labels           []string // sorted; each stands on one version of a template at most
+	CommitMessage    string   // up to 500 characters
+	Frozen           bool
+	FirstActivatedAt time.Time // zero: not yet
+	Revision         int64
+	CreatedBy        identity.UserID
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+	Deleted          bool // set by Delete, for the store to remove it
+}
+
+// VersionPage is one page of versions.
+type VersionPage = page.Of[Version]
+
+// Ref names a version of a template by its id, its number, a label, or as active or latest. The
+// zero Ref names none.
+type Ref struct {
+	ID     VersionID
+	Number int
+	Label  string
+	Active bool
+	Latest bool
+}
+
+// ParseRef reads a reference: a version's id, v12, active, latest, or a label. Anything else is
+// the zero Ref, which no version answers to.
+func ParseRef(s string) Ref {
+	if s == "active" {
+		return Ref{Active: true}
+	}
+	if s == "latest" {
+		return Ref{Latest: true}
+	}
+	if id.Valid(VersionPrefix, s) {
+		return Ref{ID: VersionID(s)}
+	}
+	if digits, ok := strings.CutPrefix(s, "v"); ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
+		n, err := strconv.ParseInt(digits, 10, 32)
+		if err != nil || n < 1 {
+			return Ref{}
+		}
+		return Ref{Number: int(n)}
+	}
+	if labelPattern.MatchString(s) {
+		return Ref{Label: s}
+	}
+	return Ref{}
+}
+
+var (
+	labelPattern  = regexp.MustCompile(`^[a-z0-9_.-]{1,36}$`)
+	numberPattern = regexp.MustCompile(`^v[0-9]+$`)
+)
+
+// VersionDraft is what a caller asks of a new version.
+type VersionDraft struct {
+	Content           Content
+	VariablesDeclared bool // otherwise they are inferred from the text
+	Labels            []string
+	CommitMessage     string
+	Base              VersionID // if given, must be the latest
+}
+
+// AddVersion makes the next version of t, a draft unless it carries labels.
+func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, error) {
+	need := Edit
+	if len(d.Labels) > 0 && t.Protected {
+		need = Manage
+	}
+	if err := t.Allow(by, need); err != nil {
+		return nil, err
+	}
+	if d.Base != "" && d.Base != t.Drafts.Latest {
+		return nil, ErrBaseOutdated
+	}
+	content, err := d.Content.checked(t.Type, d.VariablesDeclared)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNotes(d.Labels, d.CommitMessage); err != nil {
+		return nil, err
+	}
+	t.LastNumber++
+	v := &Version{
+		ID: VersionID(id.New(VersionPrefix)), Template: t.ID, Number: t.LastNumber, Content: content, ContentHash: content.Hash(),
+		Labels: sorted(d.Labels), CommitMessage: d.CommitMessage, Frozen: len(d.Labels) > 0,
+		Revision: 1, CreatedBy: by.User, CreatedAt: by.At, UpdatedAt: by.At,
+	}
+	t.Record(by, "prompt_version.created", string(t.ID), v.named(map[string]any{"labels": v.Labels}))
+	return v, nil
+}
+
+// VersionChanges are new values for some of a version's fields; nil keeps the old one.
+type VersionChanges struct {
+	Content        func(Content) Content // nil: the content stays
+	InferVariables bool                  // anew from the text, in place of those that Content leaves
+	Labels         *[]string
+	CommitMessage  *string
+}
+
+// ChangeVersion edits a version: its content while it is a draft, labels and commit message
+// always. A label that stands on another version moves to v.
+func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Version, c VersionChanges) error {
+	if err := t.Allow(by, View); err != nil {
+		return err
+	}
+	if !t.Has(by, v) {
+		return ErrVersionNotFound
+	}
+	relabels := c.Labels != nil && !slices.Equal(sorted(*c.Labels), v.Labels)
+	need := Edit
+	if relabels && t.Protected {
+		need = Manage
+	}
+	if err := t.Allow(by, need); err != nil {
+		return err
+	}
+	if err := at.Check(v.Revision); err != nil {
+		return err
+	}
+	changed := map[string]any{}
+	if c.Content != nil {
+		if v.Frozen {
+			return ErrVersionFrozen
+		}
+		content, err := c.Content(v.Content).checked(t.Type, !c.InferVariables)
+		if err != nil {
+			return err
+		}
+		if hash := content.Hash(); hash != v.ContentHash {
+			changed["content_hash"] = event.Change{From: v.ContentHash, To: hash}
+			v.ContentHash = hash
+		}
+		v.Content = content
+	}
+	if c.CommitMessage != nil && *c.CommitMessage != v.CommitMessage {
+		v.CommitMessage = *c.CommitMessage
+		changed["commit_message"] = true
+	}
+	if relabels {
+		changed["labels"] = event.Change{From: v.Labels, To: sorted(*c.Labels)}
+		v.Labels = sorted(*c.Labels)
+		v.Frozen = v.Frozen || len(v.Labels) > 0
+	}
+	if err := checkNotes(v.Labels, v.CommitMessage); err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		v.Revision++
+		v.UpdatedAt = by.At
+		t.Record(by, "prompt_version.updated", string(t.ID), v.named(changed))
+	}
+	return nil
+}
+
+// Activate makes v the version that callers receive, and freezes it. Doing it again changes
+// nothing. A nil v stands for a version that t does not have; only those who may see t learn even
+// that. expected, if given, is the version that the caller believes to be active.
+func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, expected *VersionID, reason string) error {
+	if err := t.Allow(by, View); err != nil {
+		return err
+	}
+	if !t.Has(by, v) {
+		return ErrVersionNotFound
+	}
+	need := Edit
+	if t.Protected {
+		need = Manage
+	}
+	if err := t.allow(by, need, at); err != nil {
+		return err
+	}
+	if expected != nil && *expected != t.Active.Version {
+		return ErrActiveChanged
+	}
+	if utf8.RuneCountInString(reason) > 500 {
+		return fault.InvalidFields([]fault.Field{{Pointer: "/reason", Code: "too_long", Detail: "Must have at most 500 characters."}})
+	}
+	if t.Active.Version == v.ID {
+		return nil
+	}
+	v.Frozen = true
+	if v.FirstActivatedAt.IsZero() {
+		v.FirstActivatedAt = by.At
+	}
+	step := Activation{From: t.Active.Version, To: v.ID, By: by.User, At: by.At, Reason: reason}
+	t.Active = Active{Version: v.ID, Number: v.Number, At: by.At, By: by.User}
+	t.Activated = append(t.Activated, step)
+	t.Record(by, "prompt_template.activated", string(t.ID), v.named(map[string]any{"active_version_id": event.Change{From: step.From, To: step.To}, "reason": reason}))
+	t.touch(by)
+	return nil
+}
+
+// DeleteVersion removes a version that is not active: a draft takes an editor, any other a
+// manager. Its number is never given again.
+func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Version) error {
+	if err := t.Allow(by, View); err != nil {
+		return err
+	}
+	if !t.Has(by, v) {
+		return ErrVersionNotFound
+	}
+	need := Edit
+	if v.Frozen {
+		need = Manage
+	}
+	if err := t.Allow(by, need); err != nil {
+		return err
+	}
+	if err := at.Check(v.Revision); err != nil {
+		return err
+	}
+	if t.Active.Version == v.ID {
+		return ErrVersionActive
+	}
+	v.Deleted = true
+	t.Record(by, "prompt_version.deleted", string(t.ID), v.named(map[string]any{"labels": v.Labels}))
+	return nil
+}
+
+// Has reports whether v, which may be nil, is a version of t that by may see.
+func (t *Template) Has(by identity.Actor, v *Version) bool {
+	return v != nil && v.Template == t.ID && (v.Frozen || t.SeesDrafts(by))
+}
+
+// Diff compares the contents of two versions.
+func Diff(from, to *Version) Difference {
+	return DiffContents(fmt.Sprintf("v%d", from.Number), fmt.Sprintf("v%d", to.Number), from.Content, to.Content)
+}
+
+// named adds to an event's data which version it is about.
+func (v *Version) named(data map[string]any) map[string]any {
+	data["version_id"], data["version_number"] = v.ID, v.Number
+	return data
+}
+
+// checkNotes returns all that is wrong with labels and a commit message.
+func checkNotes(labels []string, message string) error {
+	var wrong []fault.Field
+	if len(labels) > 10 {
+		wrong = append(wrong, fault.Field{Pointer: "/labels", Code: "too_many_items", Detail: "Must have at most 10 items."})
+	}
+	for i, l := range labels {
+		pointer := fmt.Sprintf("/labels/%d", i)
+		switch {
+		case !labelPattern.MatchString(l):
+			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "invalid_format", Detail: "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore."})
+		case l == "latest", l == "active", numberPattern.MatchString(l), id.Valid(VersionPrefix, l):
+			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "not_allowed_value", Detail: "Is reserved: active, latest, version numbers and identifiers are no labels."})
+		case slices.Contains(labels[:i], l):
+			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "duplicate_item", Detail: "Stands there twice."})
+		}
+	}
+	if utf8.RuneCountInString(message) > 500 {
+		wrong = append(wrong, fault.Field{Pointer: "/commit_message", Code: "too_long", Detail: "Must have at most 500 characters."})
+	}
+	return fault.InvalidFields(wrong)
+}
+
+func sorted(labels []string) []string {
+	out := slices.Clone(labels)
+	slices.Sort(out)
+	return out
+}

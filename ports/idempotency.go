@@ -1,0 +1,53 @@
+package ports
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// What can go wrong with an Idempotency-Key.
+var (
+	ErrKeyReused    = &fault.Error{Kind: fault.Invalid, Code: "idempotency_key_reused", Detail: "This Idempotency-Key was used for another request."}
+	ErrAnswerErased = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_erased", Detail: "This request was carried out; its answer showed a secret, and is not kept any more."}
+	ErrKeyInFlight  = &fault.Error{Kind: fault.Conflict, Code: "idempotency_in_flight", Detail: "A request with this Idempotency-Key is still running."}
+)
+
+// IdempotencyKey is an Idempotency-Key within its scope, and the request that it was sent with.
+type IdempotencyKey struct {
+	Org     identity.OrgID
+	Scope   [sha256.Size]byte // of user, workspace, method, path and the key itself
+	Request [sha256.Size]byte // of the body
+	At      time.Time
+}
+
+// Answer is what a request was answered.
+type Answer struct {
+	Status int
+	Header map[string]string // only what belongs to the outcome
+	Body   []byte
+
+	// Reveals names the thing whose secret the body shows, if it shows one: such an answer is kept
+	// sealed, for an hour at most, and erased when the thing is revoked.
+	Reveals string
+}
+
+// Idempotency keeps the answers to requests with an Idempotency-Key for 24 hours, so that a
+// request that is repeated takes effect once.
+type Idempotency interface {
+	// Once answers key's stored answer if there is one (replayed). Otherwise it runs fn, whose
+	// stores share one transaction with the record of its answer: both are kept, or neither is,
+	// wherever the process dies. If fn fails, what it did is undone; keep decides whether the
+	// error is an outcome, whose answer is then recorded too, or none, so that the request may be
+	// repeated. fn may run again after a conflict.
+	//
+	// ErrKeyReused if key came with another request, ErrAnswerErased if the stored answer showed a
+	// secret and its time is over, ErrKeyInFlight while the first one runs, for
+	// 30 seconds at most: a process that died leaves a key that can be used again after that.
+	Once(ctx context.Context, key IdempotencyKey, fn func(Stores) (Answer, error), keep func(error) (Answer, bool)) (a Answer, replayed bool, err error)
+}

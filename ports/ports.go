@@ -1,0 +1,34 @@
+// Package ports holds the interfaces through which the application reaches the world: one small
+// file per area, shaped by what the use cases need. The suites in test/contract say what an
+// adapter must do beyond compiling.
+package ports
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// ErrUnavailable says that something Atrium depends on cannot be reached at the moment; what wraps
+// it says more, for the log alone.
+var ErrUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "Atrium cannot answer at the moment. Try again soon."}
+
+// Atomic is for the few use cases that span aggregates.
+type Atomic interface {
+	// Atomically runs fn on stores that share one transaction: all that fn did is saved, or
+	// nothing is. fn may run again after a conflict, so it does no I/O but through stores.
+	Atomically(ctx context.Context, fn func(Stores) error) error
+}
+
+// Stores is every store: of a pool of connections, or of one transaction, which Atomic then joins.
+type Stores struct {
+	Atomic      Atomic
+	Prompts     Prompts
+	PromptLists PromptLists
+	Users       Users
+	Workspaces  Workspaces
+	Keys        Keys
+	Events      Events
+}

@@ -1,0 +1,61 @@
+package ports
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+//go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
+
+// Prompts keeps prompt templates and what belongs to them. It finds and stores; it decides
+// nothing, but for the versions that a reference of by's may name (prompt.Template.SeesDrafts).
+//
+// Methods that name a template answer prompt.ErrNotFound if by's workspace never had one with
+// that id; a deleted one is found. A loaded template holds by's share and no other's, unless the
+// method says so. The Update methods load, call change, and save what it recorded, all in one
+// transaction: the row is locked, so that changes follow one another; nothing is saved if change
+// fails; change may run again after a conflict, so it does no I/O and is given no context.
+type Prompts interface {
+	// Add stores a new template. prompt.ErrNameTaken if a live one has its name.
+	Add(ctx context.Context, t *prompt.Template) error
+
+	Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error)
+
+	// GetVersion answers a nil version if ref names none, and leaves Template.Drafts, Frozen and
+	// ShareCount at zero: it is the read that applications repeat all day.
+	GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
+
+	// FindByName answers the live template with that name (prompt.NameKey).
+	FindByName(ctx context.Context, by identity.Actor, name string) (*prompt.Template, error)
+
+	// Update changes a template; shares of the users in also are loaded too. Shares whose Access
+	// change set to None are removed. prompt.ErrNameTaken as in Add.
+	Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error)
+
+	// UpdateWith changes a template and one of its versions, nil if ref names none. Labels that
+	// change gave to the version leave all others of the template.
+	UpdateWith(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error)
+
+	// AddVersion stores the version that change makes, with its labels as in UpdateWith.
+	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error
+}
+
+// PromptLists reads the lists of prompt templates and of what belongs to one.
+type PromptLists interface {
+	// Visible lists the live templates for which Template.Access(by) is at least View, newest
+	// first.
+	Visible(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (prompt.Page, error)
+
+	// Versions lists a template's versions, highest number first, without text, messages, tools
+	// and response format; drafts only if drafts says so.
+	Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool, q page.Query) (prompt.VersionPage, error)
+
+	// Shares lists a template's shares by user id, expired ones included.
+	Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (prompt.SharePage, error)
+
+	// Activations lists the ledger, latest first.
+	Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error)
+}

@@ -1,0 +1,93 @@
+// Package arch keeps the shape of the code: where the arrows between the layers may point, where
+// an identity.Actor comes from, that every store method is told whose data it touches.
+package arch
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/atrium-hq/atrium/"
+
+// source is one Go file; path is relative to the root of the repository.
+type source struct {
+	path  string
+	file  *ast.File
+	lines int
+}
+
+func (s source) dir() string { return path.Dir(s.path) }
+func (s source) test() bool {
+	return strings.HasSuffix(s.path, "_test.go") || strings.HasPrefix(s.path, "test/")
+}
+func (s source) generated() bool { return ast.IsGenerated(s.file) }
+
+// sources reads every Go file of the module. They are read here and not by the go command, so
+// that the cache of test results notices a change.
+func sources(t *testing.T) []source {
+	t.Helper()
+	const root = "../.."
+	var all []source
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			switch base := d.Name(); {
+			case rel == ".":
+			case strings.HasPrefix(base, "."), base == "testdata", rel == "tools", rel == "bin":
+				return fs.SkipDir // not this module, or not code
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		all = append(all, parse(t, filepath.ToSlash(rel), text))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 10 {
+		t.Fatalf("only %d Go files found below %s", len(all), root)
+	}
+	return all
+}
+
+func parse(t *testing.T, name string, text []byte) source {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{path: name, file: f, lines: bytes.Count(text, []byte("\n"))}
+}
+
+// interfaces calls visit for each method of each interface that is declared in f.
+func interfaces(f *ast.File, visit func(name string, methods []*ast.Field)) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.TypeSpec); ok {
+			if i, ok := spec.Type.(*ast.InterfaceType); ok {
+				visit(spec.Name.Name, i.Methods.List)
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,183 @@
+package arch
+
+import (
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	maxLines   = 450 // of a file; one that is longer is about two things
+	maxMethods = 8   // of a port; one that is larger serves use cases that have nothing in common
+)
+
+// vague lists package names that say nothing of what is inside.
+var vague = []string{"util", "utils", "common", "helper", "helpers", "misc", "models", "shared", "base"}
+
+func TestSize(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.lines > maxLines && !s.test() && !s.generated() {
+			t.Errorf("%s has %d lines, more than %d", s.path, s.lines, maxLines)
+		}
+	}
+}
+
+func TestPackageNames(t *testing.T) {
+	for _, s := range sources(t) {
+		if name := strings.TrimSuffix(s.file.Name.Name, "_test"); slices.Contains(vague, name) || slices.Contains(vague, path.Base(s.dir())) {
+			t.Errorf("%s: package %s: name it for what it provides", s.path, name)
+		}
+	}
+}
+
+// TestActors keeps the ways to become somebody few enough to be read in one sitting.
+func TestActors(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.test() && s.dir() != "domain/identity" && s.path != "adapters/rest/auth.go" && makesActor(s.file) {
+			t.Errorf("%s makes an identity.Actor: only adapters/rest/auth.go and identity.System do", s.path)
+		}
+	}
+}
+
+// makesActor reports whether f holds a composite literal of identity.Actor, or of a list or map
+// of them.
+func makesActor(f *ast.File) bool {
+	local := "identity"
+	for _, imp := range f.Imports {
+		if imp.Path.Value == `"`+module+`domain/identity"` && imp.Name != nil {
+			local = imp.Name.Name
+		}
+	}
+	found := false
+	ast.Inspect(f, func(n ast.Node) bool {
+		lit, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		of := lit.Type
+		switch t := of.(type) {
+		case *ast.ArrayType:
+			of = t.Elt
+		case *ast.MapType:
+			of = t.Value
+		}
+		if star, ok := of.(*ast.StarExpr); ok {
+			of = star.X
+		}
+		found = found || isName(of, local, "Actor")
+		return true
+	})
+	return found
+}
+
+func TestMakesActor(t *testing.T) {
+	for body, want := range map[string]bool{
+		`_ = identity.Actor{Role: 4}`:             true,
+		`_ = &identity.Actor{}`:                   true,
+		`_ = []identity.Actor{{Role: 4}}`:         true,
+		`_ = map[string]*identity.Actor{"a": {}}`: true,
+		`var by identity.Actor; _ = by`:           false,
+		`_ = other.Actor{}`:                       false,
+		`_ = identity.Org{}`:                      false,
+	} {
+		t.Run(body, func(t *testing.T) {
+			s := parse(t, "x.go", []byte("package x\nfunc f() { "+body+" }\n"))
+			if got := makesActor(s.file); got != want {
+				t.Errorf("makesActor = %v", got)
+			}
+		})
+	}
+	t.Run("under another name", func(t *testing.T) {
+		s := parse(t, "x.go", []byte("package x\nimport who \""+module+"domain/identity\"\nvar _ = who.Actor{}\n"))
+		if !makesActor(s.file) {
+			t.Error("not found")
+		}
+	})
+}
+
+// unscoped lists the port methods that take a context, and neither a workspace nor an org nor an
+// actor, each with its reason.
+var unscoped = map[string]string{
+	"Atomic.Atomically": "opens the transaction in which scoped stores work",
+	"Idempotency.Once":  "ports.IdempotencyKey names the org, and the caller in its scope",
+	"Users.Add":         "account.User names its org",
+	"Keys.Add":          "account.Key names its org and workspace",
+	"Prompts.Add":       "prompt.Template names its org and workspace",
+}
+
+// TestPorts holds every port to its size, and what reaches the world to a tenant: isolation must
+// not rest on memory.
+func TestPorts(t *testing.T) {
+	excused := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.dir() != "ports" || s.test() {
+			continue
+		}
+		interfaces(s.file, func(port string, methods []*ast.Field) {
+			if len(methods) > maxMethods {
+				t.Errorf("%s: %s has %d methods, more than %d", s.path, port, len(methods), maxMethods)
+			}
+			for _, m := range methods {
+				f, ok := m.Type.(*ast.FuncType)
+				if !ok || scoped(f) {
+					continue
+				}
+				name := port + "." + m.Names[0].Name
+				if unscoped[name] == "" {
+					t.Errorf("%s: %s takes neither a workspace nor an org nor an actor", s.path, name)
+				}
+				excused[name] = true
+			}
+		})
+	}
+	for name := range unscoped {
+		if !excused[name] {
+			t.Errorf("%s is excused, but needs no excuse: take it off the list", name)
+		}
+	}
+}
+
+// scoped reports whether a method that takes a context is told whose data it touches. One
+// without a context reaches no data.
+func scoped(f *ast.FuncType) bool {
+	params := f.Params.List
+	if len(params) == 0 || !isName(params[0].Type, "context", "Context") {
+		return true
+	}
+	return slices.ContainsFunc(params, func(p *ast.Field) bool {
+		return isName(p.Type, "identity", "WorkspaceID") || isName(p.Type, "identity", "OrgID") || isName(p.Type, "identity", "Actor")
+	})
+}
+
+func TestScoped(t *testing.T) {
+	for params, want := range map[string]bool{
+		"ctx context.Context, ws identity.WorkspaceID, id string":      true,
+		"ctx context.Context, org identity.OrgID":                      true,
+		"ctx context.Context, by identity.Actor":                       true,
+		"plain []byte":                                                 true,
+		"ctx context.Context, id string":                               false,
+		"ctx context.Context, user identity.UserID":                    false,
+		"ctx context.Context, change func(identity.WorkspaceID) error": false,
+	} {
+		t.Run(params, func(t *testing.T) {
+			s := parse(t, "x.go", []byte("package x\ntype I interface { M("+params+") error }\n"))
+			interfaces(s.file, func(_ string, methods []*ast.Field) {
+				if got := scoped(methods[0].Type.(*ast.FuncType)); got != want {
+					t.Errorf("scoped = %v", got)
+				}
+			})
+		})
+	}
+}
+
+// isName reports whether e is pkg.name.
+func isName(e ast.Expr, pkg, name string) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	x, ok := sel.X.(*ast.Ident)
+	return ok && x.Name == pkg && sel.Sel.Name == name
+}

@@ -1,0 +1,129 @@
+package contract
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Sealer is the suite for ports.Sealer. That old keys keep opening is for the adapter's own
+// tests: the port has no rotation.
+func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
+	plain, purpose := []byte("the warehouse's password"), []byte("org_1/wsp_1/con_1/postgres")
+	seal := func(t *testing.T, s ports.Sealer, plain, associated []byte) []byte {
+		t.Helper()
+		sealed, err := s.Seal(plain, associated)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sealed
+	}
+	refuse := func(t *testing.T, s ports.Sealer, sealed, associated []byte) {
+		t.Helper()
+		got, err := s.Open(sealed, associated)
+		if err == nil || got != nil {
+			t.Fatalf("Open = %q, %v; want nothing but an error", got, err)
+		}
+		if bytes.Contains([]byte(err.Error()), plain) {
+			t.Errorf("the error tells the content: %v", err)
+		}
+	}
+
+	for name, tt := range map[string]struct{ plain, associated []byte }{
+		"what was sealed opens":                       {plain, purpose},
+		"nothing at all can be sealed":                {nil, purpose},
+		"a purpose is not needed":                     {plain, nil},
+		"any byte can be sealed":                      {[]byte{0, 1, 0xff, 0}, []byte{0}},
+		"a mebibyte opens as well as a password does": {bytes.Repeat([]byte("x"), 1<<20), purpose},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			got, err := s.Open(seal(t, s, tt.plain, tt.associated), tt.associated)
+			if err != nil || !bytes.Equal(got, tt.plain) {
+				t.Fatalf("Open = %d bytes, %v; want the %d bytes that were sealed", len(got), err, len(tt.plain))
+			}
+		})
+	}
+
+	t.Run("the sealed bytes show neither content nor purpose", func(t *testing.T) {
+		sealed := seal(t, open(t), plain, purpose)
+		if bytes.Contains(sealed, plain) || bytes.Contains(sealed, purpose) {
+			t.Fatalf("sealed = %q", sealed)
+		}
+	})
+
+	t.Run("two calls never answer the same bytes", func(t *testing.T) {
+		s, seen := open(t), map[string]bool{}
+		for range 1000 {
+			seen[string(seal(t, s, plain, purpose))] = true
+		}
+		if len(seen) != 1000 {
+			t.Fatalf("%d different answers to 1000 calls", len(seen))
+		}
+	})
+
+	t.Run("it opens for no other purpose", func(t *testing.T) {
+		s := open(t)
+		sealed := seal(t, s, plain, purpose)
+		for _, other := range [][]byte{nil, []byte("org_1/wsp_2/con_1/postgres"), purpose[:len(purpose)-1], append(bytes.Clone(purpose), 0)} {
+			refuse(t, s, sealed, other)
+		}
+	})
+
+	t.Run("a change of any bit is noticed", func(t *testing.T) {
+		s := open(t)
+		sealed := seal(t, s, plain, purpose)
+		for i := range sealed {
+			for bit := range 8 {
+				changed := bytes.Clone(sealed)
+				changed[i] ^= 1 << bit
+				refuse(t, s, changed, purpose)
+			}
+		}
+	})
+
+	t.Run("a part, or more than the whole, is refused", func(t *testing.T) {
+		s := open(t)
+		sealed := seal(t, s, plain, purpose)
+		for i := range sealed {
+			refuse(t, s, sealed[:i], purpose)
+		}
+		refuse(t, s, append(bytes.Clone(sealed), 0), purpose)
+	})
+
+	t.Run("what was never sealed is refused", func(t *testing.T) {
+		s := open(t)
+		for _, sealed := range [][]byte{nil, {}, plain, make([]byte, 64)} {
+			refuse(t, s, sealed, purpose)
+		}
+	})
+
+	t.Run("another keyring's bytes are refused", func(t *testing.T) {
+		refuse(t, open(t), seal(t, open(t), plain, purpose), purpose)
+	})
+
+	t.Run("many may seal and open at once", func(t *testing.T) {
+		s := open(t)
+		var wg sync.WaitGroup
+		for worker := range 8 {
+			wg.Go(func() {
+				for i := range 100 {
+					plain, purpose := fmt.Appendf(nil, "content %d of %d", i, worker), fmt.Appendf(nil, "worker %d", worker)
+					sealed, err := s.Seal(plain, purpose)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if got, err := s.Open(sealed, purpose); err != nil || !bytes.Equal(got, plain) {
+						t.Errorf("Open = %q, %v; want %q", got, err, plain)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}

@@ -1,0 +1,229 @@
+package services
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Server is a PostgreSQL that StartPostgres started.
+type Server struct {
+	URL string // of its database postgres, as superuser
+
+	held   *os.File // the server lives until the other end of this pipe reads its end
+	keeper *exec.Cmd
+}
+
+// Stop ends the server at once, without a last checkpoint, and waits until it and its folder
+// are gone.
+func (s *Server) Stop() {
+	s.held.Close()
+	_ = s.keeper.Wait() // an ended server is what was asked for, whatever its exit code
+}
+
+// keep runs a server on a new cluster until its standard input ends, which it does with the
+// process that started it, however that came to end. The folder goes when the server does, or
+// when there is none to keep: that is how start notices.
+//
+// Collation is ICU's English one on purpose: where code relies on the order of bytes, a
+// database in the C locale would hide that.
+const keep = `
+bin=$1 folder=$2 port=$3
+exec 3<&0
+"$bin/initdb" -D "$folder/data" -U postgres -A trust --no-sync -E UTF8 --locale=C.UTF-8 \
+	--locale-provider=icu --icu-locale=en-US && {
+	"$bin/postgres" -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$port" -c max_connections=300 \
+		-c fsync=off -c full_page_writes=off -c synchronous_commit=off 3<&- &
+	server=$!
+	{ read -r _ <&3; kill -QUIT $server; } &
+	watch=$!
+	wait $server
+	kill $watch
+}
+cd /
+rm -rf "$folder"
+`
+
+// StartPostgres starts a server on a port of 127.0.0.1 that was free, with a new cluster in a
+// temporary folder, and returns once it answers, after about a second. It stops with Stop, or soon after the calling
+// process ends, even by SIGKILL. Nobody is asked for a password.
+func StartPostgres() (*Server, error) {
+	bin, err := postgresBin()
+	if err != nil {
+		return nil, err
+	}
+	// Between choosing a free port and listening on it, another process may take it.
+	var failures []error
+	for range 3 {
+		server, err := start(bin)
+		if err == nil {
+			return server, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, errors.Join(failures...)
+}
+
+func start(bin string) (*Server, error) {
+	folder, err := os.MkdirTemp(memory(), "postgres-")
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) (*Server, error) {
+		os.RemoveAll(folder)
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(folder, "log"))
+	if err != nil {
+		return fail(err)
+	}
+	defer log.Close()
+	port, err := freePort()
+	if err != nil {
+		return fail(err)
+	}
+	wait, hold, err := os.Pipe()
+	if err != nil {
+		return fail(err)
+	}
+	defer wait.Close()
+	keeper := exec.Command("sh", "-c", keep, "postgres", bin, folder, strconv.Itoa(port))
+	keeper.Dir, keeper.Stdin, keeper.Stdout, keeper.Stderr = folder, wait, log, log
+	// In a process group of its own, Ctrl-C reaches us alone, and the folder is still removed.
+	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if os.Getuid() == 0 { // as whom PostgreSQL refuses to run
+		if keeper.SysProcAttr.Credential, err = unprivileged(); err == nil {
+			err = os.Chown(folder, int(keeper.SysProcAttr.Credential.Uid), int(keeper.SysProcAttr.Credential.Gid))
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	if err := keeper.Start(); err != nil {
+		hold.Close()
+		return fail(err)
+	}
+	server := &Server{URL: fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port), held: hold, keeper: keeper}
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		err := execute(server.URL, `SELECT 1`)
+		if err == nil {
+			return server, nil
+		}
+		if _, gone := os.Stat(folder); errors.Is(gone, fs.ErrNotExist) { // keep has given up
+			err = errors.New("it ended at once")
+		} else if time.Since(begun) < time.Minute {
+			continue
+		}
+		server.Stop()
+		return nil, fmt.Errorf("start %s/postgres: %w\n%s", bin, err, tail(log))
+	}
+}
+
+// memory returns Linux's file system in memory if it has room, else nothing, which stands for
+// the usual temporary folder: a database consists of a thousand files, and on a busy disk it
+// takes ten times as long to make one.
+func memory() string {
+	const folder, room = "/dev/shm", 2 << 30 // bytes; a database takes 8 MB and lives as long as its test
+	var stat syscall.Statfs_t
+	if err := syscall.Statfs(folder, &stat); err != nil || uint64(stat.Bavail)*uint64(stat.Bsize) < room {
+		return ""
+	}
+	return folder
+}
+
+// tail returns the end of a log, which may be removed already.
+func tail(log *os.File) string {
+	const most = 2000
+	size, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return ""
+	}
+	text := make([]byte, min(size, most))
+	n, _ := log.ReadAt(text, size-int64(len(text)))
+	return string(text[:n])
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+func unprivileged() (*syscall.Credential, error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		gid, err := strconv.ParseUint(u.Gid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("root may not run PostgreSQL, and there is neither a user postgres nor nobody")
+}
+
+// postgresBin returns the folder with the server's programs: Debian's newest, or that of the
+// initdb in PATH. Where there is none, root on Debian installs it.
+func postgresBin() (string, error) {
+	if bin, ok := findPostgres(); ok {
+		return bin, nil
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
+		return "", errors.New("no initdb in PATH or in /usr/lib/postgresql/*/bin")
+	}
+	if out, err := exec.Command("sh", "-ec", install).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("apt-get install postgresql: %w\n%s", err, out[max(0, len(out)-2000):])
+	}
+	if bin, ok := findPostgres(); ok {
+		return bin, nil
+	}
+	return "", errors.New("apt-get installed postgresql, but there is no /usr/lib/postgresql/*/bin/initdb")
+}
+
+// install leaves the machine without the cluster that the package would otherwise make and start.
+const install = `
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends postgresql-common
+sed -i 's/^#*create_main_cluster .*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends postgresql
+`
+
+func findPostgres() (bin string, ok bool) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // fails only for a bad pattern
+	version := func(path string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))) // 0 sorts last
+		return n
+	}
+	if len(found) > 0 {
+		newest := slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
+		return filepath.Dir(newest), true
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", false
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil { // postgres is beside the real one
+		return "", false
+	}
+	return filepath.Dir(path), true
+}
