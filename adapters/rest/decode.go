@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -14,7 +15,9 @@ func decode[T any](r *request) (T, error) {
 	if len(r.body) == 0 {
 		return in, nil
 	}
-	if err := json.Unmarshal(r.body, &in); err != nil {
+	d := json.NewDecoder(bytes.NewReader(r.body))
+	d.UseNumber() // what nobody declared keeps every digit
+	if err := d.Decode(&in); err != nil {
 		return in, fmt.Errorf("rest: a body passed the contract but not its type: %w", err)
 	}
 	return in, nil

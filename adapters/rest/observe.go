@@ -80,7 +80,7 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) conclude(r *http.Request, o *observed, took time.Duration) {
-	a.measured.requests.WithLabelValues(r.Method, o.route, strconv.Itoa(o.status)).Observe(took.Seconds())
+	a.measured.requests.WithLabelValues(methodLabel(r.Method), o.route, strconv.Itoa(o.status)).Observe(took.Seconds())
 	if span := trace.SpanFromContext(r.Context()); span.IsRecording() {
 		span.SetName(r.Method + " " + o.route)
 	}
@@ -98,6 +98,15 @@ func (a *API) conclude(r *http.Request, o *observed, took time.Duration) {
 		attrs = append(attrs, slog.String("user_id", string(o.user)), slog.String("api_key_id", string(o.key)))
 	}
 	a.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
+}
+
+// methodLabel bounds what clients can make of a label.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
 }
 
 // requestID keeps a client's Request-Id if it can stand in a log line as it is, else makes one.

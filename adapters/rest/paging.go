@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/base64"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +52,7 @@ func (r *request) next(position string) (nullable.Nullable[string], error) {
 
 // list names what a cursor belongs to: the request itself, but for where in the list and how much.
 func (r *request) list() []byte {
-	filter := url.Values(maps.Clone(r.query))
+	filter := maps.Clone(r.query)
 	filter.Del("cursor")
 	filter.Del("limit")
 	return []byte(strings.Join([]string{"cursor", string(r.by.Org), string(r.by.Workspace), r.URL.Path, filter.Encode()}, "\x00"))

@@ -103,7 +103,7 @@ func (a *API) deleteVersion(r *request) (reply, error) {
 }
 
 func (a *API) diffVersions(r *request) (reply, error) {
-	from, to, d, err := r.Prompts.Diff(r.Context(), r.by, promptID(r), prompt.ParseRef(r.query.Get("against")), versionRef(r))
+	from, to, d, err := r.Prompts.Diff(r.Context(), r.by, promptID(r), refOr(r.query.Get("against"), "active"), versionRef(r))
 	if err != nil {
 		return reply{}, err
 	}

@@ -52,7 +52,6 @@ type API struct {
 	callers  *limiter // by API key
 	unknown  *limiter // by address, for requests without a valid credential
 	measured *measures
-	draining func() bool
 }
 
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.

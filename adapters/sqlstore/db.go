@@ -127,7 +127,7 @@ func (db *DB) q() sqlx.ExtContext {
 // bound is query with the placeholders of the engine.
 func (db *DB) bound(query string) string {
 	if b, ok := db.rebound.Load(query); ok {
-		return b.(string)
+		return b.(string) //nolint:errcheck // the map holds nothing but strings
 	}
 	b := db.reader.Rebind(query)
 	db.rebound.Store(query, b) // the queries are constants of this package: they are few

@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -69,7 +70,7 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-func postgresCode(err error) pq.ErrorCode {
+func postgresCode(err error) pqerror.Code {
 	var e *pq.Error
 	if errors.As(err, &e) {
 		return e.Code

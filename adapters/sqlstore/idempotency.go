@@ -16,6 +16,7 @@ type Idempotency struct{ db *DB }
 
 var _ ports.Idempotency = (*Idempotency)(nil)
 
+// NewIdempotency returns the records in db.
 func NewIdempotency(db *DB) *Idempotency { return &Idempotency{db} }
 
 const (

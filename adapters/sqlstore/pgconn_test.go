@@ -206,7 +206,14 @@ func TestEveryOperationHasADeadlineOfItsOwn(t *testing.T) {
 			expire()
 			return stmt.Close()
 		},
-		"beginning": func(c *sql.Conn, expire func()) error { expire(); _, err := c.BeginTx(ctx, nil); return err },
+		"beginning": func(c *sql.Conn, expire func()) error {
+			expire()
+			tx, err := c.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			return tx.Rollback()
+		},
 		"a commit": func(c *sql.Conn, expire func()) error {
 			tx, err := c.BeginTx(ctx, nil)
 			if err != nil {

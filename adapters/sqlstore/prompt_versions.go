@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -66,15 +67,18 @@ func (r *versionRow) version() (*prompt.Version, error) {
 	if r.ResponseFormat != "" {
 		v.Content.ResponseFormat = json.RawMessage(r.ResponseFormat)
 	}
-	for text, dst := range map[*string]any{&r.Messages: &v.Content.Messages, &r.Variables: &v.Content.Variables, &r.ModelConfig: &v.Content.Model} {
-		if *text == "" {
-			continue
-		}
-		if err := json.Unmarshal([]byte(*text), dst); err != nil {
-			return nil, err
-		}
+	return v, errors.Join(
+		fromJSON(r.Messages, &v.Content.Messages), fromJSON(r.Variables, &v.Content.Variables), fromJSON(r.ModelConfig, &v.Content.Model))
+}
+
+// fromJSON reads what jsonText kept; numbers that nobody declared keep every digit.
+func fromJSON(text string, dst any) error {
+	if text == "" {
+		return nil
 	}
-	return v, nil
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	return d.Decode(dst)
 }
 
 // contentArgs are the values of a version's content, in the order of contentColumns.

@@ -20,12 +20,14 @@ func (c preparingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	full, ok := conn.(fullConn)
 	if !ok {
-		return nil, errors.Join(errors.New("the database driver lacks an interface"), conn.Close())
+		return nil, errors.Join(errDriver, conn.Close())
 	}
-	return &preparingConn{fullConn: full, statements: map[string]driver.Stmt{}}, nil
+	return &preparingConn{fullConn: full, statements: map[string]fullStmt{}}, nil
 }
 
-// fullConn is what both drivers can do.
+var errDriver = errors.New("the database driver lacks an interface")
+
+// fullConn and fullStmt are what both drivers can do.
 type fullConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -37,10 +39,16 @@ type fullConn interface {
 	driver.Validator
 }
 
+type fullStmt interface {
+	driver.Stmt
+	driver.StmtQueryContext
+	driver.StmtExecContext
+}
+
 // preparingConn is used by one goroutine at a time, as database/sql promises.
 type preparingConn struct {
 	fullConn
-	statements map[string]driver.Stmt // by text; the texts are constants of this package
+	statements map[string]fullStmt // by text; the texts are constants of this package
 }
 
 // QueryContext implements driver.QueryerContext.
@@ -52,7 +60,7 @@ func (c *preparingConn) QueryContext(ctx context.Context, query string, args []d
 	if err != nil {
 		return nil, err
 	}
-	return s.(driver.StmtQueryContext).QueryContext(ctx, args)
+	return s.QueryContext(ctx, args)
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -64,16 +72,20 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 	if err != nil {
 		return nil, err
 	}
-	return s.(driver.StmtExecContext).ExecContext(ctx, args)
+	return s.ExecContext(ctx, args)
 }
 
-func (c *preparingConn) statement(ctx context.Context, query string) (driver.Stmt, error) {
+func (c *preparingConn) statement(ctx context.Context, query string) (fullStmt, error) {
 	if s, ok := c.statements[query]; ok {
 		return s, nil
 	}
-	s, err := c.PrepareContext(ctx, query)
+	prepared, err := c.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
+	}
+	s, ok := prepared.(fullStmt)
+	if !ok {
+		return nil, errors.Join(errDriver, prepared.Close())
 	}
 	c.statements[query] = s
 	return s, nil

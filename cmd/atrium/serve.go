@@ -78,11 +78,11 @@ func (s *serveCommand) Run(p *process) error {
 	if tracing() {
 		handler = otelhttp.NewHandler(api, "http")
 	}
-	listener, err := net.Listen("tcp", c.Server.Addr)
+	listener, err := new(net.ListenConfig).Listen(p.ctx, "tcp", c.Server.Addr)
 	if err != nil {
 		return fmt.Errorf("server.addr: %w", err)
 	}
-	metrics, err := serveMetrics(c, registry, log)
+	metrics, err := serveMetrics(p.ctx, c, registry, log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -131,11 +131,11 @@ func newRegistry(app *core) *prometheus.Registry {
 }
 
 // serveMetrics opens the second listener, where one is configured.
-func serveMetrics(c configs.Config, registry *prometheus.Registry, log *slog.Logger) (stop func(), err error) {
+func serveMetrics(ctx context.Context, c configs.Config, registry *prometheus.Registry, log *slog.Logger) (stop func(), err error) {
 	if c.Metrics.Addr == "" {
 		return func() {}, nil
 	}
-	l, err := net.Listen("tcp", c.Metrics.Addr)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Metrics.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("metrics.addr: %w", err)
 	}

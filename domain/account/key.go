@@ -68,8 +68,10 @@ func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token
 		return nil, Token{}, identity.ErrRoleCeiling
 	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At):
 		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."}})
-	case d.Name == "" || utf8.RuneCountInString(d.Name) > 80:
-		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "invalid_length", Detail: "Must have 1 to 80 characters."}})
+	case d.Name == "":
+		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "too_short", Detail: "Must not be empty."}})
+	case utf8.RuneCountInString(d.Name) > 80:
+		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "too_long", Detail: "Must have at most 80 characters."}})
 	}
 	token := NewToken()
 	k := &Key{

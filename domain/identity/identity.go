@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
+// Identifiers are TypeIDs with the prefixes below; the empty one is of nothing.
 type (
 	OrgID       string
 	UserID      string
@@ -37,6 +38,7 @@ var (
 // is none at all.
 type Role int
 
+// The roles, from none upwards.
 const (
 	NoRole Role = iota
 	Viewer

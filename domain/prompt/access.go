@@ -8,6 +8,7 @@ import (
 // Access is what a user may do with a template. Each level includes those below it.
 type Access int
 
+// The levels, from none upwards.
 const (
 	None   Access = iota // the zero value: what nobody granted, nobody has
 	View                 // the template and its frozen versions

@@ -114,8 +114,8 @@ func (c Content) checked(of Type, declared bool) (Content, error) {
 		if slices.ContainsFunc(c.Variables[:i], func(w Variable) bool { return w.Name == v.Name }) {
 			wrong.add(pointer+"/name", "duplicate_item", "Another variable has this name.")
 		}
-		if v.Type != "array" && slices.ContainsFunc(c.Messages, func(m Message) bool { return m.Placeholder == v.Name }) {
-			wrong.add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
+		if slices.ContainsFunc(c.Messages, func(m Message) bool { return m.Placeholder == v.Name }) {
+			v.checkPlaceholder(pointer, &wrong)
 		}
 	}
 	if err := wrong.err(); err != nil {

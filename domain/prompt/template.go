@@ -26,6 +26,7 @@ const (
 // RestoreWithin is how long a deleted template can be restored.
 const RestoreWithin = 30 * 24 * time.Hour
 
+// Identifiers are TypeIDs with the prefixes above; the empty one is of nothing.
 type (
 	ID        string
 	VersionID string
@@ -37,6 +38,7 @@ type (
 // Visibility says who sees a template without a share.
 type Visibility string
 
+// The visibilities.
 const (
 	Private            Visibility = "private"
 	VisibleToWorkspace Visibility = "workspace" // every member of the workspace may view it

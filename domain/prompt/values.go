@@ -32,7 +32,7 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 	}
 	inserted = map[string][]Message{}
 	for _, m := range c.Messages {
-		if list, ok := r.values[m.Placeholder].([]any); ok && inserted[m.Placeholder] == nil {
+		if list, ok := r.values[m.Placeholder].([]any); ok && m.Placeholder != "" && inserted[m.Placeholder] == nil {
 			inserted[m.Placeholder] = messagesOf(list, "/variables/"+m.Placeholder, &wrong)
 		}
 	}
@@ -109,6 +109,7 @@ func (c Content) unused(given, bound map[string]any, parts []part) []string {
 	for _, p := range parts {
 		visit(p.nodes)
 	}
+	delete(used, "") // of what is no tag and no placeholder
 	var names []string
 	for name, value := range given {
 		if _, ok := bound[name]; !used[name] || value != nil && !ok {

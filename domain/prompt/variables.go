@@ -40,6 +40,18 @@ func (v Variable) check(pointer string, wrong *fields) {
 	}
 }
 
+// checkPlaceholder notes what is wrong with the declaration of what a placeholder takes.
+func (v Variable) checkPlaceholder(pointer string, wrong *fields) {
+	if v.Type != "array" {
+		wrong.add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
+	}
+	if value, err := v.defaultValue(); err == nil {
+		if list, ok := value.([]any); ok {
+			messagesOf(list, pointer+"/default", wrong)
+		}
+	}
+}
+
 // defaultValue is nil if there is none.
 func (v Variable) defaultValue() (any, error) {
 	if v.Default == nil {

@@ -53,7 +53,7 @@ func makesActor(f *ast.File) bool {
 	found := false
 	ast.Inspect(f, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)
-		if !ok {
+		if !ok || len(lit.Elts) == 0 { // the zero Actor may do nothing
 			return true
 		}
 		of := lit.Type
@@ -75,7 +75,8 @@ func makesActor(f *ast.File) bool {
 func TestMakesActor(t *testing.T) {
 	for body, want := range map[string]bool{
 		`_ = identity.Actor{Role: 4}`:             true,
-		`_ = &identity.Actor{}`:                   true,
+		`_ = &identity.Actor{Role: 4}`:            true,
+		`_ = identity.Actor{}`:                    false,
 		`_ = []identity.Actor{{Role: 4}}`:         true,
 		`_ = map[string]*identity.Actor{"a": {}}`: true,
 		`var by identity.Actor; _ = by`:           false,
@@ -90,7 +91,7 @@ func TestMakesActor(t *testing.T) {
 		})
 	}
 	t.Run("under another name", func(t *testing.T) {
-		s := parse(t, "x.go", []byte("package x\nimport who \""+module+"domain/identity\"\nvar _ = who.Actor{}\n"))
+		s := parse(t, "x.go", []byte("package x\nimport who \""+module+"domain/identity\"\nvar _ = who.Actor{Role: 4}\n"))
 		if !makesActor(s.file) {
 			t.Error("not found")
 		}
