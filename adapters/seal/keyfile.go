@@ -62,9 +62,9 @@ func (k *Keyring) rotate() (id uint32, err error) {
 		return 0, err
 	}
 	defer func() {
-		lock.Close()
+		_ = lock.Close()
 		if err != nil {
-			os.Remove(next)
+			_ = os.Remove(next)
 		}
 	}()
 
@@ -100,6 +100,24 @@ func (k *Keyring) rotate() (id uint32, err error) {
 	return id, nil
 }
 
+// Reload reads the key file again, after another process rotated it. A file that cannot be read,
+// or does not open what this keyring seals, is refused, and the present keys stay. An inline
+// keyset stays as it is.
+func (k *Keyring) Reload() error {
+	if k.file == "" {
+		return nil
+	}
+	fresh, err := readFile(k.file)
+	if err == nil {
+		err = k.succeededBy(fresh)
+	}
+	if err != nil {
+		return fmt.Errorf("seal: reload key file %s: %w", k.file, err)
+	}
+	k.state.Store(fresh)
+	return nil
+}
+
 // succeededBy refuses a keyring that does not open what k seals: somebody has put another
 // file in the place of k's.
 func (k *Keyring) succeededBy(fresh *state) error {
@@ -121,7 +139,7 @@ func readFile(path string) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal: key file: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("seal: key file: %w", err)
@@ -153,9 +171,9 @@ func writeNew(path string, handle *keyset.Handle) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if err := write(f, handle); err != nil {
-		os.Remove(path)
+		_ = os.Remove(path)
 		return err
 	}
 	return nil
@@ -175,6 +193,6 @@ func syncFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	return d.Sync()
 }

@@ -291,3 +291,39 @@ func TestRotate(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+func TestReload(t *testing.T) {
+	t.Run("what another process sealed after its rotation opens", func(t *testing.T) {
+		path := created(t)
+		one, other := open(t, path), open(t, path)
+		rotate(t, other)
+		sealed, err := other.Seal([]byte("text"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := one.Open(sealed, nil); err == nil {
+			t.Fatal("it opens before the reload: the test shows nothing")
+		}
+		if err := one.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := one.Open(sealed, nil); err != nil || string(text) != "text" {
+			t.Fatalf("opened %q, %v", text, err)
+		}
+	})
+
+	t.Run("a foreign file in its place is refused, and the keys stay", func(t *testing.T) {
+		path, other := created(t), created(t)
+		k := open(t, path)
+		before := k.Keys()[0].ID
+		if err := os.Rename(other, path); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Reload(); !errors.Is(err, seal.ErrWrongKeyring) {
+			t.Fatalf("error = %v, want ErrWrongKeyring", err)
+		}
+		if k.Keys()[0].ID != before {
+			t.Fatal("the keys changed")
+		}
+	})
+}

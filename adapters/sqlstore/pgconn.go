@@ -92,7 +92,7 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn, ok := opened.(pqConn)
 	if !ok {
-		opened.Close()
+		_ = opened.Close()
 		return nil, fmt.Errorf("sqlstore: lib/pq's connection (%T) has lost methods that we rely on", opened)
 	}
 	dialer.line.ends = time.Time{}
@@ -169,12 +169,12 @@ func (l *pgLine) abandon() {
 	_ = l.SetDeadline(time.Now().Add(pgGrace)) // fails only on a closed connection
 }
 
-// Read implements net.Conn. Its errors are *net.OpError, by which lib/pq knows that the
-// connection is lost.
+// Read implements net.Conn. An answer beyond the budget ends as a *net.OpError, the kind by
+// which lib/pq knows that a connection is lost.
 func (l *pgLine) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
 	if l.left.Add(-int64(n)) < 0 {
-		l.Close()
+		_ = l.Close()
 		err = &net.OpError{Op: "read", Net: l.RemoteAddr().Network(), Addr: l.RemoteAddr(), Err: errAnswerTooLarge}
 	}
 	if err != nil {
@@ -255,7 +255,7 @@ func (c *postgresConn) PrepareContext(ctx context.Context, query string) (driver
 	stmt, ok := prepared.(pqStmt)
 	if !ok { // of COPY, which we do not use: no other deadline would ever be set for it
 		c.line.abandon()
-		prepared.Close()
+		_ = prepared.Close()
 		return nil, fmt.Errorf("sqlstore: a statement of this kind (%T) cannot be prepared", prepared)
 	}
 	return &postgresStmt{pqStmt: stmt, conn: c}, nil

@@ -94,6 +94,9 @@ type keysListCommand struct {
 	JSON bool `name:"json" help:"Answer as JSON."`
 }
 
+// Help implements kong.HelpProvider.
+func (keysListCommand) Help() string { return "Example:\n  atrium keys list --json" }
+
 // Run implements the command.
 func (k *keysListCommand) Run(p *process) error {
 	c, err := p.config(nil)
@@ -145,10 +148,11 @@ type keysRotateCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (keysRotateCommand) Help() string {
-	return `Restart every node afterwards, with the new key file on each.
+	return `A running server takes the new key up at SIGHUP. With several nodes, stop all but one, rotate, and
+start the others with the new key file: a node cannot open what a key it does not know has sealed.
 
 Example:
-  atrium keys rotate`
+  atrium keys rotate && pkill -HUP atrium`
 }
 
 // Run implements the command.
@@ -165,7 +169,7 @@ func (k *keysRotateCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	return p.print(false, nil, "Key %d is the primary one now. Copy the key file to every node, restart them, and back it up.\n", key.ID)
+	return p.print(false, nil, "Key %d is the primary one now. Send running servers a SIGHUP, copy the key file to every node, and back it up.\n", key.ID)
 }
 
 type userCommand struct {
@@ -280,6 +284,9 @@ func (t *tokenRevokeCommand) Run(p *process) error {
 
 type openAPICommand struct{}
 
+// Help implements kong.HelpProvider.
+func (openAPICommand) Help() string { return "Example:\n  atrium openapi > atrium.openapi.json" }
+
 // Run implements the command.
 func (openAPICommand) Run(p *process) error {
 	contract, err := openapi.Load()
@@ -293,6 +300,9 @@ func (openAPICommand) Run(p *process) error {
 type versionCommand struct {
 	JSON bool `name:"json" help:"Answer as JSON."`
 }
+
+// Help implements kong.HelpProvider.
+func (versionCommand) Help() string { return "Example:\n  atrium version" }
 
 // Run implements the command.
 func (v *versionCommand) Run(p *process) error {

@@ -93,7 +93,7 @@ type commandLine struct {
 	Serve       serveCommand       `cmd:"" help:"Serve the API."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, then stop."`
 	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
-	User        userCommand        `cmd:"" help:"Make and list people."`
+	User        userCommand        `cmd:"" help:"Make people."`
 	Token       tokenCommand       `cmd:"" help:"Make and revoke API keys."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`

@@ -30,7 +30,7 @@ type serveCommand struct {
 // Help implements kong.HelpProvider.
 func (serveCommand) Help() string {
 	return `With no configuration at all Atrium listens on 127.0.0.1:8080, keeps everything in ./atrium-data,
-and prints an API key on its first start. SIGHUP reloads the orgs; SIGTERM and Ctrl-C finish what runs.
+and prints an API key on its first start. SIGHUP reloads orgs and keyring; SIGTERM and Ctrl-C finish what runs.
 
 Examples:
   atrium serve --demo
@@ -147,8 +147,8 @@ func serveMetrics(ctx context.Context, c configs.Config, registry *prometheus.Re
 	return func() { _ = srv.Close() }, nil
 }
 
-// reloadOnHangup reads the configuration anew at each SIGHUP and takes over its orgs. An invalid
-// one is refused whole: the present one stays.
+// reloadOnHangup reads the configuration anew at each SIGHUP and takes over its orgs, and the keys
+// that were added to the key file. An invalid one is refused whole: the present one stays.
 func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, app *core, log *slog.Logger) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -161,7 +161,7 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 		}
 		c, err := p.config(flags)
 		if err == nil {
-			err = app.orgs.load(ctx, c)
+			err = errors.Join(app.orgs.load(ctx, c), app.keyring.Reload())
 		}
 		if err != nil {
 			log.Error("the configuration was not reloaded; the present one stays", "error", err)
