@@ -90,6 +90,9 @@ type keysCommand struct {
 	Rotate keysRotateCommand `cmd:"" help:"Make a new primary key; old keys keep opening what they sealed."`
 }
 
+// Help implements kong.HelpProvider.
+func (keysCommand) Help() string { return "Example:\n  atrium keys list" }
+
 type keysListCommand struct {
 	JSON bool `name:"json" help:"Answer as JSON."`
 }
@@ -176,6 +179,9 @@ type userCommand struct {
 	Create userCreateCommand `cmd:"" help:"Make a person with a role in a workspace, and an API key."`
 }
 
+// Help implements kong.HelpProvider.
+func (userCommand) Help() string { return "Example:\n  atrium user create --email ada@example.com --role admin" }
+
 type userCreateCommand struct {
 	Email     string `required:"" help:"E-mail address, unique in the org." placeholder:"EMAIL"`
 	Role      string `required:"" enum:"owner,admin,member,viewer" help:"Role in the workspace: owner, admin, member or viewer."`
@@ -217,6 +223,9 @@ type tokenCommand struct {
 	Create tokenCreateCommand `cmd:"" help:"Make an API key for a person."`
 	Revoke tokenRevokeCommand `cmd:"" help:"End an API key at once."`
 }
+
+// Help implements kong.HelpProvider.
+func (tokenCommand) Help() string { return "Example:\n  atrium token create --email ada@example.com" }
 
 type tokenCreateCommand struct {
 	Email     string        `required:"" help:"Whose key." placeholder:"EMAIL"`
