@@ -180,7 +180,9 @@ type userCommand struct {
 }
 
 // Help implements kong.HelpProvider.
-func (userCommand) Help() string { return "Example:\n  atrium user create --email ada@example.com --role admin" }
+func (userCommand) Help() string {
+	return "Example:\n  atrium user create --email ada@example.com --role admin"
+}
 
 type userCreateCommand struct {
 	Email     string `required:"" help:"E-mail address, unique in the org." placeholder:"EMAIL"`
