@@ -66,7 +66,10 @@ func New(c Config, d Deps) (*API, error) {
 		unknown:  newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
 		measured: newMeasures(d.Metrics),
 	}
-	return a, a.route()
+	return a, a.route(map[string][]operation{
+		"/api/prompt-templates": a.promptOperations(),
+		"/api/":                 a.accountOperations(),
+	})
 }
 
 // ServeHTTP implements http.Handler.
@@ -81,15 +84,11 @@ type operation struct {
 // action carries out one operation for a caller who is known, and returns its answer.
 type action func(*request) (reply, error)
 
-// route registers every operation: those of callers, and those that ask for no credential.
-func (a *API) route() error {
+// route registers every operation: those of callers, by area, and those that ask for no credential.
+func (a *API) route(areas map[string][]operation) error {
 	a.router = mux.NewRouter().SkipClean(true)
-	a.router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.problem(w, r, errNoSuchPath) })
-	a.router.MethodNotAllowedHandler = http.HandlerFunc(a.methodNotAllowed)
-	areas := map[string][]operation{
-		"/api/prompt-templates": a.promptOperations(),
-		"/api/":                 a.accountOperations(),
-	}
+	a.router.NotFoundHandler = http.HandlerFunc(a.unrouted)
+	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
 	for _, prefix := range []string{"/api/prompt-templates", "/api/"} {
@@ -124,9 +123,10 @@ func register(r *mux.Router, method, path string, h http.Handler) {
 	r.Handle(path, h).Methods(methods...)
 }
 
-// methodNotAllowed answers 405 with the methods that would do (RFC 9110, section 15.5.6), which
-// the router itself leaves out.
-func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+// unrouted answers 404, or 405 with the methods that would do (RFC 9110, section 15.5.6) if there
+// are any. The router itself leaves them out, and forgets that a path takes other methods as soon
+// as the prefix of another route fits.
+func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		try := r.Clone(r.Context())
@@ -134,6 +134,10 @@ func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		if match := (mux.RouteMatch{}); a.router.Match(try, &match) && match.MatchErr == nil {
 			allowed = append(allowed, m)
 		}
+	}
+	if len(allowed) == 0 {
+		a.problem(w, r, errNoSuchPath)
+		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	a.problem(w, r, errMethodNotAllowed)

@@ -1,0 +1,279 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// people counts those made, so that each has an address of their own.
+var people atomic.Int64
+
+// client is a person, or a program of theirs, with an API key.
+type client struct {
+	server    *server
+	token     string
+	id        string // of the user
+	workspace string
+	email     string
+}
+
+// user makes a person with a role in a workspace, "default" unless flags say otherwise.
+func (s *server) user(t *testing.T, role string, flags ...string) *client {
+	t.Helper()
+	email := fmt.Sprintf("%s.%d@example.com", role, people.Add(1))
+	var made struct {
+		Token     string `json:"token"`
+		User      string `json:"user_id"`
+		Workspace string `json:"workspace_id"`
+	}
+	out := s.must(t, append([]string{"user", "create", "--json", "--email", email, "--role", role}, flags...)...)
+	if err := json.Unmarshal([]byte(out), &made); err != nil {
+		t.Fatalf("user create --json wrote %q: %v", out, err)
+	}
+	return &client{server: s, token: made.Token, id: made.User, workspace: made.Workspace, email: email}
+}
+
+// key makes another key for the same person.
+func (c *client) key(t *testing.T, flags ...string) (made *client, id string) {
+	t.Helper()
+	var out struct {
+		Token string `json:"token"`
+		ID    string `json:"api_key_id"`
+	}
+	text := c.server.must(t, append([]string{"token", "create", "--json", "--email", c.email, "--workspace", c.workspace}, flags...)...)
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("token create --json wrote %q: %v", text, err)
+	}
+	other := *c
+	other.token = out.Token
+	return &other, out.ID
+}
+
+// at is the same client, calling another node or a restarted one.
+func (c *client) at(s *server) *client {
+	moved := *c
+	moved.server = s
+	return &moved
+}
+
+// anonymous is a client without a credential.
+func (s *server) anonymous() *client { return &client{server: s} }
+
+// do calls the API. A body that is no string is sent as JSON; headers read "Name: value", and
+// leave a header out that has no value.
+func (c *client) do(t *testing.T, method, path string, body any, headers ...string) *answer {
+	t.Helper()
+	a, err := c.try(t, method, path, body, headers...)
+	if err != nil {
+		t.Fatalf("%s %s: %v\nthe server wrote: %s", method, path, err, c.server.stderr)
+	}
+	return a
+}
+
+// try is do for calls that may find no server, and for other goroutines than the test's.
+func (c *client) try(t *testing.T, method, path string, body any, headers ...string) (*answer, error) {
+	t.Helper()
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		content = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, c.server.url+path, content)
+	if err != nil {
+		return nil, err
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if content != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	given := map[string]bool{}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ":")
+		value = strings.TrimSpace(value)
+		if name == "Host" {
+			req.Host = value
+			continue
+		}
+		if !given[name] {
+			req.Header.Del(name)
+		}
+		given[name] = true
+		if value != "" {
+			req.Header.Add(name, value)
+		}
+	}
+	resp, err := (&http.Client{Transport: fixture.ValidatingTransport(t)}).Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{call: method + " " + path, status: resp.StatusCode, header: resp.Header, text: string(text)}, nil
+}
+
+// create posts, and expects that something was made.
+func (c *client) create(t *testing.T, path string, body any, headers ...string) *answer {
+	t.Helper()
+	return c.do(t, "POST", path, body, headers...).is(t, 201)
+}
+
+// get reads, and expects that it may.
+func (c *client) get(t *testing.T, path string, headers ...string) *answer {
+	t.Helper()
+	return c.do(t, "GET", path, nil, headers...).is(t, 200)
+}
+
+// template makes a private text template and returns its path.
+func (c *client) template(t *testing.T, name string) string {
+	t.Helper()
+	return templates + "/" + c.create(t, templates, object{"name": name}).at("id")
+}
+
+// version makes a version of the template at path and returns its path.
+func (c *client) version(t *testing.T, template, text string, labels ...string) string {
+	t.Helper()
+	body := object{"text": text}
+	if len(labels) > 0 {
+		body["labels"] = labels
+	}
+	return template + "/versions/" + c.create(t, template+"/versions", body).at("id")
+}
+
+// events lists the whole audit trail under a filter, newest first.
+func (c *client) events(t *testing.T, filter string) []any {
+	t.Helper()
+	return c.get(t, "/api/events?limit=100"+filter).items(t)
+}
+
+const templates = "/api/prompt-templates"
+
+type object = map[string]any
+
+// answer is a response that has been read.
+type answer struct {
+	call   string
+	status int
+	header http.Header
+	text   string
+}
+
+func (a *answer) String() string { return fmt.Sprintf("%s answered %d %s", a.call, a.status, a.text) }
+
+// is expects a status.
+func (a *answer) is(t *testing.T, status int) *answer {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("%s\nwant %d", a, status)
+	}
+	return a
+}
+
+// problem expects a problem with a code; openapi.yaml ties the code to its status.
+func (a *answer) problem(t *testing.T, status int, code string) *answer {
+	t.Helper()
+	if a.status != status || a.at("code") != code {
+		t.Fatalf("%s\nwant %d %s", a, status, code)
+	}
+	return a
+}
+
+// at reads a member of the body, such as data.0.id: a text as it is, anything else as JSON;
+// nothing if there is no such member.
+func (a *answer) at(path string) string {
+	v, ok := a.value(path)
+	if text, isText := v.(string); !ok || isText {
+		return text
+	}
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(encoded)
+}
+
+func (a *answer) value(path string) (v any, ok bool) {
+	decoder := json.NewDecoder(strings.NewReader(a.text))
+	decoder.UseNumber()
+	if decoder.Decode(&v) != nil {
+		return nil, false
+	}
+	for step := range strings.SplitSeq(path, ".") {
+		switch inner := v.(type) {
+		case object:
+			if v, ok = inner[step]; !ok {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i >= len(inner) {
+				return nil, false
+			}
+			v = inner[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// has expects members by their paths.
+func (a *answer) has(t *testing.T, want map[string]string) *answer {
+	t.Helper()
+	for path, value := range want {
+		if got := a.at(path); got != value {
+			t.Errorf("%s: %s is %q, want %q", a.call, path, got, value)
+		}
+	}
+	return a
+}
+
+// items are the entries of a list.
+func (a *answer) items(t *testing.T) []any {
+	t.Helper()
+	v, _ := a.value("data")
+	list, ok := v.([]any)
+	if !ok {
+		t.Fatalf("%s: there is no list in it", a)
+	}
+	return list
+}
+
+// each is one member of every entry of a list.
+func (a *answer) each(t *testing.T, member string) []string {
+	t.Helper()
+	out := make([]string, len(a.items(t)))
+	for i := range out {
+		out[i] = a.at(fmt.Sprintf("data.%d.%s", i, member))
+	}
+	return out
+}
+
+// wrong are the entries of a problem's errors, as "pointer code".
+func (a *answer) wrong() []string {
+	var out []string
+	for i := 0; a.at(fmt.Sprintf("errors.%d.code", i)) != ""; i++ {
+		out = append(out, a.at(fmt.Sprintf("errors.%d.pointer", i))+" "+a.at(fmt.Sprintf("errors.%d.code", i)))
+	}
+	return out
+}

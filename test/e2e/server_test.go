@@ -1,0 +1,267 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// patience is how long anything may take that should happen soon: long enough for a busy machine,
+// short enough to fail before the test's own timeout does.
+const patience = 30 * time.Second
+
+// deployment is a configuration and the data that belongs to it, whether a server runs or not.
+type deployment struct {
+	folder   string // the working directory of every process
+	data     string // the data directory, made by the first start
+	database string // URL of the database; empty for the default
+	env      []string
+	flags    []string // of serve
+}
+
+type option func(*deployment)
+
+// set gives a configuration key a value: set("server.request_timeout", "2s").
+func set(key, value string) option {
+	return func(d *deployment) {
+		d.env = append(d.env, "ATRIUM_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_"))+"="+value)
+	}
+}
+
+// configured gives the deployment a configuration file.
+func configured(yaml string) option {
+	return func(d *deployment) {
+		d.configure(yaml)
+		d.env = append(d.env, "ATRIUM_CONFIG="+d.config())
+	}
+}
+
+func (d *deployment) config() string { return filepath.Join(d.folder, "atrium.yaml") }
+
+func (d *deployment) configure(yaml string) {
+	if err := os.WriteFile(d.config(), []byte(yaml), 0o600); err != nil {
+		panic(err)
+	}
+}
+
+// deploy makes a deployment in which nothing has run yet. It logs everything, and its rate limits
+// stand in no test's way unless an option says otherwise.
+func deploy(t *testing.T, engine string, options ...option) *deployment {
+	t.Helper()
+	folder := t.TempDir()
+	d := &deployment{folder: folder, data: filepath.Join(folder, "data")}
+	d.env = []string{
+		"HOME=" + folder, "TMPDIR=" + os.TempDir(),
+		"GORACE=atexit_sleep_ms=0", // else the race detector adds a second to every process
+	}
+	set("data", d.data)(d)
+	set("log.level", "debug")(d)
+	set("log.format", "json")(d)
+	for _, limit := range []string{"per_minute", "burst", "unauthenticated_per_minute"} {
+		set("server.rate_limit."+limit, "1000000")(d)
+	}
+	if engine == postgres {
+		d.database = services.Postgres(t)
+		set("database.url", d.database)(d)
+	}
+	for _, o := range options {
+		o(d)
+	}
+	return d
+}
+
+// start makes a deployment and serves it.
+func start(t *testing.T, engine string, options ...option) *server {
+	t.Helper()
+	return deploy(t, engine, options...).start(t)
+}
+
+// server is one running process of a deployment.
+type server struct {
+	*deployment
+	url            string
+	process        *exec.Cmd
+	stdout, stderr *output
+	ended          chan struct{}
+}
+
+var greeting = regexp.MustCompile(`Atrium \S+ at (http://\S+)`)
+
+// start serves the deployment on a free port; another call is another node. The server ends with
+// the test, in good order unless the test has ended it.
+func (d *deployment) start(t *testing.T) *server {
+	t.Helper()
+	s := d.launch(t)
+	s.url = s.stdout.await(t, s, greeting)[1]
+	return s
+}
+
+// launch is start without waiting for the server to answer, which some are not to.
+func (d *deployment) launch(t *testing.T) *server {
+	t.Helper()
+	s := &server{deployment: d, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
+	s.process = d.command(append([]string{"serve", "--addr", "127.0.0.1:0"}, d.flags...)...)
+	s.process.Stdout, s.process.Stderr = s.stdout, s.stderr
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = s.process.Wait()
+		close(s.ended)
+	}()
+	t.Cleanup(func() {
+		if s.running() {
+			s.stop(t)
+		}
+		s.inspect(t)
+	})
+	return s
+}
+
+// inspect looks for what no log of any test may hold.
+func (s *server) inspect(t *testing.T) {
+	t.Helper()
+	log := s.stderr.String()
+	for _, never := range []string{"DATA RACE", `"msg":"panic"`, "goroutine ", "atk_"} {
+		if i := strings.Index(log, never); i >= 0 {
+			t.Errorf("the log holds %q:\n%s", never, log[max(0, i-500):min(len(log), i+4000)])
+		}
+	}
+}
+
+func (s *server) running() bool {
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// wait returns the exit code, -1 for a signal, once the process has ended.
+func (s *server) wait(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-s.ended:
+		return s.process.ProcessState.ExitCode()
+	case <-time.After(patience):
+		_ = s.process.Process.Kill()
+		t.Fatalf("the server has not ended\nit wrote: %s", s.stderr)
+		return 0
+	}
+}
+
+// stop ends the server as an operator does, and expects that it does so in good order.
+func (s *server) stop(t *testing.T) {
+	t.Helper()
+	s.signal(t, syscall.SIGTERM)
+	if code := s.wait(t); code != 0 {
+		t.Errorf("the server ended with %d\nit wrote: %s", code, s.stderr)
+	}
+}
+
+// kill ends the server as a power failure does.
+func (s *server) kill(t *testing.T) {
+	t.Helper()
+	s.signal(t, syscall.SIGKILL)
+	s.wait(t)
+}
+
+func (s *server) signal(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := s.process.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+}
+
+func (d *deployment) command(args ...string) *exec.Cmd {
+	c := exec.Command(binary, args...)
+	c.Dir, c.Env = d.folder, d.env
+	return c
+}
+
+// result is what a command wrote and how it ended.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+// run runs a command of the deployment to its end.
+func (d *deployment) run(t *testing.T, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c := d.command(args...)
+	c.Stdout, c.Stderr = &stdout, &stderr
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return result{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}
+}
+
+// must is run for a command that is expected to succeed.
+func (d *deployment) must(t *testing.T, args ...string) string {
+	t.Helper()
+	r := d.run(t, args...)
+	if r.code != 0 {
+		t.Fatalf("atrium %s ended with %d: %s", strings.Join(args, " "), r.code, r.stderr)
+	}
+	return r.stdout
+}
+
+// output keeps what a process writes, for a test to wait for.
+type output struct {
+	mu   sync.Mutex
+	text []byte
+	more chan struct{} // closed by the next write
+}
+
+func newOutput() *output { return &output{more: make(chan struct{})} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	close(o.more)
+	o.more = make(chan struct{})
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.text)
+}
+
+// await returns the first match of pattern, which s is about to write.
+func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		o.mu.Lock()
+		found, more := pattern.FindStringSubmatch(string(o.text)), o.more
+		o.mu.Unlock()
+		if found != nil {
+			return found
+		}
+		select {
+		case <-more:
+		case <-s.ended:
+			if found := pattern.FindStringSubmatch(o.String()); found != nil {
+				return found
+			}
+			t.Fatalf("the server ended with %d before it wrote %q\nit wrote: %s", s.process.ProcessState.ExitCode(), pattern, s.stderr)
+		case <-late:
+			t.Fatalf("the server has not written %q\nit wrote: %s", pattern, s.stderr)
+		}
+	}
+}
