@@ -61,11 +61,12 @@ func (p *principals) forget() {
 	p.era++
 }
 
-// Principal implements ports.Keys.
+// Principal implements ports.Keys. A transaction neither recalls nor remembers: what it did may be
+// undone, and nobody else may know it yet.
 func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
 	cacheKey := principalKey{org: org, hash: h}
 	who, ok, era := s.db.principals.recall(cacheKey)
-	if ok {
+	if ok && s.db.tx == nil {
 		return who, nil
 	}
 	var row struct {
@@ -84,7 +85,9 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 	who = &account.Principal{
 		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(), Role: row.Role},
 	}
-	s.db.principals.remember(cacheKey, who, era)
+	if s.db.tx == nil {
+		s.db.principals.remember(cacheKey, who, era)
+	}
 	return who, nil
 }
 

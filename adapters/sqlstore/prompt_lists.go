@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -27,7 +26,7 @@ func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.F
 	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 	where.when(q.After != "", `t.id < ?`, q.After)
 	where.when(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+likeEscape(prompt.NameKey(f.Query))+"%")
-	where.when(f.Tag != "", `t.tags LIKE ? ESCAPE '\'`, "%"+likeEscape(quoted(f.Tag))+"%")
+	where.when(f.Tag != "", `REPLACE(t.tags, ?, '') <> t.tags`, tagItem(f.Tag)) // SQLite's LIKE takes A for a
 	where.when(f.Folder != "", `t.name_key LIKE ? ESCAPE '\'`, likeEscape(prompt.NameKey(f.Folder))+"/%")
 
 	args := []any{by.User}
@@ -61,12 +60,6 @@ func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.F
 		found[i] = *t
 	}
 	return page.Cut(found, q.Limit, func(t prompt.Template) string { return string(t.ID) }), nil
-}
-
-// quoted is a tag as it stands in the JSON array of tags.
-func quoted(tag string) string {
-	b, _ := json.Marshal(tag) // a string always encodes
-	return string(b)
 }
 
 // Versions implements ports.PromptLists.

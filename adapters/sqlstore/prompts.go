@@ -86,15 +86,11 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 		if err := tx.nameIsFree(ctx, t); err != nil {
 			return err
 		}
-		tags, err := json.Marshal(t.Tags)
-		if err != nil {
-			return err
-		}
-		_, err = tx.exec(ctx, `
+		_, err := tx.exec(ctx, `
 			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata, visibility, protected, search,
 				active_version_id, active_number, activated_at, activated_by, last_number, revision, created_at, created_by, updated_at, deleted_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
-			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t),
+			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(t.Tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t),
 			t.Revision, micros(t.CreatedAt), t.CreatedBy, micros(t.UpdatedAt))
 		if err == nil {
 			err = tx.record(ctx, t.Recorded())
@@ -136,12 +132,17 @@ func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.I
 	}
 	if !found {
 		t, err := p.Get(ctx, by, id)
-		return t, nil, err
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Drafts, t.Frozen = prompt.Summary{}, prompt.Summary{}
+		return t, nil, nil
 	}
 	t, err := row.template(by)
 	if err != nil {
 		return nil, nil, err
 	}
+	t.Drafts, t.Frozen = prompt.Summary{}, prompt.Summary{}
 	v, err := row.Version.version()
 	return t, v, err
 }
@@ -183,6 +184,7 @@ func (db *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.I
 	if err != nil {
 		return nil, err
 	}
+	clear(t.Shares) // PostgreSQL read them before it waited for the lock: they may be gone
 	if _, err := db.get(ctx, &t.ShareCount, `SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?`, id); err != nil {
 		return nil, err
 	}
@@ -209,15 +211,11 @@ func (db *DB) saveTemplate(ctx context.Context, t *prompt.Template) error {
 			return err
 		}
 	}
-	tags, err := json.Marshal(t.Tags)
-	if err != nil {
-		return err
-	}
-	_, err = db.exec(ctx, `
+	_, err := db.exec(ctx, `
 		UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?, visibility = ?, protected = ?, search = ?,
 			active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?, revision = ?, updated_at = ?, deleted_at = ?
 		WHERE id = ? AND workspace_id = ?`,
-		t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t),
+		t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t),
 		t.Active.Version, t.Active.Number, micros(t.Active.At), t.Active.By, t.LastNumber, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt),
 		t.ID, t.Workspace)
 	if err != nil {
@@ -258,13 +256,23 @@ func (db *DB) nameTaken(err error) error {
 	return err
 }
 
-// tagList keeps no tags as [], never as null.
-func tagList(encoded []byte) string {
-	if string(encoded) == "null" {
-		return "[]"
+// tagList keeps tags as a JSON array; no tags are [], never null.
+func tagList(tags []string) string {
+	items := make([]string, len(tags))
+	for i, tag := range tags {
+		items[i] = tagItem(tag)
 	}
-	return string(encoded)
+	return "[" + strings.Join(items, ",") + "]"
 }
+
+// tagItem is a tag as an item of that array. Quotes and commas within it are escaped, so that the
+// text of an item stands in the text of an array only where it is one of its items.
+func tagItem(tag string) string {
+	b, _ := json.Marshal(tag) // a string always encodes
+	return `"` + escapeTag(string(b[1:len(b)-1])) + `"`
+}
+
+var escapeTag = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `,`, `\u002c`).Replace
 
 // searchText is what Filter.Query looks into. Lower case is made here, since SQLite's own lower
 // knows ASCII alone.

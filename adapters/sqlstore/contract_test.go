@@ -1,0 +1,76 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// engines makes the URL of an empty database of each.
+var engines = map[string]func(*testing.T) string{
+	"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
+	"postgres": func(t *testing.T) string { return services.Postgres(t) },
+}
+
+func TestContract(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			open := func(t *testing.T) contract.Adapter { return adapter(t, url(t)) }
+			t.Run("Prompts", func(t *testing.T) { contract.Prompts(t, open) })
+			t.Run("PromptLists", func(t *testing.T) { contract.PromptLists(t, open) })
+			t.Run("Users", func(t *testing.T) { contract.Users(t, open) })
+			t.Run("Workspaces", func(t *testing.T) { contract.Workspaces(t, open) })
+			t.Run("Keys", func(t *testing.T) { contract.Keys(t, open) })
+			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
+			t.Run("Atomic", func(t *testing.T) { contract.Atomic(t, open) })
+			t.Run("Idempotency", func(t *testing.T) { contract.Idempotency(t, open) })
+		})
+	}
+}
+
+// adapter opens the stores of a database that has two orgs.
+func adapter(t *testing.T, url string) contract.Adapter {
+	t.Helper()
+	sealer := keyring(t)
+	db := open(t, url, sealer)
+	ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := contract.Adapter{
+		Stores: db.Stores(), Idempotency: sqlstore.NewIdempotency(db),
+		Second: func() ports.Stores { return open(t, url, sealer).Stores() },
+	}
+	a.Orgs[0], a.Orgs[1] = ids["one"], ids["two"]
+	return a
+}
+
+func open(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB {
+	t.Helper()
+	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: url, MaxConns: 10, StatementTimeout: 10 * time.Second}, sealer, sql.OpenDB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeDB)
+	return db
+}
+
+func keyring(t *testing.T) ports.Sealer {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "keys.json")
+	if err := seal.Create(file); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := seal.Open(seal.Config{KeyFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}

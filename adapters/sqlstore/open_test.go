@@ -1,0 +1,160 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// onEach runs a test on an empty database of each engine.
+func onEach(t *testing.T, test func(t *testing.T, url string)) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) { test(t, url(t)) })
+	}
+}
+
+// raw connects without Atrium, to see what is there.
+func raw(t *testing.T, url string) *sql.DB {
+	t.Helper()
+	name, source := "postgres", url
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		name, source = "sqlite", path
+	}
+	db, err := sql.Open(name, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func TestOpen(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		t.Run("opening again changes nothing", func(t *testing.T) {
+			a := adapter(t, url)
+			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+			got, _, err := adapter(t, url).Users.Get(ctx, team.Org, team.Owner.User)
+			if err != nil || got.Name != "owner" {
+				t.Fatalf("got %+v, %v", got, err)
+			}
+		})
+		t.Run("a database of a newer Atrium is left alone", func(t *testing.T) {
+			db := open(t, url, keyring(t))
+			if err := db.Ready(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := raw(t, url).ExecContext(ctx, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := sqlstore.Open(ctx, sqlstore.Config{URL: url, MaxConns: 4}, keyring(t), sql.OpenDB)
+			if !errors.Is(err, sqlstore.ErrNewerSchema) || !strings.Contains(err.Error(), "9999") {
+				t.Errorf("error = %v, want ErrNewerSchema that names the schema", err)
+			}
+			if err := db.Ready(ctx); !errors.Is(err, ports.ErrUnavailable) {
+				t.Errorf("Ready = %v, want ErrUnavailable", err)
+			}
+		})
+	})
+}
+
+// TestOpenAtOnce is for PostgreSQL, which nodes share; the file of SQLite belongs to one process.
+func TestOpenAtOnce(t *testing.T) {
+	ctx, url, sealer := t.Context(), services.Postgres(t), keyring(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: url, MaxConns: 4}, sealer, sql.OpenDB)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer closeDB()
+			if err := db.Ready(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestEmpty(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db := open(t, url, keyring(t))
+		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if empty, err := db.Empty(t.Context()); err != nil || !empty {
+			t.Errorf("with an org and nobody in it: Empty = %v, %v", empty, err)
+		}
+		fixture.NewTeam(t, db.Stores(), ids["one"])
+		if empty, err := db.Empty(t.Context()); err != nil || empty {
+			t.Errorf("with people: Empty = %v, %v", empty, err)
+		}
+	})
+}
+
+func TestEnsureOrgs(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db := open(t, url, keyring(t))
+		ensure := func(slugs ...string) map[string]identity.OrgID {
+			t.Helper()
+			ids, err := db.EnsureOrgs(t.Context(), slugs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ids
+		}
+		first := ensure("one", "two")
+		if len(first) != 2 || first["one"] == first["two"] || first["one"] == "" {
+			t.Fatalf("ids = %v", first)
+		}
+		t.Run("an org keeps its id, whatever comes or goes beside it", func(t *testing.T) {
+			if got := ensure("three", "one"); len(got) != 2 || got["one"] != first["one"] || got["three"] == "" {
+				t.Fatalf("ids = %v, at first %v", got, first)
+			}
+			if got := ensure("two", "one"); got["one"] != first["one"] || got["two"] != first["two"] {
+				t.Fatalf("ids = %v, at first %v", got, first)
+			}
+		})
+		t.Run("nodes that start at once agree", func(t *testing.T) {
+			var wg sync.WaitGroup
+			ids := make([]identity.OrgID, 8)
+			for i := range ids {
+				wg.Go(func() {
+					found, err := db.EnsureOrgs(t.Context(), []string{"contended"})
+					if err != nil {
+						t.Error(err)
+					}
+					ids[i] = found["contended"]
+				})
+			}
+			wg.Wait()
+			for _, id := range ids {
+				if id == "" || id != ids[0] {
+					t.Fatalf("ids = %v", ids)
+				}
+			}
+		})
+	})
+}
+
+func TestKeyringCheck(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db := open(t, url, keyring(t))
+		for _, fresh := range []string{"the first\x00\xff", "another"} { // the second one must not replace the first
+			if got, err := db.KeyringCheck(t.Context(), []byte(fresh)); err != nil || string(got) != "the first\x00\xff" {
+				t.Fatalf("KeyringCheck = %q, %v", got, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Atomic is the suite for ports.Atomic.
+func Atomic(t *testing.T, open Opener) {
+	a, ctx := open(t), t.Context()
+	change := func(ctx context.Context, s ports.Stores, by identity.Actor, id prompt.ID, add string) error {
+		_, err := s.Prompts.Update(ctx, by, id, nil, func(p *prompt.Template) error {
+			return p.Change(by, nil, prompt.Changes{Description: new(p.Description + add)}, false)
+		})
+		return err
+	}
+	description := func(t *testing.T, by identity.Actor, id prompt.ID) string {
+		t.Helper()
+		got, err := a.Prompts.Get(ctx, by, id)
+		must(t, err)
+		return got.Description
+	}
+
+	for name, fail := range map[string]error{"all is saved": nil, "or nothing is": errBoom} {
+		t.Run(name, func(t *testing.T) {
+			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+			by := team.Member
+			u, err := account.NewUser(by, "new@"+team.Workspace.Slug+".example", "", false)
+			must(t, err)
+			var made *prompt.Template
+			var k *account.Key
+			err = a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+				must(t, tx.Users.Add(ctx, u, []account.Membership{{Workspace: team.Workspace, Role: identity.Member}}))
+				k = addKey(t, tx, by, account.KeyDraft{Name: "k"})
+				made = fixture.Template(t, tx, by, prompt.Draft{})
+				fixture.Version(t, tx, by, made.ID, "text")
+				fixture.Activate(t, tx, by, made.ID, prompt.Ref{Number: 1})
+				if seen := keptOf(t, tx, by, made.ID); len(seen.Versions) != 1 || len(seen.Ledger) != 1 || len(seen.Events) != 3 {
+					t.Errorf("the transaction does not see what it did: %+v", seen)
+				}
+				if _, err := a.Prompts.Get(ctx, by, made.ID); !errors.Is(err, prompt.ErrNotFound) {
+					t.Errorf("others see what is not done yet: %v", err)
+				}
+				return fail
+			})
+			wantErr(t, err, fail)
+			_, errTemplate := a.Prompts.Get(ctx, by, made.ID)
+			_, errKey := a.Keys.Get(ctx, by.Workspace, k.ID)
+			_, _, errUser := a.Users.Get(ctx, by.Org, u.ID)
+			events := fixture.Pages(t, 100, func(q page.Query) (event.Page, error) { return a.Events.List(ctx, by.Workspace, event.Filter{}, q) })
+			if fail == nil {
+				must(t, errors.Join(errTemplate, errKey, errUser))
+				same(t, "events", len(events), 5)
+				return
+			}
+			if !errors.Is(errTemplate, prompt.ErrNotFound) || !errors.Is(errKey, account.ErrKeyNotFound) || !errors.Is(errUser, account.ErrUserNotFound) || len(events) != 0 {
+				t.Fatalf("left over: %v, %v, %v, %d events", errTemplate, errKey, errUser, len(events))
+			}
+		})
+	}
+	t.Run("one in another joins it", func(t *testing.T) {
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+		err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			must(t, tx.Atomic.Atomically(ctx, func(inner ports.Stores) error { return change(ctx, inner, by, made.ID, "lost") }))
+			return errBoom
+		})
+		wantErr(t, err, errBoom)
+		if got := description(t, by, made.ID); got != "" {
+			t.Fatalf("description = %q", got)
+		}
+	})
+	t.Run("a panic leaves nothing and holds nobody up", func(t *testing.T) {
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+		func() {
+			defer func() { _ = recover() }()
+			_ = a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+				must(t, change(ctx, tx, by, made.ID, "lost"))
+				panic("on purpose")
+			})
+		}()
+		must(t, change(ctx, a.Stores, by, made.ID, "kept"))
+		if got := description(t, by, made.ID); got != "kept" {
+			t.Fatalf("description = %q", got)
+		}
+	})
+	t.Run("a context that ends leaves nothing", func(t *testing.T) {
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+		short, cancel := context.WithCancel(ctx)
+		err := a.Atomic.Atomically(short, func(tx ports.Stores) error {
+			defer cancel()
+			return change(short, tx, by, made.ID, "lost")
+		})
+		wantErr(t, err, context.Canceled)
+		if got := description(t, by, made.ID); got != "" {
+			t.Fatalf("description = %q", got)
+		}
+	})
+	t.Run("two that stand in each other's way both come through", func(t *testing.T) {
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		one, two := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "one"}), fixture.Template(t, a.Stores, by, prompt.Draft{Name: "two"})
+		done := make(chan error, 2)
+		cross := func(first, second prompt.ID) {
+			done <- a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+				if err := change(ctx, tx, by, first, "a"); err != nil {
+					return err
+				}
+				time.Sleep(100 * time.Millisecond) // until the other one holds what this one wants
+				return change(ctx, tx, by, second, "b")
+			})
+		}
+		go cross(one.ID, two.ID)
+		go cross(two.ID, one.ID)
+		must(t, errors.Join(<-done, <-done))
+		for _, id := range []prompt.ID{one.ID, two.ID} {
+			if got := description(t, by, id); got != "ab" && got != "ba" {
+				t.Errorf("description = %q", got)
+			}
+		}
+	})
+}

@@ -1,0 +1,347 @@
+package contract
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Idempotency is the suite for ports.Idempotency.
+func Idempotency(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("answers", func(t *testing.T) { answersKept(t, a) })
+	t.Run("failures", func(t *testing.T) { failuresKept(t, a) })
+	t.Run("requests under way", func(t *testing.T) { requestsUnderWay(t, a) })
+	t.Run("secrets", func(t *testing.T) { secretsKept(t, a) })
+}
+
+// requests plays a client that sends requests with an Idempotency-Key; each makes a template.
+type requests struct {
+	Adapter
+	team *fixture.Team
+}
+
+func newRequests(t *testing.T, a Adapter) requests {
+	t.Helper()
+	return requests{a, fixture.NewTeam(t, a.Stores, a.Orgs[0])}
+}
+
+// key is the Idempotency-Key of that name, sent with body some time after fixture.At.
+func (r requests) key(name, body string, after time.Duration) ports.IdempotencyKey {
+	return ports.IdempotencyKey{
+		Org: r.team.Org, Scope: sha256.Sum256([]byte(r.team.Workspace.Slug + name)), Request: sha256.Sum256([]byte(body)), At: fixture.At.Add(after),
+	}
+}
+
+// make answers 201 and has made a template.
+func (r requests) make(t *testing.T, name string) func(ports.Stores) (ports.Answer, error) {
+	return func(tx ports.Stores) (ports.Answer, error) {
+		made, err := prompt.New(r.team.Member, prompt.Draft{Name: name})
+		if err != nil {
+			return ports.Answer{}, err
+		}
+		return answer(name), tx.Prompts.Add(t.Context(), made)
+	}
+}
+
+// made counts the templates that there are.
+func (r requests) made(t *testing.T) int {
+	t.Helper()
+	return len(fixture.Pages(t, 100, func(q page.Query) (prompt.Page, error) {
+		return r.PromptLists.Visible(t.Context(), r.team.Owner, prompt.Filter{}, q)
+	}))
+}
+
+func answer(name string) ports.Answer {
+	return ports.Answer{Status: 201, Header: map[string]string{"Location": "/" + name, "ETag": `"1"`}, Body: []byte(`{"name":"` + name + `"}`)}
+}
+
+// noOutcome says that no error is one.
+func noOutcome(error) (ports.Answer, bool) { return ports.Answer{}, false }
+
+func never(t *testing.T) func(ports.Stores) (ports.Answer, error) {
+	return func(ports.Stores) (ports.Answer, error) {
+		t.Error("the request was carried out again")
+		return ports.Answer{}, errBoom
+	}
+}
+
+func answersKept(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	r := newRequests(t, a)
+	once := func(key ports.IdempotencyKey, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, bool, error) {
+		return a.Idempotency.Once(ctx, key, fn, noOutcome)
+	}
+	got, replayed, err := once(r.key("k", "body", 0), r.make(t, "first"))
+	must(t, err)
+	same(t, "answer", got, answer("first"))
+	if replayed || r.made(t) != 1 {
+		t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+	}
+
+	for name, after := range map[string]time.Duration{"a repetition": 0, "one a minute later": time.Minute, "one just before the end": 24*time.Hour - time.Microsecond} {
+		t.Run(name+" gets the stored answer", func(t *testing.T) {
+			got, replayed, err := once(r.key("k", "body", after), never(t))
+			must(t, err)
+			same(t, "answer", got, answer("first"))
+			if !replayed {
+				t.Fatal("not replayed")
+			}
+		})
+	}
+	t.Run("an answer of nothing but a status comes back so", func(t *testing.T) {
+		empty := func(ports.Stores) (ports.Answer, error) { return ports.Answer{Status: 204}, nil }
+		for _, want := range []bool{false, true} {
+			got, replayed, err := once(r.key("empty", "", 0), empty)
+			must(t, err)
+			same(t, "answer", got, ports.Answer{Status: 204})
+			same(t, "replayed", replayed, want)
+		}
+	})
+	t.Run("another request under the key is refused", func(t *testing.T) {
+		_, _, err := once(r.key("k", "another body", time.Second), never(t))
+		wantErr(t, err, ports.ErrKeyReused)
+	})
+	t.Run("another key is another request", func(t *testing.T) {
+		got, replayed, err := once(r.key("k2", "body", 0), r.make(t, "second"))
+		must(t, err)
+		same(t, "answer", got, answer("second"))
+		if replayed || r.made(t) != 2 {
+			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		}
+	})
+	t.Run("after a day the key is new", func(t *testing.T) {
+		got, replayed, err := once(r.key("k", "another body", 24*time.Hour), r.make(t, "third"))
+		must(t, err)
+		same(t, "answer", got, answer("third"))
+		if replayed || r.made(t) != 3 {
+			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		}
+		_, replayed, err = once(r.key("k", "another body", 48*time.Hour-time.Microsecond), never(t))
+		must(t, err)
+		same(t, "replayed", replayed, true)
+	})
+}
+
+func failuresKept(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	r := newRequests(t, a)
+	fails := func(s ports.Stores) (ports.Answer, error) {
+		got, err := r.make(t, "undone")(s)
+		return got, errors.Join(err, errBoom)
+	}
+	t.Run("an error that is no outcome is passed on, and the key can be used again", func(t *testing.T) {
+		got, replayed, err := a.Idempotency.Once(ctx, r.key("error", "", 0), fails, func(err error) (ports.Answer, bool) {
+			wantErr(t, err, errBoom)
+			return answer("never seen"), false
+		})
+		wantErr(t, err, errBoom)
+		same(t, "answer", got, ports.Answer{})
+		if replayed || r.made(t) != 0 {
+			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		}
+		_, replayed, err = a.Idempotency.Once(ctx, r.key("error", "even another body", 0), r.make(t, "first"), noOutcome)
+		must(t, err)
+		if replayed || r.made(t) != 1 {
+			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		}
+	})
+	t.Run("an error that is an outcome is answered and kept, and what came before it is undone", func(t *testing.T) {
+		refusal := ports.Answer{Status: 409, Header: map[string]string{}, Body: []byte(`{"code":"boom"}`)}
+		keep := func(err error) (ports.Answer, bool) {
+			wantErr(t, err, errBoom)
+			return refusal, true
+		}
+		fn := fails
+		for _, want := range []bool{false, true} {
+			got, replayed, err := a.Idempotency.Once(ctx, r.key("refusal", "", 0), fn, keep)
+			must(t, err)
+			same(t, "answer", got, refusal)
+			same(t, "replayed", replayed, want)
+			fn = never(t)
+		}
+		same(t, "made", r.made(t), 1)
+	})
+	t.Run("a client that goes away leaves nothing, and can come back", func(t *testing.T) {
+		short, cancel := context.WithCancel(ctx)
+		_, _, err := a.Idempotency.Once(short, r.key("gone", "", 0), func(s ports.Stores) (ports.Answer, error) {
+			defer cancel()
+			return r.make(t, "gone")(s)
+		}, noOutcome)
+		wantErr(t, err, context.Canceled)
+		same(t, "made", r.made(t), 1)
+		_, replayed, err := a.Idempotency.Once(ctx, r.key("gone", "", 0), r.make(t, "gone"), noOutcome)
+		must(t, err)
+		if replayed || r.made(t) != 2 {
+			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		}
+	})
+}
+
+func requestsUnderWay(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	t.Run("of many at once one takes effect, and the others get its answer or are told to wait", func(t *testing.T) {
+		r := newRequests(t, a)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		first, waiting := 0, 0
+		for i := range 64 {
+			wg.Go(func() {
+				got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), r.make(t, fmt.Sprint("by ", i)), noOutcome)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case errors.Is(err, ports.ErrKeyInFlight):
+					waiting++
+				case err != nil || got.Status != 201:
+					t.Errorf("%+v, %v", got, err)
+				case !replayed:
+					first++
+				}
+			})
+		}
+		wg.Wait()
+		if first != 1 || r.made(t) != 1 {
+			t.Fatalf("%d carried it out, %d were told to wait, %d made", first, waiting, r.made(t))
+		}
+		_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), never(t), noOutcome)
+		must(t, err)
+		same(t, "replayed", replayed, true)
+	})
+
+	// die is a process that dies amid the request.
+	die := func(r requests, key ports.IdempotencyKey) {
+		defer func() { _ = recover() }()
+		_, _, _ = a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
+			_, _ = r.make(t, "half done")(s)
+			panic("on purpose")
+		}, noOutcome)
+	}
+	t.Run("a key whose process died is in flight for 30 seconds, then it can be used", func(t *testing.T) {
+		r := newRequests(t, a)
+		die(r, r.key("k", "", 0))
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 30*time.Second-time.Microsecond), never(t), noOutcome)
+		wantErr(t, err, ports.ErrKeyInFlight)
+		_, _, err = a.Idempotency.Once(ctx, r.key("k", "another body", time.Minute), never(t), noOutcome)
+		wantErr(t, err, ports.ErrKeyReused)
+		same(t, "made", r.made(t), 0)
+		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 30*time.Second), r.make(t, "second try"), noOutcome)
+		must(t, err)
+		same(t, "answer", got, answer("second try"))
+		if replayed || r.made(t) != 1 {
+			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		}
+	})
+	t.Run("who takes over has 30 seconds of its own", func(t *testing.T) {
+		r := newRequests(t, a)
+		die(r, r.key("k", "", 0))
+		die(r, r.key("k", "", time.Minute))
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 89*time.Second), never(t), noOutcome)
+		wantErr(t, err, ports.ErrKeyInFlight)
+		_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 90*time.Second), r.make(t, "third try"), noOutcome)
+		must(t, err)
+	})
+	t.Run("a request that stood still until another took over has no effect beside it", func(t *testing.T) {
+		r := newRequests(t, a)
+		started, slow := make(chan struct{}), make(chan error, 1)
+		var start sync.Once
+		fast := make(chan struct{})
+		go func() {
+			_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), func(s ports.Stores) (ports.Answer, error) {
+				start.Do(func() { close(started) })
+				select {
+				case <-fast:
+				case <-time.After(300 * time.Millisecond): // one transaction at a time: the other one waits
+				}
+				return r.make(t, "slow")(s)
+			}, noOutcome)
+			slow <- err
+		}()
+		<-started
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", time.Minute), r.make(t, "fast"), noOutcome)
+		close(fast)
+		must(t, err)
+		if err := <-slow; err != nil && !errors.Is(err, ports.ErrKeyInFlight) {
+			t.Fatal(err)
+		}
+		same(t, "made", r.made(t), 1)
+	})
+}
+
+func secretsKept(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	r := newRequests(t, a)
+	by := r.team.Member
+	once := func(name string, after time.Duration, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, bool, error) {
+		return a.Idempotency.Once(ctx, r.key(name, "", after), fn, noOutcome)
+	}
+	showing := func(k **account.Key, token *string) func(ports.Stores) (ports.Answer, error) {
+		return func(s ports.Stores) (ports.Answer, error) {
+			made, secret, err := account.NewKey(by, account.KeyDraft{Name: "k"})
+			if err != nil {
+				return ports.Answer{}, err
+			}
+			*k, *token = made, secret.Reveal()
+			return ports.Answer{Status: 201, Body: []byte(*token), Reveals: string(made.ID)}, s.Keys.Add(ctx, made)
+		}
+	}
+	var k, other *account.Key
+	var token, otherToken string
+	for name, into := range map[string]struct {
+		key   **account.Key
+		token *string
+	}{"k": {&k, &token}, "other": {&other, &otherToken}} {
+		_, _, err := once(name, 0, showing(into.key, into.token))
+		must(t, err)
+	}
+
+	t.Run("an answer that shows a secret is replayed for an hour, then erased", func(t *testing.T) {
+		for _, after := range []time.Duration{0, time.Hour - time.Microsecond} {
+			got, replayed, err := once("k", after, never(t))
+			must(t, err)
+			if !replayed || string(got.Body) != token || got.Reveals != string(k.ID) || got.Status != 201 {
+				t.Fatalf("replayed %v, %d bytes, reveals %q", replayed, len(got.Body), got.Reveals)
+			}
+		}
+		for _, after := range []time.Duration{time.Hour, 23 * time.Hour} {
+			got, replayed, err := once("k", after, never(t))
+			wantErr(t, err, ports.ErrAnswerErased)
+			if replayed || len(got.Body) != 0 {
+				t.Fatalf("replayed %v, %d bytes", replayed, len(got.Body))
+			}
+		}
+	})
+	t.Run("it is erased when the thing is revoked, and no other answer is", func(t *testing.T) {
+		revoke(t, a.Stores, by, k.ID)
+		got, _, err := once("k", time.Second, never(t))
+		wantErr(t, err, ports.ErrAnswerErased)
+		if len(got.Body) != 0 {
+			t.Fatal("the secret was answered")
+		}
+		got, replayed, err := once("other", time.Second, never(t))
+		must(t, err)
+		if !replayed || string(got.Body) != otherToken {
+			t.Fatalf("replayed %v, %d bytes", replayed, len(got.Body))
+		}
+	})
+	t.Run("a revocation that is undone erases nothing", func(t *testing.T) {
+		err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			revoke(t, tx, by, other.ID)
+			return errBoom
+		})
+		wantErr(t, err, errBoom)
+		_, replayed, err := once("other", time.Second, never(t))
+		must(t, err)
+		same(t, "replayed", replayed, true)
+	})
+}

@@ -1,0 +1,273 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Keys is the suite for ports.Keys.
+func Keys(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("the keys of a workspace", func(t *testing.T) { keysKept(t, a) })
+	t.Run("Principal", func(t *testing.T) { principal(t, a) })
+	t.Run("Used", func(t *testing.T) { keyUsed(t, a) })
+}
+
+func addKey(t testing.TB, s ports.Stores, by identity.Actor, d account.KeyDraft) *account.Key {
+	t.Helper()
+	k, _, err := account.NewKey(by, d)
+	if err == nil {
+		err = s.Keys.Add(t.Context(), k)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func revoke(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID) {
+	t.Helper()
+	_, err := s.Keys.Update(t.Context(), by.Workspace, id, func(k *account.Key) error { return k.Revoke(by, nil) })
+	must(t, err)
+}
+
+// sameKey is same, but for the hash: it is looked up, never read.
+func sameKey(t testing.TB, got, want *account.Key) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(account.Key{}, "Hash"), cmpopts.IgnoreTypes(event.Log{})); d != "" {
+		t.Fatalf("key (-want +got):\n%s", d)
+	}
+}
+
+func keysKept(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ws := team.Workspace.ID
+	list := func(user identity.UserID, now time.Time) (ids []identity.KeyID) {
+		t.Helper()
+		for _, limit := range []int{100, 2} {
+			ids = nil
+			for _, k := range fixture.Pages(t, limit, func(q page.Query) (account.KeyPage, error) { return a.Keys.List(ctx, ws, user, now, q) }) {
+				ids = append(ids, k.ID)
+			}
+		}
+		return ids
+	}
+	until := fixture.At.Add(time.Hour)
+	first := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "Schlüssel", Ceiling: identity.Viewer, ExpiresAt: until})
+	second := addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "second"})
+	third := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "third"})
+	revoked := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "revoked"})
+	revoke(t, a.Stores, fixture.Later(team.Member, time.Second), revoked.ID)
+	addKey(t, a.Stores, other.Member, account.KeyDraft{Name: "elsewhere"})
+
+	t.Run("Get answers what Add was given", func(t *testing.T) {
+		got, err := a.Keys.Get(ctx, ws, first.ID)
+		must(t, err)
+		sameKey(t, got, first)
+		if got.ExpiresAt != until || got.CreatedAt != fixture.At || !got.RevokedAt.IsZero() || !got.LastUsedAt.IsZero() {
+			t.Errorf("times = %v, %v, %v, %v", got.ExpiresAt, got.CreatedAt, got.RevokedAt, got.LastUsedAt)
+		}
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(first.ID))), []string{"api_key.created"})
+	})
+	t.Run("Get answers a revoked key too", func(t *testing.T) {
+		got, err := a.Keys.Get(ctx, ws, revoked.ID)
+		must(t, err)
+		if got.RevokedAt != fixture.At.Add(time.Second) || got.Revision != 2 {
+			t.Fatalf("got %+v", got)
+		}
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(revoked.ID))), []string{"api_key.revoked", "api_key.created"})
+	})
+	t.Run("what the workspace has not is not found", func(t *testing.T) {
+		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: first.ID, ws: "key_00000000000000000000000000"} {
+			_, err := a.Keys.Get(ctx, where, id)
+			wantErr(t, err, account.ErrKeyNotFound)
+			_, err = a.Keys.Update(ctx, where, id, func(*account.Key) error { t.Error("change was called"); return nil })
+			wantErr(t, err, account.ErrKeyNotFound)
+		}
+	})
+	t.Run("List answers the live ones, newest first", func(t *testing.T) {
+		same(t, "all", list("", fixture.At), []identity.KeyID{third.ID, second.ID, first.ID})
+		same(t, "one user's", list(team.Member.User, fixture.At), []identity.KeyID{third.ID, first.ID})
+		same(t, "nobody's", list("usr_nobody", fixture.At), []identity.KeyID(nil))
+	})
+	t.Run("a key lives until the moment that it expires", func(t *testing.T) {
+		same(t, "before", list("", until.Add(-time.Microsecond)), []identity.KeyID{third.ID, second.ID, first.ID})
+		same(t, "then", list("", until), []identity.KeyID{third.ID, second.ID})
+	})
+	t.Run("nothing is saved if change fails", func(t *testing.T) {
+		_, err := a.Keys.Update(ctx, ws, first.ID, func(k *account.Key) error { return errors.Join(k.Revoke(team.Member, nil), errBoom) })
+		wantErr(t, err, errBoom)
+		got, err := a.Keys.Get(ctx, ws, first.ID)
+		must(t, err)
+		sameKey(t, got, first)
+		same(t, "events", len(eventsOn(t, a.Stores, ws, string(first.ID))), 1)
+	})
+	t.Run("of many that revoke at once one does, and the others agree", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "contended"})
+		var wg sync.WaitGroup
+		for range 16 {
+			wg.Go(func() {
+				if _, err := a.Keys.Update(ctx, ws, k.ID, func(k *account.Key) error { return k.Revoke(team.Member, nil) }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))), []string{"api_key.revoked", "api_key.created"})
+	})
+}
+
+func principal(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	prove := func(t *testing.T, s ports.Stores, k *account.Key) *account.Principal {
+		t.Helper()
+		who, err := s.Keys.Principal(ctx, team.Org, k.Hash)
+		must(t, err)
+		return who
+	}
+	k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
+
+	t.Run("it tells user, membership and key", func(t *testing.T) {
+		u, m, err := a.Users.Get(ctx, team.Org, team.Member.User)
+		must(t, err)
+		for range 2 { // the second may come from memory
+			who := prove(t, a.Stores, k)
+			same(t, "user", &who.User, u)
+			same(t, "membership", who.Membership, m[0])
+			sameKey(t, &who.Key, k)
+		}
+	})
+	t.Run("who has left has no role", func(t *testing.T) {
+		if who := prove(t, a.Stores, addKey(t, a.Stores, team.Gone, account.KeyDraft{Name: "left"})); who.Membership.Role != identity.NoRole || who.Membership.Workspace.ID != team.Workspace.ID {
+			t.Fatalf("membership = %+v", who.Membership)
+		}
+	})
+	t.Run("a hash that nobody has, or another org's, proves nothing", func(t *testing.T) {
+		prove(t, a.Stores, k) // so that it is remembered
+		_, err := a.Keys.Principal(ctx, a.Orgs[1], k.Hash)
+		wantErr(t, err, identity.ErrUnauthenticated)
+		_, err = a.Keys.Principal(ctx, team.Org, account.Hash{1})
+		wantErr(t, err, identity.ErrUnauthenticated)
+	})
+	t.Run("an expired key is the caller's to refuse", func(t *testing.T) {
+		old := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "old", ExpiresAt: fixture.At.Add(time.Microsecond)})
+		if who := prove(t, a.Stores, old); who.Key.ExpiresAt != old.ExpiresAt {
+			t.Fatalf("key = %+v", who.Key)
+		}
+	})
+	t.Run("a revoked key is seen as revoked at once", func(t *testing.T) {
+		for i := range 20 {
+			k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: fmt.Sprint(i)})
+			prove(t, a.Stores, k)
+			revoke(t, a.Stores, team.Member, k.ID)
+			if prove(t, a.Stores, k).Key.RevokedAt.IsZero() {
+				t.Fatal("it was still believed")
+			}
+		}
+	})
+	t.Run("whoever asks all the time sees a revocation at once too", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "busy"})
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						_, _ = a.Keys.Principal(ctx, team.Org, k.Hash)
+					}
+				}
+			})
+		}
+		revoke(t, a.Stores, team.Member, k.ID)
+		for range 50 {
+			if prove(t, a.Stores, k).Key.RevokedAt.IsZero() {
+				t.Error("it was still believed")
+				break
+			}
+		}
+		close(stop)
+		wg.Wait()
+	})
+	t.Run("a change of the user is seen at once", func(t *testing.T) {
+		prove(t, a.Stores, k)
+		_, err := a.Users.Update(ctx, team.Org, team.Member.User, func(u *account.User, m []account.Membership) error {
+			return u.Change(team.Member, nil, m, account.UserChanges{Name: new("renamed")})
+		})
+		must(t, err)
+		if got := prove(t, a.Stores, k).User.Name; got != "renamed" {
+			t.Fatalf("name = %q", got)
+		}
+	})
+	t.Run("another process sees a revocation within a second", func(t *testing.T) {
+		k, second := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "far"}), a.Second()
+		prove(t, second, k)
+		revoke(t, a.Stores, team.Member, k.ID)
+		time.Sleep(time.Second)
+		if prove(t, second, k).Key.RevokedAt.IsZero() {
+			t.Fatal("it was still believed")
+		}
+	})
+	t.Run("a transaction sees what it did, and what is undone is not remembered", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "undone"})
+		prove(t, a.Stores, k)
+		err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			revoke(t, tx, team.Member, k.ID)
+			if prove(t, tx, k).Key.RevokedAt.IsZero() {
+				t.Error("the transaction does not see its own revocation")
+			}
+			return errBoom
+		})
+		wantErr(t, err, errBoom)
+		if !prove(t, a.Stores, k).Key.RevokedAt.IsZero() {
+			t.Fatal("a revocation that never was is believed")
+		}
+	})
+}
+
+func keyUsed(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "used"})
+	for _, tt := range []struct {
+		name string
+		org  identity.OrgID
+		at   time.Time
+		want time.Time
+	}{
+		{"another org's use is not noted", a.Orgs[1], fixture.At, time.Time{}},
+		{"the first use is noted", team.Org, fixture.At, fixture.At},
+		{"one within the next minute is not", team.Org, fixture.At.Add(time.Minute - time.Microsecond), fixture.At},
+		{"a later one is", team.Org, fixture.At.Add(time.Minute + time.Microsecond), fixture.At.Add(time.Minute + time.Microsecond)},
+		{"an earlier one is not", team.Org, fixture.At, fixture.At.Add(time.Minute + time.Microsecond)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			must(t, a.Keys.Used(ctx, tt.org, k.ID, tt.at))
+			got, err := a.Keys.Get(ctx, team.Workspace.ID, k.ID)
+			must(t, err)
+			if got.LastUsedAt != tt.want || got.Revision != 1 || got.UpdatedAt != fixture.At {
+				t.Fatalf("got %+v", got)
+			}
+		})
+	}
+	t.Run("a key that is not there is no error", func(t *testing.T) {
+		must(t, a.Keys.Used(ctx, team.Org, "key_nobody", fixture.At))
+	})
+}

@@ -1,0 +1,381 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func promptVersions(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	read := func(t *testing.T, by identity.Actor, id prompt.ID, ref prompt.Ref) *prompt.Version {
+		t.Helper()
+		_, v, err := a.Prompts.GetVersion(ctx, by, id, ref)
+		must(t, err)
+		return v
+	}
+
+	t.Run("a version comes back whole", func(t *testing.T) {
+		temperature, tokens := 0.7, 100
+		for name, tt := range map[string]struct {
+			of      prompt.Type
+			content prompt.Content
+		}{
+			"chat": {prompt.Chat, prompt.Content{
+				Messages:  []prompt.Message{{Role: "system", Content: "Be {{mood}} – äöü 🎉"}, {Placeholder: "history", Required: true}},
+				Variables: []prompt.Variable{{Name: "mood", Type: "string", Required: true, Default: json.RawMessage(`"kind"`), Enum: []any{"kind", "curt"}, Description: "how", Sensitive: true}, {Name: "history", Type: "array"}},
+				Model: &prompt.ModelConfig{Provider: "p", ModelName: "m", Temperature: &temperature, MaxTokens: &tokens, StopSequences: []string{"\n"},
+					ExtraParams: map[string]any{"seed": json.Number("12345678901234567890")}},
+				Tools: json.RawMessage(`[{"name": "search"}]`), ResponseFormat: json.RawMessage(`{"type": "json_object"}`),
+			}},
+			"text": {prompt.Text, prompt.Content{Text: "plain 'text' with \"quotes\"\r\n\t{{not_a_tag}}", Format: prompt.Verbatim}},
+		} {
+			made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "whole " + name, Type: tt.of})
+			want := fixture.VersionOf(t, a.Stores, by, made.ID, prompt.VersionDraft{Content: tt.content, VariablesDeclared: tt.content.Variables != nil, Labels: []string{"live", "a"}, CommitMessage: "first"})
+			got := read(t, by, made.ID, prompt.Ref{ID: want.ID})
+			same(t, name, got, want)
+			if got.CreatedAt != fixture.At || got.UpdatedAt != fixture.At || got.ContentHash != got.Content.Hash() {
+				t.Errorf("%s: times %v, %v; hash %s of %s", name, got.CreatedAt, got.UpdatedAt, got.ContentHash, got.Content.Hash())
+			}
+		}
+	})
+
+	made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "many", Visibility: prompt.VisibleToWorkspace})
+	one := fixture.Version(t, a.Stores, by, made.ID, "one", "live")
+	two := fixture.Version(t, a.Stores, by, made.ID, "two")
+	fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{Number: 2})
+	three := fixture.Version(t, a.Stores, by, made.ID, "three")
+
+	t.Run("a reference finds its version", func(t *testing.T) {
+		for _, tt := range []struct {
+			by   identity.Actor
+			ref  prompt.Ref
+			want prompt.VersionID
+		}{
+			{by, prompt.Ref{ID: one.ID}, one.ID},
+			{by, prompt.Ref{Number: 2}, two.ID},
+			{by, prompt.Ref{Label: "live"}, one.ID},
+			{by, prompt.Ref{Active: true}, two.ID},
+			{by, prompt.Ref{Latest: true}, three.ID},
+			{team.Viewer, prompt.Ref{Latest: true}, two.ID}, // of those that a viewer may see
+			{team.Viewer, prompt.Ref{Number: 3}, three.ID},  // what a viewer may see is the domain's to say
+			{by, prompt.Ref{}, ""},
+			{by, prompt.Ref{ID: "pver_00000000000000000000000000"}, ""},
+			{by, prompt.Ref{Number: 4}, ""},
+			{by, prompt.Ref{Label: "LIVE"}, ""},
+			{by, prompt.Ref{Label: "absent"}, ""},
+		} {
+			name := fmt.Sprintf("%+v", tt.ref)
+			got, v, err := a.Prompts.GetVersion(ctx, tt.by, made.ID, tt.ref)
+			must(t, err)
+			if got == nil || got.ID != made.ID || v == nil != (tt.want == "") || v != nil && v.ID != tt.want {
+				t.Errorf("%s: GetVersion = %+v", name, v)
+			}
+			if got.Drafts != (prompt.Summary{}) || got.Frozen != (prompt.Summary{}) || got.ShareCount != 0 {
+				t.Errorf("%s: GetVersion counts %+v, %+v, %d", name, got.Drafts, got.Frozen, got.ShareCount)
+			}
+			_, err = a.Prompts.UpdateWith(ctx, tt.by, made.ID, tt.ref, func(_ *prompt.Template, v *prompt.Version) error {
+				if v == nil != (tt.want == "") || v != nil && v.ID != tt.want {
+					t.Errorf("%s: UpdateWith gets %+v", name, v)
+				}
+				return nil
+			})
+			must(t, err)
+		}
+	})
+	t.Run("another template's version is none of this one's", func(t *testing.T) {
+		other := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "other"})
+		if v := read(t, by, other.ID, prompt.Ref{ID: one.ID}); v != nil {
+			t.Fatalf("found %+v", v)
+		}
+		if v := read(t, by, other.ID, prompt.Ref{Latest: true}); v != nil {
+			t.Fatalf("the latest of none = %+v", v)
+		}
+	})
+	t.Run("a template counts its versions, drafts apart", func(t *testing.T) {
+		got, err := a.Prompts.Get(ctx, by, made.ID)
+		must(t, err)
+		same(t, "all", got.Drafts, prompt.Summary{Count: 3, Latest: three.ID, LatestNumber: 3})
+		same(t, "frozen", got.Frozen, prompt.Summary{Count: 2, Latest: two.ID, LatestNumber: 2})
+	})
+	t.Run("what change leaves of a version is saved", func(t *testing.T) {
+		later := fixture.Later(by, time.Second)
+		var want prompt.Version
+		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
+			err := p.ChangeVersion(later, nil, v, prompt.VersionChanges{
+				Content:        func(c prompt.Content) prompt.Content { c.Text = "drei {{x}}"; return c },
+				InferVariables: true, CommitMessage: new("in German"),
+			})
+			want = *v
+			return err
+		})
+		must(t, err)
+		got := read(t, by, made.ID, prompt.Ref{Number: 3})
+		same(t, "version", got, &want)
+		if got.Content.Text != "drei {{x}}" || got.Revision != 2 || got.UpdatedAt != later.At {
+			t.Fatalf("got %+v", got)
+		}
+	})
+	t.Run("activating is one pointer, one line of the ledger and one event", func(t *testing.T) {
+		later := fixture.Later(by, time.Minute)
+		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
+			return p.Activate(later, nil, v, nil, "better")
+		})
+		must(t, err)
+		k := keptOf(t, a.Stores, by, made.ID)
+		same(t, "pointer", k.Template.Active, prompt.Active{Version: three.ID, Number: 3, At: later.At, By: by.User})
+		same(t, "ledger", k.Ledger, []prompt.Activation{
+			{From: two.ID, To: three.ID, By: by.User, At: later.At, Reason: "better"},
+			{To: two.ID, By: by.User, At: fixture.At},
+		})
+		if k.Events[0].Type != "prompt_template.activated" || k.Versions[0].FirstActivatedAt != later.At || !k.Versions[0].Frozen {
+			t.Fatalf("event = %+v, version = %+v", k.Events[0], k.Versions[0])
+		}
+	})
+	t.Run("a deleted version is gone, its number and its line in the ledger are not", func(t *testing.T) {
+		_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.Version) error {
+			return p.DeleteVersion(by, nil, v)
+		})
+		must(t, err)
+		last := fixture.Version(t, a.Stores, by, made.ID, "four")
+		_, err = a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Latest: true}, func(p *prompt.Template, v *prompt.Version) error {
+			return p.DeleteVersion(by, nil, v)
+		})
+		must(t, err)
+		if next := fixture.Version(t, a.Stores, by, made.ID, "five"); last.Number != 4 || next.Number != 5 {
+			t.Fatalf("numbers %d, then %d; want 4, 5", last.Number, next.Number)
+		}
+		k := keptOf(t, a.Stores, by, made.ID)
+		if len(k.Versions) != 3 || len(k.Ledger) != 2 || read(t, by, made.ID, prompt.Ref{Number: 2}) != nil {
+			t.Fatalf("%d versions, %d lines", len(k.Versions), len(k.Ledger))
+		}
+		same(t, "count", k.Template.Drafts.Count, 3)
+	})
+}
+
+func promptLabels(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+	fixture.Version(t, a.Stores, by, made.ID, "one", "production", "stable")
+	two := fixture.Version(t, a.Stores, by, made.ID, "two")
+	label := func(number int, labels ...string) error {
+		_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: number}, func(p *prompt.Template, v *prompt.Version) error {
+			return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &labels})
+		})
+		return err
+	}
+	labels := func(t *testing.T) string {
+		t.Helper()
+		var out []string
+		for _, v := range keptOf(t, a.Stores, by, made.ID).Versions {
+			out = append(out, fmt.Sprint(v.Number, v.Labels))
+		}
+		return fmt.Sprint(out)
+	}
+
+	t.Run("a label that is given leaves the version that had it", func(t *testing.T) {
+		must(t, label(2, "production"))
+		if got := labels(t); got != "[2 [production] 1 [stable]]" {
+			t.Fatalf("labels = %s", got)
+		}
+		if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil || v == nil || v.ID != two.ID {
+			t.Fatalf("production = %+v, %v", v, err)
+		}
+	})
+	t.Run("a new version takes labels too", func(t *testing.T) {
+		fixture.Version(t, a.Stores, by, made.ID, "three", "stable", "canary")
+		if got := labels(t); got != "[3 [canary stable] 2 [production] 1 []]" {
+			t.Fatalf("labels = %s", got)
+		}
+	})
+	t.Run("a label can be taken off", func(t *testing.T) {
+		must(t, label(3, "canary"))
+		if got := labels(t); got != "[3 [canary] 2 [production] 1 []]" {
+			t.Fatalf("labels = %s", got)
+		}
+	})
+	t.Run("another template has labels of its own", func(t *testing.T) {
+		other := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "other"})
+		fixture.Version(t, a.Stores, by, other.ID, "one", "production")
+		if got := labels(t); got != "[3 [canary] 2 [production] 1 []]" {
+			t.Fatalf("labels = %s", got)
+		}
+	})
+	t.Run("whoever reads while a label moves finds it on exactly one version", func(t *testing.T) {
+		var wg sync.WaitGroup
+		done := make(chan struct{})
+		wg.Go(func() {
+			defer close(done)
+			for i := range 20 {
+				if err := label(1+i%2, "production"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for reads := 0; ; reads++ {
+				select {
+				case <-done:
+					if reads == 0 {
+						t.Error("nobody read meanwhile")
+					}
+					return
+				default:
+				}
+				if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil || v == nil {
+					t.Errorf("production = %+v, %v", v, err)
+				}
+				found, err := a.PromptLists.Versions(ctx, by.Workspace, made.ID, true, page.Query{Limit: 100})
+				if err != nil {
+					t.Error(err)
+				}
+				n := 0
+				for _, v := range found.Items {
+					for _, l := range v.Labels {
+						if l == "production" {
+							n++
+						}
+					}
+				}
+				if n != 1 {
+					t.Errorf("production stands on %d versions", n)
+				}
+			}
+		})
+		wg.Wait()
+	})
+}
+
+// promptRaces lets many change one template at once.
+func promptRaces(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	all := func(n int, do func(i int) error) {
+		t.Helper()
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				if err := do(i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+
+	t.Run("concurrent changes are all kept", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "changed"})
+		all(20, func(int) error {
+			_, err := a.Prompts.Update(ctx, by, made.ID, nil, func(p *prompt.Template) error {
+				return p.Change(by, nil, prompt.Changes{Description: new(p.Description + "!")}, false)
+			})
+			return err
+		})
+		if got, err := a.Prompts.Get(ctx, by, made.ID); err != nil || len(got.Description) != 20 || got.Revision != 21 {
+			t.Fatalf("description = %q, revision %d, %v", got.Description, got.Revision, err)
+		}
+	})
+	t.Run("concurrent versions get numbers of their own", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "numbered"})
+		all(20, func(i int) error {
+			return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template) (*prompt.Version, error) {
+				return p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: fmt.Sprint(i)}})
+			})
+		})
+		for i, v := range keptOf(t, a.Stores, by, made.ID).Versions {
+			if v.Number != 20-i {
+				t.Fatalf("version %d has number %d", 20-i, v.Number)
+			}
+		}
+	})
+	t.Run("concurrent activations leave one pointer and one chain", func(t *testing.T) {
+		const n = 32
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "activated"})
+		for i := range n {
+			fixture.Version(t, a.Stores, by, made.ID, fmt.Sprint(i))
+		}
+		all(n, func(i int) error {
+			_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: i + 1}, func(p *prompt.Template, v *prompt.Version) error {
+				return p.Activate(by, nil, v, nil, "")
+			})
+			return err
+		})
+		k := keptOf(t, a.Stores, by, made.ID)
+		if len(k.Ledger) != n || k.Template.Active.Version != k.Ledger[0].To || k.Template.Revision != n+1 {
+			t.Fatalf("%d lines, active %s, last line to %s, revision %d", len(k.Ledger), k.Template.Active.Version, k.Ledger[0].To, k.Template.Revision)
+		}
+		seen := map[prompt.VersionID]bool{}
+		for i, line := range k.Ledger {
+			var before prompt.VersionID
+			if i+1 < n {
+				before = k.Ledger[i+1].To
+			}
+			if line.From != before || seen[line.To] {
+				t.Fatalf("line %d goes from %q to %q, after %q", n-i, line.From, line.To, before)
+			}
+			seen[line.To] = true
+		}
+		events := 0
+		for _, kind := range kinds(k.Events) {
+			if kind == "prompt_template.activated" {
+				events++
+			}
+		}
+		if events != n {
+			t.Fatalf("%d events, want %d", events, n)
+		}
+	})
+	t.Run("of many that take a name at once one gets it", func(t *testing.T) {
+		var mu sync.Mutex
+		won := 0
+		all(16, func(int) error {
+			made, err := prompt.New(by, prompt.Draft{Name: "contended"})
+			if err != nil {
+				return err
+			}
+			if err = a.Prompts.Add(ctx, made); errors.Is(err, prompt.ErrNameTaken) {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			won++
+			return err
+		})
+		if won != 1 {
+			t.Fatalf("%d got the name", won)
+		}
+	})
+	t.Run("a share that goes while a change waits is gone for that change", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "unshared"})
+		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.Edit})
+		waiting := make(chan error, 1)
+		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
+			go func() {
+				_, err := a.Prompts.Update(ctx, team.Peer, made.ID, nil, func(p *prompt.Template) error {
+					return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")}, false)
+				})
+				waiting <- err
+			}()
+			time.Sleep(200 * time.Millisecond) // until the other one stands at the lock
+			return p.Unshare(by, nil, team.Peer.User)
+		})
+		must(t, err)
+		wantErr(t, <-waiting, prompt.ErrNotFound)
+		if k := keptOf(t, a.Stores, by, made.ID); len(k.Shares) != 0 || k.Template.Description != "" {
+			t.Fatalf("shares = %+v, description %q", k.Shares, k.Template.Description)
+		}
+	})
+}

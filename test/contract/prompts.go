@@ -1,0 +1,318 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Prompts is the suite for ports.Prompts.
+func Prompts(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("Add and the reads", func(t *testing.T) { promptReads(t, a) })
+	t.Run("names", func(t *testing.T) { promptNames(t, a) })
+	t.Run("strangers", func(t *testing.T) { promptStrangers(t, a) })
+	t.Run("Update", func(t *testing.T) { promptUpdates(t, a) })
+	t.Run("versions", func(t *testing.T) { promptVersions(t, a) })
+	t.Run("labels", func(t *testing.T) { promptLabels(t, a) })
+	t.Run("races", func(t *testing.T) { promptRaces(t, a) })
+}
+
+func promptReads(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{
+		Name: "Ärger/Straße 50%", Type: prompt.Chat, Description: "line one\nline two", Tags: []string{`say "hi"`, "a,b", "ä"},
+		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: prompt.VisibleToWorkspace, Protected: true,
+	})
+
+	t.Run("Get answers what Add was given", func(t *testing.T) {
+		got, err := a.Prompts.Get(ctx, team.Member, made.ID)
+		must(t, err)
+		same(t, "template", got, made)
+	})
+	t.Run("times come back to the microsecond, in UTC", func(t *testing.T) {
+		got, err := a.Prompts.Get(ctx, team.Member, made.ID)
+		must(t, err)
+		if got.CreatedAt != fixture.At || got.UpdatedAt != fixture.At {
+			t.Fatalf("times = %v, %v; want %v", got.CreatedAt, got.UpdatedAt, fixture.At)
+		}
+		if got.DeletedAt != (time.Time{}) || got.Active.At != (time.Time{}) {
+			t.Fatalf("times that never were = %v, %v", got.DeletedAt, got.Active.At)
+		}
+	})
+	t.Run("what has no tags and no metadata has none when it is read", func(t *testing.T) {
+		plain := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "plain"})
+		got, err := a.Prompts.Get(ctx, team.Member, plain.ID)
+		must(t, err)
+		if got.Tags != nil || got.Metadata != nil {
+			t.Fatalf("tags = %#v, metadata = %q", got.Tags, got.Metadata)
+		}
+	})
+	t.Run("the store decides nothing: whoever is asked for is found", func(t *testing.T) {
+		nobody := identity.Actor{Org: team.Org, Workspace: team.Workspace.ID, User: "usr_nobody"}
+		got, err := a.Prompts.Get(ctx, nobody, made.ID)
+		must(t, err)
+		same(t, "template", got, made)
+	})
+	t.Run("Add writes down what was recorded", func(t *testing.T) {
+		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"prompt_template.created"})
+	})
+	t.Run("a template comes with the caller's share and no other's", func(t *testing.T) {
+		until := fixture.At.Add(time.Hour)
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.Edit, ExpiresAt: until})
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Access: prompt.View})
+		for name, get := range map[string]func(by identity.Actor) (*prompt.Template, error){
+			"Get":        func(by identity.Actor) (*prompt.Template, error) { return a.Prompts.Get(ctx, by, made.ID) },
+			"FindByName": func(by identity.Actor) (*prompt.Template, error) { return a.Prompts.FindByName(ctx, by, made.Name) },
+			"GetVersion": func(by identity.Actor) (*prompt.Template, error) {
+				got, _, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Active: true})
+				return got, err
+			},
+			"Update": func(by identity.Actor) (*prompt.Template, error) {
+				return a.Prompts.Update(ctx, by, made.ID, nil, func(*prompt.Template) error { return nil })
+			},
+		} {
+			got, err := get(team.Peer)
+			must(t, err)
+			if s := got.Shares[team.Peer.User]; len(got.Shares) != 1 || s.Access != prompt.Edit || s.ExpiresAt != until {
+				t.Errorf("%s: shares = %+v", name, got.Shares)
+			}
+			if got, err := get(team.Member); err != nil || len(got.Shares) != 0 {
+				t.Errorf("%s: the owner's shares = %+v, %v", name, got.Shares, err)
+			}
+		}
+	})
+	t.Run("OwnerLeft tells whether the owner is a member still", func(t *testing.T) {
+		left := fixture.Template(t, a.Stores, team.Gone, prompt.Draft{Name: "left behind"})
+		for id, want := range map[prompt.ID]bool{left.ID: true, made.ID: false} {
+			if got, err := a.Prompts.Get(ctx, team.Owner, id); err != nil || got.OwnerLeft != want {
+				t.Errorf("OwnerLeft = %v, %v; want %v", got.OwnerLeft, err, want)
+			}
+		}
+	})
+	t.Run("FindByName ignores case", func(t *testing.T) {
+		got, err := a.Prompts.FindByName(ctx, team.Member, "äRGER/sTRAßE 50%")
+		must(t, err)
+		if got.ID != made.ID {
+			t.Fatalf("found %q", got.Name)
+		}
+	})
+}
+
+func promptNames(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	add := func(by identity.Actor, name string) error {
+		made, err := prompt.New(by, prompt.Draft{Name: name})
+		must(t, err)
+		return a.Prompts.Add(ctx, made)
+	}
+	rename := func(id prompt.ID, to string) error {
+		_, err := a.Prompts.Update(ctx, team.Member, id, nil, func(t *prompt.Template) error {
+			return t.Change(team.Member, nil, prompt.Changes{Name: &to}, false)
+		})
+		return err
+	}
+	first := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "Straße/ÄÖÜ"})
+
+	t.Run("a name is taken whatever its case", func(t *testing.T) {
+		wantErr(t, add(team.Peer, "straße/äöü"), prompt.ErrNameTaken)
+	})
+	t.Run("another workspace has names of its own", func(t *testing.T) { must(t, add(other.Member, "Straße/ÄÖÜ")) })
+	t.Run("a template can be renamed in case alone", func(t *testing.T) { must(t, rename(first.ID, "STRASSE/ÄÖÜ")) })
+	t.Run("a taken name is refused in a change, which saves nothing", func(t *testing.T) {
+		second := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "second"})
+		before := keptOf(t, a.Stores, team.Member, second.ID)
+		wantErr(t, rename(second.ID, "strasse/äöü"), prompt.ErrNameTaken)
+		same(t, "template", keptOf(t, a.Stores, team.Member, second.ID), before)
+	})
+	t.Run("a deleted template's name is free, and it cannot return under it", func(t *testing.T) {
+		gone := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "short-lived"})
+		fixture.Delete(t, a.Stores, team.Member, gone.ID)
+		if _, err := a.Prompts.FindByName(ctx, team.Member, "short-lived"); !errors.Is(err, prompt.ErrNotFound) {
+			t.Fatalf("FindByName of a deleted one: %v", err)
+		}
+		heir := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "Short-Lived"})
+		if got, err := a.Prompts.FindByName(ctx, team.Member, "short-lived"); err != nil || got.ID != heir.ID {
+			t.Fatalf("FindByName = %+v, %v", got, err)
+		}
+		restore := func() error {
+			_, err := a.Prompts.Update(ctx, team.Member, gone.ID, nil, func(t *prompt.Template) error { return t.Restore(team.Member) })
+			return err
+		}
+		wantErr(t, restore(), prompt.ErrNameTaken)
+		if got, err := a.Prompts.Get(ctx, team.Member, gone.ID); err != nil || got.DeletedAt != fixture.At {
+			t.Fatalf("a deleted template: %+v, %v", got, err)
+		}
+		must(t, rename(heir.ID, "heir"))
+		must(t, restore())
+	})
+}
+
+// promptStrangers asks every method for what the workspace never had.
+func promptStrangers(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	there := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "ours"})
+	v := fixture.Version(t, a.Stores, team.Member, there.ID, "text", "live")
+	before := keptOf(t, a.Stores, team.Member, there.ID)
+	elsewhere := team.Member
+	elsewhere.Workspace = fixture.NewTeam(t, a.Stores, a.Orgs[0]).Workspace.ID
+
+	for _, tt := range []struct {
+		name string
+		by   identity.Actor
+		id   prompt.ID
+	}{
+		{"a template that never was", team.Member, "ptpl_00000000000000000000000000"},
+		{"another workspace's, though the caller owns it", elsewhere, there.ID},
+		{"another org's", fixture.NewTeam(t, a.Stores, a.Orgs[1]).Owner, there.ID},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			never := func() error { t.Error("change was called"); return nil }
+			for method, call := range map[string]func() error{
+				"Get": func() error { _, err := a.Prompts.Get(ctx, tt.by, tt.id); return err },
+				"GetVersion": func() error {
+					_, _, err := a.Prompts.GetVersion(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID})
+					return err
+				},
+				"GetVersion of the latest": func() error {
+					_, _, err := a.Prompts.GetVersion(ctx, tt.by, tt.id, prompt.Ref{Latest: true})
+					return err
+				},
+				"FindByName": func() error {
+					name := "ours"
+					if tt.id != there.ID {
+						name = "never was"
+					}
+					_, err := a.Prompts.FindByName(ctx, tt.by, name)
+					return err
+				},
+				"Update": func() error {
+					_, err := a.Prompts.Update(ctx, tt.by, tt.id, nil, func(*prompt.Template) error { return never() })
+					return err
+				},
+				"UpdateWith": func() error {
+					_, err := a.Prompts.UpdateWith(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID}, func(*prompt.Template, *prompt.Version) error { return never() })
+					return err
+				},
+				"AddVersion": func() error {
+					return a.Prompts.AddVersion(ctx, tt.by, tt.id, func(*prompt.Template) (*prompt.Version, error) { return nil, never() })
+				},
+			} {
+				if err := call(); !errors.Is(err, prompt.ErrNotFound) {
+					t.Errorf("%s: error = %v, want ErrNotFound", method, err)
+				}
+			}
+			same(t, "template", keptOf(t, a.Stores, team.Member, there.ID), before)
+		})
+	}
+}
+
+func promptUpdates(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := fixture.Later(team.Member, time.Minute)
+
+	t.Run("what change leaves is saved, and answered", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "before"})
+		after, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error {
+			return t.Change(by, nil, prompt.Changes{
+				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: new(json.RawMessage(`{"a":1}`)),
+				Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
+			}, false)
+		})
+		must(t, err)
+		got, err := a.Prompts.Get(ctx, by, made.ID)
+		must(t, err)
+		same(t, "template", got, after)
+		if got.Name != "after" || got.Revision != 2 || got.UpdatedAt != by.At || got.CreatedAt != fixture.At {
+			t.Fatalf("got %+v", got)
+		}
+		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"prompt_template.updated", "prompt_template.created"})
+	})
+	t.Run("what recorded nothing is not saved", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "silent"})
+		_, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error { t.Name = "nobody recorded it"; return nil })
+		must(t, err)
+		if got, err := a.Prompts.Get(ctx, by, made.ID); err != nil || got.Name != "silent" {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("the shares of users in also are loaded, and a share of None goes", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "shared"})
+		granted := prompt.Share{User: team.Peer.User, Access: prompt.Manage, ExpiresAt: fixture.At.Add(time.Hour), GrantedBy: team.Member.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: granted.User, Access: granted.Access, ExpiresAt: granted.ExpiresAt})
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Access: prompt.View})
+		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User, team.Admin.User}, func(p *prompt.Template) error {
+			same(t, "shares", p.Shares, map[identity.UserID]prompt.Share{team.Peer.User: granted})
+			if p.ShareCount != 2 {
+				t.Errorf("ShareCount = %d, want 2", p.ShareCount)
+			}
+			return p.Unshare(by, nil, team.Peer.User)
+		})
+		must(t, err)
+		left := keptOf(t, a.Stores, by, made.ID).Shares
+		if len(left) != 1 || left[0].User != team.Viewer.User {
+			t.Fatalf("shares = %+v", left)
+		}
+	})
+	t.Run("nothing is saved if change fails", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "whole"})
+		fixture.Version(t, a.Stores, team.Member, made.ID, "one", "live")
+		fixture.Version(t, a.Stores, team.Member, made.ID, "two")
+		before := keptOf(t, a.Stores, by, made.ID)
+		for method, call := range map[string]func() error{
+			"Update": func() error {
+				_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
+					_, err := p.Share(by, team.Peer.User, prompt.Grant{User: team.Peer.User, Access: prompt.View})
+					return errors.Join(err, p.Delete(by, nil), errBoom)
+				})
+				return err
+			},
+			"UpdateWith": func() error {
+				_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.Version) error {
+					return errors.Join(p.Activate(by, nil, v, nil, "why"), p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: new([]string{"live"})}), errBoom)
+				})
+				return err
+			},
+			"AddVersion": func() error {
+				return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template) (*prompt.Version, error) {
+					v, err := p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: "three"}, Labels: []string{"live"}})
+					return v, errors.Join(err, errBoom)
+				})
+			},
+		} {
+			err := call()
+			if !errors.Is(err, errBoom) || errors.Is(err, prompt.ErrForbidden) {
+				t.Errorf("%s: error = %v, want boom alone", method, err)
+			}
+			same(t, "after "+method, keptOf(t, a.Stores, by, made.ID), before)
+		}
+	})
+	t.Run("a transfer removes the share of the new owner and gives the old one a share", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "handed over"})
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.View})
+		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
+			return p.Change(by, nil, prompt.Changes{Owner: &team.Peer.User}, true)
+		})
+		must(t, err)
+		k := keptOf(t, a.Stores, team.Peer, made.ID)
+		users := fmt.Sprint(slices.Collect(func(yield func(identity.UserID) bool) {
+			for _, s := range k.Shares {
+				yield(s.User)
+			}
+		}))
+		if k.Template.Owner != team.Peer.User || users != fmt.Sprint([]identity.UserID{team.Member.User}) {
+			t.Fatalf("owner = %s, shares = %s", k.Template.Owner, users)
+		}
+	})
+}
