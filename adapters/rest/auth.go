@@ -16,8 +16,7 @@ var errRateLimited = &fault.Error{Kind: fault.RateLimited, Code: "rate_limited",
 // may call now, then in which workspace.
 func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observed) (identity.Actor, error) {
 	at := now()
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	p, err := a.services.Accounts.Authenticate(r.Context(), seen.org.ID, token, at)
+	p, err := a.services.Accounts.Authenticate(r.Context(), seen.org.ID, bearer(r.Header.Get("Authorization")), at)
 	if err != nil {
 		if foreseen(err).Kind == fault.Unauthenticated && !a.unknown.allow(w, seen.address, at) {
 			return identity.Actor{}, errRateLimited
@@ -37,6 +36,16 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observe
 	}
 	w.Header().Set("Workspace-Id", string(ws.ID))
 	return actor(p, seen, at), nil
+}
+
+// bearer is the token in an Authorization header; empty if that has another scheme or none. The
+// case of a scheme does not matter (RFC 9110, section 11.1).
+func bearer(authorization string) string {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return token
 }
 
 // actor is the caller that a principal makes.

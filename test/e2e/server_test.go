@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	_ "modernc.org/sqlite" // for statements of the tests themselves
 
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -263,5 +266,22 @@ func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string
 		case <-late:
 			t.Fatalf("the server has not written %q\nit wrote: %s", pattern, s.stderr)
 		}
+	}
+}
+
+// sql changes the database behind the back of the servers, to stage what would take long to come.
+func (d *deployment) sql(t *testing.T, statement string) {
+	t.Helper()
+	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(5000)"
+	if d.database != "" {
+		driver, source = "postgres", d.database
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,346 @@
+package e2e
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestConventions(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann := s.user(t, "member")
+		template := ann.template(t, "conventions")
+
+		t.Run("a Request-Id is kept if it can stand in a log, and made otherwise", func(t *testing.T) {
+			for given, kept := range map[string]bool{"": false, "mine-1": true, "with space": true, strings.Repeat("x", 128): true, strings.Repeat("x", 129): false, "é": false, "tab\there": false} {
+				got := ann.get(t, "/api/me", "Request-Id: "+given).header.Get("Request-Id")
+				if (got == given) != kept || got == "" {
+					t.Errorf("%q became %q", given, got)
+				}
+			}
+			seen := ann.do(t, "GET", templates+"/x", nil, "Request-Id: find-me").at("request_id")
+			if seen != "find-me" {
+				t.Errorf("the problem says %q", seen)
+			}
+			s.stderr.await(t, s, regexp.MustCompile(`"request_id":"find-me"`))
+		})
+		t.Run("what the client has already is not sent again", func(t *testing.T) {
+			tag := ann.get(t, template).header.Get("Etag")
+			if !strings.HasPrefix(tag, `"1-`) {
+				t.Errorf("the ETag of revision 1 is %s", tag)
+			}
+			for condition, status := range map[string]int{tag: 304, "W/" + tag: 304, "*": 304, `"x", ` + tag: 304, `"1-other"`: 200, `"x"`: 200} {
+				a := ann.do(t, "GET", template, nil, "If-None-Match: "+condition).is(t, status)
+				if status == 304 && (a.text != "" || a.header.Get("Etag") != tag) {
+					t.Errorf("304 with body %q and ETag %q", a.text, a.header.Get("Etag"))
+				}
+			}
+			ann.do(t, "PATCH", template, object{"description": "new"}, "If-Match: "+tag).is(t, 200)
+			if changed := ann.get(t, template, "If-None-Match: "+tag).header.Get("Etag"); !strings.HasPrefix(changed, `"2-`) {
+				t.Errorf("the ETag of revision 2 is %s", changed)
+			}
+		})
+		t.Run("a 304 does not hide that the caller's role has changed", func(t *testing.T) {
+			bob := s.user(t, "member")
+			ann.create(t, template+"/shares", object{"user_id": bob.id, "role": "viewer"})
+			tag := bob.get(t, template).header.Get("Etag")
+			ann.do(t, "PATCH", template+"/shares/"+bob.id, object{"role": "editor"}).is(t, 200)
+			bob.get(t, template, "If-None-Match: "+tag).has(t, map[string]string{"my_role": "editor"})
+		})
+		t.Run("HEAD answers as GET does, without the body", func(t *testing.T) {
+			for _, path := range []string{template, templates, "/api/me", "/api/health/live", "/api/openapi.json", "/api/docs", "/problems/name_taken"} {
+				get, head := ann.get(t, path), ann.do(t, "HEAD", path, nil).is(t, 200)
+				if head.text != "" || head.header.Get("Content-Type") != get.header.Get("Content-Type") || head.header.Get("Etag") != get.header.Get("Etag") {
+					t.Errorf("%s: HEAD answers %v and %q, GET %v", path, head.header, head.text, get.header)
+				}
+			}
+			if head := ann.do(t, "HEAD", templates+"/x", nil).is(t, 404); head.text != "" {
+				t.Errorf("a body: %q", head.text)
+			}
+		})
+		t.Run("the workspace of the key is echoed, and another one refused", func(t *testing.T) {
+			for _, named := range []string{"", ann.workspace, "default"} {
+				if got := ann.get(t, templates, "Workspace-Id: "+named).header.Get("Workspace-Id"); got != ann.workspace {
+					t.Errorf("named %q: echoed %q", named, got)
+				}
+			}
+			other := s.user(t, "owner", "--workspace", "other")
+			absent := ann.do(t, "GET", templates, nil, "Workspace-Id: absent", "Request-Id: same").problem(t, 400, "workspace_mismatch")
+			for _, named := range []string{other.workspace, "other"} {
+				same(t, named, ann.do(t, "GET", templates, nil, "Workspace-Id: "+named, "Request-Id: same"), absent)
+			}
+		})
+		t.Run("me says who calls, and what may be done", func(t *testing.T) {
+			ann.get(t, "/api/me").has(t, map[string]string{
+				"user.id": ann.id, "user.email": ann.email, "role": "member", "workspace.id": ann.workspace, "workspaces.0.slug": "default", "workspaces.1": "",
+				"permissions": `["prompt_templates.read","prompt_templates.create","api_keys.create"]`,
+			})
+			ann.do(t, "PATCH", "/api/me", object{"name": "Ann", "default_workspace_id": ann.workspace}).is(t, 200).has(t, map[string]string{"user.name": "Ann", "user.default_workspace_id": ann.workspace})
+			ann.do(t, "PATCH", "/api/me", object{"default_workspace_id": nil}).is(t, 200).has(t, map[string]string{"user.name": "Ann", "user.default_workspace_id": "null"})
+			ann.get(t, "/api/workspaces").has(t, map[string]string{"data.0.id": ann.workspace, "data.0.my_role": "member", "next_cursor": "null"})
+			ann.get(t, "/api/workspaces/"+ann.workspace).has(t, map[string]string{"slug": "default"})
+		})
+		t.Run("every code has a page", func(t *testing.T) {
+			problems, _ := s.anonymous().get(t, "/api/openapi.json").value("x-problems")
+			for code, declared := range problems.(object) {
+				page := s.anonymous().get(t, "/problems/"+code)
+				if !strings.Contains(page.text, code) || !strings.Contains(page.text, declared.(object)["title"].(string)) || !strings.HasPrefix(page.header.Get("Content-Type"), "text/html") {
+					t.Errorf("%s: the page reads\n%s", code, page.text)
+				}
+			}
+			s.anonymous().do(t, "GET", "/problems/unheard_of", nil).problem(t, 404, "not_found")
+		})
+		t.Run("the contract is served, and cached", func(t *testing.T) {
+			served := s.anonymous().get(t, "/api/openapi.json").has(t, map[string]string{"openapi": "3.1.0", "info.title": "Atrium"})
+			s.anonymous().do(t, "GET", "/api/openapi.json", nil, "If-None-Match: "+served.header.Get("Etag")).is(t, 304)
+			if printed := s.must(t, "openapi"); strings.TrimSpace(printed) != served.text {
+				t.Error("atrium openapi prints another document")
+			}
+		})
+		t.Run("health is asked without a credential", func(t *testing.T) {
+			for _, path := range []string{"/api/health/live", "/api/health/ready"} {
+				s.anonymous().get(t, path).has(t, map[string]string{"status": "ok"})
+			}
+		})
+		t.Run("answers for one caller are cached by nobody else", func(t *testing.T) {
+			if got := ann.get(t, template).header.Get("Cache-Control"); !strings.Contains(got, "private") {
+				t.Errorf("Cache-Control is %q", got)
+			}
+			if got := ann.do(t, "GET", templates+"/x", nil).header.Get("Cache-Control"); got != "no-store" {
+				t.Errorf("Cache-Control of a problem is %q", got)
+			}
+		})
+	})
+}
+
+// outside finds what a page would load from elsewhere.
+var outside = regexp.MustCompile(`(?i)(?:src|href|action|data-[a-z]+)\s*=\s*["']?\s*(?:https?:)?//|@import|url\(\s*["']?\s*(?:https?:)?//|fetch\(\s*["'](?:https?:)?//|\bimport\(?\s*["'](?:https?:)?//`)
+
+func TestDocsMakeNoOutsideRequest(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	page := s.anonymous().get(t, "/api/docs")
+	assets := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page.text, -1)
+	if len(assets) < 3 {
+		t.Fatalf("the page loads %v", assets)
+	}
+	if !strings.Contains(page.text, "validatorUrl: null") {
+		t.Error("Swagger UI would send the document to validator.swagger.io")
+	}
+	texts := map[string]string{"the page": page.text}
+	for _, a := range assets {
+		resp, err := http.Get(s.url + a[1])
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%s: %v, %v", a[1], resp, err)
+		}
+		buf := new(strings.Builder)
+		if err := resp.Write(buf); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(a[1], ".js") { // whose strings hold markup that is never loaded
+			texts[a[1]] = buf.String()
+		}
+	}
+	for name, text := range texts {
+		if found := outside.FindString(text); found != "" {
+			t.Errorf("%s holds %q", name, found)
+		}
+	}
+}
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, configured(`
+orgs:
+  - {slug: default, cors_origins: ["https://app.example.com", "http://localhost:3000"]}
+`))
+	ann := s.user(t, "member")
+	preflight := []string{"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type,idempotency-key"}
+
+	t.Run("a configured origin reads answers, problems too", func(t *testing.T) {
+		for _, path := range []string{templates, templates + "/x", "/api/nothing"} {
+			h := ann.do(t, "GET", path, nil, "Origin: https://app.example.com").header
+			if h.Get("Access-Control-Allow-Origin") != "https://app.example.com" || !slices.Contains(h.Values("Vary"), "Origin") {
+				t.Errorf("%s: %v", path, h)
+			}
+			for _, exposed := range []string{"ETag", "Location", "Request-Id", "Retry-After", "RateLimit", "Workspace-Id"} {
+				if !strings.Contains(h.Get("Access-Control-Expose-Headers"), exposed) {
+					t.Errorf("%s is not exposed", exposed)
+				}
+			}
+			if h.Get("Access-Control-Allow-Credentials") != "" {
+				t.Error("credentials are allowed")
+			}
+		}
+	})
+	t.Run("its preflight is answered without a credential", func(t *testing.T) {
+		a := s.anonymous().do(t, "OPTIONS", templates, nil, append(preflight, "Origin: http://localhost:3000")...).is(t, 204)
+		if a.header.Get("Access-Control-Allow-Origin") != "http://localhost:3000" || !strings.Contains(a.header.Get("Access-Control-Allow-Methods"), "PATCH") ||
+			!strings.Contains(a.header.Get("Access-Control-Allow-Headers"), "Idempotency-Key") {
+			t.Errorf("%v", a.header)
+		}
+	})
+	t.Run("any other origin is told nothing", func(t *testing.T) {
+		for _, origin := range []string{"https://evil.example.com", "https://app.example.com.evil.test", "http://app.example.com", "https://APP.example.com", "null", "*", "https://app.example.com:8443"} {
+			for _, a := range []*answer{
+				ann.do(t, "GET", templates, nil, "Origin: "+origin),
+				s.anonymous().do(t, "OPTIONS", templates, nil, append(preflight, "Origin: "+origin)...),
+			} {
+				for name := range a.header {
+					if strings.HasPrefix(name, "Access-Control-") {
+						t.Errorf("%s to %s: %s", a.call, origin, name)
+					}
+				}
+				if !slices.Contains(a.header.Values("Vary"), "Origin") {
+					t.Errorf("%s to %s does not vary by Origin", a.call, origin)
+				}
+			}
+		}
+	})
+}
+
+func TestRateLimits(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, set("server.rate_limit.per_minute", "30"), set("server.rate_limit.burst", "3"), set("server.rate_limit.unauthenticated_per_minute", "2"))
+	ann, bob := s.user(t, "member"), s.user(t, "member")
+
+	t.Run("beyond its burst a key is told when to come back", func(t *testing.T) {
+		var left []string
+		for range 3 {
+			a := ann.get(t, "/api/me")
+			left = append(left, a.header.Get("Ratelimit"))
+			if a.header.Get("Ratelimit-Policy") != `"default";q=30;w=60` {
+				t.Errorf("the policy is %q", a.header.Get("Ratelimit-Policy"))
+			}
+		}
+		for i, l := range left {
+			if !strings.HasPrefix(l, `"default";r=`+strconv.Itoa(2-i)+`;t=`) {
+				t.Errorf("after request %d: %q", i+1, l)
+			}
+		}
+		refused := ann.do(t, "POST", templates, object{"name": "x"}).problem(t, 429, "rate_limited")
+		wait, err := strconv.Atoi(refused.header.Get("Retry-After"))
+		if err != nil || wait < 1 || wait > 2 {
+			t.Fatalf("Retry-After is %q, want 1 or 2", refused.header.Get("Retry-After"))
+		}
+		bob.get(t, "/api/me") // whom that does not concern
+		time.Sleep(time.Duration(wait) * time.Second)
+		ann.get(t, "/api/me")
+	})
+	t.Run("without a credential the address counts", func(t *testing.T) {
+		nobody := s.anonymous()
+		for range 2 {
+			nobody.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		}
+		refused := nobody.do(t, "GET", "/api/me", nil, "X-Forwarded-For: 203.0.113.9").problem(t, 429, "rate_limited")
+		if refused.header.Get("Retry-After") == "" || refused.header.Get("Ratelimit") == "" {
+			t.Errorf("%v", refused.header)
+		}
+		bob.get(t, "/api/me")
+		nobody.get(t, "/api/health/live")
+	})
+}
+
+func TestCredentials(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann := s.user(t, "member")
+		refused := func(t *testing.T, header string) *answer {
+			t.Helper()
+			a := s.anonymous().do(t, "GET", "/api/me", nil, header, "Request-Id: same").problem(t, 401, "unauthenticated")
+			if got := a.header.Get("Www-Authenticate"); !strings.HasPrefix(got, "Bearer") {
+				t.Errorf("WWW-Authenticate is %q", got)
+			}
+			return a
+		}
+
+		t.Run("whatever is wrong with a credential, the answer is the same", func(t *testing.T) {
+			revoked, id := ann.key(t)
+			revoked.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
+			none := refused(t, "Authorization:")
+			for name, header := range map[string]string{
+				"another scheme":   "Authorization: Basic " + ann.token,
+				"no scheme":        "Authorization: " + ann.token,
+				"nothing behind":   "Authorization: Bearer",
+				"garbage":          "Authorization: Bearer x",
+				"a wrong checksum": "Authorization: Bearer " + ann.token[:len(ann.token)-1] + "_",
+				"a key of nobody":  "Authorization: Bearer atk_0000000000000000000000000000000000000000000" + "2Gv1vT",
+				"two keys":         "Authorization: Bearer " + ann.token + " " + ann.token,
+				"a revoked key":    "Authorization: Bearer " + revoked.token,
+			} {
+				same(t, name, refused(t, header), none)
+			}
+		})
+		t.Run("the case of the scheme does not matter", func(t *testing.T) {
+			s.anonymous().get(t, "/api/me", "Authorization: bearer "+ann.token)
+		})
+		t.Run("a key ends when it says", func(t *testing.T) {
+			brief, _ := ann.key(t, "--expires", "1s")
+			brief.get(t, "/api/me")
+			time.Sleep(time.Second)
+			brief.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		})
+		t.Run("a key is shown once, and makes none above or beyond itself", func(t *testing.T) {
+			brief, _ := ann.key(t, "--expires", "1h", "--role", "viewer")
+			brief.do(t, "POST", "/api/api-keys", object{"name": "up", "role_ceiling": "member"}).problem(t, 403, "role_ceiling")
+			brief.do(t, "POST", "/api/api-keys", object{"name": "on", "expires_at": time.Now().Add(2 * time.Hour)}).problem(t, 403, "role_ceiling")
+			ann.do(t, "POST", "/api/api-keys", object{"name": "past", "expires_at": "2001-01-01T00:00:00Z"}).problem(t, 422, "invalid_fields")
+			made := brief.create(t, "/api/api-keys", object{"name": "same"}).has(t, map[string]string{"role_ceiling": "viewer", "status": "active", "user_id": ann.id})
+			if made.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("the token may be cached: %q", made.header.Get("Cache-Control"))
+			}
+			child := *ann
+			child.token = made.at("token")
+			child.get(t, "/api/me").has(t, map[string]string{"role": "viewer"})
+			if list := ann.get(t, "/api/api-keys"); strings.Contains(list.text, child.token) || !slices.Contains(list.each(t, "id"), made.at("id")) {
+				t.Errorf("the list is %s", list)
+			}
+			child.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).is(t, 204) // itself
+			child.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		})
+		t.Run("a repeated POST shows the key again, until it is revoked", func(t *testing.T) {
+			body, key := object{"name": "once"}, "Idempotency-Key: make-key"
+			made := ann.create(t, "/api/api-keys", body, key)
+			if again := ann.create(t, "/api/api-keys", body, key); again.at("token") != made.at("token") {
+				t.Error("the replay shows another token")
+			}
+			ann.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).is(t, 204)
+			ann.do(t, "POST", "/api/api-keys", body, key).problem(t, 409, "idempotency_answer_erased")
+		})
+		t.Run("use is noted", func(t *testing.T) {
+			used, id := ann.key(t)
+			ann.get(t, "/api/api-keys/"+id).has(t, map[string]string{"last_used_at": "null"})
+			used.get(t, "/api/me")
+			if at := ann.get(t, "/api/api-keys/"+id).at("last_used_at"); at == "null" {
+				t.Error("it was not")
+			}
+		})
+	})
+}
+
+// TestForwardedAddresses believes proxies that are trusted, and nobody else.
+func TestForwardedAddresses(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		trusted, forwarded, want string
+	}{
+		"from a trusted proxy":             {"[127.0.0.0/8, 10.0.0.0/8]", "198.51.100.1, 203.0.113.9, 10.1.2.3", "203.0.113.9"},
+		"from a proxy nobody trusts":       {"[10.0.0.0/8]", "203.0.113.9", "127.0.0.1"},
+		"from a proxy that makes no sense": {"[127.0.0.1]", "203.0.113.9, junk", "127.0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, sqlite, configured("server: {trusted_proxies: "+tt.trusted+"}"))
+			admin := s.user(t, "admin")
+			admin.create(t, templates, object{"name": "x"}, "X-Forwarded-For: "+tt.forwarded)
+			if got := admin.get(t, "/api/events?type=prompt_template.created").at("data.0.address"); got != tt.want {
+				t.Errorf("the audit trail says %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

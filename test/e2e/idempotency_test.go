@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// crashes is how many times the server is killed in the middle of a POST, on each engine.
+const crashes = 10
+
+func TestConcurrency(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann := s.user(t, "member")
+		together := func(t *testing.T, n int, call func(i int) (*answer, error)) []*answer {
+			t.Helper()
+			answers, errs := make([]*answer, n), make([]error, n)
+			var wg sync.WaitGroup
+			for i := range n {
+				wg.Go(func() { answers[i], errs[i] = call(i) })
+			}
+			wg.Wait()
+			for _, err := range errs {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			return answers
+		}
+
+		t.Run("of 64 POSTs with one key one takes effect", func(t *testing.T) {
+			answers := together(t, 64, func(int) (*answer, error) {
+				return ann.try(t, "POST", templates, object{"name": "once"}, "Idempotency-Key: sixty-four")
+			})
+			first, ids := 0, map[string]bool{}
+			for _, a := range answers {
+				switch replayed := a.header.Get("Idempotency-Replayed") == "true"; {
+				case a.status == 201 && !replayed:
+					first++
+					ids[a.at("id")] = true
+				case a.status == 201:
+					ids[a.at("id")] = true
+				default:
+					a.problem(t, 409, "idempotency_in_flight")
+				}
+			}
+			if first != 1 || len(ids) != 1 {
+				t.Errorf("%d first answers with ids %v, want one", first, ids)
+			}
+			if made := ann.get(t, templates+"?q=once").items(t); len(made) != 1 {
+				t.Errorf("there are %d templates, want 1", len(made))
+			}
+		})
+		t.Run("of 32 activations at once each counts, one after the other", func(t *testing.T) {
+			template := ann.template(t, "raced")
+			versions := make([]string, 32)
+			for i := range versions {
+				versions[i] = ann.version(t, template, fmt.Sprint("version ", i))
+			}
+			for _, a := range together(t, len(versions), func(i int) (*answer, error) { return ann.try(t, "POST", versions[i]+"/activate", nil) }) {
+				a.is(t, 200)
+			}
+			now := ann.get(t, template).has(t, map[string]string{"revision": "33"})
+			ledger := ann.get(t, template+"/activations?limit=100")
+			to, from := ledger.each(t, "to_version_id"), ledger.each(t, "from_version_id")
+			if len(to) != 32 || to[0] != now.at("active_version.id") {
+				t.Fatalf("the ledger has %d rows and ends with %s, active is %s", len(to), to[0], now.at("active_version.id"))
+			}
+			if !slices.Equal(from, append(to[1:], "null")) {
+				t.Errorf("the ledger is no chain:\nto   %v\nfrom %v", to, from)
+			}
+			active := 0
+			for _, is := range ann.get(t, template+"/versions?limit=100").each(t, "is_active") {
+				if is == "true" {
+					active++
+				}
+			}
+			if active != 1 {
+				t.Errorf("%d versions are active", active)
+			}
+		})
+		t.Run("of 16 changes of one revision one wins", func(t *testing.T) {
+			template := ann.template(t, "contended")
+			tag := ann.get(t, template).header.Get("Etag")
+			won := 0
+			for _, a := range together(t, 16, func(i int) (*answer, error) {
+				return ann.try(t, "PATCH", template, object{"description": fmt.Sprint(i)}, "If-Match: "+tag)
+			}) {
+				if a.status == 200 {
+					won++
+					continue
+				}
+				a.problem(t, 412, "revision_mismatch")
+			}
+			if won != 1 {
+				t.Errorf("%d changes were made", won)
+			}
+		})
+		t.Run("of 16 templates with one name one is made", func(t *testing.T) {
+			won := 0
+			for _, a := range together(t, 16, func(int) (*answer, error) { return ann.try(t, "POST", templates, object{"name": "Only"}) }) {
+				if a.status == 201 {
+					won++
+					continue
+				}
+				a.problem(t, 409, "name_taken")
+			}
+			if won != 1 {
+				t.Errorf("%d templates were made", won)
+			}
+		})
+	})
+}
+
+// TestCrash kills the server around a POST, and repeats the POST after a restart: whether it was
+// answered, had taken effect unanswered, or had not begun, there is one effect in the end.
+func TestCrash(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		d := deploy(t, engine)
+		s := d.start(t)
+		ann := s.user(t, "member")
+		usual := time.Hour // how long a POST takes, once the server has warmed up
+		for i := range 5 {
+			begun := time.Now()
+			ann.create(t, templates, object{"name": fmt.Sprint("warm ", i)}, fmt.Sprint("Idempotency-Key: warm-", i))
+			usual = min(usual, time.Since(begun))
+		}
+		made, answered := 5, 0
+		for round := range crashes {
+			name, key := fmt.Sprintf("round %02d", round), fmt.Sprint("Idempotency-Key: round-", round)
+			moment := time.After(rand.N(usual * 3 / 2))
+			done := make(chan *answer, 1)
+			go func() {
+				a, _ := ann.try(t, "POST", templates, object{"name": name}, key) // no answer is what a crash gives
+				done <- a
+			}()
+			<-moment
+			s.kill(t)
+			first := <-done
+			s = d.start(t)
+			ann = ann.at(s)
+			again := ann.do(t, "POST", templates, object{"name": name}, key)
+			if again.at("code") == "idempotency_in_flight" {
+				// The reservation of a process that died holds for 30 s. They have passed.
+				d.sql(t, `UPDATE idempotency_keys SET until = 1 WHERE until > 0`)
+				again = ann.do(t, "POST", templates, object{"name": name}, key)
+			}
+			again.is(t, 201)
+			if first != nil {
+				answered++
+				if first.is(t, 201); first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" {
+					t.Errorf("round %d was answered, and the repetition differs:\n%s\n%s", round, first, again)
+				}
+			}
+			made++
+			if got := ann.get(t, templates+"?limit=100").items(t); len(got) != made {
+				t.Fatalf("after round %d there are %d templates, want %d", round, len(got), made)
+			}
+		}
+		t.Logf("%d of %d were answered before the crash", answered, crashes)
+		if n := len(s.user(t, "admin").events(t, "&type=prompt_template.created")); n != made {
+			t.Errorf("there are %d events of creation, want %d", n, made)
+		}
+	})
+}

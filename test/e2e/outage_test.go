@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// behind puts a proxy between the deployment and its PostgreSQL.
+func behind(t *testing.T, p **fixture.Proxy) option {
+	return func(d *deployment) {
+		u, err := url.Parse(d.database)
+		if err != nil {
+			t.Fatal("the database has no URL")
+		}
+		*p = fixture.NewProxy(t, u.Host)
+		u.Host = (*p).Addr()
+		set("database.url", u.String())(d)
+	}
+}
+
+const (
+	deadline = 2 * time.Second // server.request_timeout of these tests
+
+	// slack is what a request may take beyond its deadline: the second that is promised, and
+	// one more for a machine that is busy with other tests.
+	slack = 2 * time.Second
+)
+
+// timed is an answer, and how long it took.
+type timed struct {
+	*answer
+	took time.Duration
+}
+
+// wave sends reads and writes at once.
+func (c *client) wave(t *testing.T, template string) []timed {
+	t.Helper()
+	calls := []func() (*answer, error){
+		func() (*answer, error) { return c.try(t, "GET", templates, nil) },
+		func() (*answer, error) { return c.try(t, "GET", template, nil) },
+		func() (*answer, error) {
+			return c.try(t, "PATCH", template, object{"description": time.Now().String()})
+		},
+		func() (*answer, error) { return c.try(t, "POST", templates, object{"name": time.Now().String()}) },
+		func() (*answer, error) {
+			return c.try(t, "POST", templates, object{"name": time.Now().String()}, fmt.Sprint("Idempotency-Key: ", time.Now().UnixNano()))
+		},
+	}
+	out, errs := make([]timed, len(calls)), make([]error, len(calls))
+	var all sync.WaitGroup
+	for i, call := range calls {
+		all.Go(func() {
+			begun := time.Now()
+			out[i].answer, errs[i] = call()
+			out[i].took = time.Since(begun)
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// recovers expects that everything works again soon.
+func (c *client) recovers(t *testing.T, template string) {
+	t.Helper()
+	for begun := time.Now(); ; {
+		failed := 0
+		for _, a := range c.wave(t, template) {
+			if a.status >= 500 {
+				failed++
+			}
+		}
+		if failed == 0 {
+			t.Logf("it recovered in %s", time.Since(begun))
+			break
+		}
+		if time.Since(begun) > 15*time.Second {
+			t.Fatalf("after %s there are still %d failures\nthe server wrote: %s", time.Since(begun), failed, c.server.stderr)
+		}
+	}
+	c.server.anonymous().get(t, "/api/health/ready")
+}
+
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	var proxy *fixture.Proxy
+	s := start(t, postgres, behind(t, &proxy), set("server.request_timeout", deadline.String()), set("database.statement_timeout", "1s"))
+	ann := s.user(t, "member")
+	template := ann.template(t, "survives")
+	lives := func(t *testing.T) {
+		t.Helper()
+		begun := time.Now()
+		s.anonymous().get(t, "/api/health/live")
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("health took %s", took)
+		}
+	}
+
+	t.Run("a database that is cut off is 503 at once, and back when it is", func(t *testing.T) {
+		proxy.Cut()
+		for range 4 {
+			for _, a := range ann.wave(t, template) {
+				a.problem(t, 503, "unavailable")
+				if a.header.Get("Retry-After") == "" || a.took > deadline {
+					t.Errorf("%s after %s, Retry-After %q", a, a.took, a.header.Get("Retry-After"))
+				}
+			}
+			lives(t)
+			s.anonymous().do(t, "GET", "/api/health/ready", nil).problem(t, 503, "unavailable")
+		}
+		proxy.Restore()
+		ann.recovers(t, template)
+	})
+	t.Run("a database that has gone silent holds no request beyond its deadline", func(t *testing.T) {
+		proxy.Swallow(true)
+		stop := make(chan struct{})
+		var health sync.WaitGroup
+		health.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(50 * time.Millisecond):
+					lives(t)
+				}
+			}
+		})
+		for range 2 {
+			for _, a := range ann.wave(t, template) {
+				if a.status != 503 && a.status != 504 || a.header.Get("Retry-After") == "" {
+					t.Errorf("%s, Retry-After %q", a, a.header.Get("Retry-After"))
+				}
+				if a.took > deadline+slack {
+					t.Errorf("%s took %s", a, a.took)
+				}
+			}
+		}
+		close(stop)
+		health.Wait()
+		proxy.Swallow(false)
+		ann.recovers(t, template)
+	})
+	t.Run("a database that is not there at the start stops it, with a reason and without the password", func(t *testing.T) {
+		d := deploy(t, postgres, set("database.url", "postgres://someone:s3cret@127.0.0.1:1/atrium?sslmode=disable"))
+		if r := d.run(t, "serve"); r.code != 1 || r.stderr == "" || containsAny(r.stderr, "s3cret", "goroutine") {
+			t.Errorf("ended with %d: %s", r.code, r.stderr)
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stops is how many times the server is told to stop under load, on each engine.
+const stops = 10
+
+// TestStopUnderLoad counts three ways: what clients were answered, what the server says that it
+// served, and what has taken effect. A request that is accepted and fails makes them differ.
+func TestStopUnderLoad(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		d := deploy(t, engine, set("log.level", "info"))
+		s := d.start(t)
+		ann, admin := s.user(t, "member"), s.user(t, "admin")
+		var answered, number atomic.Int64
+		served := 0
+		for range stops {
+			var clients sync.WaitGroup
+			for range 4 {
+				c := ann.at(s)
+				clients.Go(func() {
+					for {
+						a, err := c.try(t, "POST", templates, object{"name": fmt.Sprint("load ", number.Add(1))})
+						if err != nil {
+							return // the server takes no more
+						}
+						if a.status != 201 {
+							t.Errorf("an accepted request failed: %s", a)
+						}
+						answered.Add(1)
+					}
+				})
+			}
+			time.Sleep(rand.N(100 * time.Millisecond))
+			s.stop(t)
+			clients.Wait()
+			served += strings.Count(s.stderr.String(), `"route":"/api/prompt-templates","status":201`)
+			if strings.Contains(s.stderr.String(), `"status":5`) {
+				t.Errorf("the server answered 5xx:\n%s", s.stderr)
+			}
+			s = d.start(t)
+		}
+		done := 0
+		for cursor := ""; cursor != "null"; {
+			p := admin.at(s).get(t, "/api/events?limit=100&type=prompt_template.created"+cursor)
+			done += len(p.items(t))
+			if cursor = p.at("next_cursor"); cursor != "null" {
+				cursor = "&cursor=" + cursor
+			}
+		}
+		if n := int(answered.Load()); n != served || n != done || n == 0 {
+			t.Errorf("clients were answered %d times, the server served %d requests, and %d took effect", n, served, done)
+		}
+	})
+}
+
+// stuck is a request whose body never ends, so that it is under way for as long as it may be.
+func (c *client) stuck(t *testing.T) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(c.server.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", templates, c.token)
+	if _, err := conn.Read(make([]byte, 1)); err != nil { // 100 Continue: the handler reads the body
+		t.Fatal(err)
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	stopping := regexp.MustCompile(`"msg":"stopping"`)
+
+	t.Run("a second signal ends the process at once", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite)
+		s.user(t, "member").stuck(t)
+		s.signal(t, syscall.SIGTERM)
+		s.stderr.await(t, s, stopping)
+		begun := time.Now()
+		s.signal(t, syscall.SIGINT)
+		if code := s.wait(t); code == 0 || time.Since(begun) > 5*time.Second {
+			t.Errorf("it ended with %d after %s", code, time.Since(begun))
+		}
+	})
+	t.Run("a request that does not end is cut off when the time is over", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite, set("server.shutdown_timeout", "1s"))
+		s.user(t, "member").stuck(t)
+		s.signal(t, syscall.SIGTERM)
+		if code := s.wait(t); code != 1 || !strings.Contains(s.stderr.String(), "cut off after 1s") {
+			t.Errorf("it ended with %d: %s", code, s.stderr)
+		}
+	})
+	t.Run("while it stops, it takes no new connection", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite, set("server.shutdown_timeout", "2s"))
+		s.user(t, "member").stuck(t)
+		s.signal(t, syscall.SIGTERM)
+		s.stderr.await(t, s, stopping)
+		for late := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+			if err != nil {
+				break
+			}
+			conn.Close()
+			if time.Now().After(late) {
+				t.Fatal("it still takes connections")
+			}
+		}
+		s.wait(t)
+	})
+}
+
+func TestReload(t *testing.T) {
+	t.Parallel()
+	const orgs = `
+orgs:
+  - {slug: default, hosts: [%s], cors_origins: [https://app.example.com]}
+%s`
+	s := start(t, sqlite, configured(fmt.Sprintf(orgs, "old.example.com", "")))
+	ann := s.user(t, "member")
+	reloads := 0
+	reload := func(t *testing.T, config, told string) {
+		t.Helper()
+		s.configure(config)
+		s.signal(t, syscall.SIGHUP)
+		reloads++
+		s.stderr.await(t, s, regexp.MustCompile(fmt.Sprintf(`(?s)(?:the configuration was.*){%d}`, reloads)))
+		lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
+		for i := len(lines) - 1; ; i-- {
+			if strings.Contains(lines[i], "the configuration was") {
+				if !strings.Contains(lines[i], told) {
+					t.Errorf("the log says %s, want %q", lines[i], told)
+				}
+				return
+			}
+		}
+	}
+	answers := func(t *testing.T, host string) bool {
+		t.Helper()
+		return ann.do(t, "GET", "/api/me", nil, "Host: "+host).status == 200
+	}
+
+	t.Run("SIGHUP takes over the orgs of the file", func(t *testing.T) {
+		reload(t, fmt.Sprintf(orgs, "new.example.com", "  - {slug: second, hosts: [second.example.com]}"), "the configuration was reloaded")
+		if answers(t, "old.example.com") || !answers(t, "new.example.com") {
+			t.Error("the old host answers, or the new one does not")
+		}
+		s.user(t, "owner", "--org", "second").get(t, "/api/me", "Host: second.example.com").has(t, map[string]string{"org.slug": "second"})
+	})
+	t.Run("an invalid file is refused whole, and says why", func(t *testing.T) {
+		reload(t, fmt.Sprintf(orgs, "third.example.com", "  - {slug: UPPER, hosts: [x.example.com]}"), "orgs[1].slug: must be")
+		reload(t, "orgs: [", "the configuration was not reloaded")
+		if answers(t, "third.example.com") || !answers(t, "new.example.com") {
+			t.Error("a part of an invalid file was taken over")
+		}
+	})
+}
