@@ -14,6 +14,7 @@ import (
 func (a *API) promptOperations() []operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []operation{
+		{http.MethodGet, template + "/versions/{version_id}", a.getVersion}, // first, where the router finds it soonest: applications repeat it all day
 		{http.MethodGet, "/api/prompt-templates", a.listPrompts},
 		{http.MethodPost, "/api/prompt-templates", a.createPrompt},
 		{http.MethodPost, "/api/prompt-templates/resolve", a.resolvePrompts},
@@ -23,7 +24,6 @@ func (a *API) promptOperations() []operation {
 		{http.MethodPost, template + "/restore", a.restorePrompt},
 		{http.MethodGet, template + "/versions", a.listVersions},
 		{http.MethodPost, template + "/versions", a.createVersion},
-		{http.MethodGet, template + "/versions/{version_id}", a.getVersion},
 		{http.MethodPatch, template + "/versions/{version_id}", a.updateVersion},
 		{http.MethodDelete, template + "/versions/{version_id}", a.deleteVersion},
 		{http.MethodPost, template + "/versions/{version_id}/activate", a.activateVersion},

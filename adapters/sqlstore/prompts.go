@@ -17,60 +17,71 @@ var _ ports.Prompts = (*Prompts)(nil)
 
 // A template is read together with the share of the caller that the first ? names.
 const (
-	templateColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.description, t.tags, t.metadata, t.visibility, t.protected,
-		t.active_version_id, t.active_number, t.activated_at, t.activated_by, t.last_number,
-		t.version_count, t.latest_version_id, t.latest_number, t.frozen_count, t.latest_frozen_id, t.latest_frozen_number,
-		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at,
+	accessColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
 		NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
 		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
+	templateColumns = accessColumns + `, t.description, t.tags, t.metadata, t.protected, t.active_number, t.activated_at, t.activated_by, t.last_number,
+		t.version_count, t.latest_version_id, t.latest_number, t.frozen_count, t.latest_frozen_id, t.latest_frozen_number,
+		t.revision, t.created_at, t.created_by, t.updated_at`
 	templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
 )
 
-type templateRow struct {
-	ID                 prompt.ID            `db:"id"`
-	Workspace          identity.WorkspaceID `db:"workspace_id"`
-	Owner              identity.UserID      `db:"owner_id"`
-	Name               string               `db:"name"`
-	Type               prompt.Type          `db:"type"`
-	Description        string               `db:"description"`
-	Tags               string               `db:"tags"`
-	Metadata           string               `db:"metadata"`
-	Visibility         prompt.Visibility    `db:"visibility"`
-	Protected          bool                 `db:"protected"`
-	ActiveVersion      prompt.VersionID     `db:"active_version_id"`
-	ActiveNumber       int                  `db:"active_number"`
-	ActivatedAt        int64                `db:"activated_at"`
-	ActivatedBy        identity.UserID      `db:"activated_by"`
-	LastNumber         int                  `db:"last_number"`
-	VersionCount       int                  `db:"version_count"`
-	LatestVersion      prompt.VersionID     `db:"latest_version_id"`
-	LatestNumber       int                  `db:"latest_number"`
-	FrozenCount        int                  `db:"frozen_count"`
-	LatestFrozen       prompt.VersionID     `db:"latest_frozen_id"`
-	LatestFrozenNumber int                  `db:"latest_frozen_number"`
-	Revision           int64                `db:"revision"`
-	CreatedAt          int64                `db:"created_at"`
-	CreatedBy          identity.UserID      `db:"created_by"`
-	UpdatedAt          int64                `db:"updated_at"`
-	DeletedAt          int64                `db:"deleted_at"`
-	OwnerLeft          bool                 `db:"owner_left"`
-	ShareAccess        prompt.Access        `db:"share_access"`
-	ShareExpiresAt     int64                `db:"share_expires_at"`
+// accessRow is what decides who may read a template's versions, and what their readers are told
+// of the template.
+type accessRow struct {
+	ID             prompt.ID            `db:"id"`
+	Workspace      identity.WorkspaceID `db:"workspace_id"`
+	Owner          identity.UserID      `db:"owner_id"`
+	Name           string               `db:"name"`
+	Type           prompt.Type          `db:"type"`
+	Visibility     prompt.Visibility    `db:"visibility"`
+	ActiveVersion  prompt.VersionID     `db:"active_version_id"`
+	DeletedAt      int64                `db:"deleted_at"`
+	OwnerLeft      bool                 `db:"owner_left"`
+	ShareAccess    prompt.Access        `db:"share_access"`
+	ShareExpiresAt int64                `db:"share_expires_at"`
 }
 
-func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
+func (r *accessRow) template(by identity.Actor) *prompt.Template {
 	t := &prompt.Template{
-		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, OwnerLeft: r.OwnerLeft, Name: r.Name, Type: r.Type,
-		Description: r.Description, Visibility: r.Visibility, Protected: r.Protected,
-		Active:     prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: moment(r.ActivatedAt), By: r.ActivatedBy},
-		LastNumber: r.LastNumber, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy,
-		UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt), Shares: map[identity.UserID]prompt.Share{},
-		Drafts: prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber},
-		Frozen: prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber},
+		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, OwnerLeft: r.OwnerLeft, Name: r.Name, Type: r.Type, Visibility: r.Visibility,
+		Active: prompt.Active{Version: r.ActiveVersion}, DeletedAt: moment(r.DeletedAt), Shares: map[identity.UserID]prompt.Share{},
 	}
 	if r.ShareAccess != prompt.None {
 		t.Shares[by.User] = prompt.Share{User: by.User, Access: r.ShareAccess, ExpiresAt: moment(r.ShareExpiresAt)}
 	}
+	return t
+}
+
+type templateRow struct {
+	accessRow
+	Description        string           `db:"description"`
+	Tags               string           `db:"tags"`
+	Metadata           string           `db:"metadata"`
+	Protected          bool             `db:"protected"`
+	ActiveNumber       int              `db:"active_number"`
+	ActivatedAt        int64            `db:"activated_at"`
+	ActivatedBy        identity.UserID  `db:"activated_by"`
+	LastNumber         int              `db:"last_number"`
+	VersionCount       int              `db:"version_count"`
+	LatestVersion      prompt.VersionID `db:"latest_version_id"`
+	LatestNumber       int              `db:"latest_number"`
+	FrozenCount        int              `db:"frozen_count"`
+	LatestFrozen       prompt.VersionID `db:"latest_frozen_id"`
+	LatestFrozenNumber int              `db:"latest_frozen_number"`
+	Revision           int64            `db:"revision"`
+	CreatedAt          int64            `db:"created_at"`
+	CreatedBy          identity.UserID  `db:"created_by"`
+	UpdatedAt          int64            `db:"updated_at"`
+}
+
+func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
+	t := r.accessRow.template(by)
+	t.Description, t.Protected, t.LastNumber, t.Revision = r.Description, r.Protected, r.LastNumber, r.Revision
+	t.Active = prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: moment(r.ActivatedAt), By: r.ActivatedBy}
+	t.CreatedAt, t.CreatedBy, t.UpdatedAt = moment(r.CreatedAt), r.CreatedBy, moment(r.UpdatedAt)
+	t.Drafts = prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber}
+	t.Frozen = prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber}
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}
@@ -119,32 +130,29 @@ func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.I
 		ref = prompt.Ref{ID: t.Versions(by).Latest}
 	}
 	var row struct {
-		templateRow
+		accessRow
 		Version versionRow `db:"v"`
 	}
 	match, arg := versionMatch(ref)
 	found, err := p.db.get(ctx, &row, `
-		SELECT `+templateColumns+`, `+prefixedVersionColumns+templateTables+`
+		SELECT `+accessColumns+`, `+prefixedVersionColumns+templateTables+`
 		JOIN prompt_versions v ON v.template_id = t.id AND `+match+`
 		WHERE t.id = ? AND t.workspace_id = ?`, append(append([]any{by.User}, arg...), id, by.Workspace)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !found {
-		t, err := p.Get(ctx, by, id)
+		found, err = p.db.get(ctx, &row.accessRow, `SELECT `+accessColumns+templateTables+` WHERE t.id = ? AND t.workspace_id = ?`, by.User, id, by.Workspace)
 		if err != nil {
 			return nil, nil, err
 		}
-		t.Drafts, t.Frozen = prompt.Summary{}, prompt.Summary{}
-		return t, nil, nil
+		if !found {
+			return nil, nil, prompt.ErrNotFound
+		}
+		return row.template(by), nil, nil
 	}
-	t, err := row.template(by)
-	if err != nil {
-		return nil, nil, err
-	}
-	t.Drafts, t.Frozen = prompt.Summary{}, prompt.Summary{}
 	v, err := row.Version.version()
-	return t, v, err
+	return row.template(by), v, err
 }
 
 // Update implements ports.Prompts.
