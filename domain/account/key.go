@@ -63,15 +63,21 @@ func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token
 	if d.ExpiresAt.IsZero() {
 		d.ExpiresAt = by.KeyUntil
 	}
-	switch outlives := !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil); {
-	case d.Ceiling > by.Role, outlives:
+	if d.Ceiling > by.Role || !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil) {
 		return nil, Token{}, identity.ErrRoleCeiling
-	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At):
-		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."}})
-	case d.Name == "":
-		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "too_short", Detail: "Must not be empty."}})
-	case utf8.RuneCountInString(d.Name) > 80:
-		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "too_long", Detail: "Must have at most 80 characters."}})
+	}
+	var wrong []fault.Field
+	if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At) {
+		wrong = append(wrong, fault.Field{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."})
+	}
+	switch n := utf8.RuneCountInString(d.Name); {
+	case n == 0:
+		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_short", Detail: "Must not be empty."})
+	case n > 80:
+		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_long", Detail: "Must have at most 80 characters."})
+	}
+	if err := fault.InvalidFields(wrong); err != nil {
+		return nil, Token{}, err
 	}
 	token := NewToken()
 	k := &Key{

@@ -67,11 +67,13 @@ func (d *Directory) ByHost(host string) (*Org, error) {
 	return nil, ErrUnknownHost
 }
 
-// hostName lowers a Host header and takes off its port and a trailing dot.
+// hostName lowers a Host header and takes off its port and a trailing dot; an IPv6 address is written
+// in its one canonical way.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
-	} else if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+	}
+	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		host = a.String()
 	}
 	return strings.ToLower(strings.TrimSuffix(host, "."))

@@ -50,8 +50,7 @@ func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Shar
 	if err := checkExpiry(by, g.ExpiresAt); err != nil {
 		return Share{}, err
 	}
-	old, shared := t.Shares[user]
-	shared = shared && old.Live(by.At) // an expired share stands in nobody's way
+	old, known := t.Shares[user]
 	switch {
 	case user == "":
 		return Share{}, ErrUserNotInWorkspace
@@ -59,9 +58,9 @@ func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Shar
 		return Share{}, ErrOwnerShare
 	case g.Access > t.Access(by):
 		return Share{}, identity.ErrRoleCeiling
-	case shared:
+	case known && old.Live(by.At): // an expired share stands in nobody's way: it is replaced
 		return Share{}, ErrAlreadyShared
-	case t.ShareCount >= MaxShares:
+	case !known && t.ShareCount >= MaxShares:
 		return Share{}, ErrShareLimit
 	}
 	s := Share{User: user, Access: g.Access, ExpiresAt: g.ExpiresAt, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}

@@ -164,12 +164,14 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 		v.CommitMessage = *c.CommitMessage
 		changed["commit_message"] = true
 	}
+	labels := v.Labels // in the order that they were sent in, which errors point into
 	if relabels {
+		labels = *c.Labels
 		changed["labels"] = event.Change{From: v.Labels, To: sorted(*c.Labels)}
 		v.Labels = sorted(*c.Labels)
 		v.Frozen = v.Frozen || len(v.Labels) > 0
 	}
-	if err := checkNotes(v.Labels, v.CommitMessage); err != nil {
+	if err := checkNotes(labels, v.CommitMessage); err != nil {
 		return err
 	}
 	if len(changed) > 0 {

@@ -1,0 +1,154 @@
+package account_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestNewWorkspace(t *testing.T) {
+	system := identity.System("org", "", "cli", now)
+	t.Run("it is of the system's org, and is named by its slug", func(t *testing.T) {
+		w, err := account.NewWorkspace(system, "acme-2")
+		if err != nil || !id.Valid(identity.WorkspacePrefix, string(w.ID)) || w.Org != "org" || w.Slug != "acme-2" || w.Name != "acme-2" || w.Revision != 1 || w.CreatedAt != now {
+			t.Fatalf("got %+v, %v", w, err)
+		}
+		recorded(t, w.Log, system, string(w.ID), "workspace.created")
+		if w.Recorded()[0].Workspace != w.ID {
+			t.Error("the event is not the workspace's own")
+		}
+	})
+	for slug, ok := range map[string]bool{
+		"a": true, "7": true, "a-b": true, strings.Repeat("x", 63): true,
+		"": false, "-a": false, "a-": false, "a--b": false, "A": false, "a_b": false, "ä": false, "a.b": false, "a\n": false, strings.Repeat("x", 64): false,
+	} {
+		t.Run("slug "+slug, func(t *testing.T) {
+			_, err := account.NewWorkspace(system, slug)
+			if got := wrongFields(t, err); (got == nil) != ok || !ok && !slices.Equal(got, []string{"/slug invalid_format"}) {
+				t.Errorf("wrong = %q", got)
+			}
+		})
+	}
+}
+
+func TestNewUser(t *testing.T) {
+	system := identity.System("org", "acme", "cli", now)
+	t.Run("a user is what was asked for", func(t *testing.T) {
+		u, err := account.NewUser(system, "Ann@Example.com", "Änn", true)
+		if err != nil || !id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.Email != "Ann@Example.com" || u.Name != "Änn" || !u.Operator || u.Revision != 1 || u.CreatedAt != now {
+			t.Fatalf("got %+v, %v", u, err)
+		}
+		recorded(t, u.Log, system, string(u.ID), "user.created")
+	})
+	for email, ok := range map[string]bool{
+		"a@b": true, "ä@ö.example": true, "a+b.c@d": true, strings.Repeat("x", 252) + "@b": true,
+		"": false, "@": false, "a": false, "a@": false, "@b": false, "a@b@c": false, "a b@c": false, "a@b\n": false, "a@b\x00": false, "a@\xff": false, strings.Repeat("x", 253) + "@b": false,
+	} {
+		t.Run("address "+email, func(t *testing.T) {
+			_, err := account.NewUser(system, email, "", false)
+			if got := wrongFields(t, err); (got == nil) != ok || !ok && !slices.Equal(got, []string{"/email invalid_format"}) {
+				t.Errorf("wrong = %q", got)
+			}
+		})
+	}
+	for name, ok := range map[string]bool{"": true, strings.Repeat("ä", 120): true, strings.Repeat("ä", 121): false, "a\nb": false, "a\x00": false} {
+		t.Run("name "+name, func(t *testing.T) {
+			_, err := account.NewUser(system, "a@b", name, false)
+			if got := wrongFields(t, err); (got == nil) != ok || !ok && !slices.Equal(got, []string{"/name invalid_format"}) {
+				t.Errorf("wrong = %q", got)
+			}
+		})
+	}
+}
+
+func TestChangeUser(t *testing.T) {
+	memberships := []account.Membership{{Workspace: account.Workspace{ID: "acme"}, Role: identity.Viewer}}
+	ann := actor("ann", identity.Viewer)
+	ann.Ceiling = identity.Owner
+	capped, later := ann, ann
+	capped.Ceiling, later.At = identity.Viewer, now.Add(time.Minute)
+	user := func() *account.User {
+		return &account.User{ID: "ann", Org: "org", Name: "Ann", DefaultWorkspace: "old", Revision: 3, UpdatedAt: now}
+	}
+	ws := func(id identity.WorkspaceID) account.UserChanges { return account.UserChanges{DefaultWorkspace: &id} }
+	for _, tt := range []struct {
+		name string
+		by   identity.Actor
+		at   revision.Match
+		c    account.UserChanges
+		want error
+	}{
+		{"nobody changes another, not even an owner", actor("bob", identity.Owner), nil, account.UserChanges{Name: new("x")}, account.ErrUserNotFound},
+		{"a viewing credential changes nothing", capped, nil, account.UserChanges{Name: new("x")}, identity.ErrForbidden},
+		{"another revision was meant", ann, revision.Match{2}, account.UserChanges{Name: new("x")}, revision.ErrMismatch},
+		{"a default workspace that one is not in", ann, nil, ws("other"), identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			u := user()
+			wantErr(t, u.Change(tt.by, tt.at, memberships, tt.c), tt.want)
+			if u.Revision != 3 || len(u.Recorded()) != 0 || u.DefaultWorkspace != "old" {
+				t.Fatalf("got %+v", u)
+			}
+		})
+	}
+	t.Run("name and default workspace change, as one revision and one event", func(t *testing.T) {
+		u := user()
+		wantErr(t, u.Change(later, revision.Match{3}, memberships, account.UserChanges{Name: new("Anna"), DefaultWorkspace: new(identity.WorkspaceID("acme"))}), nil)
+		if u.Name != "Anna" || u.DefaultWorkspace != "acme" || u.Revision != 4 || u.UpdatedAt != later.At {
+			t.Fatalf("got %+v", u)
+		}
+		recorded(t, u.Log, later, "ann", "user.updated")
+		if data := u.Recorded()[0].Data; data["name"] != true || data["default_workspace_id"] != (event.Change{From: identity.WorkspaceID("old"), To: identity.WorkspaceID("acme")}) {
+			t.Errorf("data = %v", data)
+		}
+	})
+	t.Run("the default workspace can be cleared", func(t *testing.T) {
+		u := user()
+		wantErr(t, u.Change(ann, nil, memberships, ws("")), nil)
+		if u.DefaultWorkspace != "" || u.Revision != 4 {
+			t.Fatalf("got %+v", u)
+		}
+	})
+	t.Run("what is sent as it is changes nothing, though one has left that workspace", func(t *testing.T) {
+		u := user()
+		wantErr(t, u.Change(later, nil, memberships, account.UserChanges{Name: new("Ann"), DefaultWorkspace: new(identity.WorkspaceID("old"))}), nil)
+		if u.Revision != 3 || len(u.Recorded()) != 0 || u.UpdatedAt != now {
+			t.Fatalf("got %+v", u)
+		}
+	})
+	t.Run("a name that is no name is refused", func(t *testing.T) {
+		u := user()
+		if got := wrongFields(t, u.Change(ann, nil, memberships, account.UserChanges{Name: new("a\nb")})); !slices.Equal(got, []string{"/name invalid_format"}) || len(u.Recorded()) != 0 {
+			t.Fatalf("wrong = %q", got)
+		}
+	})
+}
+
+func TestEmailKey(t *testing.T) {
+	if account.EmailKey("ÄNN@Example.COM") != account.EmailKey("änn@example.com") || account.EmailKey("a@b") == account.EmailKey("b@b") {
+		t.Error("addresses are the same if they differ in case alone")
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	for role, want := range map[identity.Role][]string{
+		identity.NoRole: nil,
+		identity.Viewer: {"prompt_templates.read", "api_keys.create"},
+		identity.Member: {"prompt_templates.read", "prompt_templates.create", "api_keys.create"},
+		identity.Admin:  {"prompt_templates.read", "prompt_templates.create", "api_keys.create", "api_keys.manage", "events.read"},
+		identity.Owner:  {"prompt_templates.read", "prompt_templates.create", "api_keys.create", "api_keys.manage", "events.read"},
+	} {
+		t.Run("a "+role.String(), func(t *testing.T) {
+			if got := account.Permissions(actor("ann", role)); !slices.Equal(got, want) {
+				t.Errorf("Permissions = %q, want %q", got, want)
+			}
+		})
+	}
+}

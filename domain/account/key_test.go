@@ -1,0 +1,220 @@
+package account_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+func actor(user identity.UserID, role identity.Role) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: role, Key: "own", At: now}
+}
+
+func wantErr(t rapid.TB, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
+
+// wrongFields lists pointers and codes of what an error says about a body.
+func wrongFields(t testing.TB, err error) (out []string) {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Error](err)
+	if err != nil && (!ok || f.Code != fault.ErrInvalid.Code) {
+		t.Fatalf("error = %v, want one about fields", err)
+	}
+	if ok {
+		for _, field := range f.Fields {
+			out = append(out, field.Pointer+" "+field.Code)
+		}
+	}
+	return out
+}
+
+// recorded fails t unless just these events were recorded, all by the right one.
+func recorded(t testing.TB, log event.Log, by identity.Actor, subject string, types ...string) {
+	t.Helper()
+	var got []string
+	for _, e := range log.Recorded() {
+		got = append(got, e.Type)
+		if e.Actor != by.User || e.Subject != subject || e.At != by.At || e.Org != by.Org {
+			t.Errorf("event %+v", e)
+		}
+	}
+	if !slices.Equal(got, types) {
+		t.Fatalf("recorded %q, want %q", got, types)
+	}
+}
+
+func TestNewKey(t *testing.T) {
+	t.Run("it is the caller's, and allows what the caller may", func(t *testing.T) {
+		by := actor("ann", identity.Member)
+		k, token, err := account.NewKey(by, account.KeyDraft{Name: "laptop"})
+		wantErr(t, err, nil)
+		if !id.Valid(identity.KeyPrefix, string(k.ID)) || k.Org != "org" || k.Workspace != "acme" || k.User != "ann" || k.CreatedBy != "ann" || k.Name != "laptop" ||
+			k.Ceiling != identity.Member || k.Hash != token.Hash() || k.Hint != token.Hint() || !k.ExpiresAt.IsZero() || k.Revision != 1 || k.CreatedAt != now || !k.Live(now) {
+			t.Fatalf("got %+v", k)
+		}
+		recorded(t, k.Log, by, string(k.ID), "api_key.created")
+		if data := k.Recorded()[0].Data; data["name"] != "laptop" || data["ceiling"] != "member" || len(data) != 2 {
+			t.Errorf("data = %v", data)
+		}
+	})
+	t.Run("made for a person on behalf of the system, it is that person's", func(t *testing.T) {
+		k, _, err := account.NewKeyFor(identity.System("org", "acme", "cli", now), "bob", account.KeyDraft{Name: "first", Ceiling: identity.Admin})
+		if err != nil || k.User != "bob" || k.CreatedBy != "" || k.Ceiling != identity.Admin {
+			t.Fatalf("got %+v, %v", k, err)
+		}
+	})
+	ends := func(by identity.Actor, at time.Time) identity.Actor { by.KeyUntil = at; return by }
+	hour := now.Add(time.Hour)
+	for _, tt := range []struct {
+		name    string
+		by      identity.Actor
+		d       account.KeyDraft
+		want    error
+		ceiling identity.Role
+		expires time.Time
+	}{
+		{"a lower ceiling", actor("ann", identity.Admin), account.KeyDraft{Name: "k", Ceiling: identity.Viewer}, nil, identity.Viewer, time.Time{}},
+		{"one's own", actor("ann", identity.Viewer), account.KeyDraft{Name: "k", Ceiling: identity.Viewer}, nil, identity.Viewer, time.Time{}},
+		{"a higher one", actor("ann", identity.Member), account.KeyDraft{Name: "k", Ceiling: identity.Admin}, identity.ErrRoleCeiling, 0, time.Time{}},
+		{"who has no role gets none", actor("ann", identity.NoRole), account.KeyDraft{Name: "k"}, identity.ErrForbidden, 0, time.Time{}},
+		{"an end", actor("ann", identity.Member), account.KeyDraft{Name: "k", ExpiresAt: hour}, nil, identity.Member, hour},
+		{"it ends with the credential that made it", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k"}, nil, identity.Member, hour},
+		{"or at the very same time", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour}, nil, identity.Member, hour},
+		{"or earlier", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour.Add(-1)}, nil, identity.Member, hour.Add(-1)},
+		{"but not later", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour.Add(1)}, identity.ErrRoleCeiling, 0, time.Time{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k, token, err := account.NewKey(tt.by, tt.d)
+			wantErr(t, err, tt.want)
+			if tt.want != nil {
+				if k != nil || !token.IsZero() {
+					t.Fatal("there is a key all the same")
+				}
+				return
+			}
+			if k.Ceiling != tt.ceiling || k.ExpiresAt != tt.expires {
+				t.Errorf("ceiling %s, expires %v", k.Ceiling, k.ExpiresAt)
+			}
+		})
+	}
+	for name, tt := range map[string]struct {
+		d    account.KeyDraft
+		want []string
+	}{
+		"a name of 80 characters":   {account.KeyDraft{Name: strings.Repeat("ä", 80)}, nil},
+		"a name of 81":              {account.KeyDraft{Name: strings.Repeat("ä", 81)}, []string{"/name too_long"}},
+		"no name":                   {account.KeyDraft{}, []string{"/name too_short"}},
+		"an end that is now":        {account.KeyDraft{Name: "k", ExpiresAt: now}, []string{"/expires_at in_the_past"}},
+		"an end that is yet to be":  {account.KeyDraft{Name: "k", ExpiresAt: now.Add(1)}, nil},
+		"all that is wrong at once": {account.KeyDraft{ExpiresAt: now}, []string{"/expires_at in_the_past", "/name too_short"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := account.NewKey(actor("ann", identity.Member), tt.d)
+			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
+				t.Errorf("wrong = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("no key allows more, or lives longer, than what made it", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin, identity.Owner})
+			when := rapid.SampledFrom([]time.Time{{}, now.Add(time.Minute), now.Add(time.Hour)})
+			by := ends(actor("ann", role.Draw(t, "role")), when.Draw(t, "until"))
+			k, _, err := account.NewKey(by, account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: when.Draw(t, "expires")})
+			if err != nil {
+				return
+			}
+			if k.Ceiling > by.Role || k.Ceiling == identity.NoRole || !by.KeyUntil.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(by.KeyUntil)) {
+				t.Fatalf("%+v made %s until %v", by, k.Ceiling, k.ExpiresAt)
+			}
+		})
+	})
+}
+
+func TestRevoke(t *testing.T) {
+	key := func() *account.Key {
+		return &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Revision: 3, CreatedAt: now.Add(-time.Hour)}
+	}
+	capped := func(by identity.Actor, key identity.KeyID) identity.Actor {
+		by.Ceiling, by.Key = identity.Viewer, key
+		return by
+	}
+	elsewhere := actor("ann", identity.Owner)
+	elsewhere.Workspace = "other"
+	for _, tt := range []struct {
+		name string
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		{"whose it is may", actor("ann", identity.Member), nil, nil},
+		{"an admin may", actor("bob", identity.Admin), nil, nil},
+		{"the system may", identity.System("org", "acme", "cli", now), nil, nil},
+		{"another member does not see it", actor("bob", identity.Member), nil, account.ErrKeyNotFound},
+		{"nor does who has left", actor("ann", identity.NoRole), nil, account.ErrKeyNotFound},
+		{"nor another workspace", elsewhere, nil, account.ErrKeyNotFound},
+		{"a viewing credential may not", capped(actor("ann", identity.Viewer), "another"), nil, identity.ErrForbidden},
+		{"but it may revoke itself", capped(actor("ann", identity.Viewer), "k"), nil, nil},
+		{"at the revision that is meant", actor("ann", identity.Member), revision.Match{3}, nil},
+		{"not at another", actor("ann", identity.Member), revision.Match{2}, revision.ErrMismatch},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := key()
+			wantErr(t, k.Revoke(tt.by, tt.at), tt.want)
+			if tt.want != nil {
+				if !k.RevokedAt.IsZero() || k.Revision != 3 || len(k.Recorded()) != 0 {
+					t.Fatalf("got %+v", k)
+				}
+				return
+			}
+			if k.RevokedAt != now || k.UpdatedAt != now || k.Revision != 4 || k.Live(now) {
+				t.Fatalf("got %+v", k)
+			}
+			recorded(t, k.Log, tt.by, "k", "api_key.revoked")
+		})
+	}
+	t.Run("again changes nothing", func(t *testing.T) {
+		k := key()
+		k.RevokedAt = now.Add(-time.Minute)
+		wantErr(t, k.Revoke(actor("ann", identity.Member), nil), nil)
+		if k.RevokedAt != now.Add(-time.Minute) || k.Revision != 3 || len(k.Recorded()) != 0 {
+			t.Fatalf("got %+v", k)
+		}
+	})
+}
+
+func TestLive(t *testing.T) {
+	for name, tt := range map[string]struct {
+		k    account.Key
+		want bool
+	}{
+		"one without an end":    {account.Key{}, true},
+		"one before its end":    {account.Key{ExpiresAt: now.Add(1)}, true},
+		"one at its end":        {account.Key{ExpiresAt: now}, false},
+		"one that was revoked":  {account.Key{RevokedAt: now.Add(-time.Hour)}, false},
+		"revoked before an end": {account.Key{RevokedAt: now, ExpiresAt: now.Add(time.Hour)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.k.Live(now); got != tt.want {
+				t.Errorf("Live = %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package fault_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+func TestError(t *testing.T) {
+	gone := &fault.Error{Kind: fault.NotFound, Code: "gone", Detail: "It is gone."}
+	field := fault.Field{Pointer: "/name", Code: "too_long", Detail: "Too long."}
+	t.Run("an error with particulars still is its sentinel", func(t *testing.T) {
+		if with := fmt.Errorf("while at it: %w", gone.With(field)); !errors.Is(with, gone) {
+			t.Error("it is not")
+		}
+	})
+	t.Run("another code is another error, whatever else agrees", func(t *testing.T) {
+		if errors.Is(&fault.Error{Kind: fault.NotFound, Code: "lost", Detail: "It is gone."}, gone) || errors.Is(errors.New("It is gone."), gone) {
+			t.Error("it is the same")
+		}
+	})
+	t.Run("With leaves the sentinel as it is", func(t *testing.T) {
+		with := gone.With(field)
+		if len(gone.Fields) != 0 || len(with.Fields) != 1 || with.Fields[0] != field || with.Kind != gone.Kind || with.Detail != gone.Detail {
+			t.Errorf("sentinel %+v, copy %+v", gone, with)
+		}
+	})
+	t.Run("its text is its detail", func(t *testing.T) {
+		if gone.Error() != "It is gone." {
+			t.Errorf("Error = %q", gone.Error())
+		}
+	})
+	t.Run("the zero kind is no foreseen failure", func(t *testing.T) {
+		if fault.Malformed == 0 {
+			t.Error("a forgotten kind reads as malformed")
+		}
+	})
+}
+
+func TestInvalidFields(t *testing.T) {
+	t.Run("no fields, no error", func(t *testing.T) {
+		if err := fault.InvalidFields(nil); err != nil {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("an error names all fields", func(t *testing.T) {
+		fields := []fault.Field{{Pointer: "/a"}, {Pointer: "/b"}}
+		f, ok := errors.AsType[*fault.Error](fault.InvalidFields(fields))
+		if !ok || f.Kind != fault.Invalid || !errors.Is(f, fault.ErrInvalid) || len(f.Fields) != 2 {
+			t.Errorf("error = %+v", f)
+		}
+		if len(fault.ErrInvalid.Fields) != 0 {
+			t.Error("the sentinel was changed")
+		}
+	})
+}

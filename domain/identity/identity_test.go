@@ -1,0 +1,48 @@
+package identity_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestParseRole(t *testing.T) {
+	for name, want := range map[string]identity.Role{
+		"viewer": identity.Viewer, "member": identity.Member, "admin": identity.Admin, "owner": identity.Owner,
+		"": identity.NoRole, "Owner": identity.NoRole, "editor": identity.NoRole, "operator": identity.NoRole, " owner": identity.NoRole,
+	} {
+		t.Run("a "+name, func(t *testing.T) {
+			got := identity.ParseRole(name)
+			if got != want || got != identity.NoRole && got.String() != name {
+				t.Errorf("ParseRole = %d", got)
+			}
+		})
+	}
+	t.Run("each role includes those below it, and the zero role none", func(t *testing.T) {
+		var zero identity.Role
+		if !(zero == identity.NoRole && zero < identity.Viewer && identity.Viewer < identity.Member && identity.Member < identity.Admin && identity.Admin < identity.Owner) {
+			t.Error("the order is another one")
+		}
+	})
+}
+
+func TestReadOnly(t *testing.T) {
+	for ceiling, want := range map[identity.Role]bool{
+		identity.NoRole: true, identity.Viewer: true, identity.Member: false, identity.Admin: false, identity.Owner: false,
+	} {
+		t.Run("a credential for a "+ceiling.String(), func(t *testing.T) {
+			if got := (identity.Actor{Role: identity.Owner, Ceiling: ceiling}).ReadOnly(); got != want {
+				t.Errorf("ReadOnly = %v", got)
+			}
+		})
+	}
+}
+
+func TestSystem(t *testing.T) {
+	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.FixedZone("CET", 3600))
+	got := identity.System("org", "acme", "sweep", at)
+	if got.User != "" || got.Org != "org" || got.Workspace != "acme" || got.Role != identity.Owner || got.ReadOnly() || got.Operator || got.Request.ID != "sweep" || got.At != at.UTC() {
+		t.Errorf("System = %+v", got)
+	}
+}

@@ -1,0 +1,76 @@
+package identity_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestByHost(t *testing.T) {
+	one := identity.Org{ID: "1", Slug: "one", Hosts: []string{"one.example", "127.0.0.1", "::1"}}
+	two := identity.Org{ID: "2", Slug: "two", Hosts: []string{"two.example", "one.base.example"}}
+	three := identity.Org{ID: "3", Slug: "three"}
+	many := identity.NewDirectory([]identity.Org{one, two, three}, "base.example")
+	for name, tt := range map[string]struct {
+		d    *identity.Directory
+		host string
+		want identity.OrgID // empty: none
+	}{
+		"its host":                                  {many, "one.example", "1"},
+		"whatever its case":                         {many, "ONE.Example", "1"},
+		"with a port":                               {many, "one.example:8443", "1"},
+		"with a trailing dot":                       {many, "one.example.", "1"},
+		"with both":                                 {many, "one.example.:8443", "1"},
+		"an address":                                {many, "127.0.0.1:80", "1"},
+		"an IPv6 address":                           {many, "[::1]", "1"},
+		"an IPv6 address with a port":               {many, "[::1]:80", "1"},
+		"an IPv6 address, written otherwise":        {many, "[0:0:0:0:0:0:0:1]", "1"},
+		"and with a port":                           {many, "[0:0:0:0:0:0:0:1]:80", "1"},
+		"the slug under the base domain":            {many, "three.base.example", "3"},
+		"whatever the case of that":                 {many, "Three.BASE.example:80", "3"},
+		"a host that is listed comes before a slug": {many, "one.base.example", "2"},
+		"an unknown host":                           {many, "four.example", ""},
+		"an unknown slug":                           {many, "four.base.example", ""},
+		"the base domain itself":                    {many, "base.example", ""},
+		"a slug with more before it":                {many, "x.three.base.example", ""},
+		"a domain that only ends alike":             {many, "three.evilbase.example", ""},
+		"a host that goes on":                       {many, "one.example.evil", ""},
+		"no host":                                   {many, "", ""},
+		"a dot":                                     {many, ".", ""},
+		"an empty label":                            {many, ".base.example", ""},
+
+		"without a base domain slugs name nothing": {identity.NewDirectory([]identity.Org{one, three}, ""), "three.", ""},
+		"the only org answers on any host":         {identity.NewDirectory([]identity.Org{three}, ""), "whatever:1234", "3"},
+		"and on none":                              {identity.NewDirectory([]identity.Org{three}, ""), "", "3"},
+		"but not if it names its hosts":            {identity.NewDirectory([]identity.Org{one}, ""), "whatever", ""},
+		"nor if there are two":                     {identity.NewDirectory([]identity.Org{three, {ID: "4", Slug: "four"}}, ""), "whatever", ""},
+		"no org answers nowhere":                   {identity.NewDirectory(nil, "base.example"), "base.example", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := tt.d.ByHost(tt.host)
+			if tt.want == "" {
+				if got != nil || !errors.Is(err, identity.ErrUnknownHost) {
+					t.Fatalf("ByHost(%q) = %+v, %v; want ErrUnknownHost", tt.host, got, err)
+				}
+				return
+			}
+			if err != nil || got.ID != tt.want {
+				t.Fatalf("ByHost(%q) = %+v, %v; want org %s", tt.host, got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	d := identity.NewDirectory([]identity.Org{{ID: "1", Slug: "one"}, {ID: "2", Slug: "two"}}, "")
+	if o, ok := d.BySlug("two"); !ok || o.ID != "2" {
+		t.Errorf("BySlug = %+v, %v", o, ok)
+	}
+	if o, ok := d.BySlug("three"); ok || o != nil {
+		t.Errorf("BySlug of none = %+v, %v", o, ok)
+	}
+	if all := d.All(); len(all) != 2 || all[0].ID != "1" || all[1].ID != "2" {
+		t.Errorf("All = %+v", all)
+	}
+}

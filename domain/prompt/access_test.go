@@ -1,0 +1,305 @@
+package prompt_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestAccess(t *testing.T) {
+	left := func(t *prompt.Template) { t.OwnerLeft = true }
+	shown := func(t *prompt.Template) { t.Visibility = prompt.VisibleToWorkspace }
+	for _, tt := range []struct {
+		name   string
+		by     identity.Actor
+		change func(*prompt.Template)
+		want   prompt.Access
+	}{
+		{"the owner owns it", owner, nil, prompt.Own},
+		{"even as a viewer of the workspace", with(owner, func(a *identity.Actor) { a.Role = identity.Viewer }), nil, prompt.Own},
+		{"a share gives what it says: manager", manager, nil, prompt.Manage},
+		{"a share gives what it says: editor", editor, nil, prompt.Edit},
+		{"a share gives what it says: viewer", viewer, nil, prompt.View},
+		{"an expired share gives nothing", expired, nil, prompt.None},
+		{"a share ends at its very moment", with(editor, func(a *identity.Actor) { a.At = now.Add(1) }), nil, prompt.None},
+		{"a member without a share has nothing", stranger, nil, prompt.None},
+		{"unless the workspace may see it", stranger, shown, prompt.View},
+		{"a viewer of the workspace too", actor("sam", identity.Viewer), shown, prompt.View},
+		{"a share counts beside that", editor, shown, prompt.Edit},
+		{"an expired one leaves that", expired, shown, prompt.View},
+		{"an admin of the workspace manages", admin, nil, prompt.Manage},
+		{"so does its owner", boss, nil, prompt.Manage},
+		{"who acts as owner if the owner has left", boss, left, prompt.Own},
+		{"but an admin does not", admin, left, prompt.Manage},
+		{"nor does a member", stranger, left, prompt.None},
+		{"the owner still does", owner, left, prompt.Own},
+		{"a viewing credential caps an owner", capped, nil, prompt.View},
+		{"and an admin", with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, prompt.View},
+		{"and gives nothing by itself", with(stranger, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, prompt.None},
+		{"a member's credential caps nothing of an owner", with(owner, func(a *identity.Actor) { a.Ceiling = identity.Member }), nil, prompt.Own},
+		{"a credential without a ceiling gives nothing", uncapped, shown, prompt.None},
+		{"no role, no access", nobody, shown, prompt.None},
+		{"another workspace's owner has none", outsider, shown, prompt.None},
+		{"nor has the zero actor", identity.Actor{}, shown, prompt.None},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tmpl, _ := cast()
+			if tt.change != nil {
+				tt.change(tmpl)
+			}
+			if got := tmpl.Access(tt.by); got != tt.want {
+				t.Errorf("Access = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAccessProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin, identity.Owner})
+		by := identity.Actor{
+			User: rapid.SampledFrom([]identity.UserID{"ann", "sam"}).Draw(t, "user"), Workspace: rapid.SampledFrom([]identity.WorkspaceID{"acme", "other"}).Draw(t, "workspace"),
+			Role: role.Draw(t, "role"), Ceiling: role.Draw(t, "ceiling"), At: now,
+		}
+		share := prompt.Share{User: by.User, Access: rapid.SampledFrom([]prompt.Access{prompt.None, prompt.View, prompt.Edit, prompt.Manage}).Draw(t, "share")}
+		if rapid.Bool().Draw(t, "expired") {
+			share.ExpiresAt = now
+		}
+		tmpl := prompt.Template{
+			Workspace: "acme", Owner: "ann", OwnerLeft: rapid.Bool().Draw(t, "left"), Shares: map[identity.UserID]prompt.Share{by.User: share},
+			Visibility: rapid.SampledFrom([]prompt.Visibility{prompt.Private, prompt.VisibleToWorkspace}).Draw(t, "visibility"),
+		}
+		got := tmpl.Access(by)
+		if by.Workspace != tmpl.Workspace && got != prompt.None {
+			t.Fatalf("another workspace has %q", got)
+		}
+		if by.Ceiling <= identity.Viewer && got > prompt.View {
+			t.Fatalf("a viewing credential has %q", got)
+		}
+		tmpl.Shares = nil
+		if without := tmpl.Access(by); without > got {
+			t.Fatalf("%q without the share, %q with it", without, got)
+		}
+		if err := tmpl.Allow(by, prompt.View); (err == nil) != (tmpl.Access(by) >= prompt.View) {
+			t.Fatalf("Allow = %v", err)
+		}
+		if tmpl.DeletedAt = now; tmpl.Allow(by, prompt.View) == nil {
+			t.Fatal("a deleted template allows something")
+		}
+	})
+}
+
+// operations is the table of api.md, section 5, a row each: what one does, and what it takes.
+var operations = []struct {
+	name      string
+	protected bool
+	need      prompt.Access
+	draft     bool // it is about a draft, which viewers are not told of
+	do        func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error
+}{
+	{"read it", false, prompt.View, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		return t.Allow(by, prompt.View)
+	}},
+	{"change name, description, tags and metadata", false, prompt.Edit, false, change(prompt.Changes{Name: new("x"), Description: new("x"), Tags: &[]string{"x"}})},
+	{"change them though it is protected", true, prompt.Edit, false, change(prompt.Changes{Name: new("x")})},
+	{"change its visibility", false, prompt.Manage, false, change(prompt.Changes{Visibility: new(prompt.VisibleToWorkspace)})},
+	{"protect it", false, prompt.Manage, false, change(prompt.Changes{Protected: new(true)})},
+	{"lift its protection", true, prompt.Manage, false, change(prompt.Changes{Protected: new(false)})},
+	{"transfer it", false, prompt.Own, false, change(prompt.Changes{Owner: new(identity.UserID("sam"))})},
+	{"delete it", false, prompt.Own, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error { return t.Delete(by, nil) }},
+
+	{"add a version", false, prompt.Edit, false, addVersion()},
+	{"add one though it is protected", true, prompt.Edit, false, addVersion()},
+	{"add one with a label", false, prompt.Edit, false, addVersion("live")},
+	{"add one with a label though it is protected", true, prompt.Manage, false, addVersion("live")},
+	{"edit a draft", true, prompt.Edit, true, changeVersion(2, prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content { c.Text = "x"; return c }})},
+	{"edit a frozen version's message", true, prompt.Edit, false, changeVersion(1, prompt.VersionChanges{CommitMessage: new("x")})},
+	{"label a draft", false, prompt.Edit, true, changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"label a draft though it is protected", true, prompt.Manage, true, changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"move labels", false, prompt.Edit, false, changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"move labels though it is protected", true, prompt.Manage, false, changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"send the labels that it has", true, prompt.Edit, false, changeVersion(3, prompt.VersionChanges{Labels: &[]string{"stable", "live"}, CommitMessage: new("x")})},
+	{"delete a draft", true, prompt.Edit, true, deleteVersion(2)},
+	{"delete a frozen version", false, prompt.Manage, false, deleteVersion(3)},
+	{"activate a frozen version", false, prompt.Edit, false, activate(3)},
+	{"activate a draft", false, prompt.Edit, true, activate(2)},
+	{"activate one though it is protected", true, prompt.Manage, false, activate(3)},
+
+	{"share it", false, prompt.Manage, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		_, err := t.Share(by, "new", prompt.Grant{User: "new", Access: prompt.View})
+		return err
+	}},
+	{"change a share", false, prompt.Manage, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		_, err := t.ChangeShare(by, nil, "exp", prompt.ShareChanges{Access: new(prompt.Edit)})
+		return err
+	}},
+	{"take a share away", false, prompt.Manage, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		return t.Unshare(by, nil, "exp")
+	}},
+}
+
+func change(c prompt.Changes) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
+	return func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		return t.Change(by, nil, c, true)
+	}
+}
+
+func addVersion(labels ...string) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
+	return func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		_, err := t.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels})
+		return err
+	}
+}
+
+func changeVersion(n int, c prompt.VersionChanges) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
+	return func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error {
+		return t.ChangeVersion(by, nil, v[n], c)
+	}
+}
+
+func deleteVersion(n int) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
+	return func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error {
+		return t.DeleteVersion(by, nil, v[n])
+	}
+}
+
+func activate(n int) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
+	return func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error {
+		return t.Activate(by, nil, v[n], nil, "why")
+	}
+}
+
+func TestWhoMayDoWhat(t *testing.T) {
+	callers := map[string]struct {
+		by     identity.Actor
+		access prompt.Access
+	}{
+		"the owner": {owner, prompt.Own}, "a manager": {manager, prompt.Manage}, "an editor": {editor, prompt.Edit}, "a viewer": {viewer, prompt.View},
+		"an admin": {admin, prompt.Manage}, "the workspace's owner": {boss, prompt.Manage}, "the owner's viewing credential": {capped, prompt.View},
+		"whose share has expired": {expired, prompt.None}, "a stranger": {stranger, prompt.None}, "nobody": {nobody, prompt.None}, "an outsider": {outsider, prompt.None},
+	}
+	for _, op := range operations {
+		t.Run(op.name, func(t *testing.T) {
+			for who, c := range callers {
+				tmpl, versions := cast()
+				tmpl.Protected = op.protected
+				before, _ := cast()
+				before.Protected = op.protected
+				var want error
+				switch {
+				case c.access == prompt.None:
+					want = prompt.ErrNotFound
+				case op.draft && c.access < prompt.Edit:
+					want = prompt.ErrVersionNotFound
+				case c.access < op.need:
+					want = prompt.ErrForbidden
+				}
+				err := op.do(tmpl, versions, c.by)
+				if (err == nil) != (want == nil) {
+					t.Errorf("%s: error = %v, want %v", who, err, want)
+					continue
+				}
+				if want != nil {
+					wantErr(t, err, want)
+					unchanged(t, tmpl, before)
+				} else if op.need > prompt.View && len(tmpl.Recorded()) == 0 {
+					t.Errorf("%s: nothing was recorded", who)
+				}
+			}
+		})
+		t.Run("nobody may "+op.name+" once it is deleted", func(t *testing.T) {
+			for who, c := range callers {
+				tmpl, versions := cast()
+				tmpl.DeletedAt = now.Add(-time.Minute)
+				if err := op.do(tmpl, versions, c.by); err == nil {
+					t.Errorf("%s may", who)
+				} else {
+					wantErr(t, err, prompt.ErrNotFound)
+				}
+			}
+		})
+	}
+}
+
+func TestSeesDrafts(t *testing.T) {
+	tmpl, versions := cast()
+	foreign := &prompt.Version{ID: "ver1", Template: "another", Frozen: true}
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		sees bool
+	}{"an editor sees drafts": {editor, true}, "a viewer does not": {viewer, false}, "a viewing credential does not": {capped, false}} {
+		t.Run(who, func(t *testing.T) {
+			if tmpl.SeesDrafts(tt.by) != tt.sees || tmpl.Has(tt.by, versions[2]) != tt.sees {
+				t.Error("drafts")
+			}
+			if !tmpl.Has(tt.by, versions[1]) || tmpl.Has(tt.by, nil) || tmpl.Has(tt.by, foreign) {
+				t.Error("Has: frozen ones, and neither none nor another template's")
+			}
+			want := tmpl.Frozen
+			if tt.sees {
+				want = tmpl.Drafts
+			}
+			if got := tmpl.Versions(tt.by); got != want {
+				t.Errorf("Versions = %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestParseAccess(t *testing.T) {
+	for name, want := range map[string]prompt.Access{
+		"viewer": prompt.View, "editor": prompt.Edit, "manager": prompt.Manage, "owner": prompt.None, "": prompt.None, "Viewer": prompt.None, "admin": prompt.None,
+	} {
+		if got := prompt.ParseAccess(name); got != want || got != prompt.None && got.String() != name {
+			t.Errorf("ParseAccess(%q) = %q", name, got)
+		}
+	}
+	if prompt.Own.String() != "owner" || prompt.None.String() != "" {
+		t.Error("names of owner and none")
+	}
+}
+
+// TestRevisions asks every change for another revision than there is.
+func TestRevisions(t *testing.T) {
+	const other = 99
+	for name, tt := range map[string]struct {
+		revision int64 // that is there
+		do       func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error
+	}{
+		"Change": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
+			return t.Change(owner, at, prompt.Changes{Name: new("x")}, false)
+		}},
+		"Delete": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
+			return t.Delete(owner, at)
+		}},
+		"Activate": {7, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
+			return t.Activate(owner, at, v[2], nil, "")
+		}},
+		"ChangeVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
+			return t.ChangeVersion(owner, at, v[2], prompt.VersionChanges{CommitMessage: new("x")})
+		}},
+		"DeleteVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
+			return t.DeleteVersion(owner, at, v[2])
+		}},
+		"ChangeShare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
+			_, err := t.ChangeShare(owner, at, "vic", prompt.ShareChanges{Access: new(prompt.Edit)})
+			return err
+		}},
+		"Unshare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
+			return t.Unshare(owner, at, "vic")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, versions := cast()
+			before, _ := cast()
+			wantErr(t, tt.do(tmpl, versions, revision.Match{other}), revision.ErrMismatch)
+			unchanged(t, tmpl, before)
+			wantErr(t, tt.do(tmpl, versions, revision.Match{other, tt.revision}), nil)
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package prompt_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+// The people around the template that cast makes, each in the workspace acme unless said.
+var (
+	owner    = actor("ann", identity.Member)
+	manager  = actor("max", identity.Member)
+	editor   = actor("eve", identity.Viewer) // a share counts, whatever the role in the workspace
+	viewer   = actor("vic", identity.Member)
+	expired  = actor("exp", identity.Member)
+	stranger = actor("sam", identity.Member)
+	admin    = actor("ada", identity.Admin)
+	boss     = actor("bob", identity.Owner)
+	capped   = with(owner, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer })
+	uncapped = with(owner, func(a *identity.Actor) { a.Ceiling = identity.NoRole })
+	nobody   = with(owner, func(a *identity.Actor) { a.Role = identity.NoRole })
+	outsider = with(owner, func(a *identity.Actor) { a.Workspace, a.Role = "other", identity.Owner })
+)
+
+func actor(user identity.UserID, role identity.Role) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
+}
+
+func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
+	change(&a)
+	return a
+}
+
+// cast is ann's private template with a share of each kind and three versions: 1 is active, 2 a
+// draft, 3 frozen by its label.
+func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
+	t = &prompt.Template{
+		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: prompt.Private,
+		Tags: []string{"a"}, Revision: 7, LastNumber: 3, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
+		Active: prompt.Active{Version: "ver1", Number: 1}, ShareCount: 4,
+		Drafts: prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, Frozen: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},
+		Shares: map[identity.UserID]prompt.Share{},
+	}
+	for user, s := range map[identity.UserID]prompt.Share{
+		"max": {Access: prompt.Manage}, "eve": {Access: prompt.Edit, ExpiresAt: now.Add(1)}, "vic": {Access: prompt.View}, "exp": {Access: prompt.Manage, ExpiresAt: now},
+	} {
+		s.User, s.Revision = user, 1
+		t.Shares[user] = s
+	}
+	content := prompt.Content{Text: "Hello", Format: prompt.Mustache}
+	versions = map[int]*prompt.Version{}
+	for n, vid := range map[int]prompt.VersionID{1: "ver1", 2: "ver2", 3: "ver3"} {
+		versions[n] = &prompt.Version{ID: vid, Template: "tpl", Number: n, Content: content, ContentHash: content.Hash(), Frozen: n != 2, Revision: 1}
+	}
+	versions[3].Labels = []string{"live", "stable"}
+	return t, versions
+}
+
+func wantErr(t rapid.TB, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
+
+// unchanged fails t unless a and b are the same and nothing was recorded.
+func unchanged(t testing.TB, got, want *prompt.Template) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(event.Log{})); d != "" || len(got.Recorded()) > 0 {
+		t.Fatalf("recorded %d events; changes (-before +after):\n%s", len(got.Recorded()), d)
+	}
+}
+
+// recorded fails t unless the template recorded just these events, all by and about the right ones.
+func recorded(t testing.TB, of *prompt.Template, by identity.Actor, types ...string) {
+	t.Helper()
+	var got []string
+	for _, e := range of.Recorded() {
+		got = append(got, e.Type)
+		if e.Actor != by.User || e.Subject != string(of.ID) || e.At != by.At || e.Workspace != "acme" || !id.Valid(event.Prefix, e.ID) {
+			t.Errorf("event %+v", e)
+		}
+	}
+	if !slices.Equal(got, types) {
+		t.Fatalf("recorded %q, want %q", got, types)
+	}
+}
+
+// wrongFields lists pointers and codes of what an error says about a body.
+func wrongFields(t testing.TB, err error) (out []string) {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Error](err)
+	if err != nil && (!ok || f.Code != fault.ErrInvalid.Code) {
+		t.Fatalf("error = %v, want one about fields", err)
+	}
+	if ok {
+		for _, field := range f.Fields {
+			out = append(out, field.Pointer+" "+field.Code)
+		}
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package prompt_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func TestShare(t *testing.T) {
+	t.Run("a share is what was granted", func(t *testing.T) {
+		tmpl, _ := cast()
+		until := now.Add(time.Hour)
+		got, err := tmpl.Share(manager, "sam", prompt.Grant{Email: "sam@example.com", Access: prompt.Edit, ExpiresAt: until})
+		want := prompt.Share{User: "sam", Access: prompt.Edit, ExpiresAt: until, GrantedBy: "max", Revision: 1, CreatedAt: now, UpdatedAt: now}
+		if err != nil || got != want || tmpl.Shares["sam"] != want || tmpl.Access(stranger) != prompt.Edit {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		recorded(t, tmpl, manager, "prompt_share.created")
+		if data := tmpl.Recorded()[0].Data; data["user_id"] != identity.UserID("sam") || data["role"] != "editor" || tmpl.Revision != 7 {
+			t.Errorf("data = %v, revision %d", data, tmpl.Revision)
+		}
+	})
+	grant := func(user identity.UserID, a prompt.Access) prompt.Grant { return prompt.Grant{User: user, Access: a} }
+	for _, tt := range []struct {
+		name   string
+		by     identity.Actor
+		user   identity.UserID
+		g      prompt.Grant
+		shares int // that there are
+		want   error
+	}{
+		{"a manager may make managers", manager, "sam", grant("sam", prompt.Manage), 4, nil},
+		{"an admin too", admin, "sam", grant("sam", prompt.Manage), 4, nil},
+		{"but nobody above themselves", manager, "sam", grant("sam", prompt.Own), 4, identity.ErrRoleCeiling},
+		{"who is no member gets none", owner, "", grant("out", prompt.View), 4, prompt.ErrUserNotInWorkspace},
+		{"an unknown address is told the same", owner, "", prompt.Grant{Email: "out@example.com", Access: prompt.View}, 4, prompt.ErrUserNotInWorkspace},
+		{"the owner needs none", manager, "ann", grant("ann", prompt.View), 4, prompt.ErrOwnerShare},
+		{"nobody gets two", owner, "vic", grant("vic", prompt.Edit), 4, prompt.ErrAlreadyShared},
+		{"an expired one is replaced", owner, "exp", grant("exp", prompt.View), 4, nil},
+		{"the 200th is the last", owner, "sam", grant("sam", prompt.View), prompt.MaxShares - 1, nil},
+		{"the 201st is one too many", owner, "sam", grant("sam", prompt.View), prompt.MaxShares, prompt.ErrShareLimit},
+		{"to replace an expired one is none more", owner, "exp", grant("exp", prompt.View), prompt.MaxShares, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tmpl, _ := cast()
+			before, _ := cast()
+			tmpl.ShareCount, before.ShareCount = tt.shares, tt.shares
+			got, err := tmpl.Share(tt.by, tt.user, tt.g)
+			wantErr(t, err, tt.want)
+			if tt.want != nil {
+				unchanged(t, tmpl, before)
+			} else if s := tmpl.Shares[tt.user]; s != got || s.Access != tt.g.Access || !s.ExpiresAt.IsZero() || s.Revision != 1 {
+				t.Errorf("share = %+v", s)
+			}
+		})
+	}
+	for name, tt := range map[string]struct {
+		g    prompt.Grant
+		want string
+	}{
+		"neither user nor address": {prompt.Grant{Access: prompt.View}, "/user_id required"},
+		"both of them":             {prompt.Grant{User: "sam", Email: "sam@example.com", Access: prompt.View}, "/user_id required"},
+		"an end that is now":       {prompt.Grant{User: "sam", Access: prompt.View, ExpiresAt: now}, "/expires_at in_the_past"},
+		"an end that was":          {prompt.Grant{User: "sam", Access: prompt.View, ExpiresAt: now.Add(-time.Hour)}, "/expires_at in_the_past"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, _ := cast()
+			before, _ := cast()
+			_, err := tmpl.Share(owner, "sam", tt.g)
+			if got := wrongFields(t, err); !slices.Equal(got, []string{tt.want}) {
+				t.Errorf("wrong = %q, want %q", got, tt.want)
+			}
+			unchanged(t, tmpl, before)
+		})
+	}
+}
+
+func TestChangeShare(t *testing.T) {
+	later := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
+	t.Run("access and end change, as one revision and one event", func(t *testing.T) {
+		tmpl, _ := cast()
+		until := now.Add(time.Hour)
+		got, err := tmpl.ChangeShare(later, nil, "vic", prompt.ShareChanges{Access: new(prompt.Manage), ExpiresAt: &until})
+		if err != nil || got != tmpl.Shares["vic"] || got.Access != prompt.Manage || got.ExpiresAt != until || got.Revision != 2 || got.UpdatedAt != later.At {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		recorded(t, tmpl, later, "prompt_share.updated")
+		data := tmpl.Recorded()[0].Data
+		if data["user_id"] != identity.UserID("vic") || data["role"] != (event.Change{From: "viewer", To: "manager"}) || data["expires_at"] != (event.Change{From: nil, To: until}) {
+			t.Errorf("data = %v", data)
+		}
+	})
+	t.Run("an end can be taken off, of an expired share too", func(t *testing.T) {
+		tmpl, _ := cast()
+		_, err := tmpl.ChangeShare(owner, nil, "exp", prompt.ShareChanges{ExpiresAt: &time.Time{}})
+		if err != nil || tmpl.Access(expired) != prompt.Manage {
+			t.Fatalf("access %q, %v", tmpl.Access(expired), err)
+		}
+	})
+	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
+		tmpl, _ := cast()
+		before, _ := cast()
+		got, err := tmpl.ChangeShare(owner, nil, "exp", prompt.ShareChanges{Access: new(prompt.Manage), ExpiresAt: &now})
+		if err != nil || got != before.Shares["exp"] {
+			t.Fatalf("got %+v, %v", got, err)
+		}
+		unchanged(t, tmpl, before)
+	})
+	for _, tt := range []struct {
+		name string
+		by   identity.Actor
+		user identity.UserID
+		c    prompt.ShareChanges
+		want error
+	}{
+		{"nobody grants above themselves", manager, "vic", prompt.ShareChanges{Access: new(prompt.Own)}, identity.ErrRoleCeiling},
+		{"a share that is not there", owner, "sam", prompt.ShareChanges{}, prompt.ErrShareNotFound},
+		{"is not told to a stranger", stranger, "sam", prompt.ShareChanges{}, prompt.ErrNotFound},
+		{"one's own cannot be raised", editor, "eve", prompt.ShareChanges{Access: new(prompt.Manage)}, prompt.ErrForbidden},
+		{"an end in the past is refused", owner, "vic", prompt.ShareChanges{ExpiresAt: new(now.Add(-1))}, fault.ErrInvalid},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tmpl, _ := cast()
+			before, _ := cast()
+			_, err := tmpl.ChangeShare(tt.by, nil, tt.user, tt.c)
+			wantErr(t, err, tt.want)
+			unchanged(t, tmpl, before)
+		})
+	}
+}
+
+func TestUnshare(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		by   identity.Actor
+		user identity.UserID
+		want error
+	}{
+		{"a manager takes a share away", manager, "vic", nil},
+		{"an expired one too", owner, "exp", nil},
+		{"everyone may give up their own", viewer, "vic", nil},
+		{"but not with a viewing credential", with(viewer, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), "vic", prompt.ErrForbidden},
+		{"nor another's", viewer, "eve", prompt.ErrForbidden},
+		{"nor may an editor", editor, "vic", prompt.ErrForbidden},
+		{"whose share has expired sees nothing to give up", expired, "exp", prompt.ErrNotFound},
+		{"a share that is not there", owner, "sam", prompt.ErrShareNotFound},
+		{"is not told to a stranger", stranger, "sam", prompt.ErrNotFound},
+		{"the owner has none to give up", owner, "ann", prompt.ErrShareNotFound},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tmpl, _ := cast()
+			before, _ := cast()
+			wantErr(t, tmpl.Unshare(tt.by, nil, tt.user), tt.want)
+			if tt.want != nil {
+				unchanged(t, tmpl, before)
+				return
+			}
+			if tmpl.Shares[tt.user].Access != prompt.None {
+				t.Errorf("share = %+v", tmpl.Shares[tt.user])
+			}
+			recorded(t, tmpl, tt.by, "prompt_share.deleted")
+		})
+	}
+}

@@ -1,0 +1,372 @@
+package prompt_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestParseRef(t *testing.T) {
+	versionID := id.New(prompt.VersionPrefix)
+	for s, want := range map[string]prompt.Ref{
+		"active": {Active: true}, "latest": {Latest: true}, versionID: {ID: prompt.VersionID(versionID)},
+		"v1": {Number: 1}, "v12": {Number: 12}, "v2147483647": {Number: 1<<31 - 1},
+		"production": {Label: "production"}, "v": {Label: "v"}, "v1.2": {Label: "v1.2"}, "v-1": {Label: "v-1"}, "12": {Label: "12"}, "a_b-c.d": {Label: "a_b-c.d"},
+		strings.Repeat("x", 36): {Label: strings.Repeat("x", 36)},
+		"ver_123":               {Label: "ver_123"}, // no identifier of a version
+		// What names none.
+		"": {}, "v0": {}, "v2147483648": {}, "v99999999999999999999": {}, "Production": {}, "a b": {}, "ä": {}, "a/b": {}, "v1\n": {},
+		strings.Repeat("x", 37): {},
+	} {
+		t.Run(fmt.Sprintf("%q", s), func(t *testing.T) {
+			if got := prompt.ParseRef(s); got != want {
+				t.Errorf("ParseRef = %+v, want %+v", got, want)
+			}
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(rapid.String(), rapid.StringMatching(`v?[0-9a-z_.-]{0,40}`)).Draw(t, "ref")
+		ref := prompt.ParseRef(s)
+		named := 0
+		for _, is := range []bool{ref.ID != "", ref.Number != 0, ref.Label != "", ref.Active, ref.Latest} {
+			if is {
+				named++
+			}
+		}
+		if named > 1 || ref.Number < 0 {
+			t.Fatalf("ParseRef(%q) = %+v names several", s, ref)
+		}
+	})
+}
+
+func TestAddVersion(t *testing.T) {
+	add := func(tmpl *prompt.Template, d prompt.VersionDraft) (*prompt.Version, error) {
+		if d.Content.Text == "" {
+			d.Content.Text = "Hello {{name}}"
+		}
+		return tmpl.AddVersion(owner, d)
+	}
+	t.Run("it is a draft with the next number", func(t *testing.T) {
+		tmpl, _ := cast()
+		v, err := add(tmpl, prompt.VersionDraft{CommitMessage: "why"})
+		wantErr(t, err, nil)
+		if !id.Valid(prompt.VersionPrefix, string(v.ID)) || v.Template != tmpl.ID || v.Number != 4 || tmpl.LastNumber != 4 || v.Frozen || v.CommitMessage != "why" ||
+			v.ContentHash != v.Content.Hash() || len(v.Content.Variables) != 1 || v.Revision != 1 || v.CreatedBy != "ann" || v.CreatedAt != now || !v.FirstActivatedAt.IsZero() {
+			t.Fatalf("got %+v", v)
+		}
+		recorded(t, tmpl, owner, "prompt_version.created")
+		if data := tmpl.Recorded()[0].Data; data["version_id"] != v.ID || data["version_number"] != 4 {
+			t.Errorf("data = %v", data)
+		}
+		if tmpl.Active.Version != "ver1" || tmpl.Revision != 7 {
+			t.Error("the template itself changed")
+		}
+	})
+	t.Run("a number is never given twice, though the newest version was deleted", func(t *testing.T) {
+		tmpl, _ := cast()
+		tmpl.Drafts = prompt.Summary{Count: 1, Latest: "ver1", LatestNumber: 1}
+		if v, err := add(tmpl, prompt.VersionDraft{}); err != nil || v.Number != 4 {
+			t.Fatalf("got %+v, %v", v, err)
+		}
+	})
+	t.Run("labels freeze it, and are kept in order", func(t *testing.T) {
+		tmpl, _ := cast()
+		labels := []string{"stable", "canary"}
+		v, err := add(tmpl, prompt.VersionDraft{Labels: labels})
+		if err != nil || !v.Frozen || !slices.Equal(v.Labels, []string{"canary", "stable"}) || labels[0] != "stable" {
+			t.Fatalf("got %+v, %v; the caller's are %q", v, err, labels)
+		}
+	})
+	t.Run("a base that is the latest is accepted", func(t *testing.T) {
+		tmpl, _ := cast()
+		_, err := add(tmpl, prompt.VersionDraft{Base: "ver3"})
+		wantErr(t, err, nil)
+	})
+	t.Run("any other is outdated", func(t *testing.T) {
+		tmpl, _ := cast()
+		before, _ := cast()
+		_, err := add(tmpl, prompt.VersionDraft{Base: "ver1"})
+		wantErr(t, err, prompt.ErrBaseOutdated)
+		unchanged(t, tmpl, before)
+	})
+	t.Run("variables that were declared are checked, not made up", func(t *testing.T) {
+		tmpl, _ := cast()
+		before, _ := cast()
+		_, err := add(tmpl, prompt.VersionDraft{VariablesDeclared: true})
+		wantErr(t, err, prompt.ErrUndeclaredVariable)
+		unchanged(t, tmpl, before)
+	})
+	t.Run("a chat's content is none of a text's", func(t *testing.T) {
+		tmpl, _ := cast()
+		before, _ := cast()
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Messages: []prompt.Message{{Role: "user", Content: "x"}}}})
+		if len(wrongFields(t, err)) == 0 {
+			t.Fatal("it was accepted")
+		}
+		unchanged(t, tmpl, before)
+	})
+}
+
+// TestLabels holds new and changed versions to the same rules.
+func TestLabels(t *testing.T) {
+	long := strings.Repeat("ä", 500)
+	for _, tt := range []struct {
+		name    string
+		labels  []string
+		message string
+		want    []string
+	}{
+		{"ten labels and a message of 500 characters", strings.Split("0123456789", ""), long, nil},
+		{"eleven labels", strings.Split("0123456789a", ""), "", []string{"/labels too_many_items"}},
+		{"every character that is allowed", []string{"az09_.-"}, "", nil},
+		{"36 characters", []string{strings.Repeat("x", 36)}, "", nil},
+		{"37 characters", []string{strings.Repeat("x", 37)}, "", []string{"/labels/0 invalid_format"}},
+		{"an empty label", []string{""}, "", []string{"/labels/0 invalid_format"}},
+		{"a capital", []string{"ok", "Live"}, "", []string{"/labels/1 invalid_format"}},
+		{"a comma", []string{"a,b"}, "", []string{"/labels/0 invalid_format"}},
+		{"a line break", []string{"a\n"}, "", []string{"/labels/0 invalid_format"}},
+		{"reserved words", []string{"active", "latest", "v1", "v007", id.New(prompt.VersionPrefix)}, "",
+			[]string{"/labels/0 not_allowed_value", "/labels/1 not_allowed_value", "/labels/2 not_allowed_value", "/labels/3 not_allowed_value", "/labels/4 not_allowed_value"}},
+		{"what only looks reserved", []string{"actives", "v1.0", "v", "version1"}, "", nil},
+		{"twice the same", []string{"a", "b", "a"}, "", []string{"/labels/2 duplicate_item"}},
+		{"a message of 501 characters", nil, long + "x", []string{"/commit_message too_long"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tmpl, versions := cast()
+			_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: tt.labels, CommitMessage: tt.message})
+			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
+				t.Errorf("AddVersion: wrong = %q, want %q", got, tt.want)
+			}
+			err = tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &tt.labels, CommitMessage: &tt.message})
+			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
+				t.Errorf("ChangeVersion: wrong = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		label := rapid.OneOf(rapid.StringMatching(`[a-z0-9_.-]{1,36}`), rapid.StringMatching(`v[0-9]{1,3}|active|latest`)).Draw(t, "label")
+		tmpl, _ := cast()
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{label}})
+		if reads := prompt.ParseRef(label) == (prompt.Ref{Label: label}); (err == nil) != reads {
+			t.Fatalf("label %q: %v, read as %+v", label, err, prompt.ParseRef(label))
+		}
+	})
+}
+
+func TestChangeVersion(t *testing.T) {
+	text := func(s string) func(prompt.Content) prompt.Content {
+		return func(c prompt.Content) prompt.Content { c.Text = s; return c }
+	}
+	later := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
+	t.Run("a draft's content may change", func(t *testing.T) {
+		tmpl, versions := cast()
+		v := versions[2]
+		before := v.ContentHash
+		wantErr(t, tmpl.ChangeVersion(later, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}"), InferVariables: true}), nil)
+		if v.Content.Text != "Bye {{x}}" || len(v.Content.Variables) != 1 || v.ContentHash != v.Content.Hash() || v.Revision != 2 || v.UpdatedAt != later.At || v.Frozen {
+			t.Fatalf("got %+v", v)
+		}
+		recorded(t, tmpl, later, "prompt_version.updated")
+		if data := tmpl.Recorded()[0].Data; data["content_hash"] != (event.Change{From: before, To: v.ContentHash}) || data["version_number"] != 2 {
+			t.Errorf("data = %v", data)
+		}
+	})
+	t.Run("its variables stay declared unless they are to be inferred", func(t *testing.T) {
+		tmpl, versions := cast()
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}), prompt.ErrUndeclaredVariable)
+	})
+	t.Run("a frozen version keeps its content for ever", func(t *testing.T) {
+		tmpl, versions := cast()
+		before, _ := cast()
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Content: text("x"), CommitMessage: new("x")}), prompt.ErrVersionFrozen)
+		unchanged(t, tmpl, before)
+	})
+	t.Run("but not its message and labels", func(t *testing.T) {
+		tmpl, versions := cast()
+		v := versions[3]
+		wantErr(t, tmpl.ChangeVersion(later, nil, v, prompt.VersionChanges{CommitMessage: new("why"), Labels: &[]string{"z", "live"}}), nil)
+		if v.CommitMessage != "why" || !slices.Equal(v.Labels, []string{"live", "z"}) || v.Revision != 2 {
+			t.Fatalf("got %+v", v)
+		}
+		recorded(t, tmpl, later, "prompt_version.updated")
+	})
+	t.Run("the first label freezes a draft", func(t *testing.T) {
+		tmpl, versions := cast()
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}), nil)
+		if !versions[2].Frozen {
+			t.Fatal("still a draft")
+		}
+	})
+	t.Run("and taking it off does not thaw it", func(t *testing.T) {
+		tmpl, versions := cast()
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}}), nil)
+		if v := versions[3]; !v.Frozen || len(v.Labels) != 0 {
+			t.Fatalf("got %+v", v)
+		}
+	})
+	t.Run("content and label may come together", func(t *testing.T) {
+		tmpl, versions := cast()
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("x"), Labels: &[]string{"live"}}), nil)
+		if v := versions[2]; v.Content.Text != "x" || !v.Frozen {
+			t.Fatalf("got %+v", v)
+		}
+	})
+	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
+		tmpl, versions := cast()
+		before, _ := cast()
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Hello"), CommitMessage: new(""), Labels: &[]string{}}), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{"stable", "live"}}), nil)
+		unchanged(t, tmpl, before)
+		if versions[2].Revision != 1 || versions[2].Frozen || versions[3].Revision != 1 {
+			t.Fatal("a version changed")
+		}
+	})
+	t.Run("a version that is not there is not found", func(t *testing.T) {
+		tmpl, _ := cast()
+		wantErr(t, tmpl.ChangeVersion(owner, nil, nil, prompt.VersionChanges{}), prompt.ErrVersionNotFound)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, &prompt.Version{ID: "ver1", Template: "another"}, prompt.VersionChanges{}), prompt.ErrVersionNotFound)
+		wantErr(t, tmpl.ChangeVersion(stranger, nil, nil, prompt.VersionChanges{}), prompt.ErrNotFound)
+	})
+}
+
+func TestActivate(t *testing.T) {
+	t.Run("it moves the pointer, freezes the version and writes one line and one event", func(t *testing.T) {
+		tmpl, versions := cast()
+		wantErr(t, tmpl.Activate(editor, nil, versions[2], nil, "better"), nil)
+		v := versions[2]
+		if tmpl.Active != (prompt.Active{Version: "ver2", Number: 2, At: now, By: "eve"}) || !v.Frozen || v.FirstActivatedAt != now || tmpl.Revision != 8 || tmpl.UpdatedAt != now {
+			t.Fatalf("got %+v, %+v", tmpl.Active, v)
+		}
+		if want := (prompt.Activation{From: "ver1", To: "ver2", By: "eve", At: now, Reason: "better"}); len(tmpl.Activated) != 1 || tmpl.Activated[0] != want {
+			t.Errorf("ledger = %+v", tmpl.Activated)
+		}
+		recorded(t, tmpl, editor, "prompt_template.activated")
+		if data := tmpl.Recorded()[0].Data; data["reason"] != "better" || data["active_version_id"] != (event.Change{From: prompt.VersionID("ver1"), To: prompt.VersionID("ver2")}) {
+			t.Errorf("data = %v", data)
+		}
+	})
+	t.Run("again changes nothing", func(t *testing.T) {
+		tmpl, versions := cast()
+		before, _ := cast()
+		wantErr(t, tmpl.Activate(owner, nil, versions[1], new(prompt.VersionID("ver1")), "again"), nil)
+		unchanged(t, tmpl, before)
+	})
+	t.Run("the first activation is remembered", func(t *testing.T) {
+		tmpl, versions := cast()
+		first := now.Add(-time.Hour)
+		versions[3].FirstActivatedAt = first
+		wantErr(t, tmpl.Activate(owner, nil, versions[3], nil, ""), nil)
+		if versions[3].FirstActivatedAt != first {
+			t.Fatal("it was forgotten")
+		}
+	})
+	for _, tt := range []struct {
+		name     string
+		by       identity.Actor
+		v        int // 0: none
+		at       revision.Match
+		expected *prompt.VersionID
+		reason   string
+		want     error
+	}{
+		{"with the active version that was expected", owner, 2, nil, new(prompt.VersionID("ver1")), "", nil},
+		{"with another one", owner, 2, nil, new(prompt.VersionID("ver3")), "", prompt.ErrActiveChanged},
+		{"with none expected where there is one", owner, 2, nil, new(prompt.VersionID("")), "", prompt.ErrActiveChanged},
+		{"even if it is the active one already", owner, 1, nil, new(prompt.VersionID("ver3")), "", prompt.ErrActiveChanged},
+		{"the revision comes before the expectation", owner, 2, revision.Match{1}, new(prompt.VersionID("ver3")), "", revision.ErrMismatch},
+		{"a version that is not there", owner, 0, nil, nil, "", prompt.ErrVersionNotFound},
+		{"is not told to a stranger", stranger, 0, nil, nil, "", prompt.ErrNotFound},
+		{"a viewer may not", viewer, 3, nil, nil, "", prompt.ErrForbidden},
+		{"nor learns of a draft", viewer, 2, nil, nil, "", prompt.ErrVersionNotFound},
+		{"a reason of 500 characters", owner, 2, nil, nil, strings.Repeat("ä", 500), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tmpl, versions := cast()
+			before, _ := cast()
+			wantErr(t, tmpl.Activate(tt.by, tt.at, versions[tt.v], tt.expected, tt.reason), tt.want)
+			if tt.want != nil {
+				unchanged(t, tmpl, before)
+			}
+		})
+	}
+	t.Run("a reason of 501 characters is too long", func(t *testing.T) {
+		tmpl, versions := cast()
+		before, _ := cast()
+		if got := wrongFields(t, tmpl.Activate(owner, nil, versions[2], nil, strings.Repeat("ä", 501))); !slices.Equal(got, []string{"/reason too_long"}) {
+			t.Fatalf("wrong = %q", got)
+		}
+		unchanged(t, tmpl, before)
+	})
+	t.Run("whatever is activated in a row, the ledger is a chain that ends at the pointer", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			tmpl, versions := cast()
+			for _, n := range rapid.SliceOf(rapid.IntRange(1, 3)).Draw(t, "versions") {
+				wantErr(t, tmpl.Activate(owner, nil, versions[n], nil, ""), nil)
+			}
+			at := prompt.VersionID("ver1")
+			for _, line := range tmpl.Activated {
+				if line.From != at || line.To == at {
+					t.Fatalf("a line from %s to %s, at %s", line.From, line.To, at)
+				}
+				at = line.To
+			}
+			if tmpl.Active.Version != at || len(tmpl.Recorded()) != len(tmpl.Activated) {
+				t.Fatalf("active %s, the ledger ends at %s", tmpl.Active.Version, at)
+			}
+		})
+	})
+}
+
+func TestDeleteVersion(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		by   identity.Actor
+		v    int
+		want error
+	}{
+		{"a draft goes", editor, 2, nil},
+		{"a frozen one takes a manager", editor, 3, prompt.ErrForbidden},
+		{"who may", manager, 3, nil},
+		{"the active one stays", owner, 1, prompt.ErrVersionActive},
+		{"one that is not there is not found", owner, 0, prompt.ErrVersionNotFound},
+		{"nor is that told to a stranger", stranger, 0, prompt.ErrNotFound},
+		{"a viewer is not told of drafts", viewer, 2, prompt.ErrVersionNotFound},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tmpl, versions := cast()
+			before, _ := cast()
+			v := versions[tt.v]
+			wantErr(t, tmpl.DeleteVersion(tt.by, nil, v), tt.want)
+			if tt.want != nil {
+				unchanged(t, tmpl, before)
+				if v != nil && v.Deleted {
+					t.Error("it was deleted")
+				}
+				return
+			}
+			if !v.Deleted || tmpl.LastNumber != 3 {
+				t.Errorf("deleted %v, last number %d", v.Deleted, tmpl.LastNumber)
+			}
+			recorded(t, tmpl, tt.by, "prompt_version.deleted")
+		})
+	}
+}
+
+func TestDiff(t *testing.T) {
+	_, versions := cast()
+	versions[2].Content.Text = "Bye"
+	d := prompt.Diff(versions[1], versions[2])
+	if !strings.Contains(d.Unified, "--- v1") || !strings.Contains(d.Unified, "+++ v2") || !strings.Contains(d.Unified, "+Bye") {
+		t.Errorf("diff = %q", d.Unified)
+	}
+}
