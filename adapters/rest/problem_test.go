@@ -1,0 +1,192 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const promptsPath = "/api/prompt-templates"
+
+func TestFailures(t *testing.T) {
+	fire := errors.New("disk on fire at sector 7")
+	for name, tt := range map[string]struct {
+		failure error
+		status  int
+		code    string
+		retry   string
+		logged  string // part of the log; nothing is if empty
+	}{
+		"what nobody foresaw is a mute 500, logged in full":  {fmt.Errorf("list: %w", fire), 500, "internal", "", "list: disk on fire at sector 7"},
+		"an outage is 503, and says when to come back":       {fmt.Errorf("%w: %w", ports.ErrUnavailable, fire), 503, "unavailable", "1", "disk on fire"},
+		"a deadline that has passed is 504":                  {fmt.Errorf("%w: %w", context.DeadlineExceeded, fire), 504, "timeout", "1", "disk on fire"},
+		"a client that is gone is no error of ours":          {fmt.Errorf("%w: %w", context.Canceled, fire), 500, "internal", "", ""},
+		"a foreseen failure is told, and no log's business":  {fmt.Errorf("%w: %w", prompt.ErrNameTaken, fire), 409, "name_taken", "", ""},
+		"an error that wraps its kind deeply is still found": {fmt.Errorf("a: %w", fmt.Errorf("b: %w", identity.ErrForbidden)), 403, "forbidden", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{}, tt.failure)
+			w := h.call("GET", promptsPath, "", "Request-Id: r-1")
+
+			var p openapi.Problem
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Header().Get("Content-Type") != "application/problem+json" {
+				t.Fatalf("no problem: %s, %v", w.Body, err)
+			}
+			if w.Code != tt.status || p.Status != tt.status || p.Code != tt.code || p.Type != "/problems/"+tt.code || p.RequestID != "r-1" {
+				t.Errorf("got %d %+v, want %d %s", w.Code, p, tt.status, tt.code)
+			}
+			if got := w.Header().Get("Retry-After"); got != tt.retry {
+				t.Errorf("Retry-After is %q, want %q", got, tt.retry)
+			}
+			if strings.Contains(w.Body.String(), "fire") {
+				t.Errorf("the client reads an internal error: %s", w.Body)
+			}
+			failed := ""
+			for line := range strings.Lines(h.log.String()) {
+				if strings.Contains(line, `"request failed"`) {
+					failed = line
+				}
+			}
+			if tt.logged == "" && failed != "" || !strings.Contains(failed, tt.logged) || tt.logged != "" && !strings.Contains(failed, `"request_id":"r-1"`) {
+				t.Errorf("the log says %q, want %q under the request's id", failed, tt.logged)
+			}
+		})
+	}
+
+	t.Run("a panic is a 500, logged with its stack", func(t *testing.T) {
+		h := newHouse(t)
+		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) { panic("nil map of secrets") })
+		w := h.call("GET", promptsPath, "")
+		if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "secrets") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		for _, want := range []string{`"panic":"nil map of secrets"`, "problem_test.go", `"status":500`} {
+			if !strings.Contains(h.log.String(), want) {
+				t.Errorf("the log does not hold %s:\n%s", want, h.log)
+			}
+		}
+	})
+	t.Run("a handler that gives its connection up does so", func(t *testing.T) {
+		h := newHouse(t)
+		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) { panic(http.ErrAbortHandler) })
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler {
+				t.Errorf("net/http is told %v", p)
+			}
+		}()
+		h.call("GET", promptsPath, "")
+	})
+	t.Run("a use case gets no longer than the request may take", func(t *testing.T) {
+		h := newHouse(t, func(c *Config) { c.RequestTimeout = 20 * time.Millisecond })
+		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+			func(ctx context.Context, _ identity.Actor, _ prompt.Filter, _ page.Query) (prompt.Page, error) {
+				<-ctx.Done()
+				return prompt.Page{}, ctx.Err()
+			})
+		if w := h.call("GET", promptsPath, ""); w.Code != 504 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+	t.Run("a node that should get no requests says so, and not why", func(t *testing.T) {
+		h := newHouse(t)
+		h.Ready = func(context.Context) error { return errors.New("disk on fire") }
+		w := h.call("GET", "/api/health/ready", "")
+		if w.Code != 503 || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "fire") || !strings.Contains(h.log.String(), "disk on fire") {
+			t.Errorf("%d %s\n%s", w.Code, w.Body, h.log)
+		}
+		if w := h.call("GET", "/api/health/live", ""); w.Code != 200 {
+			t.Errorf("live is %d", w.Code)
+		}
+	})
+}
+
+func TestStatuses(t *testing.T) {
+	want := map[fault.Kind]int{
+		0: 500, fault.Malformed: 400, fault.Unauthenticated: 401, fault.PaymentRequired: 402, fault.Forbidden: 403, fault.NotFound: 404,
+		fault.MethodNotAllowed: 405, fault.NotAcceptable: 406, fault.Conflict: 409, fault.PreconditionFailed: 412, fault.TooLarge: 413,
+		fault.UnsupportedMedia: 415, fault.Misdirected: 421, fault.Invalid: 422, fault.RateLimited: 429, fault.Upstream: 502,
+		fault.Unavailable: 503, fault.UpstreamTimeout: 504,
+	}
+	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
+		if statuses[kind] != want[kind] || statuses[kind] == 0 {
+			t.Errorf("kind %d is %d, want %d", kind, statuses[kind], want[kind])
+		}
+	}
+	if len(statuses) != len(want) {
+		t.Errorf("%d kinds have a status, want %d", len(statuses), len(want))
+	}
+}
+
+// TestOutcome says which failures are kept under an Idempotency-Key: those that repeating the
+// request does not change.
+func TestOutcome(t *testing.T) {
+	h := newHouse(t)
+	r, _ := http.NewRequest("POST", promptsPath, nil)
+	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
+		want := kind == fault.NotFound || kind == fault.Conflict || kind == fault.Invalid || kind == fault.PaymentRequired
+		answer, kept := h.outcome(r, fmt.Errorf("wrapped: %w", &fault.Error{Kind: kind, Code: "x"}))
+		if kept != want || kept && answer.Status != statuses[kind] {
+			t.Errorf("kind %d: kept %v with %d, want %v", kind, kept, answer.Status, want)
+		}
+	}
+	for _, err := range []error{errors.New("fire"), context.DeadlineExceeded, ports.ErrUnavailable} {
+		if _, kept := h.outcome(r, err); kept {
+			t.Errorf("%v is kept", err)
+		}
+	}
+}
+
+func TestIdempotency(t *testing.T) {
+	const body, key = `{"name":"x"}`, "Idempotency-Key: k"
+	var scopes []ports.IdempotencyKey
+	h := newHouse(t)
+	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, k ports.IdempotencyKey, _ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+			scopes = append(scopes, k)
+			return ports.Answer{Status: 201, Body: []byte(`{}`), Header: map[string]string{"Content-Type": "application/json"}}, true, nil
+		})
+
+	t.Run("a replay says that it is one", func(t *testing.T) {
+		if w := h.call("POST", promptsPath, body, key); w.Code != 201 || w.Header().Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%d %v", w.Code, w.Header())
+		}
+	})
+	t.Run("the scope is user, workspace, method, path and key; the request is the body", func(t *testing.T) {
+		scopes = nil
+		h.call("POST", promptsPath, body, key)
+		h.call("POST", promptsPath, `{"name":"y"}`, key)
+		h.call("POST", promptsPath, body, "Idempotency-Key: l")
+		h.call("POST", promptsPath+"/ptpl_1/restore", "", key)
+		if len(scopes) != 4 {
+			t.Fatalf("%d calls reached the port", len(scopes))
+		}
+		if scopes[0].Scope != scopes[1].Scope || scopes[0].Request == scopes[1].Request {
+			t.Error("another body makes another scope, or the same request")
+		}
+		if scopes[0].Scope == scopes[2].Scope || scopes[0].Scope == scopes[3].Scope || scopes[0].Org != "org_1" {
+			t.Error("another key or path has the same scope, or the org is not named")
+		}
+	})
+	t.Run("a POST that changes nothing takes no key", func(t *testing.T) {
+		scopes = nil
+		h.prompts.EXPECT().FindByName(gomock.Any(), gomock.Any(), "x").Return(nil, prompt.ErrNotFound)
+		if w := h.call("POST", promptsPath+"/resolve", `{"refs":[{"name":"x"}]}`, key); w.Code != 200 || len(scopes) != 0 {
+			t.Errorf("%d %s, and %d calls reached the port", w.Code, w.Body, len(scopes))
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+// house is an API on mocked ports, with one caller: an owner whose key is token.
+type house struct {
+	*API
+	token       string
+	lists       *mocks.MockPromptLists
+	prompts     *mocks.MockPrompts
+	idempotency *mocks.MockIdempotency
+	log         *bytes.Buffer // as JSON, from level info on
+}
+
+func newHouse(t *testing.T, change ...func(*Config)) *house {
+	t.Helper()
+	c := Config{
+		RequestTimeout: time.Second, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
+		RateLimit: RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60},
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	mock := gomock.NewController(t)
+	token := account.NewToken()
+	keys := mocks.NewMockKeys(mock)
+	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), token.Hash()).AnyTimes().Return(&account.Principal{
+		User:       account.User{ID: "usr_1", Org: "org_1"},
+		Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"}, Role: identity.Owner},
+		Key:        account.Key{ID: "key_1", Org: "org_1", Workspace: "wsp_1", User: "usr_1", Ceiling: identity.Owner, LastUsedAt: time.Now()},
+	}, nil)
+	h := &house{
+		token: token.Reveal(), lists: mocks.NewMockPromptLists(mock), prompts: mocks.NewMockPrompts(mock),
+		idempotency: mocks.NewMockIdempotency(mock), log: new(bytes.Buffer),
+	}
+	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
+	api, err := New(c, Deps{
+		Orgs:   func() *identity.Directory { return directory },
+		Stores: ports.Stores{Prompts: h.prompts, PromptLists: h.lists, Keys: keys},
+		Bind: func(s ports.Stores) Services {
+			return Services{
+				Accounts: accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Keys, s.Events),
+				Prompts:  prompts.NewService(s.Prompts, s.PromptLists, s.Users),
+			}
+		},
+		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Metrics: prometheus.NewRegistry(),
+		Log: slog.New(slog.NewJSONHandler(h.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.API = api
+	return h
+}
+
+// call answers one request of the caller's.
+func (h *house) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+h.token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestRoutesAndContract(t *testing.T) {
+	t.Run("agree", func(t *testing.T) { newHouse(t) })
+
+	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
+		h := newHouse(t)
+		err := h.route(map[string][]operation{"/api/": append(h.accountOperations(), operation{method: http.MethodGet, path: "/api/secret"})})
+		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("an operation that has no route is an error", func(t *testing.T) {
+		h := newHouse(t)
+		err := h.route(map[string][]operation{"/api/": h.accountOperations()})
+		if err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("an empty contract has none of the routes", func(t *testing.T) {
+		h := newHouse(t)
+		h.contract = new(openapi.Contract)
+		if err := h.route(map[string][]operation{"/api/": h.accountOperations()}); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestServer(t *testing.T) {
+	c := Config{Addr: "127.0.0.1:1", ReadHeaderTimeout: 1, ReadTimeout: 2, WriteTimeout: 3, IdleTimeout: 4}
+	srv := Server(c, http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	if srv.Addr != c.Addr || srv.ReadHeaderTimeout != 1 || srv.ReadTimeout != 2 || srv.WriteTimeout != 3 || srv.IdleTimeout != 4 {
+		t.Errorf("a timeout is not the configured one: %+v", srv)
+	}
+	if srv.MaxHeaderBytes+4<<10 != maxHeader {
+		t.Errorf("net/http takes %d bytes of header, want %d", srv.MaxHeaderBytes+4<<10, maxHeader)
+	}
+}
