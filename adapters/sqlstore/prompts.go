@@ -134,10 +134,7 @@ func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.I
 		Version versionRow `db:"v"`
 	}
 	match, arg := versionMatch(ref)
-	found, err := p.db.get(ctx, &row, `
-		SELECT `+accessColumns+`, `+prefixedVersionColumns+templateTables+`
-		JOIN prompt_versions v ON v.template_id = t.id AND `+match+`
-		WHERE t.id = ? AND t.workspace_id = ?`, append(append([]any{by.User}, arg...), id, by.Workspace)...)
+	found, err := p.db.get(ctx, &row, versionQueries[match], append(append([]any{by.User}, arg...), id, by.Workspace)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,6 +151,18 @@ func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.I
 	v, err := row.Version.version()
 	return row.template(by), v, err
 }
+
+// versionQueries are GetVersion's statements by the condition of versionMatch. They are put
+// together once: each is longer than most prompts.
+var versionQueries = func() map[string]string {
+	queries := map[string]string{}
+	for _, ref := range []prompt.Ref{{Active: true}, {Number: 1}, {Label: "any"}, {}} {
+		match, _ := versionMatch(ref)
+		queries[match] = `SELECT ` + accessColumns + `, ` + prefixedVersionColumns + templateTables + `
+			JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ` WHERE t.id = ? AND t.workspace_id = ?`
+	}
+	return queries
+}()
 
 // Update implements ports.Prompts.
 func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
