@@ -1,0 +1,397 @@
+package accounts_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+var (
+	now       = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	member    = actor("ann", identity.Member)
+	admin     = actor("ada", identity.Admin)
+	system    = identity.System("org", "", "cli", now)
+	errOutage = errors.New("the store is away")
+
+	here  = account.Workspace{ID: "acme", Org: "org", Slug: "acme-slug"}
+	there = account.Workspace{ID: "other", Org: "org", Slug: "other-slug"}
+)
+
+func actor(user identity.UserID, role identity.Role) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
+}
+
+// stage is a Service on mocked ports. A call that a test does not expect fails it.
+type stage struct {
+	*accounts.Service
+	atomic     *mocks.MockAtomic
+	users      *mocks.MockUsers
+	workspaces *mocks.MockWorkspaces
+	keys       *mocks.MockKeys
+	events     *mocks.MockEvents
+	ctx        context.Context
+}
+
+type ctxKey struct{}
+
+func newStage(t *testing.T) *stage {
+	c := gomock.NewController(t)
+	s := &stage{
+		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c),
+		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+	}
+	s.Service = accounts.NewService(s.atomic, s.users, s.workspaces, s.keys, s.events)
+	return s
+}
+
+// expectAtomically runs what it is given on the transaction's own stores, as often as it takes.
+func (s *stage) expectAtomically(t *testing.T, times int) (tx *stage) {
+	tx = newStage(t)
+	tx.ctx = s.ctx
+	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
+		for range times {
+			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Keys: tx.keys}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return tx
+}
+
+// expectUpdateKey runs a change twice, on fresh keys, as stores do after a conflict.
+func (s *stage) expectUpdateKey(ws identity.WorkspaceID, after **account.Key) {
+	s.keys.EXPECT().Update(s.ctx, ws, identity.KeyID("k"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, ws identity.WorkspaceID, _ identity.KeyID, change func(*account.Key) error) (k *account.Key, err error) {
+			for range 2 {
+				k = key(ws)
+				*after = k
+				if err := change(k); err != nil {
+					return nil, err
+				}
+			}
+			return k, nil
+		})
+}
+
+func key(ws identity.WorkspaceID) *account.Key {
+	return &account.Key{ID: "k", Org: "org", Workspace: ws, User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 1}
+}
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
+
+func TestAuthenticate(t *testing.T) {
+	token := account.NewToken()
+	for name, tt := range map[string]struct {
+		token string
+		found *account.Principal
+		err   error // of the store
+		want  error
+	}{
+		"a live key of a member": {token.Reveal(), &account.Principal{Membership: account.Membership{Role: identity.Viewer}}, nil, nil},
+		"a revoked key":          {token.Reveal(), &account.Principal{Membership: account.Membership{Role: identity.Owner}, Key: account.Key{RevokedAt: now.Add(-1)}}, nil, identity.ErrUnauthenticated},
+		"an expired key":         {token.Reveal(), &account.Principal{Membership: account.Membership{Role: identity.Owner}, Key: account.Key{ExpiresAt: now}}, nil, identity.ErrUnauthenticated},
+		"who has left":           {token.Reveal(), &account.Principal{}, nil, identity.ErrUnauthenticated},
+		"an unknown key":         {token.Reveal(), nil, identity.ErrUnauthenticated, identity.ErrUnauthenticated},
+		"garbage":                {"garbage", nil, nil, identity.ErrUnauthenticated},
+		"a typo":                 {token.Reveal()[:52] + "!", nil, nil, identity.ErrUnauthenticated},
+		"nothing":                {"", nil, nil, identity.ErrUnauthenticated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			if tt.found != nil || tt.err != nil { // what has not the form of a token is not looked up
+				s.keys.EXPECT().Principal(s.ctx, identity.OrgID("org"), token.Hash()).Return(tt.found, tt.err)
+			}
+			got, err := s.Authenticate(s.ctx, "org", tt.token, now)
+			wantErr(t, err, tt.want)
+			if tt.want == nil && got != tt.found || tt.want != nil && got != nil {
+				t.Errorf("Authenticate = %+v", got)
+			}
+		})
+	}
+}
+
+func TestNoteUse(t *testing.T) {
+	for name, tt := range map[string]struct {
+		last  time.Time
+		noted bool
+	}{
+		"the first use is noted":             {time.Time{}, true},
+		"a use after a minute is noted":      {now.Add(-time.Minute), true},
+		"one within the minute is not":       {now.Add(-time.Minute + 1), false},
+		"nor one that another node noted so": {now.Add(time.Second), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			if tt.noted {
+				s.keys.EXPECT().Used(s.ctx, identity.OrgID("org"), identity.KeyID("k"), now)
+			}
+			wantErr(t, s.NoteUse(s.ctx, account.Key{ID: "k", Org: "org", LastUsedAt: tt.last}, now), nil)
+		})
+	}
+}
+
+func TestMe(t *testing.T) {
+	s := newStage(t)
+	u, m := &account.User{ID: "ann"}, []account.Membership{{Workspace: here}}
+	s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("ann")).Return(u, m, nil)
+	if got, memberships, err := s.Me(s.ctx, member); err != nil || got != u || len(memberships) != 1 {
+		t.Fatalf("Me = %+v, %+v, %v", got, memberships, err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	s := newStage(t)
+	u := &account.User{ID: "ann"}
+	s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(u, nil, nil)
+	if got, _, err := s.Find(s.ctx, system, "ann@example.com"); err != nil || got != u {
+		t.Fatalf("Find = %+v, %v", got, err)
+	}
+}
+
+func TestChangeMe(t *testing.T) {
+	s := newStage(t)
+	s.users.EXPECT().Update(s.ctx, identity.OrgID("org"), identity.UserID("ann"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, _ identity.UserID, change func(*account.User, []account.Membership) error) (u *account.User, err error) {
+			for range 2 {
+				u = &account.User{ID: "ann", Revision: 1}
+				if err := change(u, []account.Membership{{Workspace: here}}); err != nil {
+					return nil, err
+				}
+			}
+			return u, nil
+		})
+	got, err := s.ChangeMe(s.ctx, member, revision.Match{1}, account.UserChanges{DefaultWorkspace: &here.ID})
+	if err != nil || got.DefaultWorkspace != "acme" || got.Revision != 2 {
+		t.Fatalf("ChangeMe = %+v, %v", got, err)
+	}
+}
+
+func TestWorkspace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		id   identity.WorkspaceID
+		want error
+	}{"one of the caller's": {"other", nil}, "one that is not the caller's": {"third", identity.ErrWorkspaceNotFound}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("ann")).
+				Return(&account.User{}, []account.Membership{{Workspace: here, Role: identity.Member}, {Workspace: there, Role: identity.Viewer}}, nil)
+			got, err := s.Workspace(s.ctx, member, tt.id)
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (got.Workspace.ID != tt.id || got.Role != identity.Viewer) {
+				t.Errorf("Workspace = %+v", got)
+			}
+		})
+	}
+}
+
+func TestKeys(t *testing.T) {
+	q := page.Query{Limit: 5}
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		user identity.UserID
+	}{
+		"a member asks for their own": {member, "ann"}, "an admin for all": {admin, ""}, "an owner for all": {actor("bob", identity.Owner), ""}, "a viewer for their own": {actor("vic", identity.Viewer), "vic"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			want := account.KeyPage{Items: []account.Key{*key("acme")}, Next: "n"}
+			s.keys.EXPECT().List(s.ctx, identity.WorkspaceID("acme"), tt.user, now, q).Return(want, nil)
+			if got, err := s.Keys(s.ctx, tt.by, q); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("Keys = %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestKey(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"whose it is reads it": {member, nil}, "an admin reads it": {admin, nil}, "another member is told nothing": {actor("bob", identity.Member), account.ErrKeyNotFound}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.keys.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), identity.KeyID("k")).Return(key("acme"), nil)
+			got, err := s.Key(s.ctx, tt.by, "k")
+			wantErr(t, err, tt.want)
+			if (got != nil) != (tt.want == nil) {
+				t.Errorf("Key = %+v", got)
+			}
+		})
+	}
+}
+
+func TestCreateKey(t *testing.T) {
+	t.Run("what is answered is what was stored, with its token", func(t *testing.T) {
+		s := newStage(t)
+		var stored *account.Key
+		s.keys.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, k *account.Key) { stored = k })
+		k, token, err := s.CreateKey(s.ctx, member, account.KeyDraft{Name: "k"})
+		if err != nil || k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "acme" {
+			t.Fatalf("CreateKey = %+v, %v", k, err)
+		}
+	})
+	t.Run("what breaks a rule is not stored", func(t *testing.T) {
+		s := newStage(t)
+		k, token, err := s.CreateKey(s.ctx, member, account.KeyDraft{Name: "k", Ceiling: identity.Owner})
+		wantErr(t, err, identity.ErrRoleCeiling)
+		if k != nil || !token.IsZero() {
+			t.Error("there is a key all the same")
+		}
+	})
+}
+
+func TestRevokeKey(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"whose it is revokes it":         {member, revision.Match{1}, nil},
+		"another revision was meant":     {member, revision.Match{9}, revision.ErrMismatch},
+		"another member is told nothing": {actor("bob", identity.Member), nil, account.ErrKeyNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var after *account.Key
+			s.expectUpdateKey("acme", &after)
+			wantErr(t, s.RevokeKey(s.ctx, tt.by, "k", tt.at), tt.want)
+			if after.RevokedAt.IsZero() == (tt.want == nil) {
+				t.Errorf("key = %+v", after)
+			}
+		})
+	}
+}
+
+func TestRevokeKeyOf(t *testing.T) {
+	s := newStage(t)
+	var after *account.Key
+	s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "other-slug").Return(&there, nil)
+	s.expectUpdateKey("other", &after)
+	wantErr(t, s.RevokeKeyOf(s.ctx, system, "other-slug", "k"), nil)
+	if after.RevokedAt != now {
+		t.Errorf("key = %+v", after)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	f, q := event.Filter{Type: "x"}, page.Query{Limit: 5}
+	t.Run("an admin reads the workspace's", func(t *testing.T) {
+		s := newStage(t)
+		want := event.Page{Items: []event.Event{{ID: "e"}}}
+		s.events.EXPECT().List(s.ctx, identity.WorkspaceID("acme"), f, q).Return(want, nil)
+		if got, err := s.Events(s.ctx, admin, f, q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("Events = %+v, %v", got, err)
+		}
+	})
+	t.Run("a member's question reaches no list", func(t *testing.T) {
+		s := newStage(t)
+		_, err := s.Events(s.ctx, member, f, q)
+		wantErr(t, err, identity.ErrForbidden)
+	})
+}
+
+func TestProvision(t *testing.T) {
+	ask := accounts.Provision{Email: "new@example.com", Name: "New", Role: identity.Admin, Operator: true, Workspace: "acme-slug", KeyName: "first"}
+	for name, found := range map[string]*account.Workspace{"in a workspace that is there": &here, "in one that is made": nil} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			tx := s.expectAtomically(t, 2) // the second run must not stand on what the first one left
+			var u *account.User
+			var m []account.Membership
+			var k *account.Key
+			if found == nil {
+				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(nil, identity.ErrWorkspaceNotFound).Times(2)
+			} else {
+				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(found, nil).Times(2)
+			}
+			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, memberships []account.Membership) {
+				u, m = user, memberships
+			}).Times(2)
+			tx.keys.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, key *account.Key) { k = key }).Times(2)
+			got, err := s.Provision(s.ctx, system, ask)
+			wantErr(t, err, nil)
+			if u.Email != ask.Email || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Admin || m[0].Workspace.Slug != "acme-slug" {
+				t.Errorf("user %+v in %+v", u, m)
+			}
+			if found != nil && m[0].Workspace.ID != "acme" || found == nil && len(m[0].Workspace.Recorded()) != 1 {
+				t.Errorf("workspace %+v", m[0].Workspace)
+			}
+			if k.User != u.ID || k.Workspace != m[0].Workspace.ID || k.Ceiling != identity.Admin || k.Name != "first" {
+				t.Errorf("key %+v", k)
+			}
+			if got.User != u.ID || got.Workspace != k.Workspace || got.Token.Hash() != k.Hash {
+				t.Errorf("Provision = %s, %s: not what was stored last", got.User, got.Workspace)
+			}
+		})
+	}
+	for name, tt := range map[string]struct {
+		change func(*accounts.Provision)
+		field  string
+	}{
+		"no address":              {func(p *accounts.Provision) { p.Email = "nobody" }, "/email"},
+		"no slug":                 {func(p *accounts.Provision) { p.Workspace = "No Slug" }, "/slug"},
+		"no name for the key":     {func(p *accounts.Provision) { p.KeyName = "" }, "/name"},
+		"a name that is too long": {func(p *accounts.Provision) { p.Name = strings.Repeat("x", 121) }, "/name"},
+	} {
+		t.Run(name+" is refused", func(t *testing.T) {
+			s := newStage(t)
+			tx := s.expectAtomically(t, 1)
+			tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(nil, identity.ErrWorkspaceNotFound)
+			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Return(nil).MaxTimes(1)
+			p := ask
+			tt.change(&p)
+			if _, err := s.Provision(s.ctx, system, p); err == nil {
+				t.Error("it was accepted")
+			}
+		})
+	}
+}
+
+func TestKeyFor(t *testing.T) {
+	memberships := []account.Membership{{Workspace: here, Role: identity.Viewer}, {Workspace: there, Role: identity.Admin}}
+	for name, tt := range map[string]struct {
+		workspace string
+		d         account.KeyDraft
+		ceiling   identity.Role
+		want      error
+	}{
+		"by the workspace's slug, with the person's role": {"other-slug", account.KeyDraft{Name: "k"}, identity.Admin, nil},
+		"by its id":               {"other", account.KeyDraft{Name: "k"}, identity.Admin, nil},
+		"with a lower ceiling":    {"other", account.KeyDraft{Name: "k", Ceiling: identity.Viewer}, identity.Viewer, nil},
+		"in none of the person's": {"third", account.KeyDraft{Name: "k"}, 0, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(&account.User{ID: "ann"}, memberships, nil)
+			var stored *account.Key
+			if tt.want == nil {
+				s.keys.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, k *account.Key) { stored = k })
+			}
+			k, token, err := s.KeyFor(s.ctx, system, "ann@example.com", tt.workspace, tt.d)
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "other" || k.Ceiling != tt.ceiling) {
+				t.Errorf("KeyFor = %+v", k)
+			}
+		})
+	}
+}

@@ -1,0 +1,142 @@
+package accounts_test
+
+import (
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+// TestStoreFaults lets each call of each use case fail: the error comes out as it is, and nothing
+// else is called.
+func TestStoreFaults(t *testing.T) {
+	var (
+		anything  = gomock.Any()
+		token     = account.NewToken()
+		provision = func(s *stage) error {
+			_, err := s.Provision(s.ctx, system, accounts.Provision{Email: "new@example.com", Role: identity.Member, Workspace: "acme-slug", KeyName: "k"})
+			return err
+		}
+		found   = func(s *stage) { s.workspaces.EXPECT().Find(s.ctx, anything, anything).Return(&here, nil) }
+		added   = func(s *stage) { s.users.EXPECT().Add(s.ctx, anything, anything).Return(nil) }
+		addKey  = func(s *stage) { s.keys.EXPECT().Add(s.ctx, anything).Return(errOutage) }
+		get     = func(s *stage) { s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage) }
+		byEmail = func(s *stage) { s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(nil, nil, errOutage) }
+		keyFor  = func(s *stage) error {
+			_, _, err := s.KeyFor(s.ctx, system, "ann@example.com", "acme", account.KeyDraft{Name: "k"})
+			return err
+		}
+	)
+	for name, tt := range map[string]struct {
+		fail func(*testing.T, *stage)
+		call func(*stage) error
+	}{
+		"Authenticate": {
+			func(_ *testing.T, s *stage) {
+				s.keys.EXPECT().Principal(s.ctx, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { _, err := s.Authenticate(s.ctx, "org", token.Reveal(), now); return err },
+		},
+		"NoteUse": {
+			func(_ *testing.T, s *stage) {
+				s.keys.EXPECT().Used(s.ctx, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error { return s.NoteUse(s.ctx, account.Key{}, now) },
+		},
+		"Me":   {func(_ *testing.T, s *stage) { get(s) }, func(s *stage) error { _, _, err := s.Me(s.ctx, member); return err }},
+		"Find": {func(_ *testing.T, s *stage) { byEmail(s) }, func(s *stage) error { _, _, err := s.Find(s.ctx, system, "x"); return err }},
+		"ChangeMe": {
+			func(_ *testing.T, s *stage) {
+				s.users.EXPECT().Update(s.ctx, anything, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { _, err := s.ChangeMe(s.ctx, member, nil, account.UserChanges{}); return err },
+		},
+		"Workspace": {func(_ *testing.T, s *stage) { get(s) }, func(s *stage) error { _, err := s.Workspace(s.ctx, member, "acme"); return err }},
+		"Keys": {
+			func(_ *testing.T, s *stage) {
+				s.keys.EXPECT().List(s.ctx, anything, anything, anything, anything).Return(account.KeyPage{}, errOutage)
+			},
+			func(s *stage) error { _, err := s.Keys(s.ctx, member, page.Query{}); return err },
+		},
+		"Key": {
+			func(_ *testing.T, s *stage) { s.keys.EXPECT().Get(s.ctx, anything, anything).Return(nil, errOutage) },
+			func(s *stage) error { _, err := s.Key(s.ctx, member, "k"); return err },
+		},
+		"CreateKey": {
+			func(_ *testing.T, s *stage) { addKey(s) },
+			func(s *stage) error { _, _, err := s.CreateKey(s.ctx, member, account.KeyDraft{Name: "k"}); return err },
+		},
+		"RevokeKey": {
+			func(_ *testing.T, s *stage) {
+				s.keys.EXPECT().Update(s.ctx, anything, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { return s.RevokeKey(s.ctx, member, "k", nil) },
+		},
+		"RevokeKeyOf, looking for the workspace": {
+			func(_ *testing.T, s *stage) {
+				s.workspaces.EXPECT().Find(s.ctx, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { return s.RevokeKeyOf(s.ctx, system, "acme", "k") },
+		},
+		"RevokeKeyOf": {
+			func(_ *testing.T, s *stage) {
+				found(s)
+				s.keys.EXPECT().Update(s.ctx, anything, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { return s.RevokeKeyOf(s.ctx, system, "acme", "k") },
+		},
+		"Events": {
+			func(_ *testing.T, s *stage) {
+				s.events.EXPECT().List(s.ctx, anything, anything, anything).Return(event.Page{}, errOutage)
+			},
+			func(s *stage) error { _, err := s.Events(s.ctx, admin, event.Filter{}, page.Query{}); return err },
+		},
+		"KeyFor, looking for the person": {func(_ *testing.T, s *stage) { byEmail(s) }, keyFor},
+		"KeyFor": {
+			func(_ *testing.T, s *stage) {
+				s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(&account.User{ID: "ann"}, []account.Membership{{Workspace: here, Role: identity.Member}}, nil)
+				addKey(s)
+			},
+			keyFor,
+		},
+		"Provision, beginning": {
+			func(_ *testing.T, s *stage) { s.atomic.EXPECT().Atomically(s.ctx, anything).Return(errOutage) }, provision,
+		},
+		"Provision, looking for the workspace": {
+			func(t *testing.T, s *stage) {
+				s.expectAtomically(t, 1).workspaces.EXPECT().Find(s.ctx, anything, anything).Return(nil, errOutage)
+			},
+			provision,
+		},
+		"Provision, adding the person": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				found(tx)
+				tx.users.EXPECT().Add(s.ctx, anything, anything).Return(errOutage)
+			},
+			provision,
+		},
+		"Provision, adding the key": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				found(tx)
+				added(tx)
+				addKey(tx)
+			},
+			provision,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			tt.fail(t, s)
+			if err := tt.call(s); err != errOutage { //nolint:errorlint // it must come out as it is
+				t.Errorf("error = %v, want the store's own", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,439 @@
+package prompts_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestList(t *testing.T) {
+	s := newStage(t)
+	f, q := prompt.Filter{Query: "x"}, page.Query{After: "a", Limit: 5}
+	want := prompt.Page{Items: []prompt.Template{*template()}, Next: "b"}
+	s.lists.EXPECT().Visible(s.ctx, owner, f, q).Return(want, nil)
+	if got, err := s.List(s.ctx, owner, f, q); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("List = %+v, %v", got, err)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	t.Run("what is answered is what was stored", func(t *testing.T) {
+		s := newStage(t)
+		var stored *prompt.Template
+		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, t *prompt.Template) { stored = t })
+		got, err := s.Create(s.ctx, owner, prompt.Draft{Name: "new"})
+		if err != nil || got != stored || got.Name != "new" || got.Owner != "ann" {
+			t.Fatalf("Create = %+v, %v", got, err)
+		}
+	})
+	t.Run("what breaks a rule is not stored", func(t *testing.T) {
+		s := newStage(t)
+		if _, err := s.Create(s.ctx, owner, prompt.Draft{}); err == nil {
+			t.Fatal("it was accepted")
+		}
+	})
+	t.Run("a taken name is passed on", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().Add(s.ctx, gomock.Any()).Return(prompt.ErrNameTaken)
+		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "taken"})
+		wantErr(t, err, prompt.ErrNameTaken)
+	})
+}
+
+func TestGet(t *testing.T) {
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"the owner reads it": {owner, nil}, "a viewer reads it": {viewer, nil}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(tt.by)
+			got, err := s.Get(s.ctx, tt.by, "tpl")
+			wantErr(t, err, tt.want)
+			if tt.want == nil && got.ID != "tpl" {
+				t.Errorf("Get = %+v", got)
+			}
+		})
+	}
+}
+
+func TestChange(t *testing.T) {
+	t.Run("a change is made where the store says", func(t *testing.T) {
+		s := newStage(t)
+		s.expectUpdate(owner, nil)
+		got, err := s.Change(s.ctx, owner, "tpl", revision.Match{1}, prompt.Changes{Name: new("new")})
+		if err != nil || got.Name != "new" || got.Revision != 2 {
+			t.Fatalf("Change = %+v, %v", got, err)
+		}
+	})
+	t.Run("another revision is refused", func(t *testing.T) {
+		s := newStage(t)
+		s.expectUpdate(owner, nil)
+		_, err := s.Change(s.ctx, owner, "tpl", revision.Match{9}, prompt.Changes{Name: new("new")})
+		wantErr(t, err, revision.ErrMismatch)
+	})
+	t.Run("a transfer asks whether the new owner is a member, and loads their share", func(t *testing.T) {
+		s := newStage(t)
+		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID("vic"), "").Return(identity.UserID("vic"), nil)
+		s.expectUpdate(owner, []identity.UserID{"vic"})
+		got, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("vic"))})
+		if err != nil || got.Owner != "vic" {
+			t.Fatalf("Change = %+v, %v", got, err)
+		}
+	})
+	t.Run("who is no member cannot become the owner", func(t *testing.T) {
+		s := newStage(t)
+		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID("out"), "").Return(identity.UserID(""), nil)
+		s.expectUpdate(owner, []identity.UserID{"out"})
+		_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("out"))})
+		wantErr(t, err, prompt.ErrUserNotInWorkspace)
+	})
+}
+
+func TestDelete(t *testing.T) {
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, prompt.ErrForbidden}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.expectUpdate(tt.by, nil)
+			wantErr(t, s.Delete(s.ctx, tt.by, "tpl", nil), tt.want)
+		})
+	}
+}
+
+func TestRestore(t *testing.T) {
+	s := newStage(t)
+	deleted := template()
+	deleted.DeletedAt = now
+	s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), nil, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
+			return deleted, change(deleted)
+		})
+	if got, err := s.Restore(s.ctx, owner, "tpl"); err != nil || got != deleted || !got.DeletedAt.IsZero() {
+		t.Fatalf("Restore = %+v, %v", got, err)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	q := page.Query{Limit: 5}
+	want := prompt.VersionPage{Items: []prompt.Version{*version(1)}, Next: "n"}
+	for who, tt := range map[string]struct {
+		by     identity.Actor
+		drafts bool
+	}{"an owner asks for drafts too": {owner, true}, "a viewer does not": {viewer, false}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(tt.by)
+			s.lists.EXPECT().Versions(s.ctx, tt.by.Workspace, prompt.ID("tpl"), tt.drafts, q).Return(want, nil)
+			of, got, err := s.Versions(s.ctx, tt.by, "tpl", q)
+			if err != nil || of.ID != "tpl" || !reflect.DeepEqual(got, want) {
+				t.Fatalf("Versions = %+v, %+v, %v", of, got, err)
+			}
+		})
+	}
+	t.Run("a stranger's question reaches no list", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stranger)
+		_, _, err := s.Versions(s.ctx, stranger, "tpl", q)
+		wantErr(t, err, prompt.ErrNotFound)
+	})
+}
+
+func TestAddVersion(t *testing.T) {
+	t.Run("it answers the version that was stored last, and its template", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAddVersion(owner)
+		of, v, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
+		if err != nil || v.Number != 3 || of.LastNumber != 3 || v.Content.Text != "x" {
+			t.Fatalf("AddVersion = %+v, %+v, %v", of, v, err)
+		}
+	})
+	t.Run("a viewer may not", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAddVersion(viewer)
+		_, _, err := s.AddVersion(s.ctx, viewer, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
+		wantErr(t, err, prompt.ErrForbidden)
+	})
+}
+
+func TestVersion(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		v    *prompt.Version
+		want error
+	}{
+		"a viewer reads a frozen version":             {viewer, version(1), nil},
+		"an owner reads a draft":                      {owner, version(2), nil},
+		"a viewer is not told of a draft":             {viewer, version(2), prompt.ErrVersionNotFound},
+		"one that is not there":                       {owner, nil, prompt.ErrVersionNotFound},
+		"is not told to a stranger":                   {stranger, nil, prompt.ErrNotFound},
+		"nor is a stranger told of one that is there": {stranger, version(1), prompt.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			ref := prompt.Ref{Number: 1}
+			s.expectGetVersion(tt.by, ref, tt.v)
+			of, v, err := s.Version(s.ctx, tt.by, "tpl", ref)
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (of.ID != "tpl" || v != tt.v) || tt.want != nil && (of != nil || v != nil) {
+				t.Errorf("Version = %+v, %+v", of, v)
+			}
+		})
+	}
+}
+
+func TestChangeVersion(t *testing.T) {
+	s := newStage(t)
+	ref := prompt.Ref{Number: 2}
+	s.expectUpdateWith(owner, ref, func() *prompt.Version { return version(2) })
+	of, v, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, revision.Match{1}, prompt.VersionChanges{CommitMessage: new("why")})
+	if err != nil || of.ID != "tpl" || v.CommitMessage != "why" || v.Revision != 2 {
+		t.Fatalf("ChangeVersion = %+v, %+v, %v", of, v, err)
+	}
+}
+
+func TestDeleteVersion(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"a manager deletes it":         {manager, nil, nil},
+		"another revision was meant":   {manager, revision.Match{9}, revision.ErrMismatch},
+		"a viewer is not told of them": {viewer, nil, prompt.ErrVersionNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			ref := prompt.Ref{Latest: true}
+			s.expectUpdateWith(tt.by, ref, func() *prompt.Version { return version(2) })
+			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
+		})
+	}
+}
+
+func TestActivateVersion(t *testing.T) {
+	ref := prompt.Ref{Label: "live"}
+	t.Run("it moves the pointer", func(t *testing.T) {
+		s := newStage(t)
+		s.expectUpdateWith(owner, ref, func() *prompt.Version { return version(1) })
+		got, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, revision.Match{1}, new(prompt.VersionID("")), "why")
+		if err != nil || got.Active.Version != "ver1" || len(got.Activated) != 1 || got.Activated[0].Reason != "why" {
+			t.Fatalf("ActivateVersion = %+v, %v", got, err)
+		}
+	})
+	for name, tt := range map[string]struct {
+		by       identity.Actor
+		at       revision.Match
+		expected *prompt.VersionID
+		v        *prompt.Version
+		want     error
+	}{
+		"a viewer may not":                    {viewer, nil, nil, version(1), prompt.ErrForbidden},
+		"another revision was meant":          {owner, revision.Match{9}, nil, version(1), revision.ErrMismatch},
+		"another active version was expected": {owner, nil, new(prompt.VersionID("ver2")), version(1), prompt.ErrActiveChanged},
+		"a version that is not there":         {owner, nil, nil, nil, prompt.ErrVersionNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectUpdateWith(tt.by, ref, func() *prompt.Version { return tt.v })
+			_, err := s.ActivateVersion(s.ctx, tt.by, "tpl", ref, tt.at, tt.expected, "")
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestActivations(t *testing.T) {
+	q := page.Query{Limit: 5}
+	t.Run("whoever sees the template sees its ledger", func(t *testing.T) {
+		s := newStage(t)
+		want := page.Of[prompt.Activation]{Items: []prompt.Activation{{To: "ver1"}}}
+		s.expectGet(viewer)
+		s.lists.EXPECT().Activations(s.ctx, viewer.Workspace, prompt.ID("tpl"), q).Return(want, nil)
+		if got, err := s.Activations(s.ctx, viewer, "tpl", q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("Activations = %+v, %v", got, err)
+		}
+	})
+	t.Run("a stranger's question reaches no list", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stranger)
+		_, err := s.Activations(s.ctx, stranger, "tpl", q)
+		wantErr(t, err, prompt.ErrNotFound)
+	})
+}
+
+func TestRender(t *testing.T) {
+	ref := prompt.Ref{Active: true}
+	t.Run("it fills the version that is named", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGetVersion(viewer, ref, version(1))
+		got, of, v, err := s.Render(s.ctx, viewer, "tpl", ref, map[string]any{"name": "Ann"}, prompt.Strict)
+		if err != nil || got.Text != "Hello Ann" || of.ID != "tpl" || v.ID != "ver1" {
+			t.Fatalf("Render = %+v, %v", got, err)
+		}
+	})
+	t.Run("what is missing is told", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGetVersion(viewer, ref, version(1))
+		_, _, _, err := s.Render(s.ctx, viewer, "tpl", ref, nil, prompt.Strict)
+		wantErr(t, err, prompt.ErrMissingVariables)
+	})
+	t.Run("but not to a stranger", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGetVersion(stranger, ref, version(1))
+		got, _, _, err := s.Render(s.ctx, stranger, "tpl", ref, nil, prompt.Strict)
+		wantErr(t, err, prompt.ErrNotFound)
+		if got.Text != "" {
+			t.Errorf("rendered %q", got.Text)
+		}
+	})
+}
+
+func TestDiff(t *testing.T) {
+	one, two := prompt.Ref{Number: 1}, prompt.Ref{Number: 2}
+	t.Run("it goes from what is compared against to what was asked for", func(t *testing.T) {
+		s := newStage(t)
+		changed := version(2)
+		changed.Content.Text = "Bye"
+		s.expectGetVersion(owner, one, version(1))
+		s.expectGetVersion(owner, two, changed)
+		from, to, d, err := s.Diff(s.ctx, owner, "tpl", one, two)
+		if err != nil || from.Number != 1 || to.Number != 2 || len(d.Changed) == 0 {
+			t.Fatalf("Diff = %+v, %+v, %+v, %v", from, to, d, err)
+		}
+	})
+	t.Run("either may be a draft that a viewer is not told of", func(t *testing.T) {
+		for _, refs := range [][2]prompt.Ref{{one, two}, {two, one}} {
+			s := newStage(t)
+			s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), one).Return(template(), version(1), nil).MaxTimes(1)
+			s.expectGetVersion(viewer, two, version(2))
+			from, to, _, err := s.Diff(s.ctx, viewer, "tpl", refs[0], refs[1])
+			wantErr(t, err, prompt.ErrVersionNotFound)
+			if from != nil || to != nil {
+				t.Error("there are versions all the same")
+			}
+		}
+	})
+}
+
+func TestResolve(t *testing.T) {
+	latest := prompt.Ref{Latest: true}
+	t.Run("each is answered in its place, and what is wrong with one is wrong with no other", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGetVersion(viewer, latest, version(1))
+		s.expectGetVersion(viewer, prompt.Ref{Number: 2}, version(2))
+		s.prompts.EXPECT().FindByName(s.ctx, viewer, "Greeting").Return(template(), nil)
+		s.expectGetVersion(viewer, prompt.Ref{Number: 1}, version(1))
+		s.prompts.EXPECT().FindByName(s.ctx, viewer, "nowhere").Return(nil, prompt.ErrNotFound)
+		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("gone"), latest).Return(nil, nil, prompt.ErrNotFound)
+		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{
+			{ID: "tpl", Ref: latest}, {ID: "tpl", Ref: prompt.Ref{Number: 2}}, {Name: "nowhere", Ref: latest}, {ID: "gone", Ref: latest}, {Name: "Greeting", Ref: prompt.Ref{Number: 1}},
+		})
+		if err != nil || len(got) != 5 {
+			t.Fatalf("Resolve = %+v, %v", got, err)
+		}
+		for i, want := range []error{nil, prompt.ErrVersionNotFound, prompt.ErrNotFound, prompt.ErrNotFound, nil} {
+			if !errors.Is(got[i].Err, want) || (want == nil) != (got[i].Version != nil) {
+				t.Errorf("item %d: %+v, want %v", i, got[i], want)
+			}
+		}
+	})
+	t.Run("nothing wanted, nothing asked", func(t *testing.T) {
+		s := newStage(t)
+		if got, err := s.Resolve(s.ctx, viewer, nil); err != nil || len(got) != 0 {
+			t.Fatalf("Resolve = %+v, %v", got, err)
+		}
+	})
+	t.Run("by name a stranger is told nothing either", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().FindByName(s.ctx, stranger, "Greeting").Return(template(), nil)
+		s.expectGetVersion(stranger, latest, version(1))
+		got, err := s.Resolve(s.ctx, stranger, []prompts.Wanted{{Name: "Greeting", Ref: latest}})
+		if err != nil || !errors.Is(got[0].Err, prompt.ErrNotFound) || got[0].Template != nil || got[0].Version != nil {
+			t.Fatalf("Resolve = %+v, %v", got, err)
+		}
+	})
+}
+
+func TestShares(t *testing.T) {
+	q := page.Query{Limit: 5}
+	t.Run("a manager sees them", func(t *testing.T) {
+		s := newStage(t)
+		want := prompt.SharePage{Items: []prompt.Share{{User: "vic"}}}
+		s.expectGet(manager)
+		s.lists.EXPECT().Shares(s.ctx, manager.Workspace, prompt.ID("tpl"), q).Return(want, nil)
+		if got, err := s.Shares(s.ctx, manager, "tpl", q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("Shares = %+v, %v", got, err)
+		}
+	})
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"a viewer may not": {viewer, prompt.ErrForbidden}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(tt.by)
+			_, err := s.Shares(s.ctx, tt.by, "tpl", q)
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestShare(t *testing.T) {
+	t.Run("a member is found by address, and gets the share", func(t *testing.T) {
+		s := newStage(t)
+		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""), "sam@example.com").Return(identity.UserID("sam"), nil)
+		s.expectUpdate(owner, []identity.UserID{"sam"})
+		got, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "sam@example.com", Access: prompt.Edit})
+		if err != nil || got.User != "sam" || got.Access != prompt.Edit {
+			t.Fatalf("Share = %+v, %v", got, err)
+		}
+	})
+	t.Run("who is no member gets none, and a stranger is not told even that", func(t *testing.T) {
+		for by, want := range map[*identity.Actor]error{&owner: prompt.ErrUserNotInWorkspace, &viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
+			s := newStage(t)
+			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID("out"), "").Return(identity.UserID(""), nil)
+			s.expectUpdate(*by, []identity.UserID{""})
+			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Access: prompt.View})
+			wantErr(t, err, want)
+		}
+	})
+}
+
+func TestChangeShare(t *testing.T) {
+	s := newStage(t)
+	s.expectUpdate(owner, []identity.UserID{"vic"})
+	got, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", revision.Match{1}, prompt.ShareChanges{Access: new(prompt.Edit)})
+	if err != nil || got.Access != prompt.Edit || got.Revision != 2 {
+		t.Fatalf("ChangeShare = %+v, %v", got, err)
+	}
+}
+
+func TestUnshare(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"a manager takes it away":       {manager, nil, nil},
+		"everyone gives up their own":   {viewer, nil, nil},
+		"at the revision that is meant": {owner, revision.Match{9}, revision.ErrMismatch},
+		"a stranger is told nothing":    {stranger, nil, prompt.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectUpdate(tt.by, []identity.UserID{"vic"})
+			wantErr(t, s.Unshare(s.ctx, tt.by, "tpl", "vic", tt.at), tt.want)
+		})
+	}
+}

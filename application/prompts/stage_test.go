@@ -1,0 +1,118 @@
+package prompts_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+var (
+	now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+	owner    = actor("ann")
+	manager  = actor("max")
+	viewer   = actor("vic")
+	stranger = actor("sam")
+
+	errOutage = errors.New("the store is away")
+)
+
+func actor(user identity.UserID) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner, At: now}
+}
+
+// stage is a Service on mocked ports. A call that a test does not expect fails it.
+type stage struct {
+	*prompts.Service
+	prompts *mocks.MockPrompts
+	lists   *mocks.MockPromptLists
+	users   *mocks.MockUsers
+	ctx     context.Context
+}
+
+type ctxKey struct{}
+
+func newStage(t *testing.T) *stage {
+	c := gomock.NewController(t)
+	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), users: mocks.NewMockUsers(c)}
+	s.Service = prompts.NewService(s.prompts, s.lists, s.users)
+	s.ctx = context.WithValue(t.Context(), ctxKey{}, "the caller's own")
+	return s
+}
+
+// template is ann's, with a share for a manager and a viewer.
+func template() *prompt.Template {
+	return &prompt.Template{
+		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: prompt.Private, Revision: 1, LastNumber: 2,
+		Shares: map[identity.UserID]prompt.Share{"max": {User: "max", Access: prompt.Manage, Revision: 1}, "vic": {User: "vic", Access: prompt.View, Revision: 1}},
+	}
+}
+
+// version is one of template's: 1 is frozen, 2 a draft.
+func version(number int) *prompt.Version {
+	c := prompt.Content{Text: "Hello {{name}}", Format: prompt.Mustache, Variables: []prompt.Variable{{Name: "name", Type: "string", Required: true}}}
+	return &prompt.Version{ID: prompt.VersionID([]string{"", "ver1", "ver2"}[number]), Template: "tpl", Number: number, Content: c, ContentHash: c.Hash(), Frozen: number == 1, Revision: 1}
+}
+
+// The stores below run each change twice, on fresh aggregates, as stores do after a conflict.
+
+func (s *stage) expectUpdate(by identity.Actor, also []identity.UserID) {
+	s.prompts.EXPECT().Update(s.ctx, by, prompt.ID("tpl"), also, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ []identity.UserID, change func(*prompt.Template) error) (t *prompt.Template, err error) {
+			for range 2 {
+				t = template()
+				if err := change(t); err != nil {
+					return nil, err
+				}
+			}
+			return t, nil
+		})
+}
+
+func (s *stage) expectUpdateWith(by identity.Actor, ref prompt.Ref, of func() *prompt.Version) {
+	s.prompts.EXPECT().UpdateWith(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (t *prompt.Template, err error) {
+			for range 2 {
+				t = template()
+				if err := change(t, of()); err != nil {
+					return nil, err
+				}
+			}
+			return t, nil
+		})
+}
+
+func (s *stage) expectAddVersion(by identity.Actor) {
+	s.prompts.EXPECT().AddVersion(s.ctx, by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error {
+			for range 2 {
+				if _, err := change(template()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+}
+
+func (s *stage) expectGet(by identity.Actor) {
+	s.prompts.EXPECT().Get(s.ctx, by, prompt.ID("tpl")).Return(template(), nil)
+}
+
+func (s *stage) expectGetVersion(by identity.Actor, ref prompt.Ref, v *prompt.Version) {
+	s.prompts.EXPECT().GetVersion(s.ctx, by, prompt.ID("tpl"), ref).Return(template(), v, nil)
+}
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
