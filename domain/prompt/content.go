@@ -77,18 +77,21 @@ type ModelConfig struct {
 	ExtraParams   map[string]any `json:"extra_params,omitempty"`
 }
 
+const maxVariableName = 64 // bytes
+
 // variableName is what a variable, and so a placeholder, can be called.
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
+var variableName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z_][A-Za-z0-9_.-]{0,%d}$`, maxVariableName-1))
 
 var (
 	roles         = []string{"system", "developer", "user", "assistant", "tool"}
 	variableTypes = []string{"string", "number", "boolean", "array", "object"}
 )
 
-// checked returns c as a version of a template of type of stores it. The format is mustache unless
-// it is given. If the variables are not declared, infer makes them. All fields that break a rule
-// are named at once by fault.ErrInvalid; a text that cannot be read in its format is
-// ErrUnsupportedSyntax, one that uses what is not declared ErrUndeclaredVariable.
+// checked returns c as it is stored in a version, for a template whose type is of. The format is
+// mustache unless another is given; variables that are not declared are inferred from the text.
+// fault.ErrInvalid names all fields that break a rule. Only then the texts are read:
+// ErrUnsupportedSyntax is one that is not valid in its format, ErrUndeclaredVariable one that uses
+// what is not declared.
 func (c Content) checked(of Type, declared bool) (Content, error) {
 	if c.Format == "" {
 		c.Format = Mustache
@@ -207,11 +210,16 @@ func (m Message) checkWords(pointer string, wrong *fields) {
 	wrong.addCharacters(pointer+"/content", m.Content)
 }
 
-// fields collects what is wrong with a body.
+// fields collects what is wrong with a body, up to maxFields: an answer must not grow to many
+// times the size of its request.
 type fields []fault.Field
 
+const maxFields = 500
+
 func (f *fields) add(pointer, code, detail string) {
-	*f = append(*f, fault.Field{Pointer: pointer, Code: code, Detail: detail})
+	if len(*f) < maxFields {
+		*f = append(*f, fault.Field{Pointer: pointer, Code: code, Detail: detail})
+	}
 }
 
 // addCharacters refuses what PostgreSQL cannot store in a text.

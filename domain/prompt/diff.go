@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -12,27 +13,39 @@ type Difference struct {
 	Changed []string // the fields that differ, in the order of the contract
 }
 
+// maxDiffLines is how many lines two texts can have together to be compared line by line. Prompts
+// of 256 KiB have a third of it; texts of nothing but line feeds would take 160 MB to compare.
+const maxDiffLines = 40_000
+
 // DiffContents compares two contents, whose names head the diff. It takes a bounded time: of texts
-// with hardly a line in common the diff is correct, but not the shortest.
+// with hardly a line in common the diff is correct, but not the shortest, and of texts with more
+// than maxDiffLines it only says, as diff -q does, that they differ.
 func DiffContents(fromName, toName string, from, to Content) Difference {
-	d := Difference{Unified: udiff.Unified(fromName, toName, from.readable(), to.readable())}
+	d := Difference{Unified: unified(fromName, toName, from.readable(), to.readable())}
 	for _, field := range []struct {
-		name     string
-		from, to any
+		name string
+		same bool
 	}{
-		{"text", from.Text, to.Text},
-		{"messages", append([]Message{}, from.Messages...), append([]Message{}, to.Messages...)},
-		{"format", from.Format, to.Format},
-		{"variables", append([]Variable{}, from.Variables...), append([]Variable{}, to.Variables...)},
-		{"model_config", from.Model, to.Model},
-		{"tools", from.Tools, to.Tools},
-		{"response_format", from.ResponseFormat, to.ResponseFormat},
+		{"text", from.Text == to.Text},
+		{"messages", slices.Equal(from.Messages, to.Messages)},
+		{"format", from.Format == to.Format},
+		{"variables", len(from.Variables) == len(to.Variables) && (len(from.Variables) == 0 || sameJSON(from.Variables, to.Variables))},
+		{"model_config", sameJSON(from.Model, to.Model)},
+		{"tools", sameJSON(from.Tools, to.Tools)},
+		{"response_format", sameJSON(from.ResponseFormat, to.ResponseFormat)},
 	} {
-		if !sameJSON(field.from, field.to) {
+		if !field.same {
 			d.Changed = append(d.Changed, field.name)
 		}
 	}
 	return d
+}
+
+func unified(fromName, toName, from, to string) string {
+	if from != to && strings.Count(from, "\n")+strings.Count(to, "\n") > maxDiffLines {
+		return "Files " + fromName + " and " + toName + " differ\n"
+	}
+	return udiff.Unified(fromName, toName, from, to)
 }
 
 func sameJSON(a, b any) bool {

@@ -7,8 +7,8 @@ type inference struct {
 	member   bool // {{x.y}}
 	items    bool // {{#x}} with {{.}} or members of its items inside
 	inverted bool // {{^x}}
-	bare     bool // {{x}} or {{x.y}} outside of {{#x}}
-	guarded  bool // {{x}} or {{x.y}} inside of {{#x}}
+	bare     bool // {{x}} or {{x.y}} outside of {{#x}} and {{#x.y}}
+	guarded  bool // {{x}} or {{x.y}} inside of them
 }
 
 // variable is the declaration that a user most likely means.
@@ -43,7 +43,7 @@ func (c Content) infer(parts []part) []Variable {
 	placeholders := Content{Messages: c.Messages}.types()
 	found := map[string]*inference{}
 	var order []*inference
-	within := map[string]int{} // how many sections over a variable are around
+	within := map[string]int{} // how many sections over a variable, or members of it, are around
 
 	// owner is the variable whose items the names around may be members of, or nil.
 	var visit func(nodes []node, owner *inference)
@@ -69,16 +69,13 @@ func (c Content) infer(parts []part) []Variable {
 				}
 			}
 			v.note(n, within[root] > 0)
-			switch {
-			case n.kind != section:
+			if n.kind != section {
 				visit(n.nodes, owner)
-			case n.name == root:
-				within[root]++
-				visit(n.nodes, v)
-				within[root]--
-			default: // over a member, whose items tell nothing about the variable
-				visit(n.nodes, nil)
+				continue
 			}
+			within[root]++
+			visit(n.nodes, v)
+			within[root]--
 		}
 	}
 	for _, p := range parts {
@@ -93,17 +90,14 @@ func (c Content) infer(parts []part) []Variable {
 
 // note adds what a tag tells; guarded is whether it stands in a section over the variable.
 func (i *inference) note(n node, guarded bool) {
-	switch {
-	case n.name != i.name:
-		i.member = true
-	case n.kind == interpolation:
+	i.member = i.member || n.name != i.name
+	switch n.kind {
+	case interpolation:
 		i.printed = true
-	case n.kind == inverted:
-		i.inverted = true
-	}
-	if n.name != i.name || n.kind == interpolation {
 		i.guarded = i.guarded || guarded
 		i.bare = i.bare || !guarded
+	case inverted:
+		i.inverted = i.inverted || n.name == i.name
 	}
 }
 

@@ -13,12 +13,18 @@ import (
 
 const (
 	maxNesting = 32   // sections within sections, as deep as the JSON that a caller can send
+	maxTagName = 256  // bytes of a name with all its members
 	tagOpen    = "{{" // cannot be changed: {{= =}} is refused
 	tagClose   = "}}"
 )
 
 // tagName is what a tag can name: a variable, members of it after dots, or the item of a section.
-var tagName = regexp.MustCompile(`^(\.|[A-Za-z_][A-Za-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,64}){0,15})$`)
+// It leaves lengths to isTagName: counted repetitions make it slow.
+var tagName = regexp.MustCompile(`^(?:\.|[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)$`)
+
+func isTagName(name string) bool {
+	return len(name) <= maxTagName && len(rootOf(name)) <= maxVariableName && tagName.MatchString(name)
+}
 
 type nodeKind int
 
@@ -100,8 +106,8 @@ func (p *parser) tag(start int) error {
 	case '<', '$':
 		return p.refuse("parents and blocks are not supported.")
 	}
-	if sigil != '!' && !tagName.MatchString(name) {
-		return p.refuse("a tag must hold a name of letters, digits, _ and -, with dots between a variable and its members.")
+	if sigil != '!' && !isTagName(name) {
+		return p.refuse("a tag must hold a name of at most 64 letters, digits, _ and -, with dots between a variable and its members.")
 	}
 	if name == "." && p.items == 0 && sigil != '!' && sigil != '/' {
 		return p.refuse("{{.}} has a meaning only inside a section.")

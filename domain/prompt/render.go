@@ -22,7 +22,8 @@ const MaxRenderedBytes = 1 << 20
 
 // maxWork bounds what a render does besides writing: one for each tag and each item of a section,
 // and one for each byte of a name that is looked up. Without it, sections over long lists in each
-// other run for years and write nothing.
+// other run for years and write nothing. Items ask whether it is used up: one pass over a text of
+// 256 KiB is short.
 const maxWork = 16 << 20
 
 // errTooMuchWork is ErrRenderTooLarge for what never came to be written.
@@ -125,10 +126,8 @@ func (r *renderer) node(n node) error {
 	if n.kind == literal {
 		return r.write(r.text[n.start:n.end])
 	}
+	r.work--
 	value, missing := r.lookup(n.name)
-	if r.work--; r.work < 0 {
-		return errTooMuchWork
-	}
 	switch {
 	case missing:
 		return r.write(r.text[n.start:n.end])
@@ -241,7 +240,7 @@ func (r *renderer) print(value any) error {
 	case json.Number:
 		return r.write(formatNumber(v))
 	}
-	r.work -= 100 // encoding takes longer than looking up
+	r.work -= 400 // encoding takes as long as looking up so many bytes
 	text, err := canonical(value)
 	if err != nil {
 		return fmt.Errorf("prompt: a value that is no JSON: %w", err)

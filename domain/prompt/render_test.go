@@ -1,0 +1,440 @@
+package prompt_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func text(s string, variables ...prompt.Variable) prompt.Content {
+	return prompt.Content{Text: s, Format: prompt.Mustache, Variables: variables}
+}
+
+func chat(messages ...prompt.Message) prompt.Content {
+	return prompt.Content{Messages: messages, Format: prompt.Mustache}
+}
+
+// faults are an error's code, and pointer and code of each of its fields.
+func faults(t testing.TB, err error) []string {
+	t.Helper()
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		t.Fatalf("error = %v", err)
+	}
+	out := []string{f.Code}
+	for _, field := range f.Fields {
+		out = append(out, field.Pointer+" "+field.Code)
+	}
+	return out
+}
+
+func TestRenderPrints(t *testing.T) {
+	for _, tt := range []struct{ name, value, want string }{
+		{"a text as it is", `"<b> & \"x\" {{y}}"`, `<b> & "x" {{y}}`},
+		{"an integer", `1`, `1`},
+		{"an integer that is written as a fraction", `1.0`, `1`},
+		{"a negative integer", `-3`, `-3`},
+		{"a million without an exponent", `1000000`, `1000000`},
+		{"a fraction", `0.25`, `0.25`},
+		{"a tiny fraction as JSON does", `0.0000001`, `1e-7`},
+		{"zero", `0`, `0`},
+		{"a boolean", `true`, `true`},
+		{"false too", `false`, `false`},
+		{"an array as compact JSON", `[1, "<x>", null, true, [2.0]]`, `[1,"<x>",null,true,[2]]`},
+		{"an object with sorted keys", `{"b": 1, "a": {"d": "&", "c": 2}}`, `{"a":{"c":2,"d":"&"},"b":1}`},
+		{"an empty array", `[]`, `[]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			exact := json.NewDecoder(strings.NewReader(`{"x":` + tt.value + `}`))
+			exact.UseNumber()
+			var values map[string]any
+			if err := exact.Decode(&values); err != nil {
+				t.Fatal(err)
+			}
+			for how, values := range map[string]map[string]any{"float64": decode(t, `{"x":`+tt.value+`}`), "json.Number": values} {
+				if got := rendered(t, "{{x}}|{{{x}}}|{{&x}}", values); got != tt.want+"|"+tt.want+"|"+tt.want {
+					t.Errorf("with %s: %q, want %q", how, got, tt.want)
+				}
+			}
+		})
+	}
+	t.Run("every digit of a large integer", func(t *testing.T) {
+		values := map[string]any{"x": json.Number("12345678901234567890123"), "o": map[string]any{"x": json.Number("9007199254740993")}}
+		if got := rendered(t, "{{x}} {{o}}", values); got != `12345678901234567890123 {"x":9007199254740993}` {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("a number that no float64 holds", func(t *testing.T) {
+		if got := rendered(t, "{{x}}", map[string]any{"x": json.Number("1e999")}); got != "1e999" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("nothing that is no JSON", func(t *testing.T) {
+		called := false
+		for _, v := range []any{func() string { called = true; return "x" }, make(chan int), map[string]any{"f": func() {}}} {
+			_, err := text("{{x}}").Render(map[string]any{"x": v}, prompt.Strict)
+			var f *fault.Error
+			if err == nil || errors.As(err, &f) {
+				t.Errorf("%T gives %v", v, err)
+			}
+			if _, err := text("{{#x}}a{{y}}{{/x}}{{x.y}}").Render(map[string]any{"x": v}, prompt.Strict); err != nil {
+				t.Errorf("%T in a section gives %v", v, err)
+			}
+		}
+		if called {
+			t.Error("a function was called")
+		}
+	})
+	t.Run("no method of a value", func(t *testing.T) {
+		if got := rendered(t, "{{x.String}}{{#x}}{{Float64}}{{/x}}", map[string]any{"x": json.Number("7")}); got != "" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestTruth(t *testing.T) {
+	for value, want := range map[string]string{
+		`true`: "yes", `"x"`: "yes", `" "`: "yes", `"false"`: "yes", `1`: "yes", `-0.5`: "yes", `{}`: "yes", `[0]`: "yes", `[[]]`: "yes",
+		`false`: "no", `null`: "no", `""`: "no", `0`: "no", `-0`: "no", `0.0`: "no", `[]`: "no",
+	} {
+		t.Run(value, func(t *testing.T) {
+			exact := json.Number(value)
+			all := []map[string]any{decode(t, `{"x":`+value+`}`)}
+			if strings.Trim(value, "-0.5") == "" || value == "1" {
+				all = append(all, map[string]any{"x": exact})
+			}
+			for _, values := range all {
+				if got := rendered(t, "{{#x}}yes{{/x}}{{^x}}no{{/x}}", values); got != want {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestMissing(t *testing.T) {
+	required := func(names ...string) (v []prompt.Variable) {
+		for _, n := range names {
+			v = append(v, prompt.Variable{Name: n, Type: "string", Required: true})
+		}
+		return v
+	}
+	optional := prompt.Variable{Name: "o", Type: "string"}
+	filled := prompt.Variable{Name: "d", Type: "number", Required: true, Default: json.RawMessage(`7`)}
+	flag := prompt.Variable{Name: "flag", Type: "boolean", Required: true}
+	list := prompt.Variable{Name: "list", Type: "array", Required: true}
+	for _, tt := range []struct {
+		name    string
+		content prompt.Content
+		values  string
+		missing []string
+		partial string // what mode partial gives
+	}{
+		{"nothing", text("{{a}} {{o}}{{d}}", append(required("a"), optional, filled)...), `{"a":"A"}`, nil, "A 7"},
+		{"all at once, in the order of their declaration", text("{{a}} {{b}} {{c}}", required("c", "b", "a")...), `{"b":"B"}`, []string{"c", "a"}, "{{a}} B {{c}}"},
+		{"null is no value", text("{{a}}{{d}}", append(required("a"), filled)...), `{"a":null,"d":null}`, []string{"a"}, "{{a}}7"},
+		{"an empty text is one", text("[{{a}}]", required("a")...), `{"a":""}`, nil, "[]"},
+		{"false is one", text("{{#flag}}x{{/flag}}", flag), `{"flag":false}`, nil, ""},
+		{"tags stay as they are written", text("{{ a }} {{{a}}} {{& a}} {{a.b}} {{!c}}.", required("a")...), `{}`, []string{"a"}, "{{ a }} {{{a}}} {{& a}} {{a.b}} ."},
+		{"a section stays whole", text("x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}", flag, optional, filled), `{"d":1}`, []string{"flag"}, "x\n  {{# flag }}  \n{{o}}{{d}}\n  {{/flag}}\ny{{^flag}} {{! c }}{{/flag}}"},
+		{"within a section that has a value", text("{{#list}}{{n}}{{a}};{{/list}}", append(required("a"), list)...), `{"list":[{"n":1},{"a":"own"}]}`, []string{"a"}, "1{{a}};own;"},
+		{"one that is declared and not used", text("x", required("a")...), `{}`, []string{"a"}, "x"},
+		{"one with a dot in its name", text("{{u.n}} {{u.m}}", append(required("u.n"), prompt.Variable{Name: "u", Type: "object"})...), `{"u":{"n":"no","m":"M"}}`, []string{"u.n"}, "{{u.n}} M"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			values := decode(t, tt.values)
+			out, err := tt.content.Render(values, prompt.Strict)
+			if tt.missing == nil {
+				if err != nil || out.Text != tt.partial || len(out.Missing) > 0 {
+					t.Errorf("strict gives %+v, %v", out, err)
+				}
+			} else {
+				want := []string{"missing_variables"}
+				for _, name := range tt.missing {
+					want = append(want, "/variables/"+name+" required")
+				}
+				if got := faults(t, err); !slices.Equal(got, want) {
+					t.Errorf("strict gives %q, want %q", got, want)
+				}
+				if diff := cmp.Diff(prompt.Rendered{}, out); diff != "" {
+					t.Error(diff)
+				}
+			}
+			out, err = tt.content.Render(values, prompt.Partial)
+			if err != nil || out.Text != tt.partial || !slices.Equal(out.Missing, tt.missing) {
+				t.Errorf("partial gives %+v, %v; want %q", out, err, tt.partial)
+			}
+		})
+	}
+	t.Run("what mode partial leaves can be rendered later", func(t *testing.T) {
+		c := text("{{a}}\n{{#flag}}\n {{b}}\n{{/flag}}\n{{b}}.", append(required("a", "b"), flag)...)
+		first, err := c.Render(map[string]any{"a": "A"}, prompt.Partial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest := map[string]any{"b": "B", "flag": true}
+		if got := rendered(t, first.Text, rest); got != "A\n B\nB." {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("no mode is strict", func(t *testing.T) {
+		if _, err := text("{{a}}", required("a")...).Render(nil, ""); !errors.Is(err, prompt.ErrMissingVariables) {
+			t.Errorf("error = %v", err)
+		}
+	})
+}
+
+func TestInvalidVariables(t *testing.T) {
+	const canary = "s3cr3t-canary"
+	c := text("{{s}}", prompt.Variable{Name: "s", Type: "string", Sensitive: true, Enum: []any{"x", "y"}}, prompt.Variable{Name: "n", Type: "number", Enum: []any{1.0, json.Number("2")}},
+		prompt.Variable{Name: "b", Type: "boolean"}, prompt.Variable{Name: "l", Type: "array"}, prompt.Variable{Name: "o", Type: "object"}, prompt.Variable{Name: "r", Type: "string", Required: true})
+	for _, tt := range []struct {
+		name, values string
+		want         []string
+	}{
+		{"each of another type", `{"r":1,"s":{},"n":"1","b":"true","l":{},"o":[]}`, []string{"/variables/s wrong_type", "/variables/n wrong_type", "/variables/b wrong_type", "/variables/l wrong_type", "/variables/o wrong_type", "/variables/r wrong_type"}},
+		{"not one of those allowed", `{"r":"","s":"` + canary + `","n":3}`, []string{"/variables/s not_allowed_value", "/variables/n not_allowed_value"}},
+		{"what is missing is said along with it", `{"n":3}`, []string{"/variables/n not_allowed_value", "/variables/r required"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := c.Render(decode(t, tt.values), prompt.Strict)
+			if got := faults(t, err); !slices.Equal(got, append([]string{"invalid_variables"}, tt.want...)) {
+				t.Errorf("got %q", got)
+			}
+			if s := fmt.Sprintf("%+v", err); strings.Contains(s, canary) {
+				t.Errorf("a value in an error: %s", s)
+			}
+		})
+	}
+	t.Run("in mode partial what is missing is no fault", func(t *testing.T) {
+		_, err := c.Render(decode(t, `{"n":3}`), prompt.Partial)
+		if got := faults(t, err); !slices.Equal(got, []string{"invalid_variables", "/variables/n not_allowed_value"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("all that fits is taken", func(t *testing.T) {
+		for _, n := range []any{1.0, json.Number("1.0"), json.Number("2"), 2.0} {
+			values := map[string]any{"s": "y", "n": n, "b": false, "l": []any{}, "o": map[string]any{}, "r": "x"}
+			if out, err := c.Render(values, prompt.Strict); err != nil || out.Text != "y" {
+				t.Errorf("%v: %+v, %v", n, out, err)
+			}
+		}
+	})
+}
+
+func TestUnused(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		content prompt.Content
+		values  string
+		want    []string
+	}{
+		{"none", text("{{a}} {{b.c}} {{#l}}{{m}}{{/l}}"), `{"a":1,"b":{},"l":[],"m":2}`, nil},
+		{"those that no tag names, sorted", text("{{a}}"), `{"z":1,"a":1,"b":null,"":2,".":3}`, []string{"", ".", "b", "z"}},
+		{"one that is declared", text("x", prompt.Variable{Name: "a", Type: "string"}), `{"a":"A"}`, []string{"a"}},
+		{"one that only a comment names", text("{{! a }}"), `{"a":"A"}`, []string{"a"}},
+		{"a dotted name that is not declared", text("{{a.b}}"), `{"a.b":1,"a":{}}`, []string{"a.b"}},
+		{"not one in a section that stays away", text("{{#no}}{{a}}{{/no}}"), `{"a":"A"}`, nil},
+		{"not what a placeholder takes", chat(prompt.Message{Placeholder: "h"}, prompt.Message{Role: "user", Content: "x"}), `{"h":[],"g":[],"":[1]}`, []string{"", "g"}},
+		{"all of a verbatim text", prompt.Content{Text: "{{a}}", Format: prompt.Verbatim}, `{"a":"A"}`, []string{"a"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := tt.content.Render(decode(t, tt.values), prompt.Strict)
+			if err != nil || !slices.Equal(out.Unused, tt.want) {
+				t.Errorf("unused = %q, error = %v; want %q", out.Unused, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestVariablesWithDots(t *testing.T) {
+	c := text("{{u.n}} {{u.m}} {{#u}}{{n}}{{/u}} {{u.n.x}}", prompt.Variable{Name: "u", Type: "object"}, prompt.Variable{Name: "u.n", Type: "string"})
+	out, err := c.Render(decode(t, `{"u":{"n":"inner","m":"M"},"u.n":"whole"}`), prompt.Strict)
+	if err != nil || out.Text != "whole M inner " {
+		t.Errorf("got %+v, %v", out, err)
+	}
+}
+
+func TestRenderChat(t *testing.T) {
+	user := func(s string) prompt.Message { return prompt.Message{Role: "user", Content: s} }
+	c := chat(prompt.Message{Role: "system", Content: "You are {{role}}."}, prompt.Message{Placeholder: "history"}, prompt.Message{Placeholder: "must", Required: true}, user("{{q}}"))
+	for _, tt := range []struct {
+		name, values string
+		mode         prompt.Mode
+		want         []prompt.Message
+		missing      []string
+		faults       []string
+	}{
+		{"placeholders expand in place", `{"role":"<R>","q":"{{role}}","history":[{"role":"user","content":"{{q}}"},{"role":"assistant","content":"b"}],"must":[{"role":"tool","content":"c"}]}`, prompt.Strict,
+			[]prompt.Message{{Role: "system", Content: "You are <R>."}, user("{{q}}"), {Role: "assistant", Content: "b"}, {Role: "tool", Content: "c"}, user("{{role}}")}, nil, nil},
+		{"an optional one is nothing", `{"must":[]}`, prompt.Strict, []prompt.Message{{Role: "system", Content: "You are ."}, user("")}, nil, nil},
+		{"a required one is missing", `{}`, prompt.Strict, nil, nil, []string{"missing_variables", "/variables/must required"}},
+		{"a required one stays", `{"history":[]}`, prompt.Partial, []prompt.Message{{Role: "system", Content: "You are ."}, {Placeholder: "must", Required: true}, user("")}, []string{"must"}, nil},
+		{"messages that are none", `{"must":{},"history":[1,{},{"role":"bot","content":"x"},{"role":"user","content":1},{"role":"user","content":"x","name":"y"},{"role":"user","content":""}]}`, prompt.Strict, nil, nil,
+			[]string{"invalid_variables", "/variables/must wrong_type", "/variables/history/0 wrong_type", "/variables/history/1/role required", "/variables/history/1/content required", "/variables/history/2/role not_allowed_value",
+				"/variables/history/3/content wrong_type", "/variables/history/4 unknown_field", "/variables/history/5/content required"}},
+		{"NUL", `{"must":[{"role":"user","content":"a\u0000"}]}`, prompt.Strict, nil, nil, []string{"invalid_variables", "/variables/must/0/content invalid_characters"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := c.Render(decode(t, tt.values), tt.mode)
+			if tt.faults != nil {
+				want, got := slices.Clone(tt.faults), faults(t, err)
+				slices.Sort(want[1:])
+				slices.Sort(got[1:])
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+				return
+			}
+			if diff := cmp.Diff(tt.want, out.Messages); err != nil || diff != "" || !slices.Equal(out.Missing, tt.missing) || out.Text != "" {
+				t.Errorf("%v %+v\n%s", err, out, diff)
+			}
+		})
+	}
+	t.Run("a verbatim chat has placeholders too", func(t *testing.T) {
+		v := prompt.Content{Messages: []prompt.Message{user("{{> q}}"), {Placeholder: "h"}}, Format: prompt.Verbatim}
+		out, err := v.Render(decode(t, `{"h":[{"role":"user","content":"x"}]}`), prompt.Strict)
+		if diff := cmp.Diff([]prompt.Message{user("{{> q}}"), user("x")}, out.Messages); err != nil || diff != "" {
+			t.Error(err, diff)
+		}
+	})
+	t.Run("a declaration can require what a placeholder does not", func(t *testing.T) {
+		v := chat(prompt.Message{Placeholder: "h"})
+		v.Variables = []prompt.Variable{{Name: "h", Type: "array", Required: true}}
+		if _, err := v.Render(nil, prompt.Strict); !errors.Is(err, prompt.ErrMissingVariables) {
+			t.Errorf("error = %v", err)
+		}
+		v.Variables[0].Default = json.RawMessage(`[{"role":"user","content":"x"}]`)
+		if out, err := v.Render(nil, prompt.Strict); err != nil || len(out.Messages) != 1 || out.Messages[0] != user("x") {
+			t.Errorf("with a default: %+v, %v", out, err)
+		}
+	})
+	t.Run("the version itself stays as it is", func(t *testing.T) {
+		before := c.Hash()
+		if _, err := c.Render(decode(t, `{"must":[],"role":"R"}`), prompt.Strict); err != nil || c.Hash() != before {
+			t.Error("changed by a render")
+		}
+	})
+}
+
+func TestRenderIsBounded(t *testing.T) {
+	numbers := make([]any, 3000)
+	for i := range numbers {
+		numbers[i] = float64(i)
+	}
+	objects := make([]any, 20000)
+	for i := range objects {
+		objects[i] = map[string]any{}
+	}
+	values := map[string]any{"l": numbers, "one": []any{map[string]any{}}, "objects": objects, "big": strings.Repeat("x", 64<<10), "o": map[string]any{"a": "b"}, "half": strings.Repeat("y", prompt.MaxRenderedBytes/2)}
+	nested := func(name, inside string, depth int) string {
+		return strings.Repeat("{{#"+name+"}}", depth) + inside + strings.Repeat("{{/"+name+"}}", depth)
+	}
+	long := strings.Repeat("m", 64)
+	for name, content := range map[string]prompt.Content{
+		"a list in itself that prints":            text(nested("l", "x", 5)),
+		"a list in itself that prints nothing":    text(nested("l", "", 30)),
+		"a list in itself that looks far up":      text(nested("l", "{{none}}", 30)),
+		"long names that are nowhere":             text("{{#objects}}{{a" + strings.Repeat("."+long, 3) + "}}" + strings.Repeat("{{a.b"+strings.Repeat(".c", 120)+"}}", 4) + "{{/objects}}"),
+		"names that are looked for in many items": text(nested("one", "{{#objects}}{{"+long+"}}{{/objects}}", 25)),
+		"a list that prints objects":              text("{{#objects}}" + strings.Repeat("{{o}}", 100) + "{{/objects}}"),
+		"a list that prints empty objects":        text("{{#objects}}{{.}}{{.}}{{.}}{{/objects}}"),
+		"a list that prints a text":               text("{{#l}}{{big}}{{/l}}"),
+		"a list that prints numbers":              text(nested("l", "{{.}}", 2)),
+		"a text and messages together":            chat(prompt.Message{Role: "user", Content: "{{half}}"}, prompt.Message{Role: "user", Content: "{{half}}x"}),
+		"one byte too many":                       text("{{half}}{{half}}x"),
+		"one message too many from a placeholder": {Format: prompt.Mustache, Messages: []prompt.Message{{Role: "user", Content: "{{half}}{{half}}"}, {Placeholder: "h"}}, Variables: []prompt.Variable{{Name: "h", Type: "array", Default: json.RawMessage(`[{"role":"user","content":"x"}]`)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			out, err := content.Render(values, prompt.Strict)
+			if !errors.Is(err, prompt.ErrRenderTooLarge) {
+				t.Errorf("error = %v", err)
+			}
+			if out.Text != "" || out.Messages != nil {
+				t.Error("something was rendered")
+			}
+			if took := time.Since(start); took > 5*time.Second { // the slowest takes 200 ms where nothing else runs
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	t.Run("all that may be", func(t *testing.T) {
+		if out, err := text("{{half}}{{half}}").Render(values, prompt.Strict); err != nil || len(out.Text) != prompt.MaxRenderedBytes {
+			t.Errorf("%d bytes, %v", len(out.Text), err)
+		}
+	})
+	t.Run("a long list in a long prompt is no trouble", func(t *testing.T) {
+		if _, err := text("{{#objects}}{{none}} {{.}} {{big.none}}\n{{/objects}}").Render(values, prompt.Strict); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRenderProperties(t *testing.T) {
+	t.Run("a text without tags stays as it is", rapid.MakeCheck(func(t *rapid.T) {
+		s := strings.ReplaceAll(rapid.String().Draw(t, "text"), "{{", "{ {")
+		out, err := text(s).Render(map[string]any{"a": "A"}, prompt.Strict)
+		if err != nil || out.Text != s {
+			t.Fatalf("%q gives %q, %v", s, out.Text, err)
+		}
+	}))
+	t.Run("a verbatim text stays as it is", rapid.MakeCheck(func(t *rapid.T) {
+		s := rapid.String().Draw(t, "text") + rapid.SampledFrom([]string{"", "{{a}}", "{{#a}}", "{{> x}}", "{{"}).Draw(t, "tag")
+		out, err := prompt.Content{Text: s, Format: prompt.Verbatim}.Render(map[string]any{"a": "A"}, prompt.Strict)
+		if err != nil || out.Text != s {
+			t.Fatalf("%q gives %q, %v", s, out.Text, err)
+		}
+	}))
+	t.Run("a value comes out literally", rapid.MakeCheck(func(t *rapid.T) {
+		v := rapid.String().Draw(t, "before") + rapid.SampledFrom([]string{"{{x}}", "{{> /etc/hostname}}", "{{#x}}", "{{=| |=}}", "<&>\"'"}).Draw(t, "tag") + rapid.String().Draw(t, "after")
+		out, err := text("{{x}}|{{#x}}{{.}}{{/x}}|{{{x}}}").Render(map[string]any{"x": v}, prompt.Strict)
+		if want := v + "|" + v + "|" + v; err != nil || out.Text != want {
+			t.Fatalf("%q gives %q, %v", v, out.Text, err)
+		}
+	}))
+}
+
+func FuzzRender(f *testing.F) {
+	for _, s := range []string{"Hi {{name}}", "{{#a}}{{.}}{{/a}}", "{{#a}}{{#a}}{{#a}}{{b}}{{/a}}{{/a}}{{/a}}", " {{^a}} \r\n{{/a}}\n", "{{a.b.c}}", "{{> x}}", "{{{a}}}", "{{&a}}"} {
+		f.Add(s, `{"a":[1,{"b":[2.50,1e400]},"x"],"name":"N"}`)
+		f.Add(s, `{"a":{"b":{"c":0}},"b":null,"a.b":true}`)
+	}
+	f.Fuzz(func(t *testing.T, s, valuesText string) {
+		dec := json.NewDecoder(strings.NewReader(valuesText))
+		dec.UseNumber()
+		var values map[string]any
+		if err := dec.Decode(&values); err != nil {
+			return
+		}
+		for _, c := range []prompt.Content{text(s, prompt.Variable{Name: "a", Type: "array", Required: true}), chat(prompt.Message{Role: "user", Content: s}, prompt.Message{Placeholder: "a", Required: true}), {Text: s, Format: prompt.Verbatim}} {
+			for _, mode := range []prompt.Mode{prompt.Strict, prompt.Partial} {
+				out, err := c.Render(values, mode)
+				var foreseen *fault.Error
+				if err != nil && !errors.As(err, &foreseen) {
+					t.Fatal(err)
+				}
+				size := len(out.Text)
+				for _, m := range out.Messages {
+					size += len(m.Content)
+				}
+				if size > prompt.MaxRenderedBytes {
+					t.Fatalf("%d bytes", size)
+				}
+				if err == nil && c.Format == prompt.Verbatim && out.Text != s {
+					t.Fatalf("%q gives %q", s, out.Text)
+				}
+			}
+		}
+	})
+}

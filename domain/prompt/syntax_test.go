@@ -1,0 +1,133 @@
+package prompt
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+func TestUnsupportedSyntax(t *testing.T) {
+	deep := strings.Repeat("{{#a}}", maxNesting+1) + strings.Repeat("{{/a}}", maxNesting+1)
+	for text, want := range map[string]string{
+		"{{> /etc/hostname}}":                    "partials",
+		"{{>/etc/hostname}}":                     "partials",
+		"{{>../../x}}":                           "partials",
+		"{{ > /etc/hostname }}":                  "partials",
+		"{{\n>\n/etc/hostname\n}}":               "partials",
+		"{{\t> x}}":                              "partials",
+		"{{\u00a0> x}}":                          "partials",
+		"{{>}}":                                  "partials",
+		"\n\n{{#a}}{{> x}}{{/a}}":                "Line 3: partials",
+		"{{#a}}\n  {{> x}}\n{{/a}}":              "Line 2: partials",
+		"{{! c }}{{> x}}":                        "partials",
+		"{{=<% %>=}}<%> /etc/hostname %>":        "delimiters",
+		"{{= | | =}}|> /etc/hostname|":           "delimiters",
+		"{{ =<% %>= }}":                          "delimiters",
+		"{{=}}":                                  "delimiters",
+		"{{<parent}}{{/parent}}":                 "parents",
+		"{{$block}}{{/block}}":                   "parents",
+		"{{&> x}}":                               "name",
+		"{{{> /etc/hostname}}}":                  "name",
+		"{{#> x}}{{/> x}}":                       "name",
+		"{{^> x}}{{/> x}}":                       "name",
+		"{{{{> x}}}}":                            "name",
+		"{{\ufeff> x}}":                          "name",
+		"{{\x7f> x}}":                            "name",
+		"{{}}":                                   "name",
+		"{{ }}":                                  "name",
+		"{{first name}}":                         "name",
+		`{{"a": 1}}`:                             "name",
+		"{{a..b}}":                               "name",
+		"{{a.}}":                                 "name",
+		"{{" + strings.Repeat("a", 65) + "}}":    "name",
+		"{{a" + strings.Repeat(".b", 128) + "}}": "name",
+		"{{.}}":                                  "inside a section",
+		"{{^a}}{{.}}{{/a}}":                      "inside a section",
+		"{{#.}}{{/.}}":                           "inside a section",
+		"{{#a}}{{/a}}{{.}}":                      "inside a section",
+		"{{a":                                    "not closed",
+		"{{a}":                                   "not closed",
+		"{{{a}}":                                 "not closed",
+		"{{ {a}}":                                "not closed",
+		"{{":                                     "not closed",
+		"{{! c":                                  "not closed",
+		"\n{{#a}}\n":                             "Line 2: the section is not closed",
+		"{{#a}}{{#b}}{{/a}}{{/b}}":               "closing tag",
+		"{{/a}}":                                 "closing tag",
+		"{{#a}}{{/a}}{{/a}}":                     "closing tag",
+		deep:                                     "nested",
+		strings.Repeat("{{#a}}", MaxTextBytes/6): "nested",
+		strings.Repeat("{{{", MaxTextBytes/3):    "not closed",
+		strings.Repeat("{", MaxTextBytes-1):      "not closed",
+		strings.Repeat("{{^a}}{{/a}}", 20000) + "{{>}}": "partials",
+	} {
+		name := text
+		if len(name) > 40 {
+			name = name[:40] + "…"
+		}
+		t.Run(name, func(t *testing.T) {
+			for pointer, c := range map[string]Content{"/text": {Text: text}, "/messages/1/content": {Messages: []Message{says("x"), says(text)}}} {
+				of := Text
+				if c.Text == "" {
+					of = Chat
+				}
+				_, err := c.checked(of, false)
+				if got := complaint(t, err); !slices.Equal(got, []string{"unsupported_syntax", pointer + " unsupported_syntax"}) {
+					t.Fatalf("error = %q", got)
+				}
+				var f *fault.Error
+				if errors.As(err, &f); !strings.Contains(f.Fields[0].Detail, want) || !strings.HasPrefix(f.Fields[0].Detail, "Line ") {
+					t.Errorf("detail = %q, want %q", f.Fields[0].Detail, want)
+				}
+				c.Format = Mustache
+				if _, err := c.Render(nil, Strict); !errors.Is(err, ErrUnsupportedSyntax) {
+					t.Errorf("Render = %v", err)
+				}
+			}
+		})
+	}
+	t.Run("as deep as may be", func(t *testing.T) {
+		text := strings.Repeat("{{#a}}", maxNesting) + strings.Repeat("{{/a}}", maxNesting)
+		if _, err := (Content{Text: text}).checked(Text, false); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("one complaint for each text", func(t *testing.T) {
+		_, err := (Content{Messages: []Message{says("{{> x}}{{> y}}"), says("x"), says("{{")}}).checked(Chat, false)
+		want := []string{"unsupported_syntax", "/messages/0/content unsupported_syntax", "/messages/2/content unsupported_syntax"}
+		if got := complaint(t, err); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// TestParsingIsLinear compares a text with one of eight times its length. A quadratic reader takes
+// sixty-four times as long.
+func TestParsingIsLinear(t *testing.T) {
+	for name, unit := range map[string]string{
+		"sections": "{{#a}}{{/a}}", "variables": "{{a}}", "blanks": "  \t  ", "blanks before a tag": strings.Repeat(" ", 100) + "{{a}}",
+		"blank lines": "   {{! }}\n", "braces": "} } }} }}}", "comments": "{{! {{ }}", "newlines": "\n\n\n{{a}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			took := func(size int) time.Duration {
+				text := strings.Repeat(unit, size/len(unit))
+				best := time.Hour
+				for range 5 {
+					start := time.Now()
+					if _, err := parseMustache(text); err != nil {
+						t.Fatal(err)
+					}
+					best = min(best, time.Since(start))
+				}
+				return best
+			}
+			if small, large := took(MaxTextBytes/8), took(MaxTextBytes); large > 40*small && large > 50*time.Millisecond {
+				t.Errorf("%v for 32 KiB, %v for 256 KiB", small, large)
+			}
+		})
+	}
+}
