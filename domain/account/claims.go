@@ -1,0 +1,106 @@
+package account
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Claims is what a verified token of an OpenID provider says of its bearer. Issuer and Subject
+// together are who that is; neither a name nor an e-mail address is (OpenID Connect Core,
+// section 5.7).
+type Claims struct {
+	Issuer        string
+	Subject       string // 1 to 255 bytes, unique at the issuer
+	Email         string // empty: none given
+	EmailVerified bool   // the issuer vouches for Email
+	Name          string // empty: none given; as long as the issuer likes
+	ExpiresAt     time.Time
+
+	// Raw is every claim as JSON decodes it: string, float64, bool, nil, []any, map[string]any.
+	// It may be shared with other requests, and is never changed.
+	Raw map[string]any
+}
+
+// ClaimRule is an org's decision about those whose token says that Claim is, or lists, Value. It
+// may grant the org's operator flag, a role in a workspace, or both.
+type ClaimRule struct {
+	// Claim names a claim; dots lead into objects, as in realm_access.roles. A name that has dots
+	// of its own, such as https://example.com/roles, is found too.
+	Claim string
+
+	// Value is compared exactly; true and false also stand for booleans. The empty one matches
+	// nothing.
+	Value string
+
+	Operator  bool
+	Workspace string        // slug; empty: the rule grants no role
+	Role      identity.Role // in Workspace
+}
+
+// Grants is what claims entitle their bearer to.
+type Grants struct {
+	Operator bool
+	Roles    map[string]identity.Role // by the slug of the workspace; never NoRole
+}
+
+// Grants returns what rules make of c. Where several name a workspace, the highest role counts.
+// A claim that is neither a string, nor a boolean, nor a list of strings matches no rule.
+func (c Claims) Grants(rules []ClaimRule) Grants {
+	g := Grants{Roles: map[string]identity.Role{}}
+	for _, r := range rules {
+		if !r.matches(c.Raw) {
+			continue
+		}
+		g.Operator = g.Operator || r.Operator
+		if r.Workspace != "" && r.Role > g.Roles[r.Workspace] {
+			g.Roles[r.Workspace] = r.Role
+		}
+	}
+	return g
+}
+
+func (r ClaimRule) matches(claims map[string]any) bool {
+	if r.Claim == "" || r.Value == "" {
+		return false
+	}
+	found, ok := claimAt(claims, r.Claim)
+	if !ok {
+		return false
+	}
+	switch v := found.(type) {
+	case string:
+		return v == r.Value
+	case bool:
+		return strconv.FormatBool(v) == r.Value
+	case []any:
+		for _, one := range v {
+			if s, ok := one.(string); ok && s == r.Value {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// claimAt finds the claim at path. The whole path as one name comes first; then each dot in turn
+// is taken for the one after which an object's members begin.
+func claimAt(claims map[string]any, path string) (any, bool) {
+	if v, ok := claims[path]; ok {
+		return v, true
+	}
+	for i, c := range path {
+		if c != '.' {
+			continue
+		}
+		inner, ok := claims[path[:i]].(map[string]any)
+		if !ok {
+			continue
+		}
+		if v, ok := claimAt(inner, path[i+1:]); ok {
+			return v, true
+		}
+	}
+	return nil, false
+}
