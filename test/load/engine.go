@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// engine makes databases.
+type engine struct {
+	driver string // sqlite or postgres
+	server string // URL of the PostgreSQL that they are in
+}
+
+// openEngines returns both, and what ends the server that it had to start.
+func openEngines(ctx context.Context) ([]engine, func(), error) {
+	postgres, stop := os.Getenv(services.PostgresURL), func() {}
+	if postgres == "" {
+		server, err := services.StartPostgres()
+		if err != nil {
+			return nil, nil, fmt.Errorf("PostgreSQL: %w", err)
+		}
+		postgres, stop = server.URL, server.Stop
+	}
+	return []engine{{driver: "sqlite"}, {driver: "postgres", server: postgres}}, stop, ctx.Err()
+}
+
+// database is one of an Atrium, or of the floor beside it.
+type database struct {
+	engine
+	url string // as Atrium is configured with it
+}
+
+// use runs f on an empty database, and drops it. SQLite's is a file in dir, which stays.
+func (e engine) use(ctx context.Context, dir string, f func(database) error) error {
+	if e.driver == "sqlite" {
+		return f(database{engine: e, url: "sqlite:" + filepath.Join(dir, "atrium.db")})
+	}
+	u, err := url.Parse(e.server)
+	if err != nil {
+		return errors.New("the URL of PostgreSQL is none") // without err, which would quote the password
+	}
+	name := "load_" + strings.ToLower(rand.Text())
+	if err := e.execute(ctx, `CREATE DATABASE `+name+` TEMPLATE template0`); err != nil {
+		return err
+	}
+	u.Path = "/" + name
+	err = f(database{engine: e, url: u.String()})
+	return errors.Join(err, e.execute(context.WithoutCancel(ctx), `DROP DATABASE `+name+` WITH (FORCE)`))
+}
+
+func (e engine) execute(ctx context.Context, statement string) error {
+	db, err := sqlx.ConnectContext(ctx, e.driver, e.server)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, statement)
+	return errors.Join(err, db.Close())
+}
+
+// open connects to d without Atrium. pragmas are SQLite's, as &_pragma=name(value).
+func (d database) open(pragmas string) (*sqlx.DB, error) {
+	source := d.url
+	if path, ok := strings.CutPrefix(d.url, "sqlite:"); ok {
+		source = "file:" + path + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)" + pragmas
+	}
+	return sqlx.Open(d.driver, source)
+}

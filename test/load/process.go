@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// machine is where programs run.
+type machine struct {
+	dir    string // for everything that they write
+	binary string // Atrium
+}
+
+// program is a server that runs.
+type program struct {
+	addr  string
+	ready time.Duration // from before the exec until it answered
+	cmd   *exec.Cmd
+}
+
+// serveAtrium starts Atrium on d, as a service manager would: with the default log, in a file.
+// Only the rate limits are raised, which would end every load.
+func (m *machine) serveAtrium(ctx context.Context, d database, data string) (*program, error) {
+	addr, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd := m.atrium(ctx, d, data, "serve", "--addr", addr)
+	cmd.Env = append(cmd.Env, "ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000")
+	return start(ctx, cmd, addr, "/api/health/ready", data+".log")
+}
+
+// serveFloor starts the floor on d.
+func (m *machine) serveFloor(ctx context.Context, d database) (*program, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	addr, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, exec.CommandContext(ctx, self, floorArgument, addr, d.url), addr, "/ready", filepath.Join(m.dir, "floor.log"))
+}
+
+// atrium is a command of Atrium's on d. It inherits no settings.
+func (m *machine) atrium(ctx context.Context, d database, data string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, m.binary, append(args, "--data", data)...)
+	cmd.Env = []string{"ATRIUM_DATABASE_URL=" + d.url}
+	return cmd
+}
+
+// person is whom createUser made.
+type person struct {
+	User      string `json:"user_id"`
+	Workspace string `json:"workspace_id"`
+	Token     string `json:"token"`
+}
+
+func (m *machine) createUser(ctx context.Context, d database, data, role string) (p person, err error) {
+	out, err := m.atrium(ctx, d, data, "user", "create", "--email", role+"@example.com", "--role", role, "--json").Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return p, fmt.Errorf("atrium user create: %w: %s", err, exit.Stderr)
+	}
+	if err != nil {
+		return p, err
+	}
+	return p, json.Unmarshal(out, &p)
+}
+
+// start runs a server until it answers path with 200. It writes what it has to say to log.
+func start(ctx context.Context, cmd *exec.Cmd, addr, path, log string) (*program, error) {
+	f, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	cmd.Stdout, cmd.Stderr = f, f
+	begun := time.Now()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &program{addr: addr, cmd: cmd}
+	for p.ready < 30*time.Second && ctx.Err() == nil {
+		status, _, err := p.get(ctx, path, "")
+		p.ready = time.Since(begun)
+		if err == nil && status == http.StatusOK {
+			return p, nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	p.stop()
+	said, _ := os.ReadFile(log) // it may have said nothing
+	return nil, fmt.Errorf("%s was not ready after %s:\n%s", filepath.Base(cmd.Path), p.ready, said)
+}
+
+// stop ends the program and waits for it.
+func (p *program) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = p.cmd.Wait()
+}
+
+// get answers one GET, on a connection of its own.
+func (p *program) get(ctx context.Context, path, token string) (status int, body []byte, err error) {
+	return p.send(ctx, http.MethodGet, path, token, "")
+}
+
+func (p *program) send(ctx context.Context, method, path, token, body string) (status int, answer []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Close = true
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	var buf bytes.Buffer
+	_, err = buf.ReadFrom(resp.Body)
+	return resp.StatusCode, buf.Bytes(), err
+}
+
+// post sends body and reads what was made, or changed, into made.
+func (p *program) post(ctx context.Context, path, token, body string, made any) error {
+	status, answer, err := p.send(ctx, http.MethodPost, path, token, body)
+	if err != nil {
+		return err
+	}
+	if status >= 300 {
+		return fmt.Errorf("POST %s: %d %s", path, status, answer)
+	}
+	return json.Unmarshal(answer, made)
+}
+
+// resident is the program's resident memory in bytes.
+func (p *program) resident(ctx context.Context) (int64, error) {
+	out, err := exec.CommandContext(ctx, "ps", "-o", "rss=", "-p", strconv.Itoa(p.cmd.Process.Pid)).Output()
+	if err != nil {
+		return 0, fmt.Errorf("ps: %w", err)
+	}
+	kib, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	return kib << 10, err
+}
+
+// freeAddress is an address of this machine on which nothing listens.
+func freeAddress(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}

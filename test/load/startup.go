@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+)
+
+const (
+	starts  = 7
+	settles = 2 * time.Second // until a server that gets no requests has nothing left to do
+)
+
+// startup measures Atrium alone: how soon after its exec it answers that it is ready, and the
+// memory that it then takes.
+func startup(ctx context.Context, m *machine, engines []engine, table *tabwriter.Writer) error {
+	fmt.Fprintln(table, "Start to ready\tfresh database\texisting one\tresident when idle")
+	for _, e := range engines {
+		var fresh, existing, resident []float64
+		for i := range starts {
+			data := filepath.Join(m.dir, fmt.Sprintf("startup-%s-%d", e.driver, i))
+			err := e.use(ctx, data, func(d database) error {
+				first, _, err := m.startOn(ctx, d, data, 0)
+				if err != nil {
+					return err
+				}
+				again, bytes, err := m.startOn(ctx, d, data, settles)
+				fresh, existing, resident = append(fresh, first), append(existing, again), append(resident, bytes)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("start on %s: %w", e.driver, err)
+			}
+		}
+		fmt.Fprintf(table, "%s\t%.0f ms\t%.0f ms\t%.0f MB\n", e.driver, median(fresh), median(existing), median(resident)/1e6)
+	}
+	return nil
+}
+
+// startOn starts Atrium, lets it settle and stops it; it returns the milliseconds to ready and
+// the bytes of its memory.
+func (m *machine) startOn(ctx context.Context, d database, data string, settle time.Duration) (ready, resident float64, err error) {
+	p, err := m.serveAtrium(ctx, d, data)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer p.stop()
+	time.Sleep(settle)
+	bytes, err := p.resident(ctx)
+	return p.ready.Seconds() * 1000, float64(bytes), err
+}
