@@ -85,8 +85,8 @@ func TestFailures(t *testing.T) {
 		h := newHouse(t)
 		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) { panic(http.ErrAbortHandler) })
 		defer func() {
-			if p := recover(); p != http.ErrAbortHandler {
-				t.Errorf("net/http is told %v", p)
+			if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+				t.Errorf("net/http is told %v", err)
 			}
 		}()
 		h.call("GET", promptsPath, "")

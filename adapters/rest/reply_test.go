@@ -150,7 +150,7 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("%q became %q", given, got)
 		}
 	}
-	if requestID("") == requestID("") {
+	if first, second := requestID(""), requestID(""); first == second {
 		t.Error("two requests have one id")
 	}
 }

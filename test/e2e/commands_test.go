@@ -85,7 +85,7 @@ func TestCommands(t *testing.T) {
 	t.Run("an unknown or wrong setting stops the start with key and reason", func(t *testing.T) {
 		t.Parallel()
 		for setting, want := range map[string]string{
-			"server: {adress: 127.0.0.1:1}":            "atrium.yaml:1: server.adress: unknown key",
+			"server: {listen: 127.0.0.1:1}":            "atrium.yaml:1: server.listen: unknown key",
 			"server:\n  request_timeout: fast":         "atrium.yaml:2: server.request_timeout: ",
 			"database: {url: 'mysql://u:s3cret@db/x'}": "database.url: must begin with",
 			"orgs: [{slug: A}]":                        "orgs[0].slug: must be",
@@ -97,8 +97,8 @@ func TestCommands(t *testing.T) {
 				t.Errorf("%s: ended with %d: %s", setting, r.code, r.stderr)
 			}
 		}
-		d := deploy(t, sqlite, set("server.adress", "127.0.0.1:1"))
-		if r := d.run(t, "serve"); r.code != 2 || !strings.Contains(r.stderr, "ATRIUM_SERVER_ADRESS: unknown variable") {
+		d := deploy(t, sqlite, set("server.listen", "127.0.0.1:1"))
+		if r := d.run(t, "serve"); r.code != 2 || !strings.Contains(r.stderr, "ATRIUM_SERVER_LISTEN: unknown variable") {
 			t.Errorf("an unknown variable: ended with %d: %s", r.code, r.stderr)
 		}
 		if _, err := os.Stat(d.data); !os.IsNotExist(err) {

@@ -93,7 +93,7 @@ func (c *client) recovers(t *testing.T, template string) {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	var proxy *fixture.Proxy
-	s := start(t, postgres, behind(t, &proxy), set("server.request_timeout", deadline.String()), set("database.statement_timeout", "1s"))
+	s := start(t, postgres, behind(t, &proxy), set("server.request_timeout", deadline.String()))
 	ann := s.user(t, "member")
 	template := ann.template(t, "survives")
 	lives := func(t *testing.T) {

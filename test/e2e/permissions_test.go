@@ -229,10 +229,10 @@ func TestPermissions(t *testing.T) {
 			for _, c := range l.callers() {
 				a := c.do(t, "POST", templates+"/resolve", refs).is(t, 200)
 				frozen, draft := "", ""
-				switch {
-				case c.has == none:
+				switch c.has {
+				case none:
 					frozen, draft = "prompt_template_not_found", "prompt_template_not_found"
-				case c.has == viewing:
+				case viewing:
 					draft = hidden
 				}
 				a.has(t, map[string]string{"data.0.error.code": frozen, "data.1.error.code": draft})

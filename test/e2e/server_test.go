@@ -68,6 +68,7 @@ func deploy(t *testing.T, engine string, options ...option) *deployment {
 		"GORACE=atexit_sleep_ms=0", // else the race detector adds a second to every process
 	}
 	set("data", d.data)(d)
+	set("server.addr", "127.0.0.1:0")(d)
 	set("log.level", "debug")(d)
 	set("log.format", "json")(d)
 	for _, limit := range []string{"per_minute", "burst", "unauthenticated_per_minute"} {
@@ -205,6 +206,8 @@ func (d *deployment) run(t *testing.T, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	c := d.command(args...)
 	c.Stdout, c.Stderr = &stdout, &stderr
+	late := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // a start that should have been refused
+	defer late.Stop()
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		t.Fatal(err)
 	}
