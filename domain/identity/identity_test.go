@@ -10,7 +10,7 @@ import (
 func TestParseRole(t *testing.T) {
 	for name, want := range map[string]identity.Role{
 		"viewer": identity.Viewer, "member": identity.Member, "admin": identity.Admin, "owner": identity.Owner,
-		"": identity.NoRole, "Owner": identity.NoRole, "editor": identity.NoRole, "operator": identity.NoRole, " owner": identity.NoRole,
+		"": identity.NoRole, "Owner": identity.NoRole, "editor": identity.NoRole, "operator": identity.NoRole, "owners": identity.NoRole,
 	} {
 		t.Run("a "+name, func(t *testing.T) {
 			got := identity.ParseRole(name)
@@ -21,8 +21,10 @@ func TestParseRole(t *testing.T) {
 	}
 	t.Run("each role includes those below it, and the zero role none", func(t *testing.T) {
 		var zero identity.Role
-		if !(zero == identity.NoRole && zero < identity.Viewer && identity.Viewer < identity.Member && identity.Member < identity.Admin && identity.Admin < identity.Owner) {
-			t.Error("the order is another one")
+		for i, r := range []identity.Role{zero, identity.Viewer, identity.Member, identity.Admin, identity.Owner} {
+			if int(r) != i {
+				t.Errorf("%s stands in place %d, want %d", r, r, i)
+			}
 		}
 	})
 }

@@ -122,7 +122,7 @@ func TestChange(t *testing.T) {
 			Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
 		}, false), nil)
 		if tmpl.Name != "n" || tmpl.Description != "secret plans" || tmpl.Tags[0] != "b" || string(tmpl.Metadata) != `{"k":1}` ||
-			tmpl.Visibility != prompt.VisibleToWorkspace || !tmpl.Protected || tmpl.Revision != 8 || tmpl.UpdatedAt != by.At || tmpl.CreatedAt == by.At {
+			tmpl.Visibility != prompt.VisibleToWorkspace || !tmpl.Protected || tmpl.Revision != 8 || tmpl.UpdatedAt != by.At || tmpl.CreatedAt != now.Add(-time.Hour) {
 			t.Fatalf("got %+v", tmpl)
 		}
 		recorded(t, tmpl, by, "prompt_template.updated")

@@ -1,0 +1,84 @@
+package prompts_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestShares(t *testing.T) {
+	q := page.Query{Limit: 5}
+	t.Run("a manager sees them", func(t *testing.T) {
+		s := newStage(t)
+		want := prompt.SharePage{Items: []prompt.Share{{User: "vic"}}}
+		s.expectGet(manager)
+		s.lists.EXPECT().Shares(s.ctx, manager.Workspace, prompt.ID("tpl"), q).Return(want, nil)
+		if got, err := s.Shares(s.ctx, manager, "tpl", q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("Shares = %+v, %v", got, err)
+		}
+	})
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"a viewer may not": {viewer, prompt.ErrForbidden}, "a stranger is told nothing": {stranger, prompt.ErrNotFound}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(tt.by)
+			_, err := s.Shares(s.ctx, tt.by, "tpl", q)
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestShare(t *testing.T) {
+	t.Run("a member is found by address, and gets the share", func(t *testing.T) {
+		s := newStage(t)
+		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""), "sam@example.com").Return(identity.UserID("sam"), nil)
+		s.expectUpdate(owner, []identity.UserID{"sam"})
+		got, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "sam@example.com", Access: prompt.Edit})
+		if err != nil || got.User != "sam" || got.Access != prompt.Edit {
+			t.Fatalf("Share = %+v, %v", got, err)
+		}
+	})
+	t.Run("who is no member gets none, and a stranger is not told even that", func(t *testing.T) {
+		for by, want := range map[*identity.Actor]error{&owner: prompt.ErrUserNotInWorkspace, &viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
+			s := newStage(t)
+			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID("out"), "").Return(identity.UserID(""), nil)
+			s.expectUpdate(*by, []identity.UserID{""})
+			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Access: prompt.View})
+			wantErr(t, err, want)
+		}
+	})
+}
+
+func TestChangeShare(t *testing.T) {
+	s := newStage(t)
+	s.expectUpdate(owner, []identity.UserID{"vic"})
+	got, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", revision.Match{1}, prompt.ShareChanges{Access: new(prompt.Edit)})
+	if err != nil || got.Access != prompt.Edit || got.Revision != 2 {
+		t.Fatalf("ChangeShare = %+v, %v", got, err)
+	}
+}
+
+func TestUnshare(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"a manager takes it away":       {manager, nil, nil},
+		"everyone gives up their own":   {viewer, nil, nil},
+		"at the revision that is meant": {owner, revision.Match{9}, revision.ErrMismatch},
+		"a stranger is told nothing":    {stranger, nil, prompt.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectUpdate(tt.by, []identity.UserID{"vic"})
+			wantErr(t, s.Unshare(s.ctx, tt.by, "tpl", "vic", tt.at), tt.want)
+		})
+	}
+}

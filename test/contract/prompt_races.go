@@ -1,0 +1,135 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// promptRaces lets many change one template at once.
+func promptRaces(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	all := func(n int, do func(i int) error) {
+		t.Helper()
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				if err := do(i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+
+	t.Run("concurrent changes are all kept", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "changed"})
+		all(20, func(int) error {
+			_, err := a.Prompts.Update(ctx, by, made.ID, nil, func(p *prompt.Template) error {
+				return p.Change(by, nil, prompt.Changes{Description: new(p.Description + "!")}, false)
+			})
+			return err
+		})
+		if got, err := a.Prompts.Get(ctx, by, made.ID); err != nil || len(got.Description) != 20 || got.Revision != 21 {
+			t.Fatalf("description = %q, revision %d, %v", got.Description, got.Revision, err)
+		}
+	})
+	t.Run("concurrent versions get numbers of their own", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "numbered"})
+		all(20, func(i int) error {
+			return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template) (*prompt.Version, error) {
+				return p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: fmt.Sprint(i)}})
+			})
+		})
+		for i, v := range keptOf(t, a.Stores, by, made.ID).Versions {
+			if v.Number != 20-i {
+				t.Fatalf("version %d has number %d", 20-i, v.Number)
+			}
+		}
+	})
+	t.Run("concurrent activations leave one pointer and one chain", func(t *testing.T) {
+		const n = 32
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "activated"})
+		for i := range n {
+			fixture.Version(t, a.Stores, by, made.ID, fmt.Sprint(i))
+		}
+		all(n, func(i int) error {
+			_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: i + 1}, func(p *prompt.Template, v *prompt.Version) error {
+				return p.Activate(by, nil, v, nil, "")
+			})
+			return err
+		})
+		k := keptOf(t, a.Stores, by, made.ID)
+		if len(k.Ledger) != n || k.Template.Active.Version != k.Ledger[0].To || k.Template.Revision != n+1 {
+			t.Fatalf("%d lines, active %s, last line to %s, revision %d", len(k.Ledger), k.Template.Active.Version, k.Ledger[0].To, k.Template.Revision)
+		}
+		seen := map[prompt.VersionID]bool{}
+		for i, line := range k.Ledger {
+			var before prompt.VersionID
+			if i+1 < n {
+				before = k.Ledger[i+1].To
+			}
+			if line.From != before || seen[line.To] {
+				t.Fatalf("line %d goes from %q to %q, after %q", n-i, line.From, line.To, before)
+			}
+			seen[line.To] = true
+		}
+		events := 0
+		for _, kind := range kinds(k.Events) {
+			if kind == "prompt_template.activated" {
+				events++
+			}
+		}
+		if events != n {
+			t.Fatalf("%d events, want %d", events, n)
+		}
+	})
+	t.Run("of many that take a name at once one gets it", func(t *testing.T) {
+		var mu sync.Mutex
+		won := 0
+		all(16, func(int) error {
+			made, err := prompt.New(by, prompt.Draft{Name: "contended"})
+			if err != nil {
+				return err
+			}
+			if err = a.Prompts.Add(ctx, made); errors.Is(err, prompt.ErrNameTaken) {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			won++
+			return err
+		})
+		if won != 1 {
+			t.Fatalf("%d got the name", won)
+		}
+	})
+	t.Run("a share that goes while a change waits is gone for that change", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "unshared"})
+		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.Edit})
+		waiting := make(chan error, 1)
+		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
+			go func() {
+				_, err := a.Prompts.Update(ctx, team.Peer, made.ID, nil, func(p *prompt.Template) error {
+					return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")}, false)
+				})
+				waiting <- err
+			}()
+			time.Sleep(200 * time.Millisecond) // until the other one stands at the lock
+			return p.Unshare(by, nil, team.Peer.User)
+		})
+		must(t, err)
+		wantErr(t, <-waiting, prompt.ErrNotFound)
+		if k := keptOf(t, a.Stores, by, made.ID); len(k.Shares) != 0 || k.Template.Description != "" {
+			t.Fatalf("shares = %+v, description %q", k.Shares, k.Template.Description)
+		}
+	})
+}
