@@ -138,7 +138,7 @@ func TestStoreFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			tt.fail(s)
-			if err := tt.call(s); err != errOutage { //nolint:errorlint // it must come out as it is
+			if err := tt.call(s); err != errOutage {
 				t.Errorf("error = %v, want the store's own", err)
 			}
 		})

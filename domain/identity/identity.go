@@ -7,12 +7,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// Identifiers are TypeIDs with the prefixes below; the empty one is of nothing.
+// The identifiers are TypeIDs with the prefixes below; the empty one is of nothing.
 type (
-	OrgID       string
-	UserID      string
+	// OrgID identifies an org.
+	OrgID string
+	// UserID identifies a user of an org.
+	UserID string
+	// WorkspaceID identifies a workspace of an org.
 	WorkspaceID string
-	KeyID       string // of an API key
+	// KeyID identifies an API key.
+	KeyID string
 )
 
 // The prefixes of identifiers.

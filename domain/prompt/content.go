@@ -22,6 +22,7 @@ const (
 // Type says what a template's versions consist of. It never changes.
 type Type string
 
+// The types.
 const (
 	Text Type = "text" // one text
 	Chat Type = "chat" // a list of messages
@@ -30,6 +31,7 @@ const (
 // Format is how variables stand in a text.
 type Format string
 
+// The formats.
 const (
 	Mustache Format = "mustache" // {{name}}, sections and inverted sections; no partials
 	Verbatim Format = "none"     // the text is taken as it is

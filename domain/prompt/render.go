@@ -12,6 +12,7 @@ import (
 // Mode says what a render does without the value of a required variable.
 type Mode string
 
+// The modes.
 const (
 	Strict  Mode = "strict"  // it fails; so does every Mode that is not Partial
 	Partial Mode = "partial" // it leaves the tags of that variable as they are written

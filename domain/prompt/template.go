@@ -26,9 +26,10 @@ const (
 // RestoreWithin is how long a deleted template can be restored.
 const RestoreWithin = 30 * 24 * time.Hour
 
-// Identifiers are TypeIDs with the prefixes above; the empty one is of nothing.
 type (
-	ID        string
+	// ID identifies a template; the empty one is of none.
+	ID string
+	// VersionID identifies a version; the empty one is of none.
 	VersionID string
 
 	// Page is one page of templates.

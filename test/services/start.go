@@ -135,7 +135,7 @@ func start(bin string) (*Server, error) {
 func memory() string {
 	const folder, room = "/dev/shm", 2 << 30 // bytes; a database takes 8 MB and lives as long as its test
 	var stat syscall.Statfs_t
-	if err := syscall.Statfs(folder, &stat); err != nil || uint64(stat.Bavail)*uint64(stat.Bsize) < room {
+	if err := syscall.Statfs(folder, &stat); err != nil || stat.Bavail*uint64(stat.Bsize) < room {
 		return ""
 	}
 	return folder
