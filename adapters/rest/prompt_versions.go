@@ -8,7 +8,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/prompts"
-	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
@@ -135,10 +134,7 @@ func (a *API) resolvePrompts(r *request) (reply, error) {
 	}
 	wanted := make([]prompts.Wanted, len(in.Refs))
 	for i, ref := range in.Refs {
-		wanted[i] = prompts.Wanted{Name: ref.Name, Ref: refOr(ref.Ref, "active")}
-		if id.Valid(prompt.Prefix, ref.PromptTemplateID) {
-			wanted[i].ID = prompt.ID(ref.PromptTemplateID)
-		}
+		wanted[i] = prompts.Wanted{ID: prompt.ID(ref.PromptTemplateID), Name: ref.Name, Ref: refOr(ref.Ref, "active")}
 	}
 	found, err := r.Prompts.Resolve(r.Context(), r.by, wanted)
 	if err != nil {

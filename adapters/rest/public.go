@@ -20,13 +20,18 @@ type publicOperation struct {
 }
 
 func (a *API) publicOperations() []publicOperation {
-	docs := v5emb.New("Atrium API", "/api/openapi.json", "/api/docs")
-	a.router.PathPrefix("/api/docs/").Handler(named("/api/docs", docs.ServeHTTP)).Methods(http.MethodGet, http.MethodHead)
+	ui := v5emb.New("Atrium API", "/api/openapi.json", "/api/docs")
+	docs := named("/api/docs", func(w http.ResponseWriter, r *http.Request) {
+		// The page's own script and styles are inline; everything else comes from this server.
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'")
+		ui.ServeHTTP(w, r)
+	})
+	a.router.PathPrefix("/api/docs/").Handler(docs).Methods(http.MethodGet, http.MethodHead)
 	return []publicOperation{
 		{http.MethodGet, "/api/health/live", named("/api/health/live", a.live)},
 		{http.MethodGet, "/api/health/ready", named("/api/health/ready", a.ready)},
 		{http.MethodGet, "/api/openapi.json", named("/api/openapi.json", a.document)},
-		{http.MethodGet, "/api/docs", named("/api/docs", docs.ServeHTTP)},
+		{http.MethodGet, "/api/docs", docs},
 		{http.MethodGet, "/problems/{code}", named("/problems/{code}", a.problemPage)},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/pressly/goose/v3"
 
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -27,6 +28,7 @@ type shared struct {
 	dialect    dialect
 	reader     *sqlx.DB // for statements outside transactions
 	writer     *sqlx.DB // for transactions; the same pool on PostgreSQL
+	migrations *goose.Provider
 	rebound    sync.Map // query → query with the engine's placeholders
 	sealer     ports.Sealer
 	principals principals

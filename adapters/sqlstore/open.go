@@ -99,22 +99,28 @@ func (db *DB) close() {
 }
 
 // migrate applies what is missing; on PostgreSQL under an advisory lock, so that nodes may start
-// at the same time.
-func (db *DB) migrate(ctx context.Context) error {
-	p, err := db.migrator()
-	if err != nil {
+// at the same time. On SQLite, where a process that lost the race finds a table that is there
+// already, it looks again.
+func (db *DB) migrate(ctx context.Context) (err error) {
+	if db.migrations, err = db.migrator(); err != nil {
 		return err
 	}
-	ours, theirs, err := versions(ctx, p)
-	switch {
-	case err != nil:
-		return err
-	case theirs > ours:
-		return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, theirs, ours)
-	case theirs == ours:
-		return nil
+	for range 50 {
+		var ours, theirs int64
+		ours, theirs, err = db.versions(ctx)
+		switch {
+		case err == nil && theirs > ours:
+			return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, theirs, ours)
+		case err == nil && theirs == ours:
+			return nil
+		case err == nil:
+			_, err = db.migrations.Up(ctx)
+		}
+		if err == nil || db.dialect.name != sqliteDialect.name || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	_, err = p.Up(ctx)
 	return err
 }
 
@@ -135,19 +141,15 @@ func (db *DB) migrator() (*goose.Provider, error) {
 }
 
 // versions returns the newest migration that this binary has, and that the database has seen.
-func versions(ctx context.Context, p *goose.Provider) (ours, theirs int64, err error) {
-	sources := p.ListSources()
-	theirs, err = p.GetDBVersion(ctx)
+func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
+	sources := db.migrations.ListSources()
+	theirs, err = db.migrations.GetDBVersion(ctx)
 	return sources[len(sources)-1].Version, theirs, err
 }
 
 // Ready reports whether the database answers and has exactly the schema of this binary.
 func (db *DB) Ready(ctx context.Context) error {
-	p, err := db.migrator()
-	if err != nil {
-		return err
-	}
-	ours, theirs, err := versions(ctx, p)
+	ours, theirs, err := db.versions(ctx)
 	if err != nil {
 		return db.explain(ctx, err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/services"
 )
 
 // onEach runs a test on an empty database of each engine.
@@ -66,24 +65,26 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// TestOpenAtOnce is for PostgreSQL, which nodes share; the file of SQLite belongs to one process.
+// TestOpenAtOnce starts nodes on one empty PostgreSQL, or a server and commands on one new file.
 func TestOpenAtOnce(t *testing.T) {
-	ctx, url, sealer := t.Context(), services.Postgres(t), keyring(t)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: url, MaxConns: 4}, sealer, sql.OpenDB)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer closeDB()
-			if err := db.Ready(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
+	onEach(t, func(t *testing.T, url string) {
+		ctx, sealer := t.Context(), keyring(t)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: url, MaxConns: 4}, sealer, sql.OpenDB)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer closeDB()
+				if err := db.Ready(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
 }
 
 func TestEmpty(t *testing.T) {

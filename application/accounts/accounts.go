@@ -173,7 +173,7 @@ func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision)
 		if err := tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}}); err != nil {
 			return err
 		}
-		k, token, err := account.NewKeyFor(by, u.ID, account.KeyDraft{Name: p.KeyName, Ceiling: p.Role})
+		k, token, err := account.NewKeyFor(by, u.ID, account.KeyDraft{Name: p.KeyName, Ceiling: max(p.Role, identity.Member)})
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (s *Service) KeyFor(ctx context.Context, by identity.Actor, email, workspac
 		}
 		by.Workspace = m.Workspace.ID
 		if d.Ceiling == identity.NoRole {
-			d.Ceiling = m.Role
+			d.Ceiling = max(m.Role, identity.Member)
 		}
 		k, token, err := account.NewKeyFor(by, u.ID, d)
 		if err != nil {

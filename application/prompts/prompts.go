@@ -4,6 +4,7 @@ package prompts
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -180,6 +181,15 @@ type Resolved struct {
 // Resolve answers many versions at once, in the order of wanted: one call warms up an application.
 // What by may not see, or does not exist, is that item's error and nobody else's.
 func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wanted) ([]Resolved, error) {
+	var wrong []fault.Field
+	for i, w := range wanted {
+		if (w.ID == "") == (w.Name == "") {
+			wrong = append(wrong, fault.Field{Pointer: fmt.Sprintf("/refs/%d", i), Code: "required", Detail: "Give either prompt_template_id or name."})
+		}
+	}
+	if err := fault.InvalidFields(wrong); err != nil {
+		return nil, err
+	}
 	out := make([]Resolved, len(wanted))
 	for i, w := range wanted {
 		if w.ID == "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -346,6 +347,14 @@ func TestResolve(t *testing.T) {
 			if !errors.Is(got[i].Err, want) || (want == nil) != (got[i].Version != nil) {
 				t.Errorf("item %d: %+v, want %v", i, got[i], want)
 			}
+		}
+	})
+	t.Run("each is named by id or else by name, and all that are not are told at once", func(t *testing.T) {
+		s := newStage(t)
+		_, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl"}, {}, {ID: "tpl", Name: "Greeting"}})
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || !errors.Is(err, fault.ErrInvalid) || len(f.Fields) != 2 || f.Fields[0].Pointer != "/refs/1" || f.Fields[1].Pointer != "/refs/2" {
+			t.Fatalf("error = %+v", err)
 		}
 	})
 	t.Run("nothing wanted, nothing asked", func(t *testing.T) {

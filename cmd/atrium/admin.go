@@ -232,7 +232,7 @@ func (tokenCommand) Help() string { return "Example:\n  atrium token create --em
 type tokenCreateCommand struct {
 	Email     string        `required:"" help:"Whose key." placeholder:"EMAIL"`
 	Workspace string        `default:"default" help:"Slug or id of the workspace that the key opens." placeholder:"SLUG"`
-	Role      string        `enum:"owner,admin,member,viewer," default:"" help:"Ceiling of what the key allows; the person's own role unless given."`
+	Role      string        `enum:"owner,admin,member,viewer," default:"" help:"Ceiling of what the key allows: viewer makes a key that can only read."`
 	Expires   time.Duration `help:"End after this time, such as 720h; never unless given." placeholder:"DURATION"`
 	Name      string        `default:"made by atrium token create" help:"What the key is for."`
 	Org       string        `help:"Slug of the org, if several are configured." placeholder:"SLUG"`

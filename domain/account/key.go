@@ -42,7 +42,7 @@ type KeyPage = page.Of[Key]
 // KeyDraft is what a caller asks of a new key.
 type KeyDraft struct {
 	Name      string
-	Ceiling   identity.Role // NoRole: the caller's own role
+	Ceiling   identity.Role // NoRole: the caller's own role, but at least that of a member
 	ExpiresAt time.Time     // zero: when the caller's own credential ends
 }
 
@@ -57,13 +57,15 @@ func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token
 	if by.Role == identity.NoRole {
 		return nil, Token{}, identity.ErrForbidden
 	}
+	// A viewer's key is not for viewing alone: what was shared with them they may do by it.
+	limit := min(max(by.Role, identity.Member), by.Ceiling)
 	if d.Ceiling == identity.NoRole {
-		d.Ceiling = by.Role
+		d.Ceiling = limit
 	}
 	if d.ExpiresAt.IsZero() {
 		d.ExpiresAt = by.KeyUntil
 	}
-	if d.Ceiling > by.Role || !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil) {
+	if d.Ceiling > limit || !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil) {
 		return nil, Token{}, identity.ErrRoleCeiling
 	}
 	var wrong []fault.Field

@@ -61,6 +61,22 @@ func recorded(t testing.TB, log event.Log, by identity.Actor, subject string, ty
 }
 
 func TestNewKey(t *testing.T) {
+	t.Run("a viewer's allows what was shared with them, and one for viewing makes no other", func(t *testing.T) {
+		by := actor("vic", identity.Viewer)
+		by.Ceiling = identity.Owner
+		k, _, err := account.NewKey(by, account.KeyDraft{Name: "k"})
+		if err != nil || k.Ceiling != identity.Member {
+			t.Fatalf("got %+v, %v", k, err)
+		}
+		by.Ceiling = identity.Viewer
+		k, _, err = account.NewKey(by, account.KeyDraft{Name: "k"})
+		if err != nil || k.Ceiling != identity.Viewer {
+			t.Fatalf("got %+v, %v", k, err)
+		}
+		if _, _, err := account.NewKey(by, account.KeyDraft{Name: "k", Ceiling: identity.Member}); !errors.Is(err, identity.ErrRoleCeiling) {
+			t.Fatalf("error = %v, want ErrRoleCeiling", err)
+		}
+	})
 	t.Run("it is the caller's, and allows what the caller may", func(t *testing.T) {
 		by := actor("ann", identity.Member)
 		k, token, err := account.NewKey(by, account.KeyDraft{Name: "laptop"})

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -356,16 +355,12 @@ func TestRenderIsBounded(t *testing.T) {
 		"one message too many from a placeholder": {Format: prompt.Mustache, Messages: []prompt.Message{{Role: "user", Content: "{{half}}{{half}}"}, {Placeholder: "h"}}, Variables: []prompt.Variable{{Name: "h", Type: "array", Default: json.RawMessage(`[{"role":"user","content":"x"}]`)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			start := time.Now()
 			out, err := content.Render(values, prompt.Strict)
 			if !errors.Is(err, prompt.ErrRenderTooLarge) {
 				t.Errorf("error = %v", err)
 			}
 			if out.Text != "" || out.Messages != nil {
 				t.Error("something was rendered")
-			}
-			if took := time.Since(start); took > 5*time.Second { // the slowest takes 200 ms where nothing else runs
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

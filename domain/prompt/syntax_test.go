@@ -2,10 +2,10 @@ package prompt
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 )
@@ -105,29 +105,23 @@ func TestUnsupportedSyntax(t *testing.T) {
 	})
 }
 
-// TestParsingIsLinear compares a text with one of eight times its length. A quadratic reader takes
-// sixty-four times as long.
-func TestParsingIsLinear(t *testing.T) {
+// BenchmarkParsing prints what a byte costs in a text and in one of eight times its length: in a
+// linear reader the same.
+func BenchmarkParsing(b *testing.B) {
 	for name, unit := range map[string]string{
 		"sections": "{{#a}}{{/a}}", "variables": "{{a}}", "blanks": "  \t  ", "blanks before a tag": strings.Repeat(" ", 100) + "{{a}}",
 		"blank lines": "   {{! }}\n", "braces": "} } }} }}}", "comments": "{{! {{ }}", "newlines": "\n\n\n{{a}}",
 	} {
-		t.Run(name, func(t *testing.T) {
-			took := func(size int) time.Duration {
+		for _, size := range []int{MaxTextBytes / 8, MaxTextBytes} {
+			b.Run(fmt.Sprintf("%s/%d KiB", name, size>>10), func(b *testing.B) {
 				text := strings.Repeat(unit, size/len(unit))
-				best := time.Hour
-				for range 5 {
-					start := time.Now()
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
 					if _, err := parseMustache(text); err != nil {
-						t.Fatal(err)
+						b.Fatal(err)
 					}
-					best = min(best, time.Since(start))
 				}
-				return best
-			}
-			if small, large := took(MaxTextBytes/8), took(MaxTextBytes); large > 40*small && large > 50*time.Millisecond {
-				t.Errorf("%v for 32 KiB, %v for 256 KiB", small, large)
-			}
-		})
+			})
+		}
 	}
 }

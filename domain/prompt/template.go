@@ -233,10 +233,12 @@ func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 // Restore brings a deleted template back: its owner and admins of the workspace may, within
 // RestoreWithin. Restoring a live one changes nothing.
 func (t *Template) Restore(by identity.Actor) error {
-	switch access := t.Access(by); {
-	case access == None, access < Manage && !t.DeletedAt.IsZero():
+	access := t.Access(by)
+	may := access >= Own || access >= Manage && by.Role >= identity.Admin
+	switch {
+	case access == None, !may && !t.DeletedAt.IsZero(): // to all others a deleted one is not there
 		return ErrNotFound
-	case access < Manage, access < Own && by.Role < identity.Admin:
+	case !may:
 		return ErrForbidden
 	case t.DeletedAt.IsZero():
 		return nil

@@ -219,7 +219,7 @@ func TestDeleteAndRestore(t *testing.T) {
 		{"and the workspace's owner", boss, time.Hour, nil},
 		{"on the last moment of the 30 days", owner, prompt.RestoreWithin, nil},
 		{"and not a moment later", owner, prompt.RestoreWithin + 1, prompt.ErrNotFound},
-		{"a manager does not", manager, time.Hour, prompt.ErrForbidden},
+		{"to a manager it is gone", manager, time.Hour, prompt.ErrNotFound},
 		{"to an editor it is gone", editor, time.Hour, prompt.ErrNotFound},
 		{"to a viewer it is gone", viewer, time.Hour, prompt.ErrNotFound},
 		{"to the owner's viewing credential it is gone", capped, time.Hour, prompt.ErrNotFound},
