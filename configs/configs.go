@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
@@ -24,6 +25,7 @@ type Config struct {
 	Metrics    Metrics
 	Database   sqlstore.Config
 	Keyring    seal.Config
+	Mail       mail.Config
 	Log        Log
 	Events     Events
 	BaseDomain string // {slug}.{BaseDomain} is a host of each org; empty: only listed hosts are
@@ -55,6 +57,17 @@ type Org struct {
 	BaseURL            string   // for links that Atrium hands out; never taken from a request
 	CORSOrigins        []string // exactly as browsers send them
 	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
+	Issuers            []identity.Issuer
+	ClaimRules         []ClaimRule
+	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: {BaseURL}/invitations/{token}
+}
+
+// ClaimRule is identity.ClaimRule with the role's name.
+type ClaimRule struct {
+	Claim, Value string
+	Operator     bool
+	Workspace    string
+	Role         string
 }
 
 // Source is where settings come from; each field overrides those above it.
@@ -100,6 +113,7 @@ func defaults() Config {
 			RateLimit:         rest.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60},
 		},
 		Database: sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},
+		Mail:     mail.Config{SMTP: mail.SMTP{TLS: "starttls"}},
 		Log:      Log{Format: "text"},
 		Events:   Events{Retention: 400 * day},
 	}
@@ -137,7 +151,12 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 	for i, o := range c.Orgs {
 		orgs[i] = identity.Org{
 			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: o.BaseURL,
-			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces,
+			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.Issuers, AcceptURL: o.AcceptURL,
+		}
+		for _, r := range o.ClaimRules {
+			orgs[i].ClaimRules = append(orgs[i].ClaimRules, identity.ClaimRule{
+				Claim: r.Claim, Value: r.Value, Operator: r.Operator, Workspace: r.Workspace, Role: identity.ParseRole(r.Role),
+			})
 		}
 	}
 	return identity.NewDirectory(orgs, c.BaseDomain)

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,8 +63,12 @@ func TestTheExampleFile(t *testing.T) {
 					t.Errorf("%s: is missing", inner)
 				case isSection(ft):
 					visit(inner, v, ft)
-				case ft.Kind() == reflect.Slice && isSection(ft.Elem()) && len(v.Content) == 0:
-					t.Errorf("%s: shows no item", inner)
+				case ft.Kind() == reflect.Slice && isSection(ft.Elem()) && len(v.Content) == 0: // an item in the comment above
+					for field := range fields(ft.Elem()) {
+						if !strings.Contains(n.Content[slices.Index(n.Content, v)-1].HeadComment, field+":") {
+							t.Errorf("%s: its comment shows no %s", inner, field)
+						}
+					}
 				case ft.Kind() == reflect.Slice && isSection(ft.Elem()):
 					visit(inner+"[0]", v.Content[0], ft.Elem())
 				}

@@ -16,7 +16,7 @@ func TestTheFileIsRefused(t *testing.T) {
 	tests := map[string]struct{ yaml, want string }{
 		"for a key that nobody knows":         {"data: x\nservers: 1", "atrium.yaml:2: servers: unknown key; known are base_domain, data, "},
 		"for such a key inside a section":     {"log:\n  colour: red", "atrium.yaml:2: log.colour: unknown key; log has format, level"},
-		"for such a key inside a list":        {orgs + "    host: a.test", "atrium.yaml:4: orgs[0].host: unknown key; orgs[0] has base_url, "},
+		"for such a key inside a list":        {orgs + "    host: a.test", "atrium.yaml:4: orgs[0].host: unknown key; orgs[0] has accept_url, base_url, "},
 		"for a key in a Go field's spelling":  {"Data: x", "atrium.yaml:1: Data: unknown key"},
 		"for a dotted key":                    {"log.level: info", "atrium.yaml:1: log.level: unknown key"},
 		"for a key given twice":               {"data: x\ndata: y", "atrium.yaml:2: data: is given twice"},
@@ -68,6 +68,15 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for an org that no host leads to":    {orgs + "  - {slug: b}", "atrium.yaml:4: orgs[1].hosts: must list a host"},
 		"for a base URL without a host":       {"orgs: [{slug: a, base_url: /atrium}]", "orgs[0].base_url: must be an absolute"},
 		"for a base URL with a password":      {"orgs: [{slug: a, base_url: 'https://u:p@a.test'}]", "orgs[0].base_url: must be an absolute"},
+		"for an issuer without TLS":           {"orgs: [{slug: a, issuers: [{url: 'http://login.test', audiences: [x]}]}]", "orgs[0].issuers[0].url: must be an https URL"},
+		"for an issuer named twice":           {"orgs: [{slug: a, issuers: [{url: 'https://b.test', audiences: [x]}, {url: 'https://b.test', audiences: [y]}]}]", "orgs[0].issuers[1].url: is the same as orgs[0].issuers[0].url"},
+		"for an issuer without an audience":   {"orgs: [{slug: a, issuers: [{url: 'https://b.test'}]}]", "orgs[0].issuers[0].audiences: must list at least one"},
+		"for a rule that grants nothing":      {"orgs: [{slug: a, claim_rules: [{claim: groups, value: x}]}]", "orgs[0].claim_rules[0].workspace: must be set"},
+		"for a rule with an unknown role":     {"orgs: [{slug: a, claim_rules: [{claim: groups, value: x, workspace: w, role: boss}]}]", "orgs[0].claim_rules[0].role: must be viewer"},
+		"for a rule without a claim":          {"orgs: [{slug: a, claim_rules: [{value: x, operator: true}]}]", "orgs[0].claim_rules[0].claim: must name"},
+		"for a rule without a value":          {"orgs: [{slug: a, claim_rules: [{claim: x, operator: true}]}]", "orgs[0].claim_rules[0].value: must not be empty"},
+		"for an accept URL without its token": {"orgs: [{slug: a, accept_url: 'https://a.test/join'}]", "orgs[0].accept_url: must be an absolute"},
+		"for mail without TLS elsewhere":      {"mail: {smtp: {addr: 'mail.test:25', from: a@b.test, tls: none}}", "mail.smtp.tls: must be starttls or implicit"},
 		"for a base URL with a query":         {"orgs: [{slug: a, base_url: 'https://a.test?x=1'}]", "orgs[0].base_url: must be an absolute"},
 	}
 	for name, tt := range tests {

@@ -16,6 +16,7 @@ func (c *Config) validate(found *problems) {
 	}
 	c.validateServer(found)
 	c.validateDatabase(found)
+	c.Mail.Check(func(key, reason string) { found.add("mail."+key, "%s", reason) })
 	if c.Metrics.Addr != "" {
 		address(found, "metrics.addr", c.Metrics.Addr)
 	}

@@ -14,8 +14,8 @@ import (
 
 // Users keeps the people of an org and the workspaces that they are in.
 type Users interface {
-	// Add stores a user with memberships; workspaces that are not there yet are made. Adding a
-	// user of the same e-mail address in the org is account.ErrEmailTaken, and stores nothing.
+	// Add stores a user with memberships, of workspaces that are there. Adding a user of the same
+	// e-mail address in the org is account.ErrEmailTaken, and stores nothing.
 	Add(ctx context.Context, u *account.User, m []account.Membership) error
 
 	// Get answers a user with all memberships, oldest first. account.ErrUserNotFound if org has
@@ -29,16 +29,61 @@ type Users interface {
 	// address; empty if there is none.
 	Member(ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string) (identity.UserID, error)
 
+	// SignedIn answers whom an issuer's subject is linked to; account.ErrUserNotFound if to nobody.
+	// The answer may be up to a second old, as in Keys.Principal.
+	SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error)
+
+	// SignIn loads what s.Claims and s.Rules name, calls settle, and saves the user, the link, and
+	// the workspaces, all in one transaction. Of two first sign-ins of one subject at the same
+	// time, the second finds what the first made.
+	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn, settle func(*account.SignIn) error) (*account.Person, error)
+
 	// Update loads a user, calls change and saves what it recorded, in one transaction, as
 	// Prompts.Update does.
 	Update(ctx context.Context, org identity.OrgID, id identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error)
 }
 
-// Workspaces reads workspaces.
+// Workspaces keeps workspaces and their members. Find, Get and Update answer
+// identity.ErrWorkspaceNotFound if the org never had such a workspace; a deleted one is found.
 type Workspaces interface {
-	// Find answers the workspace of org with that id or slug; identity.ErrWorkspaceNotFound if
-	// there is none.
+	// Add stores a new workspace with the members that it was made with. account.ErrSlugTaken if
+	// another one of the org, deleted ones included, has its slug.
+	Add(ctx context.Context, w *account.Workspace) error
+
+	// Find answers the workspace of org with that id or slug, without members.
 	Find(ctx context.Context, org identity.OrgID, idOrSlug string) (*account.Workspace, error)
+
+	// Get answers a workspace with the membership of by and no other's.
+	Get(ctx context.Context, by identity.Actor, id identity.WorkspaceID) (*account.Workspace, error)
+
+	// Members lists a workspace's members by user id; of a workspace that org never had, none.
+	Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error)
+
+	// Update loads a workspace with the memberships of by and of also, locks it, calls change and
+	// saves what it recorded, all in one transaction, as Prompts.Update does. With a member that
+	// change removed go that user's API keys and shares in the workspace, and what answers showed
+	// of those keys. account.ErrSlugTaken as in Add.
+	Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error)
+}
+
+// Invitations keeps invitations into workspaces. Its change functions are called as
+// Workspaces.Update calls them.
+type Invitations interface {
+	// List lists a workspace's open invitations, expired ones included, newest first.
+	List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q page.Query) (account.InvitationPage, error)
+
+	// Invite stores the invitation that change makes of an address. member is the member with
+	// that address, empty if there is none; pending its open invitation, nil if there is none.
+	Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+		change func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error)) error
+
+	// Update changes an invitation of a workspace, nil if there is none with that id.
+	Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error
+
+	// Accept changes the invitation whose token has that hash, with its workspace and the user by;
+	// the invitation is nil if another call ended it just now. account.ErrInvitationNotFound if by's
+	// org has none that is open.
+	Accept(ctx context.Context, by identity.Actor, h account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error
 }
 
 // Keys keeps API keys. Methods that name a key answer account.ErrKeyNotFound if the workspace
@@ -54,6 +99,9 @@ type Keys interface {
 
 	// Update loads a key, calls change and saves what it recorded, as Prompts.Update does.
 	Update(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) error) (*account.Key, error)
+
+	// Rotate is Update for a key that gets a successor, which is stored with it.
+	Rotate(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) (*account.Key, error)) error
 
 	// Principal answers whom a token of org authenticates, revoked and expired ones included:
 	// account.Key.Live is the caller's to ask. identity.ErrUnauthenticated if there is none. The

@@ -29,6 +29,7 @@ type Stores struct {
 	PromptLists PromptLists
 	Users       Users
 	Workspaces  Workspaces
+	Invitations Invitations
 	Keys        Keys
 	Events      Events
 }

@@ -16,22 +16,18 @@ func (a *API) accountOperations() []operation {
 	return []operation{
 		{http.MethodGet, "/api/me", a.getMe},
 		{http.MethodPatch, "/api/me", a.updateMe},
-		{http.MethodGet, "/api/workspaces", a.listWorkspaces},
-		{http.MethodGet, "/api/workspaces/{workspace_id}", a.getWorkspace},
 		{http.MethodGet, "/api/api-keys", a.listKeys},
 		{http.MethodPost, "/api/api-keys", a.createKey},
 		{http.MethodGet, "/api/api-keys/{api_key_id}", a.getKey},
 		{http.MethodDelete, "/api/api-keys/{api_key_id}", a.revokeKey},
+		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", a.rotateKey},
 		{http.MethodGet, "/api/events", a.listEvents},
 	}
 }
 
+// getMe answers what the credential has just proved.
 func (a *API) getMe(r *request) (reply, error) {
-	u, memberships, err := r.Accounts.Me(r.Context(), r.by)
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(r.me(u, memberships)).at(u.Revision), nil
+	return ok(r.me(&r.who.User, r.who.Memberships)).at(r.who.User.Revision), nil
 }
 
 func (a *API) updateMe(r *request) (reply, error) {
@@ -43,7 +39,11 @@ func (a *API) updateMe(r *request) (reply, error) {
 	if _, err := r.Accounts.ChangeMe(r.Context(), r.by, r.match, changes); err != nil {
 		return reply{}, err
 	}
-	return a.getMe(r)
+	u, memberships, err := r.Accounts.Me(r.Context(), r.by)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(r.me(u, memberships)).at(u.Revision), nil
 }
 
 func (r *request) me(u *account.User, memberships []account.Membership) openapi.Me {
@@ -55,7 +55,7 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 		},
 		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:   nullable.NewNullNullable[openapi.Workspace](),
-		Workspaces:  each(memberships, toWorkspace),
+		Workspaces:  each(memberships, r.membership),
 		Role:        openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
 		Permissions: account.Permissions(r.by),
 		Limits:      openapi.Limits{RequestsPerMinute: r.api.config.RateLimit.PerMinute, Burst: r.api.config.RateLimit.Burst},
@@ -67,31 +67,6 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 		}
 	}
 	return me
-}
-
-func toWorkspace(m *account.Membership) openapi.Workspace {
-	w := m.Workspace
-	return openapi.Workspace{
-		ID: string(w.ID), Slug: w.Slug, Name: w.Name, MyRole: openapi.WorkspaceRole(m.Role.String()),
-		Revision: w.Revision, CreatedAt: openapi.Time(w.CreatedAt), UpdatedAt: openapi.Time(w.UpdatedAt),
-	}
-}
-
-// listWorkspaces answers all at once: nobody is in so many that paging would help.
-func (a *API) listWorkspaces(r *request) (reply, error) {
-	_, memberships, err := r.Accounts.Me(r.Context(), r.by)
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(openapi.WorkspaceList{Data: each(memberships, toWorkspace), NextCursor: nullable.NewNullNullable[string]()}), nil
-}
-
-func (a *API) getWorkspace(r *request) (reply, error) {
-	m, err := r.Accounts.Workspace(r.Context(), r.by, pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix))
-	if err != nil {
-		return reply{}, err
-	}
-	return ok(toWorkspace(m)).at(m.Workspace.Revision), nil
 }
 
 func keyID(r *request) identity.KeyID {
@@ -116,9 +91,27 @@ func (a *API) createKey(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	k, token, err := r.Accounts.CreateKey(r.Context(), r.by, account.KeyDraft{
+	create := r.Accounts.CreateKey
+	if in.Kind == openapi.APIKeyKindService {
+		create = r.Accounts.CreateServiceKey
+	}
+	k, token, err := create(r.Context(), r.by, account.KeyDraft{
 		Name: in.Name, Ceiling: identity.ParseRole(string(in.RoleCeiling)), ExpiresAt: time.Time(in.ExpiresAt),
 	})
+	return r.newKey(k, token, err)
+}
+
+func (a *API) rotateKey(r *request) (reply, error) {
+	in, err := decode[openapi.APIKeyRotate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	k, token, err := r.Accounts.RotateKey(r.Context(), r.by, keyID(r), r.match, time.Duration(in.GraceSeconds)*time.Second)
+	return r.newKey(k, token, err)
+}
+
+// newKey answers a key with its token, which is shown this once.
+func (r *request) newKey(k *account.Key, token account.Token, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
@@ -147,8 +140,12 @@ func toKey(k *account.Key, now time.Time) openapi.APIKey {
 	case !k.Live(now):
 		status = openapi.APIKeyStatusExpired
 	}
+	kind := openapi.APIKeyKindPersonal
+	if k.Service {
+		kind = openapi.APIKeyKindService
+	}
 	return openapi.APIKey{
-		ID: string(k.ID), Name: k.Name, UserID: string(k.User), RoleCeiling: openapi.WorkspaceRole(k.Ceiling.String()), Hint: k.Hint, Status: status,
+		Kind: kind, ID: string(k.ID), Name: k.Name, UserID: string(k.User), RoleCeiling: openapi.WorkspaceRole(k.Ceiling.String()), Hint: k.Hint, Status: status,
 		ExpiresAt: openapi.OrNull(openapi.Time(k.ExpiresAt)), LastUsedAt: openapi.OrNull(openapi.Time(k.LastUsedAt)), RevokedAt: openapi.OrNull(openapi.Time(k.RevokedAt)),
 		CreatedBy: string(k.CreatedBy), Revision: k.Revision, CreatedAt: openapi.Time(k.CreatedAt), UpdatedAt: openapi.Time(k.UpdatedAt),
 	}
@@ -157,7 +154,7 @@ func toKey(k *account.Key, now time.Time) openapi.APIKey {
 func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.APIKeyCreated {
 	s := toKey(k, now)
 	return openapi.APIKeyCreated{
-		ID: s.ID, Name: s.Name, UserID: s.UserID, RoleCeiling: s.RoleCeiling, Hint: s.Hint, Status: s.Status,
+		Kind: s.Kind, ID: s.ID, Name: s.Name, UserID: s.UserID, RoleCeiling: s.RoleCeiling, Hint: s.Hint, Status: s.Status,
 		ExpiresAt: s.ExpiresAt, LastUsedAt: s.LastUsedAt, RevokedAt: s.RevokedAt, CreatedBy: s.CreatedBy,
 		Revision: s.Revision, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Token: token.Reveal(),
 	}
@@ -181,8 +178,12 @@ func (a *API) listEvents(r *request) (reply, error) {
 }
 
 func toEvent(e *event.Event) openapi.Event {
+	data := e.Data
+	if data == nil { // the contract promises an object, also of an event that has nothing to add
+		data = map[string]any{}
+	}
 	return openapi.Event{
 		ID: e.ID, Type: e.Type, Actor: openapi.OrNull(string(e.Actor)), APIKeyID: openapi.OrNull(string(e.Key)), Subject: e.Subject,
-		Data: e.Data, RequestID: e.Request.ID, Address: openapi.OrNull(e.Request.Address), CreatedAt: openapi.Time(e.At),
+		Data: data, RequestID: e.Request.ID, Address: openapi.OrNull(e.Request.Address), CreatedAt: openapi.Time(e.At),
 	}
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -13,29 +14,38 @@ import (
 var errRateLimited = &fault.Error{Kind: fault.RateLimited, Code: "rate_limited", Detail: "Too many requests. Wait as long as Retry-After says."}
 
 // authenticate names the caller of a request: whom its credential proves, then whether it still
-// may call now, then in which workspace.
-func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observed) (identity.Actor, error) {
+// may call now, then in which workspace. Where none is needed, it may stay unnamed.
+func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observed, anywhere bool) (identity.Actor, *account.Person, error) {
 	at := now()
-	p, err := a.services.Accounts.Authenticate(r.Context(), seen.org.ID, bearer(r.Header.Get("Authorization")), at)
+	token := bearer(r.Header.Get("Authorization"))
+	prove := a.byToken
+	if strings.HasPrefix(token, account.KeyTokenPrefix) {
+		prove = a.byKey
+	}
+	by, who, choose, err := prove(r, seen, token, at)
 	if err != nil {
 		if foreseen(err).Kind == fault.Unauthenticated && !a.unknown.allow(w, seen.address, at) {
-			return identity.Actor{}, errRateLimited
+			return identity.Actor{}, nil, errRateLimited
 		}
-		return identity.Actor{}, err
+		return identity.Actor{}, nil, err
 	}
-	seen.user, seen.key = p.User.ID, p.Key.ID
-	if !a.callers.allow(w, string(p.Key.ID), at) {
-		return identity.Actor{}, errRateLimited
+	seen.user, seen.key = by.User, by.Key
+	caller := string(by.User)
+	if by.Key != "" {
+		caller = string(by.Key)
 	}
-	if err := a.services.Accounts.NoteUse(r.Context(), p.Key, at); err != nil {
-		a.Log.WarnContext(r.Context(), "the use of a key was not noted", "api_key_id", p.Key.ID, "error", err)
+	if !a.callers.allow(w, caller, at) {
+		return identity.Actor{}, nil, errRateLimited
 	}
-	ws := p.Membership.Workspace
-	if named := r.Header.Get("Workspace-Id"); named != "" && named != string(ws.ID) && named != ws.Slug {
-		return identity.Actor{}, identity.ErrWorkspaceMismatch
+	m, err := choose(r.Header.Get("Workspace-Id"))
+	if err != nil && !(anywhere && errors.Is(err, identity.ErrWorkspaceRequired)) {
+		return identity.Actor{}, nil, err
 	}
-	w.Header().Set("Workspace-Id", string(ws.ID))
-	return actor(p, seen, at), nil
+	by.Workspace, by.Role = m.Workspace.ID, min(m.Role, by.Ceiling)
+	if by.Workspace != "" {
+		w.Header().Set("Workspace-Id", string(by.Workspace))
+	}
+	return by, who, nil
 }
 
 // bearer is the token in an Authorization header; empty if that has another scheme or none. The
@@ -48,11 +58,46 @@ func bearer(authorization string) string {
 	return token
 }
 
-// actor is the caller that a principal makes.
-func actor(p *account.Principal, seen *observed, at time.Time) identity.Actor {
+// choose answers the membership in which a request is made, by the workspace that it names.
+type choose func(named string) (account.Membership, error)
+
+// byKey proves a caller by an API key, which is bound to one workspace.
+func (a *API) byKey(r *http.Request, seen *observed, token string, at time.Time) (identity.Actor, *account.Person, choose, error) {
+	p, err := a.services.Accounts.Authenticate(r.Context(), seen.org.ID, token, at)
+	if err != nil {
+		return identity.Actor{}, nil, nil, err
+	}
+	if err := a.services.Accounts.NoteUse(r.Context(), p.Key, at); err != nil {
+		a.Log.WarnContext(r.Context(), "the use of a key was not noted", "api_key_id", p.Key.ID, "error", err)
+	}
+	by := actor(&p.User, seen, at)
+	by.Ceiling, by.Key, by.KeyUntil = p.Key.Ceiling, p.Key.ID, p.Key.ExpiresAt
+	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
+}
+
+// byToken proves a caller by a token that one of the org's issuers signed.
+func (a *API) byToken(r *http.Request, seen *observed, token string, at time.Time) (identity.Actor, *account.Person, choose, error) {
+	if token == "" || len(seen.org.Issuers) == 0 {
+		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
+	}
+	claims, err := a.Verifier.Verify(r.Context(), seen.org.Issuers, token, at)
+	if err != nil {
+		return identity.Actor{}, nil, nil, err
+	}
+	by := identity.System(seen.org.ID, "", "sign-in", at)
+	by.Request = identity.Request{ID: seen.id, Address: seen.address}
+	p, err := a.services.Accounts.SignIn(r.Context(), by, seen.org, *claims)
+	if err != nil {
+		return identity.Actor{}, nil, nil, err
+	}
+	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
+	return actor(&p.User, seen, at), p, func(named string) (account.Membership, error) { return p.Select(named, safe) }, nil
+}
+
+// actor is the caller that a user makes, whose credential sets no ceiling, in no workspace yet.
+func actor(u *account.User, seen *observed, at time.Time) identity.Actor {
 	return identity.Actor{
-		Org: p.User.Org, User: p.User.ID, Workspace: p.Membership.Workspace.ID,
-		Role: min(p.Membership.Role, p.Key.Ceiling), Ceiling: p.Key.Ceiling, Operator: p.User.Operator,
-		Key: p.Key.ID, KeyUntil: p.Key.ExpiresAt, At: at, Request: identity.Request{ID: seen.id, Address: seen.address},
+		Org: u.Org, User: u.ID, Ceiling: identity.Owner, Operator: u.Operator,
+		At: at, Request: identity.Request{ID: seen.id, Address: seen.address},
 	}
 }

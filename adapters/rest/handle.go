@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -38,13 +39,16 @@ type request struct {
 	api   *API
 	op    *openapi.Operation
 	by    identity.Actor
-	match revision.Match // from If-Match
+	who   *account.Person // as the credential proved it, a second old at most
+	match revision.Match  // from If-Match
 	query url.Values
 	body  []byte
 }
 
 // handle is where every request learns who calls, is held to the contract, and is carried out.
 func (a *API) handle(op *openapi.Operation, act action) http.Handler {
+	// Whoever has no workspace to name may call what is about the caller, or names it in the path.
+	anywhere := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		seen := observation(hr)
 		seen.route = op.Path
@@ -54,7 +58,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 
 		r := &request{Request: hr, Services: a.services, api: a, op: op}
 		var err error
-		if r.by, err = a.authenticate(w, hr, seen); err == nil {
+		if r.by, r.who, err = a.authenticate(w, hr, seen, anywhere); err == nil {
 			err = r.read(w)
 		}
 		var answer ports.Answer
@@ -109,28 +113,32 @@ func (r *request) read(w http.ResponseWriter) error {
 }
 
 // perform carries out the action: at once, or under the request's Idempotency-Key.
-func (r *request) perform(act action) (ports.Answer, bool, error) {
-	key := r.Header.Get("Idempotency-Key")
-	if key == "" || !r.op.TakesHeader("Idempotency-Key") {
+func (r *request) perform(act action) (answer ports.Answer, replayed bool, err error) {
+	var after func(context.Context)
+	carryOut := func() (ports.Answer, error) {
 		out, err := act(r)
 		if err != nil {
-			return ports.Answer{}, false, err
+			return ports.Answer{}, err
 		}
-		answer, err := out.encode()
-		return answer, false, err
+		after = out.after
+		return out.encode()
 	}
-	body := sha256.Sum256(append([]byte(r.URL.RawQuery+"\x00"), r.body...))
-	scope := sha256.Sum256([]byte(strings.Join([]string{string(r.by.User), string(r.by.Workspace), r.Method, r.URL.Path, key}, "\x00")))
-	return r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: scope, Request: body, At: r.by.At},
-		func(stores ports.Stores) (ports.Answer, error) {
-			r.Services = r.api.Bind(stores)
-			out, err := act(r)
-			if err != nil {
-				return ports.Answer{}, err
-			}
-			return out.encode()
-		},
-		func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
+	if key := r.Header.Get("Idempotency-Key"); key == "" || !r.op.TakesHeader("Idempotency-Key") {
+		answer, err = carryOut()
+	} else {
+		body := sha256.Sum256(append([]byte(r.URL.RawQuery+"\x00"), r.body...))
+		scope := sha256.Sum256([]byte(strings.Join([]string{string(r.by.User), string(r.by.Workspace), r.Method, r.URL.Path, key}, "\x00")))
+		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: scope, Request: body, At: r.by.At},
+			func(stores ports.Stores) (ports.Answer, error) {
+				r.Services = r.api.Bind(stores)
+				return carryOut()
+			},
+			func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
+	}
+	if err == nil && !replayed && after != nil {
+		after(r.Context())
+	}
+	return answer, replayed, err
 }
 
 // outcome is the answer to an error that ends a request for good: repeating it changes nothing.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -20,6 +21,9 @@ type reply struct {
 	revision int64  // of the resource; 0 for what has none
 	location string // of what was made
 	reveals  string // the id of the thing whose secret body shows
+
+	// after runs once the answer's effect is kept, and not when the answer is replayed.
+	after func(context.Context)
 }
 
 func ok(body any) reply { return reply{status: http.StatusOK, body: body} }

@@ -36,6 +36,8 @@ type Deps struct {
 	Stores      ports.Stores
 	Bind        Bind
 	Idempotency ports.Idempotency
+	Verifier    ports.Verifier // of tokens that an org's issuers signed
+	Mailer      ports.Mailer
 	Sealer      ports.Sealer                // of cursors
 	Ready       func(context.Context) error // why the node should get no requests now, if so
 	Metrics     prometheus.Registerer
@@ -68,7 +70,7 @@ func New(c Config, d Deps) (*API, error) {
 	}
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),
-		"/api/":                 a.accountOperations(),
+		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
 

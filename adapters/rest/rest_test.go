@@ -59,7 +59,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 		Stores: ports.Stores{Prompts: h.prompts, PromptLists: h.lists, Keys: keys},
 		Bind: func(s ports.Stores) Services {
 			return Services{
-				Accounts: accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Keys, s.Events),
+				Accounts: accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events),
 				Prompts:  prompts.NewService(s.Prompts, s.PromptLists, s.Users),
 			}
 		},

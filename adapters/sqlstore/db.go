@@ -14,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -31,7 +32,8 @@ type shared struct {
 	migrations *goose.Provider
 	rebound    sync.Map // query → query with the engine's placeholders
 	sealer     ports.Sealer
-	principals principals
+	principals remembered[principalKey, *account.Principal]
+	signIns    remembered[signInKey, *account.Person]
 }
 
 type transaction struct {
@@ -43,7 +45,7 @@ type transaction struct {
 func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
 		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db},
-		Users: &Users{db}, Workspaces: &Workspaces{db}, Keys: &Keys{db}, Events: &Events{db},
+		Users: &Users{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db},
 	}
 }
 
@@ -64,7 +66,7 @@ func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 	}
 	for try := 1; ; try++ {
 		err := db.once(ctx, fn)
-		if err == nil || try == maxTries || !db.dialect.retry(err) {
+		if err == nil || try == maxTries || !db.dialect.retry(err) && !errors.Is(err, errRaced) {
 			return db.explain(ctx, err)
 		}
 		select {
@@ -101,6 +103,15 @@ func (db *DB) afterCommit(f func()) {
 		return
 	}
 	db.tx.afterCommit = append(db.tx.afterCommit, f)
+}
+
+// forget makes the next requests read anew whom their credentials prove, once the transaction has
+// been committed.
+func (db *DB) forget() {
+	db.afterCommit(func() {
+		db.principals.forget()
+		db.signIns.forget()
+	})
 }
 
 // explain marks what an operator should read as an outage, and gives a dead context its own error:

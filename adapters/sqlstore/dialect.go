@@ -41,7 +41,10 @@ var sqliteDialect = dialect{
 }
 
 var postgresDialect = dialect{
-	name: "postgres", goose: goose.DialectPostgres, lock: " FOR UPDATE OF t",
+	name: "postgres", goose: goose.DialectPostgres,
+	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
+	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.
+	lock: " FOR NO KEY UPDATE OF t",
 	retry: func(err error) bool {
 		code := postgresCode(err)
 		return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected

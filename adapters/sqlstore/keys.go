@@ -15,13 +15,14 @@ type Keys struct{ db *DB }
 
 var _ ports.Keys = (*Keys)(nil)
 
-const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.name, t.ceiling, t.hint, t.expires_at, t.last_used_at, t.revoked_at, t.created_by, t.revision, t.created_at, t.updated_at`
+const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.service, t.name, t.ceiling, t.hint, t.expires_at, t.last_used_at, t.revoked_at, t.created_by, t.revision, t.created_at, t.updated_at`
 
 type keyRow struct {
 	ID         identity.KeyID       `db:"id"`
 	Org        identity.OrgID       `db:"org_id"`
 	Workspace  identity.WorkspaceID `db:"workspace_id"`
 	User       identity.UserID      `db:"user_id"`
+	Service    bool                 `db:"service"`
 	Name       string               `db:"name"`
 	Ceiling    identity.Role        `db:"ceiling"`
 	Hint       string               `db:"hint"`
@@ -36,7 +37,7 @@ type keyRow struct {
 
 func (r *keyRow) key() account.Key {
 	return account.Key{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Name: r.Name, Ceiling: r.Ceiling, Hint: r.Hint,
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Service: r.Service, Name: r.Name, Ceiling: r.Ceiling, Hint: r.Hint,
 		ExpiresAt: moment(r.ExpiresAt), LastUsedAt: moment(r.LastUsedAt), RevokedAt: moment(r.RevokedAt),
 		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
@@ -44,15 +45,17 @@ func (r *keyRow) key() account.Key {
 
 // Add implements ports.Keys.
 func (s *Keys) Add(ctx context.Context, k *account.Key) error {
-	return s.db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `
-			INSERT INTO api_keys (id, org_id, workspace_id, user_id, name, ceiling, hash, hint, expires_at, last_used_at, revoked_at, created_by, revision, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`,
-			k.ID, k.Org, k.Workspace, k.User, k.Name, k.Ceiling, k.Hash[:], k.Hint, micros(k.ExpiresAt), k.CreatedBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
-			return err
-		}
-		return tx.record(ctx, k.Recorded())
-	})
+	return s.db.inTx(ctx, func(tx *DB) error { return tx.addKey(ctx, k) })
+}
+
+func (db *DB) addKey(ctx context.Context, k *account.Key) error {
+	if _, err := db.exec(ctx, `
+		INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at, last_used_at, revoked_at, created_by, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`,
+		k.ID, k.Org, k.Workspace, k.User, k.Service, k.Name, k.Ceiling, k.Hash[:], k.Hint, micros(k.ExpiresAt), k.CreatedBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
+		return err
+	}
+	return db.record(ctx, k.Recorded())
 }
 
 // Get implements ports.Keys.
@@ -78,30 +81,54 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 
 // Update implements ports.Keys.
 func (s *Keys) Update(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) error) (*account.Key, error) {
-	var k *account.Key
-	err := s.db.inTx(ctx, func(tx *DB) (err error) {
-		if k, err = tx.key(ctx, ws, id, tx.dialect.lock); err != nil {
+	var changed *account.Key
+	err := s.db.inTx(ctx, func(tx *DB) error {
+		k, err := tx.key(ctx, ws, id, tx.dialect.lock)
+		if err != nil {
 			return err
 		}
-		if err := change(k); err != nil || len(k.Recorded()) == 0 {
+		if err := change(k); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE api_keys SET revoked_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
-			micros(k.RevokedAt), k.Revision, micros(k.UpdatedAt), id, ws); err != nil {
-			return err
-		}
-		if !k.RevokedAt.IsZero() {
-			if err := tx.eraseAnswers(ctx, k.Org, string(id)); err != nil {
-				return err
-			}
-		}
-		tx.afterCommit(tx.principals.forget)
-		return tx.record(ctx, k.Recorded())
+		changed = k
+		return tx.saveKey(ctx, k)
 	})
-	if err != nil {
-		return nil, err
+	return changed, err
+}
+
+// Rotate implements ports.Keys.
+func (s *Keys) Rotate(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) (*account.Key, error)) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		k, err := tx.key(ctx, ws, id, tx.dialect.lock)
+		if err != nil {
+			return err
+		}
+		next, err := change(k)
+		if err != nil {
+			return err
+		}
+		if err := tx.saveKey(ctx, k); err != nil {
+			return err
+		}
+		return tx.addKey(ctx, next)
+	})
+}
+
+// saveKey writes a key that recorded anything. An answer that showed the token is erased: the key
+// has ended, or another one takes its place.
+func (db *DB) saveKey(ctx context.Context, k *account.Key) error {
+	if len(k.Recorded()) == 0 {
+		return nil
 	}
-	return k, nil
+	if _, err := db.exec(ctx, `UPDATE api_keys SET expires_at = ?, revoked_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+		micros(k.ExpiresAt), micros(k.RevokedAt), k.Revision, micros(k.UpdatedAt), k.ID, k.Workspace); err != nil {
+		return err
+	}
+	if err := db.eraseAnswers(ctx, k.Org, string(k.ID)); err != nil {
+		return err
+	}
+	db.forget()
+	return db.record(ctx, k.Recorded())
 }
 
 func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, lock string) (*account.Key, error) {

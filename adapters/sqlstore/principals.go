@@ -13,52 +13,52 @@ import (
 // another node acts within that time.
 const principalsFresh = time.Second
 
-// maxPrincipals bounds the memory of the cache, at about half a kilobyte each.
-const maxPrincipals = 20_000
+// maxRemembered bounds the memory of a cache, at about half a kilobyte an entry.
+const maxRemembered = 20_000
 
-// principals remembers for a moment whom a token authenticates. Every change of users,
-// memberships or keys through this process forgets it all.
-type principals struct {
+// remembered keeps for a moment whom a credential proves. Every change of users, memberships or
+// keys through this process forgets it all.
+type remembered[K comparable, V any] struct {
 	mu    sync.RWMutex
-	known map[principalKey]knownPrincipal
+	known map[K]known[V]
 	era   uint64 // counts forgets: what was read before one is not remembered after it
+}
+
+type known[V any] struct {
+	value V
+	until time.Time
+}
+
+func (r *remembered[K, V]) recall(key K) (value V, ok bool, era uint64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	k, ok := r.known[key]
+	return k.value, ok && time.Now().Before(k.until), r.era
+}
+
+func (r *remembered[K, V]) remember(key K, value V, era uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if era != r.era {
+		return
+	}
+	if r.known == nil || len(r.known) >= maxRemembered {
+		r.known = map[K]known[V]{}
+	}
+	r.known[key] = known[V]{value: value, until: time.Now().Add(principalsFresh)}
+}
+
+func (r *remembered[K, V]) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known = nil
+	r.era++
 }
 
 // principalKey always holds the tenant.
 type principalKey struct {
 	org  identity.OrgID
 	hash account.Hash
-}
-
-type knownPrincipal struct {
-	*account.Principal
-	until time.Time
-}
-
-func (p *principals) recall(k principalKey) (_ *account.Principal, ok bool, era uint64) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	known, ok := p.known[k]
-	return known.Principal, ok && time.Now().Before(known.until), p.era
-}
-
-func (p *principals) remember(k principalKey, who *account.Principal, era uint64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if era != p.era {
-		return
-	}
-	if p.known == nil || len(p.known) >= maxPrincipals {
-		p.known = map[principalKey]knownPrincipal{}
-	}
-	p.known[k] = knownPrincipal{Principal: who, until: time.Now().Add(principalsFresh)}
-}
-
-func (p *principals) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.known = nil
-	p.era++
 }
 
 // Principal implements ports.Keys. A transaction neither recalls nor remembers: what it did may be
@@ -92,10 +92,10 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 }
 
 var principalQuery = `SELECT ` +
-	columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "name", "ceiling", "hint", "expires_at", "last_used_at", "revoked_at", "created_by", "revision", "created_at", "updated_at"}) + `, ` +
-	columns(`u.% AS "u.%"`, []string{"id", "org_id", "email", "name", "operator", "default_workspace_id", "revision", "created_at", "updated_at"}) + `, ` +
-	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "revision", "created_at", "updated_at"}) + `,
+	columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "hint", "expires_at", "last_used_at", "revoked_at", "created_by", "revision", "created_at", "updated_at"}) + `, ` +
+	columns(`u.% AS "u.%"`, []string{"id", "org_id", "email", "email_verified", "name", "service", "operator", "default_workspace_id", "revision", "created_at", "updated_at"}) + `, ` +
+	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "revision", "created_at", "updated_at", "deleted_at"}) + `,
 	COALESCE(m.role, 0) AS role
 	FROM api_keys t JOIN users u ON u.id = t.user_id JOIN workspaces w ON w.id = t.workspace_id
 	LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.user_id
-	WHERE t.hash = ? AND t.org_id = ?`
+	WHERE t.hash = ? AND t.org_id = ? AND w.deleted_at = 0`

@@ -4,11 +4,13 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 // Sweep removes what has served its time: idempotency records, events older than retention, and
-// templates that can no longer be restored. It works in small steps, so that nobody waits for it.
+// templates and workspaces that can no longer be restored. It works in small steps, so that nobody waits for it.
 func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
 	if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE erase_at > 0 AND erase_at < ?`, []byte{}, micros(now)); err != nil {
 		return err
@@ -26,6 +28,30 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 			if removed == 0 {
 				break
 			}
+		}
+	}
+	return db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin))
+}
+
+// purgeWorkspaces removes workspaces that were deleted before a time, with all that is in them. Their
+// events stay as long as all events do.
+func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
+	var ids []identity.WorkspaceID
+	if err := db.list(ctx, &ids, `SELECT id FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?`, micros(before)); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		err := db.inTx(ctx, func(tx *DB) error {
+			for _, table := range []string{"prompt_templates", "invitations", "api_keys", "memberships"} {
+				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
+					return err
+				}
+			}
+			_, err := tx.exec(ctx, `DELETE FROM workspaces WHERE id = ?`, id)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -13,21 +13,17 @@ import (
 // Users keeps users and their memberships.
 type Users struct{ db *DB }
 
-// Workspaces reads workspaces.
-type Workspaces struct{ db *DB }
+var _ ports.Users = (*Users)(nil)
 
-var (
-	_ ports.Users      = (*Users)(nil)
-	_ ports.Workspaces = (*Workspaces)(nil)
-)
-
-const userColumns = `t.id, t.org_id, t.email, t.name, t.operator, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
+const userColumns = `t.id, t.org_id, t.email, t.email_verified, t.name, t.service, t.operator, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
 
 type userRow struct {
 	ID               identity.UserID      `db:"id"`
 	Org              identity.OrgID       `db:"org_id"`
 	Email            string               `db:"email"`
+	EmailVerified    bool                 `db:"email_verified"`
 	Name             string               `db:"name"`
+	Service          bool                 `db:"service"`
 	Operator         bool                 `db:"operator"`
 	DefaultWorkspace identity.WorkspaceID `db:"default_workspace_id"`
 	Revision         int64                `db:"revision"`
@@ -37,70 +33,61 @@ type userRow struct {
 
 func (r *userRow) user() account.User {
 	return account.User{
-		ID: r.ID, Org: r.Org, Email: r.Email, Name: r.Name, Operator: r.Operator, DefaultWorkspace: r.DefaultWorkspace,
+		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, Name: r.Name, Service: r.Service, Operator: r.Operator, DefaultWorkspace: r.DefaultWorkspace,
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
-	}
-}
-
-const workspaceColumns = `w.id, w.org_id, w.slug, w.name, w.revision, w.created_at, w.updated_at`
-
-type workspaceRow struct {
-	ID        identity.WorkspaceID `db:"id"`
-	Org       identity.OrgID       `db:"org_id"`
-	Slug      string               `db:"slug"`
-	Name      string               `db:"name"`
-	Revision  int64                `db:"revision"`
-	CreatedAt int64                `db:"created_at"`
-	UpdatedAt int64                `db:"updated_at"`
-}
-
-func (r *workspaceRow) workspace() account.Workspace {
-	return account.Workspace{
-		ID: r.ID, Org: r.Org, Slug: r.Slug, Name: r.Name, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
 
 // Add implements ports.Users.
 func (s *Users) Add(ctx context.Context, u *account.User, memberships []account.Membership) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		key := account.EmailKey(u.Email)
-		var other string
-		if found, err := tx.get(ctx, &other, `SELECT id FROM users WHERE org_id = ? AND email_key = ? AND email_key <> ''`, u.Org, key); err != nil || found {
-			if found {
-				return account.ErrEmailTaken
-			}
+		if err := tx.addUser(ctx, u); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `
-			INSERT INTO users (id, org_id, email, email_key, name, operator, default_workspace_id, revision, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			u.ID, u.Org, u.Email, key, u.Name, u.Operator, u.DefaultWorkspace, u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
-		if tx.dialect.duplicate(err, "users_email") {
+		for _, m := range memberships {
+			if err := tx.saveMember(ctx, &m.Workspace, account.Member{User: u.ID, Role: m.Role, Revision: 1, CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (db *DB) addUser(ctx context.Context, u *account.User) error {
+	key := account.EmailKey(u.Email)
+	var other string
+	if found, err := db.get(ctx, &other, `SELECT id FROM users WHERE org_id = ? AND email_key = ? AND email_key <> ''`, u.Org, key); err != nil || found {
+		if found {
 			return account.ErrEmailTaken
 		}
-		if err != nil {
-			return err
-		}
-		for _, m := range memberships {
-			w := m.Workspace
-			if _, err := tx.exec(ctx, `
-				INSERT INTO workspaces (id, org_id, slug, name, revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-				ON CONFLICT (id) DO NOTHING`, w.ID, w.Org, w.Slug, w.Name, w.Revision, micros(w.CreatedAt), micros(w.UpdatedAt)); err != nil {
-				return err
-			}
-			if _, err := tx.exec(ctx, `INSERT INTO memberships (workspace_id, user_id, role, created_at) VALUES (?, ?, ?, ?)`,
-				w.ID, u.ID, m.Role, micros(u.CreatedAt)); err != nil {
-				return err
-			}
-		}
-		for _, m := range memberships {
-			if err := tx.record(ctx, m.Workspace.Recorded()); err != nil {
-				return err
-			}
-		}
-		tx.afterCommit(tx.principals.forget)
-		return tx.record(ctx, u.Recorded())
-	})
+		return err
+	}
+	_, err := db.exec(ctx, `
+		INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator, default_workspace_id, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		u.ID, u.Org, u.Email, key, u.EmailVerified, u.Name, u.Service, u.Operator, u.DefaultWorkspace, u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
+	if db.dialect.duplicate(err, "users_email") {
+		return account.ErrEmailTaken
+	}
+	if err != nil {
+		return err
+	}
+	db.forget()
+	return db.record(ctx, u.Recorded())
+}
+
+// saveUser writes a user that recorded anything.
+func (db *DB) saveUser(ctx context.Context, u *account.User) error {
+	if len(u.Recorded()) == 0 {
+		return nil
+	}
+	if _, err := db.exec(ctx, `
+		UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, operator = ?, default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
+		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.Name, u.Operator, u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
+		return err
+	}
+	db.forget()
+	return db.record(ctx, u.Recorded())
 }
 
 // Get implements ports.Users.
@@ -133,15 +120,10 @@ func (s *Users) Update(ctx context.Context, org identity.OrgID, id identity.User
 		if u, memberships, err = tx.user(ctx, `t.org_id = ? AND t.id = ?`+tx.dialect.lock, org, id); err != nil {
 			return err
 		}
-		if err := change(u, memberships); err != nil || len(u.Recorded()) == 0 {
+		if err := change(u, memberships); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE users SET name = ?, default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
-			u.Name, u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), org, id); err != nil {
-			return err
-		}
-		tx.afterCommit(tx.principals.forget)
-		return tx.record(ctx, u.Recorded())
+		return tx.saveUser(ctx, u)
 	})
 	if err != nil {
 		return nil, err
@@ -160,37 +142,20 @@ func (db *DB) user(ctx context.Context, where string, args ...any) (*account.Use
 	}
 	var rows []struct {
 		workspaceRow
-		Role identity.Role `db:"role"`
+		Role    identity.Role `db:"role"`
+		Managed bool          `db:"managed"`
 	}
 	if err := db.list(ctx, &rows, `
-		SELECT `+workspaceColumns+`, m.role FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
-		WHERE m.user_id = ? AND w.org_id = ? ORDER BY w.id`, row.ID, row.Org); err != nil {
+		SELECT `+workspaceColumns+`, m.role, m.managed FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
+		WHERE m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0 ORDER BY t.id`, row.ID, row.Org); err != nil {
 		return nil, nil, err
 	}
 	u := row.user()
 	memberships := make([]account.Membership, len(rows))
 	for i := range rows {
-		memberships[i] = account.Membership{Workspace: rows[i].workspace(), Role: rows[i].Role}
+		memberships[i] = account.Membership{Workspace: rows[i].workspace(), Role: rows[i].Role, Managed: rows[i].Managed}
 	}
 	return &u, memberships, nil
-}
-
-// Find implements ports.Workspaces.
-func (s *Workspaces) Find(ctx context.Context, org identity.OrgID, idOrSlug string) (*account.Workspace, error) {
-	column := `w.slug`
-	if id.Valid(identity.WorkspacePrefix, idOrSlug) {
-		column = `w.id`
-	}
-	var row workspaceRow
-	found, err := s.db.get(ctx, &row, `SELECT `+workspaceColumns+` FROM workspaces w WHERE w.org_id = ? AND `+column+` = ?`, org, idOrSlug)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, identity.ErrWorkspaceNotFound
-	}
-	w := row.workspace()
-	return &w, nil
 }
 
 // EnsureOrgs gives every configured org a lasting identifier, and answers them by slug.

@@ -4,7 +4,6 @@ package accounts
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -17,16 +16,17 @@ import (
 
 // Service holds the use cases, one method each.
 type Service struct {
-	atomic     ports.Atomic
-	users      ports.Users
-	workspaces ports.Workspaces
-	keys       ports.Keys
-	events     ports.Events
+	atomic      ports.Atomic
+	users       ports.Users
+	workspaces  ports.Workspaces
+	invitations ports.Invitations
+	keys        ports.Keys
+	events      ports.Events
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, u ports.Users, w ports.Workspaces, k ports.Keys, e ports.Events) *Service {
-	return &Service{atomic: a, users: u, workspaces: w, keys: k, events: e}
+func NewService(a ports.Atomic, u ports.Users, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events) *Service {
+	return &Service{atomic: a, users: u, workspaces: w, invitations: i, keys: k, events: e}
 }
 
 // Authenticate answers whom a token of org proves. Whatever is wrong with it, the error is
@@ -54,9 +54,10 @@ func (s *Service) NoteUse(ctx context.Context, k account.Key, now time.Time) err
 	return s.keys.Used(ctx, k.Org, k.ID, now)
 }
 
-// Me returns the caller and its memberships.
+// Me returns the caller and its memberships; through an API key, that of the key's workspace alone.
 func (s *Service) Me(ctx context.Context, by identity.Actor) (*account.User, []account.Membership, error) {
-	return s.users.Get(ctx, by.Org, by.User)
+	u, memberships, err := s.users.Get(ctx, by.Org, by.User)
+	return u, account.Seen(by, memberships), err
 }
 
 // Find returns the person of by's org with an e-mail address. by is the system.
@@ -67,20 +68,6 @@ func (s *Service) Find(ctx context.Context, by identity.Actor, email string) (*a
 // ChangeMe changes what callers may change of themselves.
 func (s *Service) ChangeMe(ctx context.Context, by identity.Actor, at revision.Match, c account.UserChanges) (*account.User, error) {
 	return s.users.Update(ctx, by.Org, by.User, func(u *account.User, m []account.Membership) error { return u.Change(by, at, m, c) })
-}
-
-// Workspace returns one of the caller's workspaces.
-func (s *Service) Workspace(ctx context.Context, by identity.Actor, ws identity.WorkspaceID) (*account.Membership, error) {
-	_, memberships, err := s.users.Get(ctx, by.Org, by.User)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range memberships {
-		if m.Workspace.ID == ws {
-			return &m, nil
-		}
-	}
-	return nil, identity.ErrWorkspaceNotFound
 }
 
 // Keys lists the live API keys: an admin sees those of the whole workspace, others their own.
@@ -113,6 +100,30 @@ func (s *Service) CreateKey(ctx context.Context, by identity.Actor, d account.Ke
 	return k, token, s.keys.Add(ctx, k)
 }
 
+// CreateServiceKey makes an API key for a program, with a user of its own.
+func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, d account.KeyDraft) (*account.Key, account.Token, error) {
+	u, k, token, err := account.NewServiceKey(by, d)
+	if err != nil {
+		return nil, account.Token{}, err
+	}
+	membership := account.Membership{Workspace: account.Workspace{ID: by.Workspace}, Role: k.Ceiling}
+	return k, token, s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Users.Add(ctx, u, []account.Membership{membership}); err != nil {
+			return err
+		}
+		return tx.Keys.Add(ctx, k)
+	})
+}
+
+// RotateKey gives a key a successor, and lets it work for grace still.
+func (s *Service) RotateKey(ctx context.Context, by identity.Actor, id identity.KeyID, at revision.Match, grace time.Duration) (next *account.Key, token account.Token, err error) {
+	err = s.keys.Rotate(ctx, by.Workspace, id, func(k *account.Key) (*account.Key, error) {
+		next, token, err = k.Rotate(by, at, grace)
+		return next, err
+	})
+	return next, token, err
+}
+
 // RevokeKey ends an API key at once.
 func (s *Service) RevokeKey(ctx context.Context, by identity.Actor, id identity.KeyID, at revision.Match) error {
 	_, err := s.keys.Update(ctx, by.Workspace, id, func(k *account.Key) error { return k.Revoke(by, at) })
@@ -135,74 +146,4 @@ func (s *Service) Events(ctx context.Context, by identity.Actor, f event.Filter,
 		return event.Page{}, err
 	}
 	return s.events.List(ctx, by.Workspace, f, q)
-}
-
-// Provision is what an operator of the deployment asks for a person from the command line.
-type Provision struct {
-	Email     string
-	Name      string
-	Role      identity.Role
-	Operator  bool
-	Workspace string // slug; made if there is none
-	KeyName   string
-}
-
-// Provisioned is the person, with the token of a first API key.
-type Provisioned struct {
-	User      identity.UserID
-	Workspace identity.WorkspaceID
-	Token     account.Token
-}
-
-// Provision makes a user with a role in a workspace and an API key, all or nothing. by is the
-// system; there is no other way in for the very first person.
-func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision) (out Provisioned, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		ws, err := tx.Workspaces.Find(ctx, by.Org, p.Workspace)
-		if errors.Is(err, identity.ErrWorkspaceNotFound) {
-			ws, err = account.NewWorkspace(by, p.Workspace)
-		}
-		if err != nil {
-			return err
-		}
-		by.Workspace = ws.ID
-		u, err := account.NewUser(by, p.Email, p.Name, p.Operator)
-		if err != nil {
-			return err
-		}
-		if err := tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}}); err != nil {
-			return err
-		}
-		k, token, err := account.NewKeyFor(by, u.ID, account.KeyDraft{Name: p.KeyName, Ceiling: max(p.Role, identity.Member)})
-		if err != nil {
-			return err
-		}
-		out = Provisioned{User: u.ID, Workspace: ws.ID, Token: token}
-		return tx.Keys.Add(ctx, k)
-	})
-	return out, err
-}
-
-// KeyFor makes an API key for a person of the org, known by e-mail address, in a workspace of
-// theirs. by is the system.
-func (s *Service) KeyFor(ctx context.Context, by identity.Actor, email, workspace string, d account.KeyDraft) (*account.Key, account.Token, error) {
-	u, memberships, err := s.users.FindByEmail(ctx, by.Org, email)
-	if err != nil {
-		return nil, account.Token{}, err
-	}
-	for _, m := range memberships {
-		if m.Workspace.Slug != workspace && string(m.Workspace.ID) != workspace {
-			continue
-		}
-		by.Workspace = m.Workspace.ID
-		if d.Ceiling == identity.NoRole {
-			d.Ceiling = max(m.Role, identity.Member)
-		}
-		k, token, err := account.NewKeyFor(by, u.ID, d)
-		if err != nil {
-			return nil, account.Token{}, err
-		}
-		return k, token, s.keys.Add(ctx, k)
-	}
-	return nil, account.Token{}, identity.ErrWorkspaceNotFound
 }

@@ -38,12 +38,13 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 // stage is a Service on mocked ports. A call that a test does not expect fails it.
 type stage struct {
 	*accounts.Service
-	atomic     *mocks.MockAtomic
-	users      *mocks.MockUsers
-	workspaces *mocks.MockWorkspaces
-	keys       *mocks.MockKeys
-	events     *mocks.MockEvents
-	ctx        context.Context
+	atomic      *mocks.MockAtomic
+	users       *mocks.MockUsers
+	workspaces  *mocks.MockWorkspaces
+	invitations *mocks.MockInvitations
+	keys        *mocks.MockKeys
+	events      *mocks.MockEvents
+	ctx         context.Context
 }
 
 type ctxKey struct{}
@@ -51,10 +52,10 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c),
+		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c),
 		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
-	s.Service = accounts.NewService(s.atomic, s.users, s.workspaces, s.keys, s.events)
+	s.Service = accounts.NewService(s.atomic, s.users, s.workspaces, s.invitations, s.keys, s.events)
 	return s
 }
 
@@ -188,16 +189,18 @@ func TestChangeMe(t *testing.T) {
 
 func TestWorkspace(t *testing.T) {
 	for name, tt := range map[string]struct {
-		id   identity.WorkspaceID
+		in   bool
 		want error
-	}{"one of the caller's": {"other", nil}, "one that is not the caller's": {"third", identity.ErrWorkspaceNotFound}} {
+	}{"one of the caller's": {true, nil}, "one that is not the caller's": {false, identity.ErrWorkspaceNotFound}} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
-			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("ann")).
-				Return(&account.User{}, []account.Membership{{Workspace: here, Role: identity.Member}, {Workspace: there, Role: identity.Viewer}}, nil)
-			got, err := s.Workspace(s.ctx, member, tt.id)
+			s, w := newStage(t), there
+			if tt.in {
+				w.Members = map[identity.UserID]account.Member{"ann": {User: "ann", Role: identity.Viewer}}
+			}
+			s.workspaces.EXPECT().Get(s.ctx, member, identity.WorkspaceID("other")).Return(&w, nil)
+			got, err := s.Workspace(s.ctx, member, "other")
 			wantErr(t, err, tt.want)
-			if tt.want == nil && (got.Workspace.ID != tt.id || got.Role != identity.Viewer) {
+			if tt.want == nil && got.ID != "other" {
 				t.Errorf("Workspace = %+v", got)
 			}
 		})
@@ -319,8 +322,10 @@ func TestProvision(t *testing.T) {
 			var u *account.User
 			var m []account.Membership
 			var k *account.Key
+			var made *account.Workspace
 			if found == nil {
 				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(nil, identity.ErrWorkspaceNotFound).Times(2)
+				tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { made = w }).Times(2)
 			} else {
 				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(found, nil).Times(2)
 			}
@@ -333,7 +338,7 @@ func TestProvision(t *testing.T) {
 			if u.Email != ask.Email || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Admin || m[0].Workspace.Slug != "acme-slug" {
 				t.Errorf("user %+v in %+v", u, m)
 			}
-			if found != nil && m[0].Workspace.ID != "acme" || found == nil && len(m[0].Workspace.Recorded()) != 1 {
+			if found != nil && m[0].Workspace.ID != "acme" || found == nil && (made.ID != m[0].Workspace.ID || len(made.Recorded()) != 1) {
 				t.Errorf("workspace %+v", m[0].Workspace)
 			}
 			if k.User != u.ID || k.Workspace != m[0].Workspace.ID || k.Ceiling != identity.Admin || k.Name != "first" {
@@ -357,6 +362,7 @@ func TestProvision(t *testing.T) {
 			s := newStage(t)
 			tx := s.expectAtomically(t, 1)
 			tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(nil, identity.ErrWorkspaceNotFound)
+			tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(nil).MaxTimes(1)
 			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Return(nil).MaxTimes(1)
 			p := ask
 			tt.change(&p)

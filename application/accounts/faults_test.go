@@ -22,12 +22,21 @@ func TestStoreFaults(t *testing.T) {
 			_, err := s.Provision(s.ctx, system, accounts.Provision{Email: "new@example.com", Role: identity.Member, Workspace: "acme-slug", KeyName: "k"})
 			return err
 		}
-		found   = func(s *stage) { s.workspaces.EXPECT().Find(s.ctx, anything, anything).Return(&here, nil) }
-		added   = func(s *stage) { s.users.EXPECT().Add(s.ctx, anything, anything).Return(nil) }
-		addKey  = func(s *stage) { s.keys.EXPECT().Add(s.ctx, anything).Return(errOutage) }
-		get     = func(s *stage) { s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage) }
-		byEmail = func(s *stage) { s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(nil, nil, errOutage) }
-		keyFor  = func(s *stage) error {
+		found        = func(s *stage) { s.workspaces.EXPECT().Find(s.ctx, anything, anything).Return(&here, nil) }
+		added        = func(s *stage) { s.users.EXPECT().Add(s.ctx, anything, anything).Return(nil) }
+		addKey       = func(s *stage) { s.keys.EXPECT().Add(s.ctx, anything).Return(errOutage) }
+		get          = func(s *stage) { s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage) }
+		getWorkspace = func(s *stage) { s.workspaces.EXPECT().Get(s.ctx, anything, anything).Return(nil, errOutage) }
+		byEmail      = func(s *stage) { s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(nil, nil, errOutage) }
+		inviting     = invitationToken(t)
+		update       = func(s *stage) {
+			s.workspaces.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
+		}
+		serviceKey = func(s *stage) error {
+			_, _, err := s.CreateServiceKey(s.ctx, admin, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
+			return err
+		}
+		keyFor = func(s *stage) error {
 			_, _, err := s.KeyFor(s.ctx, system, "ann@example.com", "acme", account.KeyDraft{Name: "k"})
 			return err
 		}
@@ -56,7 +65,7 @@ func TestStoreFaults(t *testing.T) {
 			},
 			func(s *stage) error { _, err := s.ChangeMe(s.ctx, member, nil, account.UserChanges{}); return err },
 		},
-		"Workspace": {func(_ *testing.T, s *stage) { get(s) }, func(s *stage) error { _, err := s.Workspace(s.ctx, member, "acme"); return err }},
+		"Workspace": {func(_ *testing.T, s *stage) { getWorkspace(s) }, func(s *stage) error { _, err := s.Workspace(s.ctx, member, "acme"); return err }},
 		"Keys": {
 			func(_ *testing.T, s *stage) {
 				s.keys.EXPECT().List(s.ctx, anything, anything, anything, anything).Return(account.KeyPage{}, errOutage)
@@ -129,6 +138,121 @@ func TestStoreFaults(t *testing.T) {
 				addKey(tx)
 			},
 			provision,
+		},
+		"CreateWorkspace": {
+			func(_ *testing.T, s *stage) { s.workspaces.EXPECT().Add(s.ctx, anything).Return(errOutage) },
+			func(s *stage) error { _, err := s.CreateWorkspace(s.ctx, member, "fresh", ""); return err },
+		},
+		"ChangeWorkspace": {
+			func(_ *testing.T, s *stage) { update(s) },
+			func(s *stage) error {
+				_, err := s.ChangeWorkspace(s.ctx, admin, "acme", nil, account.WorkspaceChanges{})
+				return err
+			},
+		},
+		"DeleteWorkspace": {
+			func(_ *testing.T, s *stage) { update(s) },
+			func(s *stage) error { return s.DeleteWorkspace(s.ctx, admin, "acme", nil) },
+		},
+		"RestoreWorkspace, looking for it": {
+			func(_ *testing.T, s *stage) {
+				s.workspaces.EXPECT().Find(s.ctx, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { _, err := s.RestoreWorkspace(s.ctx, system, "acme-slug"); return err },
+		},
+		"RestoreWorkspace": {
+			func(_ *testing.T, s *stage) { found(s); update(s) },
+			func(s *stage) error { _, err := s.RestoreWorkspace(s.ctx, system, "acme-slug"); return err },
+		},
+		"Members, looking for the workspace": {
+			func(_ *testing.T, s *stage) { getWorkspace(s) },
+			func(s *stage) error { _, err := s.Members(s.ctx, member, "acme", page.Query{}); return err },
+		},
+		"Members": {
+			func(_ *testing.T, s *stage) {
+				s.expectGetWorkspace(member)
+				s.workspaces.EXPECT().Members(s.ctx, anything, anything, anything).Return(account.MemberPage{}, errOutage)
+			},
+			func(s *stage) error { _, err := s.Members(s.ctx, member, "acme", page.Query{}); return err },
+		},
+		"ChangeMember": {
+			func(_ *testing.T, s *stage) { update(s) },
+			func(s *stage) error {
+				_, err := s.ChangeMember(s.ctx, admin, "acme", "ann", nil, identity.Viewer)
+				return err
+			},
+		},
+		"RemoveMember": {
+			func(_ *testing.T, s *stage) { update(s) },
+			func(s *stage) error { return s.RemoveMember(s.ctx, admin, "acme", "ann", nil) },
+		},
+		"Invitations, looking for the workspace": {
+			func(_ *testing.T, s *stage) { getWorkspace(s) },
+			func(s *stage) error { _, err := s.Invitations(s.ctx, admin, "acme", page.Query{}); return err },
+		},
+		"Invitations": {
+			func(_ *testing.T, s *stage) {
+				s.expectGetWorkspace(admin)
+				s.invitations.EXPECT().List(s.ctx, anything, anything, anything).Return(account.InvitationPage{}, errOutage)
+			},
+			func(s *stage) error { _, err := s.Invitations(s.ctx, admin, "acme", page.Query{}); return err },
+		},
+		"Invite": {
+			func(_ *testing.T, s *stage) {
+				s.invitations.EXPECT().Invite(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error { _, err := s.Invite(s.ctx, admin, "acme", email, identity.Viewer); return err },
+		},
+		"Withdraw": {
+			func(_ *testing.T, s *stage) {
+				s.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error { return s.Withdraw(s.ctx, admin, "acme", "inv", nil) },
+		},
+		"AcceptInvitation": {
+			func(_ *testing.T, s *stage) {
+				s.invitations.EXPECT().Accept(s.ctx, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error {
+				_, err := s.AcceptInvitation(s.ctx, member, inviting.Reveal())
+				return err
+			},
+		},
+		"SignIn, looking for the person": {
+			func(_ *testing.T, s *stage) {
+				s.users.EXPECT().SignedIn(s.ctx, anything, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{}); return err },
+		},
+		"SignIn": {
+			func(_ *testing.T, s *stage) {
+				s.users.EXPECT().SignedIn(s.ctx, anything, anything, anything).Return(nil, account.ErrUserNotFound)
+				s.users.EXPECT().SignIn(s.ctx, anything, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{}); return err },
+		},
+		"CreateServiceKey, beginning": {
+			func(_ *testing.T, s *stage) { s.atomic.EXPECT().Atomically(s.ctx, anything).Return(errOutage) }, serviceKey,
+		},
+		"CreateServiceKey, adding its user": {
+			func(t *testing.T, s *stage) {
+				s.expectAtomically(t, 1).users.EXPECT().Add(s.ctx, anything, anything).Return(errOutage)
+			},
+			serviceKey,
+		},
+		"CreateServiceKey, adding the key": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				added(tx)
+				addKey(tx)
+			},
+			serviceKey,
+		},
+		"RotateKey": {
+			func(_ *testing.T, s *stage) {
+				s.keys.EXPECT().Rotate(s.ctx, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error { _, _, err := s.RotateKey(s.ctx, member, "k", nil, 0); return err },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,12 +13,26 @@ import (
 )
 
 type doctorCommand struct {
-	JSON bool `name:"json" help:"Answer as JSON."`
+	All  doctorAllCommand  `cmd:"" default:"withargs" help:"Check configuration, keyring, database and data directory."`
+	OIDC doctorOIDCCommand `cmd:"" name:"oidc" help:"Check the issuers, and what a token would become."`
 }
 
 // Help implements kong.HelpProvider.
 func (doctorCommand) Help() string {
-	return `Changes nothing but what any start would: it brings the schema up to date. Exits with 1 if anything is wrong.
+	return `Exits with 1 if anything is wrong.
+
+Examples:
+  atrium doctor --config /etc/atrium.yaml
+  atrium doctor oidc --token-file token.jwt`
+}
+
+type doctorAllCommand struct {
+	JSON bool `name:"json" help:"Answer as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (doctorAllCommand) Help() string {
+	return `Changes nothing but what any start would: it brings the schema up to date.
 
 Example:
   atrium doctor --config /etc/atrium.yaml`
@@ -32,8 +46,10 @@ type finding struct {
 }
 
 // Run implements the command.
-func (d *doctorCommand) Run(p *process) error {
-	findings := diagnose(p)
+func (d *doctorAllCommand) Run(p *process) error { return p.report(diagnose(p), d.JSON) }
+
+// report prints findings; that one of them is bad is an error.
+func (p *process) report(findings []finding, asJSON bool) error {
 	failed := 0
 	for _, f := range findings {
 		mark := "ok    "
@@ -41,11 +57,11 @@ func (d *doctorCommand) Run(p *process) error {
 			failed++
 			mark = "FAILED"
 		}
-		if !d.JSON {
+		if !asJSON {
 			fmt.Fprintf(p.stdout, "%s  %-14s %s\n", mark, f.Check, f.Note)
 		}
 	}
-	if d.JSON {
+	if asJSON {
 		if err := p.print(true, map[string]any{"checks": findings}, ""); err != nil {
 			return err
 		}

@@ -101,6 +101,7 @@ type commandLine struct {
 	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
 	User        userCommand        `cmd:"" help:"Make people."`
 	Token       tokenCommand       `cmd:"" help:"Make and revoke API keys."`
+	Workspace   workspaceCommand   `cmd:"" help:"Bring deleted workspaces back."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`
 	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`

@@ -121,9 +121,9 @@ func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }
 
 func newBind() rest.Bind { return bindServices }
 
-func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
+func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{
-		Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Sealer: c.keyring,
+		Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring,
 		Ready: health.ready, Metrics: metrics, Log: log,
 	}
 }

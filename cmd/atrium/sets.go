@@ -5,10 +5,13 @@ package main
 import (
 	"github.com/google/wire"
 
+	"github.com/atrium-hq/atrium/adapters/mail"
+	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -18,13 +21,14 @@ var (
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
-		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Users", "Workspaces", "Keys", "Events"),
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Users", "Workspaces", "Invitations", "Keys", "Events"),
 		accounts.NewService, prompts.NewService, wire.Struct(new(rest.Services), "*"),
 	)
 
 	// serving is the HTTP API on a core.
 	serving = wire.NewSet(
-		wire.FieldsOf(new(*core), "config", "db"), serverConfig, newBind, newDeps, rest.New,
+		wire.FieldsOf(new(*core), "config", "db"), wire.FieldsOf(new(configs.Config), "Mail"), serverConfig, mail.New,
+		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)), newBind, newDeps, rest.New,
 		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
 	)
 )

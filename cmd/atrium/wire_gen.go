@@ -8,6 +8,8 @@ package main
 
 import (
 	"context"
+	"github.com/atrium-hq/atrium/adapters/mail"
+	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
@@ -40,9 +42,10 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
+	invitations := stores.Invitations
 	keys := stores.Keys
 	events := stores.Events
-	service := accounts.NewService(atomic, users, workspaces, keys, events)
+	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(portsPrompts, promptLists, users)
@@ -67,9 +70,10 @@ func bindServices(stores ports.Stores) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
+	invitations := stores.Invitations
 	keys := stores.Keys
 	events := stores.Events
-	service := accounts.NewService(atomic, users, workspaces, keys, events)
+	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(portsPrompts, promptLists, users)
@@ -87,7 +91,13 @@ func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logge
 	db := c.db
 	idempotency := sqlstore.NewIdempotency(db)
 	bind := newBind()
-	deps := newDeps(c, idempotency, bind, h, metrics, log)
+	verifier := oidc.New(log)
+	mailConfig := config.Mail
+	mailer, err := mail.New(mailConfig, log)
+	if err != nil {
+		return nil, err
+	}
+	deps := newDeps(c, idempotency, bind, verifier, mailer, h, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

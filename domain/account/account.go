@@ -3,7 +3,7 @@
 package account
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -27,8 +27,10 @@ type User struct {
 	event.Log
 	ID               identity.UserID
 	Org              identity.OrgID
-	Email            string // as given; compared ignoring case
+	Email            string // as given; compared ignoring case; empty for the bearer of a service key
+	EmailVerified    bool   // an issuer, or the operator who made the account, vouches for it
 	Name             string // up to 120 characters
+	Service          bool   // bears service keys; nobody signs in as it
 	Operator         bool
 	DefaultWorkspace identity.WorkspaceID // empty: none chosen
 	Revision         int64
@@ -36,22 +38,11 @@ type User struct {
 	UpdatedAt        time.Time
 }
 
-// Workspace is where a team of an org keeps its things.
-type Workspace struct {
-	event.Log
-	ID        identity.WorkspaceID
-	Org       identity.OrgID
-	Slug      string // unique in the org
-	Name      string
-	Revision  int64
-	CreatedAt time.Time
-	UpdatedAt time.Time
-}
-
 // Membership is a user's role in a workspace.
 type Membership struct {
 	Workspace Workspace
 	Role      identity.Role
+	Managed   bool // kept by the rules for claims
 }
 
 // Principal is what an API key proves: a user with a role in the key's workspace. Role is NoRole
@@ -62,30 +53,22 @@ type Principal struct {
 	Key        Key
 }
 
-// slugPattern is what workspaces and orgs are called in addresses.
-var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9]){0,62}$`)
-
-// NewWorkspace makes a workspace of by's org on behalf of the system.
-func NewWorkspace(by identity.Actor, slug string) (*Workspace, error) {
-	if !slugPattern.MatchString(slug) {
-		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/slug", Code: "invalid_format", Detail: "Must have 1 to 63 of a-z, 0-9 and single hyphens between them."}})
+// Select answers the workspace of a request: the key's own. identity.ErrWorkspaceMismatch if the
+// request names another, whether there is such a one or not.
+func (p *Principal) Select(named string) (Membership, error) {
+	if ws := p.Membership.Workspace; named != "" && named != string(ws.ID) && named != ws.Slug {
+		return Membership{}, identity.ErrWorkspaceMismatch
 	}
-	w := &Workspace{
-		ID: identity.WorkspaceID(id.New(identity.WorkspacePrefix)), Org: by.Org, Slug: slug, Name: slug,
-		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
-	}
-	by.Workspace = w.ID
-	w.Record(by, "workspace.created", string(w.ID), map[string]any{"slug": slug})
-	return w, nil
+	return p.Membership, nil
 }
 
-// NewUser makes a user of by's org on behalf of the system.
+// NewUser makes a user of by's org on behalf of the system, which vouches for the address.
 func NewUser(by identity.Actor, email, name string, operator bool) (*User, error) {
 	if !validEmail(email) {
 		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}})
 	}
 	u := &User{
-		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, Name: name, Operator: operator,
+		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, Name: name, Operator: operator,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if err := u.check(); err != nil {
@@ -162,6 +145,14 @@ func validEmail(s string) bool {
 		!strings.Contains(domain, "@") && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
+// Seen returns those of a caller's memberships that its credential opens.
+func Seen(by identity.Actor, all []Membership) []Membership {
+	if by.Key == "" {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m Membership) bool { return m.Workspace.ID != by.Workspace })
+}
+
 // Permissions names what an actor's role allows in its workspace, for user interfaces to show or
 // hide things by; the rules themselves decide at every call.
 func Permissions(by identity.Actor) []string {
@@ -173,9 +164,13 @@ func Permissions(by identity.Actor) []string {
 		{"prompt_templates.create", identity.Member},
 		{"api_keys.create", identity.Viewer},
 		{"api_keys.manage", identity.Admin},
+		{"members.read", identity.Viewer},
+		{"members.manage", identity.Admin},
+		{"workspace.update", identity.Admin},
+		{"workspace.delete", identity.Owner},
 		{"events.read", identity.Admin},
 	}
-	var out []string
+	out := []string{} // a list without entries is no null
 	for _, p := range all {
 		if by.Role >= p.role {
 			out = append(out, p.name)

@@ -13,31 +13,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-func TestNewWorkspace(t *testing.T) {
-	system := identity.System("org", "", "cli", now)
-	t.Run("it is of the system's org, and is named by its slug", func(t *testing.T) {
-		w, err := account.NewWorkspace(system, "acme-2")
-		if err != nil || !id.Valid(identity.WorkspacePrefix, string(w.ID)) || w.Org != "org" || w.Slug != "acme-2" || w.Name != "acme-2" || w.Revision != 1 || w.CreatedAt != now {
-			t.Fatalf("got %+v, %v", w, err)
-		}
-		recorded(t, w.Log, system, string(w.ID), "workspace.created")
-		if w.Recorded()[0].Workspace != w.ID {
-			t.Error("the event is not the workspace's own")
-		}
-	})
-	for slug, ok := range map[string]bool{
-		"a": true, "7": true, "a-b": true, strings.Repeat("x", 63): true,
-		"": false, "-a": false, "a-": false, "a--b": false, "A": false, "a_b": false, "ä": false, "a.b": false, "a\n": false, strings.Repeat("x", 64): false,
-	} {
-		t.Run("slug "+slug, func(t *testing.T) {
-			_, err := account.NewWorkspace(system, slug)
-			if got := wrongFields(t, err); (got == nil) != ok || !ok && !slices.Equal(got, []string{"/slug invalid_format"}) {
-				t.Errorf("wrong = %q", got)
-			}
-		})
-	}
-}
-
 func TestNewUser(t *testing.T) {
 	system := identity.System("org", "acme", "cli", now)
 	t.Run("a user is what was asked for", func(t *testing.T) {
@@ -138,12 +113,14 @@ func TestEmailKey(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) {
+	viewer := []string{"prompt_templates.read", "api_keys.create", "members.read"}
+	admin := []string{"prompt_templates.read", "prompt_templates.create", "api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}
 	for role, want := range map[identity.Role][]string{
 		identity.NoRole: nil,
-		identity.Viewer: {"prompt_templates.read", "api_keys.create"},
-		identity.Member: {"prompt_templates.read", "prompt_templates.create", "api_keys.create"},
-		identity.Admin:  {"prompt_templates.read", "prompt_templates.create", "api_keys.create", "api_keys.manage", "events.read"},
-		identity.Owner:  {"prompt_templates.read", "prompt_templates.create", "api_keys.create", "api_keys.manage", "events.read"},
+		identity.Viewer: viewer,
+		identity.Member: {"prompt_templates.read", "prompt_templates.create", "api_keys.create", "members.read"},
+		identity.Admin:  admin,
+		identity.Owner:  slices.Insert(slices.Clone(admin), 7, "workspace.delete"),
 	} {
 		t.Run("a "+role.String(), func(t *testing.T) {
 			if got := account.Permissions(actor("ann", role)); !slices.Equal(got, want) {

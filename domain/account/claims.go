@@ -23,22 +23,6 @@ type Claims struct {
 	Raw map[string]any
 }
 
-// ClaimRule is an org's decision about those whose token says that Claim is, or lists, Value. It
-// may grant the org's operator flag, a role in a workspace, or both.
-type ClaimRule struct {
-	// Claim names a claim; dots lead into objects, as in realm_access.roles. A name that has dots
-	// of its own, such as https://example.com/roles, is found too.
-	Claim string
-
-	// Value is compared exactly; true and false also stand for booleans. The empty one matches
-	// nothing.
-	Value string
-
-	Operator  bool
-	Workspace string        // slug; empty: the rule grants no role
-	Role      identity.Role // in Workspace
-}
-
 // Grants is what claims entitle their bearer to.
 type Grants struct {
 	Operator bool
@@ -47,10 +31,10 @@ type Grants struct {
 
 // Grants returns what rules make of c. Where several name a workspace, the highest role counts.
 // A claim that is neither a string, nor a boolean, nor a list of strings matches no rule.
-func (c Claims) Grants(rules []ClaimRule) Grants {
+func (c Claims) Grants(rules []identity.ClaimRule) Grants {
 	g := Grants{Roles: map[string]identity.Role{}}
 	for _, r := range rules {
-		if !r.matches(c.Raw) {
+		if !matches(r, c.Raw) {
 			continue
 		}
 		g.Operator = g.Operator || r.Operator
@@ -61,7 +45,7 @@ func (c Claims) Grants(rules []ClaimRule) Grants {
 	return g
 }
 
-func (r ClaimRule) matches(claims map[string]any) bool {
+func matches(r identity.ClaimRule, claims map[string]any) bool {
 	if r.Claim == "" || r.Value == "" {
 		return false
 	}

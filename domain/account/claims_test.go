@@ -47,7 +47,7 @@ func TestClaimRule(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			rules := []account.ClaimRule{{Claim: tt.claim, Value: tt.value, Operator: true}}
+			rules := []identity.ClaimRule{{Claim: tt.claim, Value: tt.value, Operator: true}}
 			if got := decoded(t, tt.claims).Grants(rules).Operator; got != tt.want {
 				t.Errorf("matched = %v, want %v", got, tt.want)
 			}
@@ -57,44 +57,44 @@ func TestClaimRule(t *testing.T) {
 
 func TestGrants(t *testing.T) {
 	c := decoded(t, `{"groups":["staff","leads","ops"]}`)
-	rule := func(value, workspace string, role identity.Role) account.ClaimRule {
-		return account.ClaimRule{Claim: "groups", Value: value, Workspace: workspace, Role: role}
+	rule := func(value, workspace string, role identity.Role) identity.ClaimRule {
+		return identity.ClaimRule{Claim: "groups", Value: value, Workspace: workspace, Role: role}
 	}
 	tests := map[string]struct {
-		rules []account.ClaimRule
+		rules []identity.ClaimRule
 		want  account.Grants
 	}{
 		"no rule, no grant": {nil, account.Grants{Roles: map[string]identity.Role{}}},
 		"the highest role wins, wherever it stands": {
-			[]account.ClaimRule{rule("staff", "lab", identity.Viewer), rule("leads", "lab", identity.Admin), rule("ops", "lab", identity.Member)},
+			[]identity.ClaimRule{rule("staff", "lab", identity.Viewer), rule("leads", "lab", identity.Admin), rule("ops", "lab", identity.Member)},
 			account.Grants{Roles: map[string]identity.Role{"lab": identity.Admin}},
 		},
 		"each workspace on its own": {
-			[]account.ClaimRule{rule("staff", "lab", identity.Viewer), rule("ops", "shop", identity.Owner)},
+			[]identity.ClaimRule{rule("staff", "lab", identity.Viewer), rule("ops", "shop", identity.Owner)},
 			account.Grants{Roles: map[string]identity.Role{"lab": identity.Viewer, "shop": identity.Owner}},
 		},
 		"a rule that does not match grants nothing": {
-			[]account.ClaimRule{rule("staff", "lab", identity.Viewer), rule("board", "lab", identity.Owner), {Claim: "groups", Value: "board", Operator: true}},
+			[]identity.ClaimRule{rule("staff", "lab", identity.Viewer), rule("board", "lab", identity.Owner), {Claim: "groups", Value: "board", Operator: true}},
 			account.Grants{Roles: map[string]identity.Role{"lab": identity.Viewer}},
 		},
 		"an operator has no role by that": {
-			[]account.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}},
+			[]identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}},
 			account.Grants{Operator: true, Roles: map[string]identity.Role{}},
 		},
 		"a later rule does not take the operator away": {
-			[]account.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}, rule("staff", "lab", identity.Viewer)},
+			[]identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}, rule("staff", "lab", identity.Viewer)},
 			account.Grants{Operator: true, Roles: map[string]identity.Role{"lab": identity.Viewer}},
 		},
 		"one rule may grant both": {
-			[]account.ClaimRule{{Claim: "groups", Value: "ops", Operator: true, Workspace: "lab", Role: identity.Owner}},
+			[]identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true, Workspace: "lab", Role: identity.Owner}},
 			account.Grants{Operator: true, Roles: map[string]identity.Role{"lab": identity.Owner}},
 		},
 		"a workspace without a role is no grant": {
-			[]account.ClaimRule{rule("staff", "lab", identity.NoRole)},
+			[]identity.ClaimRule{rule("staff", "lab", identity.NoRole)},
 			account.Grants{Roles: map[string]identity.Role{}},
 		},
 		"nor is a role without a workspace": {
-			[]account.ClaimRule{rule("staff", "", identity.Owner)},
+			[]identity.ClaimRule{rule("staff", "", identity.Owner)},
 			account.Grants{Roles: map[string]identity.Role{}},
 		},
 	}

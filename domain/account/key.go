@@ -15,6 +15,9 @@ import (
 // ErrKeyNotFound is the answer for a key that is not there, or not the caller's to see.
 var ErrKeyNotFound = &fault.Error{Kind: fault.NotFound, Code: "api_key_not_found", Detail: "There is no such API key."}
 
+// ErrKeyInactive is the answer to a rotation of a key that has ended.
+var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive", Detail: "The API key was revoked or has expired. Make a new one."}
+
 // Key is an API key: a user's credential in one workspace. Its token is shown once and kept
 // nowhere.
 type Key struct {
@@ -23,6 +26,7 @@ type Key struct {
 	Org        identity.OrgID
 	Workspace  identity.WorkspaceID
 	User       identity.UserID // whom it authenticates
+	Service    bool            // User bears this key and those that replace it, and nobody signs in as it
 	Name       string          // 1 to 80 characters
 	Ceiling    identity.Role   // caps what the user's own role allows
 	Hash       Hash
@@ -89,6 +93,58 @@ func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token
 	}
 	k.Record(by, "api_key.created", string(k.ID), map[string]any{"name": k.Name, "ceiling": k.Ceiling.String()})
 	return k, token, nil
+}
+
+// NewServiceKey makes a key for a program, with a user of its own whose role in by's workspace is
+// the key's ceiling. Admins may.
+func NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, Token, error) {
+	switch {
+	case by.Role < identity.Admin:
+		return nil, nil, Token{}, identity.ErrForbidden
+	case d.Ceiling == identity.NoRole:
+		return nil, nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/role_ceiling", Code: "required", Detail: "A service key needs a role."}})
+	}
+	u := &User{
+		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Name: d.Name, Service: true,
+		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+	}
+	k, token, err := NewKeyFor(by, u.ID, d)
+	if err != nil {
+		return nil, nil, Token{}, err
+	}
+	k.Service = true
+	u.Record(by, "user.created", string(u.ID), map[string]any{"service": true})
+	return u, k, token, nil
+}
+
+// Rotate makes a key that takes the place of k, which goes on working for grace. Only the user
+// whose key it is may, since the new token acts as that user; of a service key, admins. A viewing
+// credential may rotate itself alone.
+func (k *Key) Rotate(by identity.Actor, at revision.Match, grace time.Duration) (*Key, Token, error) {
+	if !k.Access(by) {
+		return nil, Token{}, ErrKeyNotFound
+	}
+	if by.User != k.User && !(k.Service && by.Role >= identity.Admin) || by.ReadOnly() && by.Key != k.ID {
+		return nil, Token{}, identity.ErrForbidden
+	}
+	if err := at.Check(k.Revision); err != nil {
+		return nil, Token{}, err
+	}
+	if !k.Live(by.At) {
+		return nil, Token{}, ErrKeyInactive
+	}
+	next, token, err := NewKeyFor(by, k.User, KeyDraft{Name: k.Name, Ceiling: k.Ceiling, ExpiresAt: k.ExpiresAt})
+	if err != nil {
+		return nil, Token{}, err
+	}
+	next.Service = k.Service
+	if ends := by.At.Add(grace); k.ExpiresAt.IsZero() || ends.Before(k.ExpiresAt) {
+		k.ExpiresAt = ends
+	}
+	k.Revision++
+	k.UpdatedAt = by.At
+	k.Record(by, "api_key.rotated", string(k.ID), map[string]any{"replaced_by": next.ID, "grace_seconds": int(grace.Seconds())})
+	return next, token, nil
 }
 
 // Access reports whether by may see and revoke k: its own keys, and an admin those of the whole

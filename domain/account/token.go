@@ -9,23 +9,26 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// Token format: atk_ + 43 base-62 digits of 256 random bits + 6 base-62 digits of a CRC-32 over
-// all before, which refuses garbage without a look at the database.
+// A token is its prefix, 43 base-62 digits (just over 256 random bits), and 6 base-62 digits of a
+// CRC-32 over all before, which refuses garbage without a look at the database.
 const (
-	tokenPrefix    = "atk_"
-	tokenDigits    = 43
-	checksumDigits = 6
-	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	KeyTokenPrefix        = "atk_" // of an API key
+	invitationTokenPrefix = "ati_" // of an invitation
+	tokenDigits           = 43
+	checksumDigits        = 6
+	base62                = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
 // Hash is the SHA-256 of a whole token: what the store looks up.
 type Hash [sha256.Size]byte
 
-// Token is an API key's secret text.
+// Token is the secret text of an API key or an invitation.
 type Token struct{ secret.String }
 
-// NewToken returns a token of 256 random bits (rounded down to 43 digits: 256.03 bits of range).
-func NewToken() Token {
+// NewToken returns a fresh token for an API key.
+func NewToken() Token { return newToken(KeyTokenPrefix) }
+
+func newToken(prefix string) Token {
 	digits := make([]byte, 0, tokenDigits)
 	for buf := make([]byte, 64); len(digits) < tokenDigits; {
 		_, _ = rand.Read(buf) // never fails (crypto/rand)
@@ -35,13 +38,18 @@ func NewToken() Token {
 			}
 		}
 	}
-	body := tokenPrefix + string(digits)
+	body := prefix + string(digits)
 	return Token{secret.New(body + checksum(body))}
 }
 
-// ParseToken checks a token's form and checksum; a false answer costs no look-up.
-func ParseToken(s string) (Token, bool) {
-	if len(s) != len(tokenPrefix)+tokenDigits+checksumDigits || !strings.HasPrefix(s, tokenPrefix) {
+// ParseToken checks the form and checksum of an API key's token; a false answer costs no look-up.
+func ParseToken(s string) (Token, bool) { return parseToken(KeyTokenPrefix, s) }
+
+// ParseInvitationToken does the same for an invitation's.
+func ParseInvitationToken(s string) (Token, bool) { return parseToken(invitationTokenPrefix, s) }
+
+func parseToken(prefix, s string) (Token, bool) {
+	if len(s) != len(prefix)+tokenDigits+checksumDigits || !strings.HasPrefix(s, prefix) {
 		return Token{}, false
 	}
 	body := s[:len(s)-checksumDigits]

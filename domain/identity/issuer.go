@@ -11,3 +11,19 @@ type Issuer struct {
 	// token must be meant for one of them (RFC 7519, section 4.1.3). Without any, none is accepted.
 	Audiences []string
 }
+
+// ClaimRule is an org's decision about those whose token says that Claim is, or lists, Value. It
+// may grant the org's operator flag, a role in a workspace, or both.
+type ClaimRule struct {
+	// Claim names a claim; dots lead into objects, as in realm_access.roles. A name that has dots
+	// of its own, such as https://example.com/roles, is found too.
+	Claim string
+
+	// Value is compared exactly; true and false also stand for booleans. The empty one matches
+	// nothing.
+	Value string
+
+	Operator  bool
+	Workspace string // slug; empty: the rule grants no role
+	Role      Role   // in Workspace
+}

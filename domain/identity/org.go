@@ -16,6 +16,10 @@ type Org struct {
 	BaseURL   string   // canonical, for links that Atrium hands out; never taken from a request
 	CORS      []string // origins that browsers may call from, exact
 	OwnSpaces bool     // whether a new user gets a workspace
+
+	Issuers    []Issuer // whose tokens are accepted; nobody signs in without one
+	ClaimRules []ClaimRule
+	AcceptURL  string // where a person accepts an invitation; {token} stands for its token
 }
 
 // Directory finds the org of a host. It does not change: a reload makes another one.

@@ -100,6 +100,36 @@ func (mr *MockUsersMockRecorder) Member(ctx, ws, id, email interface{}) *gomock.
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Member", reflect.TypeOf((*MockUsers)(nil).Member), ctx, ws, id, email)
 }
 
+// SignIn mocks base method.
+func (m *MockUsers) SignIn(ctx context.Context, org identity.OrgID, s account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SignIn", ctx, org, s, settle)
+	ret0, _ := ret[0].(*account.Person)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// SignIn indicates an expected call of SignIn.
+func (mr *MockUsersMockRecorder) SignIn(ctx, org, s, settle interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SignIn", reflect.TypeOf((*MockUsers)(nil).SignIn), ctx, org, s, settle)
+}
+
+// SignedIn mocks base method.
+func (m *MockUsers) SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SignedIn", ctx, org, issuer, subject)
+	ret0, _ := ret[0].(*account.Person)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// SignedIn indicates an expected call of SignedIn.
+func (mr *MockUsersMockRecorder) SignedIn(ctx, org, issuer, subject interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SignedIn", reflect.TypeOf((*MockUsers)(nil).SignedIn), ctx, org, issuer, subject)
+}
+
 // Update mocks base method.
 func (m *MockUsers) Update(ctx context.Context, org identity.OrgID, id identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error) {
 	m.ctrl.T.Helper()
@@ -138,6 +168,20 @@ func (m *MockWorkspaces) EXPECT() *MockWorkspacesMockRecorder {
 	return m.recorder
 }
 
+// Add mocks base method.
+func (m *MockWorkspaces) Add(ctx context.Context, w *account.Workspace) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Add", ctx, w)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Add indicates an expected call of Add.
+func (mr *MockWorkspacesMockRecorder) Add(ctx, w interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockWorkspaces)(nil).Add), ctx, w)
+}
+
 // Find mocks base method.
 func (m *MockWorkspaces) Find(ctx context.Context, org identity.OrgID, idOrSlug string) (*account.Workspace, error) {
 	m.ctrl.T.Helper()
@@ -151,6 +195,131 @@ func (m *MockWorkspaces) Find(ctx context.Context, org identity.OrgID, idOrSlug 
 func (mr *MockWorkspacesMockRecorder) Find(ctx, org, idOrSlug interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Find", reflect.TypeOf((*MockWorkspaces)(nil).Find), ctx, org, idOrSlug)
+}
+
+// Get mocks base method.
+func (m *MockWorkspaces) Get(ctx context.Context, by identity.Actor, id identity.WorkspaceID) (*account.Workspace, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Get", ctx, by, id)
+	ret0, _ := ret[0].(*account.Workspace)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Get indicates an expected call of Get.
+func (mr *MockWorkspacesMockRecorder) Get(ctx, by, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockWorkspaces)(nil).Get), ctx, by, id)
+}
+
+// Members mocks base method.
+func (m *MockWorkspaces) Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Members", ctx, org, id, q)
+	ret0, _ := ret[0].(account.MemberPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Members indicates an expected call of Members.
+func (mr *MockWorkspacesMockRecorder) Members(ctx, org, id, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Members", reflect.TypeOf((*MockWorkspaces)(nil).Members), ctx, org, id, q)
+}
+
+// Update mocks base method.
+func (m *MockWorkspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Update", ctx, by, id, also, change)
+	ret0, _ := ret[0].(*account.Workspace)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Update indicates an expected call of Update.
+func (mr *MockWorkspacesMockRecorder) Update(ctx, by, id, also, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockWorkspaces)(nil).Update), ctx, by, id, also, change)
+}
+
+// MockInvitations is a mock of Invitations interface.
+type MockInvitations struct {
+	ctrl     *gomock.Controller
+	recorder *MockInvitationsMockRecorder
+}
+
+// MockInvitationsMockRecorder is the mock recorder for MockInvitations.
+type MockInvitationsMockRecorder struct {
+	mock *MockInvitations
+}
+
+// NewMockInvitations creates a new mock instance.
+func NewMockInvitations(ctrl *gomock.Controller) *MockInvitations {
+	mock := &MockInvitations{ctrl: ctrl}
+	mock.recorder = &MockInvitationsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockInvitations) EXPECT() *MockInvitationsMockRecorder {
+	return m.recorder
+}
+
+// Accept mocks base method.
+func (m *MockInvitations) Accept(ctx context.Context, by identity.Actor, h account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Accept", ctx, by, h, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Accept indicates an expected call of Accept.
+func (mr *MockInvitationsMockRecorder) Accept(ctx, by, h, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Accept", reflect.TypeOf((*MockInvitations)(nil).Accept), ctx, by, h, change)
+}
+
+// Invite mocks base method.
+func (m *MockInvitations) Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Invite", ctx, by, ws, email, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Invite indicates an expected call of Invite.
+func (mr *MockInvitationsMockRecorder) Invite(ctx, by, ws, email, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invite", reflect.TypeOf((*MockInvitations)(nil).Invite), ctx, by, ws, email, change)
+}
+
+// List mocks base method.
+func (m *MockInvitations) List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q page.Query) (account.InvitationPage, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "List", ctx, org, ws, q)
+	ret0, _ := ret[0].(account.InvitationPage)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// List indicates an expected call of List.
+func (mr *MockInvitationsMockRecorder) List(ctx, org, ws, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockInvitations)(nil).List), ctx, org, ws, q)
+}
+
+// Update mocks base method.
+func (m *MockInvitations) Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Update", ctx, by, ws, id, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Update indicates an expected call of Update.
+func (mr *MockInvitationsMockRecorder) Update(ctx, by, ws, id, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockInvitations)(nil).Update), ctx, by, ws, id, change)
 }
 
 // MockKeys is a mock of Keys interface.
@@ -233,6 +402,20 @@ func (m *MockKeys) Principal(ctx context.Context, org identity.OrgID, h account.
 func (mr *MockKeysMockRecorder) Principal(ctx, org, h interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Principal", reflect.TypeOf((*MockKeys)(nil).Principal), ctx, org, h)
+}
+
+// Rotate mocks base method.
+func (m *MockKeys) Rotate(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) (*account.Key, error)) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Rotate", ctx, ws, id, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Rotate indicates an expected call of Rotate.
+func (mr *MockKeysMockRecorder) Rotate(ctx, ws, id, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rotate", reflect.TypeOf((*MockKeys)(nil).Rotate), ctx, ws, id, change)
 }
 
 // Update mocks base method.

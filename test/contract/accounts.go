@@ -27,9 +27,7 @@ func Users(t *testing.T, open Opener) {
 	}
 	workspace := func(t *testing.T, slug string) account.Workspace {
 		t.Helper()
-		w, err := account.NewWorkspace(system, slug)
-		must(t, err)
-		return *w
+		return fixture.Workspace(t, a.Stores, system.Org, slug)
 	}
 
 	t.Run("a user comes back with all memberships, the oldest first", func(t *testing.T) {
@@ -52,9 +50,8 @@ func Users(t *testing.T, open Opener) {
 			same(t, "memberships", m, memberships)
 		}
 	})
-	t.Run("a workspace that is there stays as it is, and gets the new member", func(t *testing.T) {
+	t.Run("a workspace stays as it is, and gets the new member", func(t *testing.T) {
 		ws := workspace(t, "joined")
-		must(t, a.Users.Add(ctx, user(t, system, "founder@example.com"), []account.Membership{{Workspace: ws, Role: identity.Owner}}))
 		renamed := ws
 		renamed.Log, renamed.Name = event.Log{}, "another name"
 		u := user(t, system, "joins@example.com")
@@ -62,21 +59,20 @@ func Users(t *testing.T, open Opener) {
 		_, m, err := a.Users.Get(ctx, system.Org, u.ID)
 		must(t, err)
 		same(t, "membership", m, []account.Membership{{Workspace: ws, Role: identity.Member}})
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(ws.ID))), []string{"workspace.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(ws.ID))), []string{})
 	})
 	t.Run("an e-mail address is taken whatever its case, and nothing is stored", func(t *testing.T) {
 		must(t, a.Users.Add(ctx, user(t, system, "ÄNN@example.com"), nil))
-		ws := workspace(t, "not-made")
+		ws := workspace(t, "not-joined")
 		second := user(t, system, "änn@EXAMPLE.com")
 		wantErr(t, a.Users.Add(ctx, second, []account.Membership{{Workspace: ws, Role: identity.Owner}}), account.ErrEmailTaken)
-		if _, err := a.Workspaces.Find(ctx, system.Org, "not-made"); !errors.Is(err, identity.ErrWorkspaceNotFound) {
-			t.Errorf("the workspace was made: %v", err)
-		}
 		if _, _, err := a.Users.Get(ctx, system.Org, second.ID); !errors.Is(err, account.ErrUserNotFound) {
 			t.Errorf("the user was made: %v", err)
 		}
-		if n := len(eventsOn(t, a.Stores, ws.ID, string(ws.ID))); n != 0 {
-			t.Errorf("%d events", n)
+		members, err := a.Workspaces.Members(ctx, system.Org, ws.ID, page.Query{Limit: 9})
+		must(t, err)
+		if len(members.Items) != 0 {
+			t.Errorf("members = %v", members.Items)
 		}
 		there := identity.System(a.Orgs[1], "", "contract", fixture.At)
 		must(t, a.Users.Add(ctx, user(t, there, "änn@example.com"), nil))
@@ -190,33 +186,6 @@ func Users(t *testing.T, open Opener) {
 			t.Fatalf("name = %q, %v", got.Name, err)
 		}
 	})
-}
-
-// Workspaces is the suite for ports.Workspaces.
-func Workspaces(t *testing.T, open Opener) {
-	a, ctx := open(t), t.Context()
-	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	for name, tt := range map[string]struct {
-		idOrSlug string
-		want     error
-	}{
-		"by id":                          {string(team.Workspace.ID), nil},
-		"by slug":                        {team.Workspace.Slug, nil},
-		"another org's id is not found":  {string(other.Workspace.ID), identity.ErrWorkspaceNotFound},
-		"nor is its slug":                {other.Workspace.Slug, identity.ErrWorkspaceNotFound},
-		"an id that never was":           {"wsp_00000000000000000000000000", identity.ErrWorkspaceNotFound},
-		"a slug that never was":          {"never-was", identity.ErrWorkspaceNotFound},
-		"no name is no workspace's":      {"", identity.ErrWorkspaceNotFound},
-		"a part of a slug is none of it": {team.Workspace.Slug[:8] + "%", identity.ErrWorkspaceNotFound},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := a.Workspaces.Find(ctx, team.Org, tt.idOrSlug)
-			wantErr(t, err, tt.want)
-			if tt.want == nil {
-				same(t, "workspace", got, &team.Workspace)
-			}
-		})
-	}
 }
 
 // Events is the suite for ports.Events.

@@ -22,6 +22,7 @@ import (
 func Keys(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("the keys of a workspace", func(t *testing.T) { keysKept(t, a) })
+	t.Run("Rotate", func(t *testing.T) { keyRotated(t, a) })
 	t.Run("Principal", func(t *testing.T) { principal(t, a) })
 	t.Run("Used", func(t *testing.T) { keyUsed(t, a) })
 }

@@ -41,12 +41,30 @@ func TestCheckBodyFields(t *testing.T) {
 		share          = "POST /api/prompt-templates/{prompt_template_id}/shares"
 		resolve        = "POST /api/prompt-templates/resolve"
 		updateMe       = "PATCH /api/me"
+		makeWorkspace  = "POST /api/workspaces"
+		editWorkspace  = "PATCH /api/workspaces/{workspace_id}"
+		editMember     = "PATCH /api/workspaces/{workspace_id}/members/{user_id}"
+		invite         = "POST /api/workspaces/{workspace_id}/invitations"
+		createKey      = "POST /api/api-keys"
+		rotateKey      = "POST /api/api-keys/{api_key_id}/rotate"
 	)
 	a := func(n int) string { return strings.Repeat("a", n) }
 	tests := map[string]struct {
 		operation, body string
 		want            []string // none: the body passes
 	}{
+		"a slug of single characters":          {makeWorkspace, `{"name":"a","slug":"r-and-d"}`, nil},
+		"a slug of 63 characters":              {makeWorkspace, `{"name":"a","slug":"` + a(63) + `"}`, nil},
+		"a slug of 64 characters":              {makeWorkspace, `{"name":"a","slug":"` + a(64) + `"}`, []string{"/slug invalid_pattern", "/slug too_long"}},
+		"a slug that no host name can hold":    {editWorkspace, `{"slug":"a--b-"}`, []string{"/slug invalid_pattern"}},
+		"a workspace is never without a name":  {editWorkspace, `{"name":null}`, []string{"/name wrong_type"}},
+		"a member without a role":              {editMember, `{}`, []string{"/role required"}},
+		"an invitation to nobody":              {invite, `{"email":"bob","role":"boss"}`, []string{"/email invalid_format", "/role not_allowed_value"}},
+		"a service key's role is the domain's": {createKey, `{"name":"a","kind":"service"}`, nil},
+		"a key of another kind":                {createKey, `{"name":"a","kind":"admin"}`, []string{"/kind not_allowed_value"}},
+		"a rotation without a body":            {rotateKey, ``, nil},
+		"the longest grace":                    {rotateKey, `{"grace_seconds":86400}`, nil},
+		"a grace of more than a day":           {rotateKey, `{"grace_seconds":86401}`, []string{"/grace_seconds out_of_range"}},
 		"the smallest body":                    {createTemplate, `{"name":"a"}`, nil},
 		"lengths count characters, not bytes":  {createTemplate, `{"name":"` + strings.Repeat("ü", 255) + `"}`, nil},
 		"a missing field":                      {createTemplate, `{}`, []string{"/name required"}},

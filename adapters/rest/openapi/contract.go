@@ -49,9 +49,23 @@ type Operation struct {
 	// or method are not among them.
 	Codes []string
 
+	Access Access
+
 	body    *jsonschema.Schema
 	query   map[string]parameter
 	headers []parameter
+}
+
+// Access is who may call an operation, as openapi.yaml declares it for the tests of authorization;
+// the rules themselves are in the domain. What users may do with their own things besides, such as
+// leaving a workspace, is not in it.
+type Access struct {
+	// Area is what decides: prompt_template, the role on the template of the path (api.md, section
+	// 5); workspace, the role in the caller's workspace; self, any credential; public, nothing.
+	Area string `json:"area"`
+	// Needs is the least role, of an unprotected template: viewer, editor, manager or owner; of a
+	// workspace: viewer, member, admin or owner. Empty in the other areas.
+	Needs string `json:"needs"`
 }
 
 // ProblemType is what the contract says of a problem's code (RFC 9457, section 3.1.1).

@@ -170,9 +170,9 @@ func TestOperations(t *testing.T) {
 		}
 		responses := d["responses"].(object)
 		public := d["security"] != nil
-		always := []int{400, 406, 429, 500}
+		always := []int{500}
 		if !public {
-			always = append(always, 401, 404, 421, 503, 504)
+			always = append(always, 400, 401, 404, 406, 421, 429, 503, 504)
 		}
 		if o.HasBody {
 			always = append(always, 413, 415, 422)

@@ -46,6 +46,7 @@ type operation struct {
 	Body       *requestBody        `json:"requestBody"`
 	Responses  map[string]response `json:"responses"`
 	Codes      []string            `json:"x-codes"`
+	Access     Access              `json:"x-access"`
 }
 
 type requestBody struct {
@@ -105,7 +106,7 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 
 // compile makes what requests are checked by.
 func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
-	o := &Operation{ID: declared.ID, Method: method, Path: path, query: map[string]parameter{}}
+	o := &Operation{ID: declared.ID, Method: method, Path: path, Access: declared.Access, query: map[string]parameter{}}
 	at := "/paths/" + pointerToken(path)
 	for i := range item.Parameters {
 		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {

@@ -9,6 +9,12 @@ import (
 	"github.com/oapi-codegen/nullable"
 )
 
+// Defines values for APIKeyKind.
+const (
+	APIKeyKindPersonal APIKeyKind = "personal"
+	APIKeyKindService  APIKeyKind = "service"
+)
+
 // Defines values for APIKeyStatus.
 const (
 	APIKeyStatusActive  APIKeyStatus = "active"
@@ -19,6 +25,18 @@ const (
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
+)
+
+// Defines values for InvitationStatus.
+const (
+	InvitationStatusExpired InvitationStatus = "expired"
+	InvitationStatusPending InvitationStatus = "pending"
+)
+
+// Defines values for MemberKind.
+const (
+	MemberKindPerson  MemberKind = "person"
+	MemberKindService MemberKind = "service"
 )
 
 // Defines values for MessageRole.
@@ -106,6 +124,9 @@ type APIKey struct {
 	// ID Examples: key_01jb4rqnx1ect8dqk6bc6dmq8w
 	ID string `json:"id"`
 
+	// Kind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
+	Kind APIKeyKind `json:"kind"`
+
 	// LastUsedAt Exact to a minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 	Name       string                  `json:"name"`
@@ -124,10 +145,13 @@ type APIKey struct {
 // APIKeyCreate defines model for APIKeyCreate.
 type APIKeyCreate struct {
 	// ExpiresAt In the future. When left out, the key lives as long as the credential that makes it.
-	ExpiresAt Time   `json:"expires_at,omitempty,omitzero"`
-	Name      string `json:"name"`
+	ExpiresAt Time `json:"expires_at,omitempty,omitzero"`
 
-	// RoleCeiling Caps what the key may do, whatever its user may. The caller's own role when left out.
+	// Kind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
+	Kind APIKeyKind `json:"kind,omitempty,omitzero"`
+	Name string     `json:"name"`
+
+	// RoleCeiling Caps what the key may do, whatever its user may. The caller's own role when left out; a service key needs one, and its user gets that role.
 	RoleCeiling WorkspaceRole `json:"role_ceiling,omitempty,omitzero"`
 }
 
@@ -144,6 +168,9 @@ type APIKeyCreated struct {
 
 	// ID Examples: key_01jb4rqnx1ect8dqk6bc6dmq8w
 	ID string `json:"id"`
+
+	// Kind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
+	Kind APIKeyKind `json:"kind"`
 
 	// LastUsedAt Exact to a minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
@@ -163,10 +190,19 @@ type APIKeyCreated struct {
 	UserID string `json:"user_id"`
 }
 
+// APIKeyKind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
+type APIKeyKind string
+
 // APIKeyList defines model for APIKeyList.
 type APIKeyList struct {
 	Data       []APIKey                  `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// APIKeyRotate defines model for APIKeyRotate.
+type APIKeyRotate struct {
+	// GraceSeconds How long the old key goes on working.
+	GraceSeconds int64 `json:"grace_seconds,omitempty,omitzero"`
 }
 
 // APIKeyStatus defines model for APIKeyStatus.
@@ -260,6 +296,73 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
+// Invitation Asks the owner of an e-mail address into the workspace.
+type Invitation struct {
+	CreatedAt Time   `json:"created_at"`
+	Email     string `json:"email"`
+	ExpiresAt Time   `json:"expires_at"`
+
+	// ID Examples: inv_01jb4rqnx1f8r3w6y0b2d5g7j9
+	ID string `json:"id"`
+
+	// InvitedBy Id of the user who invited last.
+	InvitedBy string `json:"invited_by"`
+	Revision  int64  `json:"revision"`
+
+	// Role A role in a workspace. Each includes those before it.
+	Role WorkspaceRole `json:"role"`
+
+	// Status An expired invitation cannot be accepted, but renewed.
+	Status    InvitationStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+}
+
+// InvitationAccept defines model for InvitationAccept.
+type InvitationAccept struct {
+	// Token From the invitation's `accept_url`.
+	Token string `json:"token"`
+}
+
+// InvitationCreate defines model for InvitationCreate.
+type InvitationCreate struct {
+	Email string `json:"email"`
+
+	// Role A role in a workspace. Each includes those before it.
+	Role WorkspaceRole `json:"role"`
+}
+
+// InvitationCreated An invitation with its link, which is shown this once and kept nowhere.
+type InvitationCreated struct {
+	// AcceptURL Where the invitation is accepted; without a scheme and a host where neither base_url nor accept_url of the org is configured. Holds its token: whom it is for should get it, and nobody else.
+	AcceptURL string `json:"accept_url"`
+	CreatedAt Time   `json:"created_at"`
+	Email     string `json:"email"`
+	ExpiresAt Time   `json:"expires_at"`
+
+	// ID Examples: inv_01jb4rqnx1f8r3w6y0b2d5g7j9
+	ID string `json:"id"`
+
+	// InvitedBy Id of the user who invited last.
+	InvitedBy string `json:"invited_by"`
+	Revision  int64  `json:"revision"`
+
+	// Role A role in a workspace. Each includes those before it.
+	Role WorkspaceRole `json:"role"`
+
+	// Status An expired invitation cannot be accepted, but renewed.
+	Status    InvitationStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+}
+
+// InvitationList defines model for InvitationList.
+type InvitationList struct {
+	Data       []Invitation              `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// InvitationStatus An expired invitation cannot be accepted, but renewed.
+type InvitationStatus string
+
 // Labels Names for a version, unique in a template; giving one to another version moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
 type Labels = []string
 
@@ -299,6 +402,43 @@ type MePatch struct {
 	// DefaultWorkspaceID One of the caller's workspaces.
 	DefaultWorkspaceID nullable.Nullable[string] `json:"default_workspace_id,omitempty,omitzero"`
 	Name               *string                   `json:"name,omitempty"`
+}
+
+// Member defines model for Member.
+type Member struct {
+	CreatedAt Time `json:"created_at"`
+
+	// Email null for the user of a service key, and for who has no verified address.
+	Email nullable.Nullable[string] `json:"email"`
+
+	// Kind Whether the member is a person or the user of a service key.
+	Kind MemberKind `json:"kind"`
+
+	// Name Empty when nobody gave one.
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
+
+	// Role A role in a workspace. Each includes those before it.
+	Role      WorkspaceRole `json:"role"`
+	UpdatedAt Time          `json:"updated_at"`
+
+	// UserID Examples: usr_01jb4rqnx1e5btz2s1v2j9k3mn
+	UserID string `json:"user_id"`
+}
+
+// MemberKind Whether the member is a person or the user of a service key.
+type MemberKind string
+
+// MemberList defines model for MemberList.
+type MemberList struct {
+	Data       []Member                  `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// MemberPatch defines model for MemberPatch.
+type MemberPatch struct {
+	// Role A role in a workspace. Each includes those before it.
+	Role WorkspaceRole `json:"role"`
 }
 
 // MessageRole defines model for MessageRole.
@@ -777,12 +917,30 @@ type Workspace struct {
 	UpdatedAt Time   `json:"updated_at"`
 }
 
+// WorkspaceCreate defines model for WorkspaceCreate.
+type WorkspaceCreate struct {
+	Name string `json:"name"`
+
+	// Slug Unique in the org, deleted workspaces included. Made from the name when left out.
+	//
+	// Examples: support
+	Slug string `json:"slug,omitempty,omitzero"`
+}
+
 // WorkspaceList defines model for WorkspaceList.
 type WorkspaceList struct {
 	Data []Workspace `json:"data"`
 
 	// NextCursor What `cursor` takes to read on; null on the last page.
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// WorkspacePatch defines model for WorkspacePatch.
+type WorkspacePatch struct {
+	Name *string `json:"name,omitempty"`
+
+	// Slug Unique in the org, deleted workspaces included.
+	Slug *string `json:"slug,omitempty"`
 }
 
 // WorkspaceRole A role in a workspace. Each includes those before it.

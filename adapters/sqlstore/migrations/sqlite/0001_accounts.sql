@@ -16,7 +16,9 @@ CREATE TABLE users (
     org_id               TEXT NOT NULL REFERENCES orgs (id),
     email                TEXT NOT NULL,
     email_key            TEXT NOT NULL,
+    email_verified       BOOLEAN NOT NULL,
     name                 TEXT NOT NULL,
+    service              BOOLEAN NOT NULL,
     operator             BOOLEAN NOT NULL,
     default_workspace_id TEXT NOT NULL,
     revision             BIGINT NOT NULL,
@@ -25,6 +27,17 @@ CREATE TABLE users (
 );
 CREATE UNIQUE INDEX users_email ON users (org_id, email_key) WHERE email_key <> '';
 
+-- Who signs in as whom: an account may be linked to several issuers.
+CREATE TABLE sign_ins (
+    org_id     TEXT NOT NULL REFERENCES orgs (id),
+    issuer     TEXT NOT NULL,
+    subject    TEXT NOT NULL,
+    user_id    TEXT NOT NULL REFERENCES users (id),
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (org_id, issuer, subject)
+);
+CREATE INDEX sign_ins_user ON sign_ins (user_id);
+
 CREATE TABLE workspaces (
     id         TEXT PRIMARY KEY,
     org_id     TEXT NOT NULL REFERENCES orgs (id),
@@ -32,7 +45,8 @@ CREATE TABLE workspaces (
     name       TEXT NOT NULL,
     revision   BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
-    updated_at BIGINT NOT NULL
+    updated_at BIGINT NOT NULL,
+    deleted_at BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX workspaces_slug ON workspaces (org_id, slug);
 
@@ -40,16 +54,38 @@ CREATE TABLE memberships (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
     user_id      TEXT NOT NULL REFERENCES users (id),
     role         INTEGER NOT NULL,
+    managed      BOOLEAN NOT NULL,
+    revision     BIGINT NOT NULL,
     created_at   BIGINT NOT NULL,
+    updated_at   BIGINT NOT NULL,
     PRIMARY KEY (workspace_id, user_id)
 );
 CREATE INDEX memberships_user ON memberships (user_id);
+
+CREATE TABLE invitations (
+    id           TEXT PRIMARY KEY,
+    org_id       TEXT NOT NULL REFERENCES orgs (id),
+    workspace_id TEXT NOT NULL REFERENCES workspaces (id),
+    email        TEXT NOT NULL,
+    email_key    TEXT NOT NULL,
+    role         INTEGER NOT NULL,
+    hash         BLOB NOT NULL,
+    invited_by   TEXT NOT NULL,
+    expires_at   BIGINT NOT NULL,
+    open         BOOLEAN NOT NULL,
+    revision     BIGINT NOT NULL,
+    created_at   BIGINT NOT NULL,
+    updated_at   BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX invitations_hash ON invitations (hash);
+CREATE UNIQUE INDEX invitations_email ON invitations (workspace_id, email_key) WHERE open;
 
 CREATE TABLE api_keys (
     id           TEXT PRIMARY KEY,
     org_id       TEXT NOT NULL REFERENCES orgs (id),
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
     user_id      TEXT NOT NULL REFERENCES users (id),
+    service      BOOLEAN NOT NULL,
     name         TEXT NOT NULL,
     ceiling      INTEGER NOT NULL,
     hash         BLOB NOT NULL,

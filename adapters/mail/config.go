@@ -1,0 +1,64 @@
+package mail
+
+import (
+	"net"
+	"net/mail"
+	"net/netip"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// Config says who delivers mail. The zero Config is nobody: mails are noted in the log.
+type Config struct {
+	SMTP SMTP
+}
+
+// SMTP is the server that takes mail for delivery.
+type SMTP struct {
+	Addr     string        // host:port; empty: none
+	User     string        // empty: the server asks for no sign-in
+	Password secret.String // of User
+	From     string        // name <address>, or the address alone: of every mail
+
+	// TLS is starttls (the default, also when empty), which sends nothing to a server that does
+	// not offer it; implicit, as on port 465 (RFC 8314); or none, for a relay on loopback alone.
+	TLS string
+}
+
+// Check calls wrong for every setting that cannot be used, with its key, such as smtp.addr, and
+// the reason. It opens no connection.
+func (c Config) Check(wrong func(key, reason string)) {
+	s := c.SMTP
+	switch s.TLS {
+	case "", "starttls", "implicit", "none":
+	default:
+		wrong("smtp.tls", "must be starttls, implicit or none")
+	}
+	if s.Addr == "" {
+		if s.User != "" || s.From != "" || !s.Password.IsZero() {
+			wrong("smtp.addr", "must be set where smtp.from, smtp.user or smtp.password is")
+		}
+		return
+	}
+	host, port, err := net.SplitHostPort(s.Addr)
+	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || n == 0 || host == "" {
+		wrong("smtp.addr", "must be host:port, such as smtp.example.com:587")
+	} else if s.TLS == "none" && !isLoopback(host) {
+		wrong("smtp.tls", "must be starttls or implicit: without TLS mail goes to loopback alone")
+	}
+	if _, err := mail.ParseAddress(s.From); err != nil {
+		wrong("smtp.from", "must be an address, such as Atrium <atrium@example.com>")
+	}
+	if s.User != "" && s.Password.IsZero() {
+		wrong("smtp.password", "must be set where smtp.user is")
+	}
+	if s.User == "" && !s.Password.IsZero() {
+		wrong("smtp.user", "must be set where smtp.password is")
+	}
+}
+
+func isLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}

@@ -1,0 +1,40 @@
+// Package mail hands mail to an SMTP server, or notes in the log that there is none.
+package mail
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/mail"
+	"strings"
+	"unicode"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// New returns what Config asks for: a mailer to its SMTP server, or one that writes a line to log
+// for each mail. It opens no connection. The error names every key that is wrong.
+func New(c Config, log *slog.Logger) (ports.Mailer, error) {
+	var wrong []error
+	c.Check(func(key, reason string) { wrong = append(wrong, fmt.Errorf("mail.%s: %s", key, reason)) })
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	if c.SMTP.Addr == "" {
+		return noServer{log}, nil
+	}
+	return newSMTP(c.SMTP)
+}
+
+// check refuses what could add a header or a recipient. The errors leave out the address: it is
+// nobody's business in a log.
+func check(m ports.Mail) error {
+	to, err := mail.ParseAddress(m.To)
+	if err != nil || to.Address != m.To || strings.ContainsFunc(m.To, unicode.IsControl) {
+		return errors.New("mail: To must be one address without a name")
+	}
+	if strings.ContainsFunc(m.Subject, unicode.IsControl) {
+		return errors.New("mail: Subject must not hold control characters")
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package oidc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const (
+	minInterval   = time.Minute     // between refreshes, whatever is asked for (api.md, credentials)
+	maxAge        = 5 * time.Minute // of keys that are not asked for anew
+	retryInterval = 5 * time.Second // while no keys were ever had: a provider that starts with Atrium is soon found
+)
+
+// keyring holds the keys of one issuer as they were last had. However many callers want other
+// keys, one of them is fetching at most.
+type keyring struct {
+	issuer   string
+	provider provider
+	log      *slog.Logger
+
+	mu         sync.Mutex
+	keys       *keySet       // nil: never had
+	fetched    time.Time     // when keys were asked for
+	attempted  time.Time     // when the last refresh began
+	failed     error         // of the last refresh
+	refreshing chan struct{} // closed when the refresh under way has ended; nil: there is none
+}
+
+// find answers the key for a token, and the set that it is of; a nil key if the issuer has none.
+func (r *keyring) find(ctx context.Context, h header, now time.Time) (*keySet, *key, error) {
+	set, err := r.current(ctx, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	if k := set.find(h); k != nil {
+		return set, k, nil
+	}
+	r.mu.Lock()
+	r.begin(ctx, minInterval, now)
+	set, err = r.await(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return set, set.find(h), nil
+}
+
+// current answers the keys without waiting, unless they are too old or missing. While the issuer
+// is down, old ones do, and only callers before the first failure waited for it.
+func (r *keyring) current(ctx context.Context, now time.Time) (*keySet, error) {
+	r.mu.Lock()
+	switch {
+	case r.keys == nil:
+		r.begin(ctx, retryInterval, now)
+	case now.Sub(r.fetched).Abs() < maxAge:
+		defer r.mu.Unlock()
+		return r.keys, nil
+	default:
+		r.begin(ctx, minInterval, now)
+		if r.failed != nil {
+			defer r.mu.Unlock()
+			return r.keys, nil
+		}
+	}
+	return r.await(ctx)
+}
+
+// begin starts a refresh, unless one is under way or the last began less than interval ago. The
+// difference is absolute, so that a clock that was set back does not stop refreshes. r.mu is held.
+func (r *keyring) begin(ctx context.Context, interval time.Duration, now time.Time) {
+	if r.refreshing != nil || now.Sub(r.attempted).Abs() < interval {
+		return
+	}
+	r.attempted, r.refreshing = now, make(chan struct{})
+	go r.refresh(context.WithoutCancel(ctx), now) // others wait for it too: it outlives the caller, though not its own deadline
+}
+
+func (r *keyring) refresh(ctx context.Context, now time.Time) {
+	set, err := r.provider.keys(ctx, r.issuer)
+	if err != nil {
+		r.log.WarnContext(ctx, "the keys of an OIDC issuer were not refreshed", "issuer", r.issuer, "error", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed = err; err == nil {
+		r.keys, r.fetched = set, now
+	}
+	close(r.refreshing)
+	r.refreshing = nil
+}
+
+// await answers the keys once no refresh is under way. It unlocks r.mu, which is held.
+func (r *keyring) await(ctx context.Context) (*keySet, error) {
+	refreshing := r.refreshing
+	r.mu.Unlock()
+	if refreshing != nil {
+		select {
+		case <-refreshing:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("oidc: issuer %s: %w: %w", r.issuer, ports.ErrUnavailable, ctx.Err())
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keys == nil {
+		return nil, fmt.Errorf("oidc: issuer %s: %w: %w", r.issuer, ports.ErrUnavailable, r.failed)
+	}
+	return r.keys, nil
+}

@@ -1,0 +1,129 @@
+package oidc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	fetchTimeout = 5 * time.Second // for discovery and keys together
+	maxDocument  = 1 << 20         // bytes
+)
+
+// provider asks OpenID providers for what they publish.
+type provider struct{ client *http.Client }
+
+func newProvider(transport http.RoundTripper) provider {
+	return provider{&http.Client{
+		Transport: transport,
+		// Whoever controls one page of a provider must not be able to name its keys.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// keys fetches the present keys of issuer, within 5 s. Its errors quote nothing of the answers.
+func (p provider) keys(ctx context.Context, issuer string) (*keySet, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	at, err := p.discover(ctx, issuer)
+	if err != nil {
+		return nil, err
+	}
+	return p.keySet(ctx, at)
+}
+
+// discover answers where issuer publishes its keys (OpenID Connect Discovery, section 4).
+func (p provider) discover(ctx context.Context, issuer string) (jwksURI string, err error) {
+	if err := checkIssuer(issuer); err != nil {
+		return "", err
+	}
+	at := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
+	body, err := p.get(ctx, at)
+	if err != nil {
+		return "", err
+	}
+	var document struct {
+		Issuer  string `json:"issuer"`
+		JWKSURI string `json:"jwks_uri"`
+	}
+	if json.Unmarshal(body, &document) != nil {
+		return "", fmt.Errorf("%s: is not a discovery document", at)
+	}
+	if document.Issuer != issuer {
+		return "", fmt.Errorf("%s: is the document of another issuer; they must agree to the letter, a final slash included", at)
+	}
+	u, err := url.Parse(document.JWKSURI)
+	if err != nil || !safe(u) || u.Scheme == "http" && !loopback(issuer) {
+		return "", fmt.Errorf("%s: jwks_uri is not an https URL", at)
+	}
+	return document.JWKSURI, nil
+}
+
+func (p provider) keySet(ctx context.Context, at string) (*keySet, error) {
+	body, err := p.get(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	set, err := parseKeySet(body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	return set, nil
+}
+
+func (p provider) get(ctx context.Context, at string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json, application/jwk-set+json")
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: answered %d", at, resp.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	if len(body) > maxDocument {
+		return nil, fmt.Errorf("%s: answered more than %d bytes", at, maxDocument)
+	}
+	return body, nil
+}
+
+// checkIssuer says what is wrong with the URL of an issuer.
+func checkIssuer(issuer string) error {
+	u, err := url.Parse(issuer)
+	if err != nil || !safe(u) || strings.ContainsAny(issuer, "?#") {
+		return errors.New("the issuer must be an https URL without user, query and fragment; http is for loopback alone")
+	}
+	return nil
+}
+
+// safe reports whether what u answers comes from whom u names: over TLS, or from this machine.
+func safe(u *url.URL) bool {
+	return u.Hostname() != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+}
+
+func loopback(issuer string) bool {
+	u, err := url.Parse(issuer)
+	return err == nil && isLoopback(u.Hostname())
+}
+
+func isLoopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}

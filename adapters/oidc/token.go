@@ -1,0 +1,157 @@
+package oidc
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+const (
+	maxToken   = 16 << 10     // bytes; a header of 32 KiB must hold other things too
+	maxSubject = 255          // bytes (OpenID Connect Core, section 2)
+	maxDate    = 253402300799 // the last second of the year 9999: RFC 3339 writes none after it
+	skew       = time.Minute  // by which the issuer's clock may differ from ours, either way
+)
+
+// algorithms are those a token may be signed with: each fits one kind of key, and none is
+// symmetric, so that a public key never serves as a secret (RFC 8725, section 3.1).
+var algorithms = []string{"RS256", "ES256", "EdDSA"}
+
+// types are what a token may say it is. A provider signs other things with the same keys, such as
+// logout tokens (RFC 8725, section 3.11); RFC 9068 names the access tokens.
+var types = []string{"", "jwt", "at+jwt"}
+
+// token is a JWT in the compact serialization whose signature nobody has verified yet.
+type token struct {
+	header    header
+	claims    claims
+	signed    string // what the signature is of
+	signature []byte
+}
+
+// header is what Atrium heeds of a JOSE header. Whatever brings or names keys of its own (jwk,
+// jku, x5c, x5u) is not in it.
+type header struct {
+	Algorithm string         `json:"alg"`
+	KeyID     string         `json:"kid"`
+	Type      string         `json:"typ"`
+	Critical  jsontext.Value `json:"crit"`
+}
+
+// claims are a token's claims with those that decide whether it is accepted.
+type claims struct {
+	account.Claims
+	audiences []string
+	notBefore time.Time // zero: not given
+	issuedAt  time.Time // zero: not given
+}
+
+// parse reads a token strictly: no two texts are the same token, and a JSON object that names a
+// member twice is none.
+func parse(text string) (token, bool) {
+	dot := strings.LastIndexByte(text, '.')
+	if dot < 0 {
+		return token{}, false
+	}
+	t := token{signed: text[:dot]}
+	head, payload, ok := strings.Cut(t.signed, ".")
+	if !ok {
+		return token{}, false
+	}
+	if t.signature, ok = decode(text[dot+1:]); !ok || !unmarshal(head, &t.header) || !t.header.acceptable() {
+		return token{}, false
+	}
+	var raw map[string]any
+	if !unmarshal(payload, &raw) {
+		return token{}, false
+	}
+	t.claims, ok = read(raw)
+	return t, ok
+}
+
+func (h header) acceptable() bool {
+	typ := strings.TrimPrefix(strings.ToLower(h.Type), "application/")
+	return slices.Contains(algorithms, h.Algorithm) && slices.Contains(types, typ) && h.Critical == nil
+}
+
+func unmarshal(segment string, into any) bool {
+	b, ok := decode(segment)
+	return ok && json.Unmarshal(b, into) == nil
+}
+
+// decode reads base64url without padding. Go's decoder alone would skip line breaks.
+func decode(segment string) ([]byte, bool) {
+	if strings.ContainsAny(segment, "\r\n") {
+		return nil, false
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(segment)
+	return b, err == nil
+}
+
+// read finds the claims that RFC 7519 and OpenID Connect define. Those that decide must have the
+// form that is laid down; the others are left empty if they do not.
+func read(raw map[string]any) (claims, bool) {
+	c := claims{Claims: account.Claims{Raw: raw}}
+	c.Issuer, _ = raw["iss"].(string)
+	c.Subject, _ = raw["sub"].(string)
+	c.Email, _ = raw["email"].(string)
+	c.Name, _ = raw["name"].(string)
+	verified := raw["email_verified"]
+	c.EmailVerified = c.Email != "" && (verified == true || verified == "true") // some providers write it as a string
+	var exp, nbf, iat bool
+	c.ExpiresAt, exp = date(raw, "exp")
+	c.notBefore, nbf = date(raw, "nbf")
+	c.issuedAt, iat = date(raw, "iat")
+	c.audiences = audiences(raw["aud"])
+	return c, exp && nbf && iat && !c.ExpiresAt.IsZero() && c.Issuer != "" && c.Subject != "" && len(c.Subject) <= maxSubject
+}
+
+// date reads a NumericDate; the zero time if there is none.
+func date(raw map[string]any, name string) (time.Time, bool) {
+	v, given := raw[name]
+	if !given {
+		return time.Time{}, true
+	}
+	seconds, ok := v.(float64)
+	if !ok || seconds < 0 || seconds > maxDate {
+		return time.Time{}, false
+	}
+	return time.UnixMicro(int64(seconds * 1e6)).UTC(), true
+}
+
+// audiences reads one audience, or a list of them.
+func audiences(aud any) []string {
+	switch v := aud.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, one := range v {
+			if s, ok := one.(string); ok {
+				all = append(all, s)
+			}
+		}
+		return all
+	}
+	return nil
+}
+
+// acceptedBy answers the claims if they are meant for one of issuer's audiences and are valid now.
+func (c claims) acceptedBy(issuer identity.Issuer, now time.Time) (*account.Claims, error) {
+	meant := func(audience string) bool { return audience != "" && slices.Contains(issuer.Audiences, audience) }
+	switch {
+	case !slices.ContainsFunc(c.audiences, meant),
+		!now.Before(c.ExpiresAt.Add(skew)),
+		now.Before(c.notBefore.Add(-skew)),
+		now.Before(c.issuedAt.Add(-skew)):
+		return nil, identity.ErrUnauthenticated
+	}
+	return &c.Claims, nil
+}

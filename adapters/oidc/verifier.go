@@ -1,0 +1,103 @@
+// Package oidc verifies the bearer tokens of OpenID providers against the keys that these publish.
+package oidc
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lestrrat-go/jwx/v3/jws/jwsbb"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+var _ ports.Verifier = (*Verifier)(nil)
+
+// Verifier implements ports.Verifier. It keeps the keys of each issuer that it was asked about.
+type Verifier struct {
+	provider provider
+	log      *slog.Logger
+	verified verified
+
+	mu       sync.Mutex
+	keyrings map[string]*keyring // by the issuer's URL; configured issuers alone
+}
+
+// New returns a Verifier that has no keys yet: they are fetched when they are first needed. What
+// goes wrong while they are fetched anew is logged, since no caller notices.
+func New(log *slog.Logger) *Verifier {
+	return newVerifier(&http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:      true,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableKeepAlives:      true, // two requests every few minutes are not worth a connection
+	}, log)
+}
+
+func newVerifier(transport http.RoundTripper, log *slog.Logger) *Verifier {
+	return &Verifier{provider: newProvider(transport), log: log, keyrings: map[string]*keyring{}}
+}
+
+// Verify implements ports.Verifier.
+func (v *Verifier) Verify(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*account.Claims, error) {
+	if len(token) > maxToken {
+		return nil, identity.ErrUnauthenticated
+	}
+	sum := sha256.Sum256([]byte(token))
+	for _, issuer := range issuers {
+		if c, ok := v.recall(ctx, issuer.URL, sum, now); ok {
+			return c.acceptedBy(issuer, now)
+		}
+	}
+	t, ok := parse(token)
+	if !ok {
+		return nil, identity.ErrUnauthenticated
+	}
+	i := slices.IndexFunc(issuers, func(i identity.Issuer) bool { return i.URL == t.claims.Issuer })
+	if i < 0 {
+		return nil, identity.ErrUnauthenticated
+	}
+	accepted, err := t.claims.acceptedBy(issuers[i], now)
+	if err != nil {
+		return nil, err
+	}
+	set, key, err := v.keyring(issuers[i].URL).find(ctx, t.header, now)
+	if err != nil {
+		return nil, err
+	}
+	if key == nil || jwsbb.Verify(key.public, key.alg, []byte(t.signed), t.signature) != nil {
+		return nil, identity.ErrUnauthenticated
+	}
+	v.verified.put(verifiedKey{issuers[i].URL, sum}, verification{claims: t.claims, keys: set, until: until(t.claims, now)}, now)
+	return accepted, nil
+}
+
+// recall answers the claims of a token of issuer whose signature was verified before by the
+// issuer's present keys. They still are to be accepted.
+func (v *Verifier) recall(ctx context.Context, issuer string, sum [sha256.Size]byte, now time.Time) (claims, bool) {
+	found, ok := v.verified.get(verifiedKey{issuer, sum}, now)
+	if !ok {
+		return claims{}, false
+	}
+	set, err := v.keyring(issuer).current(ctx, now)
+	return found.claims, err == nil && set == found.keys
+}
+
+func (v *Verifier) keyring(issuer string) *keyring {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	r, ok := v.keyrings[issuer]
+	if !ok {
+		r = &keyring{issuer: issuer, provider: v.provider, log: v.log}
+		v.keyrings[issuer] = r
+	}
+	return r
+}

@@ -1,0 +1,64 @@
+package openapi_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+)
+
+// Public operations read neither query nor Accept, and count no calls.
+func TestPublicOperations(t *testing.T) {
+	answers := map[string][]string{
+		"getLiveness":  {"200", "500"}, // any host will do
+		"getReadiness": {"200", "500", "503"},
+		"getOpenAPI":   {"200", "304", "421", "500"},
+		"getDocs":      {"200", "421", "500"},
+		"getProblem":   {"200", "404", "421", "500"},
+	}
+	declared(t, document(t), func(t *testing.T, o *openapi.Operation, d object) {
+		want, public := answers[o.ID]
+		if security, ok := d["security"].([]any); ok != public || len(security) > 0 {
+			t.Fatalf("security = %v", d["security"])
+		}
+		if got := slices.Sorted(maps.Keys(d["responses"].(object))); public && !slices.Equal(got, want) {
+			t.Errorf("it answers %v, want %v", got, want)
+		}
+	})
+}
+
+func TestAccess(t *testing.T) {
+	roles := map[string][]string{
+		"prompt_template": {"viewer", "editor", "manager", "owner"},
+		"workspace":       {"viewer", "member", "admin", "owner"},
+		"self":            {""},
+		"public":          {""},
+	}
+	declared(t, document(t), func(t *testing.T, o *openapi.Operation, d object) {
+		said, _ := d["x-access"].(object)
+		if said == nil {
+			t.Fatal("x-access is missing")
+		}
+		area, _ := said["area"].(string)
+		needs, _ := said["needs"].(string)
+		if want := (openapi.Access{Area: area, Needs: needs}); o.Access != want {
+			t.Errorf("access = %+v, want %+v", o.Access, want)
+		}
+		for name := range said {
+			if name != "area" && name != "needs" {
+				t.Errorf("%s is not a part of x-access", name)
+			}
+		}
+		if !slices.Contains(roles[area], needs) {
+			t.Errorf("nobody can be %q in %q", needs, area)
+		}
+		if asksNobody := d["security"] != nil; asksNobody != (area == "public") {
+			t.Errorf("the area is %s, and security = %v", area, d["security"])
+		}
+		if ofTemplate := strings.Contains(o.Path, "{prompt_template_id}"); ofTemplate != (area == "prompt_template") {
+			t.Errorf("the area is %s", area)
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func (a *API) workspaceOperations() []operation {
+	const workspace = "/api/workspaces/{workspace_id}"
+	return []operation{
+		{http.MethodGet, "/api/workspaces", a.listWorkspaces},
+		{http.MethodPost, "/api/workspaces", a.createWorkspace},
+		{http.MethodGet, workspace, a.getWorkspace},
+		{http.MethodPatch, workspace, a.updateWorkspace},
+		{http.MethodDelete, workspace, a.deleteWorkspace},
+		{http.MethodGet, workspace + "/members", a.listMembers},
+		{http.MethodPatch, workspace + "/members/{user_id}", a.updateMember},
+		{http.MethodDelete, workspace + "/members/{user_id}", a.removeMember},
+		{http.MethodGet, workspace + "/invitations", a.listInvitations},
+		{http.MethodPost, workspace + "/invitations", a.createInvitation},
+		{http.MethodDelete, workspace + "/invitations/{invitation_id}", a.deleteInvitation},
+		{http.MethodPost, "/api/invitations/accept", a.acceptInvitation},
+	}
+}
+
+func workspaceID(r *request) identity.WorkspaceID {
+	return pathID[identity.WorkspaceID](r, "workspace_id", identity.WorkspacePrefix)
+}
+
+func memberID(r *request) identity.UserID {
+	return pathID[identity.UserID](r, "user_id", identity.UserPrefix)
+}
+
+// listWorkspaces answers all at once: nobody is in so many that paging would help.
+func (a *API) listWorkspaces(r *request) (reply, error) {
+	_, memberships, err := r.Accounts.Me(r.Context(), r.by)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.WorkspaceList{Data: each(memberships, r.membership), NextCursor: nullable.NewNullNullable[string]()}), nil
+}
+
+func (a *API) createWorkspace(r *request) (reply, error) {
+	in, err := decode[openapi.WorkspaceCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	w, err := r.Accounts.CreateWorkspace(r.Context(), r.by, in.Slug, in.Name)
+	if err != nil {
+		return reply{}, err
+	}
+	// The key that made it does not open it; the person does, who owns it.
+	out := r.membership(&account.Membership{Workspace: *w, Role: identity.Owner})
+	return created("/api/workspaces/"+string(w.ID), out).at(w.Revision), nil
+}
+
+func (a *API) getWorkspace(r *request) (reply, error) {
+	w, err := r.Accounts.Workspace(r.Context(), r.by, workspaceID(r))
+	return r.workspaceReply(w, err)
+}
+
+func (a *API) updateWorkspace(r *request) (reply, error) {
+	in, err := decode[openapi.WorkspacePatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, workspaceID(r), r.match, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name})
+	return r.workspaceReply(w, err)
+}
+
+func (a *API) deleteWorkspace(r *request) (reply, error) {
+	return noContent, r.Accounts.DeleteWorkspace(r.Context(), r.by, workspaceID(r), r.match)
+}
+
+func (r *request) workspaceReply(w *account.Workspace, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(r.membership(&account.Membership{Workspace: *w, Role: w.RoleOf(r.by)})).at(w.Revision), nil
+}
+
+// membership is a workspace as the caller sees it.
+func (r *request) membership(m *account.Membership) openapi.Workspace {
+	w := m.Workspace
+	return openapi.Workspace{
+		ID: string(w.ID), Slug: w.Slug, Name: w.Name, MyRole: openapi.WorkspaceRole(min(m.Role, r.by.Ceiling).String()),
+		Revision: w.Revision, CreatedAt: openapi.Time(w.CreatedAt), UpdatedAt: openapi.Time(w.UpdatedAt),
+	}
+}
+
+func (a *API) listMembers(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := r.Accounts.Members(r.Context(), r.by, workspaceID(r), q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.MemberList{Data: each(found.Items, toMember), NextCursor: next}), err
+}
+
+func (a *API) updateMember(r *request) (reply, error) {
+	in, err := decode[openapi.MemberPatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	m, err := r.Accounts.ChangeMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, identity.ParseRole(string(in.Role)))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toMember(&m)).at(m.Revision), nil
+}
+
+func (a *API) removeMember(r *request) (reply, error) {
+	return noContent, r.Accounts.RemoveMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match)
+}
+
+func toMember(m *account.Member) openapi.Member {
+	kind := openapi.MemberKindPerson
+	if m.Service {
+		kind = openapi.MemberKindService
+	}
+	return openapi.Member{
+		UserID: string(m.User), Kind: kind, Email: openapi.OrNull(m.Email), Name: m.Name, Role: openapi.WorkspaceRole(m.Role.String()),
+		Revision: m.Revision, CreatedAt: openapi.Time(m.CreatedAt), UpdatedAt: openapi.Time(m.UpdatedAt),
+	}
+}
+
+func (a *API) listInvitations(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := r.Accounts.Invitations(r.Context(), r.by, workspaceID(r), q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.InvitationList{Data: each(found.Items, func(i *account.Invitation) openapi.Invitation { return toInvitation(i, r.by.At) }), NextCursor: next}), err
+}
+
+func (a *API) createInvitation(r *request) (reply, error) {
+	in, err := decode[openapi.InvitationCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	made, err := r.Accounts.Invite(r.Context(), r.by, workspaceID(r), in.Email, identity.ParseRole(string(in.Role)))
+	if err != nil {
+		return reply{}, err
+	}
+	i, url := toInvitation(made.Invitation, r.by.At), acceptURL(observation(r.Request).org, made.Token)
+	out := created("/api/workspaces/"+string(made.Workspace.ID)+"/invitations/"+i.ID, openapi.InvitationCreated{
+		AcceptURL: url, CreatedAt: i.CreatedAt, Email: i.Email, ExpiresAt: i.ExpiresAt, ID: i.ID, InvitedBy: i.InvitedBy,
+		Revision: i.Revision, Role: i.Role, Status: i.Status, UpdatedAt: i.UpdatedAt,
+	}).at(made.Invitation.Revision)
+	if made.Renewed {
+		out.status, out.location = http.StatusOK, ""
+	}
+	out.reveals = i.ID
+	out.after = func(ctx context.Context) { a.mailInvitation(ctx, made, url) }
+	return out, nil
+}
+
+// mailInvitation sends the link to the person invited. The caller has it too, so that a mail that
+// is not taken is worth a line in the log and nothing more.
+func (a *API) mailInvitation(ctx context.Context, made accounts.Invited, url string) {
+	err := a.Mailer.Send(ctx, ports.Mail{
+		To: made.Invitation.Email, Subject: "You are invited to " + made.Workspace.Name,
+		Text: "You are invited to the workspace " + made.Workspace.Name + ".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
+	})
+	if err != nil {
+		a.Log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", made.Invitation.ID, "error", err)
+	}
+}
+
+// acceptURL is where the person accepts: the org's configured address, never one from a request.
+func acceptURL(org *identity.Org, token account.Token) string {
+	template := org.AcceptURL
+	if template == "" {
+		template = org.BaseURL + "/invitations/{token}"
+	}
+	return strings.ReplaceAll(template, "{token}", token.Reveal())
+}
+
+func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {
+	status := openapi.InvitationStatusPending
+	if now.After(i.ExpiresAt) {
+		status = openapi.InvitationStatusExpired
+	}
+	return openapi.Invitation{
+		ID: string(i.ID), Email: i.Email, Role: openapi.WorkspaceRole(i.Role.String()), InvitedBy: string(i.InvitedBy), Status: status,
+		ExpiresAt: openapi.Time(i.ExpiresAt), Revision: i.Revision, CreatedAt: openapi.Time(i.CreatedAt), UpdatedAt: openapi.Time(i.UpdatedAt),
+	}
+}
+
+func (a *API) deleteInvitation(r *request) (reply, error) {
+	return noContent, r.Accounts.Withdraw(r.Context(), r.by, workspaceID(r), pathID[account.InvitationID](r, "invitation_id", account.InvitationPrefix), r.match)
+}
+
+func (a *API) acceptInvitation(r *request) (reply, error) {
+	in, err := decode[openapi.InvitationAccept](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if len(observation(r.Request).org.Issuers) == 0 {
+		return reply{}, account.ErrSignInMissing
+	}
+	w, err := r.Accounts.AcceptInvitation(r.Context(), r.by, in.Token)
+	return r.workspaceReply(w, err)
+}

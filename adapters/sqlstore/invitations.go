@@ -1,0 +1,168 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Invitations keeps invitations into workspaces.
+type Invitations struct{ db *DB }
+
+var _ ports.Invitations = (*Invitations)(nil)
+
+const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.invited_by, t.expires_at, t.open, t.revision, t.created_at, t.updated_at`
+
+type invitationRow struct {
+	ID        account.InvitationID `db:"id"`
+	Org       identity.OrgID       `db:"org_id"`
+	Workspace identity.WorkspaceID `db:"workspace_id"`
+	Email     string               `db:"email"`
+	Role      identity.Role        `db:"role"`
+	InvitedBy identity.UserID      `db:"invited_by"`
+	ExpiresAt int64                `db:"expires_at"`
+	Open      bool                 `db:"open"`
+	Revision  int64                `db:"revision"`
+	CreatedAt int64                `db:"created_at"`
+	UpdatedAt int64                `db:"updated_at"`
+}
+
+// invitation is one that is open: those that are not are never read.
+func (r *invitationRow) invitation() *account.Invitation {
+	return &account.Invitation{
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, InvitedBy: r.InvitedBy, ExpiresAt: moment(r.ExpiresAt),
+		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+}
+
+// List implements ports.Invitations.
+func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q page.Query) (account.InvitationPage, error) {
+	where := newConditions(`t.org_id = ? AND t.workspace_id = ? AND t.open`, org, ws)
+	where.when(q.After != "", `t.id < ?`, q.After)
+	var rows []invitationRow
+	if err := s.db.list(ctx, &rows, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return account.InvitationPage{}, err
+	}
+	found := make([]account.Invitation, len(rows))
+	for i := range rows {
+		found[i] = *rows[i].invitation()
+	}
+	return page.Cut(found, q.Limit, func(i account.Invitation) string { return string(i.ID) }), nil
+}
+
+// Invite implements ports.Invitations.
+func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
+	change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		w, err := tx.lockedWorkspace(ctx, by.Org, ws, by.User)
+		if err != nil {
+			return err
+		}
+		member, err := (&Users{tx}).Member(ctx, ws, "", email)
+		if err != nil {
+			return err
+		}
+		pending, err := tx.invitation(ctx, `t.workspace_id = ? AND t.email_key = ? AND t.open`, ws, account.EmailKey(email))
+		if err != nil {
+			return err
+		}
+		i, err := change(w, member, pending)
+		if err != nil {
+			return err
+		}
+		if pending == nil {
+			if _, err := tx.exec(ctx, `
+				INSERT INTO invitations (id, org_id, workspace_id, email, email_key, role, hash, invited_by, expires_at, open, revision, created_at, updated_at)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				i.ID, i.Org, i.Workspace, i.Email, account.EmailKey(i.Email), i.Role, i.Hash[:], i.InvitedBy, micros(i.ExpiresAt), true, i.Revision, micros(i.CreatedAt), micros(i.UpdatedAt)); err != nil {
+				return err
+			}
+			return tx.record(ctx, i.Recorded())
+		}
+		if err := tx.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
+			return err
+		}
+		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, hash = ?, invited_by = ?, expires_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+			i.Role, i.Hash[:], i.InvitedBy, micros(i.ExpiresAt), i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
+			return err
+		}
+		return tx.record(ctx, i.Recorded())
+	})
+}
+
+// Update implements ports.Invitations.
+func (s *Invitations) Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		w, err := tx.lockedWorkspace(ctx, by.Org, ws, by.User)
+		if err != nil {
+			return err
+		}
+		i, err := tx.invitation(ctx, `t.workspace_id = ? AND t.id = ? AND t.open`, ws, id)
+		if err != nil {
+			return err
+		}
+		if err := change(w, i); err != nil {
+			return err
+		}
+		return tx.saveInvitation(ctx, i)
+	})
+}
+
+// Accept implements ports.Invitations.
+func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		i, err := tx.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, by.Org, h[:])
+		if err != nil {
+			return err
+		}
+		if i == nil {
+			return account.ErrInvitationNotFound
+		}
+		w, err := tx.lockedWorkspace(ctx, by.Org, i.Workspace, by.User)
+		if err != nil {
+			return err
+		}
+		if i, err = tx.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, by.Org, h[:]); err != nil { // again, under the lock
+			return err
+		}
+		u, _, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`, by.Org, by.User)
+		if err != nil {
+			return err
+		}
+		if err := change(u, w, i); err != nil {
+			return err
+		}
+		if err := tx.saveInvitation(ctx, i); err != nil {
+			return err
+		}
+		return tx.saveWorkspace(ctx, w)
+	})
+}
+
+// invitation reads one, nil if there is none.
+func (db *DB) invitation(ctx context.Context, where string, args ...any) (*account.Invitation, error) {
+	var row invitationRow
+	found, err := db.get(ctx, &row, `SELECT `+invitationColumns+` FROM invitations t WHERE `+where, args...)
+	if err != nil || !found {
+		return nil, err
+	}
+	return row.invitation(), nil
+}
+
+// saveInvitation writes one that ended.
+func (db *DB) saveInvitation(ctx context.Context, i *account.Invitation) error {
+	if i == nil || len(i.Recorded()) == 0 {
+		return nil
+	}
+	if err := db.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `UPDATE invitations SET open = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+		!i.Accepted && !i.Withdrawn, i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
+		return err
+	}
+	return db.record(ctx, i.Recorded())
+}

@@ -1,0 +1,164 @@
+package sqlstore_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// furnish makes things of every kind in by's workspace.
+func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer identity.Actor) {
+	t.Helper()
+	ctx := t.Context()
+	for _, name := range []string{"lives", "deleted"} {
+		made := fixture.Template(t, a, by, prompt.Draft{Name: name})
+		fixture.Version(t, a, by, made.ID, "text", "live")
+		fixture.Activate(t, a, by, made.ID, prompt.Ref{Number: 1})
+		fixture.Share(t, a, by, made.ID, prompt.Grant{User: peer.User, Access: prompt.View})
+		if name == "deleted" {
+			fixture.Delete(t, a, fixture.Later(by, 29*24*time.Hour), made.ID)
+		}
+	}
+	for _, email := range []string{"open@example.com", "withdrawn@example.com"} {
+		if err := a.Invitations.Invite(ctx, by, by.Workspace, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
+			i, _, err := w.Invite(by, email, identity.Viewer, member, pending)
+			return i, err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := a.Invitations.List(ctx, by.Org, by.Workspace, page.Query{Limit: 1})
+	if err == nil {
+		err = a.Invitations.Update(ctx, by, by.Workspace, first.Items[0].ID, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, nil, i) })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, token, err := account.NewKey(by, account.KeyDraft{Name: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, func(s ports.Stores) (ports.Answer, error) {
+		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSweepPurgesWorkspaces(t *testing.T) {
+	const day = 24 * time.Hour
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a, rows := adapter(t, url), raw(t, url)
+		db := open(t, url, keyring(t))
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		system := identity.System(team.Org, "", "test", fixture.At)
+		if _, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: account.Claims{Issuer: "https://issuer.example", Subject: "s", Email: "owner@" + team.Workspace.Slug + ".example", EmailVerified: true}},
+			func(s *account.SignIn) error { return s.Settle(system) }); err != nil {
+			t.Fatal(err)
+		}
+		// Four workspaces with the same things in them: one lives, and the others were deleted one after another.
+		own := map[string]identity.Actor{}
+		for i, name := range []string{"lives", "first", "second", "restored"} {
+			w, err := account.NewWorkspace(team.Owner, name, "")
+			if err == nil {
+				err = a.Workspaces.Add(ctx, w)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			by, peer := team.Owner, team.Peer
+			by.Workspace = w.ID
+			if _, err := a.Workspaces.Update(ctx, by, w.ID, nil, func(w *account.Workspace) error {
+				w.Keep(system, peer.User, identity.Member)
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			furnish(t, a.Stores, a.Idempotency, by, peer)
+			own[name] = by
+			if name == "lives" {
+				continue
+			}
+			if _, err := a.Workspaces.Update(ctx, by, w.ID, nil, func(w *account.Workspace) error {
+				return w.Delete(fixture.Later(by, time.Duration(i)*time.Second), nil)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		back := fixture.Later(system, day)
+		if _, err := a.Workspaces.Update(ctx, back, own["restored"].Workspace, nil, func(w *account.Workspace) error { return w.Restore(back) }); err != nil {
+			t.Fatal(err)
+		}
+		things := map[string]int{
+			"workspaces": 1, "memberships": 2, "invitations": 2, "api_keys": 1,
+			"prompt_templates": 2, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
+		}
+		for _, step := range []struct {
+			name    string
+			now     time.Time
+			removed map[string]int
+		}{
+			{"one that can be restored for the last time stays", fixture.At.Add(30*day + time.Second), nil},
+			{"one that cannot goes with all that is in it, and nothing else", fixture.At.Add(30*day + time.Second + time.Microsecond), things},
+			{"so does the next, a second later", fixture.At.Add(30*day + 3*time.Second), things},
+		} {
+			t.Run(step.name, func(t *testing.T) {
+				want := counts(t, rows)
+				for table, n := range step.removed {
+					want[table] -= n
+				}
+				for range 2 { // the second time there is nothing left to do
+					if err := db.Sweep(ctx, step.now, 400*day); err != nil {
+						t.Fatal(err)
+					}
+					if got := counts(t, rows); !maps.Equal(got, want) {
+						t.Fatalf("rows (-want +got):\n%s", cmp.Diff(want, got))
+					}
+				}
+			})
+		}
+		for name, want := range map[string]error{"lives": nil, "restored": nil, "first": identity.ErrWorkspaceNotFound, "second": identity.ErrWorkspaceNotFound} {
+			t.Run(name+" is or is not there", func(t *testing.T) {
+				if _, err := a.Workspaces.Get(ctx, own[name], own[name].Workspace); !errors.Is(err, want) {
+					t.Errorf("error = %v, want %v", err, want)
+				}
+				templates, err := a.PromptLists.Visible(ctx, own[name], prompt.Filter{}, page.Query{Limit: 9})
+				if err != nil || (len(templates.Items) == 1) != (want == nil) {
+					t.Errorf("%d templates, %v", len(templates.Items), err)
+				}
+				keys, err := a.Keys.List(ctx, own[name].Workspace, "", fixture.At, page.Query{Limit: 9})
+				if err != nil || (len(keys.Items) == 1) != (want == nil) {
+					t.Errorf("%d keys, %v", len(keys.Items), err)
+				}
+			})
+		}
+		t.Run("the slug is free again, the trail stays", func(t *testing.T) {
+			w, err := account.NewWorkspace(team.Owner, "first", "")
+			if err == nil {
+				err = a.Workspaces.Add(ctx, w)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			first := own["first"].Workspace
+			events, err := a.Events.List(ctx, first, event.Filter{Subject: string(first)}, page.Query{Limit: 9})
+			if err != nil || len(events.Items) != 3 {
+				t.Errorf("%d events, %v", len(events.Items), err)
+			}
+		})
+	})
+}

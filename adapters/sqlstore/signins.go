@@ -1,0 +1,135 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// signInKey always holds the tenant.
+type signInKey struct {
+	org             identity.OrgID
+	issuer, subject string
+}
+
+// SignedIn implements ports.Users.
+func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
+	cacheKey := signInKey{org, issuer, subject}
+	known, ok, era := s.db.signIns.recall(cacheKey)
+	if ok && s.db.tx == nil {
+		return known, nil
+	}
+	u, memberships, err := s.db.user(ctx, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`, org, issuer, subject)
+	if err != nil {
+		return nil, err
+	}
+	p := &account.Person{User: *u, Memberships: memberships}
+	if s.db.tx == nil {
+		s.db.signIns.remember(cacheKey, p, era)
+	}
+	return p, nil
+}
+
+// errRaced says that another transaction linked the same subject, or took the same address, first.
+var errRaced = errors.New("another sign-in was faster")
+
+// SignIn implements ports.Users.
+func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {
+	var p *account.Person
+	err := s.db.inTx(ctx, func(tx *DB) error {
+		try := in
+		if err := tx.loadSignIn(ctx, org, &try); err != nil {
+			return err
+		}
+		if err := settle(&try); err != nil {
+			return err
+		}
+		if err := tx.saveSignIn(ctx, org, &try); err != nil {
+			return err
+		}
+		u, memberships, err := tx.user(ctx, `t.org_id = ? AND t.id = ?`, org, try.User.ID)
+		if err != nil {
+			return err
+		}
+		p = &account.Person{User: *u, Memberships: memberships}
+		return nil
+	})
+	return p, err
+}
+
+func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) (err error) {
+	var users []identity.UserID
+	s.Linked, _, err = db.user(ctx, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`+db.dialect.lock,
+		org, s.Claims.Issuer, s.Claims.Subject)
+	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+		return err
+	}
+	if err == nil {
+		users = append(users, s.Linked.ID)
+	}
+	if s.Claims.EmailVerified {
+		s.ByEmail, _, err = db.user(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`+db.dialect.lock, org, account.EmailKey(s.Claims.Email))
+		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+			return err
+		}
+		if err == nil {
+			users = append(users, s.ByEmail.ID)
+		}
+	}
+	var slugs []string
+	for _, r := range s.Rules {
+		slugs = append(slugs, r.Workspace)
+	}
+	slices.Sort(slugs) // locks are taken in one order
+	s.Workspaces = map[string]*account.Workspace{}
+	for _, slug := range slices.Compact(slugs) {
+		w, err := db.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+db.dialect.lock, org, slug)
+		if errors.Is(err, identity.ErrWorkspaceNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := db.loadMembers(ctx, w, users...); err != nil {
+			return err
+		}
+		s.Workspaces[slug] = w
+	}
+	return nil
+}
+
+func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
+	save := db.saveUser
+	if s.Fresh {
+		save = db.addUser
+	}
+	if err := save(ctx, s.User); err != nil {
+		if errors.Is(err, account.ErrEmailTaken) || db.dialect.duplicate(err, "users_email") {
+			return errRaced
+		}
+		return err
+	}
+	if s.Link {
+		linked, err := db.exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
+			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, micros(s.User.UpdatedAt))
+		if err != nil {
+			return err
+		}
+		if linked == 0 {
+			return errRaced
+		}
+		db.forget()
+	}
+	for _, w := range s.Workspaces {
+		if err := db.saveWorkspace(ctx, w); err != nil {
+			return err
+		}
+	}
+	if s.Own != nil {
+		return db.addWorkspace(ctx, s.Own)
+	}
+	return nil
+}

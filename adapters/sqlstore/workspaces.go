@@ -1,0 +1,230 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Workspaces keeps workspaces and their members.
+type Workspaces struct{ db *DB }
+
+var _ ports.Workspaces = (*Workspaces)(nil)
+
+const workspaceColumns = `t.id, t.org_id, t.slug, t.name, t.revision, t.created_at, t.updated_at, t.deleted_at`
+
+type workspaceRow struct {
+	ID        identity.WorkspaceID `db:"id"`
+	Org       identity.OrgID       `db:"org_id"`
+	Slug      string               `db:"slug"`
+	Name      string               `db:"name"`
+	Revision  int64                `db:"revision"`
+	CreatedAt int64                `db:"created_at"`
+	UpdatedAt int64                `db:"updated_at"`
+	DeletedAt int64                `db:"deleted_at"`
+}
+
+func (r *workspaceRow) workspace() account.Workspace {
+	return account.Workspace{
+		ID: r.ID, Org: r.Org, Slug: r.Slug, Name: r.Name, Revision: r.Revision,
+		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt),
+	}
+}
+
+const memberColumns = `m.user_id, u.email, u.name, u.service, m.role, m.managed, m.revision, m.created_at, m.updated_at`
+
+type memberRow struct {
+	User      identity.UserID `db:"user_id"`
+	Email     string          `db:"email"`
+	Name      string          `db:"name"`
+	Service   bool            `db:"service"`
+	Role      identity.Role   `db:"role"`
+	Managed   bool            `db:"managed"`
+	Revision  int64           `db:"revision"`
+	CreatedAt int64           `db:"created_at"`
+	UpdatedAt int64           `db:"updated_at"`
+}
+
+func (r *memberRow) member() account.Member {
+	return account.Member{
+		User: r.User, Email: r.Email, Name: r.Name, Service: r.Service, Role: r.Role, Managed: r.Managed, Revision: r.Revision,
+		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+}
+
+// Add implements ports.Workspaces.
+func (s *Workspaces) Add(ctx context.Context, w *account.Workspace) error {
+	return s.db.inTx(ctx, func(tx *DB) error { return tx.addWorkspace(ctx, w) })
+}
+
+// Find implements ports.Workspaces.
+func (s *Workspaces) Find(ctx context.Context, org identity.OrgID, idOrSlug string) (*account.Workspace, error) {
+	column := `t.slug`
+	if id.Valid(identity.WorkspacePrefix, idOrSlug) {
+		column = `t.id`
+	}
+	return s.db.workspace(ctx, `t.org_id = ? AND `+column+` = ?`, org, idOrSlug)
+}
+
+// Get implements ports.Workspaces.
+func (s *Workspaces) Get(ctx context.Context, by identity.Actor, id identity.WorkspaceID) (*account.Workspace, error) {
+	w, err := s.db.workspace(ctx, `t.org_id = ? AND t.id = ?`, by.Org, id)
+	if err != nil {
+		return nil, err
+	}
+	return w, s.db.loadMembers(ctx, w, by.User)
+}
+
+// Members implements ports.Workspaces.
+func (s *Workspaces) Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error) {
+	var rows []memberRow
+	err := s.db.list(ctx, &rows, `
+		SELECT `+memberColumns+` FROM workspaces t JOIN memberships m ON m.workspace_id = t.id JOIN users u ON u.id = m.user_id
+		WHERE t.org_id = ? AND t.id = ? AND m.user_id > ? ORDER BY m.user_id LIMIT ?`, org, id, q.After, q.Limit+1)
+	if err != nil {
+		return account.MemberPage{}, err
+	}
+	members := make([]account.Member, len(rows))
+	for i := range rows {
+		members[i] = rows[i].member()
+	}
+	return page.Cut(members, q.Limit, func(m account.Member) string { return string(m.User) }), nil
+}
+
+// Update implements ports.Workspaces.
+func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
+	var w *account.Workspace
+	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+		if w, err = tx.lockedWorkspace(ctx, by.Org, id, append(also, by.User)...); err != nil {
+			return err
+		}
+		if err := change(w); err != nil {
+			return err
+		}
+		return tx.saveWorkspace(ctx, w)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (db *DB) workspace(ctx context.Context, where string, args ...any) (*account.Workspace, error) {
+	var row workspaceRow
+	found, err := db.get(ctx, &row, `SELECT `+workspaceColumns+` FROM workspaces t WHERE `+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, identity.ErrWorkspaceNotFound
+	}
+	w := row.workspace()
+	w.Members = map[identity.UserID]account.Member{}
+	return &w, nil
+}
+
+// lockedWorkspace reads a workspace that is about to change, with the memberships of users.
+func (db *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, users ...identity.UserID) (*account.Workspace, error) {
+	w, err := db.workspace(ctx, `t.org_id = ? AND t.id = ?`+db.dialect.lock, org, id)
+	if err != nil {
+		return nil, err
+	}
+	return w, db.loadMembers(ctx, w, users...)
+}
+
+// loadMembers reads the memberships of users, and counts the owners.
+func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
+	for _, user := range users {
+		var row memberRow
+		found, err := db.get(ctx, &row, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.workspace_id = ? AND m.user_id = ?`, w.ID, user)
+		if err != nil {
+			return err
+		}
+		if found {
+			w.Members[user] = row.member()
+		}
+	}
+	_, err := db.get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships WHERE workspace_id = ? AND role = ?`, w.ID, identity.Owner)
+	return err
+}
+
+func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
+	if err := db.slugIsFree(ctx, w); err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `INSERT INTO workspaces (id, org_id, slug, name, revision, created_at, updated_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
+		w.ID, w.Org, w.Slug, w.Name, w.Revision, micros(w.CreatedAt), micros(w.UpdatedAt)); err != nil {
+		return db.slugTaken(err)
+	}
+	for _, m := range w.Members {
+		if err := db.saveMember(ctx, w, m); err != nil {
+			return err
+		}
+	}
+	db.forget()
+	return db.record(ctx, w.Recorded())
+}
+
+// saveWorkspace writes a workspace that lockedWorkspace read, if it recorded anything.
+func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
+	if len(w.Recorded()) == 0 {
+		return nil
+	}
+	if err := db.slugIsFree(ctx, w); err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `UPDATE workspaces SET slug = ?, name = ?, revision = ?, updated_at = ?, deleted_at = ? WHERE org_id = ? AND id = ?`,
+		w.Slug, w.Name, w.Revision, micros(w.UpdatedAt), micros(w.DeletedAt), w.Org, w.ID); err != nil {
+		return db.slugTaken(err)
+	}
+	for _, m := range w.Members {
+		if err := db.saveMember(ctx, w, m); err != nil {
+			return err
+		}
+	}
+	db.forget()
+	return db.record(ctx, w.Recorded())
+}
+
+// saveMember writes one membership; what depends on one that ends goes with it.
+func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
+	if m.Role != identity.NoRole {
+		_, err := db.exec(ctx, `
+			INSERT INTO memberships (workspace_id, user_id, role, managed, revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, managed = excluded.managed, revision = excluded.revision, updated_at = excluded.updated_at`,
+			w.ID, m.User, m.Role, m.Managed, m.Revision, micros(m.CreatedAt), micros(m.UpdatedAt))
+		return err
+	}
+	for query, args := range map[string][]any{
+		`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`:                                                                                                        {w.ID, m.User},
+		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`:                                                                                                      {w.ID, m.User},
+		`UPDATE api_keys SET revoked_at = ?, revision = revision + 1, updated_at = ? WHERE workspace_id = ? AND user_id = ? AND revoked_at = 0`:                                 {micros(m.UpdatedAt), micros(m.UpdatedAt), w.ID, m.User},
+		`UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE org_id = ? AND reveals <> '' AND reveals IN (SELECT id FROM api_keys WHERE workspace_id = ? AND user_id = ?)`: {[]byte{}, w.Org, w.ID, m.User},
+	} {
+		if _, err := db.exec(ctx, query, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slugIsFree answers the duplicate before it happens; slugTaken is for the race that it cannot see.
+func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
+	var other string
+	found, err := db.get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org, w.Slug, w.ID)
+	if found {
+		return account.ErrSlugTaken
+	}
+	return err
+}
+
+func (db *DB) slugTaken(err error) error {
+	if db.dialect.duplicate(err, "workspaces_slug") {
+		return account.ErrSlugTaken
+	}
+	return err
+}

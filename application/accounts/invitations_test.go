@@ -1,0 +1,190 @@
+package accounts_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+const email = "ann@example.com"
+
+// invitation is an open one into acme.
+func invitation() *account.Invitation {
+	return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme", Email: email, Role: identity.Member, ExpiresAt: now.Add(time.Hour), Revision: 2}
+}
+
+// invitationToken is one that has the form of an invitation's.
+func invitationToken(t *testing.T) account.Token {
+	t.Helper()
+	_, token, err := acme().Invite(owner, email, identity.Viewer, "", nil)
+	wantErr(t, err, nil)
+	return token
+}
+
+func TestInvitations(t *testing.T) {
+	q := page.Query{Limit: 5}
+	t.Run("an admin lists them", func(t *testing.T) {
+		s := newStage(t)
+		want := account.InvitationPage{Items: []account.Invitation{{ID: "inv"}}, Next: "n"}
+		s.expectGetWorkspace(admin)
+		s.invitations.EXPECT().List(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), q).Return(want, nil)
+		if got, err := s.Invitations(s.ctx, admin, "acme", q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("Invitations = %+v, %v", got, err)
+		}
+	})
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"a member's question reaches no list": {member, identity.ErrForbidden}, "nor does a stranger's": {stranger, identity.ErrWorkspaceNotFound}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGetWorkspace(tt.by)
+			_, err := s.Invitations(s.ctx, tt.by, "acme", q)
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestInvite(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by      identity.Actor
+		role    identity.Role
+		member  identity.UserID
+		pending bool
+		want    error
+	}{
+		"an admin invites":             {admin, identity.Admin, "", false, nil},
+		"and renews what is pending":   {admin, identity.Viewer, "", true, nil},
+		"but not above their own role": {admin, identity.Owner, "", false, identity.ErrRoleCeiling},
+		"nor who is a member":          {admin, identity.Viewer, "ann", false, account.ErrAlreadyMember},
+		"a member may not":             {member, identity.Viewer, "", false, identity.ErrForbidden},
+		"a stranger is told nothing":   {stranger, identity.Viewer, "", false, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var stored *account.Invitation
+			var in *account.Workspace
+			s.invitations.EXPECT().Invite(s.ctx, tt.by, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) (err error) {
+					for range 2 { // the second run must not stand on what the first one left
+						var pending *account.Invitation
+						if tt.pending {
+							pending = invitation()
+						}
+						in = acme()
+						if stored, err = change(in, tt.member, pending); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			got, err := s.Invite(s.ctx, tt.by, "acme", email, tt.role)
+			wantErr(t, err, tt.want)
+			if tt.want != nil {
+				if stored != nil || got.Invitation != nil || !got.Token.IsZero() {
+					t.Errorf("Invite = %+v", got)
+				}
+				return
+			}
+			if got.Invitation != stored || got.Workspace != in || got.Renewed != tt.pending || got.Token.Hash() != stored.Hash || stored.Role != tt.role || stored.Email != email {
+				t.Errorf("Invite = %+v: not what was stored last", got)
+			}
+			if tt.pending && stored.Revision != 3 || !tt.pending && stored.Revision != 1 {
+				t.Errorf("invitation %+v", stored)
+			}
+		})
+	}
+}
+
+func TestWithdraw(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		is   bool
+		want error
+	}{
+		"an admin ends it":           {admin, revision.Match{2}, true, nil},
+		"another revision was meant": {admin, revision.Match{1}, true, revision.ErrMismatch},
+		"one that is not there":      {admin, nil, false, account.ErrInvitationNotFound},
+		"a member may not":           {member, nil, true, identity.ErrForbidden},
+		"a stranger is told nothing": {stranger, nil, false, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var after *account.Invitation
+			s.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationID("inv"), gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+					for range 2 {
+						if after = nil; tt.is {
+							after = invitation()
+						}
+						if err := change(acme(), after); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			wantErr(t, s.Withdraw(s.ctx, tt.by, "acme", "inv", tt.at), tt.want)
+			if tt.is && after.Withdrawn != (tt.want == nil) {
+				t.Errorf("invitation %+v", after)
+			}
+		})
+	}
+}
+
+func TestAcceptInvitation(t *testing.T) {
+	token := invitationToken(t)
+	guest := actor("eve", identity.NoRole)
+	for name, tt := range map[string]struct {
+		u    account.User
+		i    *account.Invitation
+		want error
+	}{
+		"who has the address joins":   {account.User{ID: "eve", Email: email, EmailVerified: true}, invitation(), nil},
+		"who has another does not":    {account.User{ID: "eve", Email: "eve@example.com", EmailVerified: true}, invitation(), account.ErrInvitationEmail},
+		"nor with one that has ended": {account.User{ID: "eve", Email: email, EmailVerified: true}, nil, account.ErrInvitationNotFound},
+		"nor whoever is a member":     {account.User{ID: "ann", Email: email, EmailVerified: true}, invitation(), account.ErrAlreadyMember},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var w *account.Workspace
+			s.invitations.EXPECT().Accept(s.ctx, guest, token.Hash(), gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error {
+					for range 2 {
+						w = acme()
+						i := tt.i
+						if i != nil {
+							i = invitation()
+						}
+						if err := change(&tt.u, w, i); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			joined, err := s.AcceptInvitation(s.ctx, guest, token.Reveal())
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil && len(w.Members) != 3 {
+				t.Errorf("AcceptInvitation = %+v", joined)
+			}
+		})
+	}
+	for _, garbage := range []string{"", "garbage", account.NewToken().Reveal(), token.Reveal() + "0"} {
+		t.Run("what has not the form of a token is not looked up", func(t *testing.T) {
+			s := newStage(t)
+			w, err := s.AcceptInvitation(s.ctx, guest, garbage)
+			wantErr(t, err, account.ErrInvitationNotFound)
+			if w != nil {
+				t.Errorf("AcceptInvitation = %+v", w)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package accounts_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestSignIn(t *testing.T) {
+	claims := account.Claims{Issuer: "https://issuer.example", Subject: "sub", Email: email, EmailVerified: true, Name: "Ann", Raw: map[string]any{"groups": []any{"dev"}}}
+	org := &identity.Org{ID: "org", OwnSpaces: true, ClaimRules: []identity.ClaimRule{{Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member}}}
+	known := func() *account.Person {
+		return &account.Person{
+			User:        account.User{ID: "ann", Org: "org", Email: email, EmailVerified: true, Name: "Ann", Revision: 1},
+			Memberships: []account.Membership{{Workspace: here, Role: identity.Member, Managed: true}},
+		}
+	}
+	signedIn := func(s *stage, p *account.Person, err error) {
+		s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), "https://issuer.example", "sub").Return(p, err)
+	}
+	t.Run("who is settled costs no transaction", func(t *testing.T) {
+		s, p := newStage(t), known()
+		signedIn(s, p, nil)
+		if got, err := s.SignIn(s.ctx, system, org, claims); err != nil || got != p {
+			t.Fatalf("SignIn = %+v, %v", got, err)
+		}
+	})
+	for name, tt := range map[string]struct {
+		known  func() *account.Person // nil: nobody
+		linked bool
+		check  func(*account.SignIn) bool
+	}{
+		"a newcomer gets an account": {nil, false, func(s *account.SignIn) bool {
+			return s.Fresh && s.Link && s.User.Email == email && s.Own != nil && s.Workspaces["acme-slug"].Members[s.User.ID].Role == identity.Member
+		}},
+		"who has another name now is brought in line": {func() *account.Person { p := known(); p.User.Name = "Old"; return p }, true, func(s *account.SignIn) bool {
+			return !s.Fresh && !s.Link && s.User.ID == "ann" && s.User.Name == "Ann" && s.Own == nil
+		}},
+		"so is whose role the rules would change": {func() *account.Person { p := known(); p.Memberships = nil; return p }, true, func(s *account.SignIn) bool {
+			return s.User.ID == "ann" && s.Workspaces["acme-slug"].Members["ann"].Role == identity.Member
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			if tt.known == nil {
+				signedIn(s, nil, account.ErrUserNotFound)
+			} else {
+				signedIn(s, tt.known(), nil)
+			}
+			want := account.SignIn{Claims: claims, Rules: org.ClaimRules, OwnSpace: true}
+			var in account.SignIn
+			made := &account.Person{}
+			s.users.EXPECT().SignIn(s.ctx, identity.OrgID("org"), gomock.Any(), gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.OrgID, asked account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {
+					if !reflect.DeepEqual(asked, want) {
+						t.Errorf("asked %+v", asked)
+					}
+					for range 2 { // the second run must not stand on what the first one left
+						in = asked
+						if tt.linked {
+							u := tt.known().User
+							in.Linked = &u
+						}
+						w := acme()
+						delete(w.Members, "ann")
+						in.Workspaces = map[string]*account.Workspace{"acme-slug": w}
+						if err := settle(&in); err != nil {
+							return nil, err
+						}
+					}
+					return made, nil
+				})
+			got, err := s.SignIn(s.ctx, system, org, claims)
+			wantErr(t, err, nil)
+			if got != made || !tt.check(&in) {
+				t.Errorf("SignIn settled on %+v", in)
+			}
+		})
+	}
+}

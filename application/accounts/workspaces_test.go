@@ -1,0 +1,225 @@
+package accounts_test
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+var (
+	owner    = actor("bob", identity.Owner)
+	stranger = actor("eve", identity.NoRole)
+)
+
+// acme is the workspace with an owner, an admin and a member, as a store loads it anew each time.
+func acme() *account.Workspace {
+	w := here
+	w.Revision, w.Owners = 3, 1
+	w.Members = map[identity.UserID]account.Member{
+		"bob": {User: "bob", Role: identity.Owner, Revision: 5}, "ada": {User: "ada", Role: identity.Admin, Revision: 5}, "ann": {User: "ann", Role: identity.Member, Revision: 5},
+	}
+	return &w
+}
+
+// expectUpdateWorkspace runs a change twice, on fresh workspaces, as stores do after a conflict.
+func (s *stage) expectUpdateWorkspace(by identity.Actor, also []identity.UserID, load func() *account.Workspace, after **account.Workspace) {
+	s.workspaces.EXPECT().Update(s.ctx, by, identity.WorkspaceID("acme"), also, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID, change func(*account.Workspace) error) (w *account.Workspace, err error) {
+			for range 2 {
+				w = load()
+				*after = w
+				if err := change(w); err != nil {
+					return nil, err
+				}
+			}
+			return w, nil
+		})
+}
+
+// expectGetWorkspace answers acme with the membership of by alone.
+func (s *stage) expectGetWorkspace(by identity.Actor) {
+	w := acme()
+	maps.DeleteFunc(w.Members, func(user identity.UserID, _ account.Member) bool { return user != by.User })
+	s.workspaces.EXPECT().Get(s.ctx, by, identity.WorkspaceID("acme")).Return(w, nil)
+}
+
+func TestCreateWorkspace(t *testing.T) {
+	t.Run("what is answered is what was stored, owned by the caller", func(t *testing.T) {
+		s := newStage(t)
+		var stored *account.Workspace
+		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { stored = w })
+		w, err := s.CreateWorkspace(s.ctx, member, "fresh", "New")
+		if err != nil || w != stored || w.Slug != "fresh" || w.Name != "New" || w.Members["ann"].Role != identity.Owner {
+			t.Fatalf("CreateWorkspace = %+v, %v", w, err)
+		}
+	})
+	t.Run("what breaks a rule is not stored", func(t *testing.T) {
+		s := newStage(t)
+		by := member
+		by.Ceiling = identity.Member
+		_, err := s.CreateWorkspace(s.ctx, by, "fresh", "New")
+		wantErr(t, err, identity.ErrForbidden)
+	})
+}
+
+func TestChangeWorkspace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"an admin renames it":        {admin, revision.Match{3}, nil},
+		"another revision was meant": {admin, revision.Match{2}, revision.ErrMismatch},
+		"a member may not":           {member, nil, identity.ErrForbidden},
+		"a stranger is told nothing": {stranger, nil, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var after *account.Workspace
+			s.expectUpdateWorkspace(tt.by, nil, acme, &after)
+			w, err := s.ChangeWorkspace(s.ctx, tt.by, "acme", tt.at, account.WorkspaceChanges{Name: new("New")})
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (w != after || w.Name != "New" || w.Revision != 4) || tt.want != nil && w != nil {
+				t.Errorf("ChangeWorkspace = %+v", w)
+			}
+		})
+	}
+}
+
+func TestDeleteWorkspace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"an owner deletes it":        {owner, revision.Match{3}, nil},
+		"another revision was meant": {owner, revision.Match{2}, revision.ErrMismatch},
+		"an admin may not":           {admin, nil, identity.ErrForbidden},
+		"a stranger is told nothing": {stranger, nil, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var after *account.Workspace
+			s.expectUpdateWorkspace(tt.by, nil, acme, &after)
+			wantErr(t, s.DeleteWorkspace(s.ctx, tt.by, "acme", tt.at), tt.want)
+			if after.DeletedAt.IsZero() == (tt.want == nil) {
+				t.Errorf("workspace %+v", after)
+			}
+		})
+	}
+}
+
+func TestRestoreWorkspace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		ago  time.Duration
+		want error
+	}{
+		"the system brings it back":     {system, time.Hour, nil},
+		"but not after its time":        {system, account.RestoreWithin + 1, identity.ErrWorkspaceNotFound},
+		"no person does, an owner even": {owner, time.Hour, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			deleted := func() *account.Workspace {
+				w := acme()
+				w.DeletedAt = now.Add(-tt.ago)
+				return w
+			}
+			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(deleted(), nil)
+			var after *account.Workspace
+			s.expectUpdateWorkspace(tt.by, nil, deleted, &after)
+			w, err := s.RestoreWorkspace(s.ctx, tt.by, "acme-slug")
+			wantErr(t, err, tt.want)
+			if after.DeletedAt.IsZero() != (tt.want == nil) || tt.want == nil && w != after {
+				t.Errorf("RestoreWorkspace = %+v", w)
+			}
+		})
+	}
+}
+
+func TestMembers(t *testing.T) {
+	q := page.Query{Limit: 5}
+	t.Run("every member lists them", func(t *testing.T) {
+		s := newStage(t)
+		want := account.MemberPage{Items: []account.Member{{User: "ann"}}, Next: "n"}
+		s.expectGetWorkspace(member)
+		s.workspaces.EXPECT().Members(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme"), q).Return(want, nil)
+		if got, err := s.Members(s.ctx, member, "acme", q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("Members = %+v, %v", got, err)
+		}
+	})
+	t.Run("a stranger's question reaches no list", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGetWorkspace(stranger)
+		_, err := s.Members(s.ctx, stranger, "acme", q)
+		wantErr(t, err, identity.ErrWorkspaceNotFound)
+	})
+}
+
+func TestChangeMember(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		user identity.UserID
+		at   revision.Match
+		to   identity.Role
+		want error
+	}{
+		"an admin makes an admin":    {admin, "ann", revision.Match{5}, identity.Admin, nil},
+		"another revision was meant": {admin, "ann", revision.Match{3}, identity.Admin, revision.ErrMismatch},
+		"but no owner":               {admin, "ann", nil, identity.Owner, identity.ErrRoleCeiling},
+		"a member may not":           {member, "ann", nil, identity.Viewer, identity.ErrForbidden},
+		"the last owner stays":       {owner, "bob", nil, identity.Admin, account.ErrLastOwner},
+		"who is none":                {owner, "eve", nil, identity.Admin, account.ErrMemberNotFound},
+		"a stranger is told nothing": {stranger, "ann", nil, identity.Viewer, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var after *account.Workspace
+			s.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
+			m, err := s.ChangeMember(s.ctx, tt.by, "acme", tt.user, tt.at, tt.to)
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (m != after.Members[tt.user] || m.Role != tt.to || m.Revision != 6) {
+				t.Errorf("ChangeMember = %+v", m)
+			}
+			if tt.want != nil && after.Members[tt.user] != acme().Members[tt.user] {
+				t.Errorf("member %+v", after.Members[tt.user])
+			}
+		})
+	}
+}
+
+func TestRemoveMember(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		user identity.UserID
+		at   revision.Match
+		want error
+	}{
+		"an admin removes a member":  {admin, "ann", revision.Match{5}, nil},
+		"a member leaves":            {member, "ann", nil, nil},
+		"another revision was meant": {admin, "ann", revision.Match{3}, revision.ErrMismatch},
+		"a member removes nobody":    {member, "ada", nil, identity.ErrForbidden},
+		"the last owner stays":       {owner, "bob", nil, account.ErrLastOwner},
+		"a stranger is told nothing": {stranger, "ann", nil, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var after *account.Workspace
+			s.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
+			wantErr(t, s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at), tt.want)
+			if (after.Members[tt.user].Role == identity.NoRole) != (tt.want == nil) {
+				t.Errorf("member %+v", after.Members[tt.user])
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/oidc"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+type doctorOIDCCommand struct {
+	TokenFile string `name:"token-file" help:"File with one token, to see what it would become; - is standard input." placeholder:"FILE"`
+	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON      bool   `name:"json" help:"Answer as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (doctorOIDCCommand) Help() string {
+	return `Asks each issuer of the org for its discovery document and keys. With a token it says whether the token is
+accepted, and which roles the claim rules would give its bearer. Nothing is stored.
+
+Example:
+  atrium doctor oidc --token-file token.jwt`
+}
+
+// Run implements the command.
+func (d *doctorOIDCCommand) Run(p *process) error {
+	c, err := p.config(nil)
+	if err != nil {
+		return err
+	}
+	directory := c.Directory(func(string) identity.OrgID { return "" })
+	all := directory.All()
+	i := slices.IndexFunc(all, func(o identity.Org) bool { return o.Slug == d.Org || d.Org == "" && len(all) == 1 })
+	if i < 0 {
+		return fmt.Errorf("%w: name a configured org with --org", errUsage)
+	}
+	org, verifier := all[i], oidc.New(slog.New(slog.DiscardHandler))
+	findings := []finding{{"issuers", len(org.Issuers) > 0, fmt.Sprintf("%d configured for %s", len(org.Issuers), org.Slug)}}
+	for _, issuer := range org.Issuers {
+		for _, f := range verifier.Diagnose(p.ctx, issuer) {
+			findings = append(findings, finding{f.Check, f.OK, f.Note})
+		}
+	}
+	if d.TokenFile != "" {
+		token, err := readToken(d.TokenFile)
+		if err != nil {
+			return fmt.Errorf("--token-file: %w", err)
+		}
+		claims, err := verifier.Verify(p.ctx, org.Issuers, token, time.Now())
+		if err != nil {
+			findings = append(findings, finding{"token", false, "not accepted: " + err.Error()})
+		} else {
+			findings = append(findings, finding{"token", true, becomes(org, claims)})
+		}
+	}
+	return p.report(findings, d.JSON)
+}
+
+// becomes says what a token would make of its bearer.
+func becomes(org identity.Org, c *account.Claims) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "subject %s of %s", c.Subject, c.Issuer)
+	switch {
+	case c.EmailVerified:
+		fmt.Fprintf(&out, ", verified e-mail %s", c.Email)
+	case c.Email != "":
+		out.WriteString(", e-mail not verified and therefore not used")
+	}
+	grants := c.Grants(org.ClaimRules)
+	if grants.Operator {
+		out.WriteString(", operator")
+	}
+	for _, rule := range org.ClaimRules {
+		if role, ok := grants.Roles[rule.Workspace]; ok {
+			fmt.Fprintf(&out, ", %s of %s", role, rule.Workspace)
+			delete(grants.Roles, rule.Workspace)
+		}
+	}
+	return out.String()
+}
+
+func readToken(file string) (string, error) {
+	in := io.Reader(os.Stdin)
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, 64<<10))
+	return strings.TrimSpace(string(b)), err
+}

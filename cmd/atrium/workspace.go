@@ -1,0 +1,36 @@
+package main
+
+type workspaceCommand struct {
+	Restore workspaceRestoreCommand `cmd:"" help:"Bring a deleted workspace back, within 30 days."`
+}
+
+// Help implements kong.HelpProvider.
+func (workspaceCommand) Help() string { return "Example:\n  atrium workspace restore research" }
+
+type workspaceRestoreCommand struct {
+	Workspace string `arg:"" help:"Slug or id."`
+	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+}
+
+// Help implements kong.HelpProvider.
+func (workspaceRestoreCommand) Help() string {
+	return `Its members, prompts and keys come back with it.
+
+Example:
+  atrium workspace restore research`
+}
+
+// Run implements the command.
+func (w *workspaceRestoreCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, w.Org)
+		if err != nil {
+			return err
+		}
+		ws, err := app.services.Accounts.RestoreWorkspace(p.ctx, by, w.Workspace)
+		if err != nil {
+			return err
+		}
+		return p.print(false, nil, "Workspace %s (%s) is back.\n", ws.Slug, ws.ID)
+	})
+}

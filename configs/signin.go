@@ -1,0 +1,75 @@
+package configs
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// tokenPlace is where the token of an invitation goes in Org.AcceptURL.
+const tokenPlace = "{token}"
+
+// validateSignIn sees to whom an org lets in: whose tokens, for what, and by which link.
+func (o Org) validateSignIn(found *problems, key string) {
+	urls := map[string]string{}
+	for i, issuer := range o.Issuers {
+		key := fmt.Sprintf("%s.issuers[%d]", key, i)
+		if !isIssuer(issuer.URL) {
+			found.add(key+".url", "must be an https URL without user, query and fragment; http is for loopback alone")
+		}
+		taken(found, urls, issuer.URL, key+".url")
+		if len(issuer.Audiences) == 0 || slices.Contains(issuer.Audiences, "") {
+			found.add(key+".audiences", "must list at least one, and none that is empty: tokens for others are not for Atrium")
+		}
+	}
+	for i, r := range o.ClaimRules {
+		r.validate(found, fmt.Sprintf("%s.claim_rules[%d]", key, i))
+	}
+	if o.AcceptURL != "" && !isAcceptURL(o.AcceptURL) {
+		found.add(key+".accept_url", "must be an absolute http or https URL without user, and hold %s once after the host", tokenPlace)
+	}
+}
+
+func (r ClaimRule) validate(found *problems, key string) {
+	if r.Claim == "" {
+		found.add(key+".claim", "must name a claim")
+	}
+	if r.Value == "" {
+		found.add(key+".value", "must not be empty: nothing matches it")
+	}
+	switch {
+	case r.Workspace == "" && r.Role == "" && !r.Operator:
+		found.add(key+".workspace", "must be set, with a role, or operator be true: the rule grants nothing")
+	case r.Workspace == "" && r.Role == "":
+	case !slugForm.MatchString(r.Workspace) || len(r.Workspace) > maxSlug:
+		found.add(key+".workspace", "must be a slug: 1 to %d lower-case letters and digits, with single hyphens between them", maxSlug)
+	case identity.ParseRole(r.Role) == identity.NoRole:
+		found.add(key+".role", "must be viewer, member, admin or owner")
+	}
+}
+
+// isIssuer reports whether s can be an issuer (OpenID Connect Discovery 1.0, section 2), and
+// whether what it answers comes from it: over TLS, or from this machine.
+func isIssuer(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.User != nil || strings.ContainsAny(s, "?#") || !isHost(lowered(u)) {
+		return false
+	}
+	a, err := netip.ParseAddr(u.Hostname())
+	loopback := u.Hostname() == "localhost" || err == nil && a.IsLoopback()
+	return u.Scheme == "https" || u.Scheme == "http" && loopback
+}
+
+// isAcceptURL reports whether s leads somewhere with a token in it. A host has no braces, so that
+// the token is after it.
+func isAcceptURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.User == nil && isHost(lowered(u)) && strings.Count(s, tokenPlace) == 1
+}
+
+// lowered is u with its host in the letters that isHost knows.
+func lowered(u *url.URL) *url.URL { return &url.URL{Host: strings.ToLower(u.Host)} }

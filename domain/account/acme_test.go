@@ -1,0 +1,71 @@
+package account_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+var later = now.Add(time.Minute)
+
+// person is somebody who signed in, and calls a minute after all was made. The role is left out:
+// what a workspace allows is told by its members alone.
+func person(user identity.UserID) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Ceiling: identity.Owner, At: later, Request: identity.Request{ID: "req", Address: "192.0.2.1"}}
+}
+
+// keyed is by through an API key of ws that caps at ceiling.
+func keyed(by identity.Actor, ws identity.WorkspaceID, ceiling identity.Role) identity.Actor {
+	by.Key, by.Workspace, by.Ceiling = "key", ws, ceiling
+	return by
+}
+
+// acme is a workspace with one member of each role, at revision 3; each membership is at 5.
+func acme() *account.Workspace {
+	w := &account.Workspace{
+		ID: "acme", Org: "org", Slug: "acme-slug", Name: "Acme", Revision: 3, CreatedAt: now, UpdatedAt: now,
+		Members: map[identity.UserID]account.Member{}, Owners: 1,
+	}
+	for role := identity.Viewer; role <= identity.Owner; role++ {
+		user := identity.UserID(role.String())
+		w.Members[user] = account.Member{User: user, Role: role, Revision: 5, CreatedAt: now, UpdatedAt: now}
+	}
+	return w
+}
+
+// second makes user another owner of w.
+func second(w *account.Workspace, user identity.UserID) *account.Workspace {
+	w.Members[user] = account.Member{User: user, Role: identity.Owner, Revision: 5, CreatedAt: now, UpdatedAt: now}
+	w.Owners++
+	return w
+}
+
+// unchanged fails t if w differs from what it was.
+func unchanged(t *testing.T, got, want *account.Workspace) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(event.Log{})); d != "" {
+		t.Fatalf("it changed (-was +is):\n%s", d)
+	}
+}
+
+// noted fails t unless w recorded just one event, with these data, in its own trail.
+func noted(t *testing.T, w *account.Workspace, by identity.Actor, kind string, data map[string]any) {
+	t.Helper()
+	recorded(t, w.Log, by, string(w.ID), kind)
+	e := w.Recorded()[0]
+	if e.Workspace != w.ID || e.Key != by.Key || e.Request != by.Request {
+		t.Errorf("event %+v", e)
+	}
+	if d := cmp.Diff(data, e.Data); d != "" {
+		t.Errorf("data (-want +got):\n%s", d)
+	}
+}
+
+// everyRole draws a role from none to owner.
+var everyRole = rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin, identity.Owner})

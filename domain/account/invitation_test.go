@@ -1,0 +1,248 @@
+package account_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+const week = 7 * 24 * time.Hour
+
+// invitation is an open one into acme, at revision 2.
+func invitation(role identity.Role) *account.Invitation {
+	return &account.Invitation{
+		ID: "inv", Org: "org", Workspace: "acme", Email: "New@Example.com", Role: role, Hash: account.Hash{1}, InvitedBy: "owner",
+		ExpiresAt: now.Add(week), Revision: 2, CreatedAt: now, UpdatedAt: now,
+	}
+}
+
+// sameInvitation fails t if an invitation differs from what it was.
+func sameInvitation(t *testing.T, got, want *account.Invitation) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(event.Log{})); d != "" {
+		t.Fatalf("it changed (-was +is):\n%s", d)
+	}
+}
+
+// notedOf fails t unless i recorded just one event, with these data, in the trail of its workspace.
+func notedOf(t *testing.T, i *account.Invitation, by identity.Actor, kind string, data map[string]any) {
+	t.Helper()
+	recorded(t, i.Log, by, string(i.ID), kind)
+	if e := i.Recorded()[0]; e.Workspace != "acme" || !cmp.Equal(e.Data, data, cmpopts.EquateEmpty()) {
+		t.Errorf("event %+v", e)
+	}
+}
+
+func TestInvite(t *testing.T) {
+	const email = "New@Example.com"
+	for name, tt := range map[string]struct {
+		by      identity.Actor
+		role    identity.Role
+		member  identity.UserID
+		pending *account.Invitation
+		want    error
+	}{
+		"an owner invites an owner":               {person("owner"), identity.Owner, "", nil, nil},
+		"an admin invites an admin":               {person("admin"), identity.Admin, "", nil, nil},
+		"an admin invites a viewer by a key":      {keyed(person("admin"), "acme", identity.Admin), identity.Viewer, "", nil, nil},
+		"an admin invites no owner":               {person("admin"), identity.Owner, "", nil, identity.ErrRoleCeiling},
+		"nor does an owner's capped key":          {keyed(person("owner"), "acme", identity.Admin), identity.Owner, "", nil, identity.ErrRoleCeiling},
+		"a member invites nobody":                 {person("member"), identity.Viewer, "", nil, identity.ErrForbidden},
+		"a stranger is told nothing":              {person("eve"), identity.Viewer, "", nil, identity.ErrWorkspaceNotFound},
+		"who is a member is not invited":          {person("admin"), identity.Admin, "viewer", nil, account.ErrAlreadyMember},
+		"a member is not told who is one":         {person("member"), identity.Viewer, "viewer", nil, identity.ErrForbidden},
+		"an admin renews up to their role":        {person("admin"), identity.Viewer, "", invitation(identity.Admin), nil},
+		"but ends no owner's by renewing it":      {person("admin"), identity.Viewer, "", invitation(identity.Owner), identity.ErrRoleCeiling},
+		"unless that has ended of itself":         {laterBy(person("admin"), week), identity.Viewer, "", invitation(identity.Owner), nil},
+		"an owner renews an owner's":              {person("owner"), identity.Owner, "", invitation(identity.Owner), nil},
+		"an owner may lower an owner's":           {person("owner"), identity.Viewer, "", invitation(identity.Owner), nil},
+		"renewing does not lead beyond one's own": {person("admin"), identity.Owner, "", invitation(identity.Viewer), identity.ErrRoleCeiling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acme()
+			var before *account.Invitation
+			if tt.pending != nil {
+				before = invitation(tt.pending.Role)
+			}
+			i, token, err := w.Invite(tt.by, email, tt.role, tt.member, tt.pending)
+			wantErr(t, err, tt.want)
+			unchanged(t, w, acme()) // nobody is a member before they accept
+			if tt.want != nil {
+				if i != nil || !token.IsZero() {
+					t.Fatal("there is an invitation all the same")
+				}
+				if tt.pending != nil {
+					sameInvitation(t, tt.pending, before)
+				}
+				return
+			}
+			want := &account.Invitation{ID: i.ID, Org: "org", Workspace: "acme", Email: email, CreatedAt: tt.by.At, Revision: 1}
+			kind := "invitation.created"
+			if before != nil {
+				want, kind = before, "invitation.renewed"
+				want.Revision++
+				if i != tt.pending {
+					t.Error("the renewed one is another")
+				}
+			}
+			want.Role, want.InvitedBy, want.Hash, want.ExpiresAt, want.UpdatedAt = tt.role, tt.by.User, token.Hash(), tt.by.At.Add(week), tt.by.At
+			if d := cmp.Diff(want, i, cmpopts.IgnoreTypes(event.Log{})); d != "" {
+				t.Errorf("invitation (-want +got):\n%s", d)
+			}
+			if before == nil && !id.Valid(account.InvitationPrefix, string(i.ID)) {
+				t.Errorf("id = %s", i.ID)
+			}
+			notedOf(t, i, tt.by, kind, map[string]any{"role": tt.role.String()})
+			if s := token.Reveal(); !strings.HasPrefix(s, "ati_") {
+				t.Error("its token is not an invitation's")
+			} else if again, ok := account.ParseInvitationToken(s); !ok || again.Hash() != token.Hash() {
+				t.Error("its token is not accepted")
+			} else if _, ok := account.ParseToken(s); ok {
+				t.Error("it could be taken for an API key")
+			}
+		})
+	}
+	t.Run("an API key's token is no invitation's", func(t *testing.T) {
+		if _, ok := account.ParseInvitationToken(account.NewToken().Reveal()); ok {
+			t.Error("it could be taken for one")
+		}
+	})
+	t.Run("what is no address is refused", func(t *testing.T) {
+		for _, email := range []string{"", "a", "a@", "a@b@c", "a b@c", "a@b\nBcc: c@d"} {
+			_, _, err := acme().Invite(person("admin"), email, identity.Viewer, "", nil)
+			if got := wrongFields(t, err); !slices.Equal(got, []string{"/email invalid_format"}) {
+				t.Errorf("%q: wrong = %q", email, got)
+			}
+		}
+	})
+}
+
+// laterBy returns by at a later time.
+func laterBy(by identity.Actor, d time.Duration) identity.Actor {
+	by.At = by.At.Add(d)
+	return by
+}
+
+func TestWithdraw(t *testing.T) {
+	with := func(change func(*account.Invitation)) *account.Invitation {
+		i := invitation(identity.Admin)
+		change(i)
+		return i
+	}
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		i    *account.Invitation
+		want error
+	}{
+		"an admin may":                   {person("admin"), revision.Match{2}, invitation(identity.Admin), nil},
+		"an owner may, of an owner":      {person("owner"), nil, invitation(identity.Owner), nil},
+		"an expired one too":             {laterBy(person("admin"), 2*week), nil, invitation(identity.Admin), nil},
+		"an admin may not, of an owner":  {person("admin"), nil, invitation(identity.Owner), identity.ErrRoleCeiling},
+		"a member may not":               {person("member"), nil, invitation(identity.Viewer), identity.ErrForbidden},
+		"nor is told whether it is":      {person("member"), nil, nil, identity.ErrForbidden},
+		"a stranger is told nothing":     {person("eve"), nil, invitation(identity.Viewer), identity.ErrWorkspaceNotFound},
+		"another revision was meant":     {person("admin"), revision.Match{1}, invitation(identity.Admin), revision.ErrMismatch},
+		"one that is not there":          {person("admin"), nil, nil, account.ErrInvitationNotFound},
+		"another workspace's":            {person("owner"), nil, with(func(i *account.Invitation) { i.Workspace = "other" }), account.ErrInvitationNotFound},
+		"one that was accepted":          {person("owner"), nil, with(func(i *account.Invitation) { i.Accepted = true }), account.ErrInvitationNotFound},
+		"one that was withdrawn already": {person("owner"), nil, with(func(i *account.Invitation) { i.Withdrawn = true }), account.ErrInvitationNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acme()
+			wantErr(t, w.Withdraw(tt.by, tt.at, tt.i), tt.want)
+			unchanged(t, w, acme())
+			if tt.want == nil {
+				if !tt.i.Withdrawn || tt.i.Accepted || tt.i.Revision != 3 || tt.i.UpdatedAt != tt.by.At {
+					t.Errorf("got %+v", tt.i)
+				}
+				notedOf(t, tt.i, tt.by, "invitation.withdrawn", nil)
+			} else if tt.i != nil && (tt.i.Revision != 2 || len(tt.i.Recorded()) != 0) {
+				t.Errorf("it changed: %+v", tt.i)
+			}
+		})
+	}
+}
+
+func TestAcceptInvitation(t *testing.T) {
+	ann := account.User{ID: "ann", Org: "org", Email: "new@EXAMPLE.com", EmailVerified: true}
+	as := func(change func(*account.User)) account.User { u := ann; change(&u); return u }
+	end := now.Add(week)
+	at := func(when time.Time) identity.Actor { return laterBy(person("ann"), when.Sub(later)) }
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		u    account.User
+		i    *account.Invitation
+		want error
+	}{
+		"who has the address becomes a member":    {person("ann"), ann, invitation(identity.Member), nil},
+		"or an owner":                             {person("ann"), ann, invitation(identity.Owner), nil},
+		"up to the last moment":                   {at(end), ann, invitation(identity.Member), nil},
+		"not after it":                            {at(end.Add(1)), ann, invitation(identity.Member), account.ErrInvitationExpired},
+		"nobody does by an API key":               {keyed(person("ann"), "other", identity.Owner), ann, invitation(identity.Member), account.ErrInvitationEmail},
+		"nor with another address":                {person("ann"), as(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member), account.ErrInvitationEmail},
+		"nor without one":                         {person("ann"), as(func(u *account.User) { u.Email = "" }), invitation(identity.Member), account.ErrInvitationEmail},
+		"nor with one that nobody vouches for":    {person("ann"), as(func(u *account.User) { u.EmailVerified = false }), invitation(identity.Member), account.ErrInvitationEmail},
+		"a thief is not told that it has expired": {at(end.Add(1)), as(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member), account.ErrInvitationEmail},
+		"it works once":                           {person("ann"), ann, &account.Invitation{Workspace: "acme", Email: ann.Email, Accepted: true, ExpiresAt: end}, account.ErrInvitationNotFound},
+		"a withdrawn one works never":             {person("ann"), ann, &account.Invitation{Workspace: "acme", Email: ann.Email, Withdrawn: true, ExpiresAt: end}, account.ErrInvitationNotFound},
+		"one that is not there":                   {person("ann"), ann, nil, account.ErrInvitationNotFound},
+		"a member stays what they are":            {person("viewer"), as(func(u *account.User) { u.ID = "viewer" }), invitation(identity.Owner), account.ErrAlreadyMember},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acme()
+			var before account.Invitation
+			if tt.i != nil {
+				before = *tt.i
+			}
+			wantErr(t, w.Accept(tt.by, &tt.u, tt.i), tt.want)
+			if tt.want != nil {
+				unchanged(t, w, acme())
+				if tt.i != nil {
+					sameInvitation(t, tt.i, &before)
+				}
+				return
+			}
+			want := account.Member{User: "ann", Role: before.Role, Revision: 1, CreatedAt: tt.by.At, UpdatedAt: tt.by.At}
+			if w.Members["ann"] != want || len(w.Members) != 5 {
+				t.Errorf("members = %+v", w.Members)
+			}
+			sameMembers(t, w, acmeWith(map[identity.UserID]identity.Role{"ann": before.Role}))
+			if !tt.i.Accepted || tt.i.Withdrawn || tt.i.Revision != 3 || tt.i.UpdatedAt != tt.by.At {
+				t.Errorf("invitation %+v", tt.i)
+			}
+			data := map[string]any{"user_id": identity.UserID("ann"), "role": before.Role.String()}
+			notedOf(t, tt.i, tt.by, "invitation.accepted", data)
+			noted(t, w, tt.by, "member.added", data)
+		})
+	}
+	t.Run("nobody gets into a deleted workspace", func(t *testing.T) {
+		w, i := acme(), invitation(identity.Member)
+		w.DeletedAt = now
+		wantErr(t, w.Accept(person("ann"), &ann, i), account.ErrInvitationNotFound)
+		sameInvitation(t, i, invitation(identity.Member))
+	})
+	t.Run("neither event shows the address or the token", func(t *testing.T) {
+		w := acme()
+		i, token, err := w.Invite(person("owner"), ann.Email, identity.Member, "", nil)
+		wantErr(t, err, nil)
+		wantErr(t, w.Accept(person("ann"), &ann, i), nil)
+		for _, e := range append(i.Recorded(), w.Recorded()...) {
+			for key, v := range e.Data {
+				if s, ok := v.(string); ok && (strings.EqualFold(s, ann.Email) || s == token.Reveal()) {
+					t.Errorf("%s shows %s", e.Type, key)
+				}
+			}
+		}
+	})
+}

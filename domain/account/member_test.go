@@ -1,0 +1,270 @@
+package account_test
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// sameMembers fails t unless w has these roles, no others, and counts its owners right.
+func sameMembers(t rapid.TB, w *account.Workspace, want map[identity.UserID]identity.Role) {
+	t.Helper()
+	owners := 0
+	for user, m := range w.Members {
+		if m.Role == identity.Owner {
+			owners++
+		}
+		if m.Role != want[user] {
+			t.Errorf("%s is %q, want %q", user, m.Role, want[user])
+		}
+	}
+	for user, role := range want {
+		if w.Members[user].Role != role {
+			t.Errorf("%s is %q, want %q", user, w.Members[user].Role, role)
+		}
+	}
+	if w.Owners != owners {
+		t.Errorf("it counts %d owners, and has %d", w.Owners, owners)
+	}
+}
+
+// acmeWith is who is what in acme, with some roles changed.
+func acmeWith(changed map[identity.UserID]identity.Role) map[identity.UserID]identity.Role {
+	roles := map[identity.UserID]identity.Role{"viewer": identity.Viewer, "member": identity.Member, "admin": identity.Admin, "owner": identity.Owner}
+	for user, role := range changed {
+		roles[user] = role
+	}
+	return roles
+}
+
+func TestChangeRole(t *testing.T) {
+	two := func() *account.Workspace { return second(acme(), "bob") }
+	for name, tt := range map[string]struct {
+		w    func() *account.Workspace
+		by   identity.Actor
+		at   revision.Match
+		user identity.UserID
+		to   identity.Role
+		want error
+	}{
+		"an owner makes an owner":                {acme, person("owner"), revision.Match{5}, "viewer", identity.Owner, nil},
+		"an admin makes an admin":                {acme, person("admin"), nil, "member", identity.Admin, nil},
+		"an admin lowers another":                {func() *account.Workspace { w := acme(); w.Members["eva"] = w.Members["admin"]; return w }, person("eva"), nil, "admin", identity.Viewer, nil},
+		"an admin lowers themselves":             {acme, person("admin"), nil, "admin", identity.Member, nil},
+		"an owner of two steps down":             {two, person("owner"), nil, "owner", identity.Viewer, nil},
+		"an owner lowers the other":              {two, person("owner"), nil, "bob", identity.Admin, nil},
+		"an admin makes no owner":                {acme, person("admin"), nil, "viewer", identity.Owner, identity.ErrRoleCeiling},
+		"not of themselves either":               {acme, person("admin"), nil, "admin", identity.Owner, identity.ErrRoleCeiling},
+		"nor lowers one":                         {two, person("admin"), nil, "owner", identity.Viewer, identity.ErrRoleCeiling},
+		"an owner's capped key makes no owner":   {acme, keyed(person("owner"), "acme", identity.Admin), nil, "viewer", identity.Owner, identity.ErrRoleCeiling},
+		"nor lowers one, though it be its own":   {two, keyed(person("owner"), "acme", identity.Admin), nil, "owner", identity.Viewer, identity.ErrRoleCeiling},
+		"a member changes nobody":                {acme, person("member"), nil, "viewer", identity.Viewer, identity.ErrForbidden},
+		"nor themselves":                         {acme, person("member"), nil, "member", identity.Viewer, identity.ErrForbidden},
+		"a stranger is told nothing":             {acme, person("eve"), nil, "eve", identity.Viewer, identity.ErrWorkspaceNotFound},
+		"a key of another workspace is told so":  {acme, keyed(person("owner"), "other", identity.Owner), nil, "viewer", identity.Member, identity.ErrWorkspaceNotFound},
+		"who is no member has no role to change": {acme, person("owner"), nil, "eve", identity.Member, account.ErrMemberNotFound},
+		"a member is not told who is one":        {acme, person("member"), nil, "eve", identity.Viewer, identity.ErrForbidden},
+		"another revision was meant":             {acme, person("owner"), revision.Match{3}, "viewer", identity.Member, revision.ErrMismatch},
+		"the last owner stays one":               {acme, person("owner"), nil, "owner", identity.Admin, account.ErrLastOwner},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := tt.w()
+			m, err := w.ChangeRole(tt.by, tt.at, tt.user, tt.to)
+			wantErr(t, err, tt.want)
+			if tt.want != nil {
+				unchanged(t, w, tt.w())
+				return
+			}
+			from := tt.w().Members[tt.user].Role
+			if m != w.Members[tt.user] || m.Role != tt.to || m.Revision != 6 || m.UpdatedAt != later || m.CreatedAt != now || w.Revision != 3 {
+				t.Errorf("got %+v", m)
+			}
+			noted(t, w, tt.by, "member.updated", map[string]any{"user_id": tt.user, "role": event.Change{From: from.String(), To: tt.to.String()}})
+		})
+	}
+	t.Run("the role that one has is no change, not even for the last owner", func(t *testing.T) {
+		for _, user := range []identity.UserID{"owner", "viewer"} {
+			w := acme()
+			m, err := w.ChangeRole(person("owner"), revision.Match{5}, user, w.Members[user].Role)
+			wantErr(t, err, nil)
+			if m != acme().Members[user] {
+				t.Errorf("got %+v", m)
+			}
+			unchanged(t, w, acme())
+		}
+	})
+	t.Run("what is given by hand is no longer kept by rules", func(t *testing.T) {
+		w := acme()
+		m := w.Members["viewer"]
+		m.Managed = true
+		w.Members["viewer"] = m
+		m, err := w.ChangeRole(person("admin"), nil, "viewer", identity.Member)
+		if err != nil || m.Managed {
+			t.Fatalf("got %+v, %v", m, err)
+		}
+	})
+}
+
+func TestRemoveMember(t *testing.T) {
+	two := func() *account.Workspace { return second(acme(), "bob") }
+	for name, tt := range map[string]struct {
+		w    func() *account.Workspace
+		by   identity.Actor
+		at   revision.Match
+		user identity.UserID
+		want error
+	}{
+		"an admin removes a member":               {acme, person("admin"), revision.Match{5}, "member", nil},
+		"an admin removes another":                {func() *account.Workspace { w := acme(); w.Members["eva"] = w.Members["admin"]; return w }, person("eva"), nil, "admin", nil},
+		"an owner removes another":                {two, person("owner"), nil, "bob", nil},
+		"a viewer leaves":                         {acme, person("viewer"), nil, "viewer", nil},
+		"a member leaves through a key":           {acme, keyed(person("member"), "acme", identity.Member), nil, "member", nil},
+		"an owner of two leaves":                  {two, person("owner"), nil, "owner", nil},
+		"an owner leaves through a capped key":    {two, keyed(person("owner"), "acme", identity.Member), nil, "owner", nil},
+		"but none through a viewing key":          {two, keyed(person("owner"), "acme", identity.Viewer), nil, "owner", identity.ErrForbidden},
+		"not even a viewer":                       {acme, keyed(person("viewer"), "acme", identity.Viewer), nil, "viewer", identity.ErrForbidden},
+		"an admin removes no owner":               {two, person("admin"), nil, "owner", identity.ErrRoleCeiling},
+		"nor does an owner's capped key another":  {two, keyed(person("owner"), "acme", identity.Admin), nil, "bob", identity.ErrRoleCeiling},
+		"a member removes nobody":                 {acme, person("member"), nil, "viewer", identity.ErrForbidden},
+		"a member is not told who is one":         {acme, person("member"), nil, "eve", identity.ErrForbidden},
+		"a stranger is told nothing":              {acme, person("eve"), nil, "eve", identity.ErrWorkspaceNotFound},
+		"a key of another workspace, likewise":    {acme, keyed(person("owner"), "other", identity.Owner), nil, "viewer", identity.ErrWorkspaceNotFound},
+		"who is no member cannot be removed":      {acme, person("admin"), nil, "eve", account.ErrMemberNotFound},
+		"another revision was meant":              {acme, person("admin"), revision.Match{4}, "member", revision.ErrMismatch},
+		"the last owner does not leave":           {acme, person("owner"), nil, "owner", account.ErrLastOwner},
+		"nor is removed by whoever may otherwise": {acme, keyed(person("owner"), "acme", identity.Owner), nil, "owner", account.ErrLastOwner},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := tt.w()
+			wantErr(t, w.Remove(tt.by, tt.at, tt.user), tt.want)
+			if tt.want != nil {
+				unchanged(t, w, tt.w())
+				return
+			}
+			if m := w.Members[tt.user]; m.Role != identity.NoRole || m.UpdatedAt != later {
+				t.Errorf("got %+v", m)
+			}
+			noted(t, w, tt.by, "member.removed", map[string]any{"user_id": tt.user, "role": tt.w().Members[tt.user].Role.String()})
+		})
+	}
+}
+
+func TestKeep(t *testing.T) {
+	system := identity.System("org", "", "sign-in", later)
+	managed := func(w *account.Workspace, user identity.UserID) *account.Workspace {
+		m := w.Members[user]
+		m.Managed = true
+		w.Members[user] = m
+		return w
+	}
+	for name, tt := range map[string]struct {
+		w       *account.Workspace
+		user    identity.UserID
+		role    identity.Role
+		want    identity.Role
+		managed bool
+		event   string // empty: nothing changes
+	}{
+		"who is no member becomes one":        {acme(), "new", identity.Member, identity.Member, true, "member.added"},
+		"even an owner":                       {acme(), "new", identity.Owner, identity.Owner, true, "member.added"},
+		"but not without a role":              {acme(), "new", identity.NoRole, identity.NoRole, false, ""},
+		"a managed role is kept":              {managed(acme(), "member"), "member", identity.Member, identity.Member, true, ""},
+		"raised":                              {managed(acme(), "member"), "member", identity.Admin, identity.Admin, true, "member.updated"},
+		"lowered":                             {managed(acme(), "admin"), "admin", identity.Viewer, identity.Viewer, true, "member.updated"},
+		"and taken away":                      {managed(acme(), "admin"), "admin", identity.NoRole, identity.NoRole, true, "member.removed"},
+		"a role given by hand is not lowered": {acme(), "admin", identity.Viewer, identity.Admin, false, ""},
+		"nor taken away":                      {acme(), "viewer", identity.NoRole, identity.Viewer, false, ""},
+		"it stays by hand where the rules grant the same": {acme(), "admin", identity.Admin, identity.Admin, false, ""},
+		"but it is raised": {acme(), "viewer", identity.Admin, identity.Admin, true, "member.updated"},
+		"the last owner stays, though the rules say other": {managed(acme(), "owner"), "owner", identity.Viewer, identity.Owner, true, ""},
+		"and though they say nothing":                      {managed(acme(), "owner"), "owner", identity.NoRole, identity.Owner, true, ""},
+		"an owner of two is lowered":                       {managed(second(acme(), "bob"), "bob"), "bob", identity.Viewer, identity.Viewer, true, "member.updated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := tt.w.Members[tt.user].Role
+			before := tt.w.Members[tt.user]
+			tt.w.Keep(system, tt.user, tt.role)
+			roles := acmeWith(map[identity.UserID]identity.Role{tt.user: tt.want})
+			if _, two := tt.w.Members["bob"]; two && tt.user != "bob" {
+				roles["bob"] = identity.Owner
+			}
+			sameMembers(t, tt.w, roles)
+			m := tt.w.Members[tt.user]
+			if m.Managed != tt.managed {
+				t.Errorf("managed = %v", m.Managed)
+			}
+			switch tt.event {
+			case "":
+				if m != before || len(tt.w.Recorded()) != 0 {
+					t.Errorf("it changed: %+v, %v", m, tt.w.Recorded())
+				}
+			case "member.added":
+				noted(t, tt.w, system, tt.event, map[string]any{"user_id": tt.user, "role": tt.want.String()})
+			case "member.removed":
+				noted(t, tt.w, system, tt.event, map[string]any{"user_id": tt.user, "role": from.String()})
+			default:
+				noted(t, tt.w, system, tt.event, map[string]any{"user_id": tt.user, "role": event.Change{From: from.String(), To: tt.want.String()}})
+			}
+		})
+	}
+}
+
+// TestMembersKeepTheirRules lets random people do random things: whatever it is, an owner is left, and
+// nobody gets, or loses, more than whoever did it has.
+func TestMembersKeepTheirRules(t *testing.T) {
+	users := []identity.UserID{"viewer", "member", "admin", "owner", "bob", "eve"}
+	rapid.Check(t, func(t *rapid.T) {
+		w := second(acme(), "bob")
+		user := rapid.SampledFrom(users)
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			by, whom, role := person(user.Draw(t, "by")), user.Draw(t, "whom"), everyRole.Filter(func(r identity.Role) bool { return r > 0 }).Draw(t, "role")
+			if ceiling := everyRole.Draw(t, "ceiling"); ceiling != identity.NoRole {
+				by = keyed(by, "acme", ceiling)
+			}
+			was, have := w.Members[whom].Role, w.RoleOf(by)
+			op := rapid.SampledFrom([]string{"change", "remove", "join", "keep"}).Draw(t, "op")
+			var err error
+			switch op {
+			case "change":
+				_, err = w.ChangeRole(by, nil, whom, role)
+			case "remove":
+				err = w.Remove(by, nil, whom)
+			case "join":
+				var i *account.Invitation
+				if i, _, err = w.Invite(by, "x@example.com", role, "", nil); err == nil {
+					err = w.Accept(person(whom), &account.User{ID: whom, Email: "x@example.com", EmailVerified: true}, i)
+				}
+			case "keep":
+				w.Keep(identity.System("org", "", "sign-in", later), whom, role)
+			}
+			is := w.Members[whom].Role
+			if err != nil && is != was {
+				t.Fatalf("%s was refused (%v), and made %s of %s", op, err, is, was)
+			}
+			if leaves := op == "remove" && by.User == whom; op != "keep" && is != was && !leaves && max(is, was) > have {
+				t.Fatalf("%s of %s, who has %s, made %s of %s", op, by.User, have, is, was)
+			}
+			if is == identity.NoRole {
+				delete(w.Members, whom) // as a store does
+			}
+			owners := 0
+			for _, m := range w.Members {
+				if m.Role == identity.Owner {
+					owners++
+				}
+			}
+			if owners == 0 || owners != w.Owners {
+				t.Fatalf("after %s there are %d owners, counted %d", op, owners, w.Owners)
+			}
+			if errors.Is(err, account.ErrLastOwner) && owners != 1 {
+				t.Fatalf("%s was taken for the last of %d owners", whom, owners)
+			}
+		}
+	})
+}

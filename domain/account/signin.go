@@ -1,0 +1,182 @@
+package account
+
+import (
+	"maps"
+	"slices"
+	"unicode"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Person is who signed in, with all memberships, oldest first.
+type Person struct {
+	User        User
+	Memberships []Membership
+}
+
+// SignIn is what a token's claims meet in the store, and what becomes of it.
+type SignIn struct {
+	Claims   Claims
+	Rules    []identity.ClaimRule
+	OwnSpace bool // a new user gets a workspace
+
+	Linked     *User                 // the account of this issuer and subject, if there is one
+	ByEmail    *User                 // the account that has the address of Claims, if there is one
+	Workspaces map[string]*Workspace // those that Rules name, by slug, as far as there are any
+
+	User  *User      // the account that Settle settled on
+	Own   *Workspace // a workspace made for a new user
+	Fresh bool       // User is new
+	Link  bool       // User is to be linked to issuer and subject
+}
+
+// Settle finds or makes the account of the claims, and brings it in line with them. by is the
+// system. An account that somebody else made is joined only if its address is verified on both
+// sides: otherwise whoever can register an address with some issuer would take the account over.
+func (s *SignIn) Settle(by identity.Actor) error {
+	c := s.Claims
+	email := ""
+	if c.EmailVerified && validEmail(c.Email) {
+		email = c.Email
+	}
+	switch {
+	case s.Linked != nil:
+		s.User = s.Linked
+	case email != "" && s.ByEmail != nil && s.ByEmail.EmailVerified:
+		s.User, s.Link = s.ByEmail, true
+		s.User.Record(by, "user.linked", string(s.User.ID), map[string]any{"issuer": c.Issuer})
+	default:
+		s.User, s.Fresh, s.Link = &User{ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, CreatedAt: by.At, UpdatedAt: by.At, Revision: 1}, true, true
+		s.User.Record(by, "user.created", string(s.User.ID), map[string]any{"issuer": c.Issuer})
+	}
+	taken := s.ByEmail != nil && s.ByEmail.ID != s.User.ID // an address is never taken away from an account
+	s.User.follow(by, c, email, taken)
+	s.grant(by)
+	if s.Fresh && s.OwnSpace {
+		own, err := newOwnSpace(by, s.User)
+		if err != nil {
+			return err
+		}
+		s.Own = own
+	}
+	return nil
+}
+
+// follow takes over what the token says of the person.
+func (u *User) follow(by identity.Actor, c Claims, email string, taken bool) {
+	changed := map[string]any{}
+	if name := clip(c.Name, 120); name != "" && name != u.Name {
+		u.Name = name
+		changed["name"] = true
+	}
+	if email != "" && !taken && (email != u.Email || !u.EmailVerified) {
+		u.Email, u.EmailVerified = email, true
+		changed["email"] = true
+	}
+	u.note(by, changed)
+}
+
+// grant gives and takes what the rules say, and leaves what was given by hand.
+func (s *SignIn) grant(by identity.Actor) {
+	if len(s.Rules) == 0 {
+		return
+	}
+	g := s.Claims.Grants(s.Rules)
+	if slices.ContainsFunc(s.Rules, func(r identity.ClaimRule) bool { return r.Operator }) && g.Operator != s.User.Operator {
+		s.User.Operator = g.Operator
+		s.User.note(by, map[string]any{"operator": event.Change{From: !g.Operator, To: g.Operator}})
+	}
+	for _, slug := range slices.Sorted(maps.Keys(s.Workspaces)) {
+		s.Workspaces[slug].Keep(by, s.User.ID, g.Roles[slug])
+	}
+}
+
+func (u *User) note(by identity.Actor, changed map[string]any) {
+	if len(changed) == 0 {
+		return
+	}
+	if !u.CreatedAt.Equal(by.At) { // a new account begins at revision 1 as it is
+		u.Revision++
+	}
+	u.UpdatedAt = by.At
+	u.Record(by, "user.updated", string(u.ID), changed)
+}
+
+// Settled reports whether the claims would change nothing for a person who signed in before, so
+// that there is nothing to write.
+func (p *Person) Settled(c Claims, rules []identity.ClaimRule) bool {
+	if name := clip(c.Name, 120); name != "" && name != p.User.Name {
+		return false
+	}
+	if c.EmailVerified && validEmail(c.Email) && (c.Email != p.User.Email || !p.User.EmailVerified) {
+		return false
+	}
+	if len(rules) == 0 {
+		return true
+	}
+	g := c.Grants(rules)
+	in := map[string]Membership{}
+	for _, m := range p.Memberships {
+		in[m.Workspace.Slug] = m
+	}
+	for _, r := range rules {
+		m, granted := in[r.Workspace], g.Roles[r.Workspace]
+		byHand := !m.Managed && m.Role > granted
+		if r.Operator && g.Operator != p.User.Operator || r.Workspace != "" && m.Role != granted && !byHand {
+			return false
+		}
+	}
+	return true
+}
+
+// Select answers the workspace of a request in which the caller's credential names none: the one
+// that the header names, by id or slug; the caller's only one; for a safe request the stored
+// default. identity.ErrWorkspaceNotFound if the caller is not in the one that is named,
+// identity.ErrWorkspaceRequired if nothing tells.
+func (p *Person) Select(named string, safe bool) (Membership, error) {
+	for _, m := range p.Memberships {
+		if named != "" && (named == string(m.Workspace.ID) || named == m.Workspace.Slug) {
+			return m, nil
+		}
+	}
+	switch {
+	case named != "":
+		return Membership{}, identity.ErrWorkspaceNotFound
+	case len(p.Memberships) == 1:
+		return p.Memberships[0], nil
+	case safe && p.User.DefaultWorkspace != "":
+		for _, m := range p.Memberships {
+			if m.Workspace.ID == p.User.DefaultWorkspace {
+				return m, nil
+			}
+		}
+	}
+	return Membership{}, identity.ErrWorkspaceRequired
+}
+
+// newOwnSpace makes a workspace that a new user owns, under a slug that nobody else has.
+func newOwnSpace(by identity.Actor, u *User) (*Workspace, error) {
+	by.User = u.ID
+	suffix := string(u.ID)[len(u.ID)-12:]
+	name := "My workspace"
+	if u.Name != "" {
+		name = clip(u.Name, 100)
+	}
+	return NewWorkspace(by, "u-"+suffix, name)
+}
+
+// clip cuts a text of others to n characters, and takes control characters out.
+func clip(s string, n int) string {
+	out := make([]rune, 0, min(len(s), n))
+	for _, r := range s {
+		if len(out) == n {
+			break
+		}
+		if !unicode.IsControl(r) {
+			out = append(out, r)
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,396 @@
+package account_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+const issuer = "https://issuer.example"
+
+var signingIn = identity.System("org", "", "sign-in", later)
+
+// claims are Ann's, with what change makes of them.
+func claims(change func(*account.Claims)) account.Claims {
+	c := account.Claims{Issuer: issuer, Subject: "sub", Email: "ann@example.com", EmailVerified: true, Name: "Ann"}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+// user is one who was made a minute ago.
+func user(id identity.UserID, email string, verified bool) *account.User {
+	return &account.User{ID: id, Org: "org", Email: email, EmailVerified: verified, Name: "Ann", Revision: 3, CreatedAt: now, UpdatedAt: now}
+}
+
+// types names what was recorded.
+func types(log event.Log) (out []string) {
+	for _, e := range log.Recorded() {
+		out = append(out, e.Type)
+	}
+	return out
+}
+
+func TestSettleFindsTheAccount(t *testing.T) {
+	verified := func(verified bool, email string) func(*account.Claims) {
+		return func(c *account.Claims) { c.Email, c.EmailVerified = email, verified }
+	}
+	for name, tt := range map[string]struct {
+		claims          func(*account.Claims)
+		linked, byEmail *account.User
+		want            identity.UserID // empty: a new one
+		link            bool
+		email           string // that the account has then, verified or none
+		events          []string
+	}{
+		"who is linked is that account": {nil, user("ann", "ann@example.com", true), user("ann", "ann@example.com", true), "ann", false, "ann@example.com", nil},
+		"whatever their address has become": {verified(true, "anna@example.com"), user("ann", "ann@example.com", true), nil, "ann", false, "anna@example.com",
+			[]string{"user.updated"}},
+		"an address that is vouched for no longer stays": {verified(false, "anna@example.com"), user("ann", "ann@example.com", true), nil, "ann", false, "ann@example.com", nil},
+		"an address of another account stays that one's": {nil, user("ann", "old@example.com", true), user("bob", "ann@example.com", true), "ann", false, "old@example.com", nil},
+		"though nobody vouched for it there":             {nil, user("ann", "", false), user("bob", "ann@example.com", false), "ann", false, "", nil},
+		"a linked one gets the address it lacks":         {nil, user("ann", "", false), nil, "ann", false, "ann@example.com", []string{"user.updated"}},
+		"or has it vouched for":                          {nil, user("ann", "ann@example.com", false), user("ann", "ann@example.com", false), "ann", false, "ann@example.com", []string{"user.updated"}},
+		"its case follows the token":                     {nil, user("ann", "Ann@Example.com", true), user("ann", "Ann@Example.com", true), "ann", false, "ann@example.com", []string{"user.updated"}},
+
+		"an account is joined by an address that both sides vouch for": {nil, nil, user("ann", "ann@example.com", true), "ann", true, "ann@example.com", []string{"user.linked"}},
+		"whatever the case of it":                                      {nil, nil, user("ann", "ANN@example.com", true), "ann", true, "ann@example.com", []string{"user.linked", "user.updated"}},
+		"not if the issuer does not vouch for it":                      {verified(false, "ann@example.com"), nil, user("ann", "ann@example.com", true), "", true, "", []string{"user.created", "user.updated"}},
+		"nor if nobody did for the account's":                          {nil, nil, user("ann", "ann@example.com", false), "", true, "", []string{"user.created", "user.updated"}},
+		"nor by no address at all":                                     {verified(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created", "user.updated"}},
+		"nor by what is no address":                                    {verified(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created", "user.updated"}},
+		"a newcomer gets an account":                                   {nil, nil, nil, "", true, "ann@example.com", []string{"user.created", "user.updated"}},
+		"without an address that is not vouched for":                   {verified(false, "ann@example.com"), nil, nil, "", true, "", []string{"user.created", "user.updated"}},
+		"nor what is no address":                                       {verified(true, "ann@"), nil, nil, "", true, "", []string{"user.created", "user.updated"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := account.SignIn{Claims: claims(tt.claims), Linked: tt.linked, ByEmail: tt.byEmail}
+			wantErr(t, s.Settle(signingIn), nil)
+			u := s.User
+			if s.Fresh != (tt.want == "") || s.Link != tt.link || s.Own != nil {
+				t.Errorf("fresh %v, link %v, own %+v", s.Fresh, s.Link, s.Own)
+			}
+			if !s.Fresh && u.ID != tt.want || s.Fresh && (!id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.CreatedAt != later || u.Revision != 1 || u.Service || u.Operator) {
+				t.Errorf("user %+v", u)
+			}
+			if u.Email != tt.email || !s.Fresh && tt.email == "" && u.EmailVerified || tt.email != "" && !u.EmailVerified {
+				t.Errorf("address %q, verified %v", u.Email, u.EmailVerified)
+			}
+			if s.Fresh && tt.email == "" && u.EmailVerified {
+				t.Error("no address is vouched for")
+			}
+			if u.Name != "Ann" {
+				t.Errorf("name = %q", u.Name)
+			}
+			recorded(t, u.Log, signingIn, string(u.ID), tt.events...)
+			if updated := slices.Contains(tt.events, "user.updated"); !s.Fresh && updated != (u.Revision == 4 && u.UpdatedAt == later) {
+				t.Errorf("revision %d, updated %v", u.Revision, u.UpdatedAt)
+			}
+			if tt.byEmail != nil && tt.byEmail != u && (len(tt.byEmail.Recorded()) != 0 || tt.byEmail.Revision != 3) {
+				t.Errorf("the other account changed: %+v", tt.byEmail)
+			}
+		})
+	}
+	t.Run("a link's event names the issuer, and no event the address or subject", func(t *testing.T) {
+		s := account.SignIn{Claims: claims(nil), ByEmail: user("ann", "ann@example.com", true)}
+		wantErr(t, s.Settle(signingIn), nil)
+		if data := s.User.Recorded()[0].Data; data["issuer"] != issuer || len(data) != 1 {
+			t.Errorf("data = %v", data)
+		}
+	})
+}
+
+func TestSettleFollowsTheName(t *testing.T) {
+	for name, tt := range map[string]struct{ claimed, want string }{
+		"another name":                    {"Änn Example", "Änn Example"},
+		"the same":                        {"Ann", "Ann"},
+		"none, which takes nothing away":  {"", "Ann"},
+		"one of control characters alone": {"\x00\n\x7f\u0085", "Ann"},
+		"one that holds some":             {"A\x00n\nn\u0085a\x7f", "Anna"},
+		"one of 121 characters":           {strings.Repeat("ä", 121), strings.Repeat("ä", 120)},
+		"one that is not UTF-8":           {"Ann\xff", "Ann\ufffd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := claims(func(c *account.Claims) { c.Name = tt.claimed })
+			s := account.SignIn{Claims: c, Linked: user("ann", "ann@example.com", true)}
+			wantErr(t, s.Settle(signingIn), nil)
+			if s.User.Name != tt.want || (tt.want != "Ann") != (len(s.User.Recorded()) == 1) {
+				t.Errorf("name = %q, recorded %q", s.User.Name, types(s.User.Log))
+			}
+			p := account.Person{User: *user("ann", "ann@example.com", true)}
+			if p.Settled(c, nil) != (tt.want == "Ann") {
+				t.Errorf("settled = %v", !(tt.want == "Ann"))
+			}
+		})
+	}
+}
+
+func TestSettleMakesAnOwnSpace(t *testing.T) {
+	for name, tt := range map[string]struct{ claimed, want string }{
+		"named after them":                 {"Änn", "Änn"},
+		"or not":                           {"", "My workspace"},
+		"at most 100 characters of it":     {strings.Repeat("ä", 110), strings.Repeat("ä", 100)},
+		"without their control characters": {"A\u0085nn\u009f\n", "Ann"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = tt.claimed }), OwnSpace: true}
+			wantErr(t, s.Settle(signingIn), nil)
+			own := s.Own
+			if own == nil || own.Name != tt.want || own.Slug != "u-"+string(s.User.ID[len(s.User.ID)-12:]) || own.Org != "org" || own.Owners != 1 ||
+				own.Members[s.User.ID].Role != identity.Owner || own.Members[s.User.ID].Managed {
+				t.Fatalf("own = %+v", own)
+			}
+			if got := types(own.Log); !slices.Equal(got, []string{"workspace.created"}) || own.Recorded()[0].Actor != s.User.ID {
+				t.Errorf("recorded %+v", own.Recorded())
+			}
+		})
+	}
+	for name, s := range map[string]account.SignIn{
+		"not for who is known":          {OwnSpace: true, Linked: user("ann", "ann@example.com", true)},
+		"nor for who joins an account":  {OwnSpace: true, ByEmail: user("ann", "ann@example.com", true)},
+		"nor where the org has no such": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Claims = claims(nil)
+			wantErr(t, s.Settle(signingIn), nil)
+			if s.Own != nil {
+				t.Errorf("own = %+v", s.Own)
+			}
+		})
+	}
+}
+
+func TestSettleGrants(t *testing.T) {
+	raw := func(groups ...string) account.Claims {
+		return claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": anys(groups)} })
+	}
+	grant := func(group, slug string, role identity.Role) identity.ClaimRule {
+		return identity.ClaimRule{Claim: "groups", Value: group, Workspace: slug, Role: role}
+	}
+	rules := []identity.ClaimRule{grant("dev", "acme-slug", identity.Member), grant("lead", "acme-slug", identity.Admin), grant("dev", "gone-slug", identity.Viewer)}
+	operators := append(slices.Clone(rules), identity.ClaimRule{Claim: "groups", Value: "ops", Operator: true})
+	settle := func(t *testing.T, u *account.User, c account.Claims, rules []identity.ClaimRule, m account.Member) (*account.User, *account.Workspace) {
+		t.Helper()
+		w := acme()
+		if m.Role != identity.NoRole {
+			m.User = u.ID
+			w.Members[u.ID] = m
+		}
+		s := account.SignIn{Claims: c, Rules: rules, Linked: u, Workspaces: map[string]*account.Workspace{"acme-slug": w}}
+		wantErr(t, s.Settle(signingIn), nil)
+		return s.User, w
+	}
+	for name, tt := range map[string]struct {
+		claims account.Claims
+		rules  []identity.ClaimRule
+		member account.Member
+		want   account.Member
+		event  string
+	}{
+		"a group makes a member":             {raw("dev"), rules, account.Member{}, account.Member{Role: identity.Member, Managed: true}, "member.added"},
+		"the highest of several counts":      {raw("lead", "dev"), rules, account.Member{}, account.Member{Role: identity.Admin, Managed: true}, "member.added"},
+		"no group, no membership":            {raw("other"), rules, account.Member{}, account.Member{}, ""},
+		"who leaves the group leaves":        {raw(), rules, account.Member{Role: identity.Admin, Managed: true}, account.Member{}, "member.removed"},
+		"or is lowered":                      {raw("dev"), rules, account.Member{Role: identity.Admin, Managed: true}, account.Member{Role: identity.Member, Managed: true}, "member.updated"},
+		"but not from a role given by hand":  {raw("dev"), rules, account.Member{Role: identity.Admin}, account.Member{Role: identity.Admin}, ""},
+		"nor out":                            {raw(), rules, account.Member{Role: identity.Viewer}, account.Member{Role: identity.Viewer}, ""},
+		"without rules all stays as it is":   {raw(), nil, account.Member{Role: identity.Admin, Managed: true}, account.Member{Role: identity.Admin, Managed: true}, ""},
+		"as it does if no rule names acme's": {raw(), []identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}}, account.Member{Role: identity.Admin}, account.Member{Role: identity.Admin}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, w := settle(t, user("ann", "ann@example.com", true), tt.claims, tt.rules, tt.member)
+			if m := w.Members["ann"]; m.Role != tt.want.Role || m.Role != identity.NoRole && m.Managed != tt.want.Managed {
+				t.Errorf("member %+v, want %+v", m, tt.want)
+			}
+			if got := types(w.Log); !slices.Equal(got, slices.DeleteFunc([]string{tt.event}, func(s string) bool { return s == "" })) {
+				t.Errorf("recorded %q", got)
+			}
+		})
+	}
+	for name, tt := range map[string]struct {
+		was    bool
+		claims account.Claims
+		rules  []identity.ClaimRule
+		want   bool
+	}{
+		"a group makes an operator":                     {false, raw("ops"), operators, true},
+		"who leaves it is one no longer":                {true, raw("dev"), operators, false},
+		"unless no rule speaks of operators":            {true, raw("dev"), rules, true},
+		"nor is there any":                              {true, raw("dev"), nil, true},
+		"another group makes none":                      {false, raw("dev"), operators, false},
+		"nor does this one without a rule that says so": {false, raw("ops"), rules, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := user("ann", "ann@example.com", true)
+			u.Operator = tt.was
+			u, _ = settle(t, u, tt.claims, tt.rules, account.Member{})
+			if u.Operator != tt.want {
+				t.Errorf("operator = %v", u.Operator)
+			}
+			if tt.was == tt.want {
+				recorded(t, u.Log, signingIn, "ann")
+				return
+			}
+			recorded(t, u.Log, signingIn, "ann", "user.updated")
+			if data := u.Recorded()[0].Data; data["operator"] != (event.Change{From: tt.was, To: tt.want}) || u.Revision != 4 {
+				t.Errorf("data = %v, revision %d", data, u.Revision)
+			}
+		})
+	}
+	t.Run("the last owner stays", func(t *testing.T) {
+		w := acme()
+		m := w.Members["owner"]
+		m.Managed = true
+		w.Members["owner"] = m
+		s := account.SignIn{Claims: raw(), Rules: rules, Linked: user("owner", "ann@example.com", true), Workspaces: map[string]*account.Workspace{"acme-slug": w}}
+		wantErr(t, s.Settle(signingIn), nil)
+		sameMembers(t, w, acmeWith(nil))
+	})
+}
+
+func anys(in []string) []any {
+	out := make([]any, len(in))
+	for i, s := range in {
+		out[i] = s
+	}
+	return out
+}
+
+// TestSettledIsSettled holds Settled to Settle: who is settled, to whom Settle would do nothing; and
+// whom Settle has just settled is, unless what the claims want cannot be.
+func TestSettledIsSettled(t *testing.T) {
+	slugs := []string{"acme-slug", "beta-slug"}
+	rapid.Check(t, func(t *rapid.T) {
+		var rules []identity.ClaimRule
+		for range rapid.IntRange(0, 4).Draw(t, "rules") {
+			rules = append(rules, identity.ClaimRule{
+				Claim: "groups", Value: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "value"), Operator: rapid.Bool().Draw(t, "grants operator"),
+				Workspace: rapid.SampledFrom(append(slugs, "", "never-was")).Draw(t, "workspace"), Role: everyRole.Draw(t, "role"),
+			})
+		}
+		c := claims(func(c *account.Claims) {
+			c.Name = rapid.SampledFrom([]string{"Ann", "", "Anna", "A\x00nn", strings.Repeat("x", 130)}).Draw(t, "name")
+			c.Email, c.EmailVerified = rapid.SampledFrom([]string{"ann@example.com", "ANN@example.com", "", "new@example.com", "none"}).Draw(t, "email"), rapid.Bool().Draw(t, "verified")
+			c.Raw = map[string]any{"groups": anys(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "groups"))}
+		})
+		u := user("ann", rapid.SampledFrom([]string{"ann@example.com", ""}).Draw(t, "has"), rapid.Bool().Draw(t, "has verified"))
+		u.Operator = rapid.Bool().Draw(t, "operator")
+		loaded := map[string]*account.Workspace{}
+		for _, slug := range slugs {
+			w := acme()
+			w.ID, w.Slug = identity.WorkspaceID(slug), slug
+			if role := everyRole.Draw(t, "is"); role != identity.NoRole {
+				w.Members["ann"] = account.Member{User: "ann", Role: role, Managed: rapid.Bool().Draw(t, "managed"), Revision: 1}
+				if role == identity.Owner {
+					w.Owners++
+				}
+			}
+			loaded[slug] = w
+		}
+		person := func() *account.Person {
+			p := &account.Person{User: *u}
+			for _, slug := range slugs {
+				if m := loaded[slug].Members["ann"]; m.Role != identity.NoRole {
+					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, Managed: m.Managed})
+				}
+			}
+			return p
+		}
+		named := map[string]*account.Workspace{} // as a store loads them
+		for _, r := range rules {
+			if w := loaded[r.Workspace]; w != nil {
+				named[r.Workspace] = w
+			}
+		}
+		settled := person().Settled(c, rules)
+		s := account.SignIn{Claims: c, Rules: rules, Linked: u, Workspaces: named}
+		if err := s.Settle(signingIn); err != nil {
+			t.Fatal(err)
+		}
+		did := types(u.Log)
+		for _, w := range loaded {
+			did = append(did, types(w.Log)...)
+		}
+		if settled && len(did) != 0 {
+			t.Fatalf("it was settled, and Settle recorded %q", did)
+		}
+		_, lost := c.Grants(rules).Roles["never-was"] // granted in a workspace that is not there
+		if !lost && !person().Settled(c, rules) {
+			t.Fatalf("after Settle it is not settled: %+v", person())
+		}
+	})
+}
+
+func TestSelect(t *testing.T) {
+	here := account.Membership{Workspace: account.Workspace{ID: "wsp_here", Slug: "here"}, Role: identity.Viewer}
+	there := account.Membership{Workspace: account.Workspace{ID: "wsp_there", Slug: "there"}, Role: identity.Owner}
+	none := account.Membership{}
+	both, one := []account.Membership{here, there}, []account.Membership{here}
+	for name, tt := range map[string]struct {
+		in      []account.Membership
+		dflt    identity.WorkspaceID
+		named   string
+		want    account.Membership // where the request is safe
+		err     error
+		unsafe  account.Membership
+		errElse error // where it is not
+	}{
+		"by id":                                 {both, "", "wsp_there", there, nil, there, nil},
+		"by slug":                               {both, "", "there", there, nil, there, nil},
+		"the name comes before the default":     {both, "wsp_here", "there", there, nil, there, nil},
+		"one that the caller is not in":         {both, "wsp_here", "elsewhere", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"though there be only one":              {one, "wsp_here", "there", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"a part of a slug names nothing":        {both, "", "the", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"a slug is told by its case":            {both, "", "There", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"the only one needs no name":            {one, "", "", here, nil, here, nil},
+		"whatever the default is":               {one, "wsp_there", "", here, nil, here, nil},
+		"the default serves for reading alone":  {both, "wsp_there", "", there, nil, none, identity.ErrWorkspaceRequired},
+		"one that the caller has left does not": {both, "wsp_left", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
+		"without a default nothing tells":       {both, "", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
+		"who is nowhere":                        {nil, "wsp_here", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
+		"who is nowhere, naming one":            {nil, "", "here", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := account.Person{User: account.User{ID: "ann", DefaultWorkspace: tt.dflt}, Memberships: tt.in}
+			for _, safe := range []bool{true, false} {
+				want, wantError := tt.want, tt.err
+				if !safe {
+					want, wantError = tt.unsafe, tt.errElse
+				}
+				got, err := p.Select(tt.named, safe)
+				wantErr(t, err, wantError)
+				if !cmp.Equal(got, want, cmpopts.IgnoreTypes(event.Log{})) {
+					t.Errorf("Select(%q, %v) = %+v", tt.named, safe, got)
+				}
+			}
+		})
+	}
+	t.Run("an API key has its own workspace, and no other", func(t *testing.T) {
+		p := account.Principal{Membership: here}
+		for named, want := range map[string]error{"": nil, "here": nil, "wsp_here": nil, "there": identity.ErrWorkspaceMismatch, "never-was": identity.ErrWorkspaceMismatch, "Here": identity.ErrWorkspaceMismatch} {
+			got, err := p.Select(named)
+			wantErr(t, err, want)
+			if (got.Role == here.Role) != (want == nil) {
+				t.Errorf("Select(%q) = %+v", named, got)
+			}
+		}
+	})
+	t.Run("an API key shows of the memberships its own alone", func(t *testing.T) {
+		if got := account.Seen(keyed(person("ann"), "wsp_there", identity.Owner), both); len(got) != 1 || got[0].Workspace.ID != "wsp_there" {
+			t.Errorf("Seen = %+v", got)
+		}
+		if got := account.Seen(person("ann"), both); len(got) != 2 || len(both) != 2 {
+			t.Errorf("Seen = %+v", got)
+		}
+	})
+}

@@ -1,0 +1,314 @@
+package account
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// RestoreWithin is how long a deleted workspace can be brought back.
+const RestoreWithin = 30 * 24 * time.Hour
+
+// What can go wrong with workspaces and their members.
+var (
+	ErrSlugTaken      = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug."}
+	ErrMemberNotFound = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
+	ErrLastOwner      = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one owner. Make somebody else an owner first."}
+)
+
+// Workspace is where a team of an org keeps its things.
+type Workspace struct {
+	event.Log
+	ID        identity.WorkspaceID
+	Org       identity.OrgID
+	Slug      string // unique in the org
+	Name      string // 1 to 120 characters
+	Revision  int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	DeletedAt time.Time // zero: live
+
+	// Members are not all there are: the caller, and the users that a change names.
+	Members map[identity.UserID]Member
+	Owners  int // how many of all members are owners
+}
+
+// Member is a user's standing in one workspace.
+type Member struct {
+	User      identity.UserID
+	Email     string // empty for the bearer of a service key
+	Name      string
+	Service   bool          // the bearer of a service key
+	Role      identity.Role // NoRole removes the member when it is saved
+	Managed   bool          // kept by the rules for claims, and taken away by them
+	Revision  int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// MemberPage is one page of members.
+type MemberPage = page.Of[Member]
+
+// slugPattern is what workspaces and orgs are called in addresses: a DNS label.
+var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9]){0,62}$`)
+
+var notInSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// reserved slugs are parts of addresses that a user interface needs for itself.
+var reserved = []string{
+	"account", "admin", "api", "app", "auth", "billing", "docs", "embed", "health", "help", "invitations", "login", "logout",
+	"me", "metrics", "new", "problems", "settings", "static", "status", "support", "system", "workspaces", "www",
+}
+
+// NewWorkspace makes a workspace of by's org, owned by by, or by nobody yet if by is the system.
+// An API key that is not an owner's makes none: it is bound to the workspace it has.
+func NewWorkspace(by identity.Actor, slug, name string) (*Workspace, error) {
+	if by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner {
+		return nil, identity.ErrForbidden
+	}
+	if name == "" {
+		name = slug
+	}
+	if slug == "" {
+		slug = slugOf(name)
+	}
+	w := &Workspace{
+		ID: identity.WorkspaceID(id.New(identity.WorkspacePrefix)), Org: by.Org, Slug: slug, Name: name,
+		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At, Members: map[identity.UserID]Member{},
+	}
+	if err := w.check(); err != nil {
+		return nil, err
+	}
+	if by.User != "" {
+		w.join(by.User, identity.Owner, by.At)
+	}
+	w.record(by, "workspace.created", map[string]any{"slug": slug})
+	return w, nil
+}
+
+// RoleOf returns by's role in w, cut down to the ceiling of the credential. An API key has none
+// outside its own workspace. No other code decides this.
+func (w *Workspace) RoleOf(by identity.Actor) identity.Role {
+	if by.Org != w.Org || by.Key != "" && by.Workspace != w.ID || !w.DeletedAt.IsZero() {
+		return identity.NoRole
+	}
+	return min(w.Members[by.User].Role, by.Ceiling)
+}
+
+// Allow returns nil if by has at least the role need, and tells who is no member that w does not
+// exist.
+func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
+	switch have := w.RoleOf(by); {
+	case have == identity.NoRole:
+		return identity.ErrWorkspaceNotFound
+	case have < need:
+		return identity.ErrForbidden
+	default:
+		return nil
+	}
+}
+
+// WorkspaceChanges are new values for some of a workspace's fields; nil keeps the old one.
+type WorkspaceChanges struct{ Slug, Name *string }
+
+// Change applies changes. Admins may.
+func (w *Workspace) Change(by identity.Actor, at revision.Match, c WorkspaceChanges) error {
+	if err := w.Allow(by, identity.Admin); err != nil {
+		return err
+	}
+	if err := at.Check(w.Revision); err != nil {
+		return err
+	}
+	changed := map[string]any{}
+	for name, f := range map[string]struct{ field, to *string }{"slug": {&w.Slug, c.Slug}, "name": {&w.Name, c.Name}} {
+		if f.to != nil && *f.to != *f.field {
+			changed[name] = event.Change{From: *f.field, To: *f.to}
+			*f.field = *f.to
+		}
+	}
+	if err := w.check(); err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		w.touch(by)
+		w.record(by, "workspace.updated", changed)
+	}
+	return nil
+}
+
+// Delete hides w from everyone; it can be brought back for RestoreWithin. Owners may.
+func (w *Workspace) Delete(by identity.Actor, at revision.Match) error {
+	if err := w.Allow(by, identity.Owner); err != nil {
+		return err
+	}
+	if err := at.Check(w.Revision); err != nil {
+		return err
+	}
+	w.DeletedAt = by.At
+	w.touch(by)
+	w.record(by, "workspace.deleted", map[string]any{"slug": w.Slug})
+	return nil
+}
+
+// Restore brings w back. Only the system may, within RestoreWithin; a live one stays as it is.
+func (w *Workspace) Restore(by identity.Actor) error {
+	switch {
+	case by.User != "" || by.Org != w.Org || !w.DeletedAt.IsZero() && by.At.Sub(w.DeletedAt) > RestoreWithin:
+		return identity.ErrWorkspaceNotFound
+	case w.DeletedAt.IsZero():
+		return nil
+	}
+	w.DeletedAt = time.Time{}
+	w.touch(by)
+	w.record(by, "workspace.restored", map[string]any{"slug": w.Slug})
+	return nil
+}
+
+// ChangeRole gives a member another role. Admins may, but nobody gives or takes away more than
+// they have themselves.
+func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identity.UserID, to identity.Role) (Member, error) {
+	if err := w.Allow(by, identity.Admin); err != nil {
+		return Member{}, err
+	}
+	m, ok := w.Members[user]
+	if !ok {
+		return Member{}, ErrMemberNotFound
+	}
+	if err := at.Check(m.Revision); err != nil {
+		return Member{}, err
+	}
+	switch {
+	case max(m.Role, to) > w.RoleOf(by):
+		return Member{}, identity.ErrRoleCeiling
+	case m.Role == to:
+		return m, nil
+	case m.Role == identity.Owner && w.Owners == 1:
+		return Member{}, ErrLastOwner
+	}
+	w.record(by, "member.updated", map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}})
+	w.set(user, to, by.At)
+	return w.Members[user], nil
+}
+
+// Remove ends a membership, and with it the user's API keys and shares in w. Admins may, up to
+// their own role; everyone may leave.
+func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.UserID) error {
+	leaving := user == by.User && !by.ReadOnly()
+	if err := w.Allow(by, identity.Viewer); err != nil {
+		return err
+	}
+	role := w.RoleOf(by)
+	if !leaving && role < identity.Admin {
+		return identity.ErrForbidden
+	}
+	m, ok := w.Members[user]
+	if !ok {
+		return ErrMemberNotFound
+	}
+	if err := at.Check(m.Revision); err != nil {
+		return err
+	}
+	switch {
+	case !leaving && m.Role > role:
+		return identity.ErrRoleCeiling
+	case m.Role == identity.Owner && w.Owners == 1:
+		return ErrLastOwner
+	}
+	w.record(by, "member.removed", map[string]any{"user_id": user, "role": m.Role.String()})
+	w.set(user, identity.NoRole, by.At)
+	return nil
+}
+
+// Keep brings a managed membership in line with what the rules for claims grant: role is NoRole if
+// they grant none. A role that somebody gave by hand is never lowered, and the last owner stays.
+func (w *Workspace) Keep(by identity.Actor, user identity.UserID, role identity.Role) {
+	m, member := w.Members[user]
+	switch {
+	case m.Role == role, member && !m.Managed && m.Role > role, m.Role == identity.Owner && w.Owners == 1, !w.DeletedAt.IsZero():
+		return
+	case !member:
+		w.join(user, role, by.At)
+		w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
+	case role == identity.NoRole:
+		w.record(by, "member.removed", map[string]any{"user_id": user, "role": m.Role.String()})
+		w.set(user, role, by.At)
+	default:
+		w.record(by, "member.updated", map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: role.String()}})
+		w.set(user, role, by.At)
+	}
+	m = w.Members[user]
+	m.Managed = true
+	w.Members[user] = m
+}
+
+// slugOf makes a slug of a name; what it has no letters for becomes hyphens.
+func slugOf(name string) string {
+	slug := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	slug = strings.Trim(slug[:min(len(slug), 63)], "-")
+	if slug == "" || slices.Contains(reserved, slug) {
+		slug = strings.Trim("workspace-"+slug, "-")
+	}
+	return slug
+}
+
+// join makes user a member.
+func (w *Workspace) join(user identity.UserID, role identity.Role, now time.Time) {
+	w.Members[user] = Member{User: user, Role: role, Revision: 1, CreatedAt: now, UpdatedAt: now}
+	if role == identity.Owner {
+		w.Owners++
+	}
+}
+
+// set changes a member's role and keeps count of the owners.
+func (w *Workspace) set(user identity.UserID, role identity.Role, now time.Time) {
+	m := w.Members[user]
+	if m.Role == identity.Owner {
+		w.Owners--
+	}
+	if role == identity.Owner {
+		w.Owners++
+	}
+	m.Role, m.Managed, m.UpdatedAt = role, false, now
+	m.Revision++
+	w.Members[user] = m
+}
+
+func (w *Workspace) touch(by identity.Actor) {
+	w.Revision++
+	w.UpdatedAt = by.At
+}
+
+// record adds an event to the audit trail of w, whichever workspace the request named.
+func (w *Workspace) record(by identity.Actor, kind string, data map[string]any) {
+	by.Workspace = w.ID
+	w.Record(by, kind, string(w.ID), data)
+}
+
+func (w *Workspace) check() error {
+	var wrong []fault.Field
+	switch {
+	case len(w.Slug) > 63 || !slugPattern.MatchString(w.Slug):
+		wrong = append(wrong, fault.Field{Pointer: "/slug", Code: "invalid_format", Detail: "Must have 1 to 63 of a-z, 0-9 and single hyphens between them."})
+	case slices.Contains(reserved, w.Slug):
+		wrong = append(wrong, fault.Field{Pointer: "/slug", Code: "not_allowed_value", Detail: "Is reserved."})
+	}
+	switch n := utf8.RuneCountInString(w.Name); {
+	case n == 0:
+		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_short", Detail: "Must not be empty."})
+	case n > 120:
+		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_long", Detail: "Must have at most 120 characters."})
+	case strings.ContainsFunc(w.Name, unicode.IsControl):
+		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "invalid_characters", Detail: "Must not hold control characters."})
+	}
+	return fault.InvalidFields(wrong)
+}

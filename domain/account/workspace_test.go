@@ -1,0 +1,345 @@
+package account_test
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestNewWorkspace(t *testing.T) {
+	system := identity.System("org", "", "cli", now)
+	t.Run("a person's is owned by that person", func(t *testing.T) {
+		by := person("ann")
+		w, err := account.NewWorkspace(by, "acme-2", "Acme")
+		if err != nil || !id.Valid(identity.WorkspacePrefix, string(w.ID)) || w.Org != "org" || w.Slug != "acme-2" || w.Name != "Acme" || w.Revision != 1 ||
+			w.CreatedAt != later || w.UpdatedAt != later || !w.DeletedAt.IsZero() {
+			t.Fatalf("got %+v, %v", w, err)
+		}
+		want := map[identity.UserID]account.Member{"ann": {User: "ann", Role: identity.Owner, Revision: 1, CreatedAt: later, UpdatedAt: later}}
+		if !maps.Equal(w.Members, want) || w.Owners != 1 {
+			t.Errorf("members = %+v, %d owners", w.Members, w.Owners)
+		}
+		noted(t, w, by, "workspace.created", map[string]any{"slug": "acme-2"})
+	})
+	t.Run("the system's is nobody's yet", func(t *testing.T) {
+		w, err := account.NewWorkspace(system, "acme-2", "")
+		if err != nil || w.Org != "org" || w.Name != "acme-2" || len(w.Members) != 0 || w.Owners != 0 {
+			t.Fatalf("got %+v, %v", w, err)
+		}
+		noted(t, w, system, "workspace.created", map[string]any{"slug": "acme-2"})
+	})
+	as := func(by identity.Actor, role identity.Role) identity.Actor { by.Role = role; return by }
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{
+		"an owner's key makes another":                 {as(keyed(person("ann"), "acme", identity.Owner), identity.Owner), nil},
+		"an owner's key that is capped does not":       {as(keyed(person("ann"), "acme", identity.Admin), identity.Admin), identity.ErrForbidden},
+		"nor does the uncapped key of an admin":        {as(keyed(person("ann"), "acme", identity.Owner), identity.Admin), identity.ErrForbidden},
+		"nor any credential that is capped":            {actor("ann", identity.Viewer), identity.ErrForbidden},
+		"who is nowhere yet, and has signed in, makes": {person("ann"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := account.NewWorkspace(tt.by, "acme-2", "")
+			wantErr(t, err, tt.want)
+			if (w != nil) != (tt.want == nil) {
+				t.Errorf("got %+v", w)
+			}
+		})
+	}
+	for slug, ok := range map[string]bool{
+		"a": true, "7": true, "a-b": true, "u-0123": true, strings.Repeat("x", 63): true, "workspace": true,
+		"-a": false, "a-": false, "a--b": false, "A": false, "a_b": false, "ä": false, "a.b": false, "a\n": false, " ": false, strings.Repeat("x", 64): false,
+	} {
+		t.Run("slug "+slug, func(t *testing.T) {
+			_, err := account.NewWorkspace(system, slug, "x")
+			if got := wrongFields(t, err); (got == nil) != ok || !ok && !slices.Equal(got, []string{"/slug invalid_format"}) {
+				t.Errorf("wrong = %q", got)
+			}
+		})
+	}
+	for _, slug := range []string{"account", "admin", "api", "app", "auth", "billing", "docs", "embed", "health", "help", "invitations", "login", "logout",
+		"me", "metrics", "new", "problems", "settings", "static", "status", "support", "system", "workspaces", "www"} {
+		t.Run("slug "+slug+" is reserved", func(t *testing.T) {
+			_, err := account.NewWorkspace(system, slug, "x")
+			if got := wrongFields(t, err); !slices.Equal(got, []string{"/slug not_allowed_value"}) {
+				t.Errorf("wrong = %q", got)
+			}
+		})
+	}
+	for name, want := range map[string][]string{
+		"Ä": nil, strings.Repeat("ä", 120): nil,
+		strings.Repeat("ä", 121): {"/name too_long"}, "a\nb": {"/name invalid_characters"}, "a\u0085b": {"/name invalid_characters"},
+	} {
+		t.Run("name "+name, func(t *testing.T) {
+			_, err := account.NewWorkspace(system, "slug", name)
+			if got := wrongFields(t, err); !slices.Equal(got, want) {
+				t.Errorf("wrong = %q, want %q", got, want)
+			}
+		})
+	}
+	t.Run("all that is wrong is told at once", func(t *testing.T) {
+		_, err := account.NewWorkspace(system, "No", "a\nb")
+		if got := wrongFields(t, err); !slices.Equal(got, []string{"/slug invalid_format", "/name invalid_characters"}) {
+			t.Errorf("wrong = %q", got)
+		}
+	})
+	t.Run("neither slug nor name is no workspace", func(t *testing.T) {
+		_, err := account.NewWorkspace(system, "", "")
+		if got := wrongFields(t, err); !slices.Equal(got, []string{"/name too_short"}) {
+			t.Errorf("wrong = %q", got)
+		}
+	})
+}
+
+func TestSlugOfAName(t *testing.T) {
+	system := identity.System("org", "", "cli", now)
+	for name, want := range map[string]string{
+		"Acme":                    "acme",
+		"Acme, Inc.":              "acme-inc",
+		"  R&D -- Team 7 ":        "r-d-team-7",
+		"Bücher":                  "b-cher",
+		"日本":                      "workspace",
+		"!!!":                     "workspace",
+		"Admin":                   "workspace-admin",
+		"API!":                    "workspace-api",
+		strings.Repeat("x", 100):  strings.Repeat("x", 63),
+		strings.Repeat("ab ", 40): strings.Repeat("ab-", 20) + "ab",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := account.NewWorkspace(system, "", name)
+			if err != nil || w.Slug != want || w.Name != name {
+				t.Fatalf("slug = %+v, %v; want %q", w, err, want)
+			}
+		})
+	}
+	t.Run("whatever the name, the slug is one that could have been chosen", func(t *testing.T) {
+		form := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+		rapid.Check(t, func(t *rapid.T) {
+			name := rapid.OneOf(rapid.StringN(1, 120, -1), rapid.StringMatching(`[ -~äß日]{1,120}`)).Filter(func(s string) bool {
+				return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
+			}).Draw(t, "name")
+			w, err := account.NewWorkspace(system, "", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !form.MatchString(w.Slug) || len(w.Slug) > 63 {
+				t.Fatalf("slug = %q", w.Slug)
+			}
+			if _, err := account.NewWorkspace(system, w.Slug, name); err != nil {
+				t.Fatalf("%q cannot be chosen: %v", w.Slug, err)
+			}
+		})
+	})
+}
+
+func TestRoleOf(t *testing.T) {
+	elsewhere := person("owner")
+	elsewhere.Org = "another"
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		want identity.Role
+	}{
+		"an owner":                             {person("owner"), identity.Owner},
+		"a viewer":                             {person("viewer"), identity.Viewer},
+		"a stranger":                           {person("eve"), identity.NoRole},
+		"nobody":                               {person(""), identity.NoRole},
+		"a role that the actor merely claims":  {actor("eve", identity.Owner), identity.NoRole},
+		"a namesake of another org":            {elsewhere, identity.NoRole},
+		"an owner's key":                       {keyed(person("owner"), "acme", identity.Owner), identity.Owner},
+		"an owner's key that is capped":        {keyed(person("owner"), "acme", identity.Viewer), identity.Viewer},
+		"a viewer's key does not raise anyone": {keyed(person("viewer"), "acme", identity.Owner), identity.Viewer},
+		"an owner's key of another workspace":  {keyed(person("owner"), "other", identity.Owner), identity.NoRole},
+		"a credential without a ceiling":       {identity.Actor{Org: "org", User: "owner"}, identity.NoRole},
+		"who names another workspace":          {identity.Actor{Org: "org", User: "admin", Workspace: "other", Role: identity.Owner, Ceiling: identity.Owner}, identity.Admin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acme()
+			if got := w.RoleOf(tt.by); got != tt.want {
+				t.Errorf("RoleOf = %s, want %s", got, tt.want)
+			}
+			w.DeletedAt = now
+			if got := w.RoleOf(tt.by); got != identity.NoRole {
+				t.Errorf("in a deleted one RoleOf = %s", got)
+			}
+		})
+	}
+	t.Run("a stranger is told nothing, a member what is lacking", func(t *testing.T) {
+		for have := identity.NoRole; have <= identity.Owner; have++ {
+			for need := identity.Viewer; need <= identity.Owner; need++ {
+				want := error(nil)
+				switch {
+				case have == identity.NoRole:
+					want = identity.ErrWorkspaceNotFound
+				case have < need:
+					want = identity.ErrForbidden
+				}
+				wantErr(t, acme().Allow(person(identity.UserID(have.String())), need), want)
+			}
+		}
+	})
+}
+
+func TestChangeWorkspace(t *testing.T) {
+	both := account.WorkspaceChanges{Slug: new("new-slug"), Name: new("New")}
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"an owner may":                    {person("owner"), nil, nil},
+		"an admin may":                    {person("admin"), revision.Match{3}, nil},
+		"a member may not":                {person("member"), nil, identity.ErrForbidden},
+		"nor a key that is capped":        {keyed(person("owner"), "acme", identity.Member), nil, identity.ErrForbidden},
+		"a stranger is told nothing":      {person("eve"), nil, identity.ErrWorkspaceNotFound},
+		"another revision was meant":      {person("admin"), revision.Match{2}, revision.ErrMismatch},
+		"who may not is not told of that": {person("member"), revision.Match{2}, identity.ErrForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acme()
+			wantErr(t, w.Change(tt.by, tt.at, both), tt.want)
+			if tt.want != nil {
+				unchanged(t, w, acme())
+				return
+			}
+			if w.Slug != "new-slug" || w.Name != "New" || w.Revision != 4 || w.UpdatedAt != later {
+				t.Fatalf("got %+v", w)
+			}
+			noted(t, w, tt.by, "workspace.updated", map[string]any{"slug": event.Change{From: "acme-slug", To: "new-slug"}, "name": event.Change{From: "Acme", To: "New"}})
+		})
+	}
+	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
+		for _, c := range []account.WorkspaceChanges{{}, {Slug: new("acme-slug")}, {Slug: new("acme-slug"), Name: new("Acme")}} {
+			w := acme()
+			wantErr(t, w.Change(person("admin"), nil, c), nil)
+			unchanged(t, w, acme())
+		}
+	})
+	t.Run("one field changes alone", func(t *testing.T) {
+		w := acme()
+		wantErr(t, w.Change(person("admin"), nil, account.WorkspaceChanges{Slug: new("acme-slug"), Name: new("New")}), nil)
+		if w.Slug != "acme-slug" || w.Revision != 4 {
+			t.Fatalf("got %+v", w)
+		}
+		noted(t, w, person("admin"), "workspace.updated", map[string]any{"name": event.Change{From: "Acme", To: "New"}})
+	})
+	t.Run("an empty slug is none, and all that is wrong is told at once", func(t *testing.T) {
+		w := acme()
+		if got := wrongFields(t, w.Change(person("admin"), nil, account.WorkspaceChanges{Slug: new(""), Name: new("")})); !slices.Equal(got, []string{"/slug invalid_format", "/name too_short"}) {
+			t.Errorf("wrong = %q", got)
+		}
+		if len(w.Recorded()) != 0 {
+			t.Errorf("recorded %v", w.Recorded())
+		}
+	})
+}
+
+func TestDeleteWorkspace(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"an owner may":               {person("owner"), revision.Match{3}, nil},
+		"an admin may not":           {person("admin"), nil, identity.ErrForbidden},
+		"nor an owner's capped key":  {keyed(person("owner"), "acme", identity.Admin), nil, identity.ErrForbidden},
+		"a stranger is told nothing": {person("eve"), nil, identity.ErrWorkspaceNotFound},
+		"another revision was meant": {person("owner"), revision.Match{2}, revision.ErrMismatch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acme()
+			wantErr(t, w.Delete(tt.by, tt.at), tt.want)
+			if tt.want != nil {
+				unchanged(t, w, acme())
+				return
+			}
+			if w.DeletedAt != later || w.Revision != 4 || w.UpdatedAt != later {
+				t.Fatalf("got %+v", w)
+			}
+			noted(t, w, tt.by, "workspace.deleted", map[string]any{"slug": "acme-slug"})
+		})
+	}
+	t.Run("in a deleted one nobody does anything", func(t *testing.T) {
+		gone := func() *account.Workspace {
+			w := second(acme(), "bob")
+			w.DeletedAt = now
+			return w
+		}
+		by := person("owner")
+		for what, call := range map[string]func(*account.Workspace) error{
+			"change": func(w *account.Workspace) error { return w.Change(by, nil, account.WorkspaceChanges{Name: new("x")}) },
+			"delete": func(w *account.Workspace) error { return w.Delete(by, nil) },
+			"change role": func(w *account.Workspace) error {
+				_, err := w.ChangeRole(by, nil, "viewer", identity.Member)
+				return err
+			},
+			"remove": func(w *account.Workspace) error { return w.Remove(by, nil, "viewer") },
+			"leave":  func(w *account.Workspace) error { return w.Remove(by, nil, "owner") },
+			"invite": func(w *account.Workspace) error {
+				_, _, err := w.Invite(by, "a@b", identity.Viewer, "", nil)
+				return err
+			},
+			"withdraw": func(w *account.Workspace) error { return w.Withdraw(by, nil, &account.Invitation{Workspace: "acme"}) },
+		} {
+			w := gone()
+			if err := call(w); err != identity.ErrWorkspaceNotFound {
+				t.Errorf("%s: %v", what, err)
+			}
+			unchanged(t, w, gone())
+		}
+		w := gone()
+		w.Keep(identity.System("org", "", "sign-in", later), "viewer", identity.Owner)
+		unchanged(t, w, gone())
+	})
+}
+
+func TestRestoreWorkspace(t *testing.T) {
+	deleted := func() *account.Workspace {
+		w := acme()
+		w.DeletedAt = now
+		return w
+	}
+	system := func(at time.Time) identity.Actor { return identity.System("org", "", "cli", at) }
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{
+		"the system may":            {system(later), nil},
+		"up to the last moment":     {system(now.Add(30 * 24 * time.Hour)), nil},
+		"but not after":             {system(now.Add(30*24*time.Hour + 1)), identity.ErrWorkspaceNotFound},
+		"an owner may not":          {person("owner"), identity.ErrWorkspaceNotFound},
+		"nor the system of another": {identity.System("another", "", "cli", later), identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := deleted()
+			wantErr(t, w.Restore(tt.by), tt.want)
+			if tt.want != nil {
+				unchanged(t, w, deleted())
+				return
+			}
+			if !w.DeletedAt.IsZero() || w.Revision != 4 || w.UpdatedAt != tt.by.At || w.RoleOf(person("owner")) != identity.Owner {
+				t.Fatalf("got %+v", w)
+			}
+			noted(t, w, tt.by, "workspace.restored", map[string]any{"slug": "acme-slug"})
+		})
+	}
+	t.Run("a live one stays as it is", func(t *testing.T) {
+		w := acme()
+		wantErr(t, w.Restore(system(now.Add(1000*time.Hour))), nil)
+		unchanged(t, w, acme())
+	})
+	t.Run("a live one is none of a person's to restore", func(t *testing.T) {
+		wantErr(t, acme().Restore(person("owner")), identity.ErrWorkspaceNotFound)
+	})
+}

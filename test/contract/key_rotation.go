@@ -1,0 +1,112 @@
+package contract
+
+import (
+	"crypto/sha256"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// rotate is Rotate by somebody.
+func rotate(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID, grace time.Duration) (next *account.Key, err error) {
+	err = s.Keys.Rotate(t.Context(), by.Workspace, id, func(k *account.Key) (*account.Key, error) {
+		next, _, err = k.Rotate(by, nil, grace)
+		return next, err
+	})
+	return next, err
+}
+
+func keyRotated(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ws, by := team.Workspace.ID, fixture.Later(team.Member, time.Hour)
+	prove := func(s ports.Stores, k *account.Key) account.Key {
+		t.Helper()
+		who, err := s.Keys.Principal(ctx, team.Org, k.Hash)
+		must(t, err)
+		return who.Key
+	}
+	t.Run("the successor is stored, and the old key ends when its grace does", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
+		prove(a.Stores, k) // so that it is remembered
+		next, err := rotate(t, a.Stores, by, k.ID, time.Minute)
+		must(t, err)
+		got, err := a.Keys.Get(ctx, ws, next.ID)
+		must(t, err)
+		sameKey(t, got, next)
+		old := prove(a.Stores, k)
+		if old.ID != k.ID || old.ExpiresAt != by.At.Add(time.Minute) || old.Revision != 2 || old.UpdatedAt != by.At || !old.RevokedAt.IsZero() {
+			t.Errorf("the old one %+v", old)
+		}
+		if who := prove(a.Stores, next); who.ID != next.ID || who.User != k.User || who.Ceiling != identity.Viewer {
+			t.Errorf("the new one %+v", who)
+		}
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))), []string{"api_key.rotated", "api_key.created"})
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(next.ID))), []string{"api_key.created"})
+	})
+	t.Run("a service key's is one too", func(t *testing.T) {
+		u, k, _, err := account.NewServiceKey(team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
+		must(t, err)
+		must(t, a.Users.Add(ctx, u, []account.Membership{{Workspace: team.Workspace, Role: k.Ceiling}}))
+		must(t, a.Keys.Add(ctx, k))
+		next, err := rotate(t, a.Stores, team.Admin, k.ID, 0)
+		must(t, err)
+		got, err := a.Keys.Get(ctx, ws, next.ID)
+		must(t, err)
+		sameKey(t, got, next)
+		if !got.Service || got.User != u.ID {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("what the workspace has not is not found", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
+		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: k.ID, ws: "key_00000000000000000000000000"} {
+			wantErr(t, a.Keys.Rotate(ctx, where, id, func(*account.Key) (*account.Key, error) {
+				t.Error("change was called")
+				return nil, errBoom
+			}), account.ErrKeyNotFound)
+		}
+	})
+	t.Run("nothing is saved if change fails", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
+		var next *account.Key
+		wantErr(t, a.Keys.Rotate(ctx, ws, k.ID, func(k *account.Key) (_ *account.Key, err error) {
+			next, _, err = k.Rotate(by, nil, 0)
+			return next, errors.Join(err, errBoom)
+		}), errBoom)
+		_, err := a.Keys.Get(ctx, ws, next.ID)
+		wantErr(t, err, account.ErrKeyNotFound)
+		got, err := a.Keys.Get(ctx, ws, k.ID)
+		must(t, err)
+		sameKey(t, got, k)
+	})
+	t.Run("an answer that showed the old token is erased", func(t *testing.T) {
+		var k *account.Key
+		key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte("rotated")), At: fixture.At}
+		_, _, err := a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
+			k = addKey(t, s, team.Member, account.KeyDraft{Name: "shown"})
+			return ports.Answer{Status: 201, Body: []byte("token"), Reveals: string(k.ID)}, nil
+		}, nil)
+		must(t, err)
+		_, err = rotate(t, a.Stores, by, k.ID, time.Hour)
+		must(t, err)
+		_, _, err = a.Idempotency.Once(ctx, key, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
+		wantErr(t, err, ports.ErrAnswerErased)
+	})
+	t.Run("of many that rotate without grace at once one makes a successor", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "contended"})
+		before, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
+		must(t, err)
+		oneWon(t, atOnce(16, func(int) error { _, err := rotate(t, a.Stores, by, k.ID, 0); return err }), account.ErrKeyInactive)
+		after, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
+		must(t, err)
+		same(t, "live keys", len(after.Items), len(before.Items)) // the old one went, one came
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))), []string{"api_key.rotated", "api_key.created"})
+	})
+}

@@ -1,0 +1,197 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Memberships lets eight writers at once invite, accept, withdraw, change roles, remove, leave,
+// transfer and sign in under rules, at random: after each step the workspace has an owner and
+// nobody has got, or lost, more than whoever did it had at that moment; in the end the members are
+// those that the audit trail tells of.
+func Memberships(t *testing.T, open Opener) {
+	const writers, steps = 8, 50
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed) // the order of the writers is not in it
+	c := newCrowd(t, open(t), 10)
+	var wg sync.WaitGroup
+	for n := range uint64(writers) {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, n))
+			for range steps {
+				what, err := c.step(t, r)
+				if refused, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || refused.Kind != fault.Forbidden && refused.Kind != fault.NotFound && refused.Kind != fault.Conflict) {
+					t.Errorf("%s: %v", what, err)
+					return
+				}
+				if err := errors.Join(c.ownerLeft(t), c.trail.follow(t, c.Adapter)); err != nil {
+					t.Errorf("after %s: %v", what, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	now := map[identity.UserID]standing{}
+	for _, m := range fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) {
+		return c.Workspaces.Members(t.Context(), c.org, c.ws, q)
+	}) {
+		now[m.User] = standing{m.Role, m.Managed}
+	}
+	same(t, "who is what", fmt.Sprint(now), fmt.Sprint(c.trail.is))
+	if n := c.trail.length; n < writers*steps/8 {
+		t.Errorf("only %d things happened", n)
+	}
+}
+
+// crowd is people in and around one workspace.
+type crowd struct {
+	Adapter
+	org    identity.OrgID
+	ws     identity.WorkspaceID
+	people []identity.Actor
+	rules  []identity.ClaimRule
+	trail  trail
+
+	mu   sync.Mutex
+	sent []letter
+}
+
+// letter is an invitation on its way.
+type letter struct {
+	id    account.InvitationID
+	to    int // of people
+	token account.Token
+}
+
+func newCrowd(t *testing.T, a Adapter, size int) *crowd {
+	t.Helper()
+	c := &crowd{Adapter: a, org: a.Orgs[0]}
+	for i := range size {
+		c.people = append(c.people, newcomer(t, a.Stores, c.org, address(i)))
+	}
+	w := ownSpace(t, a.Stores, c.people[0], "crowd")
+	c.ws = w.ID
+	for role := identity.Viewer; role <= identity.Owner; role++ {
+		c.rules = append(c.rules, identity.ClaimRule{Claim: "group", Value: role.String(), Workspace: w.Slug, Role: role})
+	}
+	c.trail = trail{ws: w.ID, is: map[identity.UserID]standing{}, open: map[string]identity.Role{}, accepted: map[identity.UserID]identity.Role{}}
+	must(t, c.trail.follow(t, a))
+	return c
+}
+
+func address(person int) string { return fmt.Sprintf("person-%d@example.com", person) }
+
+// step lets somebody do something, and tells what.
+func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
+	by := c.people[c.somebody(r, true)]
+	if r.IntN(4) == 0 {
+		by.Workspace, by.Ceiling = c.ws, role(r)
+		by.Key = keyOf(by.Ceiling)
+	}
+	member, whom, to := c.somebody(r, true), c.somebody(r, false), role(r)
+	switch n := r.IntN(100); {
+	case n < 25:
+		i, token, err := tryInvite(t, c.Stores, by, c.ws, address(whom), to)
+		if err == nil {
+			c.send(letter{i.ID, whom, token})
+		}
+		return "an invitation", err
+	case n < 50:
+		l, ok := c.take(r)
+		if !ok {
+			return "nothing", nil
+		}
+		who := c.people[l.to]
+		if r.IntN(5) == 0 {
+			who = by
+		}
+		return "an acceptance", accept(t, c.Stores, who, l.token)
+	case n < 55:
+		l, ok := c.take(r)
+		if !ok {
+			return "nothing", nil
+		}
+		return "a withdrawal", withdraw(t, c.Stores, by, c.ws, l.id)
+	case n < 70:
+		return "a change of role", setRole(t, c.Stores, by, c.ws, c.people[member].User, to)
+	case n < 77:
+		return "a removal", removeMember(t, c.Stores, by, c.ws, c.people[member].User)
+	case n < 83:
+		return "leaving", removeMember(t, c.Stores, by, c.ws, by.User)
+	case n < 90:
+		if err := setRole(t, c.Stores, by, c.ws, c.people[member].User, identity.Owner); err != nil {
+			return "a transfer", err
+		}
+		return "a transfer", setRole(t, c.Stores, by, c.ws, by.User, identity.Admin)
+	default:
+		claims := account.Claims{Issuer: issuer, Subject: address(whom), Email: address(whom), EmailVerified: true}
+		if r.IntN(2) == 0 {
+			claims.Raw = map[string]any{"group": to.String()}
+		}
+		_, err := trySignIn(t, c.Stores, c.org, account.SignIn{Claims: claims, Rules: c.rules})
+		return "a sign-in", err
+	}
+}
+
+// somebody chooses one of the people, most often one who is a member just now, or is none: else most
+// steps would be refused.
+func (c *crowd) somebody(r *rand.Rand, member bool) int {
+	n := r.IntN(len(c.people))
+	for range 3 {
+		if c.trail.has(c.people[n].User) == member {
+			break
+		}
+		n = r.IntN(len(c.people))
+	}
+	return n
+}
+
+// role chooses one from viewer to owner.
+func role(r *rand.Rand) identity.Role { return identity.Viewer + identity.Role(r.IntN(4)) }
+
+// keyOf names a key by its ceiling, so that the trail tells it.
+func keyOf(ceiling identity.Role) identity.KeyID { return identity.KeyID("key_" + ceiling.String()) }
+
+func (c *crowd) send(l letter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent = append(c.sent, l)
+}
+
+// take chooses a letter, which stays where it is: it may come twice.
+func (c *crowd) take(r *rand.Rand) (letter, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.sent) == 0 {
+		return letter{}, false
+	}
+	recent := min(len(c.sent), 8)
+	return c.sent[len(c.sent)-1-r.IntN(recent)], true
+}
+
+// ownerLeft looks at the members as they are.
+func (c *crowd) ownerLeft(t *testing.T) error {
+	members, err := c.Workspaces.Members(t.Context(), c.org, c.ws, page.Query{Limit: 100})
+	if err != nil {
+		return err
+	}
+	for _, m := range members.Items {
+		if m.Role == identity.Owner {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no owner among %d members", len(members.Items))
+}

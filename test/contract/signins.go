@@ -1,0 +1,348 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+const issuer = "https://issuer.example"
+
+// SignIns is the suite for ports.Users.SignedIn and SignIn.
+func SignIns(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("SignedIn", func(t *testing.T) { signedIn(t, a) })
+	t.Run("SignIn", func(t *testing.T) { signsIn(t, a) })
+	t.Run("SignIn under rules", func(t *testing.T) { signsInUnderRules(t, a) })
+	t.Run("sign-ins at once", func(t *testing.T) { signInsRace(t, a) })
+}
+
+// claimsOf is what an issuer says of one of a team; the subject is like nobody else's.
+func claimsOf(team *fixture.Team, name string) account.Claims {
+	email := name + "@" + team.Workspace.Slug + ".example"
+	return account.Claims{Issuer: issuer, Subject: "sub-" + email, Email: email, EmailVerified: true, Name: name}
+}
+
+// trySignIn is SignIn as the use case does it, an hour after all was made.
+func trySignIn(t testing.TB, s ports.Stores, org identity.OrgID, in account.SignIn) (*account.Person, error) {
+	by := identity.System(org, "", "sign-in", fixture.At.Add(time.Hour))
+	return s.Users.SignIn(t.Context(), org, in, func(in *account.SignIn) error { return in.Settle(by) })
+}
+
+func signIn(t testing.TB, s ports.Stores, org identity.OrgID, c account.Claims, rules []identity.ClaimRule) *account.Person {
+	t.Helper()
+	p, err := trySignIn(t, s, org, account.SignIn{Claims: c, Rules: rules})
+	must(t, err)
+	return p
+}
+
+func signedIn(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	member := claimsOf(team, "member").Subject
+	is := func(t *testing.T, s ports.Stores, subject string) *account.Person {
+		t.Helper()
+		p, err := s.Users.SignedIn(ctx, team.Org, issuer, subject)
+		must(t, err)
+		return p
+	}
+	t.Run("who never signed in is nobody", func(t *testing.T) {
+		_, err := a.Users.SignedIn(ctx, team.Org, issuer, member)
+		wantErr(t, err, account.ErrUserNotFound)
+	})
+	t.Run("who did is whom SignIn answered, with all memberships", func(t *testing.T) {
+		want := signIn(t, a.Stores, team.Org, claimsOf(team, "member"), nil)
+		u, m, err := a.Users.Get(ctx, team.Org, team.Member.User)
+		must(t, err)
+		for range 2 { // the second may come from memory
+			got := is(t, a.Stores, member)
+			same(t, "person", got, want)
+			same(t, "user", &got.User, u)
+			same(t, "memberships", got.Memberships, m)
+		}
+	})
+	t.Run("another issuer's subject, or another org's, is somebody else", func(t *testing.T) {
+		for _, tt := range []struct {
+			org             identity.OrgID
+			issuer, subject string
+		}{{a.Orgs[1], issuer, member}, {team.Org, "https://other.example", member}, {team.Org, issuer, strings.ToUpper(member)}, {team.Org, issuer, ""}} {
+			_, err := a.Users.SignedIn(ctx, tt.org, tt.issuer, tt.subject)
+			wantErr(t, err, account.ErrUserNotFound)
+		}
+	})
+	t.Run("a change of the user or a role is seen at once", func(t *testing.T) {
+		_, err := a.Users.Update(ctx, team.Org, team.Member.User, func(u *account.User, m []account.Membership) error {
+			return u.Change(team.Member, nil, m, account.UserChanges{Name: new("renamed")})
+		})
+		must(t, err)
+		must(t, setRole(t, a.Stores, team.Owner, team.Workspace.ID, team.Member.User, identity.Admin))
+		if got := is(t, a.Stores, member); got.User.Name != "renamed" || got.Memberships[0].Role != identity.Admin {
+			t.Fatalf("got %+v", got)
+		}
+	})
+	t.Run("so is a removal, and by another process within a second", func(t *testing.T) {
+		far := a.Second()
+		same(t, "memberships", len(is(t, far, member).Memberships), 1)
+		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, team.Member.User))
+		same(t, "memberships", len(is(t, a.Stores, member).Memberships), 0)
+		time.Sleep(time.Second)
+		same(t, "memberships", len(is(t, far, member).Memberships), 0)
+	})
+	t.Run("a transaction sees what it did, and what is undone is not remembered", func(t *testing.T) {
+		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			signIn(t, tx, team.Org, claimsOf(team, "undone"), nil)
+			is(t, tx, claimsOf(team, "undone").Subject)
+			return errBoom
+		}), errBoom)
+		_, err := a.Users.SignedIn(ctx, team.Org, issuer, claimsOf(team, "undone").Subject)
+		wantErr(t, err, account.ErrUserNotFound)
+	})
+}
+
+func signsIn(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	t.Run("a newcomer gets an account, and a workspace if the org says so", func(t *testing.T) {
+		for _, own := range []bool{false, true} {
+			c := account.Claims{Issuer: issuer, Subject: fmt.Sprint("newcomer ", own), Email: fmt.Sprint("new-", own, "@example.com"), EmailVerified: true, Name: "Änn"}
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, OwnSpace: own})
+			must(t, err)
+			u, m, err := a.Users.Get(ctx, team.Org, p.User.ID)
+			must(t, err)
+			same(t, "person", p, &account.Person{User: *u, Memberships: m})
+			if u.Email != c.Email || !u.EmailVerified || u.Name != "Änn" || u.Service || u.Operator || u.Revision != 1 || u.CreatedAt != fixture.At.Add(time.Hour) {
+				t.Errorf("user %+v", u)
+			}
+			if own != (len(m) == 1 && m[0].Role == identity.Owner && m[0].Workspace.Name == "Änn") || !own && len(m) != 0 {
+				t.Errorf("memberships %+v", m)
+			}
+			again := signIn(t, a.Stores, team.Org, c, nil)
+			same(t, "person", again, p)
+		}
+	})
+	t.Run("settle is given what the claims name", func(t *testing.T) {
+		signIn(t, a.Stores, team.Org, claimsOf(team, "peer"), nil)
+		for name, tt := range map[string]struct {
+			claims          account.Claims
+			linked, byEmail identity.UserID
+		}{
+			"who is linked":                    {claimsOf(team, "peer"), team.Peer.User, team.Peer.User},
+			"who has the address":              {claimsOf(team, "viewer"), "", team.Viewer.User},
+			"whatever its case":                {account.Claims{Issuer: issuer, Subject: "x", Email: "VIEWER@" + team.Workspace.Slug + ".Example", EmailVerified: true}, "", team.Viewer.User},
+			"both, if they differ":             {account.Claims{Issuer: issuer, Subject: claimsOf(team, "peer").Subject, Email: claimsOf(team, "viewer").Email, EmailVerified: true}, team.Peer.User, team.Viewer.User},
+			"nobody, if it is not vouched for": {account.Claims{Issuer: issuer, Subject: "x", Email: claimsOf(team, "viewer").Email}, "", ""},
+			"nobody by no address":             {account.Claims{Issuer: issuer, Subject: "x", EmailVerified: true}, "", ""},
+			"nobody of another org":            {claimsOf(other, "viewer"), "", ""},
+		} {
+			_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: tt.claims}, func(s *account.SignIn) error {
+				if (s.Linked == nil) != (tt.linked == "") || s.Linked != nil && s.Linked.ID != tt.linked {
+					t.Errorf("%s: linked = %+v", name, s.Linked)
+				}
+				if (s.ByEmail == nil) != (tt.byEmail == "") || s.ByEmail != nil && s.ByEmail.ID != tt.byEmail {
+					t.Errorf("%s: by e-mail = %+v", name, s.ByEmail)
+				}
+				return errBoom
+			})
+			wantErr(t, err, errBoom)
+		}
+	})
+	t.Run("an account of the same verified address is joined, and stays what it is", func(t *testing.T) {
+		for _, subject := range []string{"first", "second"} { // an account may be linked more than once
+			c := claimsOf(team, "admin")
+			c.Subject = subject
+			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != team.Admin.User || len(p.Memberships) != 1 || p.Memberships[0].Role != identity.Admin {
+				t.Fatalf("got %+v", p)
+			}
+		}
+	})
+	t.Run("an address is saved that the token brings, and none of another account", func(t *testing.T) {
+		c := account.Claims{Issuer: issuer, Subject: "moves", Email: "moves@example.com", EmailVerified: true}
+		p := signIn(t, a.Stores, team.Org, c, nil)
+		c.Email = "Moved@example.com"
+		moved := signIn(t, a.Stores, team.Org, c, nil)
+		if moved.User.ID != p.User.ID || moved.User.Email != "Moved@example.com" {
+			t.Fatalf("got %+v", moved)
+		}
+		u, _, err := a.Users.FindByEmail(ctx, team.Org, "moved@example.com")
+		must(t, err)
+		same(t, "user", u.ID, p.User.ID)
+		c.Email = claimsOf(team, "owner").Email
+		if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != moved.User.ID || p.User.Email != "Moved@example.com" {
+			t.Fatalf("got %+v", p)
+		}
+		u, _, err = a.Users.FindByEmail(ctx, team.Org, c.Email)
+		must(t, err)
+		same(t, "user", u.ID, team.Owner.User)
+	})
+	t.Run("nothing is saved if settle fails", func(t *testing.T) {
+		c := account.Claims{Issuer: issuer, Subject: "fails", Email: "fails@example.com", EmailVerified: true}
+		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, OwnSpace: true}, func(s *account.SignIn) error {
+			return errors.Join(s.Settle(identity.System(team.Org, "", "sign-in", fixture.At)), errBoom)
+		})
+		wantErr(t, err, errBoom)
+		_, _, err = a.Users.FindByEmail(ctx, team.Org, c.Email)
+		wantErr(t, err, account.ErrUserNotFound)
+	})
+}
+
+func signsInUnderRules(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	org, ws := team.Org, team.Workspace
+	grant := func(group, slug string, role identity.Role) identity.ClaimRule {
+		return identity.ClaimRule{Claim: "groups", Value: group, Workspace: slug, Role: role}
+	}
+	rules := []identity.ClaimRule{
+		grant("dev", ws.Slug, identity.Member), grant("lead", ws.Slug, identity.Admin), grant("dev", "never-was", identity.Owner), grant("dev", other.Workspace.Slug, identity.Owner),
+		{Claim: "groups", Value: "ops", Operator: true},
+	}
+	as := func(name string, groups ...any) account.Claims {
+		c := claimsOf(team, name)
+		c.Raw = map[string]any{"groups": groups}
+		return c
+	}
+	t.Run("settle is given the workspaces of the org that the rules name, with the memberships of both accounts", func(t *testing.T) {
+		signIn(t, a.Stores, org, claimsOf(team, "peer"), nil)
+		c := as("peer")
+		c.Email = claimsOf(team, "viewer").Email
+		_, err := a.Users.SignIn(ctx, org, account.SignIn{Claims: c, Rules: rules}, func(s *account.SignIn) error {
+			w := s.Workspaces[ws.Slug]
+			if len(s.Workspaces) != 1 || w == nil || len(w.Members) != 2 || w.Members[team.Peer.User].Role != identity.Member || w.Members[team.Viewer.User].Role != identity.Viewer || w.Owners != 1 {
+				t.Errorf("workspaces = %+v", s.Workspaces)
+			}
+			return errBoom
+		})
+		wantErr(t, err, errBoom)
+	})
+	t.Run("a managed role is given, raised, lowered and taken away", func(t *testing.T) {
+		for _, step := range []struct {
+			groups []any
+			role   identity.Role
+			event  string
+		}{{[]any{"dev"}, identity.Member, "member.added"}, {[]any{"lead"}, identity.Admin, "member.updated"}, {[]any{"dev"}, identity.Member, "member.updated"}, {nil, identity.NoRole, "member.removed"}, {nil, identity.NoRole, "member.removed"}, {[]any{"lead"}, identity.Admin, "member.added"}} {
+			p := signIn(t, a.Stores, org, as("gone", step.groups...), rules)
+			same(t, "role", roles(t, a.Stores, org, ws.ID)[team.Gone.User], step.role)
+			same(t, "event", eventsOn(t, a.Stores, ws.ID, string(ws.ID))[0].Type, step.event)
+			managed := 0
+			for _, m := range p.Memberships {
+				if m.Workspace.ID == ws.ID {
+					managed++
+					if m.Role != step.role || !m.Managed {
+						t.Errorf("membership = %+v", m)
+					}
+				}
+			}
+			same(t, "memberships there", managed, map[bool]int{true: 1}[step.role != identity.NoRole])
+		}
+	})
+	t.Run("who is taken away loses keys", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Gone, account.KeyDraft{Name: "k"})
+		signIn(t, a.Stores, org, as("gone"), rules)
+		who, err := a.Keys.Principal(ctx, org, k.Hash)
+		must(t, err)
+		if who.Key.RevokedAt.IsZero() {
+			t.Error("the key lives")
+		}
+	})
+	t.Run("a role given by hand is neither lowered nor managed", func(t *testing.T) {
+		if p := signIn(t, a.Stores, org, as("admin", "dev"), rules); p.Memberships[0].Role != identity.Admin || p.Memberships[0].Managed {
+			t.Errorf("memberships = %+v", p.Memberships)
+		}
+	})
+	t.Run("the operator flag comes and goes", func(t *testing.T) {
+		for _, groups := range [][]any{{"ops"}, {}, {"ops", "dev"}} {
+			p := signIn(t, a.Stores, org, as("viewer", groups...), rules)
+			u, _, err := a.Users.Get(ctx, org, team.Viewer.User)
+			must(t, err)
+			same(t, "operator", []bool{p.User.Operator, u.Operator}, []bool{len(groups) > 0, len(groups) > 0})
+		}
+	})
+	t.Run("a deleted workspace takes nobody", func(t *testing.T) {
+		w := ownSpace(t, a.Stores, team.Owner, "deleted-too")
+		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
+		signIn(t, a.Stores, org, as("peer", "dev"), []identity.ClaimRule{grant("dev", w.Slug, identity.Owner)})
+		same(t, "members", len(roles(t, a.Stores, org, w.ID)), 1)
+	})
+}
+
+func signInsRace(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	members := func() int {
+		return len(fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) {
+			return a.Workspaces.Members(ctx, team.Org, team.Workspace.ID, q)
+		}))
+	}
+	rules := []identity.ClaimRule{{Claim: "in", Value: "true", Workspace: team.Workspace.Slug, Role: identity.Viewer}}
+	for name, c := range map[string]account.Claims{
+		"with an address":    {Email: "raced@example.com", EmailVerified: true},
+		"without an address": {},
+	} {
+		t.Run("many first sign-ins of one subject make one account, "+name, func(t *testing.T) {
+			c.Issuer, c.Subject, c.Raw = issuer, name, map[string]any{"in": true}
+			before := members()
+			ids := make([]identity.UserID, 16)
+			must(t, errors.Join(atOnce(len(ids), func(i int) error {
+				p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Rules: rules, OwnSpace: true})
+				if err == nil {
+					ids[i] = p.User.ID
+					if len(p.Memberships) != 2 {
+						t.Errorf("memberships = %+v", p.Memberships)
+					}
+				}
+				return err
+			})...))
+			for _, id := range ids {
+				same(t, "account", id, ids[0])
+			}
+			same(t, "members", members(), before+1)
+		})
+	}
+	t.Run("subjects that come first with one address share the account", func(t *testing.T) {
+		ids := make([]identity.UserID, 8)
+		must(t, errors.Join(atOnce(len(ids), func(i int) error {
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint("sharer ", i), Email: "shared@example.com", EmailVerified: true}})
+			if err == nil {
+				ids[i] = p.User.ID
+			}
+			return err
+		})...))
+		for _, id := range ids {
+			same(t, "account", id, ids[0])
+		}
+	})
+	t.Run("of accounts that claim one address at once one gets it, and each stays itself", func(t *testing.T) {
+		ids := map[identity.UserID]int{}
+		claim := func(i int) account.Claims { return account.Claims{Issuer: issuer, Subject: fmt.Sprint("claimer ", i)} }
+		for i := range 8 {
+			ids[signIn(t, a.Stores, team.Org, claim(i), nil).User.ID] = i
+		}
+		same(t, "accounts", len(ids), 8)
+		must(t, errors.Join(atOnce(8, func(i int) error {
+			c := claim(i)
+			c.Email, c.EmailVerified = "claimed@example.com", true
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c})
+			if err == nil && ids[p.User.ID] != i {
+				t.Errorf("claimer %d became %d", i, ids[p.User.ID])
+			}
+			return err
+		})...))
+		have := 0
+		for id := range ids {
+			u, _, err := a.Users.Get(ctx, team.Org, id)
+			must(t, err)
+			if u.Email != "" {
+				have++
+			}
+		}
+		same(t, "accounts with the address", have, 1)
+	})
+}

@@ -1,0 +1,156 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+// trail reads a workspace's events as they come, and holds each to what was when it happened.
+type trail struct {
+	ws identity.WorkspaceID
+
+	mu       sync.Mutex
+	last     string // the latest event that was read
+	length   int
+	is       map[identity.UserID]standing
+	open     map[string]identity.Role          // what open invitations grant, by id
+	accepted map[identity.UserID]identity.Role // what an invitation that was accepted grants, until its member comes
+}
+
+// standing is what somebody is, and whether rules made them that.
+type standing struct {
+	role    identity.Role
+	managed bool
+}
+
+func (tr *trail) has(user identity.UserID) bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	_, ok := tr.is[user]
+	return ok
+}
+
+// follow reads what is new. Changes of one workspace come one after another, each under its lock,
+// so that none can appear before one that was seen.
+func (tr *trail) follow(t *testing.T, a Adapter) error {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	var fresh []event.Event
+	for q := (page.Query{Limit: 20}); ; {
+		found, err := a.Events.List(t.Context(), tr.ws, event.Filter{}, q)
+		if err != nil {
+			return err
+		}
+		known := slices.IndexFunc(found.Items, func(e event.Event) bool { return e.ID <= tr.last })
+		if known >= 0 {
+			fresh = append(fresh, found.Items[:known]...)
+			break
+		}
+		fresh = append(fresh, found.Items...)
+		if q.After = found.Next; q.After == "" {
+			break
+		}
+	}
+	for _, e := range slices.Backward(fresh) {
+		if err := tr.apply(e); err != nil {
+			return fmt.Errorf("%s by %q, %v: %w", e.Type, e.Actor, e.Data, err)
+		}
+		tr.last = e.ID
+		tr.length++
+	}
+	return nil
+}
+
+// apply holds an event to the rules, and then lets it happen.
+func (tr *trail) apply(e event.Event) error {
+	user, role := identity.UserID(text(e.Data["user_id"])), identity.ParseRole(text(e.Data["role"]))
+	switch e.Type {
+	case "workspace.created":
+		tr.is[e.Actor] = standing{role: identity.Owner}
+	case "invitation.created", "invitation.renewed":
+		if err := tr.may(e, max(role, tr.open[e.Subject])); err != nil {
+			return err
+		}
+		tr.open[e.Subject] = role
+	case "invitation.withdrawn":
+		if err := tr.may(e, tr.open[e.Subject]); err != nil {
+			return err
+		}
+		delete(tr.open, e.Subject)
+	case "invitation.accepted":
+		if role != tr.open[e.Subject] || user != e.Actor || e.Key != "" {
+			return fmt.Errorf("it granted %q", tr.open[e.Subject])
+		}
+		delete(tr.open, e.Subject)
+		tr.accepted[user] = role
+	case "member.added":
+		if was, ok := tr.is[user]; ok {
+			return fmt.Errorf("they are %q already", was.role)
+		}
+		if e.Actor != "" && role != tr.accepted[user] {
+			return fmt.Errorf("they accepted %q", tr.accepted[user])
+		}
+		delete(tr.accepted, user)
+		tr.is[user] = standing{role, e.Actor == ""}
+	case "member.updated":
+		change, _ := e.Data["role"].(map[string]any)
+		from, to := identity.ParseRole(text(change["from"])), identity.ParseRole(text(change["to"]))
+		if err := tr.change(e, user, from, to); err != nil {
+			return err
+		}
+		tr.is[user] = standing{to, e.Actor == ""}
+	case "member.removed":
+		if err := tr.change(e, user, role, identity.NoRole); err != nil {
+			return err
+		}
+		delete(tr.is, user)
+	default:
+		return fmt.Errorf("nobody does that here")
+	}
+	for _, s := range tr.is {
+		if s.role == identity.Owner {
+			return nil
+		}
+	}
+	return fmt.Errorf("it left no owner")
+}
+
+// change holds a change of user's role to who made it: the system by rules, which lower none that
+// somebody gave by hand; whoever leaves; else an admin, up to their own role.
+func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.Role) error {
+	was := tr.is[user]
+	switch {
+	case from != was.role || from == to:
+		return fmt.Errorf("they are %q", was.role)
+	case e.Actor == "" && to < from && !was.managed:
+		return fmt.Errorf("%q was given by hand", from)
+	case e.Actor == "", e.Actor == user && to == identity.NoRole && e.Key != keyOf(identity.Viewer):
+		return nil
+	}
+	return tr.may(e, max(from, to))
+}
+
+// may reports who has no right to deal with role.
+func (tr *trail) may(e event.Event, role identity.Role) error {
+	have := tr.is[e.Actor].role
+	for ceiling := identity.Viewer; ceiling <= identity.Owner; ceiling++ {
+		if e.Key == keyOf(ceiling) {
+			have = min(have, ceiling)
+		}
+	}
+	if have < identity.Admin || role > have {
+		return fmt.Errorf("they have but %q", have)
+	}
+	return nil
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}

@@ -1,0 +1,366 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Workspaces is the suite for ports.Workspaces.
+func Workspaces(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("Add", func(t *testing.T) { workspaceAdded(t, a) })
+	t.Run("Find", func(t *testing.T) { workspaceFound(t, a) })
+	t.Run("Get", func(t *testing.T) { workspaceRead(t, a) })
+	t.Run("Members", func(t *testing.T) { membersListed(t, a) })
+	t.Run("Update", func(t *testing.T) { workspaceUpdated(t, a) })
+	t.Run("Update of members", func(t *testing.T) { membersUpdated(t, a) })
+	t.Run("a member who is removed", func(t *testing.T) { memberRemoved(t, a) })
+	t.Run("a workspace that is deleted", func(t *testing.T) { workspaceDeleted(t, a) })
+}
+
+// ownSpace stores another workspace, owned by by.
+func ownSpace(t testing.TB, s ports.Stores, by identity.Actor, slug string) *account.Workspace {
+	t.Helper()
+	w, err := account.NewWorkspace(by, slug, "Räume")
+	must(t, err)
+	must(t, s.Workspaces.Add(t.Context(), w))
+	return w
+}
+
+// join makes who a member, as by's invitation and its acceptance do.
+func join(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, who identity.Actor, role identity.Role) {
+	t.Helper()
+	u, _, err := s.Users.Get(t.Context(), who.Org, who.User)
+	must(t, err)
+	_, token := invite(t, s, by, ws, u.Email, role)
+	must(t, accept(t, s, who, token))
+}
+
+// changeWorkspace is Update by somebody, of that one's own membership and others'.
+func changeWorkspace(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) error {
+	_, err := s.Workspaces.Update(t.Context(), by, ws, also, change)
+	return err
+}
+
+// setRole is changeWorkspace to another role.
+func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID, to identity.Role) error {
+	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error {
+		_, err := w.ChangeRole(by, nil, user, to)
+		return err
+	})
+}
+
+// removeMember is changeWorkspace that ends a membership.
+func removeMember(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID) error {
+	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error { return w.Remove(by, nil, user) })
+}
+
+// roles lists who is what in a workspace.
+func roles(t testing.TB, s ports.Stores, org identity.OrgID, ws identity.WorkspaceID) map[identity.UserID]identity.Role {
+	t.Helper()
+	out := map[identity.UserID]identity.Role{}
+	for _, m := range fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) { return s.Workspaces.Members(t.Context(), org, ws, q) }) {
+		out[m.User] = m.Role
+	}
+	return out
+}
+
+// atOnce runs f for 0 to n-1 at the same time, and answers the errors.
+func atOnce(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// oneWon fails t unless just one of errs is nil, and the others are want.
+func oneWon(t testing.TB, errs []error, want error) {
+	t.Helper()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !errors.Is(err, want) {
+			t.Errorf("error = %v, want %v", err, want)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d got through, want 1", won)
+	}
+}
+
+func workspaceAdded(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	by := fixture.Later(team.Member, time.Hour)
+	t.Run("it comes back with the members that it was made with", func(t *testing.T) {
+		w := ownSpace(t, a.Stores, by, "added")
+		got, err := a.Workspaces.Get(ctx, by, w.ID)
+		must(t, err)
+		want := w.Members[by.User]
+		want.Email, want.Name = "member@"+team.Workspace.Slug+".example", "member"
+		w.Members[by.User] = want
+		same(t, "workspace", got, w)
+		if got.CreatedAt != by.At || got.Owners != 1 {
+			t.Errorf("made %v, %d owners", got.CreatedAt, got.Owners)
+		}
+		same(t, "events", kinds(eventsOn(t, a.Stores, w.ID, string(w.ID))), []string{"workspace.created"})
+	})
+	t.Run("a slug of the org is taken, and nothing is stored", func(t *testing.T) {
+		ownSpace(t, a.Stores, by, "taken")
+		second, err := account.NewWorkspace(by, "taken", "")
+		must(t, err)
+		wantErr(t, a.Workspaces.Add(ctx, second), account.ErrSlugTaken)
+		_, err = a.Workspaces.Find(ctx, team.Org, string(second.ID))
+		wantErr(t, err, identity.ErrWorkspaceNotFound)
+		same(t, "members", len(roles(t, a.Stores, team.Org, second.ID)), 0)
+		same(t, "events", kinds(eventsOn(t, a.Stores, second.ID, string(second.ID))), []string{})
+	})
+	t.Run("another org's is not", func(t *testing.T) { ownSpace(t, a.Stores, other.Owner, "taken") })
+	t.Run("a deleted one's is", func(t *testing.T) {
+		w := ownSpace(t, a.Stores, by, "was-taken")
+		must(t, changeWorkspace(t, a.Stores, by, w.ID, nil, func(w *account.Workspace) error { return w.Delete(by, nil) }))
+		second, err := account.NewWorkspace(by, "was-taken", "")
+		must(t, err)
+		wantErr(t, a.Workspaces.Add(ctx, second), account.ErrSlugTaken)
+	})
+	t.Run("of many that take a slug at once one gets it", func(t *testing.T) {
+		oneWon(t, atOnce(16, func(int) error {
+			w, err := account.NewWorkspace(by, "contended", "")
+			if err != nil {
+				return err
+			}
+			return a.Workspaces.Add(ctx, w)
+		}), account.ErrSlugTaken)
+	})
+}
+
+func workspaceFound(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	for name, tt := range map[string]struct {
+		idOrSlug string
+		want     error
+	}{
+		"by id":                          {string(team.Workspace.ID), nil},
+		"by slug":                        {team.Workspace.Slug, nil},
+		"another org's id is not found":  {string(other.Workspace.ID), identity.ErrWorkspaceNotFound},
+		"nor is its slug":                {other.Workspace.Slug, identity.ErrWorkspaceNotFound},
+		"an id that never was":           {"wsp_00000000000000000000000000", identity.ErrWorkspaceNotFound},
+		"a slug that never was":          {"never-was", identity.ErrWorkspaceNotFound},
+		"no name is no workspace's":      {"", identity.ErrWorkspaceNotFound},
+		"a part of a slug is none of it": {team.Workspace.Slug[:8] + "%", identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := a.Workspaces.Find(ctx, team.Org, tt.idOrSlug)
+			wantErr(t, err, tt.want)
+			if tt.want == nil {
+				same(t, "workspace", got, &team.Workspace)
+			}
+		})
+	}
+	t.Run("a deleted one too", func(t *testing.T) {
+		w := ownSpace(t, a.Stores, team.Owner, "found-deleted")
+		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
+		for _, name := range []string{string(w.ID), w.Slug} {
+			got, err := a.Workspaces.Find(ctx, team.Org, name)
+			must(t, err)
+			if got.ID != w.ID || got.DeletedAt != fixture.At || len(got.Members) != 0 {
+				t.Errorf("got %+v", got)
+			}
+		}
+	})
+}
+
+func workspaceRead(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	ws := team.Workspace.ID
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		role identity.Role
+	}{"an owner": {team.Owner, identity.Owner}, "a viewer": {team.Viewer, identity.Viewer}, "who has left": {team.Gone, identity.NoRole}, "nobody": {identity.System(team.Org, "", "contract", fixture.At), identity.NoRole}} {
+		t.Run(name+" finds their own membership and no other's", func(t *testing.T) {
+			got, err := a.Workspaces.Get(ctx, tt.by, ws)
+			must(t, err)
+			if got.ID != ws || got.Slug != team.Workspace.Slug || got.Owners != 1 || got.Members[tt.by.User].Role != tt.role || len(got.Members) > 1 || tt.role == identity.NoRole && len(got.Members) != 0 {
+				t.Fatalf("got %+v", got)
+			}
+		})
+	}
+	t.Run("what the org never had is not found", func(t *testing.T) {
+		for _, id := range []identity.WorkspaceID{other.Workspace.ID, "wsp_00000000000000000000000000", "", identity.WorkspaceID(team.Workspace.Slug)} {
+			_, err := a.Workspaces.Get(ctx, team.Owner, id)
+			wantErr(t, err, identity.ErrWorkspaceNotFound)
+			wantErr(t, changeWorkspace(t, a.Stores, team.Owner, id, nil, func(*account.Workspace) error { t.Error("change was called"); return nil }), identity.ErrWorkspaceNotFound)
+		}
+	})
+}
+
+func membersListed(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	program, k, _, err := account.NewServiceKey(team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
+	must(t, err)
+	must(t, a.Users.Add(ctx, program, []account.Membership{{Workspace: team.Workspace, Role: k.Ceiling}}))
+	var want []account.Member
+	for _, m := range []struct {
+		by   identity.Actor
+		name string
+	}{{team.Owner, "owner"}, {team.Admin, "admin"}, {team.Member, "member"}, {team.Peer, "peer"}, {team.Viewer, "viewer"}} {
+		want = append(want, account.Member{User: m.by.User, Email: m.name + "@" + team.Workspace.Slug + ".example", Name: m.name, Role: m.by.Role, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
+	}
+	want = append(want, account.Member{User: program.ID, Name: "deploys", Service: true, Role: identity.Member, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
+	t.Run("they come by user id, and who has left does not", func(t *testing.T) {
+		for _, limit := range []int{1, 2, 6, 100} {
+			same(t, "members", fixture.Pages(t, limit, func(q page.Query) (account.MemberPage, error) {
+				return a.Workspaces.Members(ctx, team.Org, team.Workspace.ID, q)
+			}), want)
+		}
+	})
+	t.Run("of another org's workspace there are none", func(t *testing.T) {
+		same(t, "members", len(roles(t, a.Stores, team.Org, other.Workspace.ID)), 0)
+	})
+}
+
+func workspaceUpdated(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ws, by := team.Workspace.ID, fixture.Later(team.Admin, time.Hour)
+	rename := func(by identity.Actor, c account.WorkspaceChanges) func(*account.Workspace) error {
+		return func(w *account.Workspace) error { return w.Change(by, nil, c) }
+	}
+	slug := "renamed-" + team.Workspace.Slug
+	t.Run("it saves what change leaves", func(t *testing.T) {
+		after, err := a.Workspaces.Update(ctx, by, ws, nil, rename(by, account.WorkspaceChanges{Slug: new(slug), Name: new("Ümbenannt")}))
+		must(t, err)
+		got, err := a.Workspaces.Get(ctx, by, ws)
+		must(t, err)
+		same(t, "workspace", got, after)
+		if got.Slug != slug || got.Name != "Ümbenannt" || got.Revision != 2 || got.UpdatedAt != by.At || got.CreatedAt != fixture.At {
+			t.Fatalf("got %+v", got)
+		}
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))), []string{"workspace.updated"})
+	})
+	t.Run("the old slug is free", func(t *testing.T) { ownSpace(t, a.Stores, team.Owner, team.Workspace.Slug) })
+	t.Run("a slug that another has is taken, and nothing is saved", func(t *testing.T) {
+		wantErr(t, changeWorkspace(t, a.Stores, by, ws, nil, rename(by, account.WorkspaceChanges{Slug: new(team.Workspace.Slug), Name: new("lost")})), account.ErrSlugTaken)
+		got, err := a.Workspaces.Get(ctx, by, ws)
+		must(t, err)
+		if got.Slug != slug || got.Name != "Ümbenannt" || got.Revision != 2 {
+			t.Fatalf("got %+v", got)
+		}
+	})
+	t.Run("of two that take a slug at once one gets it", func(t *testing.T) {
+		one, two := ownSpace(t, a.Stores, team.Owner, "race-one"), ownSpace(t, a.Stores, team.Owner, "race-two")
+		oneWon(t, atOnce(2, func(i int) error {
+			return changeWorkspace(t, a.Stores, team.Owner, []identity.WorkspaceID{one.ID, two.ID}[i], nil, rename(team.Owner, account.WorkspaceChanges{Slug: new("race")}))
+		}), account.ErrSlugTaken)
+	})
+	t.Run("nothing is saved if change fails, members included", func(t *testing.T) {
+		before, err := a.Workspaces.Get(ctx, by, ws)
+		must(t, err)
+		wantErr(t, changeWorkspace(t, a.Stores, by, ws, []identity.UserID{team.Peer.User}, func(w *account.Workspace) error {
+			_, err := w.ChangeRole(by, nil, team.Peer.User, identity.Admin)
+			return errors.Join(err, w.Change(by, nil, account.WorkspaceChanges{Name: new("lost")}), errBoom)
+		}), errBoom)
+		after, err := a.Workspaces.Get(ctx, by, ws)
+		must(t, err)
+		same(t, "workspace", after, before)
+		same(t, "role", roles(t, a.Stores, team.Org, ws)[team.Peer.User], identity.Member)
+		same(t, "events", len(eventsOn(t, a.Stores, ws, string(ws))), 1)
+	})
+	t.Run("concurrent changes are all kept", func(t *testing.T) {
+		must(t, changeWorkspace(t, a.Stores, by, ws, nil, rename(by, account.WorkspaceChanges{Name: new("n")})))
+		must(t, errors.Join(atOnce(20, func(int) error {
+			return changeWorkspace(t, a.Stores, by, ws, nil, func(w *account.Workspace) error {
+				return w.Change(by, nil, account.WorkspaceChanges{Name: new(w.Name + "!")})
+			})
+		})...))
+		got, err := a.Workspaces.Get(ctx, by, ws)
+		must(t, err)
+		if len(got.Name) != 21 || got.Revision != 23 {
+			t.Fatalf("name %q, revision %d", got.Name, got.Revision)
+		}
+	})
+}
+
+func membersUpdated(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ws, by := team.Workspace.ID, fixture.Later(team.Owner, time.Hour)
+	t.Run("change is given the memberships of by and of also, and the number of owners", func(t *testing.T) {
+		for _, also := range [][]identity.UserID{nil, {team.Peer.User}, {team.Peer.User, team.Viewer.User, team.Gone.User, "usr_nobody", team.Owner.User}} {
+			must(t, changeWorkspace(t, a.Stores, by, ws, also, func(w *account.Workspace) error {
+				want := map[identity.UserID]identity.Role{by.User: identity.Owner}
+				for _, user := range also {
+					switch user {
+					case team.Peer.User:
+						want[user] = identity.Member
+					case team.Viewer.User:
+						want[user] = identity.Viewer
+					}
+				}
+				got := map[identity.UserID]identity.Role{}
+				for user, m := range w.Members {
+					got[user] = m.Role
+				}
+				same(t, "members", got, want)
+				same(t, "owners", w.Owners, 1)
+				return nil
+			}))
+		}
+	})
+	t.Run("a role is saved, and nobody else's", func(t *testing.T) {
+		must(t, setRole(t, a.Stores, by, ws, team.Viewer.User, identity.Owner))
+		want := map[identity.UserID]identity.Role{team.Owner.User: identity.Owner, team.Admin.User: identity.Admin, team.Member.User: identity.Member, team.Peer.User: identity.Member, team.Viewer.User: identity.Owner}
+		same(t, "roles", roles(t, a.Stores, team.Org, ws), want)
+		w, err := a.Workspaces.Get(ctx, team.Viewer, ws)
+		must(t, err)
+		if m := w.Members[team.Viewer.User]; m.Revision != 2 || m.UpdatedAt != by.At || m.CreatedAt != fixture.At || w.Owners != 2 || w.Revision != 1 {
+			t.Errorf("got %+v", w)
+		}
+		events := eventsOn(t, a.Stores, ws, string(ws))
+		same(t, "events", kinds(events), []string{"member.updated"})
+		same(t, "data", events[0].Data, map[string]any{"user_id": string(team.Viewer.User), "role": map[string]any{"from": "viewer", "to": "owner"}})
+	})
+	t.Run("it is seen at once by who comes with a key", func(t *testing.T) {
+		k := addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "k"})
+		for _, role := range []identity.Role{identity.Admin, identity.Viewer} {
+			must(t, setRole(t, a.Stores, by, ws, team.Peer.User, role))
+			who, err := a.Keys.Principal(ctx, team.Org, k.Hash)
+			must(t, err)
+			same(t, "role", who.Membership.Role, role)
+		}
+	})
+	t.Run("of two owners that leave at once one stays", func(t *testing.T) {
+		for i := range 10 {
+			w := ownSpace(t, a.Stores, team.Owner, fmt.Sprint("leaving-", i))
+			join(t, a.Stores, team.Owner, w.ID, team.Peer, identity.Owner)
+			owners := []identity.Actor{team.Owner, team.Peer}
+			oneWon(t, atOnce(2, func(i int) error { return removeMember(t, a.Stores, owners[i], w.ID, owners[i].User) }), account.ErrLastOwner)
+			if n := len(roles(t, a.Stores, team.Org, w.ID)); n != 1 {
+				t.Fatalf("%d members are left", n)
+			}
+		}
+	})
+	t.Run("of two owners that lower each other at once one stays", func(t *testing.T) {
+		w := ownSpace(t, a.Stores, team.Owner, "duel")
+		join(t, a.Stores, team.Owner, w.ID, team.Peer, identity.Owner)
+		owners := []identity.Actor{team.Owner, team.Peer}
+		errs := atOnce(2, func(i int) error { return setRole(t, a.Stores, owners[i], w.ID, owners[1-i].User, identity.Viewer) })
+		oneWon(t, errs, identity.ErrForbidden)
+	})
+}

@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// example makes requests of one operation that succeed for whoever may make them.
+type example struct {
+	make  func(t *testing.T, h *house, c *standing) target
+	each  bool // a target is about its caller; others may be refused the same one
+	after func(t *testing.T, h *house)
+}
+
+// target is what a request is about.
+type target struct {
+	ids   []string // for the path's parameters
+	query string
+	body  any
+}
+
+// plainly is an example whose path has no parameters.
+func plainly(body any) example {
+	return example{make: func(*testing.T, *house, *standing) target { return target{body: body} }}
+}
+
+// inHouse is an example at the workspace itself.
+func inHouse(body any) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.workspace}, body: body}
+	}}
+}
+
+// withMember is an example about a member who was made for it.
+func withMember(body any) example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.workspace, h.program(t, "viewer").id}, body: body}
+	}}
+}
+
+// ofTemplate is an example at the template of the house, or below it.
+func ofTemplate(body any, below ...string) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: append([]string{h.template}, below...), body: body}
+	}}
+}
+
+// withKey is an example about a key of the caller's own; of the owner's for who is not in the house.
+func withKey(body any) example {
+	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
+		who := h.owner
+		if c.role != identity.NoRole {
+			who = c.client
+		}
+		return target{ids: []string{who.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")}, body: body}
+	}}
+}
+
+// anew makes the body for each call.
+func anew(in func(body any) example, body func() any) example {
+	return example{make: func(t *testing.T, h *house, c *standing) target { return in(body()).make(t, h, c) }}
+}
+
+func somebody() string { return fmt.Sprintf("somebody.%d@example.com", people.Add(1)) }
+
+// examples has a row for every operation, by its operationId.
+var examples = map[string]example{
+	"getLiveness":  plainly(nil),
+	"getReadiness": plainly(nil),
+	"getOpenAPI":   plainly(nil),
+	"getDocs":      plainly(nil),
+	"getProblem":   {make: func(*testing.T, *house, *standing) target { return target{ids: []string{"not_found"}} }},
+
+	"getMe":          plainly(nil),
+	"updateMe":       plainly(object{"name": "Me"}),
+	"listWorkspaces": plainly(nil),
+	"createWorkspace": anew(plainly, func() any {
+		return object{"name": fmt.Sprint("Made ", people.Add(1))}
+	}),
+	"getWorkspace":    inHouse(nil),
+	"updateWorkspace": inHouse(object{"name": "Home"}),
+	"deleteWorkspace": {make: inHouse(nil).make, after: func(t *testing.T, h *house) {
+		h.must(t, "workspace", "restore", "--org", "red", h.workspace)
+	}},
+	"listMembers":     inHouse(nil),
+	"updateMember":    withMember(object{"role": "member"}),
+	"removeMember":    withMember(nil),
+	"listInvitations": inHouse(nil),
+	"createInvitation": anew(inHouse, func() any {
+		return object{"email": somebody(), "role": "viewer"}
+	}),
+	"deleteInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
+		id, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
+		return target{ids: []string{h.workspace, id}}
+	}},
+	"acceptInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
+		_, token := invite(t, h.elsewhere, h.elsewhere.workspace, h.guest.email, "viewer")
+		return target{body: object{"token": token}}
+	}, after: func(t *testing.T, h *house) {
+		h.elsewhere.do(t, "DELETE", "/api/workspaces/"+h.elsewhere.workspace+"/members/"+h.guest.id, nil, onRed).is(t, 204)
+	}},
+
+	"listAPIKeys":  plainly(nil),
+	"createAPIKey": plainly(object{"name": "another"}),
+	"getAPIKey":    withKey(nil),
+	"revokeAPIKey": withKey(nil),
+	"rotateAPIKey": withKey(object{"grace_seconds": 60}),
+	"listEvents":   plainly(nil),
+
+	"listPromptTemplates": plainly(nil),
+	"createPromptTemplate": anew(plainly, func() any {
+		return object{"name": fmt.Sprint("template ", people.Add(1))}
+	}),
+	"resolvePrompts":        plainly(object{"refs": []object{{"name": "none"}}}),
+	"getPromptTemplate":     ofTemplate(nil),
+	"updatePromptTemplate":  ofTemplate(object{"description": "new"}),
+	"deletePromptTemplate":  {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.doomed(t)}} }},
+	"listPromptActivations": ofTemplate(nil),
+	"renderPrompt":          ofTemplate(object{}),
+	"restorePromptTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+		made := h.doomed(t)
+		h.author.do(t, "DELETE", templates+"/"+made, nil, onRed).is(t, 204)
+		return target{ids: []string{made}}
+	}},
+
+	"listPromptVersions":  ofTemplate(nil),
+	"createPromptVersion": ofTemplate(object{"text": "x"}),
+	"getPromptVersion":    ofTemplate(nil, "v1"),
+	"updatePromptVersion": ofTemplate(object{"labels": []string{"moved"}}, "v1"),
+	"deletePromptVersion": {make: func(t *testing.T, h *house, _ *standing) target {
+		made := h.author.create(t, templates+"/"+h.template+"/versions", object{"text": "x"}, onRed).at("id")
+		return target{ids: []string{h.template, made}}
+	}},
+	"activatePromptVersion": ofTemplate(nil, "v2"),
+	"diffPromptVersions": {make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.template, "v2"}, query: "?against=v1"}
+	}},
+
+	"listPromptShares": ofTemplate(nil),
+	"createPromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.template}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
+	}},
+	"updatePromptShare": {make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.template, h.viewer.id}, body: object{"expires_at": nil}}
+	}},
+	"deletePromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
+		program := h.program(t, "viewer")
+		h.author.create(t, templates+"/"+h.template+"/shares", object{"user_id": program.id, "role": "viewer"}, onRed)
+		return target{ids: []string{h.template, program.id}}
+	}},
+}

@@ -1,0 +1,258 @@
+package e2e
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// standing is a caller of the authorization table, and how it stands to the house.
+type standing struct {
+	name string
+	*client
+	host     string
+	known    bool          // the credential is worth something on host
+	role     identity.Role // in the house, cut down to the ceiling of the key; none outside
+	own      identity.Role // in the workspace of a request that names none
+	template level         // what it may do with the template of the house
+	viewing  bool          // the key's ceiling is viewer
+	jwt      bool          // signed in, and not by a key
+}
+
+func (c *standing) call(t *testing.T, op *openapi.Operation, at target) *answer {
+	t.Helper()
+	path := op.Path
+	for _, id := range at.ids {
+		begin, end := strings.IndexByte(path, '{'), strings.IndexByte(path, '}')
+		path = path[:begin] + id + path[end+1:]
+	}
+	return c.do(t, op.Method, path+at.query, at.body, c.host, c.chooses(), "Request-Id: same")
+}
+
+// chooses is the header by which somebody who signed in names the house: it is not the only
+// workspace of theirs.
+func (c *standing) chooses() string {
+	if !c.jwt {
+		return "Workspace-Id:"
+	}
+	return "Workspace-Id: " + c.workspace
+}
+
+// expected is the status that an operation answers to a caller, going by what openapi.yaml declares;
+// 200 stands for any success.
+func expected(op *openapi.Operation, c *standing) int {
+	role := c.role
+	if !strings.Contains(op.Path, "{") { // it is about the caller's own workspace
+		role = c.own
+	}
+	if op.Access.Area == "public" {
+		return 200
+	}
+	if !c.known {
+		return 401
+	}
+	for _, e := range exceptions {
+		if e.operation == op.ID && e.who(c) {
+			return e.status
+		}
+	}
+	switch has, needs := c.template, templateLevels[op.Access.Needs]; {
+	case op.Access.Area == "self":
+		return 200
+	case role == identity.NoRole:
+		return 404
+	case op.Access.Area == "workspace" && role < identity.ParseRole(op.Access.Needs):
+		return 403
+	case op.Access.Area == "prompt_template" && has == none:
+		return 404
+	case op.Access.Area == "prompt_template" && has < needs:
+		return 403
+	}
+	return 200
+}
+
+var templateLevels = map[string]level{"viewer": viewing, "editor": editing, "manager": managing, "owner": owning}
+
+// exceptions are what openapi.yaml leaves out, the first that fits.
+var exceptions = []struct {
+	operation string
+	who       func(*standing) bool
+	status    int
+	reason    string
+}{
+	{"createWorkspace", func(c *standing) bool { return c.jwt }, 200, "everyone who signs in may begin a workspace; a key stands for one that there is"},
+	{"updateMe", func(c *standing) bool { return c.viewing }, 403, "a key for viewing changes nothing, not even its bearer"},
+	{"revokeAPIKey", func(c *standing) bool { return c.viewing && c.role != identity.NoRole }, 403, "a key for viewing ends no key but itself"},
+	{"rotateAPIKey", func(c *standing) bool { return c.viewing && c.role != identity.NoRole }, 403, "nor does it put another in the place of one"},
+	{"acceptInvitation", func(c *standing) bool { return c.host == onBlue }, 409, "where no issuer is configured nobody can prove an address"},
+	{"acceptInvitation", func(c *standing) bool { return !c.jwt }, 403, "a key proves no address: anybody may hold it"},
+	{"deletePromptVersion", func(c *standing) bool { return c.template == viewing }, 404, "a draft is hidden from those who may only view"},
+	{"restorePromptTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200, "admins of the workspace may bring back what others deleted"},
+	{"restorePromptTemplate", func(c *standing) bool { return c.template < owning }, 404, "what is deleted is hidden from those who could not bring it back"},
+}
+
+func TestAuthorization(t *testing.T) {
+	contract, err := openapi.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for _, op := range contract.Operations() {
+		known = append(known, op.ID)
+	}
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		if !slices.Contains(known, name) {
+			t.Errorf("there is an example of %s, which is no operation", name)
+		}
+	}
+	for _, e := range exceptions {
+		if !slices.Contains(known, e.operation) || e.reason == "" {
+			t.Errorf("the exception %+v is of no operation, or for no reason", e)
+		}
+	}
+	onEach(t, func(t *testing.T, engine string) {
+		h := newHouse(t, engine)
+		for _, op := range contract.Operations() {
+			t.Run(op.ID, func(t *testing.T) {
+				example, ok := examples[op.ID]
+				if !ok || op.Access.Area == "" {
+					t.Fatal("every operation needs an x-access in openapi.yaml and an example request here")
+				}
+				h.refuses(t, op, example)
+				for _, c := range h.callers {
+					if expected(op, c) != 200 {
+						continue
+					}
+					if a := c.call(t, op, example.make(t, h, c)); a.status >= 300 {
+						t.Errorf("%s may: %s", c.name, a)
+					}
+					if example.after != nil {
+						example.after(t, h)
+					}
+				}
+			})
+		}
+		h.testOwnThings(t)
+	})
+}
+
+// refuses expects that everyone who may not call an operation hears so, that what is not theirs to
+// know of is answered like what is not there, and that nothing is written.
+func (h *house) refuses(t *testing.T, op *openapi.Operation, example example) {
+	t.Helper()
+	at := map[*standing]target{}
+	var once *target
+	for _, c := range h.callers {
+		switch {
+		case expected(op, c) == 200:
+			continue
+		case example.each || once == nil:
+			made := example.make(t, h, c)
+			once = &made
+		}
+		at[c] = *once
+	}
+	before := h.latest(t)
+	for _, c := range h.callers {
+		if _, refused := at[c]; !refused {
+			continue
+		}
+		a, want := c.call(t, op, at[c]), expected(op, c)
+		if a.status != want || a.at("code") == "not_found" {
+			t.Errorf("%s: %s\nwant %d", c.name, a, want)
+		}
+		if a.status == 404 {
+			for what, other := range at[c].absent(c.role == identity.NoRole || op.Access.Area == "prompt_template" && c.template == none) {
+				same(t, c.name+", "+what, a, c.call(t, op, other))
+			}
+		}
+	}
+	if h.latest(t) != before {
+		t.Errorf("who was refused left an event: %s", h.owner.get(t, "/api/events?limit=3", onRed))
+	}
+}
+
+// absent are targets like this one that there are not; everything of them if even the first thing
+// on the path is hidden.
+func (at target) absent(everything bool) map[string]target {
+	last := len(at.ids) - 1
+	out := map[string]target{"an absent one": at.but(last, id.New(kind(at.ids[last]))), "a malformed one": at.but(last, "x")}
+	if everything {
+		out["in an absent one"] = at.but(0, id.New(kind(at.ids[0])))
+		out["in a malformed one"] = at.but(0, "x")
+	}
+	return out
+}
+
+func (at target) but(i int, id string) target {
+	at.ids = slices.Clone(at.ids)
+	at.ids[i] = id
+	return at
+}
+
+// kind is the prefix of an identifier; versions have names too.
+func kind(of string) string {
+	prefix, _, ok := strings.Cut(of, "_")
+	if !ok {
+		return "pver"
+	}
+	return prefix
+}
+
+// testOwnThings holds the exceptions of which openapi.yaml says that they are not in it.
+func (h *house) testOwnThings(t *testing.T) {
+	const keys = "/api/api-keys/"
+	members := "/api/workspaces/" + h.workspace + "/members/"
+	t.Run("a member may leave, and a key ends with the membership", func(t *testing.T) {
+		leaver := h.program(t, "member")
+		leaver.do(t, "DELETE", members+leaver.id, nil, onRed).is(t, 204)
+		leaver.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
+	})
+	t.Run("who may only view cannot even leave", func(t *testing.T) {
+		program := h.program(t, "viewer")
+		program.do(t, "DELETE", members+program.id, nil, onRed).problem(t, 403, "forbidden")
+	})
+	t.Run("a share may be given back", func(t *testing.T) {
+		path := templates + "/" + h.doomed(t)
+		for _, c := range []*client{h.viewer, h.editor} {
+			c.do(t, "DELETE", path+"/shares/"+c.id, nil, onRed).is(t, 204)
+			c.do(t, "GET", path, nil, onRed).problem(t, 404, "prompt_template_not_found")
+		}
+	})
+	t.Run("a key for viewing may replace itself", func(t *testing.T) {
+		key, id := h.owner.key(t, "--org", "red", "--role", "viewer")
+		key.create(t, keys+id+"/rotate", nil, onRed).has(t, map[string]string{"role_ceiling": "viewer"})
+		key.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
+	})
+	t.Run("a key for viewing may end itself", func(t *testing.T) {
+		key, id := h.owner.key(t, "--org", "red", "--role", "viewer")
+		key.do(t, "DELETE", keys+id, nil, onRed).is(t, 204)
+		key.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
+	})
+	t.Run("a peer's key is hidden, from admins not; but nobody takes it over", func(t *testing.T) {
+		for _, c := range h.callers {
+			if !c.known || c.role == identity.NoRole || c.id == h.author.id {
+				continue
+			}
+			theirs := h.author.create(t, "/api/api-keys", object{"name": "theirs"}, onRed).at("id")
+			get, rotate, revoke := 404, 404, 404
+			if c.role >= identity.Admin {
+				get, rotate, revoke = 200, 403, 204
+			}
+			for call, want := range map[string]int{"GET " + keys + theirs: get, "POST " + keys + theirs + "/rotate": rotate} {
+				method, path, _ := strings.Cut(call, " ")
+				if a := c.do(t, method, path, nil, onRed, c.chooses()); a.status != want {
+					t.Errorf("%s: %s\nwant %d", c.name, a, want)
+				}
+			}
+			if a := c.do(t, "DELETE", keys+theirs, nil, onRed, c.chooses()); a.status != revoke {
+				t.Errorf("%s: %s\nwant %d", c.name, a, revoke)
+			}
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+const (
+	onRed  = "Host: red.example.com"
+	onBlue = "Host: blue.example.com"
+)
+
+// house is a workspace of the org red, with a template, and a caller for each way to stand to it.
+type house struct {
+	*server
+	workspace, template string // ids
+	owner, author       *client
+	editor              *client
+	viewer              *client // of the template
+	guest               *client // who signed in
+	elsewhere, blue     *client // owners of another workspace, and in another org
+	callers             []*standing
+}
+
+func newHouse(t *testing.T, engine string) *house {
+	t.Helper()
+	issuer := fixture.NewIssuer(t, "ES256")
+	s := start(t, engine, configured(fmt.Sprintf(`
+orgs:
+  - slug: red
+    hosts: [red.example.com]
+    issuers: [{url: %q, audiences: [atrium]}]
+    accept_url: https://red.example.com/join/{token}
+  - {slug: blue, hosts: [blue.example.com]}
+`, issuer.URL)))
+	h := &house{server: s, owner: s.user(t, "owner", "--org", "red"), blue: s.user(t, "owner", "--org", "blue")}
+	h.workspace = h.owner.workspace
+	h.elsewhere = s.user(t, "owner", "--org", "red", "--workspace", "elsewhere")
+	viewer, admin := s.user(t, "viewer", "--org", "red"), s.user(t, "admin", "--org", "red")
+	operator := s.user(t, "viewer", "--org", "red", "--operator")
+	member := s.user(t, "member", "--org", "red")
+	h.author, h.viewer, h.editor = s.user(t, "member", "--org", "red"), s.user(t, "member", "--org", "red"), s.user(t, "member", "--org", "red")
+	manager := s.user(t, "member", "--org", "red")
+
+	signedIn := s.user(t, "viewer", "--org", "red")
+	claims := issuer.Claims("atrium", time.Now())
+	claims["email"] = signedIn.email
+	signedIn.token, h.guest = issuer.Token(claims), signedIn
+
+	capped, _ := h.owner.key(t, "--org", "red", "--role", "viewer")
+	cappedAuthor, _ := h.author.key(t, "--org", "red", "--role", "viewer")
+	expired, expiredID := h.owner.key(t, "--org", "red", "--expires", "1h")
+	s.sql(t, `UPDATE api_keys SET expires_at = 1 WHERE id = '`+expiredID+`'`)
+	revoked, revokedID := h.owner.key(t, "--org", "red")
+	h.owner.do(t, "DELETE", "/api/api-keys/"+revokedID, nil, onRed).is(t, 204)
+	// The owner of the house, but by a key of another workspace that is theirs.
+	second := h.owner.create(t, "/api/workspaces", object{"name": "Second"}, onRed).at("id")
+	abroad, _ := (&client{server: s, email: h.owner.email, id: h.owner.id, workspace: second}).key(t, "--org", "red")
+
+	bearing := func(token string) *client { return &client{server: s, token: token} }
+	damaged := h.owner.token[:len(h.owner.token)-1] + "!"
+	for _, c := range []*standing{
+		{name: "nobody", client: s.anonymous()},
+		{name: "garbage", client: bearing("garbage")},
+		{name: "a damaged key", client: bearing(damaged)},
+		{name: "a key that nobody made", client: bearing(account.NewToken().Reveal())},
+		{name: "an expired key", client: expired},
+		{name: "a revoked key", client: revoked},
+		{name: "another org's key", client: h.blue},
+		{name: "the owner's key on another org's host", client: h.owner, host: onBlue},
+
+		{name: "another org's owner at home", client: h.blue, host: onBlue, known: true, own: identity.Owner},
+		{name: "another workspace's owner", client: h.elsewhere, known: true, own: identity.Owner},
+		{name: "the owner by another workspace's key", client: abroad, known: true, own: identity.Owner},
+		{name: "a viewer", client: viewer, known: true, role: identity.Viewer},
+		{name: "a viewer who signed in", client: signedIn, known: true, role: identity.Viewer, jwt: true},
+		{name: "an operator", client: operator, known: true, role: identity.Viewer},
+		{name: "the owner by a key for viewing", client: capped, known: true, role: identity.Viewer, viewing: true},
+		{name: "the template's owner by a key for viewing", client: cappedAuthor, known: true, role: identity.Viewer, viewing: true, template: viewing},
+		{name: "a member", client: member, known: true, role: identity.Member},
+		{name: "a viewer of the template", client: h.viewer, known: true, role: identity.Member, template: viewing},
+		{name: "an editor of the template", client: h.editor, known: true, role: identity.Member, template: editing},
+		{name: "a manager of the template", client: manager, known: true, role: identity.Member, template: managing},
+		{name: "the template's owner", client: h.author, known: true, role: identity.Member, template: owning},
+		{name: "an admin", client: admin, known: true, role: identity.Admin, template: managing},
+		{name: "the owner", client: h.owner, known: true, role: identity.Owner, template: managing},
+	} {
+		if c.host == "" {
+			c.host = onRed
+		}
+		if c.role != identity.NoRole {
+			c.own = c.role
+		}
+		h.callers = append(h.callers, c)
+	}
+	signedIn.do(t, "GET", "/api/me", nil, onRed).is(t, 200).has(t, map[string]string{"user.id": signedIn.id})
+	h.template = h.newTemplate(t, manager.id)
+	return h
+}
+
+// newTemplate makes a template with shares for each level: version 1 active, 2 frozen, 3 a draft.
+func (h *house) newTemplate(t *testing.T, manager string) string {
+	t.Helper()
+	made := h.author.create(t, templates, object{"name": fmt.Sprint("template ", people.Add(1))}, onRed).at("id")
+	path := templates + "/" + made
+	for role, user := range map[string]string{"viewer": h.viewer.id, "editor": h.editor.id, "manager": manager} {
+		h.author.create(t, path+"/shares", object{"user_id": user, "role": role}, onRed)
+	}
+	h.author.create(t, path+"/versions", object{"text": "one", "labels": []string{"one"}}, onRed)
+	h.author.create(t, path+"/versions", object{"text": "two", "labels": []string{"two"}}, onRed)
+	h.author.create(t, path+"/versions", object{"text": "three"}, onRed)
+	h.author.do(t, "POST", path+"/versions/v1/activate", nil, onRed).is(t, 200)
+	return made
+}
+
+// doomed makes a template that is about to end.
+func (h *house) doomed(t *testing.T) string {
+	t.Helper()
+	for _, c := range h.callers {
+		if c.name == "a manager of the template" {
+			return h.newTemplate(t, c.id)
+		}
+	}
+	panic("there is no manager")
+}
+
+// program makes a service key, whose bearer is a member of the house.
+func (h *house) program(t *testing.T, role string) *client {
+	t.Helper()
+	a := h.owner.create(t, "/api/api-keys", object{"name": "a program", "kind": "service", "role_ceiling": role}, onRed)
+	return &client{server: h.server, token: a.at("token"), id: a.at("user_id"), workspace: h.workspace}
+}
+
+// invite asks somebody into a workspace of by's.
+func invite(t *testing.T, by *client, workspace, email, role string) (id, token string) {
+	t.Helper()
+	a := by.do(t, "POST", "/api/workspaces/"+workspace+"/invitations", object{"email": email, "role": role}, onRed)
+	if a.status != 201 && a.status != 200 { // 200 renews one that is open
+		t.Fatal(a)
+	}
+	url := a.at("accept_url")
+	return a.at("id"), url[strings.LastIndexByte(url, '/')+1:]
+}
+
+// latest is the newest event of each workspace that a caller could have left one in.
+func (h *house) latest(t *testing.T) string {
+	t.Helper()
+	return h.owner.get(t, "/api/events?limit=1", onRed).at("data.0.id") + " " +
+		h.elsewhere.get(t, "/api/events?limit=1", onRed).at("data.0.id") + " " +
+		h.blue.get(t, "/api/events?limit=1", onBlue).at("data.0.id")
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestInvitations(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		r := newRealm(t, engine)
+		owner, admin := r.user(t, "owner"), r.user(t, "admin")
+		ann, bob := r.person(t, "ann"), r.person(t, "bob")
+		invitations := "/api/workspaces/" + owner.workspace + "/invitations"
+
+		t.Run("the right person accepts, once; what anybody else tries leaves it open", func(t *testing.T) {
+			token, _ := r.invite(t, owner, "Ann@Example.com", "member")
+			accept(t, bob, token).problem(t, 403, "invitation_email_mismatch")
+			accept(t, owner, token).problem(t, 403, "invitation_email_mismatch")
+			unverified := r.person(t, "mallory", object{"email": "ann@example.com", "email_verified": false})
+			accept(t, unverified, token).problem(t, 403, "invitation_email_mismatch")
+			accept(t, r.anonymous(), token).problem(t, 401, "unauthenticated")
+
+			accept(t, ann, token).is(t, 200).has(t, map[string]string{"id": owner.workspace, "my_role": "member"})
+			ann.get(t, "/api/me").has(t, map[string]string{"role": "member", "workspaces.0.id": owner.workspace})
+			accept(t, ann, token).problem(t, 404, "invitation_not_found")
+			accept(t, bob, token).problem(t, 404, "invitation_not_found")
+			if open := owner.get(t, invitations).items(t); len(open) != 0 {
+				t.Errorf("still open are %v", open)
+			}
+		})
+		t.Run("even the person's own key does not accept", func(t *testing.T) {
+			known := r.user(t, "owner", "--workspace", "theirs")
+			token, _ := r.invite(t, owner, known.email, "viewer")
+			accept(t, known, token).problem(t, 403, "invitation_email_mismatch")
+			accept(t, r.person(t, "known", object{"email": known.email}), token).is(t, 200).has(t, map[string]string{"my_role": "viewer"})
+		})
+		t.Run("renewing ends the old link", func(t *testing.T) {
+			first, renewed := r.invite(t, owner, "bob@example.com", "viewer")
+			second, again := r.invite(t, admin, "BOB@example.com", "member")
+			if first == second || renewed || !again {
+				t.Fatal("the second is not a renewal of the first")
+			}
+			accept(t, bob, first).problem(t, 404, "invitation_not_found")
+			accept(t, bob, second).is(t, 200).has(t, map[string]string{"my_role": "member"})
+		})
+		t.Run("withdrawing ends it", func(t *testing.T) {
+			token, _ := r.invite(t, owner, "carl@example.com", "member")
+			id := owner.get(t, invitations).at("data.0.id")
+			admin.do(t, "DELETE", invitations+"/"+id, nil).is(t, 204)
+			accept(t, r.person(t, "carl"), token).problem(t, 404, "invitation_not_found")
+			admin.do(t, "DELETE", invitations+"/"+id, nil).problem(t, 404, "invitation_not_found")
+		})
+		t.Run("a repeated request answers the link again, and not once it has ended", func(t *testing.T) {
+			body := object{"email": "dora@example.com", "role": "viewer"}
+			made := owner.create(t, invitations, body, "Idempotency-Key: invite-dora")
+			if again := owner.create(t, invitations, body, "Idempotency-Key: invite-dora"); again.at("accept_url") != made.at("accept_url") || again.header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("not replayed: %s", again)
+			}
+			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
+			if a := owner.do(t, "POST", invitations, body, "Idempotency-Key: invite-dora"); strings.Contains(a.text, "ati_") {
+				t.Errorf("the link is shown still: %s", a)
+			}
+		})
+		t.Run("nobody invites above their own role, or renews or ends what is above it", func(t *testing.T) {
+			admin.do(t, "POST", invitations, object{"email": "eve@example.com", "role": "owner"}).problem(t, 403, "role_ceiling")
+			token, _ := r.invite(t, owner, "eve@example.com", "owner")
+			id := owner.get(t, invitations).at("data.0.id")
+			admin.do(t, "POST", invitations, object{"email": "eve@example.com", "role": "viewer"}).problem(t, 403, "role_ceiling")
+			admin.do(t, "DELETE", invitations+"/"+id, nil).problem(t, 403, "role_ceiling")
+			accept(t, r.person(t, "eve"), token).is(t, 200).has(t, map[string]string{"my_role": "owner"})
+		})
+		t.Run("a member is not invited again", func(t *testing.T) {
+			owner.do(t, "POST", invitations, object{"email": "ANN@example.com", "role": "admin"}).problem(t, 409, "already_member")
+		})
+		t.Run("what is no token is no invitation", func(t *testing.T) {
+			for _, token := range []string{"x", owner.token, "ati_" + strings.Repeat("0", 49)} {
+				accept(t, ann, token).problem(t, 404, "invitation_not_found")
+			}
+		})
+		t.Run("of a deleted workspace none is accepted, until that is back", func(t *testing.T) {
+			other := r.user(t, "owner", "--workspace", "short-lived")
+			token, _ := r.invite(t, other, "bob@example.com", "viewer")
+			other.do(t, "DELETE", "/api/workspaces/"+other.workspace, nil).is(t, 204)
+			accept(t, bob, token).problem(t, 404, "invitation_not_found")
+			r.must(t, "workspace", "restore", "short-lived")
+			accept(t, bob, token).is(t, 200)
+		})
+		t.Run("the trail tells of it, and holds no link and no address", func(t *testing.T) {
+			r.leaves(t, []string{"invitation.created", "invitation.renewed", "invitation.withdrawn", "invitation.accepted", "member.added"}, "ann@", "bob@", "carl@", "dora@", "eve@", "Ann@", "BOB@")
+		})
+	})
+}
+
+func TestInvitationsWithoutSignIn(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	owner := s.user(t, "owner")
+	made := owner.create(t, "/api/workspaces/"+owner.workspace+"/invitations", object{"email": "ann@example.com", "role": "viewer"})
+	token, ok := strings.CutPrefix(made.at("accept_url"), "/invitations/") // no address of ours is configured, and none is made up
+	if !ok {
+		t.Error(made)
+	}
+	accept(t, owner, token).problem(t, 409, "sign_in_not_configured")
+}

@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// realm is a deployment whose only org takes the tokens of one issuer.
+type realm struct {
+	*server
+	issuer *fixture.Issuer
+}
+
+// newRealm serves an org with these further settings, each a line of YAML.
+func newRealm(t *testing.T, engine string, settings ...string) *realm {
+	t.Helper()
+	issuer := fixture.NewIssuer(t, "ES256")
+	return &realm{start(t, engine, forIssuer(issuer, settings...)), issuer}
+}
+
+func forIssuer(issuer *fixture.Issuer, settings ...string) option {
+	return configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium]}]\n    accept_url: https://app.example.com/join/{token}\n    %s\n",
+		issuer.URL, strings.Join(settings, "\n    ")))
+}
+
+// token signs what the issuer says of a person: by default that subject@example.com is theirs.
+// Further claims take the place of those; nil takes one away.
+func (r *realm) token(subject string, more ...object) string {
+	return r.issuer.Token(r.claims(subject, more...))
+}
+
+func (r *realm) claims(subject string, more ...object) object {
+	claims := r.issuer.Claims("atrium", time.Now())
+	claims["sub"], claims["email"] = subject, subject+"@example.com"
+	for _, m := range more {
+		maps.Copy(claims, m)
+	}
+	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
+	return claims
+}
+
+func (r *realm) bearer(token string) *client { return &client{server: r.server, token: token} }
+
+// person is somebody who has signed in.
+func (r *realm) person(t *testing.T, subject string, more ...object) *client {
+	t.Helper()
+	c := r.bearer(r.token(subject, more...))
+	me := c.get(t, "/api/me")
+	c.id, c.email = me.at("user.id"), me.at("user.email")
+	return c
+}
+
+// again is a person with a new token, which may say other things.
+func (r *realm) again(c *client, subject string, more ...object) *client {
+	other := *c
+	other.token = r.token(subject, more...)
+	return &other
+}
+
+// invite asks somebody into by's workspace; renewed says whether that was done before.
+func (r *realm) invite(t *testing.T, by *client, email, role string) (token string, renewed bool) {
+	t.Helper()
+	a := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations", object{"email": email, "role": role})
+	token, ok := strings.CutPrefix(a.at("accept_url"), "https://app.example.com/join/")
+	if a.status != 201 && a.status != 200 || !ok {
+		t.Fatal(a)
+	}
+	return token, a.status == 200
+}
+
+func accept(t *testing.T, c *client, token string) *answer {
+	t.Helper()
+	return c.do(t, "POST", "/api/invitations/accept", object{"token": token})
+}
+
+// trail is every event that the database holds, oldest first: those too that are of no workspace,
+// and that nobody can list.
+func (d *deployment) trail(t *testing.T) (types []string, text string) {
+	t.Helper()
+	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(5000)"
+	if d.database != "" {
+		driver, source = "postgres", d.database
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), `SELECT type, subject || ' ' || request_id || ' ' || data FROM events ORDER BY id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var kind, rest string
+		if err := rows.Scan(&kind, &rest); err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, kind)
+		text += kind + " " + rest + "\n"
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return types, text
+}
+
+// leaves expects events of these types, and neither in them nor in the log any of the secrets,
+// which begin tokens or are addresses.
+func (r *realm) leaves(t *testing.T, types []string, secrets ...string) {
+	t.Helper()
+	seen, text := r.trail(t)
+	count := map[string]int{}
+	for _, kind := range seen {
+		count[kind]++
+	}
+	for _, kind := range types {
+		if count[kind] == 0 {
+			t.Errorf("there is no event %s, but\n%s", kind, text)
+		}
+	}
+	for where, text := range map[string]string{"an event": text, "the log": r.stderr.String()} {
+		for _, secret := range append(secrets, "atk_", "ati_", "eyJ", "accept_url", "/join/") {
+			if i := strings.Index(text, secret); i >= 0 {
+				t.Errorf("%s holds %q: …%s…", where, secret, text[max(0, i-200):min(len(text), i+100)])
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestKeys(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		r := newRealm(t, engine)
+		owner, admin, member := r.user(t, "owner"), r.user(t, "admin"), r.user(t, "member")
+		const keys = "/api/api-keys"
+		works := func(t *testing.T, token string, want bool) {
+			t.Helper()
+			if a := r.bearer(token).do(t, "GET", "/api/me", nil); (a.status == 200) != want || a.status != 200 && a.status != 401 {
+				t.Errorf("it works: %v, want %v: %s", !want, want, a)
+			}
+		}
+
+		t.Run("a rotated key works for its grace, and its successor at once", func(t *testing.T) {
+			old := member.create(t, keys, object{"name": "laptop", "role_ceiling": "viewer"})
+			next := member.create(t, keys+"/"+old.at("id")+"/rotate", object{"grace_seconds": 2}).
+				has(t, map[string]string{"name": "laptop", "role_ceiling": "viewer", "user_id": member.id})
+			works(t, old.at("token"), true)
+			works(t, next.at("token"), true)
+			time.Sleep(2100 * time.Millisecond)
+			works(t, old.at("token"), false)
+			works(t, next.at("token"), true)
+			member.do(t, "POST", keys+"/"+old.at("id")+"/rotate", nil).problem(t, 409, "api_key_inactive")
+		})
+		t.Run("without grace the old one ends at once", func(t *testing.T) {
+			old := member.create(t, keys, object{"name": "laptop"})
+			next := member.create(t, keys+"/"+old.at("id")+"/rotate", nil)
+			works(t, old.at("token"), false)
+			works(t, next.at("token"), true)
+		})
+		t.Run("a rotation is not repeated, and shows no token once that is revoked", func(t *testing.T) {
+			old := member.create(t, keys, object{"name": "laptop"}).at("id")
+			next := member.create(t, keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate")
+			if again := member.create(t, keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate"); again.at("token") != next.at("token") {
+				t.Error("another successor was made")
+			}
+			member.do(t, "DELETE", keys+"/"+next.at("id"), nil).is(t, 204)
+			if a := member.do(t, "POST", keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate"); strings.Contains(a.text, "atk_") {
+				t.Errorf("the token is shown still: %s", a)
+			}
+		})
+		t.Run("a service key is a user of its own, whom admins see to", func(t *testing.T) {
+			service := object{"name": "deploy", "kind": "service", "role_ceiling": "member"}
+			member.do(t, "POST", keys, service).problem(t, 403, "forbidden")
+			made := admin.create(t, keys, service).has(t, map[string]string{"kind": "service", "role_ceiling": "member"})
+			program := r.bearer(made.at("token"))
+			program.get(t, "/api/me").has(t, map[string]string{"user.id": made.at("user_id"), "user.email": "null", "role": "member"})
+			program.template(t, "by a program")
+			if made.at("user_id") == admin.id {
+				t.Error("it bears its maker")
+			}
+			next := owner.create(t, keys+"/"+made.at("id")+"/rotate", nil).has(t, map[string]string{"user_id": made.at("user_id")})
+			works(t, made.at("token"), false)
+			works(t, next.at("token"), true)
+			admin.do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+made.at("user_id"), nil).is(t, 204)
+			works(t, next.at("token"), false)
+		})
+		t.Run("no key allows more, or lives longer, than what made it", func(t *testing.T) {
+			admin.do(t, "POST", keys, object{"name": "x", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
+			admin.do(t, "POST", keys, object{"name": "x", "kind": "service", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
+			end := time.Now().Add(time.Hour).UTC()
+			short := r.bearer(owner.create(t, keys, object{"name": "short", "role_ceiling": "member", "expires_at": end}).at("token"))
+			short.do(t, "POST", keys, object{"name": "x", "expires_at": end.Add(time.Minute)}).problem(t, 403, "role_ceiling")
+			short.do(t, "POST", keys, object{"name": "x", "role_ceiling": "admin"}).problem(t, 403, "role_ceiling")
+			if made := short.create(t, keys, object{"name": "x"}); made.at("role_ceiling") != "member" || made.at("expires_at") != end.Format("2006-01-02T15:04:05.000Z") {
+				t.Errorf("its successor is %s", made)
+			}
+		})
+		t.Run("the trail tells of it, and holds no token", func(t *testing.T) {
+			r.leaves(t, []string{"api_key.created", "api_key.rotated", "api_key.revoked", "user.created", "member.removed"})
+		})
+	})
+}

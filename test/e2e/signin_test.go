@@ -1,0 +1,275 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestSignIn(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		r := newRealm(t, engine, "personal_workspaces: true")
+
+		t.Run("the first token makes the person, with a workspace of their own", func(t *testing.T) {
+			ann := r.person(t, "ann")
+			me := ann.get(t, "/api/me").has(t, map[string]string{
+				"user.email": "ann@example.com", "user.name": "Ann", "user.operator": "false", "role": "owner", "workspaces.0.my_role": "owner", "workspaces.1.id": "",
+			})
+			own := me.at("workspaces.0.id")
+			ann.create(t, templates, object{"name": "first"})
+			again := r.person(t, "ann")
+			if again.id != ann.id || again.get(t, "/api/me").at("workspaces.0.id") != own {
+				t.Errorf("another token makes somebody else of %s: %s", ann.id, again.get(t, "/api/me"))
+			}
+			if types := ann.get(t, "/api/events").each(t, "type"); strings.Join(types, " ") != "prompt_template.created workspace.created" {
+				t.Errorf("their trail is %q", types)
+			}
+		})
+		t.Run("the same subject at once is one person", func(t *testing.T) {
+			answers := make(chan *answer)
+			for range 8 {
+				go func() {
+					a, err := r.bearer(r.token("at-once")).try(t, "GET", "/api/me", nil)
+					if err != nil {
+						a = &answer{text: err.Error()}
+					}
+					answers <- a
+				}()
+			}
+			ids := map[string]bool{}
+			for range 8 {
+				a := <-answers
+				if a.status != 200 {
+					t.Error(a)
+				}
+				ids[a.at("user.id")+a.at("workspaces.0.id")] = true
+			}
+			if len(ids) != 1 {
+				t.Errorf("there are %d of them", len(ids))
+			}
+		})
+		t.Run("name and address follow the tokens", func(t *testing.T) {
+			bob := r.person(t, "bob")
+			r.again(bob, "bob", object{"name": "Bob B.", "email": "bob.b@example.com"}).get(t, "/api/me").
+				has(t, map[string]string{"user.id": bob.id, "user.name": "Bob B.", "user.email": "bob.b@example.com"})
+			r.again(bob, "bob", object{"name": nil, "email": "unverified@example.com", "email_verified": false}).get(t, "/api/me").
+				has(t, map[string]string{"user.id": bob.id, "user.name": "Bob B.", "user.email": "bob.b@example.com"})
+			r.again(bob, "bob", object{"email": "ANN@example.com"}).get(t, "/api/me"). // which is somebody's
+													has(t, map[string]string{"user.id": bob.id, "user.email": "bob.b@example.com"})
+		})
+		t.Run("an account is joined by an address that is verified, and by no other", func(t *testing.T) {
+			known := r.user(t, "member")
+			stranger := r.person(t, "stranger", object{"email": known.email, "email_verified": false})
+			unsaid := r.person(t, "unsaid", object{"email": known.email, "email_verified": nil})
+			for _, c := range []*client{stranger, unsaid} {
+				if c.id == known.id {
+					t.Fatal("an address that nobody vouches for took an account over")
+				}
+				c.get(t, "/api/me").has(t, map[string]string{"user.email": "null"})
+			}
+			joined := r.person(t, "known", object{"email": strings.ToUpper(known.email)})
+			joined.get(t, "/api/me").has(t, map[string]string{"user.id": known.id, "role": "member", "workspaces.0.slug": "default", "workspaces.1.id": ""})
+			known.get(t, "/api/me").has(t, map[string]string{"user.id": known.id}) // the key goes on
+			r.again(joined, "known", object{"email": "renamed." + known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
+		})
+		t.Run("the trail tells of it, and holds no token and no address", func(t *testing.T) {
+			r.leaves(t, []string{"user.created", "user.updated", "user.linked", "workspace.created"}, "ann@example.com", "bob.b@", "unverified@", "renamed.")
+		})
+	})
+}
+
+func TestRefusedTokens(t *testing.T) {
+	t.Parallel()
+	issuer := fixture.NewIssuer(t, "ES256")
+	retired := issuer.Key()
+	issuer.Rotate(fixture.NewSigningKey(t, "ES256", "key-2"))
+	r := &realm{start(t, sqlite, forIssuer(issuer)), issuer}
+	now := time.Now()
+	at := func(d time.Duration) int64 { return now.Add(d).Unix() }
+	sign := func(key fixture.SigningKey, header, more object) string {
+		h := object{"alg": key.Alg, "kid": key.ID, "typ": "JWT"}
+		for k, v := range header {
+			h[k] = v
+		}
+		return fixture.SignToken(t, h, r.claims("ann", more), key.Private)
+	}
+	key, other := issuer.Key(), fixture.NewSigningKey(t, "ES256", issuer.Key().ID)
+	rsa := fixture.NewSigningKey(t, "RS256", "key-2")
+	public, err := json.Marshal(key.JWK())
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := r.token("ann")
+	r.bearer(good).get(t, "/api/me")
+	refusal := r.anonymous().do(t, "GET", "/api/me", nil, "Request-Id: same").problem(t, 401, "unauthenticated")
+	if refusal.header.Get("WWW-Authenticate") == "" {
+		t.Error("nothing says how to authenticate")
+	}
+	for name, token := range map[string]string{
+		"none":                           fixture.SignToken(t, object{"alg": "none", "typ": "JWT"}, r.claims("ann"), nil),
+		"HS256 with the public key":      fixture.SignToken(t, object{"alg": "HS256", "kid": key.ID}, r.claims("ann"), public),
+		"an algorithm that is not taken": fixture.SignToken(t, object{"alg": "RS512", "kid": rsa.ID}, r.claims("ann"), rsa.Private),
+		"the algorithm of another key":   sign(rsa, nil, nil),
+		"a key that is not published":    sign(other, nil, nil),
+		"a key that brings itself":       sign(other, object{"jwk": other.JWK()}, nil),
+		"an unknown kid":                 sign(key, object{"kid": "key-3"}, nil),
+		"a key that was rotated out":     sign(retired, nil, nil),
+		"a critical extension":           sign(key, object{"crit": []string{"b64"}, "b64": true}, nil),
+		"a token of another type":        sign(key, object{"typ": "logout+jwt"}, nil),
+		"another audience":               r.token("ann", object{"aud": "another"}),
+		"no audience":                    r.token("ann", object{"aud": nil}),
+		"another issuer":                 r.token("ann", object{"iss": "https://evil.example.com"}),
+		"a final slash too many":         r.token("ann", object{"iss": issuer.URL + "/"}),
+		"no subject":                     r.token("ann", object{"sub": ""}),
+		"an expired one":                 r.token("ann", object{"exp": at(-2 * time.Minute)}),
+		"one that never ends":            r.token("ann", object{"exp": nil}),
+		"one that is not valid yet":      r.token("ann", object{"nbf": at(2 * time.Minute)}),
+		"one from the future":            r.token("ann", object{"iat": at(2 * time.Minute)}),
+		"a huge one":                     r.token("ann", object{"padding": strings.Repeat("x", 20<<10)}),
+		"a changed one":                  good[:len(good)-6] + "AAAAAA",
+		"one without a signature":        good[:strings.LastIndexByte(good, '.')+1],
+		"two of three parts":             good[:strings.LastIndexByte(good, '.')],
+		"three parts of nothing":         "..",
+		"no JWT":                         "not-a-jwt",
+	} {
+		t.Run(name+" is refused like no credential", func(t *testing.T) {
+			same(t, name, r.bearer(token).do(t, "GET", "/api/me", nil, "Request-Id: same"), refusal)
+		})
+	}
+	t.Run("clocks may differ by a minute", func(t *testing.T) {
+		r.bearer(r.token("ann", object{"exp": at(-30 * time.Second)})).get(t, "/api/me")
+		r.bearer(r.token("ann", object{"nbf": at(30 * time.Second), "iat": at(30 * time.Second)})).get(t, "/api/me")
+	})
+	t.Run("one of several audiences is enough", func(t *testing.T) {
+		r.bearer(r.token("ann", object{"aud": []string{"another", "atrium"}})).get(t, "/api/me")
+	})
+	t.Run("nobody was made but one", func(t *testing.T) {
+		types, _ := r.trail(t)
+		if all := strings.Join(types, " "); strings.Count(all, "user.created") != 2 { // the other is the first start's owner
+			t.Errorf("the trail is %s", all)
+		}
+	})
+}
+
+func TestClaimRules(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		r := newRealm(t, engine, `claim_rules:
+      - {claim: groups, value: engineering, workspace: research, role: member}
+      - {claim: groups, value: leads, workspace: research, role: admin}
+      - {claim: groups, value: elsewhere, workspace: nowhere, role: owner}
+      - {claim: realm_access.roles, value: support, operator: true}`)
+		keeper := r.user(t, "owner", "--workspace", "research")
+		groups := func(names ...string) object { return object{"groups": names} }
+		role := func(t *testing.T, c *client, want string) {
+			t.Helper()
+			c.get(t, "/api/me").has(t, map[string]string{"workspaces.0.my_role": want, "workspaces.1.id": ""})
+		}
+
+		t.Run("a claim gives a role, another claim another one, and none takes it away", func(t *testing.T) {
+			ann := r.person(t, "ann", groups("engineering"))
+			role(t, ann, "member")
+			ann.create(t, templates, object{"name": "mine"})
+			role(t, r.again(ann, "ann", groups("engineering", "leads")), "admin")
+			role(t, r.again(ann, "ann", groups("engineering")), "member")
+			gone := r.again(ann, "ann", groups())
+			role(t, gone, "")
+			gone.do(t, "GET", templates, nil).problem(t, 400, "workspace_required")
+			gone.do(t, "GET", templates, nil, "Workspace-Id: research").problem(t, 404, "workspace_not_found")
+			r.person(t, "bob", groups("nobody")).get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": "", "role": "null"})
+		})
+		t.Run("an API key ends with the role that a claim gave", func(t *testing.T) {
+			carl := r.person(t, "carl", groups("engineering"))
+			key := r.bearer(carl.create(t, "/api/api-keys", object{"name": "laptop"}).at("token"))
+			key.get(t, "/api/me")
+			r.again(carl, "carl").get(t, "/api/me")
+			key.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		})
+		t.Run("a role that was given by hand is never lowered", func(t *testing.T) {
+			dora := r.user(t, "admin", "--workspace", "research")
+			role(t, r.person(t, "dora", object{"email": dora.email, "groups": []string{"engineering"}}), "admin")
+			role(t, r.person(t, "dora", object{"email": dora.email}), "admin")
+			role(t, r.person(t, "keeper", object{"email": keeper.email}), "owner")
+		})
+		t.Run("a claim makes an operator, and a later token without it none", func(t *testing.T) {
+			eve := r.person(t, "eve", object{"realm_access": object{"roles": []string{"support"}}})
+			eve.get(t, "/api/me").has(t, map[string]string{"user.operator": "true"})
+			r.again(eve, "eve").get(t, "/api/me").has(t, map[string]string{"user.operator": "false"})
+		})
+		t.Run("a rule for a workspace that is not there makes none", func(t *testing.T) {
+			r.person(t, "fay", groups("elsewhere")).get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": ""})
+		})
+		t.Run("the trail tells of it, in the workspace too", func(t *testing.T) {
+			r.leaves(t, []string{"user.created", "user.linked", "user.updated"}, "ann@example.com", "carl@example.com")
+			seen := " " + strings.Join(keeper.get(t, "/api/events?limit=100").each(t, "type"), " ") + " "
+			for _, kind := range []string{"member.added", "member.updated", "member.removed"} {
+				if !strings.Contains(seen, " "+kind+" ") {
+					t.Errorf("there is no %s in %s", kind, seen)
+				}
+			}
+		})
+	})
+}
+
+func TestIssuerOutage(t *testing.T) {
+	t.Parallel()
+	r := newRealm(t, sqlite, "personal_workspaces: true")
+	ann := r.person(t, "ann")
+	key := r.bearer(ann.create(t, "/api/api-keys", object{"name": "laptop"}).at("token"))
+	r.issuer.Network.Cut()
+
+	t.Run("who is known goes on, with new tokens too", func(t *testing.T) {
+		ann.get(t, "/api/me").has(t, map[string]string{"user.id": ann.id})
+		r.again(ann, "ann", object{"name": "Ann A."}).get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "user.name": "Ann A."})
+	})
+	t.Run("API keys do without the issuer", func(t *testing.T) { key.get(t, "/api/me") })
+	t.Run("a node that has no keys yet says that it cannot tell", func(t *testing.T) {
+		second := r.deployment.start(t)
+		ann.at(second).do(t, "GET", "/api/me", nil).problem(t, 503, "unavailable")
+		key.at(second).get(t, "/api/me")
+		second.anonymous().get(t, "/api/health/ready")
+	})
+}
+
+func TestDoctorOIDC(t *testing.T) {
+	t.Parallel()
+	issuer := fixture.NewIssuer(t, "EdDSA")
+	d := deploy(t, sqlite, forIssuer(issuer, "claim_rules: [{claim: groups, value: engineering, workspace: research, role: member}]"))
+	r := &realm{&server{deployment: d}, issuer}
+	file := func(token string) string {
+		path := filepath.Join(t.TempDir(), "token.jwt")
+		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	t.Run("a token that is accepted is told with what it gives", func(t *testing.T) {
+		token := r.token("ann", object{"groups": []string{"engineering"}})
+		out := d.must(t, "doctor", "oidc", "--token-file", file(token))
+		if !containsAny(out, "subject ann of "+issuer.URL+", verified e-mail ann@example.com, member of research") || strings.Contains(out, "FAILED") || strings.Contains(out, token[:30]) {
+			t.Error(out)
+		}
+	})
+	t.Run("one that is not accepted ends with 1", func(t *testing.T) {
+		token := r.token("ann", object{"aud": "another"})
+		if got := d.run(t, "doctor", "oidc", "--json", "--token-file", file(token)); got.code != 1 || !strings.Contains(got.stdout, `"check":"token","ok":false`) || containsAny(got.stdout+got.stderr, token[:30]) {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("an issuer that does not answer ends with 1", func(t *testing.T) {
+		issuer.Network.Cut()
+		defer issuer.Network.Restore()
+		if got := d.run(t, "doctor", "oidc"); got.code != 1 || !strings.Contains(got.stdout, "FAILED") || !strings.Contains(got.stdout, issuer.URL) {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("nothing is stored", func(t *testing.T) {
+		if _, err := os.Stat(d.data); !os.IsNotExist(err) {
+			t.Errorf("the data directory is there: %v", err)
+		}
+	})
+}

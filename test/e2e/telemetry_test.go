@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestTraces lets a server send its traces to a collector of the test, as the environment variables
+// of OpenTelemetry tell it to.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var received strings.Builder
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body := io.Reader(r.Body)
+		if r.Header.Get("Content-Encoding") == "gzip" {
+			unzipped, err := gzip.NewReader(r.Body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			body = unzipped
+		}
+		spans, err := io.ReadAll(body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		received.WriteString(r.URL.Path + "\n" + string(spans))
+	}))
+	t.Cleanup(collector.Close)
+
+	d := deploy(t, sqlite)
+	d.env = append(d.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_BSP_SCHEDULE_DELAY=50")
+	s := d.start(t)
+	ann := s.user(t, "owner")
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	template := ann.template(t, "traced")
+	ann.get(t, template, "traceparent: 00-"+trace+"-00f067aa0ba902b7-01")
+
+	sent := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return received.String()
+	}
+	for deadline := time.Now().Add(patience); !strings.Contains(sent(), "GET /api/prompt-templates/{prompt_template_id}"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no span of the request arrived")
+		}
+	}
+	s.stop(t)
+	all := sent()
+	for what, want := range map[string]string{
+		"the path of OTLP over HTTP": "/v1/traces", "the service's name": "atrium", "a statement's span": "sql.",
+		"the caller's own trace": string([]byte{0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3, 0x4d, 0xa6}),
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not there", what)
+		}
+	}
+	if strings.Contains(all, ann.token) {
+		t.Error("the API key is in a trace")
+	}
+}
+
+// TestMetrics scrapes the second listener.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, set("metrics.addr", "127.0.0.1:0"))
+	ann := s.user(t, "owner")
+	ann.get(t, ann.template(t, "measured"))
+	ann.do(t, "BREW", "/api/me", nil)
+	addr := s.stderr.await(t, s, regexp.MustCompile(`"serving metrics","addr":"([^"]+)"`))[1]
+	resp, err := http.Get("http://" + addr + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`http_server_request_duration_seconds_count{method="GET",route="/api/prompt-templates/{prompt_template_id}",status="200"} 1`,
+		`http_server_request_duration_seconds_count{method="other",route="unmatched",status="405"} 1`,
+		`atrium_build_info{engine="sqlite"`, `go_sql_open_connections{db_name="atrium"}`, "go_goroutines",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is not there", want)
+		}
+	}
+	if strings.Contains(string(text), "ptpl_") {
+		t.Error("an identifier is in a label")
+	}
+	if resp, err := http.Get(s.url + "/metrics"); err != nil || resp.StatusCode != http.StatusNotFound {
+		t.Errorf("the API's own listener answers %v, %v", resp, err)
+	}
+}
