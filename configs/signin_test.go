@@ -130,7 +130,7 @@ orgs:
 }
 
 func TestMail(t *testing.T) {
-	const settings = "mail:\n  smtp: {addr: 'smtp.example.com:587', user: atrium, from: 'Atrium <atrium@example.com>'}\n"
+	const settings = "mail:\n  smtp: {addr: 'smtp.example.com:587', user: atrium, from: 'Atrium <atrium@example.com>'}\norgs: [{slug: a, base_url: 'https://a.test'}]\n"
 
 	t.Run("its password may lie in a file of its own", func(t *testing.T) {
 		c := load(t, configs.Source{File: file(t, settings), Environ: []string{"ATRIUM_MAIL_SMTP_PASSWORD_FILE=" + file(t, canary+"\n")}})

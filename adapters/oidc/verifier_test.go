@@ -19,6 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -292,4 +294,8 @@ func TestRefusedByKeys(t *testing.T) {
 			accepted(t, got, err)
 		})
 	}
+}
+
+func TestContract(t *testing.T) {
+	contract.Verifier(t, func(*testing.T) ports.Verifier { return newVerifier() })
 }

@@ -38,6 +38,8 @@ var errRaced = errors.New("another sign-in was faster")
 
 // SignIn implements ports.Users.
 func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {
+	cacheKey := signInKey{org, in.Claims.Issuer, in.Claims.Subject}
+	_, _, era := s.db.signIns.recall(cacheKey)
 	var p *account.Person
 	err := s.db.inTx(ctx, func(tx *DB) error {
 		try := in
@@ -54,9 +56,12 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		if err != nil {
 			return err
 		}
-		p = &account.Person{User: *u, Memberships: memberships}
+		p = &account.Person{User: *u, Memberships: memberships, Met: &in.Claims}
 		return nil
 	})
+	if err == nil && s.db.tx == nil {
+		s.db.signIns.remember(cacheKey, p, era) // unless that changed anything, which begins another era
+	}
 	return p, err
 }
 

@@ -5,6 +5,7 @@ package e2e
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,9 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "atrium-e2e-")
+	if err == nil {
+		err = dependOnSources()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
@@ -36,6 +40,22 @@ func run(m *testing.M) int {
 		return 2
 	}
 	return m.Run()
+}
+
+// dependOnSources looks at every file that the binary is built from, so that go test, which notes
+// what a test looks at, does not answer from its cache for another binary.
+func dependOnSources() error {
+	root := filepath.Join("..", "..")
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		if name := entry.Name(); entry.IsDir() && (name[0] == '.' || name == "test" || name == "docs" || name == "tools") {
+			return filepath.SkipDir
+		}
+		_, err = os.Stat(path)
+		return err
+	})
 }
 
 const (
