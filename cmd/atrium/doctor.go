@@ -32,10 +32,11 @@ type doctorAllCommand struct {
 
 // Help implements kong.HelpProvider.
 func (doctorAllCommand) Help() string {
-	return `Changes nothing but what any start would: it brings the schema up to date.
+	return `Changes nothing but what any start would: it brings the schema up to date. Without a
+subcommand doctor does the same.
 
 Example:
-  atrium doctor --config /etc/atrium.yaml`
+  atrium doctor all --config /etc/atrium.yaml`
 }
 
 // finding is the result of one check.
