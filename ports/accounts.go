@@ -30,7 +30,8 @@ type Users interface {
 	Member(ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string) (identity.UserID, error)
 
 	// SignedIn answers whom an issuer's subject is linked to; account.ErrUserNotFound if to nobody.
-	// The answer may be up to a second old, as in Keys.Principal.
+	// The answer may be up to a second old, as in Keys.Principal; its Met are the claims of a SignIn
+	// within that second which changed nothing.
 	SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error)
 
 	// SignIn loads what s.Claims and s.Rules name, calls settle, and saves the user, the link, and

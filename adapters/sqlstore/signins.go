@@ -56,11 +56,13 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		if err != nil {
 			return err
 		}
-		p = &account.Person{User: *u, Memberships: memberships, Met: &in.Claims}
+		p = &account.Person{User: *u, Memberships: memberships}
 		return nil
 	})
 	if err == nil && s.db.tx == nil {
-		s.db.signIns.remember(cacheKey, p, era) // unless that changed anything, which begins another era
+		met := *p
+		met.Met = &in.Claims
+		s.db.signIns.remember(cacheKey, &met, era) // unless that changed anything, which begins another era
 	}
 	return p, err
 }

@@ -69,6 +69,20 @@ func signedIn(t *testing.T, a Adapter) {
 			same(t, "memberships", got.Memberships, m)
 		}
 	})
+	t.Run("claims that changed nothing are known for a moment", func(t *testing.T) {
+		claims := claimsOf(team, "member")
+		if p := is(t, a.Stores, member); p.Met != nil {
+			t.Fatalf("met = %+v before", p.Met)
+		}
+		signIn(t, a.Stores, team.Org, claims, nil)
+		if p := is(t, a.Stores, member); p.Met == nil || p.Met.Subject != member {
+			t.Fatalf("met = %+v", p.Met)
+		}
+		time.Sleep(time.Second)
+		if p := is(t, a.Stores, member); p.Met != nil {
+			t.Fatalf("met = %+v after a second", p.Met)
+		}
+	})
 	t.Run("another issuer's subject, or another org's, is somebody else", func(t *testing.T) {
 		for _, tt := range []struct {
 			org             identity.OrgID

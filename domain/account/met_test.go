@@ -1,0 +1,27 @@
+package account_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestClaimsThatWereMetAreSettledForTheMoment(t *testing.T) {
+	rules := []identity.ClaimRule{{Claim: "groups", Value: "x", Workspace: "not-there", Role: identity.Member}}
+	claims := account.Claims{Issuer: "i", Subject: "s", Name: "Ann", ExpiresAt: now, Raw: map[string]any{"groups": "x"}}
+	p := account.Person{User: account.User{Name: "Ann"}}
+	if p.Settled(claims, rules) {
+		t.Fatal("a role that is not there counts as given: the test shows nothing")
+	}
+	p.Met = &claims
+	if !p.Settled(claims, rules) {
+		t.Error("the same claims are settled again")
+	}
+	later := claims
+	later.ExpiresAt = now.Add(time.Second)
+	if p.Settled(later, rules) {
+		t.Error("the claims of another token are not looked at")
+	}
+}
