@@ -81,7 +81,7 @@ func serveFloor(ctx context.Context, addr, databaseURL string) error {
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	stmt, err := db.PrepareContext(ctx, db.Rebind(floorQuery)) //nolint:sqlclosecheck // closed below: the linter loses it in the handler
+	stmt, err := db.PrepareContext(ctx, db.Rebind(floorQuery))
 	if err != nil {
 		return err
 	}

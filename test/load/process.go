@@ -31,13 +31,13 @@ type program struct {
 }
 
 // serveAtrium starts Atrium on d, as a service manager would: with the default log, in a file.
-// Only the rate limits are raised, which would end every load.
-func (m *machine) serveAtrium(ctx context.Context, d database, data string) (*program, error) {
+// Only the rate limits are raised, which would end every load. flags are further ones.
+func (m *machine) serveAtrium(ctx context.Context, d database, data string, flags ...string) (*program, error) {
 	addr, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cmd := m.atrium(ctx, d, data, "serve", "--addr", addr)
+	cmd := m.atrium(ctx, d, data, append([]string{"serve", "--addr", addr}, flags...)...)
 	cmd.Env = append(cmd.Env, "ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000")
 	return start(ctx, cmd, addr, "/api/health/ready", data+".log")
 }
