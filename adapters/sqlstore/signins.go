@@ -128,7 +128,6 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		if linked == 0 {
 			return errRaced
 		}
-		db.forget()
 	}
 	for _, w := range s.Workspaces {
 		if err := db.saveWorkspace(ctx, w); err != nil {

@@ -103,13 +103,13 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 	}
 	member, whom, to := c.somebody(r, true), c.somebody(r, false), role(r)
 	switch n := r.IntN(100); {
-	case n < 25:
+	case n < 18:
 		i, token, err := tryInvite(t, c.Stores, by, c.ws, address(whom), to)
 		if err == nil {
 			c.send(letter{i.ID, whom, token})
 		}
 		return "an invitation", err
-	case n < 50:
+	case n < 34:
 		l, ok := c.take(r)
 		if !ok {
 			return "nothing", nil
@@ -119,7 +119,7 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 			who = by
 		}
 		return "an acceptance", accept(t, c.Stores, who, l.token)
-	case n < 55:
+	case n < 38:
 		l, ok := c.take(r)
 		if !ok {
 			return "nothing", nil
@@ -127,9 +127,9 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 		return "a withdrawal", withdraw(t, c.Stores, by, c.ws, l.id)
 	case n < 70:
 		return "a change of role", setRole(t, c.Stores, by, c.ws, c.people[member].User, to)
-	case n < 77:
+	case n < 76:
 		return "a removal", removeMember(t, c.Stores, by, c.ws, c.people[member].User)
-	case n < 83:
+	case n < 81:
 		return "leaving", removeMember(t, c.Stores, by, c.ws, by.User)
 	case n < 90:
 		if err := setRole(t, c.Stores, by, c.ws, c.people[member].User, identity.Owner); err != nil {

@@ -1,0 +1,189 @@
+package account_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestSettled(t *testing.T) {
+	rules := []identity.ClaimRule{{Claim: "group", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Claim: "group", Value: "ops", Operator: true}}
+	in := func(role identity.Role, managed bool) []account.Membership {
+		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner}, {Workspace: *acme(), Role: role, Managed: managed}}
+	}
+	group := func(name string) func(*account.Claims) {
+		return func(c *account.Claims) { c.Raw = map[string]any{"group": name} }
+	}
+	for name, tt := range map[string]struct {
+		u      func(*account.User)
+		m      []account.Membership
+		claims func(*account.Claims)
+		rules  []identity.ClaimRule
+		want   bool
+	}{
+		"nothing is new":                          {nil, nil, nil, nil, true},
+		"another name":                            {nil, nil, func(c *account.Claims) { c.Name = "Anna" }, nil, false},
+		"another address":                         {nil, nil, func(c *account.Claims) { c.Email = "anna@example.com" }, nil, false},
+		"one that is not vouched for":             {nil, nil, func(c *account.Claims) { c.Email, c.EmailVerified = "anna@example.com", false }, nil, true},
+		"what is no address":                      {nil, nil, func(c *account.Claims) { c.Email = "anna" }, nil, true},
+		"an address that is vouched for only now": {func(u *account.User) { u.EmailVerified = false }, nil, nil, nil, false},
+		"a role that is due":                      {nil, nil, group("dev"), rules, false},
+		"one that is given":                       {nil, in(identity.Member, true), group("dev"), rules, true},
+		"one that is too high":                    {nil, in(identity.Admin, true), group("dev"), rules, false},
+		"one that is no longer due":               {nil, in(identity.Member, true), group("other"), rules, false},
+		"by hand it may be higher":                {nil, in(identity.Admin, false), group("dev"), rules, true},
+		"but not lower":                           {nil, in(identity.Viewer, false), group("dev"), rules, false},
+		"by hand it may be without a group":       {nil, in(identity.Viewer, false), group("other"), rules, true},
+		"without rules nothing is due":            {nil, in(identity.Member, true), group("dev"), nil, true},
+		"an operator is due":                      {nil, nil, group("ops"), rules, false},
+		"one is no longer":                        {func(u *account.User) { u.Operator = true }, nil, group("other"), rules, false},
+		"one who is":                              {func(u *account.User) { u.Operator = true }, nil, group("ops"), rules, true},
+		"one of whom no rule speaks":              {func(u *account.User) { u.Operator = true }, in(identity.Member, true), group("dev"), rules[:1], true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m}
+			if tt.u != nil {
+				tt.u(&p.User)
+			}
+			if got := p.Settled(claims(tt.claims), tt.rules); got != tt.want {
+				t.Errorf("Settled = %v", got)
+			}
+		})
+	}
+}
+
+// TestSettledIsSettled holds Settled to Settle: who is settled, to whom Settle would do nothing; and
+// whom Settle has just settled is, unless what the claims want cannot be.
+func TestSettledIsSettled(t *testing.T) {
+	slugs := []string{"acme-slug", "beta-slug"}
+	rapid.Check(t, func(t *rapid.T) {
+		var rules []identity.ClaimRule
+		for range rapid.IntRange(0, 4).Draw(t, "rules") {
+			rules = append(rules, identity.ClaimRule{
+				Claim: "groups", Value: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "value"), Operator: rapid.Bool().Draw(t, "grants operator"),
+				Workspace: rapid.SampledFrom(append(slugs, "", "never-was")).Draw(t, "workspace"), Role: everyRole.Draw(t, "role"),
+			})
+		}
+		c := claims(func(c *account.Claims) {
+			c.Name = rapid.SampledFrom([]string{"Ann", "", "Anna", "A\x00nn", strings.Repeat("x", 130)}).Draw(t, "name")
+			c.Email, c.EmailVerified = rapid.SampledFrom([]string{"ann@example.com", "ANN@example.com", "", "new@example.com", "none"}).Draw(t, "email"), rapid.Bool().Draw(t, "verified")
+			c.Raw = map[string]any{"groups": anys(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "groups"))}
+		})
+		u := user("ann", rapid.SampledFrom([]string{"ann@example.com", ""}).Draw(t, "has"), rapid.Bool().Draw(t, "has verified"))
+		u.Operator = rapid.Bool().Draw(t, "operator")
+		loaded := map[string]*account.Workspace{}
+		for _, slug := range slugs {
+			w := acme()
+			w.ID, w.Slug = identity.WorkspaceID(slug), slug
+			if role := everyRole.Draw(t, "is"); role != identity.NoRole {
+				w.Members["ann"] = account.Member{User: "ann", Role: role, Managed: rapid.Bool().Draw(t, "managed"), Revision: 1}
+				if role == identity.Owner {
+					w.Owners++
+				}
+			}
+			loaded[slug] = w
+		}
+		person := func() *account.Person {
+			p := &account.Person{User: *u}
+			for _, slug := range slugs {
+				if m := loaded[slug].Members["ann"]; m.Role != identity.NoRole {
+					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, Managed: m.Managed})
+				}
+			}
+			return p
+		}
+		named := map[string]*account.Workspace{} // as a store loads them
+		for _, r := range rules {
+			if w := loaded[r.Workspace]; w != nil {
+				named[r.Workspace] = w
+			}
+		}
+		settled := person().Settled(c, rules)
+		s := account.SignIn{Claims: c, Rules: rules, Linked: u, Workspaces: named}
+		if err := s.Settle(signingIn); err != nil {
+			t.Fatal(err)
+		}
+		did := types(u.Log)
+		for _, w := range loaded {
+			did = append(did, types(w.Log)...)
+		}
+		if settled && len(did) != 0 {
+			t.Fatalf("it was settled, and Settle recorded %q", did)
+		}
+		_, lost := c.Grants(rules).Roles["never-was"] // granted in a workspace that is not there
+		if !lost && !person().Settled(c, rules) {
+			t.Fatalf("after Settle it is not settled: %+v", person())
+		}
+	})
+}
+
+func TestSelect(t *testing.T) {
+	here := account.Membership{Workspace: account.Workspace{ID: "wsp_here", Slug: "here"}, Role: identity.Viewer}
+	there := account.Membership{Workspace: account.Workspace{ID: "wsp_there", Slug: "there"}, Role: identity.Owner}
+	none := account.Membership{}
+	both, one := []account.Membership{here, there}, []account.Membership{here}
+	for name, tt := range map[string]struct {
+		in      []account.Membership
+		dflt    identity.WorkspaceID
+		named   string
+		want    account.Membership // where the request is safe
+		err     error
+		unsafe  account.Membership
+		errElse error // where it is not
+	}{
+		"by id":                                 {both, "", "wsp_there", there, nil, there, nil},
+		"by slug":                               {both, "", "there", there, nil, there, nil},
+		"the name comes before the default":     {both, "wsp_here", "there", there, nil, there, nil},
+		"one that the caller is not in":         {both, "wsp_here", "elsewhere", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"though there be only one":              {one, "wsp_here", "there", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"a part of a slug names nothing":        {both, "", "the", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"a slug is told by its case":            {both, "", "There", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+		"the only one needs no name":            {one, "", "", here, nil, here, nil},
+		"whatever the default is":               {one, "wsp_there", "", here, nil, here, nil},
+		"the default serves for reading alone":  {both, "wsp_there", "", there, nil, none, identity.ErrWorkspaceRequired},
+		"one that the caller has left does not": {both, "wsp_left", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
+		"without a default nothing tells":       {both, "", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
+		"who is nowhere":                        {nil, "wsp_here", "", none, identity.ErrWorkspaceRequired, none, identity.ErrWorkspaceRequired},
+		"who is nowhere, naming one":            {nil, "", "here", none, identity.ErrWorkspaceNotFound, none, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := account.Person{User: account.User{ID: "ann", DefaultWorkspace: tt.dflt}, Memberships: tt.in}
+			for _, safe := range []bool{true, false} {
+				want, wantError := tt.want, tt.err
+				if !safe {
+					want, wantError = tt.unsafe, tt.errElse
+				}
+				got, err := p.Select(tt.named, safe)
+				wantErr(t, err, wantError)
+				if !cmp.Equal(got, want, cmpopts.IgnoreTypes(event.Log{})) {
+					t.Errorf("Select(%q, %v) = %+v", tt.named, safe, got)
+				}
+			}
+		})
+	}
+	t.Run("an API key has its own workspace, and no other", func(t *testing.T) {
+		p := account.Principal{Membership: here}
+		for named, want := range map[string]error{"": nil, "here": nil, "wsp_here": nil, "there": identity.ErrWorkspaceMismatch, "never-was": identity.ErrWorkspaceMismatch, "Here": identity.ErrWorkspaceMismatch} {
+			got, err := p.Select(named)
+			wantErr(t, err, want)
+			if (got.Role == here.Role) != (want == nil) {
+				t.Errorf("Select(%q) = %+v", named, got)
+			}
+		}
+	})
+	t.Run("an API key shows of the memberships its own alone", func(t *testing.T) {
+		if got := account.Seen(keyed(person("ann"), "wsp_there", identity.Owner), both); len(got) != 1 || got[0].Workspace.ID != "wsp_there" {
+			t.Errorf("Seen = %+v", got)
+		}
+		if got := account.Seen(person("ann"), both); len(got) != 2 || len(both) != 2 {
+			t.Errorf("Seen = %+v", got)
+		}
+	})
+}
