@@ -40,6 +40,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
+			h.staged = true
 			h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{}, tt.failure)
 			w := h.call("GET", promptsPath, "", "Request-Id: r-1")
 
@@ -155,6 +156,7 @@ func TestIdempotency(t *testing.T) {
 	const body, key = `{"name":"x"}`, "Idempotency-Key: k"
 	var scopes []ports.IdempotencyKey
 	h := newHouse(t)
+	h.staged = true
 	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, k ports.IdempotencyKey, _ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 			scopes = append(scopes, k)

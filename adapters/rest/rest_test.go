@@ -20,11 +20,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // house is an API on mocked ports, with one caller: an owner whose key is token.
 type house struct {
 	*API
+	t           *testing.T
+	staged      bool // what is behind the API does what no store does: openapi.yaml cannot promise it
 	token       string
 	lists       *mocks.MockPromptLists
 	prompts     *mocks.MockPrompts
@@ -50,7 +53,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 		Key:        account.Key{ID: "key_1", Org: "org_1", Workspace: "wsp_1", User: "usr_1", Ceiling: identity.Owner, LastUsedAt: time.Now()},
 	}, nil)
 	h := &house{
-		token: token.Reveal(), lists: mocks.NewMockPromptLists(mock), prompts: mocks.NewMockPrompts(mock),
+		t: t, token: token.Reveal(), lists: mocks.NewMockPromptLists(mock), prompts: mocks.NewMockPrompts(mock),
 		idempotency: mocks.NewMockIdempotency(mock), log: new(bytes.Buffer),
 	}
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
@@ -73,7 +76,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 	return h
 }
 
-// call answers one request of the caller's.
+// call answers one request of the caller's, and holds the answer to openapi.yaml.
 func (h *house) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+h.token)
@@ -86,6 +89,9 @@ func (h *house) call(method, path, body string, headers ...string) *httptest.Res
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
+	if !h.staged {
+		fixture.CheckResponse(h.t, r, w.Result())
+	}
 	return w
 }
 

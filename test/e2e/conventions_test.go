@@ -208,7 +208,7 @@ orgs:
 
 func TestRateLimits(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite, set("server.rate_limit.per_minute", "30"), set("server.rate_limit.burst", "3"), set("server.rate_limit.unauthenticated_per_minute", "2"))
+	s := start(t, sqlite, set("server.rate_limit.per_minute", "6"), set("server.rate_limit.burst", "3"), set("server.rate_limit.unauthenticated_per_minute", "2"))
 	ann, bob := s.user(t, "member"), s.user(t, "member")
 
 	t.Run("beyond its burst a key is told when to come back", func(t *testing.T) {
