@@ -25,9 +25,9 @@ type Prompts interface {
 	Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error)
 
 	// GetVersion answers a nil version if ref names none. It is the read that applications repeat
-	// all day, so of the template it fills in only what Allow and Has ask for and readers of a
-	// version are told: ID, Workspace, Owner, OwnerLeft, Name, Type, Visibility, Active.Version,
-	// DeletedAt and Shares.
+	// all day, so of the template it fills in only what decides about reading, and what readers of
+	// a version are told: ID, Workspace, Owner, Name, Type, Visibility, Active.Version, DeletedAt
+	// and Shares. (Whoever acts for an owner who left may read without that.)
 	GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
 
 	// FindByName answers the live template with that name (prompt.NameKey).

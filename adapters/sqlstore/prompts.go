@@ -18,9 +18,9 @@ var _ ports.Prompts = (*Prompts)(nil)
 // A template is read together with the share of the caller that the first ? names.
 const (
 	accessColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.type, t.visibility, t.active_version_id, t.deleted_at,
-		NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
 		COALESCE(s.access, 0) AS share_access, COALESCE(s.expires_at, 0) AS share_expires_at`
-	templateColumns = accessColumns + `, t.description, t.tags, t.metadata, t.protected, t.active_number, t.activated_at, t.activated_by, t.last_number,
+	templateColumns = accessColumns + `, NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
+		t.description, t.tags, t.metadata, t.protected, t.active_number, t.activated_at, t.activated_by, t.last_number,
 		t.version_count, t.latest_version_id, t.latest_number, t.frozen_count, t.latest_frozen_id, t.latest_frozen_number,
 		t.revision, t.created_at, t.created_by, t.updated_at`
 	templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
@@ -37,14 +37,13 @@ type accessRow struct {
 	Visibility     prompt.Visibility    `db:"visibility"`
 	ActiveVersion  prompt.VersionID     `db:"active_version_id"`
 	DeletedAt      int64                `db:"deleted_at"`
-	OwnerLeft      bool                 `db:"owner_left"`
 	ShareAccess    prompt.Access        `db:"share_access"`
 	ShareExpiresAt int64                `db:"share_expires_at"`
 }
 
 func (r *accessRow) template(by identity.Actor) *prompt.Template {
 	t := &prompt.Template{
-		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, OwnerLeft: r.OwnerLeft, Name: r.Name, Type: r.Type, Visibility: r.Visibility,
+		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, Name: r.Name, Type: r.Type, Visibility: r.Visibility,
 		Active: prompt.Active{Version: r.ActiveVersion}, DeletedAt: moment(r.DeletedAt), Shares: map[identity.UserID]prompt.Share{},
 	}
 	if r.ShareAccess != prompt.None {
@@ -55,6 +54,7 @@ func (r *accessRow) template(by identity.Actor) *prompt.Template {
 
 type templateRow struct {
 	accessRow
+	OwnerLeft          bool             `db:"owner_left"`
 	Description        string           `db:"description"`
 	Tags               string           `db:"tags"`
 	Metadata           string           `db:"metadata"`
@@ -77,7 +77,7 @@ type templateRow struct {
 
 func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 	t := r.accessRow.template(by)
-	t.Description, t.Protected, t.LastNumber, t.Revision = r.Description, r.Protected, r.LastNumber, r.Revision
+	t.OwnerLeft, t.Description, t.Protected, t.LastNumber, t.Revision = r.OwnerLeft, r.Description, r.Protected, r.LastNumber, r.Revision
 	t.Active = prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: moment(r.ActivatedAt), By: r.ActivatedBy}
 	t.CreatedAt, t.CreatedBy, t.UpdatedAt = moment(r.CreatedAt), r.CreatedBy, moment(r.UpdatedAt)
 	t.Drafts = prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber}

@@ -30,7 +30,7 @@ func promptVersions(t *testing.T, a Adapter) {
 		whole, err := a.Prompts.Get(ctx, by, id)
 		must(t, err)
 		return &prompt.Template{
-			ID: whole.ID, Workspace: whole.Workspace, Owner: whole.Owner, OwnerLeft: whole.OwnerLeft, Name: whole.Name, Type: whole.Type, Visibility: whole.Visibility,
+			ID: whole.ID, Workspace: whole.Workspace, Owner: whole.Owner, Name: whole.Name, Type: whole.Type, Visibility: whole.Visibility,
 			Active: prompt.Active{Version: whole.Active.Version}, DeletedAt: whole.DeletedAt, Shares: whole.Shares,
 		}
 	}
@@ -109,8 +109,8 @@ func promptVersions(t *testing.T, a Adapter) {
 			got, _, err := a.Prompts.GetVersion(ctx, team.Owner, gone.ID, ref)
 			must(t, err)
 			same(t, "template", got, enough(t, team.Owner, gone.ID))
-			if got.DeletedAt != fixture.At || !got.OwnerLeft {
-				t.Errorf("deleted at %v, owner left %v", got.DeletedAt, got.OwnerLeft)
+			if got.DeletedAt != fixture.At {
+				t.Errorf("deleted at %v", got.DeletedAt)
 			}
 		}
 	})
