@@ -146,7 +146,10 @@ func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyI
 
 // Used implements ports.Keys. It counts as no change of the key: no revision, no event.
 func (s *Keys) Used(ctx context.Context, org identity.OrgID, id identity.KeyID, at time.Time) error {
-	_, err := s.db.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND org_id = ? AND last_used_at < ?`,
+	noted, err := s.db.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND org_id = ? AND last_used_at < ?`,
 		micros(at), id, org, micros(at.Add(-time.Minute)))
+	if noted > 0 {
+		s.db.forget() // else each request of the next second would try to note it again
+	}
 	return err
 }
