@@ -34,6 +34,7 @@ type shared struct {
 	sealer     ports.Sealer
 	principals remembered[principalKey, *account.Principal]
 	signIns    remembered[signInKey, *account.Person]
+	contents   contents
 }
 
 type transaction struct {

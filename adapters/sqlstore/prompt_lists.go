@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -180,5 +179,3 @@ func (db *DB) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share)
 		t.ID, t.Workspace, s.User, s.Access, micros(s.ExpiresAt), s.GrantedBy, s.Revision, micros(s.CreatedAt), micros(s.UpdatedAt))
 	return err
 }
-
-func sortLabels(labels []string) { slices.Sort(labels) }

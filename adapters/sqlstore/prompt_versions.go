@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -12,11 +13,10 @@ import (
 
 // The large columns are left out of lists.
 var (
-	smallVersionColumns    = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash", "commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at"}
-	largeVersionColumns    = []string{"text", "messages", "tools", "response_format"}
-	versionColumns         = columns(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn + ` AS labels`
-	summaryColumns         = columns(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
-	prefixedVersionColumns = columns(`v.% AS "v.%"`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn + ` AS "v.labels"`
+	smallVersionColumns = []string{"id", "template_id", "number", "format", "variables", "model_config", "content_hash", "commit_message", "frozen", "first_activated_at", "revision", "created_by", "created_at", "updated_at"}
+	largeVersionColumns = []string{"text", "messages", "tools", "response_format"}
+	versionColumns      = columns(`v.%`, append(smallVersionColumns, largeVersionColumns...)) + `, ` + labelsColumn + ` AS labels`
+	summaryColumns      = columns(`v.%`, smallVersionColumns) + `, ` + labelsColumn + ` AS labels`
 )
 
 const labelsColumn = `COALESCE((SELECT string_agg(l.label, ',') FROM prompt_labels l WHERE l.version_id = v.id), '')`
@@ -55,11 +55,7 @@ func (r *versionRow) version() (*prompt.Version, error) {
 	v := &prompt.Version{
 		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, CommitMessage: r.CommitMessage, Frozen: r.Frozen,
 		FirstActivatedAt: moment(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
-		Content: prompt.Content{Text: r.Text, Format: r.Format},
-	}
-	if r.Labels != "" {
-		v.Labels = strings.Split(r.Labels, ",")
-		sortLabels(v.Labels)
+		Content: prompt.Content{Text: r.Text, Format: r.Format}, Labels: labelList(r.Labels),
 	}
 	if r.Tools != "" {
 		v.Content.Tools = json.RawMessage(r.Tools)
@@ -69,6 +65,21 @@ func (r *versionRow) version() (*prompt.Version, error) {
 	}
 	return v, errors.Join(
 		fromJSON(r.Messages, &v.Content.Messages), fromJSON(r.Variables, &v.Content.Variables), fromJSON(r.ModelConfig, &v.Content.Model))
+}
+
+// size is about how many bytes the row takes.
+func (r *versionRow) size() int {
+	return 512 + len(r.Text) + len(r.Messages) + len(r.Variables) + len(r.ModelConfig) + len(r.Tools) + len(r.ResponseFormat) + len(r.CommitMessage)
+}
+
+// labelList reads labelsColumn.
+func labelList(column string) []string {
+	if column == "" {
+		return nil
+	}
+	labels := strings.Split(column, ",")
+	slices.Sort(labels)
+	return labels
 }
 
 // fromJSON reads what jsonText kept; numbers that nobody declared keep every digit.

@@ -131,7 +131,7 @@ func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.I
 	}
 	var row struct {
 		accessRow
-		Version versionRow `db:"v"`
+		Version versionHead `db:"v"`
 	}
 	match, arg := versionMatch(ref)
 	found, err := p.db.get(ctx, &row, versionQueries[match], append(append([]any{by.User}, arg...), id, by.Workspace)...)
@@ -148,8 +148,15 @@ func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.I
 		}
 		return row.template(by), nil, nil
 	}
-	v, err := row.Version.version()
+	v, err := p.db.version(ctx, by.Workspace, id, row.Version)
 	return row.template(by), v, err
+}
+
+// versionHead is what of a version may change without its revision, and what names the rest.
+type versionHead struct {
+	ID       prompt.VersionID `db:"id"`
+	Revision int64            `db:"revision"`
+	Labels   string           `db:"labels"`
 }
 
 // versionQueries are GetVersion's statements by the condition of versionMatch. They are put
@@ -158,11 +165,33 @@ var versionQueries = func() map[string]string {
 	queries := map[string]string{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Number: 1}, {Label: "any"}, {}} {
 		match, _ := versionMatch(ref)
-		queries[match] = `SELECT ` + accessColumns + `, ` + prefixedVersionColumns + templateTables + `
+		queries[match] = `SELECT ` + accessColumns + `, v.id AS "v.id", v.revision AS "v.revision", ` + labelsColumn + ` AS "v.labels"` + templateTables + `
 			JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ` WHERE t.id = ? AND t.workspace_id = ?`
 	}
 	return queries
 }()
+
+// version recalls or reads a version of which the head is known; nil if it is gone meanwhile. A
+// transaction remembers nothing: what it reads may be its own and be undone, and its revision be
+// given to something else.
+func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID, head versionHead) (*prompt.Version, error) {
+	if known := db.contents.recall(contentKey{ws, head.ID, head.Revision}); known != nil {
+		v := *known
+		v.Labels = labelList(head.Labels)
+		return &v, nil
+	}
+	var row versionRow
+	found, err := db.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ? AND v.template_id = ?`, head.ID, template)
+	if err != nil || !found {
+		return nil, err
+	}
+	v, err := row.version()
+	if err == nil && db.tx == nil {
+		kept := *v
+		db.contents.remember(contentKey{ws, v.ID, v.Revision}, &kept, row.size())
+	}
+	return v, err
+}
 
 // Update implements ports.Prompts.
 func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {

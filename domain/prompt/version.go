@@ -208,9 +208,10 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, ex
 	if t.Active.Version == v.ID {
 		return nil
 	}
-	v.Frozen = true
 	if v.FirstActivatedAt.IsZero() {
-		v.FirstActivatedAt = by.At
+		v.Frozen, v.FirstActivatedAt = true, by.At
+		v.Revision++
+		v.UpdatedAt = by.At
 	}
 	step := Activation{From: t.Active.Version, To: v.ID, By: by.User, At: by.At, Reason: reason}
 	t.Active = Active{Version: v.ID, Number: v.Number, At: by.At, By: by.User}
