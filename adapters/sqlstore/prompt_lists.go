@@ -28,25 +28,26 @@ func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.F
 	where.when(f.Tag != "", `REPLACE(t.tags, ?, '') <> t.tags`, tagItem(f.Tag)) // SQLite's LIKE takes A for a
 	where.when(f.Folder != "", `t.name_key LIKE ? ESCAPE '\'`, likeEscape(prompt.NameKey(f.Folder))+"/%")
 
-	args := []any{by.User}
-	ids := `SELECT t.id FROM prompt_templates t WHERE ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?`
+	args, visible := []any{by.User}, where.sql()
 	if by.Role >= identity.Admin {
 		args = append(args, where.args(q.Limit+1)...)
 	} else {
-		ids = `SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.owner_id = ? AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
+		visible = `t.id IN (
+			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.owner_id = ? AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.visibility = 'workspace' AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_shares s JOIN prompt_templates t ON t.id = s.template_id
-				WHERE s.workspace_id = ? AND s.user_id = ? AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY s.template_id DESC LIMIT ?) c`
+				WHERE s.workspace_id = ? AND s.user_id = ? AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY s.template_id DESC LIMIT ?) c)`
 		args = append(args, by.User)
 		args = append(args, where.args(q.Limit+1)...)
 		args = append(args, where.args(q.Limit+1)...)
 		args = append(args, by.Workspace, by.User, micros(by.At))
 		args = append(args, where.args(q.Limit+1)...)
+		args = append(args, q.Limit+1)
 	}
 	var rows []templateRow
-	err := l.db.list(ctx, &rows, `SELECT `+templateColumns+templateTables+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`, append(args, q.Limit+1)...)
+	err := l.db.list(ctx, &rows, `SELECT `+templateColumns+templateTables+` WHERE `+visible+` ORDER BY t.id DESC LIMIT ?`, args...)
 	if err != nil {
 		return prompt.Page{}, err
 	}
