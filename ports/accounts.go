@@ -14,7 +14,7 @@ import (
 
 // Users keeps the people of an org and the workspaces that they are in.
 type Users interface {
-	// Add stores a user with memberships, of workspaces that are there. Adding a user of the same
+	// Add stores a user with memberships by hand, of workspaces that are there. Adding a user of the same
 	// e-mail address in the org is account.ErrEmailTaken, and stores nothing.
 	Add(ctx context.Context, u *account.User, m []account.Membership) error
 

@@ -74,6 +74,7 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 		User      userRow       `db:"u"`
 		Workspace workspaceRow  `db:"w"`
 		Role      identity.Role `db:"role"`
+		ByHand    identity.Role `db:"by_hand"`
 	}
 	found, err := s.db.get(ctx, &row, principalQuery, h[:], org)
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 		return nil, identity.ErrUnauthenticated
 	}
 	who = &account.Principal{
-		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(), Role: row.Role},
+		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(), Role: row.Role, ByHand: row.ByHand},
 	}
 	if s.db.tx == nil {
 		s.db.principals.remember(cacheKey, who, era)
@@ -95,7 +96,7 @@ var principalQuery = `SELECT ` +
 	columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "hint", "expires_at", "last_used_at", "revoked_at", "created_by", "revision", "created_at", "updated_at"}) + `, ` +
 	columns(`u.% AS "u.%"`, []string{"id", "org_id", "email", "email_verified", "name", "service", "operator", "default_workspace_id", "revision", "created_at", "updated_at"}) + `, ` +
 	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "revision", "created_at", "updated_at", "deleted_at"}) + `,
-	COALESCE(m.role, 0) AS role
+	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand
 	FROM api_keys t JOIN users u ON u.id = t.user_id JOIN workspaces w ON w.id = t.workspace_id
 	LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.user_id
 	WHERE t.hash = ? AND t.org_id = ? AND w.deleted_at = 0`

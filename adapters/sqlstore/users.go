@@ -45,7 +45,7 @@ func (s *Users) Add(ctx context.Context, u *account.User, memberships []account.
 			return err
 		}
 		for _, m := range memberships {
-			if err := tx.saveMember(ctx, &m.Workspace, account.Member{User: u.ID, Role: m.Role, Revision: 1, CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt}); err != nil {
+			if err := tx.saveMember(ctx, &m.Workspace, account.Member{User: u.ID, Role: m.Role, ByHand: m.Role, Revision: 1, CreatedAt: u.CreatedAt, UpdatedAt: u.CreatedAt}); err != nil {
 				return err
 			}
 		}
@@ -142,18 +142,18 @@ func (db *DB) user(ctx context.Context, where string, args ...any) (*account.Use
 	}
 	var rows []struct {
 		workspaceRow
-		Role    identity.Role `db:"role"`
-		Managed bool          `db:"managed"`
+		Role   identity.Role `db:"role"`
+		ByHand identity.Role `db:"by_hand"`
 	}
 	if err := db.list(ctx, &rows, `
-		SELECT `+workspaceColumns+`, m.role, m.managed FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
+		SELECT `+workspaceColumns+`, m.role, m.by_hand FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
 		WHERE m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0 ORDER BY t.id`, row.ID, row.Org); err != nil {
 		return nil, nil, err
 	}
 	u := row.user()
 	memberships := make([]account.Membership, len(rows))
 	for i := range rows {
-		memberships[i] = account.Membership{Workspace: rows[i].workspace(), Role: rows[i].Role, Managed: rows[i].Managed}
+		memberships[i] = account.Membership{Workspace: rows[i].workspace(), Role: rows[i].Role, ByHand: rows[i].ByHand}
 	}
 	return &u, memberships, nil
 }

@@ -28,7 +28,7 @@ func TestCreateServiceKey(t *testing.T) {
 		if k != stored || k.Hash != token.Hash() || k.User != u.ID || !k.Service || !u.Service || k.CreatedBy != "ada" {
 			t.Errorf("CreateServiceKey = %+v of %+v", k, u)
 		}
-		if len(m) != 1 || m[0].Workspace.ID != "acme" || m[0].Role != identity.Member || m[0].Managed {
+		if len(m) != 1 || m[0].Workspace.ID != "acme" || m[0].Role != identity.Member {
 			t.Errorf("memberships %+v", m)
 		}
 	})

@@ -17,7 +17,7 @@ func TestSignIn(t *testing.T) {
 	known := func() *account.Person {
 		return &account.Person{
 			User:        account.User{ID: "ann", Org: "org", Email: email, EmailVerified: true, Name: "Ann", Revision: 1},
-			Memberships: []account.Membership{{Workspace: here, Role: identity.Member, Managed: true}},
+			Memberships: []account.Membership{{Workspace: here, Role: identity.Member}},
 		}
 	}
 	signedIn := func(s *stage, p *account.Person, err error) {

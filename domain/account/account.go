@@ -42,7 +42,7 @@ type User struct {
 type Membership struct {
 	Workspace Workspace
 	Role      identity.Role
-	Managed   bool // kept by the rules for claims
+	ByHand    identity.Role // as in Member
 }
 
 // Principal is what an API key proves: a user with a role in the key's workspace. Role is NoRole

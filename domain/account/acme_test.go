@@ -26,7 +26,7 @@ func keyed(by identity.Actor, ws identity.WorkspaceID, ceiling identity.Role) id
 	return by
 }
 
-// acme is a workspace with one member of each role, at revision 3; each membership is at 5.
+// acme is a workspace with one member of each role, all by hand, at revision 3; each membership is at 5.
 func acme() *account.Workspace {
 	w := &account.Workspace{
 		ID: "acme", Org: "org", Slug: "acme-slug", Name: "Acme", Revision: 3, CreatedAt: now, UpdatedAt: now,
@@ -34,14 +34,22 @@ func acme() *account.Workspace {
 	}
 	for role := identity.Viewer; role <= identity.Owner; role++ {
 		user := identity.UserID(role.String())
-		w.Members[user] = account.Member{User: user, Role: role, Revision: 5, CreatedAt: now, UpdatedAt: now}
+		w.Members[user] = account.Member{User: user, Role: role, ByHand: role, Revision: 5, CreatedAt: now, UpdatedAt: now}
 	}
+	return w
+}
+
+// byRules is w where people gave user no more than byHand, and rules the rest of what they are.
+func byRules(w *account.Workspace, user identity.UserID, byHand identity.Role) *account.Workspace {
+	m := w.Members[user]
+	m.ByHand = byHand
+	w.Members[user] = m
 	return w
 }
 
 // second makes user another owner of w.
 func second(w *account.Workspace, user identity.UserID) *account.Workspace {
-	w.Members[user] = account.Member{User: user, Role: identity.Owner, Revision: 5, CreatedAt: now, UpdatedAt: now}
+	w.Members[user] = account.Member{User: user, Role: identity.Owner, ByHand: identity.Owner, Revision: 5, CreatedAt: now, UpdatedAt: now}
 	w.Owners++
 	return w
 }

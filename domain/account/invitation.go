@@ -117,7 +117,7 @@ func (w *Workspace) Accept(by identity.Actor, u *User, i *Invitation) error {
 	i.Accepted = true
 	i.Revision++
 	i.UpdatedAt = by.At
-	w.join(u.ID, i.Role, by.At)
+	w.set(u.ID, i.Role, i.Role, by.At)
 	i.record(by, "invitation.accepted", map[string]any{"user_id": u.ID, "role": i.Role.String()})
 	w.record(by, "member.added", map[string]any{"user_id": u.ID, "role": i.Role.String()})
 	return nil

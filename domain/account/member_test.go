@@ -99,15 +99,23 @@ func TestChangeRole(t *testing.T) {
 			unchanged(t, w, acme())
 		}
 	})
-	t.Run("what is given by hand is no longer kept by rules", func(t *testing.T) {
-		w := acme()
-		m := w.Members["viewer"]
-		m.Managed = true
-		w.Members["viewer"] = m
-		m, err := w.ChangeRole(person("admin"), nil, "viewer", identity.Member)
-		if err != nil || m.Managed {
+	t.Run("it is by hand from then on, the role that rules gave before included", func(t *testing.T) {
+		for to := identity.Viewer; to <= identity.Admin; to++ {
+			w := byRules(acme(), "member", identity.NoRole)
+			m, err := w.ChangeRole(person("admin"), nil, "member", to)
+			if err != nil || m.ByHand != to || m.Role != to || m.Revision != 6 {
+				t.Fatalf("got %+v, %v", m, err)
+			}
+			noted(t, w, person("admin"), "member.updated", map[string]any{"user_id": identity.UserID("member"), "role": event.Change{From: "member", To: to.String()}})
+		}
+	})
+	t.Run("so the last owner by rules may be made one by hand", func(t *testing.T) {
+		w := byRules(acme(), "owner", identity.NoRole)
+		m, err := w.ChangeRole(person("owner"), nil, "owner", identity.Owner)
+		if err != nil || m.ByHand != identity.Owner {
 			t.Fatalf("got %+v, %v", m, err)
 		}
+		sameMembers(t, w, acmeWith(nil))
 	})
 }
 
@@ -157,47 +165,46 @@ func TestRemoveMember(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	system := identity.System("org", "", "sign-in", later)
-	managed := func(w *account.Workspace, user identity.UserID) *account.Workspace {
-		m := w.Members[user]
-		m.Managed = true
-		w.Members[user] = m
-		return w
+	ruled := func(w *account.Workspace, user identity.UserID) *account.Workspace {
+		return byRules(w, user, identity.NoRole)
 	}
 	for name, tt := range map[string]struct {
 		w       *account.Workspace
 		user    identity.UserID
-		role    identity.Role
+		granted identity.Role
 		want    identity.Role
-		managed bool
+		byHand  identity.Role
 		event   string // empty: nothing changes
 	}{
-		"who is no member becomes one":        {acme(), "new", identity.Member, identity.Member, true, "member.added"},
-		"even an owner":                       {acme(), "new", identity.Owner, identity.Owner, true, "member.added"},
-		"but not without a role":              {acme(), "new", identity.NoRole, identity.NoRole, false, ""},
-		"a managed role is kept":              {managed(acme(), "member"), "member", identity.Member, identity.Member, true, ""},
-		"raised":                              {managed(acme(), "member"), "member", identity.Admin, identity.Admin, true, "member.updated"},
-		"lowered":                             {managed(acme(), "admin"), "admin", identity.Viewer, identity.Viewer, true, "member.updated"},
-		"and taken away":                      {managed(acme(), "admin"), "admin", identity.NoRole, identity.NoRole, true, "member.removed"},
-		"a role given by hand is not lowered": {acme(), "admin", identity.Viewer, identity.Admin, false, ""},
-		"nor taken away":                      {acme(), "viewer", identity.NoRole, identity.Viewer, false, ""},
-		"it stays by hand where the rules grant the same": {acme(), "admin", identity.Admin, identity.Admin, false, ""},
-		"but it is raised": {acme(), "viewer", identity.Admin, identity.Admin, true, "member.updated"},
-		"the last owner stays, though the rules say other": {managed(acme(), "owner"), "owner", identity.Viewer, identity.Owner, true, ""},
-		"and though they say nothing":                      {managed(acme(), "owner"), "owner", identity.NoRole, identity.Owner, true, ""},
-		"an owner of two is lowered":                       {managed(second(acme(), "bob"), "bob"), "bob", identity.Viewer, identity.Viewer, true, "member.updated"},
+		"who is no member becomes one":        {acme(), "new", identity.Member, identity.Member, identity.NoRole, "member.added"},
+		"even an owner":                       {acme(), "new", identity.Owner, identity.Owner, identity.NoRole, "member.added"},
+		"but not without a role":              {acme(), "new", identity.NoRole, identity.NoRole, identity.NoRole, ""},
+		"a role by rules is kept":             {ruled(acme(), "member"), "member", identity.Member, identity.Member, identity.NoRole, ""},
+		"raised":                              {ruled(acme(), "member"), "member", identity.Admin, identity.Admin, identity.NoRole, "member.updated"},
+		"lowered":                             {ruled(acme(), "admin"), "admin", identity.Viewer, identity.Viewer, identity.NoRole, "member.updated"},
+		"and taken away":                      {ruled(acme(), "admin"), "admin", identity.NoRole, identity.NoRole, identity.NoRole, "member.removed"},
+		"a role given by hand is not lowered": {acme(), "admin", identity.Viewer, identity.Admin, identity.Admin, ""},
+		"nor taken away":                      {acme(), "viewer", identity.NoRole, identity.Viewer, identity.Viewer, ""},
+		"it stays by hand where the rules grant the same": {acme(), "admin", identity.Admin, identity.Admin, identity.Admin, ""},
+		"but it is raised": {acme(), "viewer", identity.Admin, identity.Admin, identity.Viewer, "member.updated"},
+		"what was raised comes down to what was by hand":   {byRules(acme(), "admin", identity.Viewer), "admin", identity.NoRole, identity.Viewer, identity.Viewer, "member.updated"},
+		"or to what the rules grant still":                 {byRules(acme(), "admin", identity.Viewer), "admin", identity.Member, identity.Member, identity.Viewer, "member.updated"},
+		"the last owner stays, though the rules say other": {ruled(acme(), "owner"), "owner", identity.Viewer, identity.Owner, identity.NoRole, ""},
+		"and though they say nothing":                      {ruled(acme(), "owner"), "owner", identity.NoRole, identity.Owner, identity.NoRole, ""},
+		"an owner of two is lowered":                       {ruled(second(acme(), "bob"), "bob"), "bob", identity.Viewer, identity.Viewer, identity.NoRole, "member.updated"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from := tt.w.Members[tt.user].Role
 			before := tt.w.Members[tt.user]
-			tt.w.Keep(system, tt.user, tt.role)
+			tt.w.Keep(system, tt.user, tt.granted)
 			roles := acmeWith(map[identity.UserID]identity.Role{tt.user: tt.want})
 			if _, two := tt.w.Members["bob"]; two && tt.user != "bob" {
 				roles["bob"] = identity.Owner
 			}
 			sameMembers(t, tt.w, roles)
 			m := tt.w.Members[tt.user]
-			if m.Managed != tt.managed {
-				t.Errorf("managed = %v", m.Managed)
+			if m.ByHand != tt.byHand {
+				t.Errorf("by hand = %v", m.ByHand)
 			}
 			switch tt.event {
 			case "":
@@ -227,7 +234,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			if ceiling := everyRole.Draw(t, "ceiling"); ceiling != identity.NoRole {
 				by = keyed(by, "acme", ceiling)
 			}
-			was, have := w.Members[whom].Role, w.RoleOf(by)
+			was, have, byHand := w.Members[whom].Role, w.RoleOf(by), w.Members[whom].ByHand
 			op := rapid.SampledFrom([]string{"change", "remove", "join", "keep"}).Draw(t, "op")
 			var err error
 			switch op {
@@ -249,6 +256,9 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			}
 			if leaves := op == "remove" && by.User == whom; op != "keep" && is != was && !leaves && max(is, was) > have {
 				t.Fatalf("%s of %s, who has %s, made %s of %s", op, by.User, have, is, was)
+			}
+			if op == "keep" && (w.Members[whom].ByHand != byHand || is < byHand) || w.Members[whom].ByHand > is {
+				t.Fatalf("%s made %+v, and %s was given by hand", op, w.Members[whom], byHand)
 			}
 			if is == identity.NoRole {
 				delete(w.Members, whom) // as a store does

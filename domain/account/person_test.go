@@ -15,8 +15,8 @@ import (
 
 func TestSettled(t *testing.T) {
 	rules := []identity.ClaimRule{{Claim: "group", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Claim: "group", Value: "ops", Operator: true}}
-	in := func(role identity.Role, managed bool) []account.Membership {
-		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner}, {Workspace: *acme(), Role: role, Managed: managed}}
+	in := func(role, byHand identity.Role) []account.Membership {
+		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand}}
 	}
 	group := func(name string) func(*account.Claims) {
 		return func(c *account.Claims) { c.Raw = map[string]any{"group": name} }
@@ -35,17 +35,20 @@ func TestSettled(t *testing.T) {
 		"what is no address":                      {nil, nil, func(c *account.Claims) { c.Email = "anna" }, nil, true},
 		"an address that is vouched for only now": {func(u *account.User) { u.EmailVerified = false }, nil, nil, nil, false},
 		"a role that is due":                      {nil, nil, group("dev"), rules, false},
-		"one that is given":                       {nil, in(identity.Member, true), group("dev"), rules, true},
-		"one that is too high":                    {nil, in(identity.Admin, true), group("dev"), rules, false},
-		"one that is no longer due":               {nil, in(identity.Member, true), group("other"), rules, false},
-		"by hand it may be higher":                {nil, in(identity.Admin, false), group("dev"), rules, true},
-		"but not lower":                           {nil, in(identity.Viewer, false), group("dev"), rules, false},
-		"by hand it may be without a group":       {nil, in(identity.Viewer, false), group("other"), rules, true},
-		"without rules nothing is due":            {nil, in(identity.Member, true), group("dev"), nil, true},
+		"one that is given":                       {nil, in(identity.Member, identity.NoRole), group("dev"), rules, true},
+		"one that is too high":                    {nil, in(identity.Admin, identity.NoRole), group("dev"), rules, false},
+		"one that is no longer due":               {nil, in(identity.Member, identity.NoRole), group("other"), rules, false},
+		"by hand it may be higher":                {nil, in(identity.Admin, identity.Admin), group("dev"), rules, true},
+		"but not lower":                           {nil, in(identity.Viewer, identity.Viewer), group("dev"), rules, false},
+		"by hand it may be without a group":       {nil, in(identity.Viewer, identity.Viewer), group("other"), rules, true},
+		"what was raised from by hand is due":     {nil, in(identity.Admin, identity.Viewer), group("dev"), rules, false},
+		"as it is where it fits":                  {nil, in(identity.Member, identity.Viewer), group("dev"), rules, true},
+		"and where no group is left":              {nil, in(identity.Member, identity.Viewer), group("other"), rules, false},
+		"without rules nothing is due":            {nil, in(identity.Member, identity.NoRole), group("dev"), nil, true},
 		"an operator is due":                      {nil, nil, group("ops"), rules, false},
 		"one is no longer":                        {func(u *account.User) { u.Operator = true }, nil, group("other"), rules, false},
 		"one who is":                              {func(u *account.User) { u.Operator = true }, nil, group("ops"), rules, true},
-		"one of whom no rule speaks":              {func(u *account.User) { u.Operator = true }, in(identity.Member, true), group("dev"), rules[:1], true},
+		"one of whom no rule speaks":              {func(u *account.User) { u.Operator = true }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m}
@@ -83,7 +86,7 @@ func TestSettledIsSettled(t *testing.T) {
 			w := acme()
 			w.ID, w.Slug = identity.WorkspaceID(slug), slug
 			if role := everyRole.Draw(t, "is"); role != identity.NoRole {
-				w.Members["ann"] = account.Member{User: "ann", Role: role, Managed: rapid.Bool().Draw(t, "managed"), Revision: 1}
+				w.Members["ann"] = account.Member{User: "ann", Role: role, ByHand: min(role, everyRole.Draw(t, "by hand")), Revision: 1}
 				if role == identity.Owner {
 					w.Owners++
 				}
@@ -94,7 +97,7 @@ func TestSettledIsSettled(t *testing.T) {
 			p := &account.Person{User: *u}
 			for _, slug := range slugs {
 				if m := loaded[slug].Members["ann"]; m.Role != identity.NoRole {
-					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, Managed: m.Managed})
+					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, ByHand: m.ByHand})
 				}
 			}
 			return p

@@ -129,9 +129,8 @@ func (p *Person) Settled(c Claims, rules []identity.ClaimRule) bool {
 		in[m.Workspace.Slug] = m
 	}
 	for _, r := range rules {
-		m, granted := in[r.Workspace], g.Roles[r.Workspace]
-		byHand := !m.Managed && m.Role > granted
-		if r.Operator && g.Operator != p.User.Operator || r.Workspace != "" && m.Role != granted && !byHand {
+		m := in[r.Workspace]
+		if r.Operator && g.Operator != p.User.Operator || r.Workspace != "" && m.Role != max(m.ByHand, g.Roles[r.Workspace]) {
 			return false
 		}
 	}

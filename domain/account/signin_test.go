@@ -143,7 +143,7 @@ func TestSettleMakesAnOwnSpace(t *testing.T) {
 			wantErr(t, s.Settle(signingIn), nil)
 			own := s.Own
 			if own == nil || own.Name != tt.want || own.Slug != "u-"+string(s.User.ID[len(s.User.ID)-12:]) || own.Org != "org" || own.Owners != 1 ||
-				own.Members[s.User.ID].Role != identity.Owner || own.Members[s.User.ID].Managed {
+				own.Members[s.User.ID].Role != identity.Owner || own.Members[s.User.ID].ByHand != identity.Owner {
 				t.Fatalf("own = %+v", own)
 			}
 			if got := types(own.Log); !slices.Equal(got, []string{"workspace.created"}) || own.Recorded()[0].Actor != s.User.ID {
@@ -193,19 +193,20 @@ func TestSettleGrants(t *testing.T) {
 		want   account.Member
 		event  string
 	}{
-		"a group makes a member":             {raw("dev"), rules, account.Member{}, account.Member{Role: identity.Member, Managed: true}, "member.added"},
-		"the highest of several counts":      {raw("lead", "dev"), rules, account.Member{}, account.Member{Role: identity.Admin, Managed: true}, "member.added"},
+		"a group makes a member":             {raw("dev"), rules, account.Member{}, account.Member{Role: identity.Member}, "member.added"},
+		"the highest of several counts":      {raw("lead", "dev"), rules, account.Member{}, account.Member{Role: identity.Admin}, "member.added"},
 		"no group, no membership":            {raw("other"), rules, account.Member{}, account.Member{}, ""},
-		"who leaves the group leaves":        {raw(), rules, account.Member{Role: identity.Admin, Managed: true}, account.Member{}, "member.removed"},
-		"or is lowered":                      {raw("dev"), rules, account.Member{Role: identity.Admin, Managed: true}, account.Member{Role: identity.Member, Managed: true}, "member.updated"},
-		"but not from a role given by hand":  {raw("dev"), rules, account.Member{Role: identity.Admin}, account.Member{Role: identity.Admin}, ""},
-		"nor out":                            {raw(), rules, account.Member{Role: identity.Viewer}, account.Member{Role: identity.Viewer}, ""},
-		"without rules all stays as it is":   {raw(), nil, account.Member{Role: identity.Admin, Managed: true}, account.Member{Role: identity.Admin, Managed: true}, ""},
-		"as it does if no rule names acme's": {raw(), []identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}}, account.Member{Role: identity.Admin}, account.Member{Role: identity.Admin}, ""},
+		"who leaves the group leaves":        {raw(), rules, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
+		"or is lowered":                      {raw("dev"), rules, account.Member{Role: identity.Admin}, account.Member{Role: identity.Member}, "member.updated"},
+		"but not from a role given by hand":  {raw("dev"), rules, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
+		"nor out":                            {raw(), rules, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, ""},
+		"nor further down than to that":      {raw(), rules, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
+		"without rules all stays as it is":   {raw(), nil, account.Member{Role: identity.Admin}, account.Member{Role: identity.Admin}, ""},
+		"as it does if no rule names acme's": {raw(), []identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, w := settle(t, user("ann", "ann@example.com", true), tt.claims, tt.rules, tt.member)
-			if m := w.Members["ann"]; m.Role != tt.want.Role || m.Role != identity.NoRole && m.Managed != tt.want.Managed {
+			if m := w.Members["ann"]; m.Role != tt.want.Role || m.ByHand != tt.want.ByHand {
 				t.Errorf("member %+v, want %+v", m, tt.want)
 			}
 			if got := types(w.Log); !slices.Equal(got, slices.DeleteFunc([]string{tt.event}, func(s string) bool { return s == "" })) {
@@ -244,10 +245,7 @@ func TestSettleGrants(t *testing.T) {
 		})
 	}
 	t.Run("the last owner stays", func(t *testing.T) {
-		w := acme()
-		m := w.Members["owner"]
-		m.Managed = true
-		w.Members["owner"] = m
+		w := byRules(acme(), "owner", identity.NoRole)
 		s := account.SignIn{Claims: raw(), Rules: rules, Linked: user("owner", "ann@example.com", true), Workspaces: map[string]*account.Workspace{"acme-slug": w}}
 		wantErr(t, s.Settle(signingIn), nil)
 		sameMembers(t, w, acmeWith(nil))

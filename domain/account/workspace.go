@@ -50,7 +50,7 @@ type Member struct {
 	Name      string
 	Service   bool          // the bearer of a service key
 	Role      identity.Role // NoRole removes the member when it is saved
-	Managed   bool          // kept by the rules for claims, and taken away by them
+	ByHand    identity.Role // what people gave of Role; NoRole: rules for claims alone keep the membership
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -90,7 +90,7 @@ func NewWorkspace(by identity.Actor, slug, name string) (*Workspace, error) {
 		return nil, err
 	}
 	if by.User != "" {
-		w.join(by.User, identity.Owner, by.At)
+		w.set(by.User, identity.Owner, identity.Owner, by.At)
 	}
 	w.record(by, "workspace.created", map[string]any{"slug": slug})
 	return w, nil
@@ -174,8 +174,8 @@ func (w *Workspace) Restore(by identity.Actor) error {
 	return nil
 }
 
-// ChangeRole gives a member another role. Admins may, but nobody gives or takes away more than
-// they have themselves.
+// ChangeRole gives a member a role by hand; rules for claims may raise it again with the next token,
+// and never lower it. Admins may, but nobody gives or takes away more than they have themselves.
 func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identity.UserID, to identity.Role) (Member, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return Member{}, err
@@ -190,13 +190,13 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 	switch {
 	case max(m.Role, to) > w.RoleOf(by):
 		return Member{}, identity.ErrRoleCeiling
-	case m.Role == to:
+	case m.Role == to && m.ByHand == to:
 		return m, nil
-	case m.Role == identity.Owner && w.Owners == 1:
+	case m.Role == identity.Owner && to != identity.Owner && w.Owners == 1:
 		return Member{}, ErrLastOwner
 	}
 	w.record(by, "member.updated", map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}})
-	w.set(user, to, by.At)
+	w.set(user, to, to, by.At)
 	return w.Members[user], nil
 }
 
@@ -225,30 +225,26 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 		return ErrLastOwner
 	}
 	w.record(by, "member.removed", map[string]any{"user_id": user, "role": m.Role.String()})
-	w.set(user, identity.NoRole, by.At)
+	w.set(user, identity.NoRole, identity.NoRole, by.At)
 	return nil
 }
 
-// Keep brings a managed membership in line with what the rules for claims grant: role is NoRole if
-// they grant none. A role that somebody gave by hand is never lowered, and the last owner stays.
-func (w *Workspace) Keep(by identity.Actor, user identity.UserID, role identity.Role) {
+// Keep brings a membership in line with what the rules for claims grant, NoRole if that is nothing:
+// the role becomes the higher of that and what people gave by hand. The last owner stays one.
+func (w *Workspace) Keep(by identity.Actor, user identity.UserID, granted identity.Role) {
 	m, member := w.Members[user]
+	role := max(m.ByHand, granted)
 	switch {
-	case m.Role == role, member && !m.Managed && m.Role > role, m.Role == identity.Owner && w.Owners == 1, !w.DeletedAt.IsZero():
+	case m.Role == role, m.Role == identity.Owner && w.Owners == 1, !w.DeletedAt.IsZero():
 		return
 	case !member:
-		w.join(user, role, by.At)
 		w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
 	case role == identity.NoRole:
 		w.record(by, "member.removed", map[string]any{"user_id": user, "role": m.Role.String()})
-		w.set(user, role, by.At)
 	default:
 		w.record(by, "member.updated", map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: role.String()}})
-		w.set(user, role, by.At)
 	}
-	m = w.Members[user]
-	m.Managed = true
-	w.Members[user] = m
+	w.set(user, m.ByHand, role, by.At)
 }
 
 // slugOf makes a slug of a name; what it has no letters for becomes hyphens.
@@ -261,24 +257,20 @@ func slugOf(name string) string {
 	return slug
 }
 
-// join makes user a member.
-func (w *Workspace) join(user identity.UserID, role identity.Role, now time.Time) {
-	w.Members[user] = Member{User: user, Role: role, Revision: 1, CreatedAt: now, UpdatedAt: now}
-	if role == identity.Owner {
-		w.Owners++
+// set gives user a role, of which people gave byHand, and keeps count of the owners. Who is no member
+// becomes one.
+func (w *Workspace) set(user identity.UserID, byHand, role identity.Role, now time.Time) {
+	m, member := w.Members[user]
+	if !member {
+		m = Member{User: user, CreatedAt: now}
 	}
-}
-
-// set changes a member's role and keeps count of the owners.
-func (w *Workspace) set(user identity.UserID, role identity.Role, now time.Time) {
-	m := w.Members[user]
 	if m.Role == identity.Owner {
 		w.Owners--
 	}
 	if role == identity.Owner {
 		w.Owners++
 	}
-	m.Role, m.Managed, m.UpdatedAt = role, false, now
+	m.ByHand, m.Role, m.UpdatedAt = byHand, role, now
 	m.Revision++
 	w.Members[user] = m
 }

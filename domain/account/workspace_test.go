@@ -26,7 +26,7 @@ func TestNewWorkspace(t *testing.T) {
 			w.CreatedAt != later || w.UpdatedAt != later || !w.DeletedAt.IsZero() {
 			t.Fatalf("got %+v, %v", w, err)
 		}
-		want := map[identity.UserID]account.Member{"ann": {User: "ann", Role: identity.Owner, Revision: 1, CreatedAt: later, UpdatedAt: later}}
+		want := map[identity.UserID]account.Member{"ann": {User: "ann", Role: identity.Owner, ByHand: identity.Owner, Revision: 1, CreatedAt: later, UpdatedAt: later}}
 		if !maps.Equal(w.Members, want) || w.Owners != 1 {
 			t.Errorf("members = %+v, %d owners", w.Members, w.Owners)
 		}

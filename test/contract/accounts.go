@@ -32,7 +32,7 @@ func Users(t *testing.T, open Opener) {
 
 	t.Run("a user comes back with all memberships, the oldest first", func(t *testing.T) {
 		first, second := workspace(t, "first"), workspace(t, "second")
-		memberships := []account.Membership{{Workspace: first, Role: identity.Viewer}, {Workspace: second, Role: identity.Owner}}
+		memberships := []account.Membership{{Workspace: first, Role: identity.Viewer, ByHand: identity.Viewer}, {Workspace: second, Role: identity.Owner, ByHand: identity.Owner}}
 		u := user(t, system, "Ann@Example.com")
 		u.DefaultWorkspace = second.ID
 		must(t, a.Users.Add(ctx, u, []account.Membership{memberships[1], memberships[0]}))
@@ -58,7 +58,7 @@ func Users(t *testing.T, open Opener) {
 		must(t, a.Users.Add(ctx, u, []account.Membership{{Workspace: renamed, Role: identity.Member}}))
 		_, m, err := a.Users.Get(ctx, system.Org, u.ID)
 		must(t, err)
-		same(t, "membership", m, []account.Membership{{Workspace: ws, Role: identity.Member}})
+		same(t, "membership", m, []account.Membership{{Workspace: ws, Role: identity.Member, ByHand: identity.Member}})
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(ws.ID))), []string{})
 	})
 	t.Run("an e-mail address is taken whatever its case, and nothing is stored", func(t *testing.T) {
@@ -147,7 +147,7 @@ func Users(t *testing.T, open Opener) {
 	t.Run("Update saves what change leaves", func(t *testing.T) {
 		by := fixture.Later(team.Member, time.Hour)
 		after, err := a.Users.Update(ctx, team.Org, by.User, func(u *account.User, m []account.Membership) error {
-			same(t, "memberships", m, []account.Membership{{Workspace: team.Workspace, Role: identity.Member}})
+			same(t, "memberships", m, []account.Membership{{Workspace: team.Workspace, Role: identity.Member, ByHand: identity.Member}})
 			return u.Change(by, nil, m, account.UserChanges{Name: new("renamed"), DefaultWorkspace: &team.Workspace.ID})
 		})
 		must(t, err)

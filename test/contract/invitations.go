@@ -276,7 +276,7 @@ func invitationAccepted(t *testing.T, a Adapter) {
 		must(t, accept(t, a.Stores, who, token))
 		w, err := a.Workspaces.Get(ctx, who, ws)
 		must(t, err)
-		same(t, "member", w.Members[who.User], account.Member{User: who.User, Email: "accepts@example.com", Name: "Neu", Role: identity.Owner, Revision: 1, CreatedAt: who.At, UpdatedAt: who.At})
+		same(t, "member", w.Members[who.User], account.Member{User: who.User, Email: "accepts@example.com", Name: "Neu", Role: identity.Owner, ByHand: identity.Owner, Revision: 1, CreatedAt: who.At, UpdatedAt: who.At})
 		same(t, "owners", w.Owners, 2)
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.accepted", "invitation.created"})
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))), []string{"member.added"})

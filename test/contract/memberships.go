@@ -48,7 +48,7 @@ func Memberships(t *testing.T, open Opener) {
 	for _, m := range fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) {
 		return c.Workspaces.Members(t.Context(), c.org, c.ws, q)
 	}) {
-		now[m.User] = standing{m.Role, m.Managed}
+		now[m.User] = standing{m.Role, m.ByHand}
 	}
 	same(t, "who is what", fmt.Sprint(now), fmt.Sprint(c.trail.is))
 	if n := c.trail.length; n < writers*steps/8 {

@@ -236,7 +236,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		})
 		wantErr(t, err, errBoom)
 	})
-	t.Run("a managed role is given, raised, lowered and taken away", func(t *testing.T) {
+	t.Run("a role by rules is given, raised, lowered and taken away", func(t *testing.T) {
 		for _, step := range []struct {
 			groups []any
 			role   identity.Role
@@ -245,16 +245,16 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 			p := signIn(t, a.Stores, org, as("gone", step.groups...), rules)
 			same(t, "role", roles(t, a.Stores, org, ws.ID)[team.Gone.User], step.role)
 			same(t, "event", eventsOn(t, a.Stores, ws.ID, string(ws.ID))[0].Type, step.event)
-			managed := 0
+			there := 0
 			for _, m := range p.Memberships {
 				if m.Workspace.ID == ws.ID {
-					managed++
-					if m.Role != step.role || !m.Managed {
+					there++
+					if m.Role != step.role || m.ByHand != identity.NoRole {
 						t.Errorf("membership = %+v", m)
 					}
 				}
 			}
-			same(t, "memberships there", managed, map[bool]int{true: 1}[step.role != identity.NoRole])
+			same(t, "memberships there", there, map[bool]int{true: 1}[step.role != identity.NoRole])
 		}
 	})
 	t.Run("who is taken away loses keys", func(t *testing.T) {
@@ -266,10 +266,24 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 			t.Error("the key lives")
 		}
 	})
-	t.Run("a role given by hand is neither lowered nor managed", func(t *testing.T) {
-		if p := signIn(t, a.Stores, org, as("admin", "dev"), rules); p.Memberships[0].Role != identity.Admin || p.Memberships[0].Managed {
-			t.Errorf("memberships = %+v", p.Memberships)
+	t.Run("a role given by hand is never lost", func(t *testing.T) {
+		is := func(p *account.Person, role, byHand identity.Role) {
+			t.Helper()
+			m := p.Memberships[0]
+			same(t, "role, by hand", []identity.Role{m.Role, m.ByHand}, []identity.Role{role, byHand})
+			w, err := a.Workspaces.Get(ctx, team.Peer, ws.ID)
+			must(t, err)
+			if who := w.Members[team.Peer.User]; p.User.ID == team.Peer.User {
+				same(t, "member's role, by hand", []identity.Role{who.Role, who.ByHand}, []identity.Role{role, byHand})
+			}
 		}
+		is(signIn(t, a.Stores, org, as("admin", "dev"), rules), identity.Admin, identity.Admin)
+		is(signIn(t, a.Stores, org, as("peer", "lead"), rules), identity.Admin, identity.Member)
+		is(signIn(t, a.Stores, org, as("peer"), rules), identity.Member, identity.Member)
+		is(signIn(t, a.Stores, org, as("peer", "lead"), rules), identity.Admin, identity.Member)
+		must(t, setRole(t, a.Stores, team.Owner, ws.ID, team.Peer.User, identity.Viewer))
+		is(signIn(t, a.Stores, org, as("peer", "dev"), rules), identity.Member, identity.Viewer)
+		is(signIn(t, a.Stores, org, as("peer"), rules), identity.Viewer, identity.Viewer)
 	})
 	t.Run("the operator flag comes and goes", func(t *testing.T) {
 		for _, groups := range [][]any{{"ops"}, {}, {"ops", "dev"}} {

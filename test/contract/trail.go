@@ -23,10 +23,9 @@ type trail struct {
 	accepted map[identity.UserID]identity.Role // what an invitation that was accepted grants, until its member comes
 }
 
-// standing is what somebody is, and whether rules made them that.
+// standing is what somebody is, and what of that people gave.
 type standing struct {
-	role    identity.Role
-	managed bool
+	role, byHand identity.Role
 }
 
 func (tr *trail) has(user identity.UserID) bool {
@@ -72,7 +71,7 @@ func (tr *trail) apply(e event.Event) error {
 	user, role := identity.UserID(text(e.Data["user_id"])), identity.ParseRole(text(e.Data["role"]))
 	switch e.Type {
 	case "workspace.created":
-		tr.is[e.Actor] = standing{role: identity.Owner}
+		tr.is[e.Actor] = standing{identity.Owner, identity.Owner}
 	case "invitation.created", "invitation.renewed":
 		if err := tr.may(e, max(role, tr.open[e.Subject])); err != nil {
 			return err
@@ -97,14 +96,14 @@ func (tr *trail) apply(e event.Event) error {
 			return fmt.Errorf("they accepted %q", tr.accepted[user])
 		}
 		delete(tr.accepted, user)
-		tr.is[user] = standing{role, e.Actor == ""}
+		tr.is[user] = standing{role, byHand(e, role, identity.NoRole)}
 	case "member.updated":
 		change, _ := e.Data["role"].(map[string]any)
 		from, to := identity.ParseRole(text(change["from"])), identity.ParseRole(text(change["to"]))
 		if err := tr.change(e, user, from, to); err != nil {
 			return err
 		}
-		tr.is[user] = standing{to, e.Actor == ""}
+		tr.is[user] = standing{to, byHand(e, to, tr.is[user].byHand)}
 	case "member.removed":
 		if err := tr.change(e, user, role, identity.NoRole); err != nil {
 			return err
@@ -126,14 +125,22 @@ func (tr *trail) apply(e event.Event) error {
 func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.Role) error {
 	was := tr.is[user]
 	switch {
-	case from != was.role || from == to:
+	case from != was.role || from == to && byHand(e, to, was.byHand) == was.byHand:
 		return fmt.Errorf("they are %q", was.role)
-	case e.Actor == "" && to < from && !was.managed:
-		return fmt.Errorf("%q was given by hand", from)
+	case e.Actor == "" && to < was.byHand:
+		return fmt.Errorf("%q was given by hand", was.byHand)
 	case e.Actor == "", e.Actor == user && to == identity.NoRole && e.Key != keyOf(identity.Viewer):
 		return nil
 	}
 	return tr.may(e, max(from, to))
+}
+
+// byHand is what people gave of the role that an event tells of; before is what they had given.
+func byHand(e event.Event, role, before identity.Role) identity.Role {
+	if e.Actor == "" {
+		return before
+	}
+	return role
 }
 
 // may reports who has no right to deal with role.

@@ -220,9 +220,9 @@ func membersListed(t *testing.T, a Adapter) {
 		by   identity.Actor
 		name string
 	}{{team.Owner, "owner"}, {team.Admin, "admin"}, {team.Member, "member"}, {team.Peer, "peer"}, {team.Viewer, "viewer"}} {
-		want = append(want, account.Member{User: m.by.User, Email: m.name + "@" + team.Workspace.Slug + ".example", Name: m.name, Role: m.by.Role, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
+		want = append(want, account.Member{User: m.by.User, Email: m.name + "@" + team.Workspace.Slug + ".example", Name: m.name, Role: m.by.Role, ByHand: m.by.Role, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
 	}
-	want = append(want, account.Member{User: program.ID, Name: "deploys", Service: true, Role: identity.Member, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
+	want = append(want, account.Member{User: program.ID, Name: "deploys", Service: true, Role: identity.Member, ByHand: identity.Member, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
 	t.Run("they come by user id, and who has left does not", func(t *testing.T) {
 		for _, limit := range []int{1, 2, 6, 100} {
 			same(t, "members", fixture.Pages(t, limit, func(q page.Query) (account.MemberPage, error) {

@@ -54,7 +54,7 @@ CREATE TABLE memberships (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
     user_id      TEXT NOT NULL REFERENCES users (id),
     role         INTEGER NOT NULL,
-    managed      BOOLEAN NOT NULL,
+    by_hand      INTEGER NOT NULL,
     revision     BIGINT NOT NULL,
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL,
