@@ -97,7 +97,7 @@ func (a *API) byToken(r *http.Request, seen *observed, token string, at time.Tim
 // actor is the caller that a user makes, whose credential sets no ceiling, in no workspace yet.
 func actor(u *account.User, seen *observed, at time.Time) identity.Actor {
 	return identity.Actor{
-		Org: u.Org, User: u.ID, Ceiling: identity.Owner, Operator: u.Operator,
+		Org: u.Org, User: u.ID, Service: u.Service, Ceiling: identity.Owner, Operator: u.Operator,
 		At: at, Request: identity.Request{ID: seen.id, Address: seen.address},
 	}
 }

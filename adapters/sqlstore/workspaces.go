@@ -136,7 +136,7 @@ func (db *DB) lockedWorkspace(ctx context.Context, org identity.OrgID, id identi
 	return w, db.loadMembers(ctx, w, users...)
 }
 
-// loadMembers reads the memberships of users, and counts the owners.
+// loadMembers reads the memberships of users, and counts the people who are owners.
 func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
 	for _, user := range users {
 		var row memberRow
@@ -148,7 +148,7 @@ func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...id
 			w.Members[user] = row.member()
 		}
 	}
-	_, err := db.get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships WHERE workspace_id = ? AND role = ?`, w.ID, identity.Owner)
+	_, err := db.get(ctx, &w.Owners, `SELECT COUNT(*) FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.workspace_id = ? AND m.role = ? AND NOT u.service`, w.ID, identity.Owner)
 	return err
 }
 

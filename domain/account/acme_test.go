@@ -26,6 +26,12 @@ func keyed(by identity.Actor, ws identity.WorkspaceID, ceiling identity.Role) id
 	return by
 }
 
+// program is by as the bearer of a service key.
+func program(by identity.Actor) identity.Actor {
+	by.Service = true
+	return by
+}
+
 // acme is a workspace with one member of each role, all by hand, at revision 3; each membership is at 5.
 func acme() *account.Workspace {
 	w := &account.Workspace{
@@ -51,6 +57,12 @@ func byRules(w *account.Workspace, user identity.UserID, byHand identity.Role) *
 func second(w *account.Workspace, user identity.UserID) *account.Workspace {
 	w.Members[user] = account.Member{User: user, Role: identity.Owner, ByHand: identity.Owner, Revision: 5, CreatedAt: now, UpdatedAt: now}
 	w.Owners++
+	return w
+}
+
+// served makes a program a member of w.
+func served(w *account.Workspace, role identity.Role) *account.Workspace {
+	w.Members["bot"] = account.Member{User: "bot", Service: true, Role: role, ByHand: role, Revision: 5, CreatedAt: now, UpdatedAt: now}
 	return w
 }
 

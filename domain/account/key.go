@@ -113,7 +113,7 @@ func NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, Token, error) {
 		return nil, nil, Token{}, err
 	}
 	k.Service = true
-	u.Record(by, "user.created", string(u.ID), map[string]any{"service": true})
+	u.Record(by, "user.created", string(u.ID), map[string]any{"service": true, "role": k.Ceiling.String()})
 	return u, k, token, nil
 }
 

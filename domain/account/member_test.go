@@ -17,7 +17,7 @@ func sameMembers(t rapid.TB, w *account.Workspace, want map[identity.UserID]iden
 	t.Helper()
 	owners := 0
 	for user, m := range w.Members {
-		if m.Role == identity.Owner {
+		if m.Role == identity.Owner && !m.Service {
 			owners++
 		}
 		if m.Role != want[user] {
@@ -45,6 +45,7 @@ func acmeWith(changed map[identity.UserID]identity.Role) map[identity.UserID]ide
 
 func TestChangeRole(t *testing.T) {
 	two := func() *account.Workspace { return second(acme(), "bob") }
+	bot := func() *account.Workspace { return served(acme(), identity.Owner) }
 	for name, tt := range map[string]struct {
 		w    func() *account.Workspace
 		by   identity.Actor
@@ -72,6 +73,10 @@ func TestChangeRole(t *testing.T) {
 		"a member is not told who is one":        {acme, person("member"), nil, "eve", identity.Viewer, identity.ErrForbidden},
 		"another revision was meant":             {acme, person("owner"), revision.Match{3}, "viewer", identity.Member, revision.ErrMismatch},
 		"the last owner stays one":               {acme, person("owner"), nil, "owner", identity.Admin, account.ErrLastOwner},
+		"though a program be another":            {bot, person("owner"), nil, "owner", identity.Admin, account.ErrLastOwner},
+		"nor does the program lower them":        {bot, keyed(program(person("bot")), "acme", identity.Owner), nil, "owner", identity.Viewer, account.ErrLastOwner},
+		"which may be lowered itself":            {bot, person("owner"), nil, "bot", identity.Viewer, nil},
+		"and be made one again":                  {func() *account.Workspace { return served(acme(), identity.Viewer) }, person("owner"), nil, "bot", identity.Owner, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := tt.w()
@@ -121,6 +126,7 @@ func TestChangeRole(t *testing.T) {
 
 func TestRemoveMember(t *testing.T) {
 	two := func() *account.Workspace { return second(acme(), "bob") }
+	bot := func() *account.Workspace { return served(acme(), identity.Owner) }
 	for name, tt := range map[string]struct {
 		w    func() *account.Workspace
 		by   identity.Actor
@@ -146,6 +152,10 @@ func TestRemoveMember(t *testing.T) {
 		"who is no member cannot be removed":      {acme, person("admin"), nil, "eve", account.ErrMemberNotFound},
 		"another revision was meant":              {acme, person("admin"), revision.Match{4}, "member", revision.ErrMismatch},
 		"the last owner does not leave":           {acme, person("owner"), nil, "owner", account.ErrLastOwner},
+		"nor to a program":                        {bot, person("owner"), nil, "owner", account.ErrLastOwner},
+		"which cannot remove them":                {bot, keyed(program(person("bot")), "acme", identity.Owner), nil, "owner", account.ErrLastOwner},
+		"but may leave itself":                    {bot, keyed(program(person("bot")), "acme", identity.Owner), nil, "bot", nil},
+		"and be removed":                          {bot, person("owner"), nil, "bot", nil},
 		"nor is removed by whoever may otherwise": {acme, keyed(person("owner"), "acme", identity.Owner), nil, "owner", account.ErrLastOwner},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,6 +201,7 @@ func TestKeep(t *testing.T) {
 		"or to what the rules grant still":                 {byRules(acme(), "admin", identity.Viewer), "admin", identity.Member, identity.Member, identity.Viewer, "member.updated"},
 		"the last owner stays, though the rules say other": {ruled(acme(), "owner"), "owner", identity.Viewer, identity.Owner, identity.NoRole, ""},
 		"and though they say nothing":                      {ruled(acme(), "owner"), "owner", identity.NoRole, identity.Owner, identity.NoRole, ""},
+		"even where a program is one too":                  {served(ruled(acme(), "owner"), identity.Owner), "owner", identity.NoRole, identity.Owner, identity.NoRole, ""},
 		"an owner of two is lowered":                       {ruled(second(acme(), "bob"), "bob"), "bob", identity.Viewer, identity.Viewer, identity.NoRole, "member.updated"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,8 +209,10 @@ func TestKeep(t *testing.T) {
 			before := tt.w.Members[tt.user]
 			tt.w.Keep(system, tt.user, tt.granted)
 			roles := acmeWith(map[identity.UserID]identity.Role{tt.user: tt.want})
-			if _, two := tt.w.Members["bob"]; two && tt.user != "bob" {
-				roles["bob"] = identity.Owner
+			for _, another := range []identity.UserID{"bob", "bot"} {
+				if _, in := tt.w.Members[another]; in && tt.user != another {
+					roles[another] = identity.Owner
+				}
 			}
 			sameMembers(t, tt.w, roles)
 			m := tt.w.Members[tt.user]
@@ -222,12 +235,12 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestMembersKeepTheirRules lets random people do random things: whatever it is, an owner is left, and
-// nobody gets, or loses, more than whoever did it has.
+// TestMembersKeepTheirRules lets random people, and a program, do random things: whatever it is, a
+// person is left as owner, and nobody gets, or loses, more than whoever did it has.
 func TestMembersKeepTheirRules(t *testing.T) {
-	users := []identity.UserID{"viewer", "member", "admin", "owner", "bob", "eve"}
+	users := []identity.UserID{"viewer", "member", "admin", "owner", "bob", "eve", "bot"}
 	rapid.Check(t, func(t *rapid.T) {
-		w := second(acme(), "bob")
+		w := served(second(acme(), "bob"), identity.Owner)
 		user := rapid.SampledFrom(users)
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			by, whom, role := person(user.Draw(t, "by")), user.Draw(t, "whom"), everyRole.Filter(func(r identity.Role) bool { return r > 0 }).Draw(t, "role")
@@ -236,6 +249,9 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			}
 			was, have, byHand := w.Members[whom].Role, w.RoleOf(by), w.Members[whom].ByHand
 			op := rapid.SampledFrom([]string{"change", "remove", "join", "keep"}).Draw(t, "op")
+			if whom == "bot" && (op == "join" || op == "keep") { // a program neither accepts nor signs in
+				continue
+			}
 			var err error
 			switch op {
 			case "change":
@@ -265,7 +281,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			}
 			owners := 0
 			for _, m := range w.Members {
-				if m.Role == identity.Owner {
+				if m.Role == identity.Owner && !m.Service {
 					owners++
 				}
 			}

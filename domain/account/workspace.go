@@ -23,7 +23,7 @@ const RestoreWithin = 30 * 24 * time.Hour
 var (
 	ErrSlugTaken      = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug."}
 	ErrMemberNotFound = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
-	ErrLastOwner      = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one owner. Make somebody else an owner first."}
+	ErrLastOwner      = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
 )
 
 // Workspace is where a team of an org keeps its things.
@@ -40,7 +40,7 @@ type Workspace struct {
 
 	// Members are not all there are: the caller, and the users that a change names.
 	Members map[identity.UserID]Member
-	Owners  int // how many of all members are owners
+	Owners  int // how many people among all members are owners; bearers of service keys do not count
 }
 
 // Member is a user's standing in one workspace.
@@ -71,9 +71,10 @@ var reserved = []string{
 }
 
 // NewWorkspace makes a workspace of by's org, owned by by, or by nobody yet if by is the system.
-// An API key that is not an owner's makes none: it is bound to the workspace it has.
+// An API key that is not an owner's makes none: it is bound to the workspace it has. Nor does a
+// service key, whose bearer could never come into another.
 func NewWorkspace(by identity.Actor, slug, name string) (*Workspace, error) {
-	if by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner {
+	if by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner || by.Service {
 		return nil, identity.ErrForbidden
 	}
 	if name == "" {
@@ -192,7 +193,7 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 		return Member{}, identity.ErrRoleCeiling
 	case m.Role == to && m.ByHand == to:
 		return m, nil
-	case m.Role == identity.Owner && to != identity.Owner && w.Owners == 1:
+	case to != identity.Owner && w.lastOwner(m):
 		return Member{}, ErrLastOwner
 	}
 	w.record(by, "member.updated", map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: to.String()}})
@@ -221,7 +222,7 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	switch {
 	case !leaving && m.Role > role:
 		return identity.ErrRoleCeiling
-	case m.Role == identity.Owner && w.Owners == 1:
+	case w.lastOwner(m):
 		return ErrLastOwner
 	}
 	w.record(by, "member.removed", map[string]any{"user_id": user, "role": m.Role.String()})
@@ -230,12 +231,13 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 }
 
 // Keep brings a membership in line with what the rules for claims grant, NoRole if that is nothing:
-// the role becomes the higher of that and what people gave by hand. The last owner stays one.
+// the role becomes the higher of that and what people gave by hand. The last owner stays one. user
+// is a person: nobody signs in as the bearer of a service key.
 func (w *Workspace) Keep(by identity.Actor, user identity.UserID, granted identity.Role) {
 	m, member := w.Members[user]
 	role := max(m.ByHand, granted)
 	switch {
-	case m.Role == role, m.Role == identity.Owner && w.Owners == 1, !w.DeletedAt.IsZero():
+	case m.Role == role, w.lastOwner(m), !w.DeletedAt.IsZero():
 		return
 	case !member:
 		w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
@@ -264,16 +266,23 @@ func (w *Workspace) set(user identity.UserID, byHand, role identity.Role, now ti
 	if !member {
 		m = Member{User: user, CreatedAt: now}
 	}
-	if m.Role == identity.Owner {
+	if m.owns() {
 		w.Owners--
-	}
-	if role == identity.Owner {
-		w.Owners++
 	}
 	m.ByHand, m.Role, m.UpdatedAt = byHand, role, now
 	m.Revision++
 	w.Members[user] = m
+	if m.owns() {
+		w.Owners++
+	}
 }
+
+// owns reports whether m is a person who is an owner.
+func (m Member) owns() bool { return m.Role == identity.Owner && !m.Service }
+
+// lastOwner reports whether m is the only person who is an owner: a program cannot sign in, so
+// that a workspace which it alone owned would be beyond everyone's reach.
+func (w *Workspace) lastOwner(m Member) bool { return m.owns() && w.Owners == 1 }
 
 func (w *Workspace) touch(by identity.Actor) {
 	w.Revision++

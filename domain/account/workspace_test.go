@@ -46,6 +46,7 @@ func TestNewWorkspace(t *testing.T) {
 	}{
 		"an owner's key makes another":                 {as(keyed(person("ann"), "acme", identity.Owner), identity.Owner), nil},
 		"an owner's key that is capped does not":       {as(keyed(person("ann"), "acme", identity.Admin), identity.Admin), identity.ErrForbidden},
+		"nor does a program's, which nobody would own": {as(program(keyed(person("bot"), "acme", identity.Owner)), identity.Owner), identity.ErrForbidden},
 		"nor does the uncapped key of an admin":        {as(keyed(person("ann"), "acme", identity.Owner), identity.Admin), identity.ErrForbidden},
 		"nor any credential that is capped":            {actor("ann", identity.Viewer), identity.ErrForbidden},
 		"who is nowhere yet, and has signed in, makes": {person("ann"), nil},

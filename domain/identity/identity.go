@@ -76,6 +76,7 @@ type Actor struct {
 	Operator  bool        // may see to the org's presences
 	Key       KeyID       // the API key that was used, if one was
 	KeyUntil  time.Time   // when that key ends; zero for never
+	Service   bool        // User is a program's: nobody signs in as it
 	At        time.Time   // when the request came, in UTC
 	Request   Request
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // Memberships lets eight writers at once invite, accept, withdraw, change roles, remove, leave,
-// transfer and sign in under rules, at random: after each step the workspace has an owner and
-// nobody has got, or lost, more than whoever did it had at that moment; in the end the members are
-// those that the audit trail tells of.
+// transfer and sign in under rules, at random, people and programs: after each step the workspace
+// has a person as owner, and nobody has got, or lost, more than whoever did it had at that moment;
+// in the end the members are those that the audit trail tells of.
 func Memberships(t *testing.T, open Opener) {
 	const writers, steps = 8, 50
 	seed := rand.Uint64()
@@ -48,7 +49,7 @@ func Memberships(t *testing.T, open Opener) {
 	for _, m := range fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) {
 		return c.Workspaces.Members(t.Context(), c.org, c.ws, q)
 	}) {
-		now[m.User] = standing{m.Role, m.ByHand}
+		now[m.User] = standing{m.Role, m.ByHand, m.Service}
 	}
 	same(t, "who is what", fmt.Sprint(now), fmt.Sprint(c.trail.is))
 	if n := c.trail.length; n < writers*steps/8 {
@@ -84,12 +85,25 @@ func newCrowd(t *testing.T, a Adapter, size int) *crowd {
 	}
 	w := ownSpace(t, a.Stores, c.people[0], "crowd")
 	c.ws = w.ID
+	for range 3 {
+		c.people = append(c.people, program(t, a.Stores, c.people[0], w, identity.Owner))
+	}
 	for role := identity.Viewer; role <= identity.Owner; role++ {
 		c.rules = append(c.rules, identity.ClaimRule{Claim: "group", Value: role.String(), Workspace: w.Slug, Role: role})
 	}
 	c.trail = trail{ws: w.ID, is: map[identity.UserID]standing{}, open: map[string]identity.Role{}, accepted: map[identity.UserID]identity.Role{}}
 	must(t, c.trail.follow(t, a))
 	return c
+}
+
+// program stores the bearer of a service key, a member of w, and answers it as it calls.
+func program(t testing.TB, s ports.Stores, by identity.Actor, w *account.Workspace, role identity.Role) identity.Actor {
+	t.Helper()
+	by.Workspace, by.Role = w.ID, identity.Owner
+	u, k, _, err := account.NewServiceKey(by, account.KeyDraft{Name: "program", Ceiling: role})
+	must(t, err)
+	must(t, s.Users.Add(t.Context(), u, []account.Membership{{Workspace: *w, Role: k.Ceiling}}))
+	return identity.Actor{Org: u.Org, User: u.ID, Service: true, Workspace: w.ID, Role: role, Ceiling: identity.Owner, Key: keyOf(identity.Owner), At: by.At}
 }
 
 func address(person int) string { return fmt.Sprintf("person-%d@example.com", person) }
@@ -102,6 +116,9 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 		by.Key = keyOf(by.Ceiling)
 	}
 	member, whom, to := c.somebody(r, true), c.somebody(r, false), role(r)
+	if c.people[whom].Service { // it has no address
+		whom = 0
+	}
 	switch n := r.IntN(100); {
 	case n < 18:
 		i, token, err := tryInvite(t, c.Stores, by, c.ws, address(whom), to)
@@ -189,9 +206,9 @@ func (c *crowd) ownerLeft(t *testing.T) error {
 		return err
 	}
 	for _, m := range members.Items {
-		if m.Role == identity.Owner {
+		if m.Role == identity.Owner && !m.Service {
 			return nil
 		}
 	}
-	return fmt.Errorf("there is no owner among %d members", len(members.Items))
+	return fmt.Errorf("there is no person as owner among %d members", len(members.Items))
 }

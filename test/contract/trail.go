@@ -26,6 +26,7 @@ type trail struct {
 // standing is what somebody is, and what of that people gave.
 type standing struct {
 	role, byHand identity.Role
+	program      bool
 }
 
 func (tr *trail) has(user identity.UserID) bool {
@@ -71,7 +72,12 @@ func (tr *trail) apply(e event.Event) error {
 	user, role := identity.UserID(text(e.Data["user_id"])), identity.ParseRole(text(e.Data["role"]))
 	switch e.Type {
 	case "workspace.created":
-		tr.is[e.Actor] = standing{identity.Owner, identity.Owner}
+		tr.is[e.Actor] = standing{role: identity.Owner, byHand: identity.Owner}
+	case "user.created":
+		if err := tr.may(e, role); err != nil {
+			return err
+		}
+		tr.is[identity.UserID(e.Subject)] = standing{role, role, true}
 	case "invitation.created", "invitation.renewed":
 		if err := tr.may(e, max(role, tr.open[e.Subject])); err != nil {
 			return err
@@ -96,14 +102,14 @@ func (tr *trail) apply(e event.Event) error {
 			return fmt.Errorf("they accepted %q", tr.accepted[user])
 		}
 		delete(tr.accepted, user)
-		tr.is[user] = standing{role, byHand(e, role, identity.NoRole)}
+		tr.is[user] = standing{role: role, byHand: byHand(e, role, identity.NoRole)}
 	case "member.updated":
 		change, _ := e.Data["role"].(map[string]any)
 		from, to := identity.ParseRole(text(change["from"])), identity.ParseRole(text(change["to"]))
 		if err := tr.change(e, user, from, to); err != nil {
 			return err
 		}
-		tr.is[user] = standing{to, byHand(e, to, tr.is[user].byHand)}
+		tr.is[user] = standing{to, byHand(e, to, tr.is[user].byHand), tr.is[user].program}
 	case "member.removed":
 		if err := tr.change(e, user, role, identity.NoRole); err != nil {
 			return err
@@ -113,11 +119,11 @@ func (tr *trail) apply(e event.Event) error {
 		return fmt.Errorf("nobody does that here")
 	}
 	for _, s := range tr.is {
-		if s.role == identity.Owner {
+		if s.role == identity.Owner && !s.program {
 			return nil
 		}
 	}
-	return fmt.Errorf("it left no owner")
+	return fmt.Errorf("it left no person as owner")
 }
 
 // change holds a change of user's role to who made it: the system by rules, which lower none that

@@ -356,6 +356,21 @@ func membersUpdated(t *testing.T, a Adapter) {
 			}
 		}
 	})
+	t.Run("a program is no owner that stays", func(t *testing.T) {
+		w := ownSpace(t, a.Stores, team.Owner, "programs")
+		bot := program(t, a.Stores, team.Owner, w, identity.Owner)
+		for _, by := range []identity.Actor{team.Owner, bot} {
+			wantErr(t, setRole(t, a.Stores, by, w.ID, team.Owner.User, identity.Admin), account.ErrLastOwner)
+			wantErr(t, removeMember(t, a.Stores, by, w.ID, team.Owner.User), account.ErrLastOwner)
+		}
+		got, err := a.Workspaces.Get(ctx, bot, w.ID)
+		must(t, err)
+		if !got.Members[bot.User].Service || got.Owners != 1 {
+			t.Errorf("got %+v", got)
+		}
+		must(t, removeMember(t, a.Stores, bot, w.ID, bot.User))
+		same(t, "roles", roles(t, a.Stores, team.Org, w.ID), map[identity.UserID]identity.Role{team.Owner.User: identity.Owner})
+	})
 	t.Run("of two owners that lower each other at once one stays", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "duel")
 		join(t, a.Stores, team.Owner, w.ID, team.Peer, identity.Owner)

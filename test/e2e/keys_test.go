@@ -62,6 +62,17 @@ func TestKeys(t *testing.T) {
 			admin.do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+made.at("user_id"), nil).is(t, 204)
 			works(t, next.at("token"), false)
 		})
+		t.Run("a program is no owner that stays, and begins no workspace", func(t *testing.T) {
+			owner := r.user(t, "owner", "--workspace", "programs")
+			made := owner.create(t, keys, object{"name": "rule", "kind": "service", "role_ceiling": "owner"})
+			program, members := r.bearer(made.at("token")), "/api/workspaces/"+owner.workspace+"/members/"
+			for _, by := range []*client{owner, program} {
+				by.do(t, "PATCH", members+owner.id, object{"role": "admin"}).problem(t, 409, "last_owner")
+				by.do(t, "DELETE", members+owner.id, nil).problem(t, 409, "last_owner")
+			}
+			program.do(t, "POST", "/api/workspaces", object{"name": "Nobody's"}).problem(t, 403, "forbidden")
+			program.do(t, "DELETE", members+made.at("user_id"), nil).is(t, 204)
+		})
 		t.Run("no key allows more, or lives longer, than what made it", func(t *testing.T) {
 			admin.do(t, "POST", keys, object{"name": "x", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
 			admin.do(t, "POST", keys, object{"name": "x", "kind": "service", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
