@@ -58,9 +58,17 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, Token{}, err
 	}
+	var wrong []fault.Field
+	if !validEmail(email) {
+		wrong = append(wrong, fault.Field{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."})
+	}
+	if role == identity.NoRole {
+		wrong = append(wrong, noRole)
+	}
+	if err := fault.InvalidFields(wrong); err != nil {
+		return nil, Token{}, err
+	}
 	switch {
-	case !validEmail(email):
-		return nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}})
 	case role > w.RoleOf(by), pending != nil && pending.Role > w.RoleOf(by) && !by.At.After(pending.ExpiresAt):
 		return nil, Token{}, identity.ErrRoleCeiling
 	case member != "":

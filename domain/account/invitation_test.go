@@ -125,6 +125,12 @@ func TestInvite(t *testing.T) {
 			}
 		}
 	})
+	t.Run("so is no role, and all that is wrong is told at once", func(t *testing.T) {
+		i, _, err := acme().Invite(person("admin"), "", identity.NoRole, "", nil)
+		if got := wrongFields(t, err); i != nil || !slices.Equal(got, []string{"/email invalid_format", "/role not_allowed_value"}) {
+			t.Errorf("wrong = %q", got)
+		}
+	})
 }
 
 // laterBy returns by at a later time.

@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -100,6 +101,16 @@ func TestChangeRole(t *testing.T) {
 			wantErr(t, err, nil)
 			if m != acme().Members[user] {
 				t.Errorf("got %+v", m)
+			}
+			unchanged(t, w, acme())
+		}
+	})
+	t.Run("no role is none that can be given", func(t *testing.T) {
+		for _, user := range []identity.UserID{"viewer", "owner"} {
+			w := acme()
+			_, err := w.ChangeRole(person("owner"), nil, user, identity.NoRole)
+			if got := wrongFields(t, err); !slices.Equal(got, []string{"/role not_allowed_value"}) {
+				t.Errorf("wrong = %q", got)
 			}
 			unchanged(t, w, acme())
 		}

@@ -16,6 +16,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
+// noRole is the answer to a request that gives somebody no role at all.
+var noRole = fault.Field{Pointer: "/role", Code: "not_allowed_value", Detail: "Must be viewer, member, admin or owner."}
+
 // RestoreWithin is how long a deleted workspace can be brought back.
 const RestoreWithin = 30 * 24 * time.Hour
 
@@ -189,6 +192,8 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 		return Member{}, err
 	}
 	switch {
+	case to == identity.NoRole:
+		return Member{}, fault.InvalidFields([]fault.Field{noRole})
 	case max(m.Role, to) > w.RoleOf(by):
 		return Member{}, identity.ErrRoleCeiling
 	case m.Role == to && m.ByHand == to:
