@@ -196,7 +196,7 @@ func acceptURL(org *identity.Org, token account.Token) string {
 
 func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {
 	status := openapi.InvitationStatusPending
-	if now.After(i.ExpiresAt) {
+	if i.Expired(now) {
 		status = openapi.InvitationStatusExpired
 	}
 	return openapi.Invitation{

@@ -48,6 +48,9 @@ type Invitation struct {
 	UpdatedAt time.Time
 }
 
+// Expired reports whether i can no longer be accepted: from ExpiresAt on.
+func (i *Invitation) Expired(now time.Time) bool { return !now.Before(i.ExpiresAt) }
+
 // InvitationPage is one page of invitations.
 type InvitationPage = page.Of[Invitation]
 
@@ -69,7 +72,7 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 		return nil, Token{}, err
 	}
 	switch {
-	case role > w.RoleOf(by), pending != nil && pending.Role > w.RoleOf(by) && !by.At.After(pending.ExpiresAt):
+	case role > w.RoleOf(by), pending != nil && pending.Role > w.RoleOf(by) && !pending.Expired(by.At):
 		return nil, Token{}, identity.ErrRoleCeiling
 	case member != "":
 		return nil, Token{}, ErrAlreadyMember
@@ -116,7 +119,7 @@ func (w *Workspace) Accept(by identity.Actor, u *User, i *Invitation) error {
 		return ErrInvitationNotFound
 	case by.Key != "", !u.EmailVerified, EmailKey(u.Email) != EmailKey(i.Email):
 		return ErrInvitationEmail
-	case by.At.After(i.ExpiresAt):
+	case i.Expired(by.At):
 		return ErrInvitationExpired
 	}
 	if _, member := w.Members[u.ID]; member {
