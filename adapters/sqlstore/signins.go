@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -68,22 +69,14 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 }
 
 func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) (err error) {
-	var users []identity.UserID
-	s.Linked, _, err = db.user(ctx, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`+db.dialect.lock,
-		org, s.Claims.Issuer, s.Claims.Subject)
-	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+	s.In = map[identity.UserID][]identity.WorkspaceID{}
+	if s.Linked, err = db.met(ctx, s, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`,
+		org, s.Claims.Issuer, s.Claims.Subject); err != nil {
 		return err
 	}
-	if err == nil {
-		users = append(users, s.Linked.ID)
-	}
 	if s.Claims.EmailVerified {
-		s.ByEmail, _, err = db.user(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`+db.dialect.lock, org, account.EmailKey(s.Claims.Email))
-		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+		if s.ByEmail, err = db.met(ctx, s, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, org, account.EmailKey(s.Claims.Email)); err != nil {
 			return err
-		}
-		if err == nil {
-			users = append(users, s.ByEmail.ID)
 		}
 	}
 	var slugs []string
@@ -100,12 +93,28 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		if err != nil {
 			return err
 		}
-		if err := db.loadMembers(ctx, w, users...); err != nil {
+		if err := db.loadMembers(ctx, w, slices.Collect(maps.Keys(s.In))...); err != nil {
 			return err
 		}
 		s.Workspaces[slug] = w
 	}
 	return nil
+}
+
+// met reads an account that claims meet, nil if there is none, and notes where it is a member.
+func (db *DB) met(ctx context.Context, s *account.SignIn, where string, args ...any) (*account.User, error) {
+	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
+	if errors.Is(err, account.ErrUserNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.In[u.ID] = nil
+	for _, m := range memberships {
+		s.In[u.ID] = append(s.In[u.ID], m.Workspace.ID)
+	}
+	return u, nil
 }
 
 func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {

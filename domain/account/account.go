@@ -84,7 +84,7 @@ type UserChanges struct {
 	DefaultWorkspace *identity.WorkspaceID // empty clears it
 }
 
-// Change applies changes that by makes to itself; m are its memberships.
+// Change applies changes that by makes to itself; m are its memberships, whose workspaces are told.
 func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c UserChanges) error {
 	if by.User != u.ID {
 		return ErrUserNotFound
@@ -104,18 +104,39 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 		if *ws != "" && !memberOf(m, *ws) {
 			return identity.ErrWorkspaceNotFound
 		}
-		changed["default_workspace_id"] = event.Change{From: u.DefaultWorkspace, To: *ws}
+		changed["default_workspace_id"] = true // no workspace hears of another
 		u.DefaultWorkspace = *ws
 	}
 	if err := u.check(); err != nil {
 		return err
 	}
-	if len(changed) > 0 {
-		u.Revision++
-		u.UpdatedAt = by.At
-		u.Record(by, "user.updated", string(u.ID), changed)
+	in := make([]identity.WorkspaceID, len(m))
+	for i := range m {
+		in[i] = m[i].Workspace.ID
 	}
+	u.update(by, in, changed)
 	return nil
+}
+
+// update tells what changed of u, if anything did.
+func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changed map[string]any) {
+	if len(changed) == 0 {
+		return
+	}
+	u.Revision++
+	u.UpdatedAt = by.At
+	u.tell(by, in, "user.updated", changed)
+}
+
+// tell records an event in the trail of each workspace that u is in, or, if that is none, in no
+// workspace's. data never hold a name or an address.
+func (u *User) tell(by identity.Actor, in []identity.WorkspaceID, kind string, data map[string]any) {
+	if len(in) == 0 {
+		in = []identity.WorkspaceID{""}
+	}
+	for _, by.Workspace = range in {
+		u.Record(by, kind, string(u.ID), data)
+	}
 }
 
 func (u *User) check() error {

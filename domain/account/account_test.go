@@ -1,13 +1,13 @@
 package account_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
-	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
@@ -44,7 +44,7 @@ func TestNewUser(t *testing.T) {
 }
 
 func TestChangeUser(t *testing.T) {
-	memberships := []account.Membership{{Workspace: account.Workspace{ID: "acme"}, Role: identity.Viewer}}
+	memberships := []account.Membership{{Workspace: account.Workspace{ID: "acme"}, Role: identity.Viewer}, {Workspace: account.Workspace{ID: "beta"}, Role: identity.Owner}}
 	ann := actor("ann", identity.Viewer)
 	ann.Ceiling = identity.Owner
 	capped, later := ann, ann
@@ -73,15 +73,25 @@ func TestChangeUser(t *testing.T) {
 			}
 		})
 	}
-	t.Run("name and default workspace change, as one revision and one event", func(t *testing.T) {
+	t.Run("name and default workspace change, as one revision, and each workspace hears of it without the values", func(t *testing.T) {
 		u := user()
 		wantErr(t, u.Change(later, revision.Match{3}, memberships, account.UserChanges{Name: new("Anna"), DefaultWorkspace: new(identity.WorkspaceID("acme"))}), nil)
 		if u.Name != "Anna" || u.DefaultWorkspace != "acme" || u.Revision != 4 || u.UpdatedAt != later.At {
 			t.Fatalf("got %+v", u)
 		}
+		recorded(t, u.Log, later, "ann", "user.updated", "user.updated")
+		for i, in := range []identity.WorkspaceID{"acme", "beta"} {
+			if e := u.Recorded()[i]; e.Workspace != in || !maps.Equal(e.Data, map[string]any{"name": true, "default_workspace_id": true}) {
+				t.Errorf("event %+v", e)
+			}
+		}
+	})
+	t.Run("of who is nowhere, one event is kept", func(t *testing.T) {
+		u := user()
+		wantErr(t, u.Change(later, nil, nil, account.UserChanges{Name: new("Anna")}), nil)
 		recorded(t, u.Log, later, "ann", "user.updated")
-		if data := u.Recorded()[0].Data; data["name"] != true || data["default_workspace_id"] != (event.Change{From: identity.WorkspaceID("old"), To: identity.WorkspaceID("acme")}) {
-			t.Errorf("data = %v", data)
+		if e := u.Recorded()[0]; e.Workspace != "" {
+			t.Errorf("event %+v", e)
 		}
 	})
 	t.Run("the default workspace can be cleared", func(t *testing.T) {

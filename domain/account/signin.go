@@ -26,9 +26,10 @@ type SignIn struct {
 	Rules    []identity.ClaimRule
 	OwnSpace bool // a new user gets a workspace
 
-	Linked     *User                 // the account of this issuer and subject, if there is one
-	ByEmail    *User                 // the account that has the address of Claims, if there is one
-	Workspaces map[string]*Workspace // those that Rules name, by slug, as far as there are any
+	Linked     *User                                      // the account of this issuer and subject, if there is one
+	ByEmail    *User                                      // the account that has the address of Claims, if there is one
+	Workspaces map[string]*Workspace                      // those that Rules name, by slug, as far as there are any
+	In         map[identity.UserID][]identity.WorkspaceID // of which Linked and ByEmail are members
 
 	User  *User      // the account that Settle settled on
 	Own   *Workspace // a workspace made for a new user
@@ -39,6 +40,7 @@ type SignIn struct {
 // Settle finds or makes the account of the claims, and brings it in line with them. by is the
 // system. An account that somebody else made is joined only if its address is verified on both
 // sides: otherwise whoever can register an address with some issuer would take the account over.
+// What became of it is told to every workspace that the person is in then.
 func (s *SignIn) Settle(by identity.Actor) error {
 	c := s.Claims
 	email := ""
@@ -50,14 +52,12 @@ func (s *SignIn) Settle(by identity.Actor) error {
 		s.User = s.Linked
 	case email != "" && s.ByEmail != nil && s.ByEmail.EmailVerified:
 		s.User, s.Link = s.ByEmail, true
-		s.User.Record(by, "user.linked", string(s.User.ID), map[string]any{"issuer": c.Issuer})
 	default:
 		s.User, s.Fresh, s.Link = &User{ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, CreatedAt: by.At, UpdatedAt: by.At, Revision: 1}, true, true
-		s.User.Record(by, "user.created", string(s.User.ID), map[string]any{"issuer": c.Issuer})
 	}
 	taken := s.ByEmail != nil && s.ByEmail.ID != s.User.ID // an address is never taken away from an account
-	s.User.follow(by, c, email, taken)
-	s.grant(by)
+	changed := s.User.follow(c, email, taken)
+	s.grant(by, changed)
 	if s.Fresh && s.OwnSpace {
 		own, err := newOwnSpace(by, s.User)
 		if err != nil {
@@ -65,11 +65,36 @@ func (s *SignIn) Settle(by identity.Actor) error {
 		}
 		s.Own = own
 	}
+	in := s.in()
+	if s.Fresh {
+		s.User.tell(by, in, "user.created", map[string]any{"issuer": c.Issuer, "operator": s.User.Operator})
+		return nil
+	}
+	if s.Link {
+		s.User.tell(by, in, "user.linked", map[string]any{"issuer": c.Issuer})
+	}
+	s.User.update(by, in, changed)
 	return nil
 }
 
-// follow takes over what the token says of the person.
-func (u *User) follow(by identity.Actor, c Claims, email string, taken bool) {
+// in is where User is a member after all that.
+func (s *SignIn) in() []identity.WorkspaceID {
+	in := map[identity.WorkspaceID]bool{}
+	for _, ws := range s.In[s.User.ID] {
+		in[ws] = true
+	}
+	for _, w := range s.Workspaces {
+		in[w.ID] = w.Members[s.User.ID].Role != identity.NoRole
+	}
+	if s.Own != nil {
+		in[s.Own.ID] = true
+	}
+	maps.DeleteFunc(in, func(_ identity.WorkspaceID, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(in))
+}
+
+// follow takes over what the token says of the person, and answers what that changed.
+func (u *User) follow(c Claims, email string, taken bool) map[string]any {
 	changed := map[string]any{}
 	if name := clip(c.Name, 120); name != "" && name != u.Name {
 		u.Name = name
@@ -79,33 +104,23 @@ func (u *User) follow(by identity.Actor, c Claims, email string, taken bool) {
 		u.Email, u.EmailVerified = email, true
 		changed["email"] = true
 	}
-	u.note(by, changed)
+	return changed
 }
 
-// grant gives and takes what the rules say, and leaves what was given by hand.
-func (s *SignIn) grant(by identity.Actor) {
+// grant gives and takes what the rules say, and leaves what was given by hand. What it changes of
+// the user it adds to changed.
+func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
 	if len(s.Rules) == 0 {
 		return
 	}
 	g := s.Claims.Grants(s.Rules)
 	if slices.ContainsFunc(s.Rules, func(r identity.ClaimRule) bool { return r.Operator }) && g.Operator != s.User.Operator {
 		s.User.Operator = g.Operator
-		s.User.note(by, map[string]any{"operator": event.Change{From: !g.Operator, To: g.Operator}})
+		changed["operator"] = event.Change{From: !g.Operator, To: g.Operator}
 	}
 	for _, slug := range slices.Sorted(maps.Keys(s.Workspaces)) {
 		s.Workspaces[slug].Keep(by, s.User.ID, g.Roles[slug])
 	}
-}
-
-func (u *User) note(by identity.Actor, changed map[string]any) {
-	if len(changed) == 0 {
-		return
-	}
-	if !u.CreatedAt.Equal(by.At) { // a new account begins at revision 1 as it is
-		u.Revision++
-	}
-	u.UpdatedAt = by.At
-	u.Record(by, "user.updated", string(u.ID), changed)
 }
 
 // Settled reports whether the claims would change nothing for a person who signed in before, so

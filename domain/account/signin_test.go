@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -61,13 +62,13 @@ func TestSettleFindsTheAccount(t *testing.T) {
 
 		"an account is joined by an address that both sides vouch for": {nil, nil, user("ann", "ann@example.com", true), "ann", true, "ann@example.com", []string{"user.linked"}},
 		"whatever the case of it":                                      {nil, nil, user("ann", "ANN@example.com", true), "ann", true, "ann@example.com", []string{"user.linked", "user.updated"}},
-		"not if the issuer does not vouch for it":                      {verified(false, "ann@example.com"), nil, user("ann", "ann@example.com", true), "", true, "", []string{"user.created", "user.updated"}},
-		"nor if nobody did for the account's":                          {nil, nil, user("ann", "ann@example.com", false), "", true, "", []string{"user.created", "user.updated"}},
-		"nor by no address at all":                                     {verified(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created", "user.updated"}},
-		"nor by what is no address":                                    {verified(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created", "user.updated"}},
-		"a newcomer gets an account":                                   {nil, nil, nil, "", true, "ann@example.com", []string{"user.created", "user.updated"}},
-		"without an address that is not vouched for":                   {verified(false, "ann@example.com"), nil, nil, "", true, "", []string{"user.created", "user.updated"}},
-		"nor what is no address":                                       {verified(true, "ann@"), nil, nil, "", true, "", []string{"user.created", "user.updated"}},
+		"not if the issuer does not vouch for it":                      {verified(false, "ann@example.com"), nil, user("ann", "ann@example.com", true), "", true, "", []string{"user.created"}},
+		"nor if nobody did for the account's":                          {nil, nil, user("ann", "ann@example.com", false), "", true, "", []string{"user.created"}},
+		"nor by no address at all":                                     {verified(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created"}},
+		"nor by what is no address":                                    {verified(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created"}},
+		"a newcomer gets an account":                                   {nil, nil, nil, "", true, "ann@example.com", []string{"user.created"}},
+		"without an address that is not vouched for":                   {verified(false, "ann@example.com"), nil, nil, "", true, "", []string{"user.created"}},
+		"nor what is no address":                                       {verified(true, "ann@"), nil, nil, "", true, "", []string{"user.created"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := account.SignIn{Claims: claims(tt.claims), Linked: tt.linked, ByEmail: tt.byEmail}
@@ -104,6 +105,57 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			t.Errorf("data = %v", data)
 		}
 	})
+}
+
+func TestSettleTellsTheWorkspaces(t *testing.T) {
+	rules := []identity.ClaimRule{
+		{Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Claim: "groups", Value: "ops", Operator: true},
+	}
+	ann, bob := user("ann", "ann@example.com", true), user("bob", "bob@example.com", true)
+	in := map[identity.UserID][]identity.WorkspaceID{"ann": {"beta", "acme"}, "bob": {"gamma"}}
+	for name, tt := range map[string]struct {
+		s      account.SignIn
+		groups []string
+		is     identity.Role // in acme, by rules
+		want   []string
+	}{
+		"a link is told to all, and to nobody else's":       {account.SignIn{ByEmail: ann, In: in}, []string{"dev"}, identity.Member, []string{"user.linked acme", "user.linked beta"}},
+		"so is what changed, once each":                     {account.SignIn{Linked: bob, In: in}, []string{"ops"}, identity.NoRole, []string{"user.updated gamma"}},
+		"to one who joins too":                              {account.SignIn{Linked: bob, In: in}, []string{"dev"}, identity.NoRole, []string{"user.updated acme", "user.updated gamma"}},
+		"but not to one who leaves":                         {account.SignIn{ByEmail: ann, In: in}, nil, identity.Member, []string{"user.linked beta"}},
+		"of who is in none an event without one is kept":    {account.SignIn{ByEmail: ann}, nil, identity.NoRole, []string{"user.linked "}},
+		"a newcomer without a place is told of to none":     {account.SignIn{}, nil, identity.NoRole, []string{"user.created "}},
+		"one whom rules let in is told of there":            {account.SignIn{}, []string{"dev"}, identity.NoRole, []string{"user.created acme"}},
+		"who gets a workspace is told of there, by its own": {account.SignIn{OwnSpace: true}, nil, identity.NoRole, []string{"user.created own"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, u := range []**account.User{&tt.s.Linked, &tt.s.ByEmail} {
+				if *u != nil {
+					fresh := **u
+					*u = &fresh
+				}
+			}
+			w := acme()
+			if tt.is != identity.NoRole {
+				w.Members["ann"] = account.Member{User: "ann", Role: tt.is, Revision: 1}
+			}
+			tt.s.Claims, tt.s.Rules, tt.s.Workspaces = claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": anys(tt.groups)} }), rules, map[string]*account.Workspace{"acme-slug": w}
+			wantErr(t, tt.s.Settle(signingIn), nil)
+			var got []string
+			for _, e := range tt.s.User.Recorded() {
+				if tt.s.Own != nil && e.Workspace == tt.s.Own.ID {
+					e.Workspace = "own"
+				}
+				got = append(got, e.Type+" "+string(e.Workspace))
+				if text := fmt.Sprint(e.Data); strings.Contains(text, "Ann") || strings.Contains(text, "@") {
+					t.Errorf("%s holds %s", e.Type, text)
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("told %q, want %q", got, tt.want)
+			}
+		})
+	}
 }
 
 func TestSettleFollowsTheName(t *testing.T) {

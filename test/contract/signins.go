@@ -163,10 +163,28 @@ func signsIn(t *testing.T, a Adapter) {
 				if (s.ByEmail == nil) != (tt.byEmail == "") || s.ByEmail != nil && s.ByEmail.ID != tt.byEmail {
 					t.Errorf("%s: by e-mail = %+v", name, s.ByEmail)
 				}
+				in := map[identity.UserID][]identity.WorkspaceID{}
+				for _, id := range []identity.UserID{tt.linked, tt.byEmail} {
+					if id != "" {
+						in[id] = []identity.WorkspaceID{team.Workspace.ID}
+					}
+				}
+				same(t, name+": in", s.In, in)
 				return errBoom
 			})
 			wantErr(t, err, errBoom)
 		}
+	})
+	t.Run("what becomes of an account is told to each workspace that it is in", func(t *testing.T) {
+		c := claimsOf(team, "member")
+		second := ownSpace(t, a.Stores, team.Member, "second-"+team.Workspace.Slug).ID
+		signIn(t, a.Stores, team.Org, c, nil)
+		c.Name = "renamed"
+		signIn(t, a.Stores, team.Org, c, nil)
+		for _, ws := range []identity.WorkspaceID{team.Workspace.ID, second} {
+			same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(team.Member.User))), []string{"user.updated", "user.linked"})
+		}
+		same(t, "events elsewhere", len(eventsOn(t, a.Stores, other.Workspace.ID, string(team.Member.User))), 0)
 	})
 	t.Run("an account of the same verified address is joined, and stays what it is", func(t *testing.T) {
 		for _, subject := range []string{"first", "second"} { // an account may be linked more than once

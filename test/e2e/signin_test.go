@@ -26,7 +26,7 @@ func TestSignIn(t *testing.T) {
 			if again.id != ann.id || again.get(t, "/api/me").at("workspaces.0.id") != own {
 				t.Errorf("another token makes somebody else of %s: %s", ann.id, again.get(t, "/api/me"))
 			}
-			if types := ann.get(t, "/api/events").each(t, "type"); strings.Join(types, " ") != "prompt_template.created workspace.created" {
+			if types := ann.get(t, "/api/events").each(t, "type"); strings.Join(types, " ") != "prompt_template.created user.created workspace.created" {
 				t.Errorf("their trail is %q", types)
 			}
 		})
@@ -206,7 +206,7 @@ func TestClaimRules(t *testing.T) {
 		t.Run("the trail tells of it, in the workspace too", func(t *testing.T) {
 			r.leaves(t, []string{"user.created", "user.linked", "user.updated"}, "ann@example.com", "carl@example.com")
 			seen := " " + strings.Join(keeper.get(t, "/api/events?limit=100").each(t, "type"), " ") + " "
-			for _, kind := range []string{"member.added", "member.updated", "member.removed"} {
+			for _, kind := range []string{"user.created", "user.linked", "user.updated", "member.added", "member.updated", "member.removed"} {
 				if !strings.Contains(seen, " "+kind+" ") {
 					t.Errorf("there is no %s in %s", kind, seen)
 				}
