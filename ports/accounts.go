@@ -60,10 +60,10 @@ type Workspaces interface {
 	// Members lists a workspace's members by user id; of a workspace that org never had, none.
 	Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error)
 
-	// Update loads a workspace with the memberships of by and of also, locks it, calls change and
-	// saves what it recorded, all in one transaction, as Prompts.Update does. With a member that
-	// change removed go that user's API keys and shares in the workspace, and what answers showed
-	// of those keys. account.ErrSlugTaken as in Add.
+	// Update loads a workspace with the memberships of by and of also, and also's API keys in it that
+	// are not revoked, locks it, calls change and saves what it recorded, also of those keys, all in
+	// one transaction, as Prompts.Update does. With a member that change removed go that user's shares
+	// in the workspace, and what answers showed of keys that it ended. account.ErrSlugTaken as in Add.
 	Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error)
 }
 

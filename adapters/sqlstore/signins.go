@@ -79,6 +79,7 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 			return err
 		}
 	}
+	users := slices.Sorted(maps.Keys(s.In))
 	var slugs []string
 	for _, r := range s.Rules {
 		slugs = append(slugs, r.Workspace)
@@ -93,7 +94,10 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		if err != nil {
 			return err
 		}
-		if err := db.loadMembers(ctx, w, slices.Collect(maps.Keys(s.In))...); err != nil {
+		if err := db.loadMembers(ctx, w, users...); err != nil {
+			return err
+		}
+		if err := db.loadKeys(ctx, w, users...); err != nil {
 			return err
 		}
 		s.Workspaces[slug] = w

@@ -102,6 +102,9 @@ func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.
 		if w, err = tx.lockedWorkspace(ctx, by.Org, id, append(also, by.User)...); err != nil {
 			return err
 		}
+		if err := tx.loadKeys(ctx, w, also...); err != nil {
+			return err
+		}
 		if err := change(w); err != nil {
 			return err
 		}
@@ -152,6 +155,22 @@ func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...id
 	return err
 }
 
+// loadKeys reads the API keys in w that end with the memberships of users.
+func (db *DB) loadKeys(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
+	w.Keys = map[identity.UserID][]*account.Key{}
+	for _, user := range users {
+		var rows []keyRow
+		if err := db.list(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE t.workspace_id = ? AND t.user_id = ? AND t.revoked_at = 0 ORDER BY t.id`+db.dialect.lock, w.ID, user); err != nil {
+			return err
+		}
+		for i := range rows {
+			k := rows[i].key()
+			w.Keys[user] = append(w.Keys[user], &k)
+		}
+	}
+	return nil
+}
+
 func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
 	if err := db.slugIsFree(ctx, w); err != nil {
 		return err
@@ -186,11 +205,18 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 			return err
 		}
 	}
+	for _, keys := range w.Keys {
+		for _, k := range keys {
+			if err := db.saveKey(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
 	db.forget()
 	return db.record(ctx, w.Recorded())
 }
 
-// saveMember writes one membership; what depends on one that ends goes with it.
+// saveMember writes one membership; what was shared under one that ends goes with it.
 func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
 	if m.Role != identity.NoRole {
 		_, err := db.exec(ctx, `
@@ -199,13 +225,11 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 			w.ID, m.User, m.Role, m.ByHand, m.Revision, micros(m.CreatedAt), micros(m.UpdatedAt))
 		return err
 	}
-	for query, args := range map[string][]any{
-		`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`:                                                                                                        {w.ID, m.User},
-		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`:                                                                                                      {w.ID, m.User},
-		`UPDATE api_keys SET revoked_at = ?, revision = revision + 1, updated_at = ? WHERE workspace_id = ? AND user_id = ? AND revoked_at = 0`:                                 {micros(m.UpdatedAt), micros(m.UpdatedAt), w.ID, m.User},
-		`UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE org_id = ? AND reveals <> '' AND reveals IN (SELECT id FROM api_keys WHERE workspace_id = ? AND user_id = ?)`: {[]byte{}, w.Org, w.ID, m.User},
+	for _, query := range []string{
+		`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`,
+		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`,
 	} {
-		if _, err := db.exec(ctx, query, args...); err != nil {
+		if _, err := db.exec(ctx, query, w.ID, m.User); err != nil {
 			return err
 		}
 	}

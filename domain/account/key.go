@@ -164,12 +164,16 @@ func (k *Key) Revoke(by identity.Actor, at revision.Match) error {
 	if err := at.Check(k.Revision); err != nil {
 		return err
 	}
-	if !k.RevokedAt.IsZero() {
-		return nil
+	if k.RevokedAt.IsZero() {
+		k.end(by)
 	}
+	return nil
+}
+
+// end revokes k, whoever decided that.
+func (k *Key) end(by identity.Actor) {
 	k.RevokedAt, k.UpdatedAt, k.Revision = by.At, by.At, k.Revision+1
 	k.Record(by, "api_key.revoked", string(k.ID), map[string]any{"name": k.Name})
-	return nil
 }
 
 // Live reports whether k opens anything at this moment.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -180,6 +181,69 @@ func TestRemoveMember(t *testing.T) {
 				t.Errorf("got %+v", m)
 			}
 			noted(t, w, tt.by, "member.removed", map[string]any{"user_id": tt.user, "role": tt.w().Members[tt.user].Role.String()})
+		})
+	}
+}
+
+func TestKeysEndWithTheMembership(t *testing.T) {
+	keys := func(w *account.Workspace) *account.Workspace {
+		w.Keys = map[identity.UserID][]*account.Key{}
+		for _, user := range []identity.UserID{"member", "admin"} {
+			for id, ends := range map[identity.KeyID]time.Time{"-lasts": {}, "-short": later.Add(1), "-over": later} {
+				w.Keys[user] = append(w.Keys[user], &account.Key{ID: identity.KeyID(user) + id, Org: "org", Workspace: "acme", User: user, Name: "laptop", ExpiresAt: ends, Revision: 2, CreatedAt: now, UpdatedAt: now})
+			}
+		}
+		return w
+	}
+	abroad := person("admin")
+	abroad.Workspace = "other"
+	system := identity.System("org", "", "sign-in", later)
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		do   func(w *account.Workspace, by identity.Actor) error
+		ends bool
+	}{
+		"a removal": {abroad, func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member") }, true},
+		"leaving":   {person("member"), func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member") }, true},
+		"rules that take it": {system, func(w *account.Workspace, by identity.Actor) error {
+			byRules(w, "member", identity.NoRole).Keep(by, "member", identity.NoRole)
+			return nil
+		}, true},
+		"no other role": {person("admin"), func(w *account.Workspace, by identity.Actor) error {
+			_, err := w.ChangeRole(by, nil, "member", identity.Viewer)
+			return err
+		}, false},
+		"nor what rules lower": {system, func(w *account.Workspace, by identity.Actor) error {
+			byRules(w, "member", identity.NoRole).Keep(by, "member", identity.Viewer)
+			return nil
+		}, false},
+		"nor a removal that was refused": {person("viewer"), func(w *account.Workspace, by identity.Actor) error {
+			if w.Remove(by, nil, "member") == nil {
+				return errors.New("it was not")
+			}
+			return nil
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := keys(acme())
+			wantErr(t, tt.do(w, tt.by), nil)
+			for user, all := range w.Keys {
+				for _, k := range all {
+					if user != "member" || !tt.ends || k.ExpiresAt.Equal(later) { // another's, or one that had ended
+						if !k.RevokedAt.IsZero() || k.Revision != 2 || len(k.Recorded()) != 0 {
+							t.Errorf("%s changed: %+v", k.ID, k)
+						}
+						continue
+					}
+					if k.RevokedAt != later || k.UpdatedAt != later || k.Revision != 3 {
+						t.Errorf("got %+v", k)
+					}
+					recorded(t, k.Log, tt.by, string(k.ID), "api_key.revoked")
+					if e := k.Recorded()[0]; e.Workspace != "acme" || e.Data["name"] != "laptop" {
+						t.Errorf("event %+v", e)
+					}
+				}
+			}
 		})
 	}
 }

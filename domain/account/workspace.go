@@ -44,6 +44,10 @@ type Workspace struct {
 	// Members are not all there are: the caller, and the users that a change names.
 	Members map[identity.UserID]Member
 	Owners  int // how many people among all members are owners; bearers of service keys do not count
+
+	// Keys are the API keys in w, as far as they are not revoked, of users that a change names: they
+	// end with the membership.
+	Keys map[identity.UserID][]*Key
 }
 
 // Member is a user's standing in one workspace.
@@ -230,8 +234,7 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	case w.lastOwner(m):
 		return ErrLastOwner
 	}
-	w.record(by, "member.removed", map[string]any{"user_id": user, "role": m.Role.String()})
-	w.set(user, identity.NoRole, identity.NoRole, by.At)
+	w.part(by, m)
 	return nil
 }
 
@@ -244,14 +247,27 @@ func (w *Workspace) Keep(by identity.Actor, user identity.UserID, granted identi
 	switch {
 	case m.Role == role, w.lastOwner(m), !w.DeletedAt.IsZero():
 		return
+	case role == identity.NoRole:
+		w.part(by, m)
+		return
 	case !member:
 		w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
-	case role == identity.NoRole:
-		w.record(by, "member.removed", map[string]any{"user_id": user, "role": m.Role.String()})
 	default:
 		w.record(by, "member.updated", map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: role.String()}})
 	}
 	w.set(user, m.ByHand, role, by.At)
+}
+
+// part ends a membership, and the member's API keys with it.
+func (w *Workspace) part(by identity.Actor, m Member) {
+	w.record(by, "member.removed", map[string]any{"user_id": m.User, "role": m.Role.String()})
+	w.set(m.User, identity.NoRole, identity.NoRole, by.At)
+	by.Workspace = w.ID
+	for _, k := range w.Keys[m.User] {
+		if k.Live(by.At) {
+			k.end(by)
+		}
+	}
 }
 
 // slugOf makes a slug of a name; what it has no letters for becomes hyphens.

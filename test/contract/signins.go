@@ -283,6 +283,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		if who.Key.RevokedAt.IsZero() {
 			t.Error("the key lives")
 		}
+		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(k.ID))), []string{"api_key.revoked", "api_key.created"})
 	})
 	t.Run("a role given by hand is never lost", func(t *testing.T) {
 		is := func(p *account.Person, role, byHand identity.Role) {

@@ -64,6 +64,7 @@ func memberRemoved(t *testing.T, a Adapter) {
 	far := a.Second()
 	prove(a.Stores, keys[here]) // so that both remember
 	prove(far, keys[here])
+	over := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "expired", ExpiresAt: fixture.At.Add(time.Minute)})
 	by := fixture.Later(team.Admin, time.Hour)
 	must(t, removeMember(t, a.Stores, by, here, team.Member.User))
 
@@ -91,6 +92,21 @@ func memberRemoved(t *testing.T, a Adapter) {
 		if was := prove(a.Stores, gone).Key; was.RevokedAt != long.At || was.Revision != 2 {
 			t.Errorf("a key that was revoked before: %+v", was)
 		}
+		if was := prove(a.Stores, over).Key; !was.RevokedAt.IsZero() || was.Revision != 1 {
+			t.Errorf("a key that had expired: %+v", was)
+		}
+	})
+	t.Run("the trail tells of each key that ended, and of no other", func(t *testing.T) {
+		for k, want := range map[*account.Key][]string{
+			keys[here]: {"api_key.revoked", "api_key.created"}, over: {"api_key.created"}, peers: {"api_key.created"},
+		} {
+			events := eventsOn(t, a.Stores, here, string(k.ID))
+			same(t, "events of "+k.Name, kinds(events), want)
+			if e := events[0]; len(want) == 2 && (e.Actor != by.User || e.At != by.At || e.Data["name"] != k.Name) {
+				t.Errorf("event %+v", e)
+			}
+		}
+		same(t, "events there", kinds(eventsOn(t, a.Stores, there, string(keys[there].ID))), []string{"api_key.created"})
 	})
 	t.Run("another process knows within a second", func(t *testing.T) {
 		time.Sleep(time.Second)

@@ -134,7 +134,7 @@ func TestMembers(t *testing.T) {
 			admin.do(t, "DELETE", members+admin.id, nil).problem(t, 409, "last_owner")
 		})
 		t.Run("the trail tells of it", func(t *testing.T) {
-			r.leaves(t, []string{"member.updated", "member.removed"}, owner.email, member.email)
+			r.leaves(t, []string{"member.updated", "member.removed", "api_key.revoked"}, owner.email, member.email)
 		})
 	})
 }
