@@ -46,6 +46,26 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, leaves := range []bool{false, true} {
+		program, k, _, err := account.NewServiceKey(by, account.KeyDraft{Name: "program", Ceiling: identity.Member})
+		if err == nil {
+			err = a.Users.Add(ctx, program, []account.Membership{{Workspace: account.Workspace{ID: by.Workspace}, Role: k.Ceiling}})
+		}
+		if err == nil {
+			err = a.Keys.Add(ctx, k)
+		}
+		if err == nil && leaves {
+			_, err = a.Workspaces.Update(ctx, by, by.Workspace, []identity.UserID{program.ID}, func(w *account.Workspace) error { return w.Remove(by, nil, program.ID) })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		as := by
+		as.User, as.Role = program.ID, k.Ceiling
+		if !leaves {
+			fixture.Template(t, a, as, prompt.Draft{Name: "by a program"})
+		}
+	}
 	k, token, err := account.NewKey(by, account.KeyDraft{Name: "k"})
 	if err != nil {
 		t.Fatal(err)
@@ -103,17 +123,26 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		if _, err := a.Workspaces.Update(ctx, back, own["restored"].Workspace, nil, func(w *account.Workspace) error { return w.Restore(back) }); err != nil {
 			t.Fatal(err)
 		}
-		things := map[string]int{
-			"workspaces": 1, "memberships": 2, "invitations": 2, "api_keys": 1,
-			"prompt_templates": 2, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
+		both, _, _, err := account.NewServiceKey(own["lives"], account.KeyDraft{Name: "elsewhere too", Ceiling: identity.Member})
+		if err == nil {
+			err = a.Users.Add(ctx, both, []account.Membership{{Workspace: account.Workspace{ID: own["first"].Workspace}, Role: identity.Member}, {Workspace: account.Workspace{ID: own["lives"].Workspace}, Role: identity.Member}})
 		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		things := map[string]int{
+			"workspaces": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 2,
+			"prompt_templates": 3, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
+		}
+		first := maps.Clone(things) // and the membership of a program that is a member elsewhere too
+		first["memberships"]++
 		for _, step := range []struct {
 			name    string
 			now     time.Time
 			removed map[string]int
 		}{
 			{"one that can be restored for the last time stays", fixture.At.Add(30*day + time.Second), nil},
-			{"one that cannot goes with all that is in it, and nothing else", fixture.At.Add(30*day + time.Second + time.Microsecond), things},
+			{"one that cannot goes with all that is in it, and nothing else", fixture.At.Add(30*day + time.Second + time.Microsecond), first},
 			{"so does the next, a second later", fixture.At.Add(30*day + 3*time.Second), things},
 		} {
 			t.Run(step.name, func(t *testing.T) {
@@ -137,11 +166,11 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 					t.Errorf("error = %v, want %v", err, want)
 				}
 				templates, err := a.PromptLists.Visible(ctx, own[name], prompt.Filter{}, page.Query{Limit: 9})
-				if err != nil || (len(templates.Items) == 1) != (want == nil) {
+				if err != nil || (len(templates.Items) > 0) != (want == nil) {
 					t.Errorf("%d templates, %v", len(templates.Items), err)
 				}
 				keys, err := a.Keys.List(ctx, own[name].Workspace, "", fixture.At, page.Query{Limit: 9})
-				if err != nil || (len(keys.Items) == 1) != (want == nil) {
+				if err != nil || (len(keys.Items) > 0) != (want == nil) {
 					t.Errorf("%d keys, %v", len(keys.Items), err)
 				}
 			})
@@ -156,7 +185,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			}
 			first := own["first"].Workspace
 			events, err := a.Events.List(ctx, first, event.Filter{Subject: string(first)}, page.Query{Limit: 9})
-			if err != nil || len(events.Items) != 3 {
+			if err != nil || len(events.Items) != 4 {
 				t.Errorf("%d events, %v", len(events.Items), err)
 			}
 		})

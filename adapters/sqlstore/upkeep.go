@@ -33,8 +33,8 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 	return db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin))
 }
 
-// purgeWorkspaces removes workspaces that were deleted before a time, with all that is in them. Their
-// events stay as long as all events do.
+// purgeWorkspaces removes workspaces that were deleted before a time, with all that is in them, and
+// the programs that were members there and nowhere else. Their events stay as long as all events do.
 func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 	var ids []identity.WorkspaceID
 	if err := db.list(ctx, &ids, `SELECT id FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?`, micros(before)); err != nil {
@@ -42,8 +42,18 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 	}
 	for _, id := range ids {
 		err := db.inTx(ctx, func(tx *DB) error {
+			var programs []identity.UserID // those that have left the workspace have keys there still
+			if err := tx.list(ctx, &programs, `SELECT id FROM users WHERE service AND id IN
+				(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys WHERE workspace_id = ?)`, id, id); err != nil {
+				return err
+			}
 			for _, table := range []string{"prompt_templates", "invitations", "api_keys", "memberships"} {
 				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
+					return err
+				}
+			}
+			for _, program := range programs {
+				if _, err := tx.exec(ctx, `DELETE FROM users WHERE id = ? AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = users.id)`, program); err != nil {
 					return err
 				}
 			}
