@@ -4,9 +4,11 @@ import (
 	"context"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
+	"github.com/swaggest/swgui/v5/static"
 	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -19,21 +21,26 @@ type publicOperation struct {
 	handler      http.Handler
 }
 
-func (a *API) publicOperations() []publicOperation {
+func (a *API) publicOperations() ([]publicOperation, error) {
 	ui := v5emb.New("Atrium API", "/api/openapi.json", "/api/docs")
 	docs := named("/api/docs", func(w http.ResponseWriter, r *http.Request) {
 		// The page's own script and styles are inline; everything else comes from this server.
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'")
 		ui.ServeHTTP(w, r)
 	})
-	a.router.PathPrefix("/api/docs/").Handler(docs).Methods(http.MethodGet, http.MethodHead)
-	return []publicOperation{
+	operations := []publicOperation{
 		{http.MethodGet, "/api/health/live", named("/api/health/live", a.live)},
 		{http.MethodGet, "/api/health/ready", named("/api/health/ready", a.ready)},
 		{http.MethodGet, "/api/openapi.json", named("/api/openapi.json", a.document)},
 		{http.MethodGet, "/api/docs", docs},
 		{http.MethodGet, "/problems/{code}", named("/problems/{code}", a.problemPage)},
 	}
+	// Each file of the page has a route: any other path is unknown, as it is elsewhere.
+	files, err := static.FS.ReadDir(".")
+	for _, f := range files {
+		operations = append(operations, publicOperation{http.MethodGet, "/api/docs/" + strings.TrimSuffix(f.Name(), ".gz"), docs})
+	}
+	return operations, err
 }
 
 // named tells the log and the metrics which route was taken.

@@ -104,7 +104,11 @@ func (a *API) route(areas map[string][]operation) error {
 			register(area, op.method, op.path, a.handle(declared, op.act))
 		}
 	}
-	for _, op := range a.publicOperations() {
+	public, err := a.publicOperations()
+	if err != nil {
+		return err
+	}
+	for _, op := range public {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}

@@ -155,6 +155,17 @@ func TestDocsMakeNoOutsideRequest(t *testing.T) {
 	}
 }
 
+func TestUnknownPathsBelowTheDocs(t *testing.T) {
+	t.Parallel()
+	c := start(t, sqlite).anonymous()
+	for _, path := range []string{"/api/docs/", "/api/docs/unknown.js", "/api/docs/swagger-ui.css.gz", "/api/docs/swagger-ui.css/x"} {
+		c.do(t, "GET", path, nil).problem(t, 404, "not_found")
+	}
+	if a := c.do(t, "POST", "/api/docs/swagger-ui.css", nil).problem(t, 405, "method_not_allowed"); a.header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("Allow: %s", a.header.Get("Allow"))
+	}
+}
+
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite, configured(`
