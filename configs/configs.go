@@ -54,12 +54,12 @@ type Org struct {
 	Slug               string
 	Name               string   // empty: the slug
 	Hosts              []string // without a port; the only org may leave them out and answers on every host
-	BaseURL            string   // for links that Atrium hands out; never taken from a request
+	BaseURL            string   // for links that Atrium hands out; never taken from a request. Empty: see baseURL
 	CORSOrigins        []string // exactly as browsers send them
 	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
 	Issuers            []identity.Issuer
 	ClaimRules         []ClaimRule
-	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: {BaseURL}/invitations/{token}
+	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
 }
 
 // ClaimRule is identity.ClaimRule with the role's name.
@@ -150,7 +150,7 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 	orgs := make([]identity.Org, len(c.Orgs))
 	for i, o := range c.Orgs {
 		orgs[i] = identity.Org{
-			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: o.BaseURL,
+			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: c.baseURL(o),
 			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.Issuers, AcceptURL: o.AcceptURL,
 		}
 		for _, r := range o.ClaimRules {

@@ -159,3 +159,27 @@ func TestDirectory(t *testing.T) {
 		})
 	}
 }
+
+func TestLinksAreAbsolute(t *testing.T) {
+	for yaml, want := range map[string]string{
+		"":                                  "http://127.0.0.1:8080",
+		"server: {addr: ':8080'}":           "http://localhost:8080",
+		"server: {addr: '0.0.0.0:80'}":      "http://localhost:80",
+		"server: {addr: '[::]:8080'}":       "http://localhost:8080",
+		"server: {addr: '[::1]:8080'}":      "http://[::1]:8080",
+		"server: {addr: 'atrium.lan:8080'}": "http://atrium.lan:8080",
+		"orgs: [{slug: acme, hosts: [API.Acme.test, acme.test]}]":          "https://api.acme.test",
+		"orgs: [{slug: acme, hosts: ['2001:DB8::1']}]":                     "https://[2001:db8::1]",
+		"base_domain: Example.com\norgs: [{slug: acme}]":                   "https://acme.example.com",
+		"base_domain: x.test\norgs: [{slug: acme, hosts: [acme.test]}]":    "https://acme.test",
+		"orgs: [{slug: a, hosts: [b.test], base_url: 'http://c.test/d/'}]": "http://c.test/d",
+		"mail: {smtp: {addr: 'mail.test:25', from: a@b.test}}":             "http://127.0.0.1:8080",
+	} {
+		t.Run(yaml+" makes "+want, func(t *testing.T) {
+			orgs := load(t, configs.Source{File: file(t, yaml)}).Directory(func(string) identity.OrgID { return "org_1" }).All()
+			if len(orgs) != 1 || orgs[0].BaseURL != want {
+				t.Errorf("got %+v", orgs)
+			}
+		})
+	}
+}

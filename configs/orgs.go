@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -47,7 +48,7 @@ func (c *Config) validateOrgs(found *problems) {
 					"must be exactly what a browser sends: https://host or https://host:port in lower case, http for localhost alone, no path, no default port")
 			}
 		}
-		o.validateSignIn(found, key, c.Mail.SMTP.Addr != "")
+		o.validateSignIn(found, key)
 		if o.BaseURL != "" && !isBaseURL(o.BaseURL) {
 			found.add(key+".base_url", "must be an absolute http or https URL without user, query and fragment")
 		}
@@ -63,6 +64,29 @@ func (c *Config) validateOrgs(found *problems) {
 			}
 		}
 	}
+}
+
+// baseURL is where links of an org lead: to its base_url; else to the first host that is its own, where
+// something that speaks TLS is taken to stand in front; else, as the embedded default has it, to
+// server.addr itself. It is absolute whatever is configured, and never a request's to choose.
+func (c *Config) baseURL(o Org) string {
+	switch {
+	case o.BaseURL != "":
+		return o.BaseURL
+	case len(o.Hosts) > 0:
+		host := o.Hosts[0]
+		if strings.Contains(host, ":") { // an IPv6 address
+			host = "[" + host + "]"
+		}
+		return "https://" + host
+	case c.BaseDomain != "":
+		return "https://" + o.Slug + "." + c.BaseDomain
+	}
+	host, port, _ := net.SplitHostPort(c.Server.Addr) // it was validated
+	if a, err := netip.ParseAddr(host); host == "" || err == nil && a.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // taken notes that the value of key is in use by another key, or from now on by this one.

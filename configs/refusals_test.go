@@ -76,7 +76,6 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for a rule without a claim":                {"orgs: [{slug: a, claim_rules: [{value: x, operator: true}]}]", "orgs[0].claim_rules[0].claim: must name"},
 		"for a rule without a value":                {"orgs: [{slug: a, claim_rules: [{claim: x, operator: true}]}]", "orgs[0].claim_rules[0].value: must not be empty"},
 		"for an accept URL without its token":       {"orgs: [{slug: a, accept_url: 'https://a.test/join'}]", "orgs[0].accept_url: must be an absolute"},
-		"for mail without an address for its links": {"mail: {smtp: {addr: 'mail.test:25', from: a@b.test}}", "orgs[0].accept_url: must be set, or base_url"},
 		"for mail without TLS elsewhere":            {"mail: {smtp: {addr: 'mail.test:25', from: a@b.test, tls: none}}\norgs: [{slug: a, base_url: 'https://a.test'}]", "mail.smtp.tls: must be starttls or implicit"},
 		"for a base URL with a query":               {"orgs: [{slug: a, base_url: 'https://a.test?x=1'}]", "orgs[0].base_url: must be an absolute"},
 	}

@@ -14,10 +14,7 @@ import (
 const tokenPlace = "{token}"
 
 // validateSignIn sees to whom an org lets in: whose tokens, for what, and by which link.
-func (o Org) validateSignIn(found *problems, key string, mails bool) {
-	if mails && o.AcceptURL == "" && o.BaseURL == "" {
-		found.add(key+".accept_url", "must be set, or base_url: a mail cannot hold a link without an address")
-	}
+func (o Org) validateSignIn(found *problems, key string) {
 	urls := map[string]string{}
 	for i, issuer := range o.Issuers {
 		key := fmt.Sprintf("%s.issuers[%d]", key, i)

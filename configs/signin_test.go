@@ -113,7 +113,7 @@ orgs:
 		t.Fatal("acme is not found")
 	}
 	want := identity.Org{
-		ID: "org_1", Slug: "acme", Name: "acme",
+		ID: "org_1", Slug: "acme", Name: "acme", BaseURL: "http://127.0.0.1:8080",
 		Issuers: []identity.Issuer{
 			{URL: "https://login.example.com/", Audiences: []string{"atrium", "https://api.example.com"}},
 			{URL: "http://localhost:8080", Audiences: []string{"atrium"}},

@@ -13,7 +13,7 @@ type Org struct {
 	Slug      string
 	Name      string
 	Hosts     []string // exact host names, lower case, without a port
-	BaseURL   string   // canonical, for links that Atrium hands out; never taken from a request
+	BaseURL   string   // canonical and absolute, for links that Atrium hands out; never taken from a request
 	CORS      []string // origins that browsers may call from, exact
 	OwnSpaces bool     // whether a new user gets a workspace
 

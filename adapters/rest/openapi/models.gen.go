@@ -333,7 +333,7 @@ type InvitationCreate struct {
 
 // InvitationCreated An invitation with its link, which is shown this once and kept nowhere.
 type InvitationCreated struct {
-	// AcceptURL Where the invitation is accepted; without a scheme and a host where neither base_url nor accept_url of the org is configured. Holds its token: whom it is for should get it, and nobody else.
+	// AcceptURL Where the invitation is accepted: an absolute address of the organisation's configuration. Holds its token: whom it is for should get it, and nobody else.
 	AcceptURL string `json:"accept_url"`
 	CreatedAt Time   `json:"created_at"`
 	Email     string `json:"email"`
