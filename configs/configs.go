@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // Config is every setting. A field's key is its name in snake_case: Server.ReadTimeout is
@@ -122,8 +123,8 @@ func defaults() Config {
 // complete fills in what follows from other settings, and brings names of hosts into the one
 // form in which they are compared.
 func (c *Config) complete() {
-	if c.Database.URL == "" {
-		c.Database.URL = "sqlite:" + filepath.Join(c.Data, "atrium.db")
+	if c.Database.URL.IsZero() {
+		c.Database.URL = secret.New("sqlite:" + filepath.Join(c.Data, "atrium.db"))
 	}
 	if c.Keyring.KeyFile == "" {
 		c.Keyring.KeyFile = filepath.Join(c.Data, "keyring.json")

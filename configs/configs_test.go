@@ -1,6 +1,7 @@
 package configs_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -45,8 +46,8 @@ func load(t *testing.T, s configs.Source) configs.Config {
 func TestLoad(t *testing.T) {
 	t.Run("no configuration at all is the embedded default", func(t *testing.T) {
 		c := load(t, configs.Source{})
-		if c.Server.Addr != "127.0.0.1:8080" || c.Database.URL != "sqlite:atrium-data/atrium.db" || c.Keyring.KeyFile != "atrium-data/keyring.json" {
-			t.Errorf("addr %s, database %s, key file %s", c.Server.Addr, c.Database.URL, c.Keyring.KeyFile)
+		if c.Server.Addr != "127.0.0.1:8080" || c.Database.URL.Reveal() != "sqlite:atrium-data/atrium.db" || c.Keyring.KeyFile != "atrium-data/keyring.json" {
+			t.Errorf("addr %s, database %s, key file %s", c.Server.Addr, c.Database.URL.Reveal(), c.Keyring.KeyFile)
 		}
 		if len(c.Orgs) != 1 || c.Orgs[0].Slug != "default" || len(c.Orgs[0].Hosts) != 0 {
 			t.Errorf("orgs = %+v, want default alone, without hosts", c.Orgs)
@@ -55,8 +56,8 @@ func TestLoad(t *testing.T) {
 
 	t.Run("what the defaults derive from the data directory moves with it", func(t *testing.T) {
 		c := load(t, configs.Source{Data: "/var/lib/atrium", Environ: []string{"ATRIUM_DATA=/elsewhere"}})
-		if c.Data != "/var/lib/atrium" || c.Database.URL != "sqlite:/var/lib/atrium/atrium.db" || c.Keyring.KeyFile != "/var/lib/atrium/keyring.json" {
-			t.Errorf("data %s, database %s, key file %s", c.Data, c.Database.URL, c.Keyring.KeyFile)
+		if c.Data != "/var/lib/atrium" || c.Database.URL.Reveal() != "sqlite:/var/lib/atrium/atrium.db" || c.Keyring.KeyFile != "/var/lib/atrium/keyring.json" {
+			t.Errorf("data %s, database %s, key file %s", c.Data, c.Database.URL.Reveal(), c.Keyring.KeyFile)
 		}
 	})
 
@@ -78,7 +79,7 @@ func TestLoad(t *testing.T) {
 			"ATRIUM_DATABASE_URL=postgres://atrium:p%23w@db/atrium?x=a=b", "ATRIUM_DATABASE_MAX_CONNS=7",
 			"ATRIUM_EVENTS_RETENTION=30d12h", "ATRIUM_LOG_LEVEL=debug", "ATRIUM_KEYRING_KEYSET={}", "ATRIUM_BASE_DOMAIN=Example.COM",
 		}})
-		if c.Database.URL != "postgres://atrium:p%23w@db/atrium?x=a=b" || c.Database.MaxConns != 7 ||
+		if c.Database.URL.Reveal() != "postgres://atrium:p%23w@db/atrium?x=a=b" || c.Database.MaxConns != 7 ||
 			c.Events.Retention != 732*time.Hour || c.Log.Level != slog.LevelDebug || c.Keyring.Keyset.Reveal() != "{}" || c.BaseDomain != "example.com" {
 			t.Errorf("got %+v", c)
 		}
@@ -98,17 +99,26 @@ func TestLoad(t *testing.T) {
 		c := load(t, configs.Source{Environ: []string{
 			"ATRIUM_KEYRING_KEYSET_FILE=" + file(t, "{\"key\": []}\n"), "ATRIUM_DATABASE_URL_FILE=" + file(t, "postgres://db/atrium\r\n"),
 		}})
-		if c.Keyring.Keyset.Reveal() != `{"key": []}` || c.Database.URL != "postgres://db/atrium" {
-			t.Errorf("keyset %q, database %q", c.Keyring.Keyset.Reveal(), c.Database.URL)
+		if c.Keyring.Keyset.Reveal() != `{"key": []}` || c.Database.URL.Reveal() != "postgres://db/atrium" {
+			t.Errorf("keyset %q, database %q", c.Keyring.Keyset.Reveal(), c.Database.URL.Reveal())
 		}
 	})
 
-	t.Run("a keyset is not printed with its configuration", func(t *testing.T) {
-		c := load(t, configs.Source{Environ: []string{"ATRIUM_KEYRING_KEYSET=canary"}})
-		for _, verb := range []string{"%v", "%+v", "%#v"} {
-			if printed := fmt.Sprintf(verb, c); strings.Contains(printed, "canary") {
-				t.Errorf("%s printed the keyset", verb)
-			}
+	t.Run("no secret is printed with its configuration", func(t *testing.T) {
+		c := load(t, configs.Source{Environ: []string{
+			"ATRIUM_KEYRING_KEYSET=" + canary, "ATRIUM_DATABASE_URL=postgres://atrium:" + canary + "@db/atrium",
+			"ATRIUM_MAIL_SMTP_ADDR=smtp.test:587", "ATRIUM_MAIL_SMTP_FROM=a@b.test", "ATRIUM_MAIL_SMTP_USER=atrium", "ATRIUM_MAIL_SMTP_PASSWORD=" + canary,
+		}})
+		var printed strings.Builder
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			fmt.Fprintf(&printed, verb+"\n"+verb+"\n", c, &c.Database)
+		}
+		log := slog.New(slog.NewJSONHandler(&printed, nil))
+		log.Info("loaded", "config", c, "database", c.Database)
+		slog.New(slog.NewTextHandler(&printed, nil)).Info("loaded", "config", c, "database", c.Database)
+		out, err := json.Marshal(c)
+		if err != nil || strings.Contains(printed.String()+string(out), canary) {
+			t.Errorf("it was: %v, %s%s", err, printed.String(), out)
 		}
 	})
 

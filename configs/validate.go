@@ -58,8 +58,8 @@ func (c *Config) validateServer(found *problems) {
 
 func (c *Config) validateDatabase(found *problems) {
 	d := c.Database
-	path, sqlite := strings.CutPrefix(d.URL, "sqlite:")
-	switch u, err := url.Parse(d.URL); {
+	path, sqlite := strings.CutPrefix(d.URL.Reveal(), "sqlite:")
+	switch u, err := url.Parse(d.URL.Reveal()); {
 	case sqlite && path == "":
 		found.add("database.url", "names no file after sqlite:")
 	case sqlite:

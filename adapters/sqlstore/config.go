@@ -1,12 +1,15 @@
 package sqlstore
 
-import "time"
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/secret"
+)
 
 // Config says where the data lives, and how long a statement may take.
 type Config struct {
-	// URL picks the engine by its scheme: sqlite:path or postgres://…. It may hold a password,
-	// so it is never printed.
-	URL string
+	// URL picks the engine by its scheme: sqlite:path or postgres://…. It may hold a password.
+	URL secret.String
 
 	// MaxConns is the most connections that one process opens to PostgreSQL. SQLite has one
 	// writer and takes no notice.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/services"
@@ -57,7 +58,7 @@ func adapter(t *testing.T, url string) contract.Adapter {
 
 func open(t *testing.T, url string, sealer ports.Sealer) *sqlstore.DB {
 	t.Helper()
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: url, MaxConns: 10, StatementTimeout: 10 * time.Second}, sealer, sql.OpenDB)
+	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, sealer, sql.OpenDB)
 	if err != nil {
 		t.Fatal(err)
 	}

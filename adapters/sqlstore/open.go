@@ -35,7 +35,7 @@ type OpenPool func(driver.Connector) *sql.DB
 func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*DB, func(), error) {
 	s := &shared{sealer: sealer}
 	var err error
-	if path, ok := strings.CutPrefix(c.URL, "sqlite:"); ok {
+	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
 		s.openSQLite(path, c, pool)
 	} else {
 		err = s.openPostgres(c, pool)
@@ -78,7 +78,7 @@ func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
 
 func (s *shared) openPostgres(c Config, open OpenPool) error {
 	s.dialect = postgresDialect
-	connector, err := newPostgresConnector(c.URL, c.StatementTimeout)
+	connector, err := newPostgresConnector(c.URL.Reveal(), c.StatementTimeout)
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -54,7 +56,7 @@ func TestOpen(t *testing.T) {
 			if _, err := raw(t, url).ExecContext(ctx, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := sqlstore.Open(ctx, sqlstore.Config{URL: url, MaxConns: 4}, keyring(t), sql.OpenDB)
+			_, _, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4}, keyring(t), sql.OpenDB)
 			if !errors.Is(err, sqlstore.ErrNewerSchema) || !strings.Contains(err.Error(), "9999") {
 				t.Errorf("error = %v, want ErrNewerSchema that names the schema", err)
 			}
@@ -72,7 +74,7 @@ func TestOpenAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
-				db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: url, MaxConns: 4}, sealer, sql.OpenDB)
+				db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(url), MaxConns: 4}, sealer, sql.OpenDB)
 				if err != nil {
 					t.Error(err)
 					return
@@ -158,4 +160,21 @@ func TestKeyringCheck(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestOpenKeepsThePassword(t *testing.T) {
+	for name, url := range map[string]string{
+		"where nobody listens":     "postgres://atrium:hunter2@127.0.0.1:1/atrium?sslmode=disable",
+		"where there is no server": "postgres://atrium:hunter2@no-such-host.invalid/atrium?sslmode=disable",
+		"by an unknown setting":    "postgres://atrium:hunter2@127.0.0.1:1/atrium?sslmode=maybe&password=hunter2",
+		"by what is no URL":        "postgres://atrium:hunter2%zz@127.0.0.1:1/atrium",
+		"by another scheme":        "mysql://atrium:hunter2@127.0.0.1:1/atrium",
+	} {
+		t.Run("to itself "+name, func(t *testing.T) {
+			_, _, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 1, StatementTimeout: time.Second}, keyring(t), sql.OpenDB)
+			if err == nil || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("error = %v", err)
+			}
+		})
+	}
 }
