@@ -22,7 +22,7 @@ type Users interface {
 	// no such user.
 	Get(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.User, []account.Membership, error)
 
-	// FindByEmail is Get by e-mail address, ignoring case.
+	// FindByEmail is Get by e-mail address, as account.EmailKey compares them.
 	FindByEmail(ctx context.Context, org identity.OrgID, email string) (*account.User, []account.Membership, error)
 
 	// Member answers the user who is a member of ws and has that id, or else that e-mail

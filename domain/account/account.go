@@ -27,7 +27,7 @@ type User struct {
 	event.Log
 	ID               identity.UserID
 	Org              identity.OrgID
-	Email            string // as given; compared ignoring case; empty for the bearer of a service key
+	Email            string // as given; compared by EmailKey; empty for the bearer of a service key
 	EmailVerified    bool   // an issuer, or the operator who made the account, vouches for it
 	Name             string // up to 120 characters
 	Service          bool   // bears service keys; nobody signs in as it
@@ -153,17 +153,6 @@ func memberOf(m []Membership, ws identity.WorkspaceID) bool {
 		}
 	}
 	return false
-}
-
-// EmailKey is what makes e-mail addresses the same: two users of an org never share it.
-func EmailKey(email string) string { return strings.ToLower(email) }
-
-// validEmail accepts what has one @ between something and a domain: the rest is for the mail
-// server to judge (RFC 5321, section 4.1.2, allows far more than any pattern).
-func validEmail(s string) bool {
-	local, domain, ok := strings.Cut(s, "@")
-	return ok && local != "" && domain != "" && len(s) <= 254 && utf8.ValidString(s) &&
-		!strings.Contains(domain, "@") && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
 // Seen returns those of a caller's memberships that its credential opens.

@@ -116,12 +116,6 @@ func TestChangeUser(t *testing.T) {
 	})
 }
 
-func TestEmailKey(t *testing.T) {
-	if account.EmailKey("ÄNN@Example.COM") != account.EmailKey("änn@example.com") || account.EmailKey("a@b") == account.EmailKey("b@b") {
-		t.Error("addresses are the same if they differ in case alone")
-	}
-}
-
 func TestPermissions(t *testing.T) {
 	viewer := []string{"prompt_templates.read", "api_keys.create", "members.read"}
 	admin := []string{"prompt_templates.read", "prompt_templates.create", "api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}

@@ -151,6 +151,7 @@ func signsIn(t *testing.T, a Adapter) {
 			"who is linked":                    {claimsOf(team, "peer"), team.Peer.User, team.Peer.User},
 			"who has the address":              {claimsOf(team, "viewer"), "", team.Viewer.User},
 			"whatever its case":                {account.Claims{Issuer: issuer, Subject: "x", Email: "VIEWER@" + team.Workspace.Slug + ".Example", EmailVerified: true}, "", team.Viewer.User},
+			"nobody, if it only looks alike":   {account.Claims{Issuer: issuer, Subject: "x", Email: "v\u0130ewer@" + team.Workspace.Slug + ".example", EmailVerified: true}, "", ""},
 			"both, if they differ":             {account.Claims{Issuer: issuer, Subject: claimsOf(team, "peer").Subject, Email: claimsOf(team, "viewer").Email, EmailVerified: true}, team.Peer.User, team.Viewer.User},
 			"nobody, if it is not vouched for": {account.Claims{Issuer: issuer, Subject: "x", Email: claimsOf(team, "viewer").Email}, "", ""},
 			"nobody by no address":             {account.Claims{Issuer: issuer, Subject: "x", EmailVerified: true}, "", ""},
