@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -110,7 +111,12 @@ func read(raw map[string]any) (claims, bool) {
 	c.notBefore, nbf = date(raw, "nbf")
 	c.issuedAt, iat = date(raw, "iat")
 	c.audiences = audiences(raw["aud"])
-	return c, exp && nbf && iat && !c.ExpiresAt.IsZero() && c.Issuer != "" && c.Subject != "" && len(c.Subject) <= maxSubject
+	return c, exp && nbf && iat && !c.ExpiresAt.IsZero() && c.Issuer != "" && validSubject(c.Subject)
+}
+
+// validSubject refuses control characters besides: no provider has them, and PostgreSQL keeps no NUL.
+func validSubject(s string) bool {
+	return s != "" && len(s) <= maxSubject && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // date reads a NumericDate; the zero time if there is none.

@@ -74,8 +74,8 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		org, s.Claims.Issuer, s.Claims.Subject); err != nil {
 		return err
 	}
-	if s.Claims.EmailVerified {
-		if s.ByEmail, err = db.met(ctx, s, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, org, account.EmailKey(s.Claims.Email)); err != nil {
+	if email := s.Claims.VerifiedEmail(); email != "" {
+		if s.ByEmail, err = db.met(ctx, s, `t.org_id = ? AND t.email_key = ?`, org, account.EmailKey(email)); err != nil {
 			return err
 		}
 	}

@@ -42,11 +42,7 @@ type SignIn struct {
 // sides: otherwise whoever can register an address with some issuer would take the account over.
 // What became of it is told to every workspace that the person is in then.
 func (s *SignIn) Settle(by identity.Actor) error {
-	c := s.Claims
-	email := ""
-	if c.EmailVerified && validEmail(c.Email) {
-		email = c.Email
-	}
+	c, email := s.Claims, s.Claims.VerifiedEmail()
 	switch {
 	case s.Linked != nil:
 		s.User = s.Linked
@@ -132,7 +128,7 @@ func (p *Person) Settled(c Claims, rules []identity.ClaimRule) bool {
 	if name := clip(c.Name, 120); name != "" && name != p.User.Name {
 		return false
 	}
-	if c.EmailVerified && validEmail(c.Email) && (c.Email != p.User.Email || !p.User.EmailVerified) {
+	if email := c.VerifiedEmail(); email != "" && (email != p.User.Email || !p.User.EmailVerified) {
 		return false
 	}
 	if len(rules) == 0 {

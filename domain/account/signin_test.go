@@ -65,6 +65,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		"not if the issuer does not vouch for it":                      {verified(false, "ann@example.com"), nil, user("ann", "ann@example.com", true), "", true, "", []string{"user.created"}},
 		"nor if nobody did for the account's":                          {nil, nil, user("ann", "ann@example.com", false), "", true, "", []string{"user.created"}},
 		"nor by no address at all":                                     {verified(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created"}},
+		"nor by one that has a NUL":                                    {verified(true, "ann@example.com\x00"), nil, user("ann", "ann@example.com\x00", true), "", true, "", []string{"user.created"}},
 		"nor by what is no address":                                    {verified(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created"}},
 		"a newcomer gets an account":                                   {nil, nil, nil, "", true, "ann@example.com", []string{"user.created"}},
 		"without an address that is not vouched for":                   {verified(false, "ann@example.com"), nil, nil, "", true, "", []string{"user.created"}},

@@ -155,6 +155,7 @@ func signsIn(t *testing.T, a Adapter) {
 			"both, if they differ":             {account.Claims{Issuer: issuer, Subject: claimsOf(team, "peer").Subject, Email: claimsOf(team, "viewer").Email, EmailVerified: true}, team.Peer.User, team.Viewer.User},
 			"nobody, if it is not vouched for": {account.Claims{Issuer: issuer, Subject: "x", Email: claimsOf(team, "viewer").Email}, "", ""},
 			"nobody by no address":             {account.Claims{Issuer: issuer, Subject: "x", EmailVerified: true}, "", ""},
+			"nobody by what is no address":     {account.Claims{Issuer: issuer, Subject: "x", Email: "viewer@" + team.Workspace.Slug + ".example\x00", EmailVerified: true}, "", ""},
 			"nobody of another org":            {claimsOf(other, "viewer"), "", ""},
 		} {
 			_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: tt.claims}, func(s *account.SignIn) error {
@@ -214,6 +215,14 @@ func signsIn(t *testing.T, a Adapter) {
 		u, _, err = a.Users.FindByEmail(ctx, team.Org, c.Email)
 		must(t, err)
 		same(t, "user", u.ID, team.Owner.User)
+	})
+	t.Run("control characters in what a token says of somebody are no hindrance", func(t *testing.T) {
+		c := account.Claims{Issuer: issuer, Subject: "odd", Email: "odd@example.com\x00", EmailVerified: true, Name: "O\x00dd\n"}
+		for range 2 {
+			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.Email != "" || p.User.Name != "Odd" {
+				t.Fatalf("got %+v", p)
+			}
+		}
 	})
 	t.Run("nothing is saved if settle fails", func(t *testing.T) {
 		c := account.Claims{Issuer: issuer, Subject: "fails", Email: "fails@example.com", EmailVerified: true}
