@@ -34,9 +34,9 @@ type Users interface {
 	// within that second which changed nothing.
 	SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error)
 
-	// SignIn loads what s.Claims and s.Rules name, calls settle, and saves the user, the link, and
-	// the workspaces, all in one transaction. Of two first sign-ins of one subject at the same
-	// time, the second finds what the first made.
+	// SignIn loads what s.Claims and s.Rules name, and the workspaces where rules gave those people a
+	// role, calls settle, and saves the user, the link, and the workspaces, all in one transaction. Of
+	// two first sign-ins of one subject at the same time, the second finds what the first made.
 	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn, settle func(*account.SignIn) error) (*account.Person, error)
 
 	// Update loads a user, calls change and saves what it recorded, in one transaction, as

@@ -70,23 +70,22 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 
 func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) (err error) {
 	s.In = map[identity.UserID][]identity.WorkspaceID{}
-	if s.Linked, err = db.met(ctx, s, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`,
+	named := map[string]bool{}
+	for _, r := range s.Rules {
+		named[r.Workspace] = true
+	}
+	if s.Linked, err = db.met(ctx, s, named, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`,
 		org, s.Claims.Issuer, s.Claims.Subject); err != nil {
 		return err
 	}
 	if email := s.Claims.VerifiedEmail(); email != "" {
-		if s.ByEmail, err = db.met(ctx, s, `t.org_id = ? AND t.email_key = ?`, org, account.EmailKey(email)); err != nil {
+		if s.ByEmail, err = db.met(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org, account.EmailKey(email)); err != nil {
 			return err
 		}
 	}
 	users := slices.Sorted(maps.Keys(s.In))
-	var slugs []string
-	for _, r := range s.Rules {
-		slugs = append(slugs, r.Workspace)
-	}
-	slices.Sort(slugs) // locks are taken in one order
 	s.Workspaces = map[string]*account.Workspace{}
-	for _, slug := range slices.Compact(slugs) {
+	for _, slug := range slices.Sorted(maps.Keys(named)) { // locks are taken in one order
 		w, err := db.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+db.dialect.lock, org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			continue
@@ -105,8 +104,9 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	return nil
 }
 
-// met reads an account that claims meet, nil if there is none, and notes where it is a member.
-func (db *DB) met(ctx context.Context, s *account.SignIn, where string, args ...any) (*account.User, error) {
+// met reads an account that claims meet, nil if there is none, and notes where it is a member, and
+// in ruled the slugs of where it is more than people made it.
+func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string, args ...any) (*account.User, error) {
 	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {
 		return nil, nil
@@ -117,6 +117,9 @@ func (db *DB) met(ctx context.Context, s *account.SignIn, where string, args ...
 	s.In[u.ID] = nil
 	for _, m := range memberships {
 		s.In[u.ID] = append(s.In[u.ID], m.Workspace.ID)
+		if m.Role > m.ByHand {
+			ruled[m.Workspace.Slug] = true
+		}
 	}
 	return u, nil
 }

@@ -32,6 +32,7 @@ type User struct {
 	Name             string // up to 120 characters
 	Service          bool   // bears service keys; nobody signs in as it
 	Operator         bool
+	OperatorByHand   bool                 // whoever runs Atrium made them one; else rules for claims alone did
 	DefaultWorkspace identity.WorkspaceID // empty: none chosen
 	Revision         int64
 	CreatedAt        time.Time
@@ -68,7 +69,7 @@ func NewUser(by identity.Actor, email, name string, operator bool) (*User, error
 		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}})
 	}
 	u := &User{
-		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, Name: name, Operator: operator,
+		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, Name: name, Operator: operator, OperatorByHand: operator,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if err := u.check(); err != nil {

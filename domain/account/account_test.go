@@ -17,7 +17,7 @@ func TestNewUser(t *testing.T) {
 	system := identity.System("org", "acme", "cli", now)
 	t.Run("a user is what was asked for", func(t *testing.T) {
 		u, err := account.NewUser(system, "Ann@Example.com", "Änn", true)
-		if err != nil || !id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.Email != "Ann@Example.com" || u.Name != "Änn" || !u.Operator || u.Revision != 1 || u.CreatedAt != now {
+		if err != nil || !id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.Email != "Ann@Example.com" || u.Name != "Änn" || !u.Operator || !u.OperatorByHand || u.Revision != 1 || u.CreatedAt != now {
 			t.Fatalf("got %+v, %v", u, err)
 		}
 		recorded(t, u.Log, system, string(u.ID), "user.created")

@@ -16,7 +16,7 @@ import (
 func TestSettled(t *testing.T) {
 	rules := []identity.ClaimRule{{Claim: "group", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Claim: "group", Value: "ops", Operator: true}}
 	in := func(role, byHand identity.Role) []account.Membership {
-		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand}}
+		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner, ByHand: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand}}
 	}
 	group := func(name string) func(*account.Claims) {
 		return func(c *account.Claims) { c.Raw = map[string]any{"group": name} }
@@ -44,11 +44,14 @@ func TestSettled(t *testing.T) {
 		"what was raised from by hand is due":     {nil, in(identity.Admin, identity.Viewer), group("dev"), rules, false},
 		"as it is where it fits":                  {nil, in(identity.Member, identity.Viewer), group("dev"), rules, true},
 		"and where no group is left":              {nil, in(identity.Member, identity.Viewer), group("other"), rules, false},
-		"without rules nothing is due":            {nil, in(identity.Member, identity.NoRole), group("dev"), nil, true},
+		"without rules nothing is due":            {nil, in(identity.Member, identity.Member), group("dev"), nil, true},
+		"but what they gave goes with them":       {nil, in(identity.Member, identity.NoRole), group("dev"), nil, false},
+		"also if another workspace has one":       {nil, in(identity.Member, identity.NoRole), group("dev"), []identity.ClaimRule{{Claim: "group", Value: "other", Workspace: "gamma-slug", Role: identity.Member}}, false},
 		"an operator is due":                      {nil, nil, group("ops"), rules, false},
 		"one is no longer":                        {func(u *account.User) { u.Operator = true }, nil, group("other"), rules, false},
 		"one who is":                              {func(u *account.User) { u.Operator = true }, nil, group("ops"), rules, true},
-		"one of whom no rule speaks":              {func(u *account.User) { u.Operator = true }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], true},
+		"one whom people made it":                 {func(u *account.User) { u.Operator, u.OperatorByHand = true, true }, nil, group("other"), rules, true},
+		"one of whom no rule speaks any more":     {func(u *account.User) { u.Operator = true }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m}
@@ -80,7 +83,8 @@ func TestSettledIsSettled(t *testing.T) {
 			c.Raw = map[string]any{"groups": anys(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "groups"))}
 		})
 		u := user("ann", rapid.SampledFrom([]string{"ann@example.com", ""}).Draw(t, "has"), rapid.Bool().Draw(t, "has verified"))
-		u.Operator = rapid.Bool().Draw(t, "operator")
+		u.OperatorByHand = rapid.Bool().Draw(t, "operator by hand")
+		u.Operator = u.OperatorByHand || rapid.Bool().Draw(t, "operator")
 		loaded := map[string]*account.Workspace{}
 		for _, slug := range slugs {
 			w := acme()
@@ -106,6 +110,11 @@ func TestSettledIsSettled(t *testing.T) {
 		for _, r := range rules {
 			if w := loaded[r.Workspace]; w != nil {
 				named[r.Workspace] = w
+			}
+		}
+		for slug, w := range loaded {
+			if m := w.Members["ann"]; m.Role > m.ByHand {
+				named[slug] = w
 			}
 		}
 		settled := person().Settled(c, rules)

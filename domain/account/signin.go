@@ -28,7 +28,7 @@ type SignIn struct {
 
 	Linked     *User                                      // the account of this issuer and subject, if there is one
 	ByEmail    *User                                      // the account that has the address of Claims, if there is one
-	Workspaces map[string]*Workspace                      // those that Rules name, by slug, as far as there are any
+	Workspaces map[string]*Workspace                      // those that Rules name, and those in which rules gave either a role, by slug
 	In         map[identity.UserID][]identity.WorkspaceID // of which Linked and ByEmail are members
 
 	User  *User      // the account that Settle settled on
@@ -103,16 +103,13 @@ func (u *User) follow(c Claims, email string, taken bool) map[string]any {
 	return changed
 }
 
-// grant gives and takes what the rules say, and leaves what was given by hand. What it changes of
-// the user it adds to changed.
+// grant gives what the rules say and takes what they say no longer, also where no rule is left to
+// speak of it, and leaves what was given by hand. What it changes of the user it adds to changed.
 func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
-	if len(s.Rules) == 0 {
-		return
-	}
 	g := s.Claims.Grants(s.Rules)
-	if slices.ContainsFunc(s.Rules, func(r identity.ClaimRule) bool { return r.Operator }) && g.Operator != s.User.Operator {
-		s.User.Operator = g.Operator
-		changed["operator"] = event.Change{From: !g.Operator, To: g.Operator}
+	if operator := s.User.OperatorByHand || g.Operator; operator != s.User.Operator {
+		s.User.Operator = operator
+		changed["operator"] = event.Change{From: !operator, To: operator}
 	}
 	for _, slug := range slices.Sorted(maps.Keys(s.Workspaces)) {
 		s.Workspaces[slug].Keep(by, s.User.ID, g.Roles[slug])
@@ -131,21 +128,17 @@ func (p *Person) Settled(c Claims, rules []identity.ClaimRule) bool {
 	if email := c.VerifiedEmail(); email != "" && (email != p.User.Email || !p.User.EmailVerified) {
 		return false
 	}
-	if len(rules) == 0 {
-		return true
-	}
 	g := c.Grants(rules)
-	in := map[string]Membership{}
-	for _, m := range p.Memberships {
-		in[m.Workspace.Slug] = m
+	if p.User.Operator != (p.User.OperatorByHand || g.Operator) {
+		return false
 	}
-	for _, r := range rules {
-		m := in[r.Workspace]
-		if r.Operator && g.Operator != p.User.Operator || r.Workspace != "" && m.Role != max(m.ByHand, g.Roles[r.Workspace]) {
+	for _, m := range p.Memberships {
+		if m.Role != max(m.ByHand, g.Roles[m.Workspace.Slug]) {
 			return false
 		}
+		delete(g.Roles, m.Workspace.Slug)
 	}
-	return true
+	return len(g.Roles) == 0
 }
 
 // Select answers the workspace of a request in which the caller's credential names none: the one

@@ -246,16 +246,18 @@ func TestSettleGrants(t *testing.T) {
 		want   account.Member
 		event  string
 	}{
-		"a group makes a member":             {raw("dev"), rules, account.Member{}, account.Member{Role: identity.Member}, "member.added"},
-		"the highest of several counts":      {raw("lead", "dev"), rules, account.Member{}, account.Member{Role: identity.Admin}, "member.added"},
-		"no group, no membership":            {raw("other"), rules, account.Member{}, account.Member{}, ""},
-		"who leaves the group leaves":        {raw(), rules, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
-		"or is lowered":                      {raw("dev"), rules, account.Member{Role: identity.Admin}, account.Member{Role: identity.Member}, "member.updated"},
-		"but not from a role given by hand":  {raw("dev"), rules, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
-		"nor out":                            {raw(), rules, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, ""},
-		"nor further down than to that":      {raw(), rules, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
-		"without rules all stays as it is":   {raw(), nil, account.Member{Role: identity.Admin}, account.Member{Role: identity.Admin}, ""},
-		"as it does if no rule names acme's": {raw(), []identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
+		"a group makes a member":            {raw("dev"), rules, account.Member{}, account.Member{Role: identity.Member}, "member.added"},
+		"the highest of several counts":     {raw("lead", "dev"), rules, account.Member{}, account.Member{Role: identity.Admin}, "member.added"},
+		"no group, no membership":           {raw("other"), rules, account.Member{}, account.Member{}, ""},
+		"who leaves the group leaves":       {raw(), rules, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
+		"or is lowered":                     {raw("dev"), rules, account.Member{Role: identity.Admin}, account.Member{Role: identity.Member}, "member.updated"},
+		"but not from a role given by hand": {raw("dev"), rules, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
+		"nor out":                           {raw(), rules, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, ""},
+		"nor further down than to that":     {raw(), rules, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
+		"what rules gave goes with them":    {raw("dev"), nil, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
+		"wholly, if they gave all":          {raw("dev"), nil, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
+		"also if others are left":           {raw("ops"), operators[3:], account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
+		"but what was given by hand stays":  {raw("ops"), operators[3:], account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, w := settle(t, user("ann", "ann@example.com", true), tt.claims, tt.rules, tt.member)
@@ -269,20 +271,23 @@ func TestSettleGrants(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		was    bool
+		byHand bool
 		claims account.Claims
 		rules  []identity.ClaimRule
 		want   bool
 	}{
-		"a group makes an operator":                     {false, raw("ops"), operators, true},
-		"who leaves it is one no longer":                {true, raw("dev"), operators, false},
-		"unless no rule speaks of operators":            {true, raw("dev"), rules, true},
-		"nor is there any":                              {true, raw("dev"), nil, true},
-		"another group makes none":                      {false, raw("dev"), operators, false},
-		"nor does this one without a rule that says so": {false, raw("ops"), rules, false},
+		"a group makes an operator":                     {false, false, raw("ops"), operators, true},
+		"who leaves it is one no longer":                {true, false, raw("dev"), operators, false},
+		"nor is one where no rule makes any":            {true, false, raw("ops"), rules, false},
+		"or there is no rule":                           {true, false, raw("ops"), nil, false},
+		"whom people made one stays it":                 {true, true, raw("dev"), operators, true},
+		"without any rule too":                          {true, true, raw("dev"), nil, true},
+		"another group makes none":                      {false, false, raw("dev"), operators, false},
+		"nor does this one without a rule that says so": {false, false, raw("ops"), rules, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := user("ann", "ann@example.com", true)
-			u.Operator = tt.was
+			u.Operator, u.OperatorByHand = tt.was, tt.byHand
 			u, _ = settle(t, u, tt.claims, tt.rules, account.Member{})
 			if u.Operator != tt.want {
 				t.Errorf("operator = %v", u.Operator)

@@ -314,6 +314,24 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		is(signIn(t, a.Stores, org, as("peer", "dev"), rules), identity.Member, identity.Viewer)
 		is(signIn(t, a.Stores, org, as("peer"), rules), identity.Viewer, identity.Viewer)
 	})
+	t.Run("what rules gave goes with them, whatever has become of the workspace's slug", func(t *testing.T) {
+		w := ownSpace(t, a.Stores, team.Owner, "ruled-"+ws.Slug)
+		ruled := []identity.ClaimRule{grant("dev", w.Slug, identity.Member), {Claim: "groups", Value: "dev", Operator: true}}
+		is := func(p *account.Person, want identity.Role) {
+			t.Helper()
+			same(t, "role", roles(t, a.Stores, org, w.ID)[p.User.ID], want)
+			same(t, "operator", p.User.Operator, want != identity.NoRole)
+		}
+		for _, rules := range [][]identity.ClaimRule{nil, rules[1:2], {grant("dev", "another-"+ws.Slug, identity.Member)}} {
+			is(signIn(t, a.Stores, org, as("viewer", "dev"), ruled), identity.Member)
+			is(signIn(t, a.Stores, org, as("viewer", "dev"), rules), identity.NoRole)
+		}
+		is(signIn(t, a.Stores, org, as("viewer", "dev"), ruled), identity.Member)
+		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error {
+			return w.Change(team.Owner, nil, account.WorkspaceChanges{Slug: new("renamed-" + ws.Slug)})
+		}))
+		is(signIn(t, a.Stores, org, as("viewer"), ruled), identity.NoRole)
+	})
 	t.Run("the operator flag comes and goes", func(t *testing.T) {
 		for _, groups := range [][]any{{"ops"}, {}, {"ops", "dev"}} {
 			p := signIn(t, a.Stores, org, as("viewer", groups...), rules)

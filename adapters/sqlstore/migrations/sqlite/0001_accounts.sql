@@ -20,6 +20,7 @@ CREATE TABLE users (
     name                 TEXT NOT NULL,
     service              BOOLEAN NOT NULL,
     operator             BOOLEAN NOT NULL,
+    operator_by_hand     BOOLEAN NOT NULL,
     default_workspace_id TEXT NOT NULL,
     revision             BIGINT NOT NULL,
     created_at           BIGINT NOT NULL,
