@@ -39,6 +39,11 @@ type Users interface {
 	// two first sign-ins of one subject at the same time, the second finds what the first made.
 	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn, settle func(*account.SignIn) error) (*account.Person, error)
 
+	// Link loads the user of by's org with that e-mail address, account.ErrUserNotFound if there is
+	// none, and whom the issuer's subject is linked to, nil if nobody; calls change; links the subject
+	// to the first alone, and saves what was recorded of both, all in one transaction.
+	Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(to, from *account.Person) error) error
+
 	// Update loads a user, calls change and saves what it recorded, in one transaction, as
 	// Prompts.Update does.
 	Update(ctx context.Context, org identity.OrgID, id identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error)

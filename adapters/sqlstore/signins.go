@@ -83,6 +83,13 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 			return err
 		}
 	}
+	if s.ByEmail != nil { // it is locked: nobody links it meanwhile
+		var subject string
+		if s.Known, err = db.get(ctx, &subject, `SELECT subject FROM sign_ins WHERE org_id = ? AND issuer = ? AND user_id = ? AND subject <> ? LIMIT 1`,
+			org, s.Claims.Issuer, s.ByEmail.ID, s.Claims.Subject); err != nil {
+			return err
+		}
+	}
 	users := slices.Sorted(maps.Keys(s.In))
 	s.Workspaces = map[string]*account.Workspace{}
 	for _, slug := range slices.Sorted(maps.Keys(named)) { // locks are taken in one order
@@ -154,4 +161,41 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		return db.addWorkspace(ctx, s.Own)
 	}
 	return nil
+}
+
+// Link implements ports.Users. It locks users in the order of SignIn.
+func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(to, from *account.Person) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		from, err := tx.person(ctx, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`, by.Org, issuer, subject)
+		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+			return err
+		}
+		to, err := tx.person(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org, account.EmailKey(email))
+		if err != nil {
+			return err
+		}
+		if err := change(to, from); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `
+			INSERT INTO sign_ins (org_id, issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (org_id, issuer, subject) DO UPDATE SET user_id = excluded.user_id`, by.Org, issuer, subject, to.User.ID, micros(by.At)); err != nil {
+			return err
+		}
+		if from != nil {
+			if err := tx.saveUser(ctx, &from.User); err != nil {
+				return err
+			}
+		}
+		return tx.saveUser(ctx, &to.User)
+	})
+}
+
+// person reads who is about to change.
+func (db *DB) person(ctx context.Context, where string, args ...any) (*account.Person, error) {
+	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
+	if err != nil {
+		return nil, err
+	}
+	return &account.Person{User: *u, Memberships: memberships}, nil
 }

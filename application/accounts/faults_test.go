@@ -222,14 +222,29 @@ func TestStoreFaults(t *testing.T) {
 			func(_ *testing.T, s *stage) {
 				s.users.EXPECT().SignedIn(s.ctx, anything, anything, anything).Return(nil, errOutage)
 			},
-			func(s *stage) error { _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{}); return err },
+			func(s *stage) error {
+				_, _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{})
+				return err
+			},
 		},
 		"SignIn": {
 			func(_ *testing.T, s *stage) {
 				s.users.EXPECT().SignedIn(s.ctx, anything, anything, anything).Return(nil, account.ErrUserNotFound)
 				s.users.EXPECT().SignIn(s.ctx, anything, anything, anything).Return(nil, errOutage)
 			},
-			func(s *stage) error { _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{}); return err },
+			func(s *stage) error {
+				_, _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{})
+				return err
+			},
+		},
+		"LinkSignIn": {
+			func(_ *testing.T, s *stage) {
+				s.users.EXPECT().Link(s.ctx, anything, anything, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error {
+				_, err := s.LinkSignIn(s.ctx, system, &identity.Org{Issuers: []identity.Issuer{{URL: "issuer"}}}, email, "issuer", "sub")
+				return err
+			},
 		},
 		"CreateServiceKey, beginning": {
 			func(_ *testing.T, s *stage) { s.atomic.EXPECT().Atomically(s.ctx, anything).Return(errOutage) }, serviceKey,

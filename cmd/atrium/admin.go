@@ -37,21 +37,30 @@ func (p *process) print(asJSON bool, v any, format string, args ...any) error {
 	return err
 }
 
-// inOrg is the actor of the command line in an org; an empty slug names the only org.
+// inOrg is the actor of the command line in an org, as orgNamed finds it.
 func inOrg(app *core, slug string) (identity.Actor, error) {
+	org, err := orgNamed(app, slug)
+	if err != nil {
+		return identity.Actor{}, err
+	}
+	return identity.System(org.ID, "", "cli", time.Now()), nil
+}
+
+// orgNamed is the configured org with a slug; an empty one names the only org.
+func orgNamed(app *core, slug string) (*identity.Org, error) {
 	d := app.orgs.present.Load()
 	if slug == "" {
 		if all := d.All(); len(all) == 1 {
 			slug = all[0].Slug
 		} else {
-			return identity.Actor{}, fmt.Errorf("%w: several orgs are configured: name one with --org", errUsage)
+			return nil, fmt.Errorf("%w: several orgs are configured: name one with --org", errUsage)
 		}
 	}
 	org, ok := d.BySlug(slug)
 	if !ok {
-		return identity.Actor{}, fmt.Errorf("%w: no org %q is configured", errUsage, slug)
+		return nil, fmt.Errorf("%w: no org %q is configured", errUsage, slug)
 	}
-	return identity.System(org.ID, "", "cli", time.Now()), nil
+	return org, nil
 }
 
 // explain names the wrong inputs of a refused command.
@@ -177,6 +186,7 @@ func (k *keysRotateCommand) Run(p *process) error {
 
 type userCommand struct {
 	Create userCreateCommand `cmd:"" help:"Make a person with a role in a workspace, and an API key."`
+	Link   userLinkCommand   `cmd:"" help:"Say as whom an issuer's subject signs in."`
 }
 
 // Help implements kong.HelpProvider.

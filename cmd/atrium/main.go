@@ -99,7 +99,7 @@ type commandLine struct {
 	Serve       serveCommand       `cmd:"" help:"Serve the API."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, then stop."`
 	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
-	User        userCommand        `cmd:"" help:"Make people."`
+	User        userCommand        `cmd:"" help:"Make people, and say who signs in as them."`
 	Token       tokenCommand       `cmd:"" help:"Make and revoke API keys."`
 	Workspace   workspaceCommand   `cmd:"" help:"Bring deleted workspaces back."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`

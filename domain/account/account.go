@@ -111,12 +111,17 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 	if err := u.check(); err != nil {
 		return err
 	}
-	in := make([]identity.WorkspaceID, len(m))
-	for i := range m {
-		in[i] = m[i].Workspace.ID
-	}
-	u.update(by, in, changed)
+	u.update(by, idsOf(m), changed)
 	return nil
+}
+
+// idsOf names the workspaces of memberships.
+func idsOf(m []Membership) []identity.WorkspaceID {
+	ids := make([]identity.WorkspaceID, len(m))
+	for i := range m {
+		ids[i] = m[i].Workspace.ID
+	}
+	return ids
 }
 
 // update tells what changed of u, if anything did.

@@ -28,6 +28,7 @@ type SignIn struct {
 
 	Linked     *User                                      // the account of this issuer and subject, if there is one
 	ByEmail    *User                                      // the account that has the address of Claims, if there is one
+	Known      bool                                       // ByEmail signs in at this issuer already, as another subject
 	Workspaces map[string]*Workspace                      // those that Rules name, and those in which rules gave either a role, by slug
 	In         map[identity.UserID][]identity.WorkspaceID // of which Linked and ByEmail are members
 
@@ -35,20 +36,26 @@ type SignIn struct {
 	Own   *Workspace // a workspace made for a new user
 	Fresh bool       // User is new
 	Link  bool       // User is to be linked to issuer and subject
+	Apart *User      // ByEmail, if User was made beside it since two subjects of an issuer are two people
 }
 
 // Settle finds or makes the account of the claims, and brings it in line with them. by is the
 // system. An account that somebody else made is joined only if its address is verified on both
-// sides: otherwise whoever can register an address with some issuer would take the account over.
-// What became of it is told to every workspace that the person is in then.
+// sides: otherwise whoever can register an address with some issuer would take the account over. It
+// is not joined either by a second subject of an issuer, which is another person there, though it
+// has the address now: a provider may give one on. What became of it is told to every workspace
+// that the person is in then.
 func (s *SignIn) Settle(by identity.Actor) error {
 	c, email := s.Claims, s.Claims.VerifiedEmail()
 	switch {
 	case s.Linked != nil:
 		s.User = s.Linked
-	case email != "" && s.ByEmail != nil && s.ByEmail.EmailVerified:
+	case email != "" && s.ByEmail != nil && s.ByEmail.EmailVerified && !s.Known:
 		s.User, s.Link = s.ByEmail, true
 	default:
+		if s.Known {
+			s.Apart = s.ByEmail
+		}
 		s.User, s.Fresh, s.Link = &User{ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, CreatedAt: by.At, UpdatedAt: by.At, Revision: 1}, true, true
 	}
 	taken := s.ByEmail != nil && s.ByEmail.ID != s.User.ID // an address is never taken away from an account

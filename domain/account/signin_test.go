@@ -99,6 +99,19 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			}
 		})
 	}
+	t.Run("another subject of an issuer is another person, though it has the address", func(t *testing.T) {
+		for _, linked := range []*account.User{nil, user("eve", "", false)} {
+			ann := user("ann", "ann@example.com", true)
+			s := account.SignIn{Claims: claims(nil), Linked: linked, ByEmail: ann, Known: true}
+			wantErr(t, s.Settle(signingIn), nil)
+			if s.User == ann || s.User.Email != "" || s.User.EmailVerified || s.User.Name != "Ann" || ann.Revision != 3 || len(ann.Recorded()) != 0 {
+				t.Errorf("user %+v", s.User)
+			}
+			if linked == nil && (!s.Fresh || !s.Link || s.Apart != ann) || linked != nil && (s.Fresh || s.Link || s.User != linked || s.Apart != nil) {
+				t.Errorf("fresh %v, link %v, apart %+v", s.Fresh, s.Link, s.Apart)
+			}
+		}
+	})
 	t.Run("a link's event names the issuer, and no event the address or subject", func(t *testing.T) {
 		s := account.SignIn{Claims: claims(nil), ByEmail: user("ann", "ann@example.com", true)}
 		wantErr(t, s.Settle(signingIn), nil)

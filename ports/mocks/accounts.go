@@ -85,6 +85,20 @@ func (mr *MockUsersMockRecorder) Get(ctx, org, id interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockUsers)(nil).Get), ctx, org, id)
 }
 
+// Link mocks base method.
+func (m *MockUsers) Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(*account.Person, *account.Person) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Link", ctx, by, email, issuer, subject, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Link indicates an expected call of Link.
+func (mr *MockUsersMockRecorder) Link(ctx, by, email, issuer, subject, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Link", reflect.TypeOf((*MockUsers)(nil).Link), ctx, by, email, issuer, subject, change)
+}
+
 // Member mocks base method.
 func (m *MockUsers) Member(ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string) (identity.UserID, error) {
 	m.ctrl.T.Helper()

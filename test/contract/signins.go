@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ func SignIns(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("SignedIn", func(t *testing.T) { signedIn(t, a) })
 	t.Run("SignIn", func(t *testing.T) { signsIn(t, a) })
+	t.Run("Link", func(t *testing.T) { signInLinked(t, a) })
 	t.Run("SignIn under rules", func(t *testing.T) { signsInUnderRules(t, a) })
 	t.Run("sign-ins at once", func(t *testing.T) { signInsRace(t, a) })
 }
@@ -189,10 +191,19 @@ func signsIn(t *testing.T, a Adapter) {
 		same(t, "events elsewhere", len(eventsOn(t, a.Stores, other.Workspace.ID, string(team.Member.User))), 0)
 	})
 	t.Run("an account of the same verified address is joined, and stays what it is", func(t *testing.T) {
-		for _, subject := range []string{"first", "second"} { // an account may be linked more than once
+		for _, from := range []string{issuer, "https://another.example"} { // an account may be linked more than once
 			c := claimsOf(team, "admin")
-			c.Subject = subject
+			c.Issuer = from
 			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != team.Admin.User || len(p.Memberships) != 1 || p.Memberships[0].Role != identity.Admin {
+				t.Fatalf("got %+v", p)
+			}
+		}
+	})
+	t.Run("but not by a second subject of one issuer", func(t *testing.T) {
+		c := claimsOf(team, "admin")
+		c.Subject = "second"
+		for range 2 {
+			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID == team.Admin.User || p.User.Email != "" || len(p.Memberships) != 0 {
 				t.Fatalf("got %+v", p)
 			}
 		}
@@ -381,10 +392,10 @@ func signInsRace(t *testing.T, a Adapter) {
 			same(t, "members", members(), before+1)
 		})
 	}
-	t.Run("subjects that come first with one address share the account", func(t *testing.T) {
+	t.Run("one subject of each issuer that come first with one address share the account", func(t *testing.T) {
 		ids := make([]identity.UserID, 8)
 		must(t, errors.Join(atOnce(len(ids), func(i int) error {
-			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint("sharer ", i), Email: "shared@example.com", EmailVerified: true}})
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: fmt.Sprint(issuer, "/", i), Subject: "sharer", Email: "shared@example.com", EmailVerified: true}})
 			if err == nil {
 				ids[i] = p.User.ID
 			}
@@ -394,6 +405,32 @@ func signInsRace(t *testing.T, a Adapter) {
 			same(t, "account", id, ids[0])
 		}
 	})
+	for name, made := range map[string]bool{"that nobody has": false, "of an account that was made before": true} {
+		t.Run("of many subjects of one issuer with one address "+name+", one gets it and the others are other people", func(t *testing.T) {
+			email := fmt.Sprint("recycled-", made, "@example.com")
+			if made {
+				newcomer(t, a.Stores, team.Org, email)
+			}
+			var mu sync.Mutex
+			people := map[identity.UserID]string{}
+			must(t, errors.Join(atOnce(8, func(i int) error {
+				p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint(email, i), Email: email, EmailVerified: true}})
+				if err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					people[p.User.ID] = p.User.Email
+				}
+				return err
+			})...))
+			have := 0
+			for _, has := range people {
+				if has != "" {
+					have++
+				}
+			}
+			same(t, "people, with the address", []int{len(people), have}, []int{8, 1})
+		})
+	}
 	t.Run("of accounts that claim one address at once one gets it, and each stays itself", func(t *testing.T) {
 		ids := map[identity.UserID]int{}
 		claim := func(i int) account.Claims { return account.Claims{Issuer: issuer, Subject: fmt.Sprint("claimer ", i)} }

@@ -77,8 +77,30 @@ func TestSignIn(t *testing.T) {
 			known.get(t, "/api/me").has(t, map[string]string{"user.id": known.id}) // the key goes on
 			r.again(joined, "known", object{"email": "renamed." + known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
 		})
+		t.Run("a second subject with the address of another is another person, of which the log tells once", func(t *testing.T) {
+			carl := r.person(t, "carl")
+			second := r.person(t, "carl-2", object{"email": carl.email})
+			for range 2 {
+				r.again(second, "carl-2", object{"email": carl.email}).get(t, "/api/me").has(t, map[string]string{"user.id": second.id, "user.email": "null"})
+			}
+			if second.id == carl.id || strings.Count(r.stderr.String(), "has an account apart") != 1 {
+				t.Errorf("%s and %s; the log says\n%s", carl.id, second.id, r.stderr.String())
+			}
+
+			args := []string{"user", "link", "--email", carl.email, "--issuer", r.issuer.URL, "--json", "--subject"}
+			for subject, from := range map[string]any{"carl-2": second.id, "carl-3": nil} {
+				var out object
+				if err := json.Unmarshal([]byte(r.must(t, append(args, subject)...)), &out); err != nil || out["user_id"] != carl.id || out["taken_from"] != from {
+					t.Errorf("linking %s: %v, %v", subject, out, err)
+				}
+			}
+			r.person(t, "carl-3", object{"email": carl.email}).get(t, "/api/me").has(t, map[string]string{"user.id": carl.id})
+			if out := r.run(t, "user", "link", "--email", carl.email, "--issuer", "https://evil.example.com", "--subject", "x"); out.code != 1 || !strings.Contains(out.stderr, "issuer: Must be") {
+				t.Errorf("%+v", out)
+			}
+		})
 		t.Run("the trail tells of it, and holds no token and no address", func(t *testing.T) {
-			r.leaves(t, []string{"user.created", "user.updated", "user.linked", "workspace.created"}, "ann@example.com", "bob.b@", "unverified@", "renamed.")
+			r.leaves(t, []string{"user.created", "user.updated", "user.linked", "user.unlinked", "workspace.created"}, "carl@", "ann@example.com", "bob.b@", "unverified@", "renamed.")
 		})
 	})
 }
