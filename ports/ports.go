@@ -27,6 +27,8 @@ type Stores struct {
 	Atomic      Atomic
 	Prompts     Prompts
 	PromptLists PromptLists
+	Chats       Chats
+	ChatLists   ChatLists
 	Users       Users
 	Workspaces  Workspaces
 	Invitations Invitations
