@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // InvitationPrefix begins an invitation's identifier.
@@ -66,7 +67,7 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	case member != "":
 		return nil, Token{}, ErrAlreadyMember
 	}
-	token, kind := newToken(invitationTokenPrefix), "invitation.renewed"
+	token, kind := secret.NewToken(invitationTokenPrefix), "invitation.renewed"
 	i := pending
 	if i == nil {
 		kind = "invitation.created"
