@@ -29,6 +29,7 @@ type Stores struct {
 	PromptLists PromptLists
 	Chats       Chats
 	ChatLists   ChatLists
+	Embeds      Embeds
 	Users       Users
 	Workspaces  Workspaces
 	Invitations Invitations

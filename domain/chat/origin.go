@@ -30,7 +30,7 @@ type OriginPattern string
 const (
 	anyLabel      = "*."
 	localhost     = "localhost"
-	anyLocalPort = OriginPattern("http://localhost:*")
+	anyLocalPort  = OriginPattern("http://localhost:*")
 	maxHostLength = 253 // RFC 1035, section 3.1, without the dot at the end
 )
 

@@ -3,6 +3,8 @@ package secret
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
+	"errors"
 	"hash/crc32"
 	"strings"
 )
@@ -17,6 +19,21 @@ const (
 
 // Hash is the SHA-256 of a whole token: what the store looks up.
 type Hash [sha256.Size]byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hash) MarshalText() ([]byte, error) {
+	return base64.RawURLEncoding.AppendEncode(nil, h[:]), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hash) UnmarshalText(text []byte) error {
+	b, err := base64.RawURLEncoding.DecodeString(string(text))
+	if err != nil || len(b) != len(h) {
+		return errors.New("secret: not a hash")
+	}
+	copy(h[:], b)
+	return nil
+}
 
 // Token is a secret text that Atrium made for somebody to show again.
 type Token struct{ String }
