@@ -16,6 +16,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -25,6 +26,7 @@ import (
 type Services struct {
 	Accounts *accounts.Service
 	Prompts  *prompts.Service
+	Chats    *chats.Service
 }
 
 // Bind makes the use cases on given stores.

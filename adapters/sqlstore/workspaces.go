@@ -202,6 +202,7 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 	for query, args := range map[string][]any{
 		`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`:                                                                                                        {w.ID, m.User},
 		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`:                                                                                                      {w.ID, m.User},
+		`DELETE FROM chat_members WHERE workspace_id = ? AND user_id = ?`:                                                                                                       {w.ID, m.User},
 		`UPDATE api_keys SET revoked_at = ?, revision = revision + 1, updated_at = ? WHERE workspace_id = ? AND user_id = ? AND revoked_at = 0`:                                 {micros(m.UpdatedAt), micros(m.UpdatedAt), w.ID, m.User},
 		`UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE org_id = ? AND reveals <> '' AND reveals IN (SELECT id FROM api_keys WHERE workspace_id = ? AND user_id = ?)`: {[]byte{}, w.Org, w.ID, m.User},
 	} {

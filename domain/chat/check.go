@@ -78,7 +78,7 @@ func (t *Template) checkPrompt(wrong *fields) {
 	case p == Prompt{}:
 	case t.Instructions != "":
 		wrong.add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
-	case prompt.ParseRef(p.Ref) == prompt.Ref{}:
+	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"): // one way to write a number: uses are found by it
 		wrong.add("/prompt/ref", "invalid_format", "Must be active, latest, v and a number, a label, or a version's id.")
 	}
 }

@@ -30,7 +30,7 @@ type Item struct {
 	Description  string
 	Version      string
 	Status       ItemStatus
-	ConfigSchema json.RawMessage // JSON Schema, draft 2020-12, of Selected.Config; nil: anything goes
+	ConfigSchema json.RawMessage // JSON Schema, draft 2020-12, of Selected.Config, for agents and tools; nil: anything goes
 	Requires     []string        // ids of other items that must be chosen with it
 	Effects      Effects
 	EmbedSafe    bool // visitors of an embedded chat may know of it and use it
@@ -84,7 +84,7 @@ func NewRegistry(r Registry) (*Registry, []error) {
 			item := &(*kind.list)[i]
 			item.complete(func(key, reason string) {
 				wrong = append(wrong, &ItemError{Key: fmt.Sprintf("%s[%d].%s", kind.name, i, key), Reason: reason})
-			}, kind.configured, (*kind.list)[:i], ids)
+			}, (*kind.list)[:i], ids)
 		}
 	}
 	if len(wrong) > 0 {
@@ -100,17 +100,16 @@ func NewRegistry(r Registry) (*Registry, []error) {
 }
 
 type kindOfItem struct {
-	name       string
-	list       *[]Item
-	configured bool // whether templates choose items with a configuration
+	name string
+	list *[]Item
 }
 
 func (r *Registry) kinds() []kindOfItem {
-	return []kindOfItem{{"agents", &r.Agents, true}, {"tools", &r.Tools, true}, {"capabilities", &r.Capabilities, false}, {"workflows", &r.Workflows, false}}
+	return []kindOfItem{{"agents", &r.Agents}, {"tools", &r.Tools}, {"capabilities", &r.Capabilities}, {"workflows", &r.Workflows}}
 }
 
 // complete fills in defaults, and tells what is wrong with an item that stands after others.
-func (i *Item) complete(wrong func(key, reason string), configured bool, before []Item, known map[string]bool) {
+func (i *Item) complete(wrong func(key, reason string), before []Item, known map[string]bool) {
 	if i.Name == "" {
 		i.Name = i.ID
 	}
@@ -139,10 +138,6 @@ func (i *Item) complete(wrong func(key, reason string), configured bool, before 
 		}
 	}
 	if i.ConfigSchema == nil {
-		return
-	}
-	if !configured {
-		wrong("config_schema", "is for agents and tools")
 		return
 	}
 	var err error
