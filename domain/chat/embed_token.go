@@ -185,12 +185,20 @@ func (t *Template) DeleteEmbedToken(by identity.Actor, at revision.Match, token 
 	return nil
 }
 
-func (t *Template) allowToken(by identity.Actor, at revision.Match, token *EmbedToken) error {
+// MayManage returns why by may not see and change a token of t, nil if t has none such.
+func (t *Template) MayManage(by identity.Actor, token *EmbedToken) error {
 	if err := t.Allow(by, Manager); err != nil {
 		return err
 	}
 	if token == nil {
 		return ErrEmbedTokenNotFound
+	}
+	return nil
+}
+
+func (t *Template) allowToken(by identity.Actor, at revision.Match, token *EmbedToken) error {
+	if err := t.MayManage(by, token); err != nil {
+		return err
 	}
 	return at.Check(token.Revision)
 }

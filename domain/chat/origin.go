@@ -20,6 +20,9 @@ type Origin string
 const (
 	NoOrigin     Origin = ""     // no browser sent it, or no script of another site
 	OpaqueOrigin Origin = "null" // of a sandboxed frame, or of a file: any site can make one
+
+	// ForeignOrigin stands for whatever cannot be read. No list lets it in.
+	ForeignOrigin Origin = "foreign"
 )
 
 // OriginPattern is an entry of a list of origins that are let in, in its one normal form: an
