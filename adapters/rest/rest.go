@@ -27,6 +27,7 @@ type Services struct {
 	Accounts *accounts.Service
 	Prompts  *prompts.Service
 	Chats    *chats.Service
+	Embeds   *chats.Embeds
 }
 
 // Bind makes the use cases on given stores.

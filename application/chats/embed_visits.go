@@ -42,6 +42,7 @@ type SessionRequest struct {
 type Session struct {
 	Pass      chat.EmbedPass
 	Embedding chat.Embedding
+	Tools     []chat.Item   // of the template, as far as visitors may know of them
 	Text      secret.String // what the page keeps of it
 }
 
@@ -93,7 +94,7 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 	if err != nil {
 		return nil, err
 	}
-	return &Session{Pass: pass, Embedding: *e, Text: text}, nil
+	return s.session(pass, e, text), nil
 }
 
 // embedding finds what a token's secret opens, and takes a call from what it allows.
@@ -136,7 +137,11 @@ func (s *Embeds) Resume(ctx context.Context, v Visit, session string, limit Limi
 	if !pass.From(v.Origin, v.Ours) {
 		return nil, chat.ErrOriginNotAllowed
 	}
-	return &Session{Pass: pass, Embedding: *e, Text: secret.New(session)}, e.Admit(pass.Origin)
+	return s.session(pass, e, secret.New(session)), e.Admit(pass.Origin)
+}
+
+func (s *Embeds) session(p chat.EmbedPass, e *chat.Embedding, text secret.String) *Session {
+	return &Session{Pass: p, Embedding: *e, Tools: s.registries(e.Token.Org).EmbedSafe(&e.Template), Text: text}
 }
 
 // NoteUse writes down that a token opened a session; at most once a minute that costs a write.

@@ -15,14 +15,15 @@ import (
 // Embeds is how chats get into the pages of other sites: what managers do with embed tokens, and
 // what those pages do by them.
 type Embeds struct {
-	embeds ports.Embeds
-	chats  ports.Chats
-	sealer ports.Sealer
+	embeds     ports.Embeds
+	chats      ports.Chats
+	sealer     ports.Sealer
+	registries Registries
 }
 
-// NewEmbeds returns the use cases on these stores.
-func NewEmbeds(e ports.Embeds, c ports.Chats, s ports.Sealer) *Embeds {
-	return &Embeds{embeds: e, chats: c, sealer: s}
+// NewEmbeds returns the use cases on these stores; the sealer is for what pages keep.
+func NewEmbeds(e ports.Embeds, c ports.Chats, s ports.Sealer, r Registries) *Embeds {
+	return &Embeds{embeds: e, chats: c, sealer: s, registries: r}
 }
 
 // List returns a template's embed tokens.

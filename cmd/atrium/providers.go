@@ -135,8 +135,8 @@ func newRegistries(o *orgs) chats.Registries {
 	}
 }
 
-func newBind(r chats.Registries) rest.Bind {
-	return func(s ports.Stores) rest.Services { return bindServices(s, r) }
+func newBind(c *core, r chats.Registries) rest.Bind {
+	return func(s ports.Stores) rest.Services { return bindServices(s, r, c.keyring) }
 }
 
 func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {

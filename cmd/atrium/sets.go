@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
@@ -18,12 +19,12 @@ import (
 
 var (
 	// storage is the data and the keys to it.
-	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newRegistries, wire.FieldsOf(new(keyring), "Keyring"))
+	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newRegistries, wire.FieldsOf(new(keyring), "Keyring"), wire.Bind(new(ports.Sealer), new(*seal.Keyring)))
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
-		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Users", "Workspaces", "Invitations", "Keys", "Events"),
-		accounts.NewService, prompts.NewService, chats.NewService, wire.Struct(new(rest.Services), "*"),
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events"),
+		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, wire.Struct(new(rest.Services), "*"),
 	)
 
 	// serving is the HTTP API on a core.

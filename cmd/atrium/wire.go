@@ -21,7 +21,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, registries chats.Registries) rest.Services {
+func bindServices(stores ports.Stores, registries chats.Registries, sealer ports.Sealer) rest.Services {
 	panic(wire.Build(usecases))
 }
 

@@ -54,10 +54,13 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	chatLists := stores.ChatLists
 	registries := newRegistries(mainOrgs)
 	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
+	embeds := stores.Embeds
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealKeyring, registries)
 	services := rest.Services{
 		Accounts: service,
 		Prompts:  promptsService,
 		Chats:    chatsService,
+		Embeds:   chatsEmbeds,
 	}
 	mainCore := &core{
 		config:   c,
@@ -72,7 +75,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, registries chats.Registries) rest.Services {
+func bindServices(stores ports.Stores, registries chats.Registries, sealer ports.Sealer) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -86,10 +89,13 @@ func bindServices(stores ports.Stores, registries chats.Registries) rest.Service
 	portsChats := stores.Chats
 	chatLists := stores.ChatLists
 	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
+	embeds := stores.Embeds
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
 	services := rest.Services{
 		Accounts: service,
 		Prompts:  promptsService,
 		Chats:    chatsService,
+		Embeds:   chatsEmbeds,
 	}
 	return services
 }
@@ -102,7 +108,7 @@ func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logge
 	idempotency := sqlstore.NewIdempotency(db)
 	mainOrgs := c.orgs
 	registries := newRegistries(mainOrgs)
-	bind := newBind(registries)
+	bind := newBind(c, registries)
 	verifier := oidc.New(log)
 	mailConfig := config.Mail
 	mailer, err := mail.New(mailConfig, log)
