@@ -115,12 +115,12 @@ func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*
 
 // AttachWorkflow lets chats start a workflow of the registry; attached says whether they could not
 // before.
-func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, workflow string) (w chat.Workflow, attached bool, err error) {
-	_, err = s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error {
+func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, workflow string) (t *chat.Template, w chat.Workflow, attached bool, err error) {
+	t, err = s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error {
 		w, attached, err = t.Attach(by, workflow, s.registries(by.Org))
 		return err
 	})
-	return w, attached, err
+	return t, w, attached, err
 }
 
 // DetachWorkflow takes a workflow off.

@@ -153,7 +153,7 @@ type Changes struct {
 	Model        func(*prompt.ModelConfig) *prompt.ModelConfig
 	Greeting     *string
 	Starters     *[]string
-	Metadata     *json.RawMessage
+	Metadata     func(json.RawMessage) json.RawMessage
 	Status       *Status
 	Visibility   *Visibility
 	Owner        *identity.UserID // must be a member of the workspace
@@ -200,9 +200,11 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 			changed["model_config"] = true
 		}
 	}
-	if c.Metadata != nil && string(*c.Metadata) != string(t.Metadata) {
-		t.Metadata = *c.Metadata
-		changed["metadata"] = true
+	if c.Metadata != nil {
+		before := string(t.Metadata)
+		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != before {
+			changed["metadata"] = true
+		}
 	}
 	if err := t.check(); err != nil {
 		return err

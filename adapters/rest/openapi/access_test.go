@@ -32,6 +32,7 @@ func TestPublicOperations(t *testing.T) {
 func TestAccess(t *testing.T) {
 	roles := map[string][]string{
 		"prompt_template": {"viewer", "editor", "manager", "owner"},
+		"chat_template":   {"viewer", "editor", "manager", "owner"},
 		"workspace":       {"viewer", "member", "admin", "owner"},
 		"self":            {""},
 		"public":          {""},
@@ -57,8 +58,10 @@ func TestAccess(t *testing.T) {
 		if asksNobody := d["security"] != nil; asksNobody != (area == "public") {
 			t.Errorf("the area is %s, and security = %v", area, d["security"])
 		}
-		if ofTemplate := strings.Contains(o.Path, "{prompt_template_id}"); ofTemplate != (area == "prompt_template") {
-			t.Errorf("the area is %s", area)
+		for parameter, of := range map[string]string{"{prompt_template_id}": "prompt_template", "{chat_template_id}": "chat_template"} {
+			if strings.Contains(o.Path, parameter) != (area == of) {
+				t.Errorf("the area is %s", area)
+			}
 		}
 	})
 }
