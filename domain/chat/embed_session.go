@@ -38,6 +38,14 @@ type EmbedPass struct {
 	ExpiresAt time.Time    `json:"x"`
 }
 
+// Lets reports whether t lets in pages of origin.
+func (t *EmbedToken) Lets(origin Origin) bool {
+	if origin == NoOrigin || origin == OpaqueOrigin {
+		return t.AllowNoOrigin
+	}
+	return origin.In(t.Origins)
+}
+
 // Usable returns why nobody may embed e by that secret at this moment, if so.
 func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 	t := &e.Token
@@ -51,9 +59,7 @@ func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 // Admit returns why a page of origin may not show e, if so. Who is let in by no list hears nothing
 // of the template's state.
 func (e *Embedding) Admit(origin Origin) error {
-	t := &e.Token
-	nowhere := origin == NoOrigin || origin == OpaqueOrigin
-	if nowhere && !t.AllowNoOrigin || !nowhere && !origin.In(t.Origins) {
+	if !e.Token.Lets(origin) {
 		return ErrOriginNotAllowed
 	}
 	if e.Template.Status != StatusPublished {
