@@ -56,6 +56,7 @@ type API struct {
 	router   *mux.Router
 	callers  *limiter // by API key
 	unknown  *limiter // by address, for requests without a valid credential
+	visitors *visitLimits
 	measured *measures
 }
 
@@ -69,11 +70,12 @@ func New(c Config, d Deps) (*API, error) {
 		Deps: d, config: c, contract: contract, services: d.Bind(d.Stores),
 		callers:  newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
 		unknown:  newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
+		visitors: newVisitLimits(),
 		measured: newMeasures(d.Metrics),
 	}
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),
-		"/api/chat-templates":   a.chatOperations(),
+		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -108,7 +110,7 @@ func (a *API) route(areas map[string][]operation) error {
 			register(area, op.method, op.path, a.handle(declared, op.act))
 		}
 	}
-	for _, op := range a.publicOperations() {
+	for _, op := range append(a.publicOperations(), a.visitOperations()...) {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}

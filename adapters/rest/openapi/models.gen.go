@@ -66,6 +66,13 @@ const (
 	ChatStatusPublished ChatStatus = "published"
 )
 
+// Defines values for EmbedTokenStatus.
+const (
+	EmbedTokenStatusActive   EmbedTokenStatus = "active"
+	EmbedTokenStatusDisabled EmbedTokenStatus = "disabled"
+	EmbedTokenStatusExpired  EmbedTokenStatus = "expired"
+)
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -556,6 +563,181 @@ type ChatWorkflow struct {
 type ChatWorkflowAttach struct {
 	// WorkflowID Of a workflow of the registry.
 	WorkflowID string `json:"workflow_id"`
+}
+
+// EmbedRateLimit defines model for EmbedRateLimit.
+type EmbedRateLimit struct {
+	// PerMinute Calls that one address may make in a minute.
+	PerMinute int `json:"per_minute"`
+}
+
+// EmbedSession defines model for EmbedSession.
+type EmbedSession struct {
+	ExpiresAt Time `json:"expires_at"`
+
+	// Template What visitors see of a chat template.
+	Template EmbedTemplate             `json:"template"`
+	Visitor  nullable.Nullable[string] `json:"visitor"`
+}
+
+// EmbedSessionCreate defines model for EmbedSessionCreate.
+type EmbedSessionCreate struct {
+	// Ticket What our page in a frame was served with. It lasts for a minute.
+	Ticket string `json:"ticket,omitempty,omitzero"`
+
+	// Token The embed token, `ate_…`.
+	Token string `json:"token"`
+
+	// Visitor Whom the session is for, in the site's own words. It comes back with the session, and Atrium makes nothing of it.
+	Visitor string `json:"visitor,omitempty,omitzero"`
+}
+
+// EmbedSessionCreated defines model for EmbedSessionCreated.
+type EmbedSessionCreated struct {
+	ExpiresAt Time `json:"expires_at"`
+
+	// Session What `Authorization: Bearer` takes under `/api/embed/`.
+	Session string `json:"session"`
+
+	// Template What visitors see of a chat template.
+	Template EmbedTemplate `json:"template"`
+}
+
+// EmbedTemplate What visitors see of a chat template.
+type EmbedTemplate struct {
+	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
+	ConversationStarters []string                  `json:"conversation_starters"`
+	Greeting             string                    `json:"greeting"`
+	Name                 string                    `json:"name"`
+	Tools                []EmbedTool               `json:"tools"`
+}
+
+// EmbedToken defines model for EmbedToken.
+type EmbedToken struct {
+	// AllowNoOrigin Lets in what sends no `Origin`, or `null`: programs, apps, and pages of files, but also any
+	// site that hides behind a sandboxed frame.
+	AllowNoOrigin bool `json:"allow_no_origin"`
+
+	// AllowedOrigins The sites whose pages may show the chat, in the form in which they are compared: in lower
+	// case, IDNA-encoded, without the scheme's own port.
+	AllowedOrigins []string `json:"allowed_origins"`
+	CreatedAt      Time     `json:"created_at"`
+	CreatedBy      string   `json:"created_by"`
+	Enabled        bool     `json:"enabled"`
+
+	// ExpiresAt null: never.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// Hint The last four characters of the token.
+	Hint string `json:"hint"`
+
+	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
+	ID string `json:"id"`
+
+	// LastUsedAt Exact to a minute.
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+
+	// LastUsedOrigin Of that time; null also if there was none.
+	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
+	Name              string                    `json:"name"`
+	RateLimit         EmbedRateLimit            `json:"rate_limit"`
+	Revision          int64                     `json:"revision"`
+	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
+
+	// Status Whether an embed token opens sessions.
+	Status    EmbedTokenStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+}
+
+// EmbedTokenCreate defines model for EmbedTokenCreate.
+type EmbedTokenCreate struct {
+	AllowNoOrigin bool `json:"allow_no_origin,omitempty,omitzero"`
+
+	// AllowedOrigins `https://host[:port]`; `https://*.host[:port]` for the hosts exactly one label below; or
+	// `http://localhost` with a port or `:*`.
+	AllowedOrigins []string `json:"allowed_origins"`
+	Enabled        *bool    `json:"enabled,omitempty"`
+
+	// ExpiresAt In the future.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+	Name      string                  `json:"name"`
+
+	// RateLimit 10 a minute when left out.
+	RateLimit         *EmbedRateLimit `json:"rate_limit,omitempty"`
+	SessionTTLSeconds *int64          `json:"session_ttl_seconds,omitempty"`
+}
+
+// EmbedTokenCreated An embed token with its secret, which is shown this once and kept nowhere.
+type EmbedTokenCreated struct {
+	// AllowNoOrigin Lets in what sends no `Origin`, or `null`: programs, apps, and pages of files, but also any
+	// site that hides behind a sandboxed frame.
+	AllowNoOrigin bool `json:"allow_no_origin"`
+
+	// AllowedOrigins The sites whose pages may show the chat, in the form in which they are compared: in lower
+	// case, IDNA-encoded, without the scheme's own port.
+	AllowedOrigins []string `json:"allowed_origins"`
+	CreatedAt      Time     `json:"created_at"`
+	CreatedBy      string   `json:"created_by"`
+	Enabled        bool     `json:"enabled"`
+
+	// ExpiresAt null: never.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// Hint The last four characters of the token.
+	Hint string `json:"hint"`
+
+	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
+	ID string `json:"id"`
+
+	// LastUsedAt Exact to a minute.
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+
+	// LastUsedOrigin Of that time; null also if there was none.
+	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
+	Name              string                    `json:"name"`
+	RateLimit         EmbedRateLimit            `json:"rate_limit"`
+	Revision          int64                     `json:"revision"`
+	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
+
+	// Status Whether an embed token opens sessions.
+	Status EmbedTokenStatus `json:"status"`
+
+	// Token What pages give to `embed.js`.
+	Token     string `json:"token"`
+	UpdatedAt Time   `json:"updated_at"`
+}
+
+// EmbedTokenList defines model for EmbedTokenList.
+type EmbedTokenList struct {
+	Data       []EmbedToken              `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// EmbedTokenPatch defines model for EmbedTokenPatch.
+type EmbedTokenPatch struct {
+	AllowNoOrigin     *bool                   `json:"allow_no_origin,omitempty"`
+	AllowedOrigins    *[]string               `json:"allowed_origins,omitempty"`
+	Enabled           *bool                   `json:"enabled,omitempty"`
+	ExpiresAt         nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+	Name              *string                 `json:"name,omitempty"`
+	RateLimit         *EmbedRateLimit         `json:"rate_limit,omitempty"`
+	SessionTTLSeconds *int64                  `json:"session_ttl_seconds,omitempty"`
+}
+
+// EmbedTokenRotate defines model for EmbedTokenRotate.
+type EmbedTokenRotate struct {
+	// GraceSeconds How long the secret before goes on working.
+	GraceSeconds int64 `json:"grace_seconds,omitempty,omitzero"`
+}
+
+// EmbedTokenStatus Whether an embed token opens sessions.
+type EmbedTokenStatus string
+
+// EmbedTool A tool that visitors may know of.
+type EmbedTool struct {
+	Description string `json:"description"`
+	ID          string `json:"id"`
+	Name        string `json:"name"`
 }
 
 // Event Something that happened in the workspace.
