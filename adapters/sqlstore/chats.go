@@ -97,6 +97,19 @@ type chatConfigs struct {
 	Tools  []json.RawMessage `json:"tools"`
 }
 
+// text is what fromJSON reads. Configurations stay as they were sent, but for the space between
+// their tokens.
+func (c chatConfigs) text() (string, error) {
+	if len(c.Agents)+len(c.Tools) == 0 {
+		return "", nil
+	}
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(c)
+	return out.String(), err
+}
+
 func selected(ids []string, configs []json.RawMessage) []chat.Selected {
 	out := make([]chat.Selected, len(ids))
 	for i, id := range ids {
@@ -129,7 +142,6 @@ func chatArgs(t *chat.Template) ([]any, error) {
 		{agents, len(agents) == 0},
 		{tools, len(tools) == 0},
 		{t.Capabilities, len(t.Capabilities) == 0},
-		{configs, len(agents)+len(tools) == 0},
 		{t.Model, t.Model == nil},
 		{t.Starters, len(t.Starters) == 0},
 		{t.Workflows, len(t.Workflows) == 0},
@@ -140,8 +152,12 @@ func chatArgs(t *chat.Template) ([]any, error) {
 		}
 		args = append(args, text)
 	}
+	kept, err := configs.text()
+	if err != nil {
+		return nil, err
+	}
 	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower knows ASCII alone
-	return append(args, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt)), nil
+	return append(args, kept, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt)), nil
 }
 
 // Add implements ports.Chats.
@@ -153,8 +169,8 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		if _, err := tx.exec(ctx, `
 			INSERT INTO chat_templates (owner_id, name, description, avatar_url, instructions, prompt_id, prompt_ref,
-				agents, tools, capabilities, configs, model_config, starters, workflows,
-				greeting, metadata, status, visibility, search, revision, updated_at, deleted_at, id, workspace_id, created_at, created_by)
+				agents, tools, capabilities, model_config, starters, workflows,
+				configs, greeting, metadata, status, visibility, search, revision, updated_at, deleted_at, id, workspace_id, created_at, created_by)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, t.ID, t.Workspace, micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
@@ -237,8 +253,8 @@ func (db *DB) saveChat(ctx context.Context, t *chat.Template) error {
 	}
 	if _, err := db.exec(ctx, `
 		UPDATE chat_templates SET owner_id = ?, name = ?, description = ?, avatar_url = ?, instructions = ?, prompt_id = ?, prompt_ref = ?,
-			agents = ?, tools = ?, capabilities = ?, configs = ?, model_config = ?, starters = ?, workflows = ?,
-			greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?, revision = ?, updated_at = ?, deleted_at = ?
+			agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?, workflows = ?,
+			configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?, revision = ?, updated_at = ?, deleted_at = ?
 		WHERE id = ? AND workspace_id = ?`,
 		append(args, t.ID, t.Workspace)...); err != nil {
 		return err
