@@ -64,6 +64,10 @@ type embedView struct {
 	Refusal       string
 }
 
+// Traceable reports whether a trace may tell of a request: the path of a page for frames holds an
+// embed token, and spans hold the path.
+func Traceable(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/embed/") }
+
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a
 // frame; the page's own requests bear our origin, so that it is given a ticket instead.
 func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
