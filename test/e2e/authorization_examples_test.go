@@ -47,6 +47,22 @@ func ofTemplate(body any, below ...string) example {
 	}}
 }
 
+// ofChat is an example at the chat template of the house, or below it.
+func ofChat(body any, below ...string) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: append([]string{h.chat}, below...), body: body}
+	}}
+}
+
+// withChatMember is an example about a member who was made for it.
+func withChatMember(body any) example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target {
+		program := h.program(t, "viewer")
+		h.author.create(t, chats+"/"+h.chat+"/members", object{"user_id": program.id, "role": "viewer"}, onRed)
+		return target{ids: []string{h.chat, program.id}, body: body}
+	}}
+}
+
 // withKey is an example about a key of the caller's own; of the owner's for who is not in the house.
 func withKey(body any) example {
 	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
@@ -149,5 +165,28 @@ var examples = map[string]example{
 		program := h.program(t, "viewer")
 		h.author.create(t, templates+"/"+h.template+"/shares", object{"user_id": program.id, "role": "viewer"}, onRed)
 		return target{ids: []string{h.template, program.id}}
+	}},
+
+	"listChatTemplates":  plainly(nil),
+	"createChatTemplate": plainly(object{"name": "another"}),
+	"getChatRegistry":    plainly(nil),
+	"getChatTemplate":    ofChat(nil),
+	"updateChatTemplate": ofChat(object{"greeting": "new"}),
+	"deleteChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.doomedChat(t)}} }},
+	"restoreChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+		made := h.doomedChat(t)
+		h.author.do(t, "DELETE", chats+"/"+made, nil, onRed).is(t, 204)
+		return target{ids: []string{made}}
+	}},
+	"listChatMembers": ofChat(nil),
+	"createChatMember": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.chat}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
+	}},
+	"updateChatMember":   withChatMember(object{"role": "editor"}),
+	"deleteChatMember":   withChatMember(nil),
+	"attachChatWorkflow": ofChat(object{"workflow_id": "hand-over"}),
+	"detachChatWorkflow": {make: func(t *testing.T, h *house, _ *standing) target {
+		h.author.do(t, "POST", chats+"/"+h.chat+"/workflows", object{"workflow_id": "hand-over"}, onRed)
+		return target{ids: []string{h.chat, "hand-over"}}
 	}},
 }
