@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,9 +17,10 @@ type example struct {
 
 // target is what a request is about.
 type target struct {
-	ids   []string // for the path's parameters
-	query string
-	body  any
+	ids     []string // for the path's parameters
+	query   string
+	headers []string
+	body    any
 }
 
 // plainly is an example whose path has no parameters.
@@ -60,6 +62,24 @@ func withChatMember(body any) example {
 		program := h.program(t, "viewer")
 		h.author.create(t, chats+"/"+h.chat+"/members", object{"user_id": program.id, "role": "viewer"}, onRed)
 		return target{ids: []string{h.chat, program.id}, body: body}
+	}}
+}
+
+// withEmbed is an example about an embed token that was made for it.
+func withEmbed(body any) example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target {
+		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens", object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
+		ids := strings.Split(made.header.Get("Location"), "/")
+		return target{ids: []string{ids[3], ids[5]}, body: body}
+	}}
+}
+
+// visiting is an example for the pages of the shop.
+func visiting(in func(e *embed, session string) target) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		at := in(h.embed, h.session)
+		at.headers = append(at.headers, fromShop, "Referer: "+shop)
+		return at
 	}}
 }
 
@@ -189,4 +209,20 @@ var examples = map[string]example{
 		h.author.do(t, "POST", chats+"/"+h.chat+"/workflows", object{"workflow_id": "hand-over"}, onRed)
 		return target{ids: []string{h.chat, "hand-over"}}
 	}},
+
+	"listEmbedTokens": ofChat(nil),
+	"createEmbedToken": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.doomedChat(t)}, body: object{"name": "Shop", "allowed_origins": []string{shop}}}
+	}},
+	"getEmbedToken":    withEmbed(nil),
+	"updateEmbedToken": withEmbed(object{"enabled": false}),
+	"deleteEmbedToken": withEmbed(nil),
+	"rotateEmbedToken": withEmbed(object{"grace_seconds": 60}),
+
+	"createEmbedSession": visiting(func(e *embed, _ string) target { return target{body: object{"token": e.secret}} }),
+	"getEmbedTemplate": visiting(func(_ *embed, session string) target {
+		return target{headers: []string{"Authorization: Bearer " + session}}
+	}),
+	"getEmbedPage":   visiting(func(e *embed, _ string) target { return target{ids: []string{e.secret}} }),
+	"getEmbedScript": plainly(nil),
 }

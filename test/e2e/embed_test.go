@@ -25,17 +25,17 @@ type embed struct {
 }
 
 // embeds makes a chat that the shop may embed; settings are of the token.
-func (c *client) embeds(t *testing.T, settings object) *embed {
+func (c *client) embeds(t *testing.T, settings object, headers ...string) *embed {
 	t.Helper()
-	template := "/api/chat-templates/" + c.create(t, "/api/chat-templates", object{
+	template := chats + "/" + c.create(t, chats, object{
 		"name": "Support", "status": "published", "instructions": "inner-thoughts", "greeting": "Hello <b>you</b>",
 		"conversation_starters": []string{"Where is it?", `"><script>alert(1)</script>`}, "description": "for-staff", "metadata": object{"team": "inner-team"},
-	}).at("id")
+	}, headers...).at("id")
 	body := object{"name": "Shop", "allowed_origins": []string{shop, "https://*.stores.example"}, "rate_limit": object{"per_minute": 600}}
 	for key, value := range settings {
 		body[key] = value
 	}
-	made := c.create(t, template+"/embed-tokens", body)
+	made := c.create(t, template+"/embed-tokens", body, headers...)
 	return &embed{manager: c, template: template, path: template + "/embed-tokens/" + made.at("id"), secret: made.at("token")}
 }
 
@@ -146,7 +146,7 @@ func TestEmbedTokens(t *testing.T) {
 				}
 			}
 			admin.do(t, "POST", e.path+"/rotate", object{"grace_seconds": 86401}).problem(t, 422, "invalid_fields")
-			admin.do(t, "POST", "/api/chat-templates/ctpl_x/embed-tokens", object{"name": "n", "allowed_origins": []string{shop}}).problem(t, 404, "chat_template_not_found")
+			admin.do(t, "POST", chats+"/ctpl_x/embed-tokens", object{"name": "n", "allowed_origins": []string{shop}}).problem(t, 404, "chat_template_not_found")
 		})
 		t.Run("20 are enough, however many ask at once", func(t *testing.T) {
 			var wg sync.WaitGroup

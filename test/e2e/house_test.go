@@ -21,6 +21,8 @@ type house struct {
 	*server
 	workspace, template string // ids
 	chat                string // id of a chat template, to which everybody stands as to the template
+	embed               *embed // of a chat that is published
+	session             string // of embed's, which opens nothing but that
 	owner, author       *client
 	editor              *client
 	viewer              *client // of the template
@@ -65,12 +67,17 @@ orgs:
 	second := h.owner.create(t, "/api/workspaces", object{"name": "Second"}, onRed).at("id")
 	abroad, _ := (&client{server: s, email: h.owner.email, id: h.owner.id, workspace: second}).key(t, "--org", "red")
 
+	h.embed = h.author.embeds(t, nil, onRed)
+	h.session = h.embed.visit(t, fromShop, onRed).is(t, 200).at("session")
+
 	bearing := func(token string) *client { return &client{server: s, token: token} }
 	damaged := h.owner.token[:len(h.owner.token)-1] + "!"
 	for _, c := range []*standing{
 		{name: "nobody", client: s.anonymous()},
 		{name: "garbage", client: bearing("garbage")},
 		{name: "a damaged key", client: bearing(damaged)},
+		{name: "a visitor's session", client: bearing(h.session)},
+		{name: "an embed token", client: bearing(h.embed.secret)},
 		{name: "a key that nobody made", client: bearing(account.NewToken().Reveal())},
 		{name: "an expired key", client: expired},
 		{name: "a revoked key", client: revoked},
