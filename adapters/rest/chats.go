@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 
@@ -87,7 +86,7 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 	c := chat.Changes{
 		Name: in.Name, Description: orZero(in.Description), AvatarURL: orZero(in.AvatarURL), Instructions: orZero(in.Instructions),
 		Capabilities: orZero(in.Capabilities), Greeting: orZero(in.Greeting), Starters: orZero(in.ConversationStarters),
-		Status: (*chat.Status)(in.Status), Visibility: (*chat.Visibility)(in.Visibility), Owner: (*identity.UserID)(in.OwnerID),
+		Status: (*chat.Status)(in.Status), Visibility: (*chat.Visibility)(in.Visibility), Owner: (*identity.UserID)(in.OwnerID), Metadata: merging(in.Metadata),
 	}
 	if p := orZero(in.Prompt); p != nil {
 		c.Prompt = new(toChatPrompt(*p))
@@ -105,9 +104,6 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 			}
 			return patchModel(old, in.ModelConfig.MustGet())
 		}
-	}
-	if patch := orZero(in.Metadata); patch != nil {
-		c.Metadata = func(old json.RawMessage) json.RawMessage { return mergeRaw(old, *patch) }
 	}
 	return c
 }
@@ -218,22 +214,4 @@ func toSelected(in []openapi.ChatItem) []chat.Selected {
 
 func fromSelected(s *chat.Selected) openapi.ChatItem {
 	return openapi.ChatItem{ID: s.ID, Config: s.Config}
-}
-
-// mergeRaw is mergePatch for an object that is kept as JSON; nil clears it.
-func mergeRaw(old json.RawMessage, patch map[string]any) json.RawMessage {
-	if patch == nil {
-		return nil
-	}
-	members := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader(orEmpty(old, "{}")))
-	d.UseNumber()
-	if err := d.Decode(&members); err != nil { // what is kept was an object when it came
-		panic(err)
-	}
-	merged, err := json.Marshal(mergePatch(members, patch))
-	if err != nil {
-		panic(err)
-	}
-	return merged
 }

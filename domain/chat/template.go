@@ -150,10 +150,10 @@ type Changes struct {
 	Agents       *[]Selected
 	Tools        *[]Selected
 	Capabilities *[]string
-	Model        func(*prompt.ModelConfig) *prompt.ModelConfig
+	Model        func(*prompt.ModelConfig) *prompt.ModelConfig // as Metadata
 	Greeting     *string
 	Starters     *[]string
-	Metadata     func(json.RawMessage) json.RawMessage
+	Metadata     func(json.RawMessage) json.RawMessage // makes the new one of the old
 	Status       *Status
 	Visibility   *Visibility
 	Owner        *identity.UserID // must be a member of the workspace

@@ -536,7 +536,7 @@ type ChatTemplatePatch struct {
 	Instructions         nullable.Nullable[string]   `json:"instructions,omitempty,omitzero"`
 
 	// Metadata Merged into what is there. At most 16 KiB of JSON afterwards.
-	Metadata    nullable.Nullable[map[string]interface{}] `json:"metadata,omitempty,omitzero"`
+	Metadata    nullable.Nullable[json.RawMessage]        `json:"metadata,omitempty,omitzero"`
 	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
 	Name        *string                                   `json:"name,omitempty"`
 
