@@ -76,9 +76,7 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	visit := a.visit(r)
 	visit.Origin = chat.NoOrigin
 	if referer := r.Header.Get("Referer"); referer != "" {
-		if visit.Origin, _ = originOf(referer); visit.Origin == chat.NoOrigin {
-			visit.Origin = chat.ForeignOrigin
-		}
+		visit.Origin, _ = originOf(referer)
 	}
 	token := mux.Vars(r)["embed_token"]
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours

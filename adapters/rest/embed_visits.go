@@ -65,14 +65,15 @@ func (a *API) guessing(w http.ResponseWriter, r *http.Request, err error) error 
 }
 
 func (a *API) visit(r *http.Request) chats.Visit {
-	v := chats.Visit{Org: observation(r).org.ID, Origin: chat.ForeignOrigin, At: now()}
+	v := chats.Visit{Org: observation(r).org.ID, At: now()}
 	switch headers := r.Header.Values("Origin"); len(headers) {
 	case 0:
 		v.Origin = chat.NoOrigin
 	case 1:
-		if o, ok := chat.ParseOrigin(headers[0]); ok {
-			v.Origin, v.Ours = o, o != chat.NoOrigin && o != chat.OpaqueOrigin && a.ours(r, o)
-		}
+		v.Origin, _ = chat.ParseOrigin(headers[0])
+		v.Ours = a.ours(r, v.Origin)
+	default:
+		v.Origin = chat.ForeignOrigin
 	}
 	return v
 }
@@ -91,10 +92,10 @@ func (a *API) ours(r *http.Request, o chat.Origin) bool {
 	return false
 }
 
-// originOf is the origin of a URL.
+// originOf is the origin of a URL; chat.ForeignOrigin if it has none.
 func originOf(text string) (chat.Origin, bool) {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Opaque != "" {
+	if err != nil {
 		return chat.ForeignOrigin, false
 	}
 	return chat.ParseOrigin(u.Scheme + "://" + u.Host)

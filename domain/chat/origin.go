@@ -47,21 +47,21 @@ var (
 	publicWildcard = &originFault{"public_suffix", "Anybody can have a name directly below that host: name the hosts that are yours."}
 )
 
-// ParseOrigin reads an Origin header, or the origin part of a URL. A host that is not in ASCII is
-// none that a browser sends (WHATWG URL, host serializing), and is refused like all else.
+// ParseOrigin reads an Origin header, or the origin part of a URL; what is neither is ForeignOrigin.
+// A host that is not in ASCII is none that a browser sends (WHATWG URL, host serializing).
 func ParseOrigin(header string) (Origin, bool) {
 	if header == string(NoOrigin) || header == string(OpaqueOrigin) {
 		return Origin(header), true
 	}
 	scheme, host, port, ok := splitOrigin(header)
 	if !ok {
-		return NoOrigin, false
+		return ForeignOrigin, false
 	}
 	if host, ok = cleanHost(host); !ok {
-		return NoOrigin, false
+		return ForeignOrigin, false
 	}
 	if port, ok = cleanPort(scheme, port); !ok {
-		return NoOrigin, false
+		return ForeignOrigin, false
 	}
 	return Origin(scheme + "://" + host + port), true
 }
