@@ -10,14 +10,14 @@ import (
 )
 
 func (a *API) embedTokenOperations() []operation {
-	const tokens = "/api/chat-templates/{chat_template_id}/embed-tokens"
+	const path = "/api/chat-templates/{chat_template_id}/embed-tokens"
 	return []operation{
-		{http.MethodGet, tokens, a.listEmbedTokens},
-		{http.MethodPost, tokens, a.createEmbedToken},
-		{http.MethodGet, tokens + "/{embed_token_id}", a.getEmbedToken},
-		{http.MethodPatch, tokens + "/{embed_token_id}", a.updateEmbedToken},
-		{http.MethodDelete, tokens + "/{embed_token_id}", a.deleteEmbedToken},
-		{http.MethodPost, tokens + "/{embed_token_id}/rotate", a.rotateEmbedToken},
+		{http.MethodGet, path, a.listEmbedTokens},
+		{http.MethodPost, path, a.createEmbedToken},
+		{http.MethodGet, path + "/{embed_token_id}", a.getEmbedToken},
+		{http.MethodPatch, path + "/{embed_token_id}", a.updateEmbedToken},
+		{http.MethodDelete, path + "/{embed_token_id}", a.deleteEmbedToken},
+		{http.MethodPost, path + "/{embed_token_id}/rotate", a.rotateEmbedToken},
 	}
 }
 

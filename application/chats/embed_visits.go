@@ -81,7 +81,7 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 			return nil, err
 		case !v.Ours: // a ticket is of no use to a page that is not ours
 			return nil, chat.ErrOriginNotAllowed
-		case !ok || ticket.Token != e.Token.ID || ticket.Secret != by:
+		case !ok || ticket.Token != e.Token.ID || ticket.OpenedBy != by:
 			return nil, chat.ErrEmbedTicketInvalid
 		}
 		origin = ticket.Origin
@@ -126,7 +126,7 @@ func (s *Embeds) Resume(ctx context.Context, v Visit, session string, limit Limi
 	}
 	e, err := s.embeds.ByID(ctx, v.Org, pass.Token)
 	if err == nil {
-		err = e.Usable(pass.Secret, v.At)
+		err = e.Usable(pass.OpenedBy, v.At)
 	}
 	if err == nil {
 		err = limit(&e.Token)

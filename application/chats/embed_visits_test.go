@@ -91,8 +91,6 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 	ticket, other := s.ticket(t), newEmbedStage(t)
 	late := ourVisit()
 	late.At = late.At.Add(time.Minute)
-	elsewhere := ourVisit()
-	elsewhere.Org = "other"
 	for name, tt := range map[string]struct {
 		stage  *embedStage
 		visit  chats.Visit

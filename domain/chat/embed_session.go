@@ -31,7 +31,7 @@ type Embedding struct {
 // as a session, or as a ticket, for which a page in a frame gets a session.
 type EmbedPass struct {
 	Token     EmbedTokenID `json:"t"`
-	Secret    secret.Hash  `json:"s"` // that opened it: another one of the token's does not keep it open
+	OpenedBy  secret.Hash  `json:"s"` // the token's secret of then: another one does not keep it open
 	Origin    Origin       `json:"o"` // of the site that embeds
 	Framed    bool         `json:"f"` // its requests come from our own page, in a frame of that site
 	Visitor   string       `json:"v"` // whom the site says that it is for
@@ -73,7 +73,7 @@ func (e *Embedding) Ticket(by secret.Hash, origin Origin, now time.Time) (EmbedP
 	if err := e.Admit(origin); err != nil {
 		return EmbedPass{}, err
 	}
-	return EmbedPass{Token: e.Token.ID, Secret: by, Origin: origin, Framed: true, ExpiresAt: now.Add(EmbedTicketLasts)}, nil
+	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: true, ExpiresAt: now.Add(EmbedTicketLasts)}, nil
 }
 
 // Session opens a session for a page of origin, or by a ticket for our own page in a frame (framed).
@@ -86,7 +86,7 @@ func (e *Embedding) Session(by secret.Hash, origin Origin, framed bool, visitor 
 	if t := &e.Token; !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(ends) {
 		ends = t.ExpiresAt
 	}
-	return EmbedPass{Token: e.Token.ID, Secret: by, Origin: origin, Framed: framed, Visitor: visitor, ExpiresAt: ends}, nil
+	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed, Visitor: visitor, ExpiresAt: ends}, nil
 }
 
 // Live reports whether p is still good by its own account.

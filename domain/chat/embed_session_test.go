@@ -114,7 +114,7 @@ func TestAPassEndsInTimeAndStaysWhereItWasHandedTo(t *testing.T) {
 	e, by := embedding(t, ends)
 	for at, want := range map[time.Time]time.Time{visitAt.Add(-time.Hour): visitAt.Add(-50 * time.Minute), visitAt: visitAt.Add(5 * time.Minute)} {
 		s, err := e.Session(by, "https://a.example", false, "v", at)
-		if err != nil || !s.ExpiresAt.Equal(want) || s.Secret != by || s.Token != e.Token.ID || s.Visitor != "v" {
+		if err != nil || !s.ExpiresAt.Equal(want) || s.OpenedBy != by || s.Token != e.Token.ID || s.Visitor != "v" {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if !s.Live(want.Add(-1)) || s.Live(want) {
