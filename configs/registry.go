@@ -49,11 +49,16 @@ type Document json.RawMessage
 func document(n *yaml.Node) (Document, error) {
 	var v any
 	if err := n.Decode(&v); err != nil {
-		return nil, errors.New("cannot be read")
+		return nil, errNoDocument
 	}
 	text, err := json.Marshal(v)
-	return text, err
+	if err != nil { // which may quote the value
+		return nil, errNoDocument
+	}
+	return text, nil
 }
+
+var errNoDocument = errors.New("must be what JSON can express: keys are texts, and there are no dates and no infinities")
 
 // domain returns the registry with its schemas compiled, and all that is wrong with it.
 func (r Registry) domain() (*chat.Registry, []error) {
