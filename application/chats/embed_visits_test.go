@@ -104,6 +104,7 @@ func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
 		"a minute later":           {s, late, ticket, chat.ErrEmbedTicketInvalid},
 		"for another token":        {other, ourVisit(), ticket, chat.ErrEmbedTicketInvalid},
 		"a session is no ticket":   {s, ourVisit(), s.session(t, shopVisit(), "").Text.Reveal(), chat.ErrEmbedTicketInvalid},
+		"nor when it is named one": {s, ourVisit(), "att_" + strings.TrimPrefix(s.session(t, shopVisit(), "").Text.Reveal(), "ats_"), chat.ErrEmbedTicketInvalid},
 		"garbage":                  {s, ourVisit(), "att_!", chat.ErrEmbedTicketInvalid},
 		"garbage that can be read": {s, ourVisit(), "att_AAAA", chat.ErrEmbedTicketInvalid},
 	} {

@@ -117,6 +117,23 @@ func embedReads(t *testing.T, a Adapter) {
 	t.Run("Add writes down what was recorded", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(whole.ID))), []string{"embed_token.created"})
 	})
+	t.Run("nobody else decides about the template meanwhile", func(t *testing.T) {
+		locked := fixture.Chat(t, a.Stores, by, chat.Draft{})
+		inside := make(chan struct{})
+		errs := atOnce(2, func(int) error {
+			return a.Embeds.Add(ctx, by, locked.ID, func(of *chat.Template, have int) (*chat.EmbedToken, error) {
+				select {
+				case inside <- struct{}{}:
+				case <-inside:
+					t.Error("two calls decided at once")
+				case <-time.After(100 * time.Millisecond): // without the lock, the other would be here by now
+				}
+				token, _, err := of.NewEmbedToken(by, have, chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
+				return token, err
+			})
+		})
+		must(t, errors.Join(errs...))
+	})
 	t.Run("many calls at once cannot exceed the quota", func(t *testing.T) {
 		crowded := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		for range chat.MaxEmbedTokens - 1 {

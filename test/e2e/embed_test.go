@@ -403,6 +403,8 @@ func TestEmbedPages(t *testing.T) {
 			}
 			ask(admin.embeds(t, nil), ticket, ours).problem(t, 401, "embed_ticket_invalid")
 			ask(e, session, ours).problem(t, 401, "embed_ticket_invalid")
+			ask(e, "att_"+strings.TrimPrefix(session, "ats_"), ours).problem(t, 401, "embed_ticket_invalid")
+			e.resume(t, "ats_"+strings.TrimPrefix(ticket, "att_")).problem(t, 401, "embed_session_invalid")
 			ask(e, ticket+"A", ours).problem(t, 401, "embed_ticket_invalid")
 			e.resume(t, ticket).problem(t, 401, "embed_session_invalid")
 			admin.do(t, "PATCH", e.path, object{"allowed_origins": []string{"https://other.example"}}).is(t, 200)
