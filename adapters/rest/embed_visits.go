@@ -140,7 +140,8 @@ func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
 	}
 }
 
-// perToken is what all addresses together may ask of a token in a minute.
+// perToken is what all addresses together may ask of a token in a minute; and how often one address
+// may ask beforehand whether it may.
 const perToken = 600
 
 // visitLimits counts the calls of visitors: of all of them by token, and of one address as often as
@@ -201,6 +202,10 @@ func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	observation(r).route = visitPaths
+	if !a.visitors.tokens.allow(w, "preflight "+group(observation(r).address), now()) {
+		a.problem(w, r, errRateLimited)
+		return true
+	}
 	expected, err := a.services.Embeds.Expected(r.Context(), a.visit(r))
 	if err != nil {
 		a.problem(w, r, err)

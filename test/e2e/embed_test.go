@@ -308,6 +308,21 @@ func TestEmbedLimits(t *testing.T) {
 			e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.2").is(t, 200)
 			e.page(t, "Referer: "+shop, "X-Forwarded-For: 192.0.2.1").is(t, 200) // is counted apart
 		})
+		t.Run("who asks and asks whether it may is stopped", func(t *testing.T) {
+			preflight := func(address string) *answer {
+				return s.anonymous().do(t, "OPTIONS", sessions, nil, fromShop, "Access-Control-Request-Method: POST", "X-Forwarded-For: "+address)
+			}
+			for i := range 5000 { // ten a second come back
+				if preflight("192.0.2.4").status == 429 {
+					if i < 600 {
+						t.Errorf("stopped after %d", i)
+					}
+					preflight("192.0.2.5").is(t, 204)
+					return
+				}
+			}
+			t.Error("nobody stopped it")
+		})
 		t.Run("who guesses at tokens is stopped", func(t *testing.T) {
 			guess := &embed{manager: e.manager, secret: "ate_x"}
 			for range 5 {
