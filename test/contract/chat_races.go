@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -177,5 +178,39 @@ func chatRaces(t *testing.T, a Adapter) {
 				t.Fatalf("neither or both: %v", did)
 			}
 		}
+	})
+	t.Run("who begins to use a prompt that is about to go waits, and finds it gone; who deletes one waits too", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		by, registry := team.Member, fixture.Registry(t)
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry })
+		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users)
+		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
+		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
+		draft := chat.Draft{Content: chat.Content{Name: "uses it", Prompt: chat.Prompt{Template: p.ID, Ref: "live"}}}
+		use := func() error { _, err := using.Create(ctx, by, draft); return err }
+		// first does what it does in a transaction that second finds unfinished.
+		both := func(first func(tx ports.Stores) error, second func() error) (err error) {
+			t.Helper()
+			waiting := make(chan error, 1)
+			must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+				if err := first(tx); err != nil {
+					return err
+				}
+				go func() { waiting <- second() }()
+				time.Sleep(200 * time.Millisecond) // until the other one stands at the lock
+				return nil
+			}))
+			return <-waiting
+		}
+		wantErr(t, both(func(tx ports.Stores) error {
+			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users, func(identity.OrgID) *chat.Registry { return registry }).Create(ctx, by, draft)
+			return err
+		}, func() error { return deleting.Delete(ctx, by, p.ID, nil) }), prompt.ErrInUse)
+		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})
+		must(t, err)
+		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
+		wantErr(t, both(func(tx ports.Stores) error {
+			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.Users).Delete(ctx, by, p.ID, nil)
+		}, use), chat.ErrPromptUnavailable)
 	})
 }
