@@ -62,7 +62,7 @@
       src: new URL('embed/' + token, home),
       title: 'Chat',
       referrerPolicy: 'origin',
-      style: 'border:0;width:100%;max-width:28rem;height:24rem;color-scheme:normal',
+      style: 'border:0;width:100%;max-width:28rem;height:24rem',
     })
     addEventListener('message', ({ source, origin, data }) => {
       if (source !== frame.contentWindow || origin !== home.origin) return
@@ -70,6 +70,8 @@
       else frame.dispatchEvent(new CustomEvent(data.type, { detail: data.detail, bubbles: true }))
     })
     show(frame)
+    // A site that names no scheme is a light one: without this, a visitor's dark one would paint the frame black.
+    if (getComputedStyle(frame).colorScheme === 'normal') frame.style.colorScheme = 'light'
     return
   }
 
