@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test verify lint generate bench
+.PHONY: help run build test prove verify lint generate bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-10s %s\n' "$$name" "$$does"; done
@@ -16,6 +16,9 @@ build: ## build bin/atrium, one static binary
 
 test: ## run every test, on SQLite and PostgreSQL
 	@.ci/run test
+
+prove: ## run every test, those that take samples with all of theirs
+	@ATRIUM_PROVE=1 .ci/run test
 
 verify: ## check generated code, formatting, modules and lints
 	@.ci/run verify

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -60,6 +61,7 @@ type Org struct {
 	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
 	Issuers            []identity.Issuer
 	ClaimRules         []ClaimRule
+	Registry           Registry
 	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
 }
 
@@ -130,7 +132,7 @@ func (c *Config) complete() {
 		c.Keyring.KeyFile = filepath.Join(c.Data, "keyring.json")
 	}
 	if len(c.Orgs) == 0 {
-		c.Orgs = []Org{{Slug: "default", Name: "Default"}}
+		c.Orgs = []Org{{Slug: "default", Name: "Default", Registry: sampleRegistry()}}
 	}
 	c.BaseDomain = strings.ToLower(c.BaseDomain)
 	for i := range c.Orgs {
@@ -143,6 +145,15 @@ func (c *Config) complete() {
 			o.Hosts[j] = canonicalHost(h)
 		}
 	}
+}
+
+// Registries returns what each org offers to its chats; ids as for Directory.
+func (c Config) Registries(ids func(slug string) identity.OrgID) map[identity.OrgID]*chat.Registry {
+	all := make(map[identity.OrgID]*chat.Registry, len(c.Orgs))
+	for _, o := range c.Orgs {
+		all[ids(o.Slug)], _ = o.Registry.domain() // Load has refused what is wrong with it
+	}
+	return all
 }
 
 // Directory returns the orgs for finding one by its host; ids answers the stored identifier of

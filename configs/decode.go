@@ -79,6 +79,9 @@ func read(from, to reflect.Value) (any, error) {
 	if isArgument {
 		text, isText = string(arg), true
 	}
+	if to.Type() == reflect.TypeFor[Document]() {
+		return data, nil
+	}
 	if r, ok := readers[to.Type()]; ok {
 		if isText {
 			if value, ok := r.read(text); ok {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -73,7 +74,11 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.org = org
-	if cors(w, r, org) {
+	if strings.HasPrefix(r.URL.Path, visitPaths) {
+		if a.visitCORS(w, r) {
+			return
+		}
+	} else if cors(w, r, org) {
 		return
 	}
 	a.router.ServeHTTP(w, r)

@@ -45,6 +45,12 @@ var (
 // and told to the client as nothing but a 500.
 func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) {
 	f := foreseen(err)
+	a.mark(w, r, f, err)
+	write(w, r, a.problemAnswer(r, f))
+}
+
+// mark sets the headers that go with a failure, and logs what nobody foresaw.
+func (a *API) mark(w http.ResponseWriter, r *http.Request, f *fault.Error, err error) {
 	h := w.Header()
 	switch f.Kind {
 	case fault.Unauthenticated:
@@ -59,7 +65,6 @@ func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		level(r.Context(), "request failed", "request_id", observation(r).id, "method", r.Method, "route", observation(r).route, "error", err)
 	}
-	write(w, r, a.problemAnswer(r, f))
 }
 
 // foreseen is what a client is told of an error.
@@ -87,6 +92,9 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error) ports.Answer {
 	}
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, openapi.FieldError{Pointer: field.Pointer, Code: field.Code, Detail: field.Detail})
+	}
+	for _, use := range f.UsedBy {
+		p.UsedBy = append(p.UsedBy, openapi.ProblemUse(use))
 	}
 	body, err := json.Marshal(p)
 	if err != nil { // a Problem always encodes

@@ -1,6 +1,9 @@
 package rest
 
 import (
+	"bytes"
+	"encoding/json"
+
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -123,6 +126,35 @@ func mergePatch(old, patch map[string]any) map[string]any {
 			v = mergePatch(before, inner)
 		}
 		out[k] = v
+	}
+	return out
+}
+
+// merging is mergePatch for an object that is kept as JSON: nil if the patch leaves it alone. null
+// clears it.
+func merging(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
+	if !in.IsSpecified() {
+		return nil
+	}
+	return func(old json.RawMessage) json.RawMessage {
+		if in.IsNull() {
+			return nil
+		}
+		merged, err := json.Marshal(mergePatch(members(orEmpty(old, "{}")), members(in.MustGet())))
+		if err != nil {
+			panic(err)
+		}
+		return merged
+	}
+}
+
+// members reads an object that the contract has checked; numbers keep every digit.
+func members(object json.RawMessage) map[string]any {
+	var out map[string]any
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	if err := d.Decode(&out); err != nil {
+		panic(err)
 	}
 	return out
 }

@@ -91,8 +91,8 @@ func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Conten
 	if v := orZero(in.Tools); v != nil {
 		c.Tools = *v
 	}
-	if v := orZero(in.ResponseFormat); v != nil {
-		c.ResponseFormat = *v
+	if merge := merging(in.ResponseFormat); merge != nil {
+		c.ResponseFormat = merge(c.ResponseFormat)
 	}
 	return c
 }

@@ -81,7 +81,7 @@ func (a *API) updatePrompt(r *request) (reply, error) {
 		return reply{}, err
 	}
 	t, err := r.Prompts.Change(r.Context(), r.by, promptID(r), r.match, prompt.Changes{
-		Name: in.Name, Description: orZero(in.Description), Tags: orZero(in.Tags), Metadata: orZero(in.Metadata),
+		Name: in.Name, Description: orZero(in.Description), Tags: orZero(in.Tags), Metadata: merging(in.Metadata),
 		Visibility: (*prompt.Visibility)(in.Visibility), Protected: in.Protected, Owner: (*identity.UserID)(in.OwnerID),
 	})
 	return r.templateReply(t, err)

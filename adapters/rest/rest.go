@@ -16,6 +16,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -25,6 +26,8 @@ import (
 type Services struct {
 	Accounts *accounts.Service
 	Prompts  *prompts.Service
+	Chats    *chats.Service
+	Embeds   *chats.Embeds
 }
 
 // Bind makes the use cases on given stores.
@@ -53,6 +56,7 @@ type API struct {
 	router   *mux.Router
 	callers  *limiter // by API key
 	unknown  *limiter // by address, for requests without a valid credential
+	visitors *visitLimits
 	measured *measures
 }
 
@@ -66,10 +70,12 @@ func New(c Config, d Deps) (*API, error) {
 		Deps: d, config: c, contract: contract, services: d.Bind(d.Stores),
 		callers:  newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
 		unknown:  newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
+		visitors: newVisitLimits(),
 		measured: newMeasures(d.Metrics),
 	}
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),
+		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -93,7 +99,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/"} {
+	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
 			declared, ok := a.contract.Operation(op.method, op.path)
@@ -108,7 +114,7 @@ func (a *API) route(areas map[string][]operation) error {
 	if err != nil {
 		return err
 	}
-	for _, op := range public {
+	for _, op := range append(public, a.visitOperations()...) {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}

@@ -63,7 +63,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 		Bind: func(s ports.Stores) Services {
 			return Services{
 				Accounts: accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events),
-				Prompts:  prompts.NewService(s.Prompts, s.PromptLists, s.Users),
+				Prompts:  prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users),
 			}
 		},
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Metrics: prometheus.NewRegistry(),

@@ -9,7 +9,6 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -169,19 +168,19 @@ func (a *API) createInvitation(r *request) (reply, error) {
 		out.status, out.location = http.StatusOK, ""
 	}
 	out.reveals = i.ID
-	out.after = func(ctx context.Context) { a.mailInvitation(ctx, made, url) }
+	out.after = func(ctx context.Context) { a.mailInvitation(ctx, made.Invitation, made.Workspace, url) }
 	return out, nil
 }
 
 // mailInvitation sends the link to the person invited. The caller has it too, so that a mail that
 // is not taken is worth a line in the log and nothing more.
-func (a *API) mailInvitation(ctx context.Context, made accounts.Invited, url string) {
+func (a *API) mailInvitation(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) {
 	err := a.Mailer.Send(ctx, ports.Mail{
-		To: made.Invitation.Email, Subject: "You are invited to " + made.Workspace.Name,
-		Text: "You are invited to the workspace " + made.Workspace.Name + ".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
+		To: i.Email, Subject: "You are invited to " + to.Name,
+		Text: "You are invited to the workspace " + to.Name + ".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
 	})
 	if err != nil {
-		a.Log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", made.Invitation.ID, "error", err)
+		a.Log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", i.ID, "error", err)
 	}
 }
 

@@ -26,6 +26,9 @@ func TestContract(t *testing.T) {
 			open := func(t *testing.T) contract.Adapter { return adapter(t, url(t)) }
 			t.Run("Prompts", func(t *testing.T) { contract.Prompts(t, open) })
 			t.Run("PromptLists", func(t *testing.T) { contract.PromptLists(t, open) })
+			t.Run("Chats", func(t *testing.T) { contract.Chats(t, open) })
+			t.Run("ChatLists", func(t *testing.T) { contract.ChatLists(t, open) })
+			t.Run("Embeds", func(t *testing.T) { contract.Embeds(t, open) })
 			t.Run("Users", func(t *testing.T) { contract.Users(t, open) })
 			t.Run("Workspaces", func(t *testing.T) { contract.Workspaces(t, open) })
 			t.Run("Invitations", func(t *testing.T) { contract.Invitations(t, open) })

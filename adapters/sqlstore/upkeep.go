@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -19,6 +20,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:             now,
 		`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? LIMIT 1000)`:                                       now.Add(-retention),
 		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`: now.Add(-prompt.RestoreWithin),
+		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:     now.Add(-chat.RestoreWithin),
 	} {
 		for {
 			removed, err := db.exec(ctx, query, micros(before))
@@ -47,7 +49,7 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 				(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys WHERE workspace_id = ?)`, id, id); err != nil {
 				return err
 			}
-			for _, table := range []string{"prompt_templates", "invitations", "api_keys", "memberships"} {
+			for _, table := range []string{"prompt_templates", "chat_templates", "invitations", "api_keys", "memberships"} {
 				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
 					return err
 				}

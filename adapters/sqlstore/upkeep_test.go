@@ -21,7 +21,8 @@ import (
 
 // tables are all that hold rows of their own; goose's table is its own affair.
 var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys", "events", "idempotency_keys",
-	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations"}
+	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations",
+	"chat_templates", "chat_members", "chat_embed_tokens", "chat_embed_origins"}
 
 func counts(t *testing.T, db *sql.DB) map[string]int {
 	t.Helper()
@@ -55,6 +56,7 @@ func TestSweep(t *testing.T) {
 			if name != "lives" {
 				fixture.Delete(t, s, by, made.ID)
 			}
+			furnishChat(t, s, by, team.Peer, name != "lives")
 		}
 		var old event.Log // more than one step removes
 		for range 2100 {
@@ -97,7 +99,7 @@ func TestSweep(t *testing.T) {
 			{"records go after a day", fixture.At.Add(day + 1500*time.Millisecond), 400 * day, map[string]int{"idempotency_keys": 3}, 0},
 			{"a template that can be restored for the last time stays", fixture.At.Add(30 * day), 400 * day, map[string]int{"idempotency_keys": 1}, 0},
 			{"one that cannot goes with all that belongs to it, and none but its", fixture.At.Add(30*day + time.Microsecond), 400 * day,
-				map[string]int{"prompt_templates": 1, "prompt_shares": 1, "prompt_versions": 1, "prompt_labels": 1, "prompt_activations": 1}, 0},
+				map[string]int{"prompt_templates": 1, "prompt_shares": 1, "prompt_versions": 1, "prompt_labels": 1, "prompt_activations": 1, "chat_templates": 1, "chat_members": 1, "chat_embed_tokens": 1, "chat_embed_origins": 2}, 0},
 		} {
 			t.Run(step.name, func(t *testing.T) {
 				want := counts(t, rows)

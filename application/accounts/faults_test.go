@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -204,14 +205,31 @@ func TestStoreFaults(t *testing.T) {
 			func(s *stage) error { _, err := s.Invite(s.ctx, admin, "acme", email, identity.Viewer); return err },
 		},
 		"Withdraw": {
-			func(_ *testing.T, s *stage) {
-				s.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			func(t *testing.T, s *stage) {
+				s.expectAtomically(t, 1).invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error { return s.Withdraw(s.ctx, admin, "acme", "inv", nil) },
+		},
+		"Withdraw, looking for chats": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				tx.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil)
+				tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { return s.Withdraw(s.ctx, admin, "acme", "inv", nil) },
+		},
+		"Withdraw, changing a chat": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				tx.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil)
+				tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return([]chat.ID{"ctpl"}, nil)
+				tx.chats.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
 			},
 			func(s *stage) error { return s.Withdraw(s.ctx, admin, "acme", "inv", nil) },
 		},
 		"AcceptInvitation": {
-			func(_ *testing.T, s *stage) {
-				s.invitations.EXPECT().Accept(s.ctx, anything, anything, anything).Return(errOutage)
+			func(t *testing.T, s *stage) {
+				s.expectAtomically(t, 1).invitations.EXPECT().Accept(s.ctx, anything, anything, anything).Return(errOutage)
 			},
 			func(s *stage) error {
 				_, err := s.AcceptInvitation(s.ctx, member, inviting.Reveal())

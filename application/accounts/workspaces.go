@@ -4,9 +4,11 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // CreateWorkspace makes a workspace that by owns.
@@ -101,20 +103,54 @@ func (s *Service) Invite(ctx context.Context, by identity.Actor, id identity.Wor
 	return out, err
 }
 
-// Withdraw ends an invitation.
+// Withdraw ends an invitation, and with it the chat memberships that wait for it.
 func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, at revision.Match) error {
-	return s.invitations.Update(ctx, by, ws, id, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, at, i) })
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		err := tx.Invitations.Update(ctx, by, ws, id, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, at, i) })
+		if err != nil {
+			return err
+		}
+		return invitedChats(ctx, tx, by, ws, id, (*chat.Template).Disinvite)
+	})
 }
 
-// AcceptInvitation makes the caller a member of the workspace that a token invites to.
+// AcceptInvitation makes the caller a member of the workspace that a token invites to, and of the
+// chats that were to be theirs with it.
 func (s *Service) AcceptInvitation(ctx context.Context, by identity.Actor, token string) (joined *account.Workspace, err error) {
 	t, ok := account.ParseInvitationToken(token)
 	if !ok {
 		return nil, account.ErrInvitationNotFound
 	}
-	err = s.invitations.Accept(ctx, by, t.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error {
-		joined = w
-		return w.Accept(by, u, i)
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		var invitation *account.Invitation
+		err := tx.Invitations.Accept(ctx, by, t.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error {
+			joined, invitation = w, i
+			return w.Accept(by, u, i)
+		})
+		if err != nil {
+			return err
+		}
+		return invitedChats(ctx, tx, by, joined.ID, invitation.ID, (*chat.Template).Accept)
 	})
 	return joined, err
+}
+
+// invitedChats changes, one after the other, the chat templates of ws whose members an invitation
+// is to make. The invitation's workspace is locked by then, as it is before more are added.
+func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(t *chat.Template, by identity.Actor, reserved identity.UserID)) error {
+	by.Workspace = ws
+	reserved := id.Reserved()
+	chats, err := tx.Chats.Invited(ctx, ws, reserved)
+	if err != nil {
+		return err
+	}
+	for _, c := range chats {
+		if _, err := tx.Chats.Update(ctx, by, c, []identity.UserID{reserved}, func(t *chat.Template) error {
+			change(t, by, reserved)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -16,14 +17,15 @@ import (
 
 // Service holds the use cases, one method each.
 type Service struct {
+	atomic  ports.Atomic
 	prompts ports.Prompts
 	lists   ports.PromptLists
 	users   ports.Users
 }
 
 // NewService returns the use cases on these stores.
-func NewService(p ports.Prompts, l ports.PromptLists, u ports.Users) *Service {
-	return &Service{prompts: p, lists: l, users: u}
+func NewService(a ports.Atomic, p ports.Prompts, l ports.PromptLists, u ports.Users) *Service {
+	return &Service{atomic: a, prompts: p, lists: l, users: u}
 }
 
 // List returns the templates that by may see.
@@ -65,10 +67,32 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 	})
 }
 
-// Delete hides a template; Restore brings it back.
+// Delete hides a template that no chat template uses; Restore brings it back.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match) error {
-	_, err := s.prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Delete(by, at) })
-	return err
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Delete(by, at) }); err != nil {
+			return err
+		}
+		return unused(ctx, tx, by, id, nil)
+	})
+}
+
+// unused returns prompt.ErrInUse if chat templates use a template, by one of refs unless there are
+// none. The template is locked by then, so that no other can begin to (chats.Service.Change).
+func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID, refs []string) error {
+	used, err := tx.ChatLists.Uses(ctx, by.Workspace, id, refs)
+	if err != nil || !used {
+		return err
+	}
+	seen, err := tx.ChatLists.Visible(ctx, by, chat.Filter{Prompt: id, Refs: refs}, page.Query{Limit: 20})
+	if err != nil {
+		return err
+	}
+	uses := make([]fault.Use, len(seen.Items))
+	for i, t := range seen.Items {
+		uses[i] = fault.Use{ID: string(t.ID), Name: t.Name}
+	}
+	return prompt.ErrInUse.UsedByThese(uses)
 }
 
 // Restore brings a deleted template back.
@@ -120,12 +144,21 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 	return t, changed, err
 }
 
-// DeleteVersion removes a version that is not active.
+// DeleteVersion removes a version that is not active and that no chat template names.
 func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match) error {
-	_, err := s.prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
-		return t.DeleteVersion(by, at, v)
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		var refs []string
+		if _, err := tx.Prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
+			if err := t.DeleteVersion(by, at, v); err != nil {
+				return err
+			}
+			refs = v.Refs()
+			return nil
+		}); err != nil {
+			return err
+		}
+		return unused(ctx, tx, by, id, refs)
 	})
-	return err
 }
 
 // ActivateVersion makes one version of a template the one that callers receive.

@@ -9,6 +9,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -108,7 +109,44 @@ func TestDelete(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
 			s.expectUpdate(tt.by, nil)
+			if tt.want == nil {
+				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil).Return(false, nil)
+			}
 			wantErr(t, s.Delete(s.ctx, tt.by, "tpl", nil), tt.want)
+		})
+	}
+}
+
+func TestWhatChatsUseIsNotDeleted(t *testing.T) {
+	ref := prompt.Ref{Number: 2}
+	for what, tt := range map[string]struct {
+		refs   []string
+		delete func(*stage) error
+	}{
+		"a template, however it is named": {nil, func(s *stage) error {
+			s.expectUpdate(owner, nil)
+			return s.Delete(s.ctx, owner, "tpl", nil)
+		}},
+		"a version, by its id, number or label": {[]string{"ver2", "v2", "live"}, func(s *stage) error {
+			s.expectUpdateWith(owner, ref, func() *prompt.Version {
+				v := version(2)
+				v.Labels = []string{"live"}
+				return v
+			})
+			return s.DeleteVersion(s.ctx, owner, "tpl", ref, nil)
+		}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newStage(t)
+			s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.refs).Return(true, nil)
+			s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: tt.refs}, page.Query{Limit: 20}).
+				Return(chat.Page{Items: []chat.Template{{ID: "ctpl_1", Content: chat.Content{Name: "Support"}}}, Next: "more"}, nil)
+			err := tt.delete(s)
+			wantErr(t, err, prompt.ErrInUse)
+			f, ok := errors.AsType[*fault.Error](err)
+			if want := []fault.Use{{ID: "ctpl_1", Name: "Support"}}; !ok || !reflect.DeepEqual(f.UsedBy, want) {
+				t.Errorf("used by %+v, want %+v", f.UsedBy, want)
+			}
 		})
 	}
 }
@@ -218,6 +256,9 @@ func TestDeleteVersion(t *testing.T) {
 			s := newStage(t)
 			ref := prompt.Ref{Latest: true}
 			s.expectUpdateWith(tt.by, ref, func() *prompt.Version { return version(2) })
+			if tt.want == nil {
+				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}).Return(false, nil)
+			}
 			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
 		})
 	}

@@ -17,7 +17,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -93,10 +95,11 @@ func openPool(c driver.Connector) *sql.DB {
 	return otelsql.OpenDB(c, otelsql.WithSpanOptions(otelsql.SpanOptions{DisableErrSkip: true, OmitConnResetSession: true, OmitRows: true, OmitConnectorConnect: true}))
 }
 
-// orgs is the present directory of orgs; a reload swaps it.
+// orgs is the present directory of orgs and what each offers to chats; a reload swaps both.
 type orgs struct {
-	present atomic.Pointer[identity.Directory]
-	db      *sqlstore.DB
+	present    atomic.Pointer[identity.Directory]
+	registries atomic.Pointer[map[identity.OrgID]*chat.Registry]
+	db         *sqlstore.DB
 }
 
 func newOrgs(ctx context.Context, c configs.Config, db *sqlstore.DB) (*orgs, error) {
@@ -113,13 +116,28 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 	if err != nil {
 		return fmt.Errorf("orgs: %w", err)
 	}
-	o.present.Store(c.Directory(func(slug string) identity.OrgID { return ids[slug] }))
+	byID := func(slug string) identity.OrgID { return ids[slug] }
+	offered := c.Registries(byID)
+	o.registries.Store(&offered)
+	o.present.Store(c.Directory(byID))
 	return nil
 }
 
 func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }
 
-func newBind() rest.Bind { return bindServices }
+// newRegistries finds what an org offers now; one that a reload has just removed offers nothing.
+func newRegistries(o *orgs) chats.Registries {
+	return func(org identity.OrgID) *chat.Registry {
+		if r, ok := (*o.registries.Load())[org]; ok {
+			return r
+		}
+		return &chat.Registry{}
+	}
+}
+
+func newBind(c *core, r chats.Registries) rest.Bind {
+	return func(s ports.Stores) rest.Services { return bindServices(s, r, c.keyring) }
+}
 
 func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{

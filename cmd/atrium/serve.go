@@ -85,7 +85,7 @@ func (s *serveCommand) Run(p *process) error {
 	}
 	var handler http.Handler = api
 	if tracing() {
-		handler = otelhttp.NewHandler(api, "http")
+		handler = otelhttp.NewHandler(api, "http", otelhttp.WithFilter(rest.Traceable))
 	}
 	listener, err := new(net.ListenConfig).Listen(p.ctx, "tcp", c.Server.Addr)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
@@ -48,10 +49,18 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
-	promptsService := prompts.NewService(portsPrompts, promptLists, users)
+	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
+	portsChats := stores.Chats
+	chatLists := stores.ChatLists
+	registries := newRegistries(mainOrgs)
+	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
+	embeds := stores.Embeds
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealKeyring, registries)
 	services := rest.Services{
 		Accounts: service,
 		Prompts:  promptsService,
+		Chats:    chatsService,
+		Embeds:   chatsEmbeds,
 	}
 	mainCore := &core{
 		config:   c,
@@ -66,7 +75,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores) rest.Services {
+func bindServices(stores ports.Stores, registries chats.Registries, sealer ports.Sealer) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -76,10 +85,17 @@ func bindServices(stores ports.Stores) rest.Services {
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
-	promptsService := prompts.NewService(portsPrompts, promptLists, users)
+	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
+	portsChats := stores.Chats
+	chatLists := stores.ChatLists
+	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
+	embeds := stores.Embeds
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
 	services := rest.Services{
 		Accounts: service,
 		Prompts:  promptsService,
+		Chats:    chatsService,
+		Embeds:   chatsEmbeds,
 	}
 	return services
 }
@@ -90,7 +106,9 @@ func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logge
 	restConfig := serverConfig(config)
 	db := c.db
 	idempotency := sqlstore.NewIdempotency(db)
-	bind := newBind()
+	mainOrgs := c.orgs
+	registries := newRegistries(mainOrgs)
+	bind := newBind(c, registries)
 	verifier := oidc.New(log)
 	mailConfig := config.Mail
 	mailer, err := mail.New(mailConfig, log)

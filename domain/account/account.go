@@ -178,6 +178,8 @@ func Permissions(by identity.Actor) []string {
 	}{
 		{"prompt_templates.read", identity.Viewer},
 		{"prompt_templates.create", identity.Member},
+		{"chat_templates.read", identity.Viewer},
+		{"chat_templates.create", identity.Member},
 		{"api_keys.create", identity.Viewer},
 		{"api_keys.manage", identity.Admin},
 		{"members.read", identity.Viewer},

@@ -32,6 +32,7 @@ type Error struct {
 	Code   string  // stable and snake_case: clients switch on it
 	Detail string  // one sentence for a human; never a submitted value
 	Fields []Field // what is wrong with the body, all of it at once; only for Invalid
+	UsedBy []Use   // what stands in the way, as far as the caller may know of it; only for Conflict
 }
 
 // Field is one thing that is wrong with a request's body.
@@ -40,6 +41,9 @@ type Field struct {
 	Code    string
 	Detail  string
 }
+
+// Use is a thing that uses another.
+type Use struct{ ID, Name string }
 
 func (e *Error) Error() string { return e.Detail }
 
@@ -53,6 +57,13 @@ func (e *Error) Is(target error) bool {
 func (e *Error) With(fields ...Field) *Error {
 	c := *e
 	c.Fields = fields
+	return &c
+}
+
+// UsedByThese returns a copy of e that names what stands in the way.
+func (e *Error) UsedByThese(uses []Use) *Error {
+	c := *e
+	c.UsedBy = uses
 	return &c
 }
 

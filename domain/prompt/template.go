@@ -150,7 +150,7 @@ type Changes struct {
 	Name        *string
 	Description *string
 	Tags        *[]string
-	Metadata    *json.RawMessage
+	Metadata    func(json.RawMessage) json.RawMessage // makes the new one of the old
 	Visibility  *Visibility
 	Protected   *bool
 	Owner       *identity.UserID // must be a member of the workspace
@@ -185,9 +185,11 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, newOw
 			changed["tags"] = true
 		}
 	}
-	if c.Metadata != nil && string(*c.Metadata) != string(t.Metadata) {
-		t.Metadata = *c.Metadata
-		changed["metadata"] = true
+	if c.Metadata != nil {
+		before := string(t.Metadata)
+		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != before {
+			changed["metadata"] = true
+		}
 	}
 	if err := t.check(); err != nil {
 		return err

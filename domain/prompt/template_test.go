@@ -96,7 +96,7 @@ func TestFields(t *testing.T) {
 			if tt.d.Visibility == "" {
 				tt.d.Visibility = prompt.Private
 			}
-			err = tmpl.Change(owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description, Tags: &tt.d.Tags, Metadata: &tt.d.Metadata, Visibility: &tt.d.Visibility}, false)
+			err = tmpl.Change(owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description, Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata }, Visibility: &tt.d.Visibility}, false)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("Change: wrong = %q, want %q", got, tt.want)
 			}
@@ -118,7 +118,7 @@ func TestChange(t *testing.T) {
 		tmpl, _ := cast()
 		by := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 		wantErr(t, tmpl.Change(by, nil, prompt.Changes{
-			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"}, Metadata: new(json.RawMessage(`{"k":1}`)),
+			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"}, Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"k":1}`) },
 			Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
 		}, false), nil)
 		if tmpl.Name != "n" || tmpl.Description != "secret plans" || tmpl.Tags[0] != "b" || string(tmpl.Metadata) != `{"k":1}` ||

@@ -258,6 +258,11 @@ func Diff(from, to *Version) Difference {
 	return DiffContents(fmt.Sprintf("v%d", from.Number), fmt.Sprintf("v%d", to.Number), from.Content, to.Content)
 }
 
+// Refs lists the texts that name v whatever happens to others: its id, its number and its labels.
+func (v *Version) Refs() []string {
+	return append([]string{string(v.ID), fmt.Sprintf("v%d", v.Number)}, v.Labels...)
+}
+
 // named adds to an event's data which version it is about.
 func (v *Version) named(data map[string]any) map[string]any {
 	data["version_id"], data["version_number"] = v.ID, v.Number

@@ -23,9 +23,12 @@ var inbound = []string{"rest", "worker"}
 
 // pure lists the modules that the inner layers may import: they compute, and do no I/O.
 var pure = map[string]string{
-	"github.com/google/uuid":           "identifiers are UUIDv7",
-	"github.com/cbroglie/mustache":     "prompts are Mustache templates; partials, its one way to a file, are refused before",
-	"github.com/aymanbagabas/go-udiff": "versions of a prompt are compared as unified diffs",
+	"github.com/google/uuid":                   "identifiers are UUIDv7",
+	"github.com/cbroglie/mustache":             "prompts are Mustache templates; partials, its one way to a file, are refused before",
+	"github.com/aymanbagabas/go-udiff":         "versions of a prompt are compared as unified diffs",
+	"github.com/santhosh-tekuri/jsonschema/v6": "configurations are held to JSON Schemas; its one way to a file, the loader, is replaced",
+	"golang.org/x/net/idna":                    "origins are compared in the form that browsers give them; the standard library knows no IDNA",
+	"golang.org/x/net/publicsuffix":            "a wildcard above everybody's names is refused; the list of such hosts is data",
 }
 
 // objection says why the package in directory from must not import imp; empty if it may.

@@ -106,6 +106,7 @@ var unscoped = map[string]string{
 	"Users.Add":         "account.User names its org",
 	"Keys.Add":          "account.Key names its org and workspace",
 	"Prompts.Add":       "prompt.Template names its org and workspace",
+	"Chats.Add":         "chat.Template names its workspace",
 	"Workspaces.Add":    "account.Workspace names its org",
 	"Mailer.Send":       "a mail goes to a person, and is read by nobody else",
 	"Verifier.Verify":   "the issuers that it is given are those of one org",

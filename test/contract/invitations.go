@@ -24,6 +24,7 @@ func Invitations(t *testing.T, open Opener) {
 	t.Run("Invite", func(t *testing.T) { invited(t, a) })
 	t.Run("Update", func(t *testing.T) { invitationWithdrawn(t, a) })
 	t.Run("Accept", func(t *testing.T) { invitationAccepted(t, a) })
+	t.Run("guests", func(t *testing.T) { guests(t, a) })
 }
 
 // tryInvite is Invite by somebody who may or may not.

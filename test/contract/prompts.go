@@ -226,7 +226,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "before"})
 		after, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error {
 			return t.Change(by, nil, prompt.Changes{
-				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: new(json.RawMessage(`{"a":1}`)),
+				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"a":1}`) },
 				Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
 			}, false)
 		})

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,9 +17,10 @@ type example struct {
 
 // target is what a request is about.
 type target struct {
-	ids   []string // for the path's parameters
-	query string
-	body  any
+	ids     []string // for the path's parameters
+	query   string
+	headers []string
+	body    any
 }
 
 // plainly is an example whose path has no parameters.
@@ -44,6 +46,40 @@ func withMember(body any) example {
 func ofTemplate(body any, below ...string) example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target {
 		return target{ids: append([]string{h.template}, below...), body: body}
+	}}
+}
+
+// ofChat is an example at the chat template of the house, or below it.
+func ofChat(body any, below ...string) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: append([]string{h.chat}, below...), body: body}
+	}}
+}
+
+// withChatMember is an example about a member who was made for it.
+func withChatMember(body any) example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target {
+		program := h.program(t, "viewer")
+		h.author.create(t, chats+"/"+h.chat+"/members", object{"user_id": program.id, "role": "viewer"}, onRed)
+		return target{ids: []string{h.chat, program.id}, body: body}
+	}}
+}
+
+// withEmbed is an example about an embed token that was made for it.
+func withEmbed(body any) example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target {
+		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens", object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
+		ids := strings.Split(made.header.Get("Location"), "/")
+		return target{ids: []string{ids[3], ids[5]}, body: body}
+	}}
+}
+
+// visiting is an example for the pages of the shop.
+func visiting(in func(e *embed, session string) target) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		at := in(h.embed, h.session)
+		at.headers = append(at.headers, fromShop, "Referer: "+shop)
+		return at
 	}}
 }
 
@@ -150,4 +186,43 @@ var examples = map[string]example{
 		h.author.create(t, templates+"/"+h.template+"/shares", object{"user_id": program.id, "role": "viewer"}, onRed)
 		return target{ids: []string{h.template, program.id}}
 	}},
+
+	"listChatTemplates":  plainly(nil),
+	"createChatTemplate": plainly(object{"name": "another"}),
+	"getChatRegistry":    plainly(nil),
+	"getChatTemplate":    ofChat(nil),
+	"updateChatTemplate": ofChat(object{"greeting": "new"}),
+	"deleteChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.doomedChat(t)}} }},
+	"restoreChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+		made := h.doomedChat(t)
+		h.author.do(t, "DELETE", chats+"/"+made, nil, onRed).is(t, 204)
+		return target{ids: []string{made}}
+	}},
+	"listChatMembers": ofChat(nil),
+	"createChatMember": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.chat}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
+	}},
+	"updateChatMember":   withChatMember(object{"role": "editor"}),
+	"deleteChatMember":   withChatMember(nil),
+	"attachChatWorkflow": ofChat(object{"workflow_id": "hand-over"}),
+	"detachChatWorkflow": {make: func(t *testing.T, h *house, _ *standing) target {
+		h.author.do(t, "POST", chats+"/"+h.chat+"/workflows", object{"workflow_id": "hand-over"}, onRed)
+		return target{ids: []string{h.chat, "hand-over"}}
+	}},
+
+	"listEmbedTokens": ofChat(nil),
+	"createEmbedToken": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.doomedChat(t)}, body: object{"name": "Shop", "allowed_origins": []string{shop}}}
+	}},
+	"getEmbedToken":    withEmbed(nil),
+	"updateEmbedToken": withEmbed(object{"enabled": false}),
+	"deleteEmbedToken": withEmbed(nil),
+	"rotateEmbedToken": withEmbed(object{"grace_seconds": 60}),
+
+	"createEmbedSession": visiting(func(e *embed, _ string) target { return target{body: object{"token": e.secret}} }),
+	"getEmbedTemplate": visiting(func(_ *embed, session string) target {
+		return target{headers: []string{"Authorization: Bearer " + session}}
+	}),
+	"getEmbedPage":   visiting(func(e *embed, _ string) target { return target{ids: []string{e.secret}} }),
+	"getEmbedScript": plainly(nil),
 }

@@ -31,7 +31,7 @@ func (c *standing) call(t *testing.T, op *openapi.Operation, at target) *answer 
 		begin, end := strings.IndexByte(path, '{'), strings.IndexByte(path, '}')
 		path = path[:begin] + id + path[end+1:]
 	}
-	return c.do(t, op.Method, path+at.query, at.body, c.host, c.chooses(), "Request-Id: same")
+	return c.do(t, op.Method, path+at.query, at.body, append(at.headers, c.host, c.chooses(), "Request-Id: same")...)
 }
 
 // chooses is the header by which somebody who signed in names the house: it is not the only
@@ -50,8 +50,13 @@ func expected(op *openapi.Operation, c *standing) int {
 	if !strings.Contains(op.Path, "{") { // it is about the caller's own workspace
 		role = c.own
 	}
-	if op.Access.Area == "public" {
+	switch {
+	case op.Access.Area == "public":
 		return 200
+	case op.Access.Area == "embed" && c.host == onRed: // whoever calls: the target shows an embed token of red's, or a session
+		return 200
+	case op.Access.Area == "embed":
+		return 401
 	}
 	if !c.known {
 		return 401
@@ -68,12 +73,18 @@ func expected(op *openapi.Operation, c *standing) int {
 		return 404
 	case op.Access.Area == "workspace" && role < identity.ParseRole(op.Access.Needs):
 		return 403
-	case op.Access.Area == "prompt_template" && has == none:
+	case onTemplate(op) && has == none:
 		return 404
-	case op.Access.Area == "prompt_template" && has < needs:
+	case onTemplate(op) && has < needs:
 		return 403
 	}
 	return 200
+}
+
+// onTemplate reports whether an operation is one on a template, for prompts or for chats: callers stand
+// to both of the house alike.
+func onTemplate(op *openapi.Operation) bool {
+	return op.Access.Area == "prompt_template" || op.Access.Area == "chat_template"
 }
 
 var templateLevels = map[string]level{"viewer": viewing, "editor": editing, "manager": managing, "owner": owning}
@@ -94,6 +105,8 @@ var exceptions = []struct {
 	{"deletePromptVersion", func(c *standing) bool { return c.template == viewing }, 404, "a draft is hidden from those who may only view"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200, "admins of the workspace may bring back what others deleted"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.template < owning }, 404, "what is deleted is hidden from those who could not bring it back"},
+	{"restoreChatTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200, "as of prompt templates"},
+	{"restoreChatTemplate", func(c *standing) bool { return c.template < owning }, 404, "as of prompt templates"},
 }
 
 func TestAuthorization(t *testing.T) {
@@ -167,7 +180,7 @@ func (h *house) refuses(t *testing.T, op *openapi.Operation, example example) {
 			t.Errorf("%s: %s\nwant %d", c.name, a, want)
 		}
 		if a.status == 404 {
-			for what, other := range at[c].absent(c.role == identity.NoRole || op.Access.Area == "prompt_template" && c.template == none) {
+			for what, other := range at[c].absent(c.role == identity.NoRole || onTemplate(op) && c.template == none) {
 				same(t, c.name+", "+what, a, c.call(t, op, other))
 			}
 		}
@@ -222,6 +235,15 @@ func (h *house) testOwnThings(t *testing.T) {
 		for _, c := range []*client{h.viewer, h.editor} {
 			c.do(t, "DELETE", path+"/shares/"+c.id, nil, onRed).is(t, 204)
 			c.do(t, "GET", path, nil, onRed).problem(t, 404, "prompt_template_not_found")
+		}
+	})
+	t.Run("a member of a chat may leave, but by a key for viewing", func(t *testing.T) {
+		path := chats + "/" + h.doomedChat(t)
+		capped, _ := h.viewer.key(t, "--org", "red", "--role", "viewer")
+		capped.do(t, "DELETE", path+"/members/"+h.viewer.id, nil, onRed).problem(t, 403, "chat_template_forbidden")
+		for _, c := range []*client{h.viewer, h.editor} {
+			c.do(t, "DELETE", path+"/members/"+c.id, nil, onRed).is(t, 204)
+			c.do(t, "GET", path, nil, onRed).problem(t, 404, "chat_template_not_found")
 		}
 	})
 	t.Run("a key for viewing may replace itself", func(t *testing.T) {

@@ -294,6 +294,10 @@ func TestStart(t *testing.T) {
 		if len(demo) == 0 {
 			t.Error("there is no demo data")
 		}
+		demoChats := owner.get(t, chats)
+		if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok", "data.1.status": "published"}); len(demoChats.items(t)) != 2 {
+			t.Errorf("the chats are %s", demoChats)
+		}
 		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600} {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 				t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
@@ -303,6 +307,9 @@ func TestStart(t *testing.T) {
 		s = d.start(t)
 		if again := len(owner.at(s).get(t, templates).items(t)); again != len(demo) {
 			t.Errorf("the second start with --demo leaves %d templates, want %d", again, len(demo))
+		}
+		if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
+			t.Errorf("the second start with --demo leaves %d chats", again)
 		}
 		if strings.Contains(s.stdout.String(), "atk_") {
 			t.Errorf("the second start wrote %s", s.stdout)

@@ -124,6 +124,25 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// reload gives the server another file, and expects the log to say of it what is told.
+func (s *server) reload(t *testing.T, config, told string) {
+	t.Helper()
+	const word = "the configuration was"
+	before := strings.Count(s.stderr.String(), word)
+	s.configure(config)
+	s.signal(t, syscall.SIGHUP)
+	s.stderr.await(t, s, regexp.MustCompile(fmt.Sprintf(`(?s)(?:%s.*){%d}`, word, before+1)))
+	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
+	for i := len(lines) - 1; ; i-- {
+		if strings.Contains(lines[i], word) {
+			if !strings.Contains(lines[i], told) {
+				t.Errorf("the log says %s, want %q", lines[i], told)
+			}
+			return
+		}
+	}
+}
+
 func TestReload(t *testing.T) {
 	t.Parallel()
 	const orgs = `
@@ -132,38 +151,21 @@ orgs:
 %s`
 	s := start(t, sqlite, configured(fmt.Sprintf(orgs, "old.example.com", "")))
 	ann := s.user(t, "member")
-	reloads := 0
-	reload := func(t *testing.T, config, told string) {
-		t.Helper()
-		s.configure(config)
-		s.signal(t, syscall.SIGHUP)
-		reloads++
-		s.stderr.await(t, s, regexp.MustCompile(fmt.Sprintf(`(?s)(?:the configuration was.*){%d}`, reloads)))
-		lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
-		for i := len(lines) - 1; ; i-- {
-			if strings.Contains(lines[i], "the configuration was") {
-				if !strings.Contains(lines[i], told) {
-					t.Errorf("the log says %s, want %q", lines[i], told)
-				}
-				return
-			}
-		}
-	}
 	answers := func(t *testing.T, host string) bool {
 		t.Helper()
 		return ann.do(t, "GET", "/api/me", nil, "Host: "+host).status == 200
 	}
 
 	t.Run("SIGHUP takes over the orgs of the file", func(t *testing.T) {
-		reload(t, fmt.Sprintf(orgs, "new.example.com", "  - {slug: second, hosts: [second.example.com]}"), "the configuration was reloaded")
+		s.reload(t, fmt.Sprintf(orgs, "new.example.com", "  - {slug: second, hosts: [second.example.com]}"), "the configuration was reloaded")
 		if answers(t, "old.example.com") || !answers(t, "new.example.com") {
 			t.Error("the old host answers, or the new one does not")
 		}
 		s.user(t, "owner", "--org", "second").get(t, "/api/me", "Host: second.example.com").has(t, map[string]string{"org.slug": "second"})
 	})
 	t.Run("an invalid file is refused whole, and says why", func(t *testing.T) {
-		reload(t, fmt.Sprintf(orgs, "third.example.com", "  - {slug: UPPER, hosts: [x.example.com]}"), "orgs[1].slug: must be")
-		reload(t, "orgs: [", "the configuration was not reloaded")
+		s.reload(t, fmt.Sprintf(orgs, "third.example.com", "  - {slug: UPPER, hosts: [x.example.com]}"), "orgs[1].slug: must be")
+		s.reload(t, "orgs: [", "the configuration was not reloaded")
 		if answers(t, "third.example.com") || !answers(t, "new.example.com") {
 			t.Error("a part of an invalid file was taken over")
 		}

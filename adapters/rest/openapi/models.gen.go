@@ -22,6 +22,57 @@ const (
 	APIKeyStatusRevoked APIKeyStatus = "revoked"
 )
 
+// Defines values for ChatHealth.
+const (
+	ChatHealthDegraded ChatHealth = "degraded"
+	ChatHealthOk       ChatHealth = "ok"
+)
+
+// Defines values for ChatIssueCode.
+const (
+	ChatIssueCodeItemDisabled       ChatIssueCode = "item_disabled"
+	ChatIssueCodeItemGone           ChatIssueCode = "item_gone"
+	ChatIssueCodePromptGone         ChatIssueCode = "prompt_gone"
+	ChatIssueCodeRequirementMissing ChatIssueCode = "requirement_missing"
+	ChatIssueCodeWorkflowDisabled   ChatIssueCode = "workflow_disabled"
+	ChatIssueCodeWorkflowGone       ChatIssueCode = "workflow_gone"
+)
+
+// Defines values for ChatMemberRole.
+const (
+	ChatMemberRoleEditor  ChatMemberRole = "editor"
+	ChatMemberRoleManager ChatMemberRole = "manager"
+	ChatMemberRoleViewer  ChatMemberRole = "viewer"
+)
+
+// Defines values for ChatMemberStatus.
+const (
+	ChatMemberStatusActive  ChatMemberStatus = "active"
+	ChatMemberStatusInvited ChatMemberStatus = "invited"
+)
+
+// Defines values for ChatRole.
+const (
+	ChatRoleEditor  ChatRole = "editor"
+	ChatRoleManager ChatRole = "manager"
+	ChatRoleOwner   ChatRole = "owner"
+	ChatRoleViewer  ChatRole = "viewer"
+)
+
+// Defines values for ChatStatus.
+const (
+	ChatStatusDisabled  ChatStatus = "disabled"
+	ChatStatusDraft     ChatStatus = "draft"
+	ChatStatusPublished ChatStatus = "published"
+)
+
+// Defines values for EmbedTokenStatus.
+const (
+	EmbedTokenStatusActive   EmbedTokenStatus = "active"
+	EmbedTokenStatusDisabled EmbedTokenStatus = "disabled"
+	EmbedTokenStatusExpired  EmbedTokenStatus = "expired"
+)
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -66,6 +117,20 @@ const (
 const (
 	PromptTypeChat PromptType = "chat"
 	PromptTypeText PromptType = "text"
+)
+
+// Defines values for RegistryEffects.
+const (
+	RegistryEffectsExternal RegistryEffects = "external"
+	RegistryEffectsRead     RegistryEffects = "read"
+	RegistryEffectsWrite    RegistryEffects = "write"
+)
+
+// Defines values for RegistryStatus.
+const (
+	RegistryStatusAvailable  RegistryStatus = "available"
+	RegistryStatusDeprecated RegistryStatus = "deprecated"
+	RegistryStatusDisabled   RegistryStatus = "disabled"
 )
 
 // Defines values for RenderMode.
@@ -240,6 +305,439 @@ type ActiveVersion struct {
 	ActivatedBy string `json:"activated_by"`
 	ID          string `json:"id"`
 	Number      int    `json:"number"`
+}
+
+// ChatHealth `degraded` while `issues` names what is missing. The template goes on to work without it.
+type ChatHealth string
+
+// ChatIssue defines model for ChatIssue.
+type ChatIssue struct {
+	Code   ChatIssueCode `json:"code"`
+	Detail string        `json:"detail"`
+
+	// Pointer JSON Pointer (RFC 6901) into the template.
+	Pointer string `json:"pointer"`
+}
+
+// ChatIssueCode defines model for ChatIssue.Code.
+type ChatIssueCode string
+
+// ChatItem defines model for ChatItem.
+type ChatItem struct {
+	// Config Fits the item's `config_schema`. Its own defaults when left out.
+	Config json.RawMessage `json:"config,omitempty,omitzero"`
+
+	// ID Of an item of the registry.
+	ID string `json:"id"`
+}
+
+// ChatMember defines model for ChatMember.
+type ChatMember struct {
+	CreatedAt Time `json:"created_at"`
+
+	// Email null for the user of a service key, and for who has no verified address.
+	Email nullable.Nullable[string] `json:"email"`
+
+	// InvitedBy Who gave them access; null for the owner.
+	InvitedBy nullable.Nullable[string] `json:"invited_by"`
+
+	// Name Empty when nobody gave one.
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
+
+	// Role What somebody may do with a chat template. Each role includes those before it.
+	Role ChatRole `json:"role"`
+
+	// Status Who is `invited` has not accepted yet, and may do nothing.
+	Status    ChatMemberStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+
+	// UserID Reserved while the member is invited; another one once they accept.
+	UserID string `json:"user_id"`
+}
+
+// ChatMemberAdded A member. Of one who is invited, with the link to accept by, which is shown this once and kept nowhere.
+type ChatMemberAdded struct {
+	// AcceptURL Where the invitation is accepted. Holds its token: whom it is for should get it, and nobody else.
+	AcceptURL string `json:"accept_url,omitempty,omitzero"`
+	CreatedAt Time   `json:"created_at"`
+
+	// Email null for the user of a service key, and for who has no verified address.
+	Email nullable.Nullable[string] `json:"email"`
+
+	// InvitedBy Who gave them access; null for the owner.
+	InvitedBy nullable.Nullable[string] `json:"invited_by"`
+
+	// Name Empty when nobody gave one.
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
+
+	// Role What somebody may do with a chat template. Each role includes those before it.
+	Role ChatRole `json:"role"`
+
+	// Status Who is `invited` has not accepted yet, and may do nothing.
+	Status    ChatMemberStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+
+	// UserID Reserved while the member is invited; another one once they accept.
+	UserID string `json:"user_id"`
+}
+
+// ChatMemberCreate Exactly one of `user_id` and `email`.
+type ChatMemberCreate struct {
+	Email string `json:"email,omitempty,omitzero"`
+
+	// Role What a member can be given. Each role includes those before it.
+	Role   ChatMemberRole `json:"role"`
+	UserID string         `json:"user_id,omitempty,omitzero"`
+}
+
+// ChatMemberList defines model for ChatMemberList.
+type ChatMemberList struct {
+	Data       []ChatMember              `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ChatMemberPatch defines model for ChatMemberPatch.
+type ChatMemberPatch struct {
+	// Role What a member can be given. Each role includes those before it.
+	Role ChatMemberRole `json:"role"`
+}
+
+// ChatMemberRole What a member can be given. Each role includes those before it.
+type ChatMemberRole string
+
+// ChatMemberStatus Who is `invited` has not accepted yet, and may do nothing.
+type ChatMemberStatus string
+
+// ChatPrompt defines model for ChatPrompt.
+type ChatPrompt struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Ref `active`, `latest`, `v12`, a label, or a version's id.
+	//
+	// Examples: active
+	Ref string `json:"ref"`
+}
+
+// ChatRegistry What the organisation offers to its chat templates.
+type ChatRegistry struct {
+	Agents       []RegistryItem `json:"agents"`
+	Capabilities []RegistryItem `json:"capabilities"`
+
+	// Revision Changes whenever anything of the registry does.
+	Revision  string         `json:"revision"`
+	Tools     []RegistryItem `json:"tools"`
+	Workflows []RegistryItem `json:"workflows"`
+}
+
+// ChatRole What somebody may do with a chat template. Each role includes those before it.
+type ChatRole string
+
+// ChatStatus Embedded chats work while a template is `published`.
+type ChatStatus string
+
+// ChatTemplate What a kind of chat says and can do. `instructions`, `prompt`, `model_config` and each `config` are for editors and above, and left out of lists.
+type ChatTemplate struct {
+	Agents               []ChatItem                `json:"agents"`
+	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
+	Capabilities         []string                  `json:"capabilities"`
+	ConversationStarters []string                  `json:"conversation_starters"`
+	CreatedAt            Time                      `json:"created_at"`
+	CreatedBy            string                    `json:"created_by"`
+
+	// Description Empty when there is none.
+	Description string `json:"description"`
+
+	// Greeting Empty when there is none.
+	Greeting string `json:"greeting"`
+
+	// Health `degraded` while `issues` names what is missing. The template goes on to work without it.
+	Health ChatHealth `json:"health"`
+
+	// ID Examples: ctpl_01jb4rqnx3a5c7e9g1j3m5p7rt
+	ID string `json:"id"`
+
+	// Instructions Empty when there are none.
+	Instructions *string     `json:"instructions,omitempty"`
+	Issues       []ChatIssue `json:"issues"`
+
+	// Metadata Yours. Atrium does not look into it.
+	Metadata json.RawMessage `json:"metadata"`
+
+	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	ModelConfig *PromptModelConfig `json:"model_config,omitempty"`
+
+	// MyRole What somebody may do with a chat template. Each role includes those before it.
+	MyRole  ChatRole `json:"my_role"`
+	Name    string   `json:"name"`
+	OwnerID string   `json:"owner_id"`
+
+	// Prompt What holds the instructions in place of `instructions`; null when nothing does.
+	Prompt   nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
+	Revision int64                         `json:"revision"`
+
+	// Status Embedded chats work while a template is `published`.
+	Status    ChatStatus `json:"status"`
+	Tools     []ChatItem `json:"tools"`
+	UpdatedAt Time       `json:"updated_at"`
+
+	// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+	Visibility Visibility     `json:"visibility"`
+	Workflows  []ChatWorkflow `json:"workflows"`
+}
+
+// ChatTemplateCreate At most one of `instructions` and `prompt`.
+type ChatTemplateCreate struct {
+	Agents []ChatItem `json:"agents,omitempty,omitzero"`
+
+	// AvatarURL https.
+	AvatarURL            string   `json:"avatar_url,omitempty,omitzero"`
+	Capabilities         []string `json:"capabilities,omitempty,omitzero"`
+	ConversationStarters []string `json:"conversation_starters,omitempty,omitzero"`
+	Description          string   `json:"description,omitempty,omitzero"`
+	Greeting             string   `json:"greeting,omitempty,omitzero"`
+
+	// Instructions At most 64 KiB of UTF-8.
+	Instructions string `json:"instructions,omitempty,omitzero"`
+
+	// Metadata At most 16 KiB of JSON.
+	Metadata json.RawMessage `json:"metadata,omitempty,omitzero"`
+
+	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
+	Name        string            `json:"name"`
+	Prompt      ChatPrompt        `json:"prompt,omitempty,omitzero"`
+
+	// Status Embedded chats work while a template is `published`.
+	Status ChatStatus `json:"status,omitempty,omitzero"`
+	Tools  []ChatItem `json:"tools,omitempty,omitzero"`
+
+	// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+	Visibility Visibility `json:"visibility,omitempty,omitzero"`
+}
+
+// ChatTemplateList defines model for ChatTemplateList.
+type ChatTemplateList struct {
+	Data       []ChatTemplate            `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ChatTemplatePatch defines model for ChatTemplatePatch.
+type ChatTemplatePatch struct {
+	Agents nullable.Nullable[[]ChatItem] `json:"agents,omitempty,omitzero"`
+
+	// AvatarURL https.
+	AvatarURL            nullable.Nullable[string]   `json:"avatar_url,omitempty,omitzero"`
+	Capabilities         nullable.Nullable[[]string] `json:"capabilities,omitempty,omitzero"`
+	ConversationStarters nullable.Nullable[[]string] `json:"conversation_starters,omitempty,omitzero"`
+	Description          nullable.Nullable[string]   `json:"description,omitempty,omitzero"`
+	Greeting             nullable.Nullable[string]   `json:"greeting,omitempty,omitzero"`
+	Instructions         nullable.Nullable[string]   `json:"instructions,omitempty,omitzero"`
+
+	// Metadata Merged into what is there. At most 16 KiB of JSON afterwards.
+	Metadata    nullable.Nullable[json.RawMessage]        `json:"metadata,omitempty,omitzero"`
+	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
+	Name        *string                                   `json:"name,omitempty"`
+
+	// OwnerID Transfers the template to another member of the workspace. Takes the owner.
+	OwnerID *string                       `json:"owner_id,omitempty"`
+	Prompt  nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
+
+	// Status Takes a manager.
+	Status *ChatStatus                   `json:"status,omitempty"`
+	Tools  nullable.Nullable[[]ChatItem] `json:"tools,omitempty,omitzero"`
+
+	// Visibility Takes a manager.
+	Visibility *Visibility `json:"visibility,omitempty"`
+}
+
+// ChatWorkflow defines model for ChatWorkflow.
+type ChatWorkflow struct {
+	AttachedAt Time   `json:"attached_at"`
+	AttachedBy string `json:"attached_by"`
+	WorkflowID string `json:"workflow_id"`
+}
+
+// ChatWorkflowAttach defines model for ChatWorkflowAttach.
+type ChatWorkflowAttach struct {
+	// WorkflowID Of a workflow of the registry.
+	WorkflowID string `json:"workflow_id"`
+}
+
+// EmbedRateLimit defines model for EmbedRateLimit.
+type EmbedRateLimit struct {
+	// PerMinute Calls that one address may make in a minute.
+	PerMinute int `json:"per_minute"`
+}
+
+// EmbedSession defines model for EmbedSession.
+type EmbedSession struct {
+	ExpiresAt Time `json:"expires_at"`
+
+	// Template What visitors see of a chat template.
+	Template EmbedTemplate             `json:"template"`
+	Visitor  nullable.Nullable[string] `json:"visitor"`
+}
+
+// EmbedSessionCreate defines model for EmbedSessionCreate.
+type EmbedSessionCreate struct {
+	// Ticket What our page in a frame was served with. It lasts for a minute.
+	Ticket string `json:"ticket,omitempty,omitzero"`
+
+	// Token The embed token, `ate_…`.
+	Token string `json:"token"`
+
+	// Visitor Whom the session is for, in the site's own words. It comes back with the session, and Atrium makes nothing of it.
+	Visitor string `json:"visitor,omitempty,omitzero"`
+}
+
+// EmbedSessionCreated defines model for EmbedSessionCreated.
+type EmbedSessionCreated struct {
+	ExpiresAt Time `json:"expires_at"`
+
+	// Session What `Authorization: Bearer` takes under `/api/embed/`.
+	Session string `json:"session"`
+
+	// Template What visitors see of a chat template.
+	Template EmbedTemplate `json:"template"`
+}
+
+// EmbedTemplate What visitors see of a chat template.
+type EmbedTemplate struct {
+	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
+	ConversationStarters []string                  `json:"conversation_starters"`
+	Greeting             string                    `json:"greeting"`
+	Name                 string                    `json:"name"`
+	Tools                []EmbedTool               `json:"tools"`
+}
+
+// EmbedToken defines model for EmbedToken.
+type EmbedToken struct {
+	// AllowNoOrigin Lets in what sends no `Origin`, or `null`: programs, apps, and pages of files, but also any
+	// site that hides behind a sandboxed frame.
+	AllowNoOrigin bool `json:"allow_no_origin"`
+
+	// AllowedOrigins The sites whose pages may show the chat, in the form in which they are compared: in lower
+	// case, IDNA-encoded, without the scheme's own port.
+	AllowedOrigins []string `json:"allowed_origins"`
+	CreatedAt      Time     `json:"created_at"`
+	CreatedBy      string   `json:"created_by"`
+	Enabled        bool     `json:"enabled"`
+
+	// ExpiresAt null: never.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// Hint The last four characters of the token.
+	Hint string `json:"hint"`
+
+	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
+	ID string `json:"id"`
+
+	// LastUsedAt Exact to a minute.
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+
+	// LastUsedOrigin Of that time; null also if there was none.
+	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
+	Name              string                    `json:"name"`
+	RateLimit         EmbedRateLimit            `json:"rate_limit"`
+	Revision          int64                     `json:"revision"`
+	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
+
+	// Status Whether an embed token opens sessions.
+	Status    EmbedTokenStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+}
+
+// EmbedTokenCreate defines model for EmbedTokenCreate.
+type EmbedTokenCreate struct {
+	AllowNoOrigin bool `json:"allow_no_origin,omitempty,omitzero"`
+
+	// AllowedOrigins `https://host[:port]`; `https://*.host[:port]` for the hosts exactly one label below; or
+	// `http://localhost` with a port or `:*`.
+	AllowedOrigins []string `json:"allowed_origins"`
+	Enabled        *bool    `json:"enabled,omitempty"`
+
+	// ExpiresAt In the future.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+	Name      string                  `json:"name"`
+
+	// RateLimit 10 a minute when left out.
+	RateLimit         *EmbedRateLimit `json:"rate_limit,omitempty"`
+	SessionTTLSeconds *int64          `json:"session_ttl_seconds,omitempty"`
+}
+
+// EmbedTokenCreated An embed token with its secret, which is shown this once and kept nowhere.
+type EmbedTokenCreated struct {
+	// AllowNoOrigin Lets in what sends no `Origin`, or `null`: programs, apps, and pages of files, but also any
+	// site that hides behind a sandboxed frame.
+	AllowNoOrigin bool `json:"allow_no_origin"`
+
+	// AllowedOrigins The sites whose pages may show the chat, in the form in which they are compared: in lower
+	// case, IDNA-encoded, without the scheme's own port.
+	AllowedOrigins []string `json:"allowed_origins"`
+	CreatedAt      Time     `json:"created_at"`
+	CreatedBy      string   `json:"created_by"`
+	Enabled        bool     `json:"enabled"`
+
+	// ExpiresAt null: never.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// Hint The last four characters of the token.
+	Hint string `json:"hint"`
+
+	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
+	ID string `json:"id"`
+
+	// LastUsedAt Exact to a minute.
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+
+	// LastUsedOrigin Of that time; null also if there was none.
+	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
+	Name              string                    `json:"name"`
+	RateLimit         EmbedRateLimit            `json:"rate_limit"`
+	Revision          int64                     `json:"revision"`
+	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
+
+	// Status Whether an embed token opens sessions.
+	Status EmbedTokenStatus `json:"status"`
+
+	// Token What pages give to `embed.js`.
+	Token     string `json:"token"`
+	UpdatedAt Time   `json:"updated_at"`
+}
+
+// EmbedTokenList defines model for EmbedTokenList.
+type EmbedTokenList struct {
+	Data       []EmbedToken              `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// EmbedTokenPatch defines model for EmbedTokenPatch.
+type EmbedTokenPatch struct {
+	AllowNoOrigin     *bool                   `json:"allow_no_origin,omitempty"`
+	AllowedOrigins    *[]string               `json:"allowed_origins,omitempty"`
+	Enabled           *bool                   `json:"enabled,omitempty"`
+	ExpiresAt         nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+	Name              *string                 `json:"name,omitempty"`
+	RateLimit         *EmbedRateLimit         `json:"rate_limit,omitempty"`
+	SessionTTLSeconds *int64                  `json:"session_ttl_seconds,omitempty"`
+}
+
+// EmbedTokenRotate defines model for EmbedTokenRotate.
+type EmbedTokenRotate struct {
+	// GraceSeconds How long the secret before goes on working.
+	GraceSeconds int64 `json:"grace_seconds,omitempty,omitzero"`
+}
+
+// EmbedTokenStatus Whether an embed token opens sessions.
+type EmbedTokenStatus string
+
+// EmbedTool A tool that visitors may know of.
+type EmbedTool struct {
+	Description string `json:"description"`
+	ID          string `json:"id"`
+	Name        string `json:"name"`
 }
 
 // Event Something that happened in the workspace.
@@ -473,6 +971,15 @@ type Problem struct {
 	//
 	// Examples: /problems/name_taken
 	Type string `json:"type"`
+
+	// UsedBy What stands in the way, as far as the caller can see it (up to 20 entries). Present on `in_use` alone.
+	UsedBy []ProblemUse `json:"used_by,omitempty,omitzero"`
+}
+
+// ProblemUse defines model for ProblemUse.
+type ProblemUse struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // PromptFormat How a version is rendered: `mustache` fills in variables, `none` takes the text as it is.
@@ -749,6 +1256,38 @@ type PromptVersionSummary struct {
 	UpdatedAt Time             `json:"updated_at"`
 	Variables []PromptVariable `json:"variables"`
 }
+
+// RegistryEffects What using the item can do: `write` changes things of the workspace, `external` reaches systems of others.
+type RegistryEffects string
+
+// RegistryItem defines model for RegistryItem.
+type RegistryItem struct {
+	// ConfigSchema JSON Schema (draft 2020-12) of `config`; null: anything goes.
+	ConfigSchema nullable.Nullable[json.RawMessage] `json:"config_schema"`
+
+	// Description Empty when there is none.
+	Description string `json:"description"`
+
+	// Effects What using the item can do: `write` changes things of the workspace, `external` reaches systems of others.
+	Effects RegistryEffects `json:"effects"`
+
+	// EmbedSafe Whether visitors of embedded chats may know of it and use it.
+	EmbedSafe bool   `json:"embed_safe"`
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+
+	// Requires Ids of items that should be chosen with it.
+	Requires []string `json:"requires"`
+
+	// Status A `deprecated` item can still be chosen, and will go; a `disabled` one cannot.
+	Status RegistryStatus `json:"status"`
+
+	// Version Empty when nobody gave one.
+	Version string `json:"version"`
+}
+
+// RegistryStatus A `deprecated` item can still be chosen, and will go; a `disabled` one cannot.
+type RegistryStatus string
 
 // RenderMode `strict` refuses to render while a required variable is missing; `partial` leaves its tag in place.
 type RenderMode string
