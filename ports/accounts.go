@@ -36,7 +36,8 @@ type Users interface {
 
 	// SignIn loads what s.Claims and s.Rules name, and the workspaces where rules gave those people a
 	// role, calls settle, and saves the user, the link, and the workspaces, all in one transaction. Of
-	// two first sign-ins of one subject at the same time, the second finds what the first made.
+	// two first sign-ins of one subject at the same time, the second finds what the first made. The
+	// time of the newest token that was settled is kept with the link.
 	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn, settle func(*account.SignIn) error) (*account.Person, error)
 
 	// Link loads the user of by's org with that e-mail address, account.ErrUserNotFound if there is

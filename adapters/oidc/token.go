@@ -51,7 +51,6 @@ type claims struct {
 	account.Claims
 	audiences []string
 	notBefore time.Time // zero: not given
-	issuedAt  time.Time // zero: not given
 }
 
 // parse reads a token strictly: no two texts are the same token, and a JSON object that names a
@@ -109,7 +108,7 @@ func read(raw map[string]any) (claims, bool) {
 	var exp, nbf, iat bool
 	c.ExpiresAt, exp = date(raw, "exp")
 	c.notBefore, nbf = date(raw, "nbf")
-	c.issuedAt, iat = date(raw, "iat")
+	c.IssuedAt, iat = date(raw, "iat")
 	c.audiences = audiences(raw["aud"])
 	return c, exp && nbf && iat && !c.ExpiresAt.IsZero() && c.Issuer != "" && validSubject(c.Subject)
 }
@@ -156,7 +155,7 @@ func (c claims) acceptedBy(issuer identity.Issuer, now time.Time) (*account.Clai
 	case !slices.ContainsFunc(c.audiences, meant),
 		!now.Before(c.ExpiresAt.Add(skew)),
 		now.Before(c.notBefore.Add(-skew)),
-		now.Before(c.issuedAt.Add(-skew)):
+		now.Before(c.IssuedAt.Add(-skew)):
 		return nil, identity.ErrUnauthenticated
 	}
 	return &c.Claims, nil

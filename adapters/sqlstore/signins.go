@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -23,15 +24,34 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 	if ok && s.db.tx == nil {
 		return known, nil
 	}
-	u, memberships, err := s.db.user(ctx, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`, org, issuer, subject)
+	who, issuedAt, err := s.db.linked(ctx, org, issuer, subject, "")
 	if err != nil {
 		return nil, err
 	}
-	p := &account.Person{User: *u, Memberships: memberships}
+	u, memberships, err := s.db.user(ctx, `t.org_id = ? AND t.id = ?`, org, who)
+	if err != nil {
+		return nil, err
+	}
+	p := &account.Person{User: *u, Memberships: memberships, IssuedAt: issuedAt}
 	if s.db.tx == nil {
 		s.db.signIns.remember(cacheKey, p, era)
 	}
 	return p, nil
+}
+
+// linked answers whom a subject is linked to, and when the newest token was issued that was settled
+// for it. For a change the link is locked first, before any user: nobody moves it meanwhile, or
+// settles a newer token.
+func (db *DB) linked(ctx context.Context, org identity.OrgID, issuer, subject, lock string) (identity.UserID, time.Time, error) {
+	var row struct {
+		User     identity.UserID `db:"user_id"`
+		IssuedAt int64           `db:"issued_at"`
+	}
+	found, err := db.get(ctx, &row, `SELECT t.user_id, t.issued_at FROM sign_ins t WHERE t.org_id = ? AND t.issuer = ? AND t.subject = ?`+lock, org, issuer, subject)
+	if err == nil && !found {
+		err = account.ErrUserNotFound
+	}
+	return row.User, moment(row.IssuedAt), err
 }
 
 // errRaced says that another transaction linked the same subject, or took the same address, first.
@@ -57,7 +77,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		if err != nil {
 			return err
 		}
-		p = &account.Person{User: *u, Memberships: memberships}
+		p = &account.Person{User: *u, Memberships: memberships, IssuedAt: try.IssuedAt}
 		return nil
 	})
 	if err == nil && s.db.tx == nil {
@@ -68,14 +88,18 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	return p, err
 }
 
-func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) (err error) {
+func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	s.In = map[identity.UserID][]identity.WorkspaceID{}
 	named := map[string]bool{}
 	for _, r := range s.Rules {
 		named[r.Workspace] = true
 	}
-	if s.Linked, err = db.met(ctx, s, named, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`,
-		org, s.Claims.Issuer, s.Claims.Subject); err != nil {
+	who, issuedAt, err := db.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, db.dialect.lock)
+	if err == nil {
+		s.IssuedAt = issuedAt
+		s.Linked, err = db.met(ctx, s, named, `t.org_id = ? AND t.id = ?`, org, who)
+	}
+	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 		return err
 	}
 	if email := s.Claims.VerifiedEmail(); email != "" {
@@ -143,14 +167,17 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		return err
 	}
 	if s.Link {
-		linked, err := db.exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
-			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, micros(s.User.UpdatedAt))
+		linked, err := db.exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
+			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, micros(s.IssuedAt), micros(s.User.UpdatedAt))
 		if err != nil {
 			return err
 		}
 		if linked == 0 {
 			return errRaced
 		}
+	} else if _, err := db.exec(ctx, `UPDATE sign_ins SET issued_at = ? WHERE org_id = ? AND issuer = ? AND subject = ? AND issued_at < ?`,
+		micros(s.IssuedAt), org, s.Claims.Issuer, s.Claims.Subject, micros(s.IssuedAt)); err != nil {
+		return err
 	}
 	for _, w := range s.Workspaces {
 		if err := db.saveWorkspace(ctx, w); err != nil {
@@ -166,7 +193,11 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 // Link implements ports.Users. It locks users in the order of SignIn.
 func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(to, from *account.Person) error) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		from, err := tx.person(ctx, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`, by.Org, issuer, subject)
+		var from *account.Person
+		who, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.dialect.lock)
+		if err == nil {
+			from, err = tx.person(ctx, `t.org_id = ? AND t.id = ?`, by.Org, who)
+		}
 		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 			return err
 		}
@@ -178,7 +209,7 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 			return err
 		}
 		if _, err := tx.exec(ctx, `
-			INSERT INTO sign_ins (org_id, issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?, ?)
+			INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at) VALUES (?, ?, ?, ?, 0, ?)
 			ON CONFLICT (org_id, issuer, subject) DO UPDATE SET user_id = excluded.user_id`, by.Org, issuer, subject, to.User.ID, micros(by.At)); err != nil {
 			return err
 		}

@@ -12,10 +12,11 @@ import (
 // section 5.7).
 type Claims struct {
 	Issuer        string
-	Subject       string // 1 to 255 bytes without control characters, unique at the issuer
-	Email         string // as the issuer likes; empty: none given
-	EmailVerified bool   // the issuer vouches for Email
-	Name          string // as long as the issuer likes, of any characters; empty: none given
+	Subject       string    // 1 to 255 bytes without control characters, unique at the issuer
+	Email         string    // as the issuer likes; empty: none given
+	EmailVerified bool      // the issuer vouches for Email
+	Name          string    // as long as the issuer likes, of any characters; empty: none given
+	IssuedAt      time.Time // zero: not said
 	ExpiresAt     time.Time
 
 	// Raw is every claim as JSON decodes it: string, float64, bool, nil, []any, map[string]any.

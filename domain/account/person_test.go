@@ -3,6 +3,7 @@ package account_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -29,6 +30,9 @@ func TestSettled(t *testing.T) {
 		want   bool
 	}{
 		"nothing is new":                          {nil, nil, nil, nil, true},
+		"another token, though it says the same":  {nil, nil, issued(time.Second), nil, false},
+		"an older one, though it says other":      {nil, nil, func(c *account.Claims) { issued(-1)(c); c.Name = "Anna" }, nil, true},
+		"one that does not tell its age":          {nil, nil, func(c *account.Claims) { c.IssuedAt, c.Name = time.Time{}, "Anna" }, nil, true},
 		"another name":                            {nil, nil, func(c *account.Claims) { c.Name = "Anna" }, nil, false},
 		"another address":                         {nil, nil, func(c *account.Claims) { c.Email = "anna@example.com" }, nil, false},
 		"one that is not vouched for":             {nil, nil, func(c *account.Claims) { c.Email, c.EmailVerified = "anna@example.com", false }, nil, true},
@@ -54,7 +58,7 @@ func TestSettled(t *testing.T) {
 		"one of whom no rule speaks any more":     {func(u *account.User) { u.Operator = true }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m}
+			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m, IssuedAt: claims(nil).IssuedAt}
 			if tt.u != nil {
 				tt.u(&p.User)
 			}
@@ -97,8 +101,8 @@ func TestSettledIsSettled(t *testing.T) {
 			}
 			loaded[slug] = w
 		}
-		person := func() *account.Person {
-			p := &account.Person{User: *u}
+		person := func(newest time.Time) *account.Person {
+			p := &account.Person{User: *u, IssuedAt: newest}
 			for _, slug := range slugs {
 				if m := loaded[slug].Members["ann"]; m.Role != identity.NoRole {
 					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, ByHand: m.ByHand})
@@ -117,8 +121,9 @@ func TestSettledIsSettled(t *testing.T) {
 				named[slug] = w
 			}
 		}
-		settled := person().Settled(c, rules)
-		s := account.SignIn{Claims: c, Rules: rules, Linked: u, Workspaces: named}
+		newest := rapid.SampledFrom([]time.Time{{}, now.Add(-1), now, now.Add(1)}).Draw(t, "newest")
+		settled := person(newest).Settled(c, rules)
+		s := account.SignIn{Claims: c, Rules: rules, Linked: u, IssuedAt: newest, Workspaces: named}
 		if err := s.Settle(signingIn); err != nil {
 			t.Fatal(err)
 		}
@@ -126,12 +131,12 @@ func TestSettledIsSettled(t *testing.T) {
 		for _, w := range loaded {
 			did = append(did, types(w.Log)...)
 		}
-		if settled && len(did) != 0 {
+		if (settled || c.IssuedAt.Before(newest)) && (len(did) != 0 || s.IssuedAt != newest) {
 			t.Fatalf("it was settled, and Settle recorded %q", did)
 		}
 		_, lost := c.Grants(rules).Roles["never-was"] // granted in a workspace that is not there
-		if !lost && !person().Settled(c, rules) {
-			t.Fatalf("after Settle it is not settled: %+v", person())
+		if !lost && !person(s.IssuedAt).Settled(c, rules) {
+			t.Fatalf("after Settle it is not settled: %+v", person(s.IssuedAt))
 		}
 	})
 }

@@ -3,6 +3,7 @@ package account
 import (
 	"maps"
 	"slices"
+	"time"
 	"unicode"
 
 	"github.com/atrium-hq/atrium/domain/event"
@@ -14,6 +15,7 @@ import (
 type Person struct {
 	User        User
 	Memberships []Membership
+	IssuedAt    time.Time // of the newest token that was settled by this sign-in; zero: none that says
 
 	// Met are claims that were settled a moment ago without changing anything, though they ask for
 	// more: for a role in a workspace that is not there, say, or an address that another has.
@@ -28,6 +30,7 @@ type SignIn struct {
 
 	Linked     *User                                      // the account of this issuer and subject, if there is one
 	ByEmail    *User                                      // the account that has the address of Claims, if there is one
+	IssuedAt   time.Time                                  // of the newest token that was settled for Linked
 	Known      bool                                       // ByEmail signs in at this issuer already, as another subject
 	Workspaces map[string]*Workspace                      // those that Rules name, and those in which rules gave either a role, by slug
 	In         map[identity.UserID][]identity.WorkspaceID // of which Linked and ByEmail are members
@@ -45,8 +48,16 @@ type SignIn struct {
 // is not joined either by a second subject of an issuer, which is another person there, though it
 // has the address now: a provider may give one on. What became of it is told to every workspace
 // that the person is in then.
+//
+// A token that is older than one that was settled proves who somebody is, and no more: the newer one
+// has told what became of that person since.
 func (s *SignIn) Settle(by identity.Actor) error {
 	c, email := s.Claims, s.Claims.VerifiedEmail()
+	if s.Linked != nil && c.IssuedAt.Before(s.IssuedAt) {
+		s.User = s.Linked
+		return nil
+	}
+	s.IssuedAt = c.IssuedAt
 	switch {
 	case s.Linked != nil:
 		s.User = s.Linked
@@ -124,10 +135,16 @@ func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
 }
 
 // Settled reports whether the claims would change nothing for a person who signed in before, so
-// that there is nothing to write.
+// that there is nothing to write: not even that they are newer than those that were settled last.
 func (p *Person) Settled(c Claims, rules []identity.ClaimRule) bool {
-	if m := p.Met; m != nil && m.ExpiresAt.Equal(c.ExpiresAt) && m.Email == c.Email && m.Name == c.Name {
+	if c.IssuedAt.Before(p.IssuedAt) {
 		return true
+	}
+	if m := p.Met; m != nil && m.IssuedAt.Equal(c.IssuedAt) && m.ExpiresAt.Equal(c.ExpiresAt) && m.Email == c.Email && m.Name == c.Name {
+		return true
+	}
+	if c.IssuedAt.After(p.IssuedAt) {
+		return false
 	}
 	if name := clip(c.Name, 120); name != "" && name != p.User.Name {
 		return false

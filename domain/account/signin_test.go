@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -18,11 +19,16 @@ var signingIn = identity.System("org", "", "sign-in", later)
 
 // claims are Ann's, with what change makes of them.
 func claims(change func(*account.Claims)) account.Claims {
-	c := account.Claims{Issuer: issuer, Subject: "sub", Email: "ann@example.com", EmailVerified: true, Name: "Ann"}
+	c := account.Claims{Issuer: issuer, Subject: "sub", Email: "ann@example.com", EmailVerified: true, Name: "Ann", IssuedAt: now}
 	if change != nil {
 		change(&c)
 	}
 	return c
+}
+
+// issued makes claims that much younger.
+func issued(later time.Duration) func(*account.Claims) {
+	return func(c *account.Claims) { c.IssuedAt = c.IssuedAt.Add(later) }
 }
 
 // user is one who was made a minute ago.
@@ -172,6 +178,51 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 	}
 }
 
+func TestSettleHeedsTheNewestToken(t *testing.T) {
+	rules := []identity.ClaimRule{{Claim: "groups", Value: "lead", Workspace: "acme-slug", Role: identity.Admin}, {Claim: "groups", Value: "lead", Operator: true}}
+	for name, tt := range map[string]struct {
+		issued time.Time
+		heeded bool
+	}{
+		"a newer one is heeded":         {now.Add(time.Microsecond), true},
+		"so is one of the same moment":  {now, true},
+		"an older one is not":           {now.Add(-time.Microsecond), false},
+		"nor one that tells no age":     {time.Time{}, false},
+		"though that is by far the one": {now.Add(-time.Hour), false},
+	} {
+		for _, is := range []identity.Role{identity.NoRole, identity.Member} { // what the token would raise, or give
+			t.Run(name, func(t *testing.T) {
+				w, ann := acme(), user("ann", "ann@example.com", true)
+				if is != identity.NoRole {
+					w.Members["ann"] = account.Member{User: "ann", Role: is, Revision: 1}
+				}
+				s := account.SignIn{
+					Claims: claims(func(c *account.Claims) {
+						c.IssuedAt, c.Name, c.Email, c.Raw = tt.issued, "Anna", "anna@example.com", map[string]any{"groups": "lead"}
+					}),
+					Rules: rules, Linked: ann, IssuedAt: now, Workspaces: map[string]*account.Workspace{"acme-slug": w},
+				}
+				wantErr(t, s.Settle(signingIn), nil)
+				if s.User != ann || s.Fresh || s.Link {
+					t.Fatalf("it is somebody else: %+v", s.User)
+				}
+				told := len(ann.Recorded()) + len(w.Recorded())
+				if tt.heeded && (s.IssuedAt != tt.issued || w.Members["ann"].Role != identity.Admin || !ann.Operator || ann.Name != "Anna" || ann.Email != "anna@example.com") ||
+					!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != is || ann.Operator || ann.Name != "Ann" || ann.Email != "ann@example.com" || told != 0) {
+					t.Errorf("user %+v, member %+v, newest %v, told %d", ann, w.Members["ann"], s.IssuedAt, told)
+				}
+			})
+		}
+	}
+	t.Run("who signs in for the first time is nobody's older self", func(t *testing.T) {
+		s := account.SignIn{Claims: claims(nil), ByEmail: user("ann", "ann@example.com", true)}
+		wantErr(t, s.Settle(signingIn), nil)
+		if !s.Link || s.IssuedAt != now {
+			t.Errorf("link %v, newest %v", s.Link, s.IssuedAt)
+		}
+	})
+}
+
 func TestSettleFollowsTheName(t *testing.T) {
 	for name, tt := range map[string]struct{ claimed, want string }{
 		"another name":                    {"Änn Example", "Änn Example"},
@@ -189,7 +240,7 @@ func TestSettleFollowsTheName(t *testing.T) {
 			if s.User.Name != tt.want || (tt.want != "Ann") != (len(s.User.Recorded()) == 1) {
 				t.Errorf("name = %q, recorded %q", s.User.Name, types(s.User.Log))
 			}
-			p := account.Person{User: *user("ann", "ann@example.com", true)}
+			p := account.Person{User: *user("ann", "ann@example.com", true), IssuedAt: c.IssuedAt}
 			if p.Settled(c, nil) != (tt.want == "Ann") {
 				t.Errorf("settled = %v", !(tt.want == "Ann"))
 			}

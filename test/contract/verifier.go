@@ -24,7 +24,7 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 			issuer := fixture.NewIssuer(t, alg)
 			c, err := open(t).Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
 			must(t, err)
-			if c.Issuer != issuer.URL || c.Subject != "ann-1" || c.Email != "ann@example.com" || !c.EmailVerified || c.Raw["sub"] != "ann-1" {
+			if c.Issuer != issuer.URL || c.Subject != "ann-1" || c.Email != "ann@example.com" || !c.EmailVerified || c.Raw["sub"] != "ann-1" || c.IssuedAt != noon || c.ExpiresAt != noon.Add(time.Hour) {
 				t.Fatalf("claims = %+v", c)
 			}
 		})
