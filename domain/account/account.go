@@ -85,7 +85,17 @@ type UserChanges struct {
 	DefaultWorkspace *identity.WorkspaceID // empty clears it
 }
 
+// DefaultSeen is u's default workspace as by may see it: an API key knows of its own one alone.
+func (u *User) DefaultSeen(by identity.Actor) identity.WorkspaceID {
+	if by.Key != "" && u.DefaultWorkspace != by.Workspace {
+		return ""
+	}
+	return u.DefaultWorkspace
+}
+
 // Change applies changes that by makes to itself; m are its memberships, whose workspaces are told.
+// What by does not see of u (DefaultSeen) is not there to be cleared, and an API key chooses no
+// workspace but its own.
 func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c UserChanges) error {
 	if by.User != u.ID {
 		return ErrUserNotFound
@@ -101,8 +111,8 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 		u.Name = *c.Name
 		changed["name"] = true
 	}
-	if ws := c.DefaultWorkspace; ws != nil && *ws != u.DefaultWorkspace {
-		if *ws != "" && !memberOf(m, *ws) {
+	if ws := c.DefaultWorkspace; ws != nil && *ws != u.DefaultSeen(by) {
+		if *ws != "" && !memberOf(Seen(by, m), *ws) {
 			return identity.ErrWorkspaceNotFound
 		}
 		changed["default_workspace_id"] = true // no workspace hears of another

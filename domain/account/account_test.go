@@ -46,7 +46,7 @@ func TestNewUser(t *testing.T) {
 func TestChangeUser(t *testing.T) {
 	memberships := []account.Membership{{Workspace: account.Workspace{ID: "acme"}, Role: identity.Viewer}, {Workspace: account.Workspace{ID: "beta"}, Role: identity.Owner}}
 	ann := actor("ann", identity.Viewer)
-	ann.Ceiling = identity.Owner
+	ann.Ceiling, ann.Key = identity.Owner, ""
 	capped, later := ann, ann
 	capped.Ceiling, later.At = identity.Viewer, now.Add(time.Minute)
 	user := func() *account.User {
@@ -99,6 +99,35 @@ func TestChangeUser(t *testing.T) {
 		wantErr(t, u.Change(ann, nil, memberships, ws("")), nil)
 		if u.DefaultWorkspace != "" || u.Revision != 4 {
 			t.Fatalf("got %+v", u)
+		}
+	})
+	t.Run("an API key sees and chooses no default but its own workspace", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			is, seen, sent, want identity.WorkspaceID
+			err                  error
+		}{
+			"its own is seen":                     {"acme", "acme", "acme", "acme", nil},
+			"and cleared":                         {"acme", "acme", "", "", nil},
+			"it is chosen":                        {"", "", "acme", "acme", nil},
+			"in place of one that is not seen":    {"beta", "", "acme", "acme", nil},
+			"which is not cleared":                {"beta", "", "", "beta", nil},
+			"nor chosen, as if it were not there": {"acme", "acme", "beta", "acme", identity.ErrWorkspaceNotFound},
+			"though it be the default":            {"beta", "", "beta", "beta", identity.ErrWorkspaceNotFound},
+		} {
+			t.Run(name, func(t *testing.T) {
+				by, u := keyed(ann, "acme", identity.Owner), user()
+				u.DefaultWorkspace = tt.is
+				if got := u.DefaultSeen(by); got != tt.seen {
+					t.Errorf("seen is %q", got)
+				}
+				if got := u.DefaultSeen(person("ann")); got != tt.is {
+					t.Errorf("the person sees %q", got)
+				}
+				wantErr(t, u.Change(by, nil, memberships, ws(tt.sent)), tt.err)
+				if changed := tt.want != tt.is; u.DefaultWorkspace != tt.want || changed != (len(u.Recorded()) > 0) {
+					t.Errorf("default %q, recorded %d", u.DefaultWorkspace, len(u.Recorded()))
+				}
+			})
 		}
 	})
 	t.Run("what is sent as it is changes nothing, though one has left that workspace", func(t *testing.T) {

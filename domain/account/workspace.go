@@ -211,7 +211,7 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 }
 
 // Remove ends a membership, and with it the user's API keys and shares in w. Admins may, up to
-// their own role; everyone may leave.
+// their own role; everyone may leave, by an API key only if that allows all that they may.
 func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.UserID) error {
 	leaving := user == by.User && !by.ReadOnly()
 	if err := w.Allow(by, identity.Viewer); err != nil {
@@ -229,7 +229,7 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 		return err
 	}
 	switch {
-	case !leaving && m.Role > role:
+	case m.Role > role:
 		return identity.ErrRoleCeiling
 	case w.lastOwner(m):
 		return ErrLastOwner
