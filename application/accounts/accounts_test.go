@@ -315,7 +315,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestProvision(t *testing.T) {
-	ask := accounts.Provision{Email: "new@example.com", Name: "New", Role: identity.Admin, Operator: true, Workspace: "acme-slug", KeyName: "first"}
+	ask := accounts.Provision{Email: "new@example.com", Verified: true, Name: "New", Role: identity.Admin, Operator: true, Workspace: "acme-slug", KeyName: "first"}
 	for name, found := range map[string]*account.Workspace{"in a workspace that is there": &here, "in one that is made": nil} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
@@ -336,7 +336,7 @@ func TestProvision(t *testing.T) {
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, key *account.Key) { k = key }).Times(2)
 			got, err := s.Provision(s.ctx, system, ask)
 			wantErr(t, err, nil)
-			if u.Email != ask.Email || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Admin || m[0].Workspace.Slug != "acme-slug" {
+			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Admin || m[0].Workspace.Slug != "acme-slug" {
 				t.Errorf("user %+v in %+v", u, m)
 			}
 			if found != nil && m[0].Workspace.ID != "acme" || found == nil && (made.ID != m[0].Workspace.ID || len(made.Recorded()) != 1) {
@@ -350,6 +350,19 @@ func TestProvision(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an address that nobody vouches for is not verified", func(t *testing.T) {
+		s := newStage(t)
+		tx := s.expectAtomically(t, 1)
+		tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&here, nil)
+		var u *account.User
+		tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, _ []account.Membership) { u = user })
+		tx.keys.EXPECT().Add(s.ctx, gomock.Any())
+		p := ask
+		p.Verified = false
+		if _, err := s.Provision(s.ctx, system, p); err != nil || u.EmailVerified {
+			t.Errorf("user %+v, %v", u, err)
+		}
+	})
 	for name, tt := range map[string]struct {
 		change func(*accounts.Provision)
 		field  string

@@ -12,6 +12,7 @@ import (
 // Provision is what an operator of the deployment asks for a person from the command line.
 type Provision struct {
 	Email     string
+	Verified  bool // whoever asks vouches for Email: who signs in with it is that person
 	Name      string
 	Role      identity.Role
 	Operator  bool
@@ -44,6 +45,7 @@ func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision)
 		if err != nil {
 			return err
 		}
+		u.EmailVerified = p.Verified
 		if err := tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}}); err != nil {
 			return err
 		}

@@ -221,7 +221,7 @@ func (u *userCreateCommand) Run(p *process) error {
 			return err
 		}
 		made, err := app.services.Accounts.Provision(p.ctx, by, accounts.Provision{
-			Email: u.Email, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator, Workspace: u.Workspace, KeyName: "made by atrium user create",
+			Email: u.Email, Verified: true, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator, Workspace: u.Workspace, KeyName: "made by atrium user create",
 		})
 		if err != nil {
 			return explain(err)

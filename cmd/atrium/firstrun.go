@@ -22,7 +22,8 @@ type firstOwner struct {
 }
 
 // firstRun makes the first person of a new deployment that has a single org, so that nobody has to
-// be let in by hand. Where there are several orgs, `atrium user create` makes the people.
+// be let in by hand. Where there are several orgs, `atrium user create` makes the people. The address
+// is a name and nobody's: no issuer's word for it lets anybody be that person.
 func firstRun(ctx context.Context, app *core) (*firstOwner, error) {
 	all := app.orgs.present.Load().All()
 	if empty, err := app.db.Empty(ctx); err != nil || !empty || len(all) != 1 {

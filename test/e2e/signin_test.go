@@ -75,6 +75,11 @@ func TestSignIn(t *testing.T) {
 			joined := r.person(t, "known", object{"email": strings.ToUpper(known.email)})
 			joined.get(t, "/api/me").has(t, map[string]string{"user.id": known.id, "role": "member", "workspaces.0.slug": "default", "workspaces.1.id": ""})
 			known.get(t, "/api/me").has(t, map[string]string{"user.id": known.id}) // the key goes on
+			first := r.person(t, "first", object{"email": "owner@localhost"})
+			first.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "workspaces.0.my_role": "owner", "workspaces.1.id": ""})
+			if first.get(t, "/api/me").at("workspaces.0.slug") == "default" {
+				t.Error("the first start's owner was joined")
+			}
 			r.again(joined, "known", object{"email": "renamed." + known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
 		})
 		t.Run("a second subject with the address of another is another person, of which the log tells once", func(t *testing.T) {
