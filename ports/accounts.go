@@ -87,7 +87,8 @@ type Invitations interface {
 	// Update changes an invitation of a workspace, nil if there is none with that id.
 	Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error
 
-	// Accept changes the invitation whose token has that hash, with its workspace and the user by;
+	// Accept changes the invitation whose token has that hash, with its workspace, which is loaded with
+	// the memberships of by and of who invited, and the user by;
 	// the invitation is nil if another call ended it just now. account.ErrInvitationNotFound if by's
 	// org has none that is open.
 	Accept(ctx context.Context, by identity.Actor, h account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error

@@ -122,7 +122,7 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 		if i == nil {
 			return account.ErrInvitationNotFound
 		}
-		w, err := tx.lockedWorkspace(ctx, by.Org, i.Workspace, by.User)
+		w, err := tx.lockedWorkspace(ctx, by.Org, i.Workspace, by.User, i.InvitedBy) // a renewal by another would change the hash
 		if err != nil {
 			return err
 		}

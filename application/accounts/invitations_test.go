@@ -19,7 +19,7 @@ const email = "ann@example.com"
 
 // invitation is an open one into acme.
 func invitation() *account.Invitation {
-	return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme", Email: email, Role: identity.Member, ExpiresAt: now.Add(time.Hour), Revision: 2}
+	return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme", Email: email, Role: identity.Member, InvitedBy: "ada", ExpiresAt: now.Add(time.Hour), Revision: 2}
 }
 
 // invitationToken is one that has the form of an invitation's.

@@ -21,7 +21,7 @@ const InvitationLasts = 7 * 24 * time.Hour
 
 // What can go wrong with invitations.
 var (
-	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found", Detail: "There is no such invitation; it may have been used, renewed or withdrawn."}
+	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found", Detail: "There is no such invitation; it may have been used, renewed or withdrawn, or whoever made it may invite no longer."}
 	ErrInvitationExpired  = &fault.Error{Kind: fault.Conflict, Code: "invitation_expired", Detail: "The invitation has expired. Ask for another one."}
 	ErrInvitationEmail    = &fault.Error{Kind: fault.Forbidden, Code: "invitation_email_mismatch", Detail: "The invitation is for another e-mail address, or yours is not verified."}
 	ErrAlreadyMember      = &fault.Error{Kind: fault.Conflict, Code: "already_member", Detail: "That person is a member of the workspace already."}
@@ -151,11 +151,18 @@ func (i *Invitation) withdraw(by identity.Actor) {
 	i.record(by, "invitation.withdrawn", nil)
 }
 
-// Accept makes by a member, unless a guest's invitation finds one. Only whoever signs in with the verified address may: by an API key,
-// which anybody may hold, nobody can. A refusal leaves the invitation open for the right person.
+// vouched reports whether who made i could make it still: an invitation ends with the right to
+// invite, and not with its maker's next visit.
+func (w *Workspace) vouched(i *Invitation) bool {
+	return w.Members[i.InvitedBy].Role >= max(identity.Admin, i.Role)
+}
+
+// Accept makes by a member, unless a guest's invitation finds one. Only whoever signs in with the
+// verified address may: by an API key, which anybody may hold, nobody can, nor after who invited has
+// lost the right to. A refusal leaves the invitation open for the right person.
 func (w *Workspace) Accept(by identity.Actor, u *User, i *Invitation) error {
 	switch {
-	case i == nil || i.Accepted || i.Withdrawn || !w.DeletedAt.IsZero():
+	case i == nil || i.Accepted || i.Withdrawn || !w.DeletedAt.IsZero() || !w.vouched(i):
 		return ErrInvitationNotFound
 	case by.Key != "", !u.EmailVerified, EmailKey(u.Email) != EmailKey(i.Email):
 		return ErrInvitationEmail

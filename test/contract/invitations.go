@@ -295,6 +295,18 @@ func invitationAccepted(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.created"})
 		must(t, accept(t, a.Stores, who, token))
 	})
+	t.Run("it ends with its maker's right to invite, and comes back with that", func(t *testing.T) {
+		maker, who := newcomer(t, a.Stores, team.Org, "maker@example.com"), newcomer(t, a.Stores, team.Org, "made@example.com")
+		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
+		i, token := invite(t, a.Stores, maker, ws, "made@example.com", identity.Admin)
+		must(t, setRole(t, a.Stores, team.Owner, ws, maker.User, identity.Member))
+		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
+		must(t, removeMember(t, a.Stores, team.Owner, ws, maker.User))
+		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
+		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100)[:1], i)
+		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
+		must(t, accept(t, a.Stores, who, token))
+	})
 	t.Run("nobody finds what their org has not", func(t *testing.T) {
 		_, token := invite(t, a.Stores, team.Owner, ws, "orgs@example.com", identity.Member)
 		elsewhere := newcomer(t, a.Stores, a.Orgs[1], "orgs@example.com")

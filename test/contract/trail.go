@@ -20,6 +20,7 @@ type trail struct {
 	length   int
 	is       map[identity.UserID]standing
 	open     map[string]identity.Role          // what open invitations grant, by id
+	maker    map[string]identity.UserID        // of each open invitation
 	accepted map[identity.UserID]identity.Role // what an invitation that was accepted grants, until its member comes
 }
 
@@ -83,7 +84,7 @@ func (tr *trail) apply(e event.Event) error {
 		if err := tr.may(e, max(role, tr.open[e.Subject])); err != nil {
 			return err
 		}
-		tr.open[e.Subject] = role
+		tr.open[e.Subject], tr.maker[e.Subject] = role, e.Actor
 	case "invitation.withdrawn":
 		if err := tr.may(e, tr.open[e.Subject]); err != nil {
 			return err
@@ -92,6 +93,9 @@ func (tr *trail) apply(e event.Event) error {
 	case "invitation.accepted":
 		if role != tr.open[e.Subject] || user != e.Actor || e.Key != "" {
 			return fmt.Errorf("it granted %q", tr.open[e.Subject])
+		}
+		if have := tr.is[tr.maker[e.Subject]].role; have < max(role, identity.Admin) {
+			return fmt.Errorf("who invited is but %q", have)
 		}
 		delete(tr.open, e.Subject)
 		tr.accepted[user] = role
