@@ -54,7 +54,7 @@ func (a *API) createWorkspace(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w, err := r.Accounts.CreateWorkspace(r.Context(), r.by, in.Slug, in.Name)
+	w, err := r.Accounts.CreateWorkspace(r.Context(), r.by, observation(r.Request).org, in.Slug, in.Name)
 	if err != nil {
 		return reply{}, err
 	}
@@ -73,7 +73,7 @@ func (a *API) updateWorkspace(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, workspaceID(r), r.match, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name})
+	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, observation(r.Request).org, workspaceID(r), r.match, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name})
 	return r.workspaceReply(w, err)
 }
 

@@ -112,7 +112,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		// Four workspaces with the same things in them: one lives, and the others were deleted one after another.
 		own := map[string]identity.Actor{}
 		for i, name := range []string{"lives", "first", "second", "restored"} {
-			w, err := account.NewWorkspace(team.Owner, name, "")
+			w, err := account.NewWorkspace(team.Owner, nil, name, "")
 			if err == nil {
 				err = a.Workspaces.Add(ctx, w)
 			}
@@ -196,7 +196,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			})
 		}
 		t.Run("the slug is free again, the trail stays", func(t *testing.T) {
-			w, err := account.NewWorkspace(team.Owner, "first", "")
+			w, err := account.NewWorkspace(team.Owner, nil, "first", "")
 			if err == nil {
 				err = a.Workspaces.Add(ctx, w)
 			}

@@ -142,12 +142,15 @@ func TestStoreFaults(t *testing.T) {
 		},
 		"CreateWorkspace": {
 			func(_ *testing.T, s *stage) { s.workspaces.EXPECT().Add(s.ctx, anything).Return(errOutage) },
-			func(s *stage) error { _, err := s.CreateWorkspace(s.ctx, member, "fresh", ""); return err },
+			func(s *stage) error {
+				_, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "fresh", "")
+				return err
+			},
 		},
 		"ChangeWorkspace": {
 			func(_ *testing.T, s *stage) { update(s) },
 			func(s *stage) error {
-				_, err := s.ChangeWorkspace(s.ctx, admin, "acme", nil, account.WorkspaceChanges{})
+				_, err := s.ChangeWorkspace(s.ctx, admin, &identity.Org{}, "acme", nil, account.WorkspaceChanges{})
 				return err
 			},
 		},

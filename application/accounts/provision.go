@@ -33,7 +33,7 @@ func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision)
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		ws, err := tx.Workspaces.Find(ctx, by.Org, p.Workspace)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
-			if ws, err = account.NewWorkspace(by, p.Workspace, ""); err == nil {
+			if ws, err = account.NewWorkspace(by, nil, p.Workspace, ""); err == nil {
 				err = tx.Workspaces.Add(ctx, ws)
 			}
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// CreateWorkspace makes a workspace that by owns.
-func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, slug, name string) (*account.Workspace, error) {
-	w, err := account.NewWorkspace(by, slug, name)
+// CreateWorkspace makes a workspace of org that by owns.
+func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, slug, name string) (*account.Workspace, error) {
+	w, err := account.NewWorkspace(by, org.ClaimRules, slug, name)
 	if err != nil {
 		return nil, err
 	}
@@ -29,9 +29,9 @@ func (s *Service) Workspace(ctx context.Context, by identity.Actor, id identity.
 	return w, w.Allow(by, identity.Viewer)
 }
 
-// ChangeWorkspace renames a workspace.
-func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match, c account.WorkspaceChanges) (*account.Workspace, error) {
-	return s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Change(by, at, c) })
+// ChangeWorkspace renames a workspace of org.
+func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, at revision.Match, c account.WorkspaceChanges) (*account.Workspace, error) {
+	return s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Change(by, at, org.ClaimRules, c) })
 }
 
 // DeleteWorkspace hides a workspace; RestoreWorkspace brings it back.

@@ -198,7 +198,7 @@ func newOwnSpace(by identity.Actor, u *User) (*Workspace, error) {
 	if u.Name != "" {
 		name = clip(u.Name, 100)
 	}
-	return NewWorkspace(by, "u-"+suffix, name)
+	return NewWorkspace(by, nil, "u-"+suffix, name)
 }
 
 // clip cuts a text of others to n characters, and takes control characters out.

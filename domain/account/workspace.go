@@ -24,7 +24,7 @@ const RestoreWithin = 30 * 24 * time.Hour
 
 // What can go wrong with workspaces and their members.
 var (
-	ErrSlugTaken      = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug."}
+	ErrSlugTaken      = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or it is kept for one."}
 	ErrMemberNotFound = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
 	ErrLastOwner      = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
 )
@@ -79,8 +79,8 @@ var reserved = []string{
 
 // NewWorkspace makes a workspace of by's org, owned by by, or by nobody yet if by is the system.
 // An API key that is not an owner's makes none: it is bound to the workspace it has. Nor does a
-// service key, whose bearer could never come into another.
-func NewWorkspace(by identity.Actor, slug, name string) (*Workspace, error) {
+// service key, whose bearer could never come into another. rules are the org's (ruled).
+func NewWorkspace(by identity.Actor, rules []identity.ClaimRule, slug, name string) (*Workspace, error) {
 	if by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner || by.Service {
 		return nil, identity.ErrForbidden
 	}
@@ -97,11 +97,20 @@ func NewWorkspace(by identity.Actor, slug, name string) (*Workspace, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}
+	if ruled(by, rules, slug) {
+		return nil, ErrSlugTaken
+	}
 	if by.User != "" {
 		w.set(by.User, identity.Owner, identity.Owner, by.At)
 	}
 	w.record(by, "workspace.created", map[string]any{"slug": slug})
 	return w, nil
+}
+
+// ruled reports whether a slug is not by's to give: one that the org's rules for claims name is the
+// system's alone. Those whom the rules mean would come in as members of whoever took it first.
+func ruled(by identity.Actor, rules []identity.ClaimRule, slug string) bool {
+	return by.User != "" && slices.ContainsFunc(rules, func(r identity.ClaimRule) bool { return r.Workspace == slug })
 }
 
 // RoleOf returns by's role in w, cut down to the ceiling of the credential. An API key has none
@@ -129,8 +138,8 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 // WorkspaceChanges are new values for some of a workspace's fields; nil keeps the old one.
 type WorkspaceChanges struct{ Slug, Name *string }
 
-// Change applies changes. Admins may.
-func (w *Workspace) Change(by identity.Actor, at revision.Match, c WorkspaceChanges) error {
+// Change applies changes. Admins may. rules are the org's (ruled).
+func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identity.ClaimRule, c WorkspaceChanges) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err
 	}
@@ -146,6 +155,9 @@ func (w *Workspace) Change(by identity.Actor, at revision.Match, c WorkspaceChan
 	}
 	if err := w.check(); err != nil {
 		return err
+	}
+	if _, renamed := changed["slug"]; renamed && ruled(by, rules, w.Slug) {
+		return ErrSlugTaken
 	}
 	if len(changed) > 0 {
 		w.touch(by)

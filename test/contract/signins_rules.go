@@ -142,7 +142,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		}
 		is(signIn(t, a.Stores, org, as("viewer", "dev"), ruled), identity.Member)
 		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error {
-			return w.Change(team.Owner, nil, account.WorkspaceChanges{Slug: new("renamed-" + ws.Slug)})
+			return w.Change(team.Owner, nil, nil, account.WorkspaceChanges{Slug: new("renamed-" + ws.Slug)})
 		}))
 		is(signIn(t, a.Stores, org, as("viewer"), ruled), identity.NoRole)
 	})
