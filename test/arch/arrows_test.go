@@ -23,9 +23,10 @@ var inbound = []string{"rest", "worker"}
 
 // pure lists the modules that the inner layers may import: they compute, and do no I/O.
 var pure = map[string]string{
-	"github.com/google/uuid":           "identifiers are UUIDv7",
-	"github.com/cbroglie/mustache":     "prompts are Mustache templates; partials, its one way to a file, are refused before",
-	"github.com/aymanbagabas/go-udiff": "versions of a prompt are compared as unified diffs",
+	"github.com/google/uuid":                   "identifiers are UUIDv7",
+	"github.com/cbroglie/mustache":             "prompts are Mustache templates; partials, its one way to a file, are refused before",
+	"github.com/aymanbagabas/go-udiff":         "versions of a prompt are compared as unified diffs",
+	"github.com/santhosh-tekuri/jsonschema/v6": "credentials are held to the schema of their kind; its loader of files is replaced",
 }
 
 // objection says why the package in directory from must not import imp; empty if it may.

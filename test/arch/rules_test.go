@@ -109,6 +109,9 @@ var unscoped = map[string]string{
 	"Workspaces.Add":    "account.Workspace names its org",
 	"Mailer.Send":       "a mail goes to a person, and is read by nobody else",
 	"Verifier.Verify":   "the issuers that it is given are those of one org",
+	"Warehouse.Probe":   "reaches what is outside of Atrium, with the credential that it is given",
+	"Warehouse.Tables":  "as Warehouse.Probe",
+	"Warehouse.Preview": "as Warehouse.Probe",
 }
 
 // TestPorts holds every port to its size, and what reaches the world to a tenant: isolation must
