@@ -32,4 +32,5 @@ type Stores struct {
 	Invitations Invitations
 	Keys        Keys
 	Events      Events
+	Jobs        Jobs
 }

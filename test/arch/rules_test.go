@@ -107,6 +107,7 @@ var unscoped = map[string]string{
 	"Keys.Add":          "account.Key names its org and workspace",
 	"Prompts.Add":       "prompt.Template names its org and workspace",
 	"Workspaces.Add":    "account.Workspace names its org",
+	"Jobs.Enqueue":      "job.Job names its org and workspace",
 	"Mailer.Send":       "a mail goes to a person, and is read by nobody else",
 	"Verifier.Verify":   "the issuers that it is given are those of one org",
 	"Warehouse.Probe":   "reaches what is outside of Atrium, with the credential that it is given",
