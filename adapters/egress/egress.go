@@ -44,11 +44,10 @@ func New(rules Rules) *Dialer {
 	return d
 }
 
-// lookup asks the DNS by the resolver of Go, which takes no other spellings of addresses for one,
-// and for the name as it is: a search list would try it under the machine's own domains.
+// lookup asks by the resolver of Go, which takes no other spellings of addresses for one.
 func lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	r := net.Resolver{PreferGo: true}
-	return r.LookupNetIP(ctx, "ip", name+".")
+	return r.LookupNetIP(ctx, "ip", name)
 }
 
 // Lookup returns the addresses of a host that may be dialled. Errors are NetworkNotAllowed, a
@@ -72,7 +71,11 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 	}
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
-	found, err := d.lookup(ctx, h.name)
+	asked := h.name
+	if len(d.rules.Allow) == 0 {
+		asked += "." // as it is in the DNS: neither the machine's hosts file nor its search list matters
+	}
+	found, err := d.lookup(ctx, asked)
 	if err != nil {
 		if h.internal {
 			return nil, connection.NetworkNotAllowed

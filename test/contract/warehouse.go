@@ -201,10 +201,12 @@ func warehouseFails(t *testing.T, rig WarehouseRig, f WarehouseFailure) {
 			t.Errorf("it passed, want %s at %s", f.Code, f.Step)
 		}
 		tellsNothing(t, r)
-		// What is wrong with the connection is wrong with every call.
-		_, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1})
-		if f.Step != connection.Privileges && !errors.Is(err, f.Code) {
-			t.Errorf("Tables = %v, want %s", err, f.Code)
+		if f.Step != connection.Read && f.Step != connection.Privileges {
+			// What is wrong with the connection is wrong with every call.
+			_, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1})
+			if !errors.Is(err, f.Code) {
+				t.Errorf("Tables = %v, want %s", err, f.Code)
+			}
 		}
 	}
 	if took := time.Since(begun); took > 2*to.Limits.Total+2*time.Second {
