@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 )
@@ -84,3 +85,6 @@ func Word(s string) string {
 	}
 	return string(b)
 }
+
+// valid reports whether a table can have this name at all.
+func valid(r connection.TableRef) bool { return utf8.ValidString(r.Schema) && utf8.ValidString(r.Name) }
