@@ -2,6 +2,8 @@
 // outage or a bug: it is logged in full, and its text never reaches a client.
 package fault
 
+import "time"
+
 // Kind says how a caller should react. The HTTP adapter maps each kind to one status.
 type Kind int
 
@@ -32,6 +34,9 @@ type Error struct {
 	Code   string  // stable and snake_case: clients switch on it
 	Detail string  // one sentence for a human; never a submitted value
 	Fields []Field // what is wrong with the body, all of it at once; only for Invalid
+
+	// RetryAfter is how long to wait before it makes sense to ask again; 0 if nobody knows.
+	RetryAfter time.Duration
 }
 
 // Field is one thing that is wrong with a request's body.
@@ -53,6 +58,13 @@ func (e *Error) Is(target error) bool {
 func (e *Error) With(fields ...Field) *Error {
 	c := *e
 	c.Fields = fields
+	return &c
+}
+
+// After returns a copy of e that says how long to wait.
+func (e *Error) After(d time.Duration) *Error {
+	c := *e
+	c.RetryAfter = d
 	return &c
 }
 
