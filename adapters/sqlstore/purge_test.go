@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -44,6 +45,9 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 		err = a.Invitations.Update(ctx, by, by.Workspace, first.Items[0].ID, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, nil, i) })
 	}
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
 		t.Fatal(err)
 	}
 	k, token, err := account.NewKey(by, account.KeyDraft{Name: "k"})
@@ -104,7 +108,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		things := map[string]int{
-			"workspaces": 1, "memberships": 2, "invitations": 2, "api_keys": 1,
+			"workspaces": 1, "memberships": 2, "invitations": 2, "jobs": 1, "api_keys": 1,
 			"prompt_templates": 2, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
 		}
 		for _, step := range []struct {

@@ -33,8 +33,9 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 	return p, nil
 }
 
-// errRaced says that another transaction linked the same subject, or took the same address, first.
-var errRaced = errors.New("another sign-in was faster")
+// errRaced says that another transaction did the same thing first, such as linking a subject. Run
+// again, this one sees it.
+var errRaced = errors.New("another transaction was faster")
 
 // SignIn implements ports.Users.
 func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {

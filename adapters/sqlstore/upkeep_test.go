@@ -20,7 +20,7 @@ import (
 )
 
 // tables are all that hold rows of their own; goose's table is its own affair.
-var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys", "events", "idempotency_keys",
+var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys", "events", "idempotency_keys", "jobs",
 	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations"}
 
 func counts(t *testing.T, db *sql.DB) map[string]int {

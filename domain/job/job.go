@@ -28,6 +28,7 @@ type Job struct {
 	Subject   string    // identifier of what the work is about
 	Due       time.Time // it does not begin before
 	Attempt   int       // which one this is, from 1; 0 before the first
+	Failures  int       // how many attempts have failed since it was enqueued
 	CreatedAt time.Time
 }
 

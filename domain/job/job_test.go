@@ -29,31 +29,3 @@ func TestTheActorOfAJobIsTheSystemInItsWorkspace(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
-
-func TestRetriesWaitTwiceAsLongEachTimeUntilTheAttemptsEnd(t *testing.T) {
-	p := job.Policy{Attempts: 100}
-	for _, tt := range []struct {
-		name    string
-		attempt int
-		chance  float64
-		wait    time.Duration
-		again   bool
-	}{
-		{"after the first attempt ten seconds", 1, 0.5, 10 * time.Second, true},
-		{"at least a quarter less", 1, 0, 7500 * time.Millisecond, true},
-		{"at most a quarter more", 1, 1, 12500 * time.Millisecond, true},
-		{"after the second twice that", 2, 0.5, 20 * time.Second, true},
-		{"after the ninth less than an hour", 9, 0.5, 2560 * time.Second, true},
-		{"after the tenth an hour", 10, 0.5, time.Hour, true},
-		{"never more, whatever the number", 99, 0.5, time.Hour, true},
-		{"one that never began waits like the first", 0, 0.5, 10 * time.Second, true},
-		{"after the last one there is none", 100, 0.5, 0, false},
-		{"nor after one beyond", 101, 0.5, 0, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if wait, again := p.Retry(job.Job{Attempt: tt.attempt}, tt.chance); wait != tt.wait || again != tt.again {
-				t.Errorf("Retry = %s, %v", wait, again)
-			}
-		})
-	}
-}

@@ -7,6 +7,7 @@ package mocks
 import (
 	context "context"
 	reflect "reflect"
+	time "time"
 
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	job "github.com/atrium-hq/atrium/domain/job"
@@ -63,4 +64,56 @@ func (m *MockJobs) Enqueue(ctx context.Context, j job.Job) error {
 func (mr *MockJobsMockRecorder) Enqueue(ctx, j interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Enqueue", reflect.TypeOf((*MockJobs)(nil).Enqueue), ctx, j)
+}
+
+// MockJobQueue is a mock of JobQueue interface.
+type MockJobQueue struct {
+	ctrl     *gomock.Controller
+	recorder *MockJobQueueMockRecorder
+}
+
+// MockJobQueueMockRecorder is the mock recorder for MockJobQueue.
+type MockJobQueueMockRecorder struct {
+	mock *MockJobQueue
+}
+
+// NewMockJobQueue creates a new mock instance.
+func NewMockJobQueue(ctrl *gomock.Controller) *MockJobQueue {
+	mock := &MockJobQueue{ctrl: ctrl}
+	mock.recorder = &MockJobQueueMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockJobQueue) EXPECT() *MockJobQueueMockRecorder {
+	return m.recorder
+}
+
+// Settle mocks base method.
+func (m *MockJobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Settle", ctx, j, o)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Settle indicates an expected call of Settle.
+func (mr *MockJobQueueMockRecorder) Settle(ctx, j, o interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Settle", reflect.TypeOf((*MockJobQueue)(nil).Settle), ctx, j, o)
+}
+
+// Take mocks base method.
+func (m *MockJobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Take", ctx, now, leases, n)
+	ret0, _ := ret[0].([]job.Job)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Take indicates an expected call of Take.
+func (mr *MockJobQueueMockRecorder) Take(ctx, now, leases, n interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockJobQueue)(nil).Take), ctx, now, leases, n)
 }
