@@ -23,7 +23,7 @@ func bind(l Limits) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // no core, no debugger
 		return fmt.Errorf("not dumpable: %w", err)
 	}
-	cpu := uint64(max(l.CPU, 1)) //nolint:gosec // not negative
+	cpu := uint64(max(l.CPU, 1))
 	for _, limit := range []struct {
 		name      string
 		resource  int
@@ -35,6 +35,9 @@ func bind(l Limits) error {
 		{"open files", unix.RLIMIT_NOFILE, uint64(l.Files), uint64(l.Files)}, //nolint:gosec // from a constant
 		{"core dumps", unix.RLIMIT_CORE, 0, 0},
 	} {
+		if raceDetector && limit.resource == unix.RLIMIT_DATA {
+			continue
+		}
 		if err := unix.Setrlimit(limit.resource, &unix.Rlimit{Cur: limit.soft, Max: limit.max}); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
 		}

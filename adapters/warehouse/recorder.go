@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -74,7 +75,7 @@ func (r *Recorder) Err() error {
 // Ended reports whether the other side ended the connection.
 func (r *Recorder) Ended() bool {
 	err := r.Err()
-	return err == io.EOF || isReset(err)
+	return errors.Is(err, io.EOF) || isReset(err)
 }
 
 // Foreign reports whether the first bytes are known to be those of another protocol than any

@@ -56,11 +56,11 @@ func Secure(ctx context.Context, r *Recorder, config *tls.Config) (*tls.Conn, er
 		if r.Count() == before && r.Ended() {
 			return nil, connection.TLSUnsupported
 		}
-		code := Classify(ctx, err)
-		if code == connection.Internal || code == connection.PortClosed {
-			code = connection.TLSUnsupported
+		err = Classify(ctx, err)
+		if errors.Is(err, connection.Internal) || errors.Is(err, connection.PortClosed) {
+			return nil, connection.TLSUnsupported
 		}
-		return nil, code
+		return nil, err
 	}
 	return c, nil
 }

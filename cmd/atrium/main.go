@@ -106,6 +106,7 @@ type commandLine struct {
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`
 	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
+	ProbeWorker probeWorkerCommand `cmd:"" hidden:"" help:"Do one job that reads what a tenant controls; Atrium starts this itself."`
 }
 
 // process is what a command runs in.

@@ -39,7 +39,7 @@ const (
 )
 
 // CredentialCanWrite warns of a credential that may change data: reading is all that Atrium does.
-const CredentialCanWrite Code = "credential_can_write"
+const CredentialCanWrite Code = "credential_can_write" //nolint:gosec // the name of a warning
 
 func (c Code) Error() string { return string(c) }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // childMode is the argument that makes this test binary a child process.
@@ -21,12 +22,19 @@ func TestMain(m *testing.M) {
 			warehouse.JobName: warehouse.Job(map[connection.Kind]ports.Warehouse{connection.Postgres: postgres.New(guard)}),
 		}, os.Stdin, os.Stdout))
 	}
-	os.Exit(m.Run())
+	var remove func()
+	program, remove = fixture.Unraced()
+	code := m.Run()
+	remove()
+	os.Exit(code)
 }
+
+// program is what runs as a child.
+var program string
 
 func confined(t *testing.T) ports.Warehouse {
 	t.Helper()
-	runner, err := confine.New(confine.DefaultLimits(), 4, os.Args[0], childMode)
+	runner, err := confine.New(confine.DefaultLimits(), 4, program, childMode)
 	if err != nil {
 		t.Fatal(err)
 	}
