@@ -34,6 +34,7 @@ func TestContract(t *testing.T) {
 			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
 			t.Run("Atomic", func(t *testing.T) { contract.Atomic(t, open) })
 			t.Run("Jobs", func(t *testing.T) { contract.Jobs(t, open) })
+			t.Run("Connections", func(t *testing.T) { contract.Connections(t, open) })
 			t.Run("JobQueue", func(t *testing.T) { contract.JobQueue(t, open) })
 			t.Run("Idempotency", func(t *testing.T) { contract.Idempotency(t, open) })
 		})

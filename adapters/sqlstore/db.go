@@ -46,7 +46,7 @@ func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
 		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db},
 		Users: &Users{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db},
-		Jobs: &Jobs{db},
+		Connections: &Connections{db}, Jobs: &Jobs{db},
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // Sweep removes what has served its time: idempotency records, events older than retention, jobs
-// that ended a week ago, and templates and workspaces that can no longer be restored. It works in
-// small steps, so that nobody waits for it.
+// that ended a week ago, probes that no limit looks back at, and templates and workspaces that can no
+// longer be restored. It works in small steps, so that nobody waits for it.
 func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
 	if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE erase_at > 0 AND erase_at < ?`, []byte{}, micros(now)); err != nil {
 		return err
@@ -20,6 +20,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:             now,
 		`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? LIMIT 1000)`:                                       now.Add(-retention),
 		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                            now.Add(-jobsKept),
+		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                    now.Add(-time.Hour),
 		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`: now.Add(-prompt.RestoreWithin),
 	} {
 		for {
@@ -44,7 +45,7 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 	}
 	for _, id := range ids {
 		err := db.inTx(ctx, func(tx *DB) error {
-			for _, table := range []string{"jobs", "prompt_templates", "invitations", "api_keys", "memberships"} {
+			for _, table := range []string{"jobs", "connections", "prompt_templates", "invitations", "api_keys", "memberships"} {
 				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
 					return err
 				}
