@@ -25,6 +25,9 @@ type Rules struct {
 	Connect  time.Duration          // for looking a name up, and again for connecting to its addresses
 	Deadline time.Time              // by which everything is over, whatever deadlines are set meanwhile
 	Bytes    int64                  // read on all connections together; then ResponseTooLarge
+
+	// Resolve looks a name up; nil is the DNS. What it answers is trusted no more than that.
+	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 }
 
 // Dialer opens guarded connections for one piece of work. Everything that is refused is refused as
@@ -32,20 +35,22 @@ type Rules struct {
 // is at the address. It uses no proxy, and reads no environment.
 type Dialer struct {
 	rules  Rules
-	lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	left   atomic.Int64                 // bytes that may still be read
 	dialed func(address netip.AddrPort) // what the control hook let pass; nil but for tests
 }
 
 // New returns a Dialer.
 func New(rules Rules) *Dialer {
-	d := &Dialer{rules: rules, lookup: lookup}
+	if rules.Resolve == nil {
+		rules.Resolve = resolve
+	}
+	d := &Dialer{rules: rules}
 	d.left.Store(rules.Bytes)
 	return d
 }
 
-// lookup asks by the resolver of Go, which takes no other spellings of addresses for one.
-func lookup(ctx context.Context, name string) ([]netip.Addr, error) {
+// resolve asks by the resolver of Go, which takes no other spellings of addresses for one.
+func resolve(ctx context.Context, name string) ([]netip.Addr, error) {
 	r := net.Resolver{PreferGo: true}
 	return r.LookupNetIP(ctx, "ip", name)
 }
@@ -75,7 +80,7 @@ func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.
 	if len(d.rules.Allow) == 0 {
 		asked += "." // as it is in the DNS: neither the machine's hosts file nor its search list matters
 	}
-	found, err := d.lookup(ctx, asked)
+	found, err := d.rules.Resolve(ctx, asked)
 	if err != nil {
 		if h.internal {
 			return nil, connection.NetworkNotAllowed
