@@ -49,21 +49,24 @@ type Target [sha256.Size]byte
 
 // Target returns what c reaches for org: its host and port, whatever the database, user and
 // workspace; for kinds without a host, what they have in its place.
-func (c Credential) Target(org identity.OrgID) Target {
-	fields := c.kind.fields(network)
+func (c Credential) Target(org identity.OrgID) Target { return target(org, c.kind, c.config) }
+
+// Target returns what c reaches, as Credential.Target does.
+func (c *Connection) Target() Target { return target(c.Org, c.Kind, c.Config) }
+
+func target(org identity.OrgID, k Kind, config map[string]any) Target {
+	fields := k.fields(network)
 	if len(fields) == 0 {
-		fields = c.kind.fields(database)
+		fields = k.fields(database)
 	}
 	h := sha256.New()
-	put := func(s string) {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(s)))
-		h.Write(length[:])
+	put := func(s string) { // with its length, so that two texts never read as one
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
 		h.Write([]byte(s))
 	}
 	put(string(org))
 	for _, field := range fields {
-		if value, ok := c.config[field]; ok {
+		if value, ok := config[field]; ok {
 			put(strings.TrimSuffix(strings.ToLower(fmt.Sprint(value)), "."))
 		}
 	}

@@ -80,6 +80,9 @@ func TestTarget(t *testing.T) {
 			}
 		})
 	}
+	if c := made(t); c.Target() != one.Target("org") {
+		t.Error("a connection reaches another target than its credential")
+	}
 	a, b := parse(connection.SQLite, `{"file": "a.db"}`), parse(connection.SQLite, `{"file": "b.db"}`)
 	if a.Target("org") == b.Target("org") {
 		t.Error("two files are one target")
