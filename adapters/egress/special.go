@@ -54,13 +54,12 @@ var special = []struct {
 	{netip.MustParsePrefix("8000::/1"), "not global unicast"},
 }
 
-// public reports whether a belongs to the public internet. An IPv4 address within an IPv6 one
-// (::ffff:a.b.c.d) is judged as what it is; an address with a zone is never public.
+// public reports whether a belongs to the public internet. An address with a zone never does, nor an
+// IPv4 address within an IPv6 one (::ffff:a.b.c.d): Lookup takes it out before.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
 	}
-	a = a.Unmap()
 	for _, s := range special {
 		if s.prefix.Contains(a) {
 			return false
