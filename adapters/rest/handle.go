@@ -128,7 +128,7 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 	} else {
 		body := sha256.Sum256(append([]byte(r.URL.RawQuery+"\x00"), r.body...))
 		scope := sha256.Sum256([]byte(strings.Join([]string{string(r.by.User), string(r.by.Workspace), r.Method, r.URL.Path, key}, "\x00")))
-		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: scope, Request: body, At: r.by.At},
+		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: scope, Request: body, At: r.by.At}, nil,
 			func(stores ports.Stores) (ports.Answer, error) {
 				r.Services = r.api.Bind(stores)
 				return carryOut()

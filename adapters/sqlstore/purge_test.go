@@ -54,7 +54,7 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, func(s ports.Stores) (ports.Answer, error) {
+	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, nil, func(s ports.Stores) (ports.Answer, error) {
 		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
 	}, nil)
 	if err != nil {

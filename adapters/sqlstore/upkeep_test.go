@@ -66,7 +66,7 @@ func TestSweep(t *testing.T) {
 		once := func(at time.Time, reveals string) {
 			t.Helper()
 			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(at.String() + reveals)), At: at}
-			if _, _, err := sqlstore.NewIdempotency(db).Once(ctx, key, func(ports.Stores) (ports.Answer, error) {
+			if _, _, err := sqlstore.NewIdempotency(db).Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) {
 				return ports.Answer{Status: 200, Body: []byte("body"), Reveals: reveals}, nil
 			}, nil); err != nil {
 				t.Fatal(err)
