@@ -131,7 +131,7 @@ func TestSecretsAtRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte("scope")), At: fixture.At}
-		if _, _, err := a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
+		if _, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
 			return ports.Answer{Status: 201, Body: []byte(`{"token":"` + token.Reveal() + `"}`), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
 		}, nil); err != nil {
 			t.Fatal(err)
