@@ -145,7 +145,11 @@ func (c Credential) SameTarget(o Credential) bool {
 	}
 	for _, a := range []about{network, database} {
 		for _, field := range c.kind.fields(a) {
-			if !strings.EqualFold(c.Text(field), o.Text(field)) || c.config[field] != o.config[field] && field == FieldPort {
+			same := c.config[field] == o.config[field]
+			if field == FieldHost {
+				same = strings.EqualFold(c.Text(field), o.Text(field)) // as the DNS has it
+			}
+			if !same {
 				return false
 			}
 		}
