@@ -162,6 +162,9 @@ func Permissions(by identity.Actor) []string {
 	}{
 		{"prompt_templates.read", identity.Viewer},
 		{"prompt_templates.create", identity.Member},
+		{"connections.read", identity.Viewer},
+		{"connections.create", identity.Member},
+		{"connections.manage", identity.Admin},
 		{"api_keys.create", identity.Viewer},
 		{"api_keys.manage", identity.Admin},
 		{"members.read", identity.Viewer},

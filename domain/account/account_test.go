@@ -113,14 +113,14 @@ func TestEmailKey(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) {
-	viewer := []string{"prompt_templates.read", "api_keys.create", "members.read"}
-	admin := []string{"prompt_templates.read", "prompt_templates.create", "api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}
+	viewer := []string{"prompt_templates.read", "connections.read", "api_keys.create", "members.read"}
+	admin := []string{"prompt_templates.read", "prompt_templates.create", "connections.read", "connections.create", "connections.manage", "api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}
 	for role, want := range map[identity.Role][]string{
 		identity.NoRole: nil,
 		identity.Viewer: viewer,
-		identity.Member: {"prompt_templates.read", "prompt_templates.create", "api_keys.create", "members.read"},
+		identity.Member: {"prompt_templates.read", "prompt_templates.create", "connections.read", "connections.create", "api_keys.create", "members.read"},
 		identity.Admin:  admin,
-		identity.Owner:  slices.Insert(slices.Clone(admin), 7, "workspace.delete"),
+		identity.Owner:  slices.Insert(slices.Clone(admin), 10, "workspace.delete"),
 	} {
 		t.Run("a "+role.String(), func(t *testing.T) {
 			if got := account.Permissions(actor("ann", role)); !slices.Equal(got, want) {
