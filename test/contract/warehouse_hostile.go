@@ -142,7 +142,7 @@ func hostileScripts(t *testing.T) []HostileScript {
 			}
 		}},
 		{Name: "it talks nonsense", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) {
-			noise := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // noise
+			noise := rand.New(rand.NewPCG(1, 2))
 			b := make([]byte, 4096)
 			for {
 				for i := range b {
@@ -304,5 +304,5 @@ func plantSecrets(t *testing.T) {
 func taken() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.Sys) //nolint:gosec // far from 2^63
+	return int64(m.Sys)
 }

@@ -20,6 +20,7 @@ var states = map[string]connection.Code{
 	"08P01": connection.DatabaseDeniedOrMissing, // how poolers refuse names that they do not know
 	"3D000": connection.DatabaseNotFound,
 	"42501": connection.PermissionDenied,
+	"25006": connection.PermissionDenied, // a view that writes, in a transaction that cannot
 	"42P01": connection.TableNotFound,
 	"3F000": connection.TableNotFound,
 	"42703": connection.TableNotFound, // a column that was dropped since the catalogue was read

@@ -210,6 +210,10 @@ func scripts(t *testing.T) []contract.HostileScript {
 			say(c, []byte{'S'})
 			_ = tls.Server(wrap{c}, old).Handshake()
 		}},
+		{Name: "it is an SSH server, whose first letter is a yes to TLS", Plain: true, To: secured, Codes: foreign, Serve: func(c io.ReadWriter) {
+			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
+			hold(c)
+		}},
 		{Name: "it has no TLS", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) { say(c, []byte{'N'}); hold(c) }},
 		{Name: "it drips TLS", To: secured, Codes: late, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})

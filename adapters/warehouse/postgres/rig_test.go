@@ -90,6 +90,10 @@ CREATE TABLE shop.half (open text, closed text);
 INSERT INTO shop.half VALUES ('o', 'c');
 CREATE VIEW shop.slow AS SELECT pg_sleep(30)::text AS never;
 CREATE VIEW shop.costly AS SELECT i FROM generate_series(1, 200000) AS i ORDER BY i DESC;
+CREATE TABLE shop.written (id integer);
+CREATE FUNCTION shop.note() RETURNS integer LANGUAGE sql VOLATILE SECURITY DEFINER AS 'INSERT INTO shop.written VALUES (1) RETURNING id';
+CREATE VIEW shop.writing AS SELECT shop.note() AS id;
+GRANT SELECT ON shop.writing TO reader;
 GRANT USAGE ON SCHEMA shop TO reader, writer, stranger, only_tls, cleartext;
 GRANT SELECT ON shop.kinds, shop.empty, shop."a ""strange"" name; DROP TABLE shop.kinds", shop.seen, shop.stored, shop.parts, shop.slow, shop.costly, shop.wide TO reader, writer;
 GRANT SELECT ON shop.kinds TO only_tls, cleartext;
@@ -226,6 +230,7 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 			table("slow", connection.View, -1),
 			table("stored", connection.MaterializedView, contract.UnknownRows),
 			table("wide", connection.BaseTable, contract.UnknownRows),
+			table("writing", connection.View, -1),
 		},
 		Previews: map[connection.TableRef]connection.Preview{
 			ref("kinds"): {
@@ -316,6 +321,14 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil), Call: preview("Kinds")},
 			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil), Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 				_, err := w.Preview(ctx, to, connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"}, 1)
+				return err
+			}},
+			{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil), Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
+				_, err := w.Preview(ctx, to, ref("writing"), 1)
+				var n int
+				if s, failed := start(); failed != nil || s.admin.QueryRow(`SELECT count(*) FROM shop.written`).Scan(&n) != nil || n != 0 {
+					return fmt.Errorf("%d rows were written, %v", n, err)
+				}
 				return err
 			}},
 			{Name: "a user without connections left", Code: connection.TooManyConnections, Step: connection.Authenticate,

@@ -105,7 +105,11 @@ func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (
 	}
 	switch answer[0] {
 	case 'S':
-		return warehouse.Secure(ctx, wire, config)
+		secured, err := warehouse.Secure(ctx, wire, config)
+		if err != nil && warehouse.Foreign(wire.First()) { // SSH's banner begins with an S too
+			return nil, connection.NotThisDatabase
+		}
+		return secured, err
 	case 'N':
 		return nil, connection.TLSUnsupported
 	case 'E': // an error, in the clear: it could not even begin, for want of memory or connections
