@@ -11,7 +11,7 @@ import (
 // keyring's check must be stored already.
 func (db *DB) FingerprintKey(ctx context.Context, fresh []byte) (sealed []byte, err error) {
 	err = db.inTx(ctx, func(tx *DB) error {
-		if _, err := tx.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND fingerprint_key = ?`, fresh, []byte{}); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND LENGTH(fingerprint_key) = 0`, fresh); err != nil {
 			return err
 		}
 		_, err := tx.get(ctx, &sealed, `SELECT fingerprint_key FROM keyring WHERE one = 1`)

@@ -47,6 +47,7 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	if err != nil {
 		t.Fatal(err)
 	}
+	fixture.Connection(t, a, by)
 	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		things := map[string]int{
-			"workspaces": 1, "memberships": 2, "invitations": 2, "jobs": 1, "api_keys": 1,
+			"workspaces": 1, "memberships": 2, "invitations": 2, "jobs": 1, "api_keys": 1, "connections": 1, "connection_credentials": 1,
 			"prompt_templates": 2, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
 		}
 		for _, step := range []struct {
