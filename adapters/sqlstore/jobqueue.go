@@ -136,3 +136,49 @@ func (db *DB) jobRaced(err error) error {
 	}
 	return err
 }
+
+// Backlog is how a queue stands, for people.
+type Backlog struct {
+	Queued, Running int
+	Due             time.Time // since when the first one waits for a worker; zero if none does
+	Failed          int       // for good, within the last week
+	LastFailed      job.Job
+	LastFailure     string // why it failed: a code
+	LastFailedAt    time.Time
+}
+
+// Backlog looks at the jobs of every org.
+func (q *JobQueue) Backlog(ctx context.Context, now time.Time) (Backlog, error) {
+	var b Backlog
+	var states []struct {
+		State job.State `db:"state"`
+		Jobs  int       `db:"jobs"`
+		Due   int64     `db:"due"`
+	}
+	if err := q.db.list(ctx, &states, `SELECT state, COUNT(*) AS jobs, MIN(due_at) AS due FROM jobs GROUP BY state`); err != nil {
+		return b, err
+	}
+	for _, s := range states {
+		switch s.State {
+		case job.Queued:
+			if b.Queued = s.Jobs; s.Due <= micros(now) {
+				b.Due = moment(s.Due)
+			}
+		case job.Running:
+			b.Running = s.Jobs
+		case job.Failed:
+			b.Failed = s.Jobs
+		}
+	}
+	var last struct {
+		jobRow
+		EndedAt int64 `db:"ended_at"`
+	}
+	found, err := q.db.get(ctx, &last, `
+		SELECT id, kind, org_id, workspace_id, subject, state, due_at, attempt, failures, failure, created_at, ended_at
+		FROM jobs WHERE state = ? AND ended_at > 0 ORDER BY ended_at DESC LIMIT 1`, job.Failed)
+	if found {
+		b.LastFailed, b.LastFailure, b.LastFailedAt = last.job(), last.Failure, moment(last.EndedAt)
+	}
+	return b, err
+}

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -54,6 +56,60 @@ func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
 			if got := counts(t, rows)["jobs"]; got != step.left {
 				t.Errorf("%d jobs are left after %s, want %d", got, step.after, step.left)
 			}
+		}
+	})
+}
+
+func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a, queue := adapter(t, url), sqlstore.NewJobQueue(open(t, url, keyring(t)))
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		look := func(after time.Duration) sqlstore.Backlog {
+			t.Helper()
+			b, err := queue.Backlog(ctx, fixture.At.Add(after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		if b := look(0); b != (sqlstore.Backlog{}) {
+			t.Fatalf("an empty queue: %+v", b)
+		}
+		var last job.Job
+		for i, subject := range []string{"succeeds", "fails", "fails last", "runs", "waits", "waits longer"} {
+			if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", subject, fixture.At.Add(time.Duration(i)*time.Second))); err != nil {
+				t.Fatal(err)
+			}
+			if i >= 4 {
+				continue
+			}
+			taken, err := queue.Take(ctx, fixture.At.Add(time.Duration(i)*time.Second), map[job.Kind]time.Duration{"test.backlog": time.Hour}, 1)
+			if err != nil || len(taken) != 1 {
+				t.Fatalf("%d taken, %v", len(taken), err)
+			}
+			o := taken[0].Success(fixture.At)
+			if i > 0 {
+				o = job.Policy{}.Failure(taken[0], subject, fixture.At.Add(time.Duration(i)*time.Minute), 0)
+			}
+			if i < 3 {
+				err = queue.Settle(ctx, taken[0], o)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 2 {
+				last = taken[0]
+				last.Due, last.Failures = time.Time{}, 1
+			}
+		}
+		want := sqlstore.Backlog{Queued: 2, Running: 1, Failed: 2, LastFailed: last, LastFailure: "fails last", LastFailedAt: fixture.At.Add(2 * time.Minute)}
+		if got := look(4*time.Second - time.Microsecond); got != want {
+			t.Errorf("before anything is due (-want +got):\n%s", cmp.Diff(want, got))
+		}
+		want.Due = fixture.At.Add(4 * time.Second)
+		if got := look(time.Minute); got != want {
+			t.Errorf("after (-want +got):\n%s", cmp.Diff(want, got))
 		}
 	})
 }

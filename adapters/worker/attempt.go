@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/job"
 )
@@ -16,6 +18,8 @@ import (
 func attempt(ctx context.Context, work Work, j job.Job, taken time.Time) (err error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, taken.Add(work.Limit), errOverran)
 	defer cancel()
+	ctx, span := otel.Tracer("github.com/atrium-hq/atrium/adapters/worker").Start(ctx, "job "+string(j.Kind))
+	defer span.End()
 	defer func() {
 		if p := recover(); p != nil {
 			err = newPanic(p)

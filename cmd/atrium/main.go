@@ -97,6 +97,7 @@ type commandLine struct {
 	Data   string `help:"Directory of everything that Atrium keeps on this machine. Default: ./atrium-data." placeholder:"DIR" type:"path"`
 
 	Serve       serveCommand       `cmd:"" help:"Serve the API."`
+	Work        workCommand        `cmd:"" help:"Run background jobs alone."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, then stop."`
 	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
 	User        userCommand        `cmd:"" help:"Make people."`

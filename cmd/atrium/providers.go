@@ -13,6 +13,7 @@ import (
 
 	"github.com/XSAM/otelsql"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
@@ -85,12 +86,18 @@ func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlst
 	return db, closeAll, nil
 }
 
-// openPool traces statements when traces are sent anywhere.
+// openPool traces statements when traces are sent anywhere: those of a request or a job, since
+// what a node asks by itself each second is of no interest.
 func openPool(c driver.Connector) *sql.DB {
 	if !tracing() {
 		return sql.OpenDB(c)
 	}
-	return otelsql.OpenDB(c, otelsql.WithSpanOptions(otelsql.SpanOptions{DisableErrSkip: true, OmitConnResetSession: true, OmitRows: true, OmitConnectorConnect: true}))
+	return otelsql.OpenDB(c, otelsql.WithSpanOptions(otelsql.SpanOptions{
+		DisableErrSkip: true, OmitConnResetSession: true, OmitRows: true, OmitConnectorConnect: true,
+		SpanFilter: func(ctx context.Context, _ otelsql.Method, _ string, _ []driver.NamedValue) bool {
+			return trace.SpanContextFromContext(ctx).IsValid()
+		},
+	}))
 }
 
 // orgs is the present directory of orgs; a reload swaps it.

@@ -113,8 +113,13 @@ func (d *deployment) start(t *testing.T) *server {
 // launch is start without waiting for the server to answer, which some are not to.
 func (d *deployment) launch(t *testing.T) *server {
 	t.Helper()
-	s := &server{deployment: d, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
-	s.process = d.command(append([]string{"serve", "--addr", "127.0.0.1:0"}, d.flags...)...)
+	return d.spawn(t, d.command(append([]string{"serve", "--addr", "127.0.0.1:0"}, d.flags...)...))
+}
+
+// spawn runs a process that stays.
+func (d *deployment) spawn(t *testing.T, process *exec.Cmd) *server {
+	t.Helper()
+	s := &server{deployment: d, process: process, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 	s.process.Stdout, s.process.Stderr = s.stdout, s.stderr
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
