@@ -283,6 +283,7 @@ func TestRun(t *testing.T) {
 			if err := syscall.Kill(spare, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
+			dead(t, spare)
 		}
 		if err := run(t, "pid", time.Second, &pid); err != nil {
 			t.Error(err)
@@ -313,10 +314,15 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	for _, pid := range children {
-		for begun := time.Now(); alive(pid); time.Sleep(time.Millisecond) {
-			if time.Since(begun) > 10*time.Second {
-				t.Fatalf("%d is alive", pid)
-			}
+		dead(t, pid)
+	}
+}
+
+func dead(t *testing.T, pid int) {
+	t.Helper()
+	for begun := time.Now(); alive(pid); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatalf("%d is alive", pid)
 		}
 	}
 }
