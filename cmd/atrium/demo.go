@@ -17,7 +17,8 @@ type demoPrompt struct {
 	reason   string
 }
 
-// seedDemo fills the first workspace with prompts worth looking at, unless there are any.
+// seedDemo fills the first workspace with prompts worth looking at, unless there are any, and a
+// connection to a sample warehouse.
 func seedDemo(ctx context.Context, app *core) error {
 	by, err := inOrg(app, "")
 	if err != nil {
@@ -28,6 +29,9 @@ func seedDemo(ctx context.Context, app *core) error {
 		return err
 	}
 	by.User, by.Workspace, by.Request = owner.ID, memberships[0].Workspace.ID, identity.Request{ID: "demo"}
+	if err := seedShop(ctx, app, by); err != nil {
+		return err
+	}
 	service := app.services.Prompts
 	if there, err := service.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
 		return err

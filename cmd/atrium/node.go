@@ -116,6 +116,7 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 			continue
 		}
 		log.Info("the configuration was reloaded", "orgs", len(c.Orgs))
+		resealQuietly(ctx, app, log)
 	}
 }
 

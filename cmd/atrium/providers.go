@@ -29,6 +29,7 @@ type core struct {
 	keyring  *seal.Keyring
 	db       *sqlstore.DB
 	orgs     *orgs
+	beyond   beyond
 	services rest.Services
 }
 
@@ -77,13 +78,26 @@ func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlst
 		}
 	}
 	if err != nil {
-		closeAll()
-		if ring.isNew && errors.Is(err, seal.ErrWrongKeyring) {
-			err = fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
+		if errors.Is(err, seal.ErrWrongKeyring) {
+			err = lostKeyring(ctx, c, db, ring, err)
 		}
+		closeAll()
 		return nil, nil, err
 	}
 	return db, closeAll, nil
+}
+
+// lostKeyring says what cannot be had back without the keyring that the data was sealed with.
+func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring keyring, wrong error) error {
+	n, err := db.Credentials(ctx)
+	if err != nil {
+		return errors.Join(wrong, err)
+	}
+	affected := fmt.Sprintf("the credentials of %d connection(s) are sealed with it", n)
+	if ring.isNew {
+		return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it; %s", c.Keyring.KeyFile, affected)
+	}
+	return fmt.Errorf("%w; %s", wrong, affected)
 }
 
 // openPool traces statements when traces are sent anywhere: those of a request or a job, since
@@ -126,7 +140,9 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 
 func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }
 
-func newBind() rest.Bind { return bindServices }
+func newBind(c *core) rest.Bind {
+	return func(stores ports.Stores) rest.Services { return bindServices(stores, c.beyond) }
+}
 
 func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{

@@ -20,7 +20,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores) rest.Services {
+func bindServices(stores ports.Stores, b beyond) rest.Services {
 	panic(wire.Build(usecases))
 }
 

@@ -13,11 +13,16 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
+)
+
+import (
+	_ "embed"
 )
 
 // Injectors from wire.go:
@@ -38,6 +43,11 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		cleanup()
 		return nil, nil, err
 	}
+	mainBeyond, cleanup2, err := newBeyond(ctx, c, sealKeyring, db, mainOrgs)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
 	stores := newStores(db)
 	atomic := stores.Atomic
 	users := stores.Users
@@ -49,24 +59,34 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(portsPrompts, promptLists, users)
+	portsConnections := stores.Connections
+	jobs := stores.Jobs
+	credentialSealer := mainBeyond.sealer
+	connectionsWarehouses := mainBeyond.warehouses
+	offers := mainBeyond.offers
+	probeLimits := mainBeyond.limits
+	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	services := rest.Services{
-		Accounts: service,
-		Prompts:  promptsService,
+		Accounts:    service,
+		Prompts:     promptsService,
+		Connections: connectionsService,
 	}
 	mainCore := &core{
 		config:   c,
 		keyring:  sealKeyring,
 		db:       db,
 		orgs:     mainOrgs,
+		beyond:   mainBeyond,
 		services: services,
 	}
 	return mainCore, func() {
+		cleanup2()
 		cleanup()
 	}, nil
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores) rest.Services {
+func bindServices(stores ports.Stores, b beyond) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -77,9 +97,17 @@ func bindServices(stores ports.Stores) rest.Services {
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(portsPrompts, promptLists, users)
+	portsConnections := stores.Connections
+	jobs := stores.Jobs
+	credentialSealer := b.sealer
+	connectionsWarehouses := b.warehouses
+	offers := b.offers
+	probeLimits := b.limits
+	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	services := rest.Services{
-		Accounts: service,
-		Prompts:  promptsService,
+		Accounts:    service,
+		Prompts:     promptsService,
+		Connections: connectionsService,
 	}
 	return services
 }
@@ -90,7 +118,7 @@ func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logge
 	restConfig := serverConfig(config)
 	db := c.db
 	idempotency := sqlstore.NewIdempotency(db)
-	bind := newBind()
+	bind := newBind(c)
 	verifier := oidc.New(log)
 	mailConfig := config.Mail
 	mailer, err := mail.New(mailConfig, log)

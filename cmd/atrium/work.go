@@ -7,6 +7,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/worker"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 )
 
 type workCommand struct{}
@@ -31,12 +34,22 @@ func (workCommand) Run(p *process) error {
 }
 
 // worked says which use case does the work of each kind of job.
-func worked(rest.Services) worker.Table { return worker.Table{} }
+func worked(s rest.Services) worker.Table {
+	return worker.Table{
+		connection.CheckJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Connections.Check(ctx, by, connection.ID(subject))
+			},
+		},
+	}
+}
 
 // work does what nobody waits for, until ctx ends; what runs then has as long to end as requests
 // have.
 func (n *node) work(ctx context.Context) {
 	go sweep(ctx, n.core, n.log)
+	go resealQuietly(ctx, n.core, n.log) // the keyring may have been rotated while nobody ran
 	config := worker.Config{Slots: 10, Poll: time.Second, Grace: 30 * time.Second}
 	worker.New(config, sqlstore.NewJobQueue(n.db), worked(n.services), n.registry, n.log).Run(ctx, n.config.Server.ShutdownTimeout)
 }
