@@ -73,7 +73,7 @@ func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]
 			_, err := tx.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, attempt = ?, failures = ?, failure = ?, started_at = ? WHERE id = ?`,
 				job.Running, micros(now.Add(leases[r.Kind])), r.Attempt, r.Failures, r.Failure, micros(now), r.ID)
 			if err != nil {
-				return tx.jobRaced(err)
+				return err
 			}
 			taken = append(taken, r.job())
 		}
@@ -119,22 +119,17 @@ func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 		}
 		settled, err := tx.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, failures = ?, failure = ?, ended_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
 			state, micros(o.Due), o.Failures, o.Failure, micros(endedAt), j.ID, job.Running, j.Attempt)
+		if tx.dialect.duplicate(err, jobsIndex) {
+			return errRaced // the same was enqueued at this moment: it stands for both
+		}
 		if err != nil {
-			return tx.jobRaced(err)
+			return err
 		}
 		if settled == 0 {
 			return ports.ErrJobLost
 		}
 		return nil
 	})
-}
-
-// jobRaced is for a job of the same kind and subject that was queued, or taken, at this moment.
-func (db *DB) jobRaced(err error) error {
-	if db.dialect.duplicate(err, jobsIndex) {
-		return errRaced
-	}
-	return err
 }
 
 // Backlog is how a queue stands, for people.

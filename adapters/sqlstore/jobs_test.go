@@ -76,7 +76,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 		if b := look(0); b != (sqlstore.Backlog{}) {
 			t.Fatalf("an empty queue: %+v", b)
 		}
-		var last job.Job
+		var last, running job.Job
 		for i, subject := range []string{"succeeds", "fails", "fails last", "runs", "waits", "waits longer"} {
 			if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", subject, fixture.At.Add(time.Duration(i)*time.Second))); err != nil {
 				t.Fatal(err)
@@ -98,6 +98,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			running = taken[0]
 			if i == 2 {
 				last = taken[0]
 				last.Due, last.Failures = time.Time{}, 1
@@ -110,6 +111,17 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 		want.Due = fixture.At.Add(4 * time.Second)
 		if got := look(time.Minute); got != want {
 			t.Errorf("after (-want +got):\n%s", cmp.Diff(want, got))
+		}
+
+		// Another attempt of what runs is merged into the same that was enqueued meanwhile.
+		if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", "runs", fixture.At)); err != nil {
+			t.Fatal(err)
+		}
+		if err := queue.Settle(ctx, running, job.Policy{Attempts: 9}.Failure(running, "x", fixture.At, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if got := look(0); got.Queued != 3 || got.Running != 0 || got.Failed != 3 {
+			t.Errorf("after a merge: %+v", got)
 		}
 	})
 }

@@ -45,8 +45,8 @@ func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
 	}
 }
 
-// enqueue queues one job for each subject.
-func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) {
+// enqueue queues one job for each subject, and returns who did.
+func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) identity.Actor {
 	t.Helper()
 	ids, err := db.EnsureOrgs(t.Context(), []string{"org"})
 	if err != nil {
@@ -64,6 +64,7 @@ func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return by
 }
 
 // work runs a node until the test ends, or the returned function is called.
@@ -162,6 +163,53 @@ func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
 				t.Errorf("%q is run once more", subject)
 			}
 		})
+	})
+}
+
+func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
+	const jobs, writes = 100, 100
+	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
+		db := node()
+		subjects := make([]string, jobs)
+		for i := range subjects {
+			subjects[i] = fmt.Sprint("subject ", i)
+		}
+		by := enqueue(t, db, subjects...)
+		write := func(ctx context.Context, subject string) error { // as a request does
+			return db.Stores().Jobs.Enqueue(ctx, job.New(by, "test.later", subject, by.At.Add(time.Hour)))
+		}
+		var left sync.WaitGroup
+		left.Add(jobs)
+		work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1}, func(ctx context.Context, _ identity.Actor, subject string) error {
+			defer left.Done()
+			return write(ctx, subject)
+		})
+		done := make(chan struct{})
+		var writers sync.WaitGroup
+		var slowest atomic.Int64
+		for i := range 8 {
+			writers.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-done:
+						if n >= writes {
+							return
+						}
+					default:
+					}
+					begun := time.Now()
+					if err := write(t.Context(), fmt.Sprint(i, " ", n)); err != nil {
+						t.Error(err)
+						return
+					}
+					slowest.Store(max(slowest.Load(), int64(time.Since(begun))))
+				}
+			})
+		}
+		await(t, "the jobs have run beside writers that never rest", left.Wait)
+		close(done)
+		await(t, "the writers have written", writers.Wait)
+		t.Logf("the slowest write took %s", time.Duration(slowest.Load()))
 	})
 }
 

@@ -116,6 +116,8 @@ func TestObjection(t *testing.T) {
 		{"adapters/rest", module + "adapters/rest/openapi", allowed},
 		{"adapters/rest/openapi", module + "adapters/sqlstore", refused},
 		{"adapters/warehouse/mysql", module + "adapters/warehouse", allowed},
+		{"adapters/worker", module + "application/prompts", allowed},
+		{"adapters/worker", module + "adapters/sqlstore", refused},
 		{"configs", module + "adapters/rest", allowed},
 		{"configs", module + "application/prompts", refused},
 		{"cmd/atrium", module + "configs", allowed},
