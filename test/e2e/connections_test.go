@@ -220,49 +220,56 @@ func lookForCanary(t *testing.T, s *server) {
 	}
 }
 
-// dump is every row of every table, as text; bytes are in hexadecimal.
+// dump is every row of every table, as text; bytes are in hexadecimal too.
 func (s *server) dump(t *testing.T) string {
 	t.Helper()
-	driver, source, tables := "sqlite", filepath.Join(s.data, "atrium.db"), `SELECT name FROM sqlite_master WHERE type = 'table'`
+	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
 	if s.database != "" {
-		driver, source, tables = "postgres", s.database, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`
+		tables = `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`
 	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := s.open(t)
 	defer db.Close()
 	var out strings.Builder
 	for _, table := range column(t, db, tables) {
-		rows, err := db.QueryContext(t.Context(), `SELECT * FROM `+table)
-		if err != nil {
+		out.WriteString(s.dumpOf(t, table))
+	}
+	return out.String()
+}
+
+// dumpOf is every row of a table, a line each.
+func (s *server) dumpOf(t *testing.T, table string) string {
+	t.Helper()
+	db := s.open(t)
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), `SELECT * FROM `+table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
 			t.Fatal(err)
 		}
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			values := make([]any, len(columns))
-			for i := range values {
-				values[i] = new(any)
+		for _, v := range values {
+			if b, ok := (*v.(*any)).([]byte); ok {
+				fmt.Fprintf(&out, "%q %x ", b, b)
+			} else {
+				fmt.Fprintf(&out, "%q ", fmt.Sprint(*v.(*any)))
 			}
-			if err := rows.Scan(values...); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range values {
-				if b, ok := (*v.(*any)).([]byte); ok {
-					fmt.Fprintf(&out, "%s %x ", b, b)
-				} else {
-					fmt.Fprint(&out, *v.(*any), " ")
-				}
-			}
-			out.WriteByte('\n')
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		rows.Close()
+		out.WriteByte('\n')
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return out.String()
 }

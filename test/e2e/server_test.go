@@ -277,8 +277,8 @@ func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string
 	}
 }
 
-// sql changes the database behind the back of the servers, to stage what would take long to come.
-func (d *deployment) sql(t *testing.T, statement string) {
+// open opens the database behind the back of the servers.
+func (d *deployment) open(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(5000)"
 	if d.database != "" {
@@ -288,6 +288,13 @@ func (d *deployment) sql(t *testing.T, statement string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return db
+}
+
+// sql changes the database, to stage what would take long to come.
+func (d *deployment) sql(t *testing.T, statement string) {
+	t.Helper()
+	db := d.open(t)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatal(err)
