@@ -222,9 +222,9 @@ func TestRun(t *testing.T) {
 		want   error
 		most   time.Duration
 	}{
-		"who takes too much memory is ended":           {"memory", 10 * time.Second, ports.ErrJobTooLarge, 5 * time.Second},
-		"who calls itself for ever is ended":           {"deep", 10 * time.Second, ports.ErrJobTooLarge, 5 * time.Second},
-		"who takes too much of the processor is ended": {"burn", 20 * time.Second, ports.ErrJobTimeout, 10 * time.Second},
+		"who takes too much memory is ended":           {"memory", time.Minute, ports.ErrJobTooLarge, 30 * time.Second},
+		"who calls itself for ever is ended":           {"deep", time.Minute, ports.ErrJobTooLarge, 30 * time.Second},
+		"who takes too much of the processor is ended": {"burn", time.Minute, ports.ErrJobTimeout, 50 * time.Second},
 		"who outlives its deadline is killed":          {"wait", 50 * time.Millisecond, ports.ErrJobTimeout, 3 * time.Second},
 		"an answer that is too large is not read":      {"answer", 5 * time.Second, ports.ErrJobTooLarge, 3 * time.Second},
 		"a panic is told apart and tells nothing":      {"panic", 5 * time.Second, ports.ErrJobCrashed, 3 * time.Second},
