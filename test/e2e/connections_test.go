@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,6 +133,14 @@ func TestConnections(t *testing.T) {
 			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+`_away RENAME TO `+shop.name)
 			peer.do(t, "POST", one+"/verify", object{}).is(t, 200).has(t, map[string]string{"status": "active", "failure": "null", "consecutive_failures": "0", "revision": "3"})
 		})
+		t.Run("what nobody asks about is checked all the same", func(t *testing.T) {
+			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+` RENAME TO `+shop.name+`_away`)
+			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'connection.check' AND state = 'queued'`)
+			s.stderr.await(t, s, checked)
+			ann.get(t, one).has(t, map[string]string{"status": "failing", "failure.code": "database_not_found"})
+			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+`_away RENAME TO `+shop.name)
+			peer.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
+		})
 		t.Run("a new credential takes the place of the old one only if it works", func(t *testing.T) {
 			fingerprint := ann.get(t, one).at("secret.fingerprint")
 			peer.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary + "2")}).problem(t, 403, "connection_forbidden")
@@ -164,7 +173,7 @@ func TestConnections(t *testing.T) {
 		t.Run("all of it is in the trail, and no secret", func(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "type")
 			slices.Reverse(types)
-			for i, want := range []string{"created", "verified", "failing", "verified", "recovered", "credential_replaced", "credential_replaced", "revoked", "credential_replaced", "revoked"} {
+			for i, want := range []string{"created", "verified", "failing", "verified", "recovered", "failing", "verified", "recovered", "credential_replaced", "credential_replaced", "revoked", "credential_replaced", "revoked"} {
 				if i >= len(types) || types[i] != "connection."+want {
 					t.Fatalf("events = %v, want connection.%s in place %d", types, want, i)
 				}
@@ -201,6 +210,8 @@ func TestProbesAreLimited(t *testing.T) {
 		elsewhere.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
 	})
 }
+
+var checked = regexp.MustCompile(`"kind":"connection.check".*`)
 
 // lookForCanary searches all that a stopped server has left for secrets in the clear.
 func lookForCanary(t *testing.T, s *server) {
