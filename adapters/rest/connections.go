@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"math"
 	"net/http"
 	"time"
@@ -139,7 +138,7 @@ func toCodes(codes []connection.Code) []string {
 
 func toKind(d *connection.Descriptor) openapi.ConnectionKind {
 	return openapi.ConnectionKind{
-		Kind: string(d.Kind), Title: d.Title, DocsURL: d.DocsURL, Capabilities: list(d.Capabilities), Grants: d.Grants, CredentialSchema: json.RawMessage(d.Schema),
+		Kind: string(d.Kind), Title: d.Title, DocsURL: d.DocsURL, Capabilities: list(d.Capabilities), Grants: d.Grants, CredentialSchema: d.Schema,
 		Ports: each(d.Ports, func(p *uint16) int { return int(*p) }),
 	}
 }
