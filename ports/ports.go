@@ -35,4 +35,6 @@ type Stores struct {
 	Invitations Invitations
 	Keys        Keys
 	Events      Events
+	Connections Connections
+	Jobs        Jobs
 }

@@ -114,32 +114,55 @@ func (r *request) read(w http.ResponseWriter) error {
 
 // perform carries out the action: at once, or under the request's Idempotency-Key.
 func (r *request) perform(act action) (answer ports.Answer, replayed bool, err error) {
-	var after func(context.Context)
-	carryOut := func() (ports.Answer, error) {
-		out, err := act(r)
-		if err != nil {
+	var out reply
+	run := func(act action) (err error) { out, err = act(r); return err }
+	store := func() (ports.Answer, error) {
+		if err := run(act); err != nil {
 			return ports.Answer{}, err
 		}
-		after = out.after
 		return out.encode()
 	}
+	// What reaches another system ends with what is left to store, for which it hands over an action.
+	reach := func(context.Context) error {
+		if err := run(act); err != nil {
+			return err
+		}
+		if act = out.then; act == nil {
+			return errNothingToStore
+		}
+		return nil
+	}
+	if !r.op.Outbound {
+		reach = nil
+	}
 	if key := r.Header.Get("Idempotency-Key"); key == "" || !r.op.TakesHeader("Idempotency-Key") {
-		answer, err = carryOut()
+		if reach != nil {
+			err = reach(r.Context())
+		}
+		if err == nil {
+			answer, err = store()
+		}
 	} else {
 		body := sha256.Sum256(append([]byte(r.URL.RawQuery+"\x00"), r.body...))
 		scope := sha256.Sum256([]byte(strings.Join([]string{string(r.by.User), string(r.by.Workspace), r.Method, r.URL.Path, key}, "\x00")))
-		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: scope, Request: body, At: r.by.At},
+		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: scope, Request: body, At: r.by.At}, reach,
 			func(stores ports.Stores) (ports.Answer, error) {
 				r.Services = r.api.Bind(stores)
-				return carryOut()
+				return store()
 			},
 			func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
 	}
-	if err == nil && !replayed && after != nil {
-		after(r.Context())
+	if errors.Is(err, errNothingToStore) {
+		answer, err = out.encode()
+	}
+	if err == nil && !replayed && out.after != nil {
+		out.after(r.Context())
 	}
 	return answer, replayed, err
 }
+
+// errNothingToStore ends a request that has its answer, and none that could be kept.
+var errNothingToStore = errors.New("rest: there is nothing to store")
 
 // outcome is the answer to an error that ends a request for good: repeating it changes nothing.
 func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
@@ -149,7 +172,7 @@ func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	}
 	switch f.Kind {
 	case fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired:
-		return a.problemAnswer(r, f), true
+		return a.problemAnswer(r, f, err), true
 	default:
 		return ports.Answer{}, false
 	}

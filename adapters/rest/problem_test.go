@@ -157,8 +157,8 @@ func TestIdempotency(t *testing.T) {
 	var scopes []ports.IdempotencyKey
 	h := newHouse(t)
 	h.staged = true
-	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, k ports.IdempotencyKey, _ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, k ports.IdempotencyKey, _ func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 			scopes = append(scopes, k)
 			return ports.Answer{Status: 201, Body: []byte(`{}`), Header: map[string]string{"Content-Type": "application/json"}}, true, nil
 		})

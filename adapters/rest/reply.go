@@ -22,6 +22,10 @@ type reply struct {
 	location string // of what was made
 	reveals  string // the id of the thing whose secret body shows
 
+	// then stores what an operation found that reaches another system (x-outbound): it is run in
+	// place of this reply, in the transaction of the Idempotency-Key if there is one.
+	then action
+
 	// after runs once the answer's effect is kept, and not when the answer is replayed.
 	after func(context.Context)
 }

@@ -19,6 +19,7 @@ type dialect struct {
 	name      string
 	goose     goose.Dialect
 	lock      string                             // suffix of a SELECT whose row is about to change
+	lockFree  string                             // suffix of one that leaves out the rows which another transaction is changing
 	retry     func(error) bool                   // the transaction lost a race and may run again
 	duplicate func(err error, index string) bool // the row breaks this unique index; SQLite tells only that it broke one
 	outage    func(error) bool                   // the database cannot be reached, or not now
@@ -44,7 +45,8 @@ var postgresDialect = dialect{
 	name: "postgres", goose: goose.DialectPostgres,
 	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.
-	lock: " FOR NO KEY UPDATE OF t",
+	lock:     " FOR NO KEY UPDATE OF t",
+	lockFree: " FOR NO KEY UPDATE OF t SKIP LOCKED",
 	retry: func(err error) bool {
 		code := postgresCode(err)
 		return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected

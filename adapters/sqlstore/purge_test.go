@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -85,11 +86,15 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 			fixture.Template(t, a, as, prompt.Draft{Name: "by a program"})
 		}
 	}
+	fixture.Connection(t, a, by)
+	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
+		t.Fatal(err)
+	}
 	k, token, err := account.NewKey(by, account.KeyDraft{Name: "k"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, func(s ports.Stores) (ports.Answer, error) {
+	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, nil, func(s ports.Stores) (ports.Answer, error) {
 		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
 	}, nil)
 	if err != nil {

@@ -54,8 +54,9 @@ func (db *DB) linked(ctx context.Context, org identity.OrgID, issuer, subject, l
 	return row.User, moment(row.IssuedAt), err
 }
 
-// errRaced says that another transaction linked the same subject, or took the same address, first.
-var errRaced = errors.New("another sign-in was faster")
+// errRaced says that another transaction did the same thing first, such as linking a subject. Run
+// again, this one sees it.
+var errRaced = errors.New("another transaction was faster")
 
 // SignIn implements ports.Users.
 func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {

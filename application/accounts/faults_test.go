@@ -155,7 +155,7 @@ func TestStoreFaults(t *testing.T) {
 			},
 		},
 		"DeleteWorkspace": {
-			func(_ *testing.T, s *stage) { update(s) },
+			func(t *testing.T, s *stage) { update(s.expectAtomically(t, 1)) },
 			func(s *stage) error { return s.DeleteWorkspace(s.ctx, admin, "acme", nil) },
 		},
 		"RestoreWorkspace, looking for it": {

@@ -34,10 +34,20 @@ func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *i
 	return s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Change(by, at, org.ClaimRules, c) })
 }
 
-// DeleteWorkspace hides a workspace; RestoreWorkspace brings it back.
+// DeleteWorkspace hides a workspace; RestoreWorkspace brings it back. Live connections are in its way:
+// nothing may go on reading through them. They are counted once the workspace is locked, so that
+// none can be made meanwhile.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match) error {
-	_, err := s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Delete(by, at) })
-	return err
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {
+			return err
+		}
+		live, err := tx.Connections.Live(ctx, id)
+		if err == nil && live > 0 {
+			return account.ErrWorkspaceInUse
+		}
+		return err
+	})
 }
 
 // RestoreWorkspace brings a deleted workspace of by's org back, named by slug or id. by is the

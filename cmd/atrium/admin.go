@@ -97,6 +97,7 @@ type keysCommand struct {
 	List   keysListCommand   `cmd:"" help:"List the keys of the keyring; key material is never shown."`
 	Create keysCreateCommand `cmd:"" help:"Make a key file where there is none."`
 	Rotate keysRotateCommand `cmd:"" help:"Make a new primary key; old keys keep opening what they sealed."`
+	Reseal keysResealCommand `cmd:"" help:"Seal under the primary key what older ones have sealed."`
 }
 
 // Help implements kong.HelpProvider.
@@ -160,7 +161,7 @@ type keysRotateCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (keysRotateCommand) Help() string {
-	return `A running server takes the new key up at SIGHUP. With several nodes, stop all but one, rotate, and
+	return `A running server takes the new key up at SIGHUP, and seals stored credentials with it. With several nodes, stop all but one, rotate, and
 start the others with the new key file: a node cannot open what a key it does not know has sealed.
 
 Example:

@@ -18,7 +18,8 @@ type demoPrompt struct {
 	reason   string
 }
 
-// seedDemo fills the first workspace with prompts and chats worth looking at, unless there are any.
+// seedDemo fills the first workspace with prompts and chats worth looking at, unless there are any,
+// and a connection to a sample warehouse.
 func seedDemo(ctx context.Context, app *core) error {
 	by, err := inOrg(app, "")
 	if err != nil {
@@ -29,6 +30,9 @@ func seedDemo(ctx context.Context, app *core) error {
 		return err
 	}
 	by.User, by.Workspace, by.Request = owner.ID, memberships[0].Workspace.ID, identity.Request{ID: "demo"}
+	if err := seedShop(ctx, app, by); err != nil {
+		return err
+	}
 	if err := seedPrompts(ctx, app.services.Prompts, by); err != nil {
 		return err
 	}

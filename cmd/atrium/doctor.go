@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/configs"
 )
 
@@ -97,7 +98,26 @@ func diagnose(p *process) []finding {
 	default:
 		findings = append(findings, finding{"people", true, "there are some"})
 	}
-	return findings
+	return append(findings, checkJobs(p.ctx, app))
+}
+
+// checkJobs tells how the queue stands. That jobs have failed, or wait because no server runs, is no fault of the
+// deployment.
+func checkJobs(ctx context.Context, app *core) finding {
+	now := time.Now()
+	b, err := sqlstore.NewJobQueue(app.db).Backlog(ctx, now)
+	if err != nil {
+		return finding{"jobs", false, err.Error()}
+	}
+	note := fmt.Sprintf("%d queued, %d running", b.Queued, b.Running)
+	if !b.Due.IsZero() {
+		note += fmt.Sprintf(", the first due for %s: serve or work runs them", now.Sub(b.Due).Round(time.Second))
+	}
+	if b.Failed > 0 {
+		note += fmt.Sprintf("; %d failed for good within a week, last %s of %s (%s) at %s",
+			b.Failed, b.LastFailed.Kind, b.LastFailed.Subject, b.LastFailure, b.LastFailedAt.Format(time.RFC3339))
+	}
+	return finding{"jobs", true, note}
 }
 
 // checkData looks at who can read the data directory.

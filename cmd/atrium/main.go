@@ -97,6 +97,7 @@ type commandLine struct {
 	Data   string `help:"Directory of everything that Atrium keeps on this machine. Default: ./atrium-data." placeholder:"DIR" type:"path"`
 
 	Serve       serveCommand       `cmd:"" help:"Serve the API."`
+	Work        workCommand        `cmd:"" help:"Run background jobs alone."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, then stop."`
 	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
 	User        userCommand        `cmd:"" help:"Make people, and say who signs in as them."`
@@ -106,6 +107,7 @@ type commandLine struct {
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`
 	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
+	ProbeWorker probeWorkerCommand `cmd:"" hidden:"" help:"Do one job that reads what a tenant controls; Atrium starts this itself."`
 }
 
 // process is what a command runs in.

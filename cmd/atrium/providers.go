@@ -13,11 +13,11 @@ import (
 
 	"github.com/XSAM/otelsql"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
-	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -30,6 +30,7 @@ type core struct {
 	keyring  *seal.Keyring
 	db       *sqlstore.DB
 	orgs     *orgs
+	beyond   beyond
 	services rest.Services
 }
 
@@ -78,21 +79,40 @@ func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlst
 		}
 	}
 	if err != nil {
-		closeAll()
-		if ring.isNew && errors.Is(err, seal.ErrWrongKeyring) {
-			err = fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
+		if errors.Is(err, seal.ErrWrongKeyring) {
+			err = lostKeyring(ctx, c, db, ring, err)
 		}
+		closeAll()
 		return nil, nil, err
 	}
 	return db, closeAll, nil
 }
 
-// openPool traces statements when traces are sent anywhere.
+// lostKeyring says what cannot be had back without the keyring that the data was sealed with.
+func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring keyring, wrong error) error {
+	n, err := db.Credentials(ctx)
+	if err != nil {
+		return errors.Join(wrong, err)
+	}
+	affected := fmt.Sprintf("the credentials of %d connection(s) are sealed with it", n)
+	if ring.isNew {
+		return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it; %s", c.Keyring.KeyFile, affected)
+	}
+	return fmt.Errorf("%w; %s", wrong, affected)
+}
+
+// openPool traces statements when traces are sent anywhere: those of a request or a job, since
+// what a node asks by itself each second is of no interest.
 func openPool(c driver.Connector) *sql.DB {
 	if !tracing() {
 		return sql.OpenDB(c)
 	}
-	return otelsql.OpenDB(c, otelsql.WithSpanOptions(otelsql.SpanOptions{DisableErrSkip: true, OmitConnResetSession: true, OmitRows: true, OmitConnectorConnect: true}))
+	return otelsql.OpenDB(c, otelsql.WithSpanOptions(otelsql.SpanOptions{
+		DisableErrSkip: true, OmitConnResetSession: true, OmitRows: true, OmitConnectorConnect: true,
+		SpanFilter: func(ctx context.Context, _ otelsql.Method, _ string, _ []driver.NamedValue) bool {
+			return trace.SpanContextFromContext(ctx).IsValid()
+		},
+	}))
 }
 
 // orgs is the present directory of orgs and what each offers to chats; a reload swaps both.
@@ -125,18 +145,16 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 
 func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }
 
-// newRegistries finds what an org offers now; one that a reload has just removed offers nothing.
-func newRegistries(o *orgs) chats.Registries {
-	return func(org identity.OrgID) *chat.Registry {
-		if r, ok := (*o.registries.Load())[org]; ok {
-			return r
-		}
-		return &chat.Registry{}
+// registry finds what an org offers now; one that a reload has just removed offers nothing.
+func (o *orgs) registry(org identity.OrgID) *chat.Registry {
+	if r, ok := (*o.registries.Load())[org]; ok {
+		return r
 	}
+	return &chat.Registry{}
 }
 
-func newBind(c *core, r chats.Registries) rest.Bind {
-	return func(s ports.Stores) rest.Services { return bindServices(s, r, c.keyring) }
+func newBind(c *core) rest.Bind {
+	return func(stores ports.Stores) rest.Services { return bindServices(stores, c.beyond) }
 }
 
 func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {

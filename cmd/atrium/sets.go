@@ -8,10 +8,10 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
-	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
@@ -19,18 +19,19 @@ import (
 
 var (
 	// storage is the data and the keys to it.
-	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newRegistries, wire.FieldsOf(new(keyring), "Keyring"), wire.Bind(new(ports.Sealer), new(*seal.Keyring)))
+	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newBeyond, wire.FieldsOf(new(keyring), "Keyring"))
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
-		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events"),
-		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, wire.Struct(new(rest.Services), "*"),
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Jobs"),
+		wire.FieldsOf(new(beyond), "sealer", "credentials", "registries", "warehouses", "offers", "limits"),
+		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, wire.Struct(new(rest.Services), "*"),
 	)
 
 	// serving is the HTTP API on a core.
 	serving = wire.NewSet(
-		wire.FieldsOf(new(*core), "config", "db", "orgs"), wire.FieldsOf(new(configs.Config), "Mail"), serverConfig, mail.New,
-		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)), newRegistries, newBind, newDeps, rest.New,
+		wire.FieldsOf(new(*core), "config", "db"), wire.FieldsOf(new(configs.Config), "Mail"), serverConfig, mail.New,
+		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)), newBind, newDeps, rest.New,
 		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
 	)
 )

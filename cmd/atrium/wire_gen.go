@@ -14,11 +14,16 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
+)
+
+import (
+	_ "embed"
 )
 
 // Injectors from wire.go:
@@ -39,6 +44,11 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		cleanup()
 		return nil, nil, err
 	}
+	mainBeyond, cleanup2, err := newBeyond(ctx, c, sealKeyring, db, mainOrgs)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
 	stores := newStores(db)
 	atomic := stores.Atomic
 	users := stores.Users
@@ -52,30 +62,41 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
 	portsChats := stores.Chats
 	chatLists := stores.ChatLists
-	registries := newRegistries(mainOrgs)
+	registries := mainBeyond.registries
 	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
 	embeds := stores.Embeds
-	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealKeyring, registries)
+	sealer := mainBeyond.sealer
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
+	portsConnections := stores.Connections
+	jobs := stores.Jobs
+	credentialSealer := mainBeyond.credentials
+	connectionsWarehouses := mainBeyond.warehouses
+	offers := mainBeyond.offers
+	probeLimits := mainBeyond.limits
+	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	services := rest.Services{
-		Accounts: service,
-		Prompts:  promptsService,
-		Chats:    chatsService,
-		Embeds:   chatsEmbeds,
+		Accounts:    service,
+		Prompts:     promptsService,
+		Chats:       chatsService,
+		Embeds:      chatsEmbeds,
+		Connections: connectionsService,
 	}
 	mainCore := &core{
 		config:   c,
 		keyring:  sealKeyring,
 		db:       db,
 		orgs:     mainOrgs,
+		beyond:   mainBeyond,
 		services: services,
 	}
 	return mainCore, func() {
+		cleanup2()
 		cleanup()
 	}, nil
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, registries chats.Registries, sealer ports.Sealer) rest.Services {
+func bindServices(stores ports.Stores, b beyond) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -88,14 +109,24 @@ func bindServices(stores ports.Stores, registries chats.Registries, sealer ports
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
 	portsChats := stores.Chats
 	chatLists := stores.ChatLists
+	registries := b.registries
 	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
 	embeds := stores.Embeds
+	sealer := b.sealer
 	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
+	portsConnections := stores.Connections
+	jobs := stores.Jobs
+	credentialSealer := b.credentials
+	connectionsWarehouses := b.warehouses
+	offers := b.offers
+	probeLimits := b.limits
+	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	services := rest.Services{
-		Accounts: service,
-		Prompts:  promptsService,
-		Chats:    chatsService,
-		Embeds:   chatsEmbeds,
+		Accounts:    service,
+		Prompts:     promptsService,
+		Chats:       chatsService,
+		Embeds:      chatsEmbeds,
+		Connections: connectionsService,
 	}
 	return services
 }
@@ -106,9 +137,7 @@ func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logge
 	restConfig := serverConfig(config)
 	db := c.db
 	idempotency := sqlstore.NewIdempotency(db)
-	mainOrgs := c.orgs
-	registries := newRegistries(mainOrgs)
-	bind := newBind(c, registries)
+	bind := newBind(c)
 	verifier := oidc.New(log)
 	mailConfig := config.Mail
 	mailer, err := mail.New(mailConfig, log)

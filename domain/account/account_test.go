@@ -146,14 +146,14 @@ func TestChangeUser(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) {
-	viewer := []string{"prompt_templates.read", "chat_templates.read", "api_keys.create", "members.read"}
-	admin := []string{"prompt_templates.read", "prompt_templates.create", "chat_templates.read", "chat_templates.create", "api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}
+	viewer := []string{"prompt_templates.read", "chat_templates.read", "connections.read", "api_keys.create", "members.read"}
+	admin := []string{"prompt_templates.read", "prompt_templates.create", "chat_templates.read", "chat_templates.create", "connections.read", "connections.create", "connections.manage", "api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}
 	for role, want := range map[identity.Role][]string{
 		identity.NoRole: nil,
 		identity.Viewer: viewer,
-		identity.Member: {"prompt_templates.read", "prompt_templates.create", "chat_templates.read", "chat_templates.create", "api_keys.create", "members.read"},
+		identity.Member: {"prompt_templates.read", "prompt_templates.create", "chat_templates.read", "chat_templates.create", "connections.read", "connections.create", "api_keys.create", "members.read"},
 		identity.Admin:  admin,
-		identity.Owner:  slices.Insert(slices.Clone(admin), 9, "workspace.delete"),
+		identity.Owner:  slices.Insert(slices.Clone(admin), 12, "workspace.delete"),
 	} {
 		t.Run("a "+role.String(), func(t *testing.T) {
 			if got := account.Permissions(actor("ann", role)); !slices.Equal(got, want) {

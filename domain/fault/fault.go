@@ -2,6 +2,8 @@
 // outage or a bug: it is logged in full, and its text never reaches a client.
 package fault
 
+import "time"
+
 // Kind says how a caller should react. The HTTP adapter maps each kind to one status.
 type Kind int
 
@@ -33,6 +35,9 @@ type Error struct {
 	Detail string  // one sentence for a human; never a submitted value
 	Fields []Field // what is wrong with the body, all of it at once; only for Invalid
 	UsedBy []Use   // what stands in the way, as far as the caller may know of it; only for Conflict
+
+	// RetryAfter is how long to wait before it makes sense to ask again; 0 if nobody knows.
+	RetryAfter time.Duration
 }
 
 // Field is one thing that is wrong with a request's body.
@@ -64,6 +69,13 @@ func (e *Error) With(fields ...Field) *Error {
 func (e *Error) UsedByThese(uses []Use) *Error {
 	c := *e
 	c.UsedBy = uses
+	return &c
+}
+
+// After returns a copy of e that says how long to wait.
+func (e *Error) After(d time.Duration) *Error {
+	c := *e
+	c.RetryAfter = d
 	return &c
 }
 

@@ -210,7 +210,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 			var token *chat.EmbedToken
 			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(name + team.Workspace.Slug)), At: fixture.At}
 			once := func(fn func(ports.Stores) (ports.Answer, error)) error {
-				_, _, err := a.Idempotency.Once(ctx, key, fn, nil)
+				_, _, err := a.Idempotency.Once(ctx, key, nil, fn, nil)
 				return err
 			}
 			must(t, once(func(s ports.Stores) (ports.Answer, error) {

@@ -166,13 +166,13 @@ func invited(t *testing.T, a Adapter) {
 	})
 	t.Run("an answer that showed the old link is erased", func(t *testing.T) {
 		key := ports.IdempotencyKey{Org: team.Org, Scope: [32]byte{1}, At: fixture.At}
-		_, _, err := a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
+		_, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
 			i, token := invite(t, s, team.Admin, ws, "shown@example.com", identity.Viewer)
 			return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(i.ID)}, nil
 		}, nil)
 		must(t, err)
 		invite(t, a.Stores, team.Admin, ws, "shown@example.com", identity.Viewer)
-		_, _, err = a.Idempotency.Once(ctx, key, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
+		_, _, err = a.Idempotency.Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
 		wantErr(t, err, ports.ErrAnswerErased)
 	})
 	t.Run("many that invite an address at once leave one open invitation, and one link that works", func(t *testing.T) {

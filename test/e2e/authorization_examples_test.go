@@ -83,6 +83,11 @@ func visiting(in func(e *embed, session string) target) example {
 	}}
 }
 
+// ofConnection is an example at the connection of the house.
+func ofConnection() example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connection}} }}
+}
+
 // withKey is an example about a key of the caller's own; of the owner's for who is not in the house.
 func withKey(body any) example {
 	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
@@ -117,7 +122,10 @@ var examples = map[string]example{
 	}),
 	"getWorkspace":    inHouse(nil),
 	"updateWorkspace": inHouse(object{"name": "Home"}),
-	"deleteWorkspace": {make: inHouse(nil).make, after: func(t *testing.T, h *house) {
+	"deleteWorkspace": {make: func(t *testing.T, h *house, c *standing) target {
+		h.disconnect(t)
+		return inHouse(nil).make(t, h, c)
+	}, after: func(t *testing.T, h *house) {
 		h.must(t, "workspace", "restore", "--org", "red", h.workspace)
 	}},
 	"listMembers":     inHouse(nil),
@@ -144,6 +152,12 @@ var examples = map[string]example{
 	"revokeAPIKey": withKey(nil),
 	"rotateAPIKey": withKey(object{"grace_seconds": 60}),
 	"listEvents":   plainly(nil),
+
+	"listConnections":  plainly(nil),
+	"createConnection": {make: func(_ *testing.T, h *house, _ *standing) target { return target{body: h.shop.connection("secret")} }},
+	"getConnection":    ofConnection(),
+	"verifyConnection": ofConnection(),
+	"revokeConnection": {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connect(t, h.owner)}} }},
 
 	"listPromptTemplates": plainly(nil),
 	"createPromptTemplate": anew(plainly, func() any {

@@ -230,6 +230,14 @@ func (h *house) testOwnThings(t *testing.T) {
 		program := h.program(t, "viewer")
 		program.do(t, "DELETE", members+program.id, nil, onRed).problem(t, 403, "forbidden")
 	})
+	t.Run("whoever made a connection may replace its credential and revoke it; a peer may not", func(t *testing.T) {
+		path := connections + "/" + h.connect(t, h.author)
+		credential := object{"credential": h.shop.credential("another")}
+		h.editor.do(t, "POST", path+"/verify", credential, onRed).problem(t, 403, "connection_forbidden")
+		h.editor.do(t, "DELETE", path, nil, onRed).problem(t, 403, "connection_forbidden")
+		h.author.do(t, "POST", path+"/verify", credential, onRed).is(t, 200)
+		h.author.do(t, "DELETE", path, nil, onRed).is(t, 200)
+	})
 	t.Run("a share may be given back", func(t *testing.T) {
 		path := templates + "/" + h.doomed(t)
 		for _, c := range []*client{h.viewer, h.editor} {

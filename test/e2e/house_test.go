@@ -23,6 +23,8 @@ type house struct {
 	chat                string // id of a chat template, to which everybody stands as to the template
 	embed               *embed // of a chat that is published
 	session             string // of embed's, which opens nothing but that
+	shop                *shopWarehouse
+	connection          string // id of one that the owner made
 	owner, author       *client
 	editor              *client
 	viewer              *client // of the template
@@ -41,8 +43,9 @@ orgs:
     issuers: [{url: %q, audiences: [atrium]}]
     accept_url: https://red.example.com/join/{token}
     registry: {workflows: [{id: hand-over}]}
-  - {slug: blue, hosts: [blue.example.com]}
-`, issuer.URL)))
+    egress: {allow: [127.0.0.0/8]}
+  - {slug: blue, hosts: [blue.example.com], egress: {allow: [127.0.0.0/8]}}
+`, issuer.URL)), toShops)
 	h := &house{server: s, owner: s.user(t, "owner", "--org", "red"), blue: s.user(t, "owner", "--org", "blue")}
 	h.workspace = h.owner.workspace
 	h.elsewhere = s.user(t, "owner", "--org", "red", "--workspace", "elsewhere")
@@ -110,6 +113,8 @@ orgs:
 	}
 	signedIn.do(t, "GET", "/api/me", nil, onRed).is(t, 200).has(t, map[string]string{"user.id": signedIn.id})
 	h.template, h.chat = h.newTemplate(t, manager.id), h.newChat(t, manager.id)
+	h.shop = newShop(t)
+	h.connection = h.connect(t, h.owner)
 	return h
 }
 
@@ -136,6 +141,23 @@ func (h *house) newTemplate(t *testing.T, manager string) string {
 	h.author.create(t, path+"/versions", object{"text": "three"}, onRed)
 	h.author.do(t, "POST", path+"/versions/v1/activate", nil, onRed).is(t, 200)
 	return made
+}
+
+// connect makes a connection of by's.
+func (h *house) connect(t *testing.T, by *client) string {
+	t.Helper()
+	return by.create(t, connections, h.shop.connection("secret"), onRed).at("id")
+}
+
+// disconnect revokes every connection of the house, which would keep it from being deleted.
+func (h *house) disconnect(t *testing.T) {
+	t.Helper()
+	list := h.owner.get(t, connections, onRed)
+	for i, status := range list.each(t, "status") {
+		if status != "revoked" {
+			h.owner.do(t, "DELETE", connections+"/"+list.each(t, "id")[i], nil, onRed).is(t, 200)
+		}
+	}
 }
 
 // doomed makes a template that is about to end, and doomedChat a chat template.

@@ -113,8 +113,13 @@ func (d *deployment) start(t *testing.T) *server {
 // launch is start without waiting for the server to answer, which some are not to.
 func (d *deployment) launch(t *testing.T) *server {
 	t.Helper()
-	s := &server{deployment: d, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
-	s.process = d.command(append([]string{"serve", "--addr", "127.0.0.1:0"}, d.flags...)...)
+	return d.spawn(t, d.command(append([]string{"serve", "--addr", "127.0.0.1:0"}, d.flags...)...))
+}
+
+// spawn runs a process that stays.
+func (d *deployment) spawn(t *testing.T, process *exec.Cmd) *server {
+	t.Helper()
+	s := &server{deployment: d, process: process, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 	s.process.Stdout, s.process.Stderr = s.stdout, s.stderr
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
@@ -279,8 +284,8 @@ func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string
 	}
 }
 
-// sql changes the database behind the back of the servers, to stage what would take long to come.
-func (d *deployment) sql(t *testing.T, statement string) {
+// open opens the database behind the back of the servers.
+func (d *deployment) open(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(5000)"
 	if d.database != "" {
@@ -290,6 +295,13 @@ func (d *deployment) sql(t *testing.T, statement string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return db
+}
+
+// sql changes the database, to stage what would take long to come.
+func (d *deployment) sql(t *testing.T, statement string) {
+	t.Helper()
+	db := d.open(t)
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), statement); err != nil {
 		t.Fatal(err)

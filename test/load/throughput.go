@@ -22,9 +22,10 @@ const (
 
 // throughput compares how often a second Atrium and the floor answer the read that applications
 // repeat all day, the active version of a prompt; and, with the same floor, how often Atrium tells
-// callers who they are, which is little more than proving it, and opens sessions of embedded chats,
-// which is a look-up by hash and a seal. Each but the last sends one credential again and
-// again, as applications do: what Atrium remembers of it for a moment is part of what is measured.
+// callers who they are, which is little more than proving it, opens sessions of embedded chats, which
+// is a look-up by hash and a seal, and lists as many connections as a workspace may have, which is
+// fifty times the work. Each but the sessions sends one credential again and again, as applications
+// do: what Atrium remembers of it for a moment is part of what is measured.
 func throughput(ctx context.Context, m *machine, engines []engine, table *tabwriter.Writer) error {
 	i, err := startIssuer(ctx)
 	if err != nil {
@@ -45,6 +46,9 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 	owner, err := m.createUser(ctx, d, data, "owner")
 	if err != nil {
 		return err
+	}
+	if err := connect(ctx, d, owner); err != nil {
+		return fmt.Errorf("connections: %w", err)
 	}
 	config, err := m.trusting(i)
 	if err != nil {
@@ -82,6 +86,7 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 			{name: "/api/me by API key", target: newTarget(atrium, me, owner.Token)},
 			{name: "/api/me by JWT", target: newTarget(atrium, me, jwt)},
 			{name: "embed session", target: sessions},
+			{name: "list of 50 connections", target: newTarget(atrium, "/api/connections", owner.Token)},
 		}
 		if err := inRounds(ctx, connections, contestants); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -39,11 +40,12 @@ func (s *Server) Stop() {
 // database in the C locale would hide that.
 const keep = `
 bin=$1 folder=$2 port=$3
+shift 3
 exec 3<&0
 "$bin/initdb" -D "$folder/data" -U postgres -A trust --no-sync -E UTF8 --locale=C.UTF-8 \
 	--locale-provider=icu --icu-locale=en-US && {
 	"$bin/postgres" -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$port" -c max_connections=300 \
-		-c fsync=off -c full_page_writes=off -c synchronous_commit=off 3<&- &
+		-c fsync=off -c full_page_writes=off -c synchronous_commit=off "$@" 3<&- &
 	server=$!
 	{ read -r _ <&3; kill -QUIT $server; } &
 	watch=$!
@@ -57,7 +59,13 @@ rm -rf "$folder"
 // StartPostgres starts a server on a port of 127.0.0.1 that was free, with a new cluster in a
 // temporary folder, and returns once it answers, after about a second. It stops with Stop, or soon after the calling
 // process ends, even by SIGKILL. Nobody is asked for a password.
-func StartPostgres() (*Server, error) {
+func StartPostgres() (*Server, error) { return StartPostgresWith(nil, nil) }
+
+// StartPostgresWith is StartPostgres with settings of the test's own, and files beside the cluster
+// that settings can name by their path: a certificate, its key, a pg_hba.conf. @ at the start of a
+// setting's value stands for the folder of the files, as in {"hba_file": "@/hba"}. The superuser
+// postgres must be let in from 127.0.0.1 without a password and without TLS.
+func StartPostgresWith(settings, files map[string]string) (*Server, error) {
 	bin, err := postgresBin()
 	if err != nil {
 		return nil, err
@@ -65,7 +73,7 @@ func StartPostgres() (*Server, error) {
 	// Between choosing a free port and listening on it, another process may take it.
 	var failures []error
 	for range 3 {
-		server, err := start(bin)
+		server, err := start(bin, settings, files)
 		if err == nil {
 			return server, nil
 		}
@@ -74,7 +82,7 @@ func StartPostgres() (*Server, error) {
 	return nil, errors.Join(failures...)
 }
 
-func start(bin string) (*Server, error) {
+func start(bin string, settings, files map[string]string) (*Server, error) {
 	folder, err := os.MkdirTemp(memory(), "postgres-")
 	if err != nil {
 		return nil, err
@@ -98,12 +106,28 @@ func start(bin string) (*Server, error) {
 	}
 	defer wait.Close()
 	keeper := exec.Command("sh", "-c", keep, "postgres", bin, folder, strconv.Itoa(port))
+	for name, value := range settings {
+		if rest, ok := strings.CutPrefix(value, "@"); ok {
+			value = folder + rest
+		}
+		keeper.Args = append(keeper.Args, "-c", name+"="+value)
+	}
 	keeper.Dir, keeper.Stdin, keeper.Stdout, keeper.Stderr = folder, wait, log, log
 	// In a process group of its own, Ctrl-C reaches us alone, and the folder is still removed.
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if os.Getuid() == 0 { // as whom PostgreSQL refuses to run
 		if keeper.SysProcAttr.Credential, err = unprivileged(); err == nil {
 			err = os.Chown(folder, int(keeper.SysProcAttr.Credential.Uid), int(keeper.SysProcAttr.Credential.Gid))
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		err := os.WriteFile(path, []byte(text), 0o600) // PostgreSQL refuses a key that others can read
+		if c := keeper.SysProcAttr.Credential; err == nil && c != nil {
+			err = os.Chown(path, int(c.Uid), int(c.Gid))
 		}
 		if err != nil {
 			return fail(err)

@@ -51,6 +51,9 @@ type Operation struct {
 
 	Access Access
 
+	// Outbound says that the operation reaches another system before it stores anything.
+	Outbound bool
+
 	body    *jsonschema.Schema
 	query   map[string]parameter
 	headers []parameter

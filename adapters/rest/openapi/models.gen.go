@@ -66,11 +66,25 @@ const (
 	ChatStatusPublished ChatStatus = "published"
 )
 
+// Defines values for ConnectionStatus.
+const (
+	ConnectionStatusActive  ConnectionStatus = "active"
+	ConnectionStatusFailing ConnectionStatus = "failing"
+	ConnectionStatusRevoked ConnectionStatus = "revoked"
+)
+
 // Defines values for EmbedTokenStatus.
 const (
 	EmbedTokenStatusActive   EmbedTokenStatus = "active"
 	EmbedTokenStatusDisabled EmbedTokenStatus = "disabled"
 	EmbedTokenStatusExpired  EmbedTokenStatus = "expired"
+)
+
+// Defines values for FailureCategory.
+const (
+	FailureCategoryConfig    FailureCategory = "config"
+	FailureCategorySystem    FailureCategory = "system"
+	FailureCategoryTransient FailureCategory = "transient"
 )
 
 // Defines values for HealthStatus.
@@ -97,6 +111,26 @@ const (
 	MessageRoleSystem    MessageRole = "system"
 	MessageRoleTool      MessageRole = "tool"
 	MessageRoleUser      MessageRole = "user"
+)
+
+// Defines values for ProbeResult.
+const (
+	ProbeResultFailed  ProbeResult = "failed"
+	ProbeResultOk      ProbeResult = "ok"
+	ProbeResultSkipped ProbeResult = "skipped"
+	ProbeResultWarning ProbeResult = "warning"
+)
+
+// Defines values for ProbeStep.
+const (
+	ProbeStepAuthenticate ProbeStep = "authenticate"
+	ProbeStepConnect      ProbeStep = "connect"
+	ProbeStepDatabase     ProbeStep = "database"
+	ProbeStepPolicy       ProbeStep = "policy"
+	ProbeStepPrivileges   ProbeStep = "privileges"
+	ProbeStepRead         ProbeStep = "read"
+	ProbeStepResolve      ProbeStep = "resolve"
+	ProbeStepTLS          ProbeStep = "tls"
 )
 
 // Defines values for PromptFormat.
@@ -565,6 +599,148 @@ type ChatWorkflowAttach struct {
 	WorkflowID string `json:"workflow_id"`
 }
 
+// Connection defines model for Connection.
+type Connection struct {
+	// Checks What the last probe found.
+	Checks []ProbeCheck `json:"checks"`
+
+	// Config The credential without its secrets, defaults filled in.
+	Config map[string]interface{} `json:"config"`
+
+	// ConsecutiveFailures Probes that failed in a row.
+	ConsecutiveFailures int  `json:"consecutive_failures"`
+	CreatedAt           Time `json:"created_at"`
+
+	// CreatedBy Who made it; null for the system itself.
+	CreatedBy nullable.Nullable[string] `json:"created_by"`
+
+	// Failure What is wrong; null if nothing is.
+	Failure nullable.Nullable[ConnectionFailure] `json:"failure"`
+
+	// ID Examples: con_01jb4rqnx1e0g8w5t2m7k4y6zc
+	ID string `json:"id"`
+
+	// Kind One of `kinds` in the list.
+	Kind string `json:"kind"`
+
+	// LastVerifiedAt When a probe last worked.
+	LastVerifiedAt nullable.Nullable[Time] `json:"last_verified_at"`
+	Name           string                  `json:"name"`
+	Revision       int64                   `json:"revision"`
+	RevokedAt      nullable.Nullable[Time] `json:"revoked_at"`
+
+	// Secret What may be known of the secrets. They themselves never come back.
+	Secret ConnectionSecret `json:"secret"`
+
+	// Server What answered when a probe last worked.
+	Server ConnectionServer `json:"server"`
+
+	// Sources The data sources that read through it.
+	Sources []ConnectionSource `json:"sources"`
+
+	// Status `active`: the last probe worked, or not enough have failed; `failing`: somebody should look at `failure`; `revoked`: the credential is gone.
+	Status    ConnectionStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+
+	// Warnings What somebody should know of a connection that works, such as `credential_can_write`.
+	Warnings []string `json:"warnings"`
+}
+
+// ConnectionCreate defines model for ConnectionCreate.
+type ConnectionCreate struct {
+	// Credential By the kind's `credential_schema`.
+	Credential json.RawMessage `json:"credential"`
+	Kind       string          `json:"kind"`
+
+	// Name Made of the kind and of what is reached when left out.
+	Name string `json:"name,omitempty,omitzero"`
+}
+
+// ConnectionFailure defines model for ConnectionFailure.
+type ConnectionFailure struct {
+	At Time `json:"at"`
+
+	// Category Who can mend it: `config`, whoever manages the connection or the warehouse; `transient`, time; `system`, whoever runs Atrium.
+	Category FailureCategory `json:"category"`
+
+	// Code Stable.
+	Code string `json:"code"`
+
+	// Fields Fields of the credential that are probably wrong.
+	Fields []string `json:"fields"`
+
+	// Hint What to do about it.
+	Hint string `json:"hint"`
+
+	// Retryable Whether the same again may work without a change.
+	Retryable bool `json:"retryable"`
+}
+
+// ConnectionKind A kind of warehouse. `credential_schema` is a JSON Schema; `x-secret` marks secrets, `x-order` sorts a form.
+type ConnectionKind struct {
+	Capabilities     []string        `json:"capabilities"`
+	CredentialSchema json.RawMessage `json:"credential_schema"`
+	DocsURL          string          `json:"docs_url"`
+
+	// Grants A script that lets a user read and nothing more. Fill in what is in angle brackets; empty if none is needed.
+	Grants string `json:"grants"`
+	Kind   string `json:"kind"`
+
+	// Ports Where its servers usually are, the default first.
+	Ports []int  `json:"ports"`
+	Title string `json:"title"`
+}
+
+// ConnectionList defines model for ConnectionList.
+type ConnectionList struct {
+	Data  []Connection     `json:"data"`
+	Kinds []ConnectionKind `json:"kinds"`
+
+	// NextCursor Always null.
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ConnectionRevocation defines model for ConnectionRevocation.
+type ConnectionRevocation struct {
+	CancelledJobs int                `json:"cancelled_jobs"`
+	Connection    Connection         `json:"connection"`
+	PausedSources []ConnectionSource `json:"paused_sources"`
+}
+
+// ConnectionSecret What may be known of the secrets. They themselves never come back.
+type ConnectionSecret struct {
+	// Fingerprint Changes with the secrets, and tells nothing of them to who does not know them; null if none is set.
+	Fingerprint nullable.Nullable[string] `json:"fingerprint"`
+
+	// Set Names of the secret fields that are set.
+	Set       []string `json:"set"`
+	UpdatedAt Time     `json:"updated_at"`
+}
+
+// ConnectionServer What answered when a probe last worked.
+type ConnectionServer struct {
+	// CanWrite Whether the credential may change data. Atrium only reads.
+	CanWrite bool   `json:"can_write"`
+	Product  string `json:"product"`
+	Version  string `json:"version"`
+}
+
+// ConnectionSource defines model for ConnectionSource.
+type ConnectionSource struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Status string `json:"status"`
+}
+
+// ConnectionStatus `active`: the last probe worked, or not enough have failed; `failing`: somebody should look at `failure`; `revoked`: the credential is gone.
+type ConnectionStatus string
+
+// ConnectionVerify defines model for ConnectionVerify.
+type ConnectionVerify struct {
+	// Credential The whole credential, by the kind's `credential_schema`. Takes the place of the stored one.
+	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
+}
+
 // EmbedRateLimit defines model for EmbedRateLimit.
 type EmbedRateLimit struct {
 	// PerMinute Calls that one address may make in a minute.
@@ -774,6 +950,9 @@ type EventList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
+// FailureCategory Who can mend it: `config`, whoever manages the connection or the warehouse; `transient`, time; `system`, whoever runs Atrium.
+type FailureCategory string
+
 // FieldError defines model for FieldError.
 type FieldError struct {
 	// Code Stable. `x-field-codes` of this document lists them all.
@@ -949,8 +1128,39 @@ type Org struct {
 	Slug string `json:"slug"`
 }
 
+// ProbeCheck defines model for ProbeCheck.
+type ProbeCheck struct {
+	// Code What failed, or what a warning is about.
+	Code nullable.Nullable[string] `json:"code"`
+	Ms   float64                   `json:"ms"`
+
+	// Result `skipped`: a step before it failed, or there is no such step here.
+	Result ProbeResult `json:"result"`
+
+	// Step What a probe tries, in this order: the host's name, whether Atrium may connect there, the connection, its encryption, the sign-in, the database, reading, and what else the user may do.
+	Step ProbeStep `json:"step"`
+}
+
+// ProbeReport defines model for ProbeReport.
+type ProbeReport struct {
+	Checks []ProbeCheck `json:"checks"`
+
+	// Server What answered when a probe last worked.
+	Server   ConnectionServer `json:"server"`
+	Warnings []string         `json:"warnings"`
+}
+
+// ProbeResult `skipped`: a step before it failed, or there is no such step here.
+type ProbeResult string
+
+// ProbeStep What a probe tries, in this order: the host's name, whether Atrium may connect there, the connection, its encryption, the sign-in, the database, reading, and what else the user may do.
+type ProbeStep string
+
 // Problem A problem of RFC 9457. Switch on `code`; the other members are for people.
 type Problem struct {
+	// Checks What was tried. Present on `probe_failed` alone.
+	Checks []ProbeCheck `json:"checks,omitempty,omitzero"`
+
 	// Code Stable. `x-problems` of this document lists them all.
 	Code string `json:"code"`
 
@@ -959,6 +1169,9 @@ type Problem struct {
 
 	// Errors What is wrong with the body, all of it at once (up to 100 entries). Present on 422 alone.
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
+
+	// Failure What is wrong with a connection's credential. Present on `probe_failed` alone.
+	Failure ConnectionFailure `json:"failure,omitempty,omitzero"`
 
 	// RequestID The `Request-Id` of this response. Quote it when you ask for help.
 	RequestID string `json:"request_id"`

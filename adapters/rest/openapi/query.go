@@ -77,6 +77,9 @@ func (p *parameter) check(s string) error {
 		n, err := strconv.ParseInt(s, 10, 64)
 		v, valid = n, err == nil
 	}
+	if p.Schema.Type == "boolean" && (s == "true" || s == "false") {
+		v = s == "true"
+	}
 	if p.Schema.Type == "array" {
 		v = []any{s} // of a header that may stand there several times
 	}

@@ -107,3 +107,17 @@ func TestCheckHeader(t *testing.T) {
 		})
 	}
 }
+
+func TestACheckOfYesOrNoTakesTrueAndFalseAlone(t *testing.T) {
+	create := operation(t, "POST", "/api/connections")
+	if !create.Outbound || operation(t, "GET", "/api/connections").Outbound {
+		t.Error("which operations reach another system is not as declared")
+	}
+	for query, taken := range map[string]bool{
+		"dry_run=true": true, "dry_run=false": true, "dry_run=1": false, "dry_run=TRUE": false, "dry_run=": false, "dry_run=yes": false,
+	} {
+		if err := create.CheckQuery(query); (err == nil) != taken || err != nil && !errors.Is(err, openapi.ErrInvalidParameter) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}
