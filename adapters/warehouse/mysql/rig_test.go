@@ -2,6 +2,7 @@ package mysql_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -150,3 +151,15 @@ func previews() map[connection.TableRef]connection.Preview {
 }
 
 func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(direct)) }
+
+// TestTheServerEndsAStatementThatTakesTooLong sees to it that the limit is the server's to keep: it
+// would work on otherwise, long after the call is over.
+func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
+	to := shared(t).target(t, nil)
+	to.Limits.Statement, to.Limits.Total = 50*time.Millisecond, 20*time.Second
+	begun := time.Now()
+	_, err := direct(t).Preview(t.Context(), to, ref("slow"), 1)
+	if took := time.Since(begun); !errors.Is(err, connection.QueryTimeout) || took > 10*time.Second {
+		t.Errorf("after %v, error = %v", took, err)
+	}
+}
