@@ -12,6 +12,7 @@ type connectionRow struct {
 	ID        string `db:"id"`
 	Workspace string `db:"workspace"`
 	Owner     string `db:"owner"`
+	Config    string `db:"config"`
 	Checks    string `db:"checks"`
 	At        int64  `db:"at"`
 }
