@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/egress"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -29,6 +30,7 @@ func (c *probeWorkerCommand) Run() error {
 // warehouses is every kind of warehouse, as they run within a child.
 func warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	return map[connection.Kind]ports.Warehouse{
+		connection.MySQL:    mysql.New(guard),
 		connection.Postgres: postgres.New(guard),
 		connection.SQLite:   sqlite.New(folder),
 	}

@@ -19,6 +19,7 @@ type Kind string
 
 // The kinds that need no other names than these.
 const (
+	MySQL    Kind = "mysql" // and MariaDB
 	Postgres Kind = "postgres"
 	SQLite   Kind = "sqlite"
 )

@@ -298,6 +298,8 @@ func TestStart(t *testing.T) {
 		if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok", "data.1.status": "published"}); len(demoChats.items(t)) != 2 {
 			t.Errorf("the chats are %s", demoChats)
 		}
+		shop := owner.get(t, connections).has(t, map[string]string{"data.0.name": "Demo shop", "data.0.status": "active"}).at("data.0.id")
+		owner.do(t, "POST", connections+"/"+shop+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active", "server.product": "SQLite"})
 		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600} {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 				t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
@@ -310,6 +312,9 @@ func TestStart(t *testing.T) {
 		}
 		if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
 			t.Errorf("the second start with --demo leaves %d chats", again)
+		}
+		if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
+			t.Errorf("the second start with --demo leaves the connections %v", again)
 		}
 		if strings.Contains(s.stdout.String(), "atk_") {
 			t.Errorf("the second start wrote %s", s.stdout)
