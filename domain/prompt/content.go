@@ -15,6 +15,7 @@ import (
 // What a version may hold at most.
 const (
 	MaxTextBytes = 256 << 10 // of the text, or of all messages together
+	MaxJSONBytes = 256 << 10 // of the tools, of the response format, and of a model's extra parameters
 	MaxMessages  = 200
 	MaxVariables = 200
 )
@@ -175,8 +176,25 @@ func (c Content) checkShape(of Type, wrong *fields) {
 	if tools, err := decodeJSON(c.Tools); c.Tools != nil && (err != nil || !fits("array", tools)) {
 		wrong.add("/tools", "wrong_type", "Must be an array.")
 	}
+	c.checkSizes(wrong)
 	if format, err := decodeJSON(c.ResponseFormat); c.ResponseFormat != nil && (err != nil || !fits("object", format)) {
 		wrong.add("/response_format", "wrong_type", "Must be an object.")
+	}
+}
+
+// checkSizes notes what is too large of the parts that the caller alone understands.
+func (c Content) checkSizes(wrong *fields) {
+	var extra []byte
+	if c.Model != nil && c.Model.ExtraParams != nil {
+		extra, _ = json.Marshal(c.Model.ExtraParams) // what is no JSON is found where it is stored
+	}
+	for _, part := range []struct {
+		pointer string
+		json    []byte
+	}{{"/model_config/extra_params", extra}, {"/tools", c.Tools}, {"/response_format", c.ResponseFormat}} {
+		if len(part.json) > MaxJSONBytes {
+			wrong.add(part.pointer, "too_long", "Must take at most 256 KiB as JSON.")
+		}
 	}
 }
 

@@ -131,6 +131,22 @@ func TestChange(t *testing.T) {
 			t.Errorf("data = %v", data)
 		}
 	})
+	t.Run("metadata is made of the old, and its limit holds for the result", func(t *testing.T) {
+		tmpl, _ := cast()
+		tmpl.Metadata = json.RawMessage(`{"team":"42"}`)
+		add := func(text string) error {
+			return tmpl.Change(owner, nil, prompt.Changes{Metadata: func(old json.RawMessage) json.RawMessage {
+				return append(append([]byte{}, old[:len(old)-1]...), `,"`+text+`":1}`...)
+			}}, false)
+		}
+		wantErr(t, add("a"), nil)
+		if got := string(tmpl.Metadata); got != `{"team":"42","a":1}` {
+			t.Fatalf("metadata = %s", got)
+		}
+		if got := wrongFields(t, add(strings.Repeat("x", 16<<10-20))); !slices.Equal(got, []string{"/metadata too_long"}) {
+			t.Errorf("wrong = %q", got)
+		}
+	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()

@@ -997,7 +997,7 @@ type PromptMessage struct {
 
 // PromptModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
 type PromptModelConfig struct {
-	// ExtraParams Whatever else the provider takes.
+	// ExtraParams Whatever else the provider takes. At most 256 KiB of JSON.
 	ExtraParams   map[string]interface{} `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     *int                   `json:"max_tokens,omitempty"`
 	ModelName     string                 `json:"model_name,omitempty,omitzero"`
@@ -1010,6 +1010,7 @@ type PromptModelConfig struct {
 
 // PromptModelConfigPatch Merged into what is there; null clears a member.
 type PromptModelConfigPatch struct {
+	// ExtraParams Merged into what is there.
 	ExtraParams   nullable.Nullable[map[string]interface{}] `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     nullable.Nullable[int]                    `json:"max_tokens,omitempty,omitzero"`
 	ModelName     nullable.Nullable[string]                 `json:"model_name,omitempty,omitzero"`
@@ -1179,13 +1180,15 @@ type PromptVersionCreate struct {
 	Messages []PromptMessage `json:"messages,omitempty,omitzero"`
 
 	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
-	ModelConfig    PromptModelConfig `json:"model_config,omitempty,omitzero"`
-	ResponseFormat json.RawMessage   `json:"response_format,omitempty,omitzero"`
+	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
+
+	// ResponseFormat At most 256 KiB of JSON.
+	ResponseFormat json.RawMessage `json:"response_format,omitempty,omitzero"`
 
 	// Text At most 256 KiB of UTF-8.
 	Text string `json:"text,omitempty,omitzero"`
 
-	// Tools Definitions of tools in the provider's own form.
+	// Tools Definitions of tools in the provider's own form. At most 256 KiB of JSON.
 	Tools json.RawMessage `json:"tools,omitempty,omitzero"`
 
 	// Variables Inferred from the text when left out. One that is used but not declared is refused.
@@ -1208,7 +1211,7 @@ type PromptVersionPatch struct {
 	Messages    *[]PromptMessage                          `json:"messages,omitempty"`
 	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
 
-	// ResponseFormat Merged into what is there.
+	// ResponseFormat Merged into what is there. At most 256 KiB of JSON afterwards.
 	ResponseFormat nullable.Nullable[json.RawMessage] `json:"response_format,omitempty,omitzero"`
 	Text           *string                            `json:"text,omitempty"`
 	Tools          nullable.Nullable[json.RawMessage] `json:"tools,omitempty,omitzero"`
