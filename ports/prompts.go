@@ -37,11 +37,12 @@ type Prompts interface {
 	// change set to None are removed. prompt.ErrNameTaken as in Add.
 	Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error)
 
-	// UpdateWith changes a template and one of its versions, nil if ref names none. Labels that
-	// change gave to the version leave all others of the template.
+	// UpdateWith changes a template, loaded with Labelled, and one of its versions, nil if ref names
+	// none. Labels that change gave to the version leave all others of the template; each version
+	// that loses some counts one revision, made at the version's UpdatedAt.
 	UpdateWith(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error)
 
-	// AddVersion stores the version that change makes, with its labels as in UpdateWith.
+	// AddVersion stores the version that change makes, with labels and Labelled as in UpdateWith.
 	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error
 }
 

@@ -75,6 +75,10 @@ type Template struct {
 	// Drafts counts all versions, Frozen those that viewers see.
 	Drafts, Frozen Summary
 
+	// Labelled says on which version, by its number, each label stands. Only a template that is
+	// loaded to change its versions has it.
+	Labelled map[string]int
+
 	// Activated is what Activate did, for the store to add to the ledger.
 	Activated []Activation
 }

@@ -113,7 +113,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, erro
 		Labels: sorted(d.Labels), CommitMessage: d.CommitMessage, Frozen: len(d.Labels) > 0,
 		Revision: 1, CreatedBy: by.User, CreatedAt: by.At, UpdatedAt: by.At,
 	}
-	t.Record(by, "prompt_version.created", string(t.ID), v.named(map[string]any{"labels": v.Labels}))
+	t.Record(by, "prompt_version.created", string(t.ID), v.named(t.taken(v, map[string]any{"labels": v.Labels})))
 	return v, nil
 }
 
@@ -167,8 +167,9 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	labels := v.Labels // in the order that they were sent in, which errors point into
 	if relabels {
 		labels = *c.Labels
-		changed["labels"] = event.Change{From: v.Labels, To: sorted(*c.Labels)}
+		changed["labels"] = event.Change{From: sorted(v.Labels), To: sorted(*c.Labels)}
 		v.Labels = sorted(*c.Labels)
+		t.taken(v, changed)
 		v.Frozen = v.Frozen || len(v.Labels) > 0
 	}
 	if err := checkNotes(labels, v.CommitMessage); err != nil {
@@ -244,7 +245,7 @@ func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Versio
 		return ErrVersionActive
 	}
 	v.Deleted = true
-	t.Record(by, "prompt_version.deleted", string(t.ID), v.named(map[string]any{"labels": v.Labels}))
+	t.Record(by, "prompt_version.deleted", string(t.ID), v.named(map[string]any{"labels": sorted(v.Labels)}))
 	return nil
 }
 
@@ -266,6 +267,20 @@ func (v *Version) Refs() []string {
 // named adds to an event's data which version it is about.
 func (v *Version) named(data map[string]any) map[string]any {
 	data["version_id"], data["version_number"] = v.ID, v.Number
+	return data
+}
+
+// taken adds to an event's data from which versions, by their numbers, the labels of v come.
+func (t *Template) taken(v *Version, data map[string]any) map[string]any {
+	from := map[string]int{}
+	for _, label := range v.Labels {
+		if n := t.Labelled[label]; n != 0 && n != v.Number {
+			from[label] = n
+		}
+	}
+	if len(from) > 0 {
+		data["labels_taken_from"] = from
+	}
 	return data
 }
 
@@ -292,8 +307,9 @@ func checkNotes(labels []string, message string) error {
 	return fault.InvalidFields(wrong)
 }
 
+// sorted is never nil, so that no event holds a null.
 func sorted(labels []string) []string {
-	out := slices.Clone(labels)
+	out := append([]string{}, labels...)
 	slices.Sort(out)
 	return out
 }

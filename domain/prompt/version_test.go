@@ -200,6 +200,22 @@ func TestChangeVersion(t *testing.T) {
 		}
 		recorded(t, tmpl, later, "prompt_version.updated")
 	})
+	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
+		tmpl, versions := cast()
+		tmpl.Labelled = map[string]int{"live": 3, "stable": 3, "old": 1}
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}), nil)
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"stable"}})
+		wantErr(t, err, nil)
+		_, err = tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"fresh"}})
+		wantErr(t, err, nil)
+		var got []any
+		for _, e := range tmpl.Recorded() {
+			got = append(got, e.Data["labels_taken_from"])
+		}
+		if fmt.Sprint(got) != "[map[live:3] map[stable:3] <nil>]" {
+			t.Errorf("the events say %v", got)
+		}
+	})
 	t.Run("the first label freezes a draft", func(t *testing.T) {
 		tmpl, versions := cast()
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}), nil)

@@ -215,6 +215,32 @@ func promptLabels(t *testing.T, a Adapter) {
 			t.Fatalf("production = %+v, %v", v, err)
 		}
 	})
+	t.Run("who lost a label has another revision, so that nobody gives it back unseen", func(t *testing.T) {
+		later := fixture.Later(by, time.Second)
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "lost"})
+		for _, l := range [][]string{{"a", "b", "c"}, {"d"}, nil} {
+			fixture.Version(t, a.Stores, by, made.ID, "text", l...)
+		}
+		var where map[string]int
+		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
+			where = p.Labelled
+			return p.ChangeVersion(later, nil, v, prompt.VersionChanges{Labels: &[]string{"a", "b", "e"}})
+		})
+		must(t, err)
+		same(t, "where labels stood", where, map[string]int{"a": 1, "b": 1, "c": 1, "d": 2})
+		fixture.Version(t, a.Stores, later, made.ID, "four", "e")
+		got := map[int]any{}
+		k := keptOf(t, a.Stores, by, made.ID)
+		for _, v := range k.Versions {
+			got[v.Number] = []any{v.Revision, v.UpdatedAt, fmt.Sprint(v.Labels)}
+		}
+		same(t, "versions", got, map[int]any{
+			1: []any{int64(2), later.At, "[c]"}, 2: []any{int64(1), by.At, "[d]"}, 3: []any{int64(3), later.At, "[a b]"}, 4: []any{int64(1), later.At, "[e]"},
+		})
+		if got := fmt.Sprint(k.Events[0].Data["labels_taken_from"], k.Events[1].Data["labels_taken_from"]); got != "map[e:3] map[a:1 b:1]" {
+			t.Errorf("the events say %s", got)
+		}
+	})
 	t.Run("a new version takes labels too", func(t *testing.T) {
 		fixture.Version(t, a.Stores, by, made.ID, "three", "stable", "canary")
 		if got := labels(t); got != "[3 [canary stable] 2 [production] 1 []]" {

@@ -93,7 +93,9 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		})
 		t.Run("a label stands on one version, and freezes it", func(t *testing.T) {
 			ann.do(t, "PATCH", template+"/versions/v1", object{"labels": []string{"production", "staging"}}).is(t, 200).has(t, map[string]string{"state": "frozen", "labels": `["production","staging"]`})
+			stale := ann.get(t, template+"/versions/v1").header.Get("Etag")
 			ann.do(t, "PATCH", template+"/versions/v2", object{"labels": []string{"production"}}).is(t, 200)
+			ann.do(t, "PATCH", template+"/versions/v1", object{"labels": []string{"production"}}, "If-Match: "+stale).problem(t, 412, "revision_mismatch")
 			ann.get(t, template+"/versions/production").has(t, map[string]string{"number": "2"})
 			ann.get(t, template+"/versions/staging").has(t, map[string]string{"number": "1", "labels": `["staging"]`})
 			ann.do(t, "PATCH", template+"/versions/v2", object{"labels": []string{"v7"}}).problem(t, 422, "invalid_fields")
