@@ -43,6 +43,8 @@ type request struct {
 	match revision.Match  // from If-Match
 	query url.Values
 	body  []byte
+
+	anywhere bool // the operation needs no workspace, or its path names one
 }
 
 // handle is where every request learns who calls, is held to the contract, and is carried out.
@@ -56,7 +58,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		defer cancel()
 		hr = hr.WithContext(ctx)
 
-		r := &request{Request: hr, Services: a.services, api: a, op: op}
+		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: anywhere}
 		var err error
 		if r.by, r.who, err = a.authenticate(w, hr, seen, anywhere); err == nil {
 			err = r.read(w)
@@ -127,8 +129,7 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 		answer, err = carryOut()
 	} else {
 		body := sha256.Sum256(append([]byte(r.URL.RawQuery+"\x00"), r.body...))
-		scope := sha256.Sum256([]byte(strings.Join([]string{string(r.by.User), string(r.by.Workspace), r.Method, r.URL.Path, key}, "\x00")))
-		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: scope, Request: body, At: r.by.At},
+		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: r.scope(key), Request: body, At: r.by.At},
 			func(stores ports.Stores) (ports.Answer, error) {
 				r.Services = r.api.Bind(stores)
 				return carryOut()
@@ -139,6 +140,18 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 		after(r.Context())
 	}
 	return answer, replayed, err
+}
+
+// scope is what an Idempotency-Key is unique in: caller, workspace, method and path. Where a request
+// needs no workspace, the one that it happens to be in does not count, since the call itself may
+// change which that is: accepting an invitation does. An API key's own never changes, and what its
+// bearer was answered elsewhere is not for it.
+func (r *request) scope(key string) [sha256.Size]byte {
+	ws := string(r.by.Workspace)
+	if r.anywhere && r.by.Key == "" {
+		ws = ""
+	}
+	return sha256.Sum256([]byte(strings.Join([]string{string(r.by.User), ws, r.Method, r.URL.Path, key}, "\x00")))
 }
 
 // outcome is the answer to an error that ends a request for good: repeating it changes nothing.
