@@ -84,6 +84,7 @@ func TestCheckedRefuses(t *testing.T) {
 		{"a default that is not allowed", Text, variables(Variable{Name: "a", Default: json.RawMessage(`"z"`), Enum: []any{"x", "y"}}), []string{"/variables/0/default not_allowed_value"}},
 		{"an enum that allows nothing", Text, variables(Variable{Name: "a", Enum: []any{}}), []string{"/variables/0/enum too_few_items"}},
 		{"allowed values of another type", Text, variables(Variable{Name: "a", Enum: []any{"x", 1.0, nil}}), []string{"/variables/0/enum/1 wrong_type", "/variables/0/enum/2 wrong_type"}},
+		{"numbers that are written too long", Text, variables(Variable{Name: "a", Type: "number", Default: json.RawMessage("1." + strings.Repeat("0", 63)), Enum: []any{json.Number("1." + strings.Repeat("0", 62)), json.Number("1." + strings.Repeat("0", 63))}}), []string{"/variables/0/enum/1 too_long", "/variables/0/default too_long"}},
 		{"an allowed value twice", Text, variables(Variable{Name: "a", Type: "number", Enum: []any{1.0, json.Number("1.0")}}), []string{"/variables/0/enum/1 duplicate_item"}},
 		{"a placeholder that is declared a string", Chat, Content{Messages: []Message{{Placeholder: "p"}}, Variables: []Variable{{Name: "p", Type: "string"}}}, []string{"/variables/0/type not_allowed_value"}},
 		{"a default for a placeholder that is no message", Chat, Content{Messages: []Message{{Placeholder: "p"}}, Variables: []Variable{{Name: "p", Type: "array", Default: json.RawMessage(`[{"role":"user","content":"x"},{"role":"bot","content":"x"}]`)}}}, []string{"/variables/0/default/1/role not_allowed_value"}},

@@ -21,10 +21,10 @@ const (
 // MaxRenderedBytes is how large a rendered prompt may become.
 const MaxRenderedBytes = 1 << 20
 
-// maxWork bounds what a render does besides writing, in units of about a nanosecond or two: without
-// it, sections over long lists in each other run for years and write nothing. Whatever a template
+// maxWork bounds what a render does besides writing, in units of about a third of a nanosecond:
+// without it, sections over long lists in each other run for years and write nothing. Whatever a template
 // can repeat costs something, and more if it touches more. A prompt of 1 MiB that a list makes, tag
-// by tag, takes about a quarter of it.
+// by tag, takes less than half of it.
 const maxWork = 64 << 20
 
 // What a render's steps cost.
@@ -38,7 +38,7 @@ const (
 )
 
 // errTooMuchWork is ErrRenderTooLarge for what never came to be written.
-var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code, Detail: "The sections of the prompt repeat too often with these values."}
+var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code, Detail: "The prompt repeats too often, or takes too many messages, with these values."}
 
 // Rendered is a version's content with its variables filled in.
 type Rendered struct {

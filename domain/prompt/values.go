@@ -13,7 +13,7 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 	for name, value := range values {
 		// {{user.name}} is a member of user, unless a variable of this whole name is declared.
 		if value != nil && (types[name] != "" || !strings.Contains(name, ".")) {
-			if types[name] != "" && hasLongNumber(value) {
+			if hasLongNumber(value) {
 				wrong.add("/variables/"+name, "too_long", numberRule)
 			}
 			r.values[name] = withPlainNumbers(value)
