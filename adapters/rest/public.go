@@ -56,8 +56,8 @@ func (a *API) live(w http.ResponseWriter, r *http.Request) {
 	a.send(w, r, ok(openapi.Health{Status: openapi.HealthStatusOk}))
 }
 
-// ready answers whether this node should get requests: 503 while the database cannot be reached,
-// has another schema, or the node is shutting down.
+// ready answers whether this node should get requests: 503 while the database cannot be reached or
+// has another schema. A node that stops takes no new connection, which says the same.
 func (a *API) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()

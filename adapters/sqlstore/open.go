@@ -166,6 +166,13 @@ func (db *DB) Empty(ctx context.Context) (bool, error) {
 	return !found, err
 }
 
+// OnlyPerson returns the e-mail address of the only person in all orgs; empty if there is nobody, or
+// somebody else too.
+func (db *DB) OnlyPerson(ctx context.Context) (email string, err error) {
+	_, err = db.get(ctx, &email, `SELECT COALESCE(MIN(email), '') FROM users WHERE NOT service HAVING COUNT(*) = 1`)
+	return email, err
+}
+
 // Engine names the database for people: sqlite or postgres.
 func (db *DB) Engine() string { return db.dialect.name }
 

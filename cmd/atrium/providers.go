@@ -139,28 +139,11 @@ func newBind(c *core, r chats.Registries) rest.Bind {
 	return func(s ports.Stores) rest.Services { return bindServices(s, r, c.keyring) }
 }
 
-func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
+func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{
 		Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring,
-		Ready: health.ready, Metrics: metrics, Log: log,
+		Ready: c.db.Ready, Metrics: metrics, Log: log,
 	}
-}
-
-// health says whether this node should get requests.
-type health struct {
-	db       *sqlstore.DB
-	draining atomic.Bool
-}
-
-func newHealth(db *sqlstore.DB) *health { return &health{db: db} }
-
-var errDraining = errors.New("shutting down")
-
-func (h *health) ready(ctx context.Context) error {
-	if h.draining.Load() {
-		return errDraining
-	}
-	return h.db.Ready(ctx)
 }
 
 func serverConfig(c configs.Config) rest.Config { return c.Server }

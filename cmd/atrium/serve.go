@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -58,16 +60,22 @@ func (s *serveCommand) Run(p *process) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	// A port that is taken ends the start before anything is made.
+	api, metrics, err := listen(p.ctx, c)
+	if err != nil {
+		return err
+	}
+	defer closeAll(api, metrics)
 	stopTracing, err := startTracing(p.ctx)
 	if err != nil {
 		return err
 	}
 	defer stopTracing()
-	app, closeAll, err := buildCore(p.ctx, c)
+	app, closeCore, err := buildCore(p.ctx, c)
 	if err != nil {
 		return err
 	}
-	defer closeAll()
+	defer closeCore()
 	owner, err := firstRun(p.ctx, app)
 	if err != nil {
 		return err
@@ -78,39 +86,54 @@ func (s *serveCommand) Run(p *process) error {
 		}
 	}
 	registry := newRegistry(app)
-	h := newHealth(app.db)
-	api, err := buildAPI(app, h, registry, log)
-	if err != nil {
+	var handler http.Handler
+	if handler, err = buildAPI(app, registry, log); err != nil {
 		return err
 	}
-	var handler http.Handler = api
 	if tracing() {
-		handler = otelhttp.NewHandler(api, "http", otelhttp.WithFilter(rest.Traceable))
+		handler = otelhttp.NewHandler(handler, "http", otelhttp.WithFilter(rest.Traceable))
 	}
-	listener, err := new(net.ListenConfig).Listen(p.ctx, "tcp", c.Server.Addr)
-	if err != nil {
-		return fmt.Errorf("server.addr: %w", err)
+	if metrics != nil {
+		go serveMetrics(metrics, c, registry, log)
 	}
-	metrics, err := serveMetrics(p.ctx, c, registry, log)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	defer metrics()
 	background, stopBackground := context.WithCancel(p.ctx)
 	defer stopBackground()
 	go reloadOnHangup(background, p, flags, app, log)
 	go sweep(background, app, log)
-	p.greet(c, listener.Addr(), owner)
-	return serveUntil(p.ctx, rest.Server(c.Server, handler, log), listener, h, c.Server.ShutdownTimeout, log)
+	if err := p.greet(app, api.Addr(), owner); err != nil {
+		return err
+	}
+	return serveUntil(p.ctx, rest.Server(c.Server, handler, log), api, c.Server.ShutdownTimeout, log)
 }
 
-// serveUntil serves until ctx ends, then finishes what runs: the node tells load balancers that it
-// is leaving, accepts nothing new, and waits at most for timeout.
-func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, h *health, timeout time.Duration, log *slog.Logger) error {
+// listen opens the listeners of the API and, where one is configured, of the metrics.
+func listen(ctx context.Context, c configs.Config) (api, metrics net.Listener, err error) {
+	if api, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Server.Addr); err != nil {
+		return nil, nil, fmt.Errorf("server.addr: %w", err)
+	}
+	if c.Metrics.Addr == "" {
+		return api, nil, nil
+	}
+	if metrics, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Metrics.Addr); err != nil {
+		return nil, nil, fmt.Errorf("metrics.addr: %w", errors.Join(err, api.Close()))
+	}
+	return api, metrics, nil
+}
+
+func closeAll(listeners ...net.Listener) {
+	for _, l := range listeners {
+		if l != nil {
+			_ = l.Close() // a server that has ended has closed its own
+		}
+	}
+}
+
+// serveUntil serves until ctx ends, then accepts nothing new, finishes what runs, and waits for it
+// no longer than timeout.
+func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, timeout time.Duration, log *slog.Logger) error {
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		h.draining.Store(true)
 		log.Info("stopping", "timeout", timeout.String())
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 		defer cancel()
@@ -139,21 +162,13 @@ func newRegistry(app *core) *prometheus.Registry {
 	return registry
 }
 
-// serveMetrics opens the second listener, where one is configured.
-func serveMetrics(ctx context.Context, c configs.Config, registry *prometheus.Registry, log *slog.Logger) (stop func(), err error) {
-	if c.Metrics.Addr == "" {
-		return func() {}, nil
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Metrics.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("metrics.addr: %w", err)
-	}
+// serveMetrics answers Prometheus until l is closed.
+func serveMetrics(l net.Listener, c configs.Config, registry *prometheus.Registry, log *slog.Logger) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: c.Server.ReadHeaderTimeout, WriteTimeout: c.Server.WriteTimeout}
 	log.Info("serving metrics", "addr", l.Addr().String())
-	go func() { _ = srv.Serve(l) }()
-	return func() { _ = srv.Close() }, nil
+	_ = srv.Serve(l) // ends with the process
 }
 
 // reloadOnHangup reads the configuration anew at each SIGHUP and takes over its orgs, and the keys
@@ -196,18 +211,49 @@ func sweep(ctx context.Context, app *core, log *slog.Logger) {
 }
 
 // greet tells a person where the API is, and on the first start how to use it.
-func (p *process) greet(c configs.Config, addr net.Addr, owner *firstOwner) {
+func (p *process) greet(app *core, addr net.Addr, owner *firstOwner) error {
 	url := "http://" + strings.Replace(addr.String(), "[::]", "localhost", 1)
 	fmt.Fprintf(p.stdout, "Atrium %s at %s (reference: %s/api/docs)\n", version, url, url)
-	if owner == nil {
-		fmt.Fprintf(p.stdout, "Make an API key with: %s --email EMAIL\n", p.self("token create"))
-		return
-	}
-	fmt.Fprintf(p.stdout, `
+	if owner != nil {
+		fmt.Fprintf(p.stdout, `
 This is the first start: %s owns the workspace "default". The API key below is shown
-only now; everything is kept in %s.
+only now; %s.
 
 curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 
-`, owner.email, c.Data, url, owner.token.Reveal())
+`, owner.email, whereKept(app), url, owner.token.Reveal())
+		return nil
+	}
+	empty, err := app.db.Empty(p.ctx)
+	if err != nil {
+		return err
+	}
+	email, err := app.db.OnlyPerson(p.ctx)
+	if err != nil {
+		return err
+	}
+	what, command := "an API key", p.self("token create")+" --email "+cmp.Or(email, "EMAIL")
+	if empty {
+		what, command = "the first person", p.self("user create")+" --email EMAIL --role owner"
+	}
+	if len(app.orgs.present.Load().All()) > 1 {
+		command += " --org SLUG"
+	}
+	fmt.Fprintf(p.stdout, "Make %s with: %s\n", what, command)
+	return nil
+}
+
+// whereKept says what there is to back up.
+func whereKept(app *core) string {
+	database, key := "the "+app.db.Engine()+" database", app.config.Keyring.KeyFile
+	if file, ok := strings.CutPrefix(app.config.Database.URL.Reveal(), "sqlite:"); ok {
+		database = file
+	}
+	switch {
+	case !app.config.Keyring.Keyset.IsZero():
+		return "everything is kept in " + database
+	case filepath.Dir(database) == app.config.Data && filepath.Dir(key) == app.config.Data:
+		return "everything is kept in " + app.config.Data
+	}
+	return "everything is kept in " + database + " and sealed by " + key
 }

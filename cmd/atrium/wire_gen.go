@@ -101,7 +101,7 @@ func bindServices(stores ports.Stores, registries chats.Registries, sealer ports
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	config := c.config
 	restConfig := serverConfig(config)
 	db := c.db
@@ -115,7 +115,7 @@ func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, idempotency, bind, verifier, mailer, h, metrics, log)
+	deps := newDeps(c, idempotency, bind, verifier, mailer, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

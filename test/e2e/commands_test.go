@@ -105,11 +105,20 @@ func TestCommands(t *testing.T) {
 			t.Errorf("a refused start has made the data directory: %v", err)
 		}
 	})
-	t.Run("an address that is taken stops the start", func(t *testing.T) {
+	t.Run("an address that is taken stops the start before anything is made", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, sqlite)
-		if r := deploy(t, sqlite).run(t, "serve", "--addr", strings.TrimPrefix(s.url, "http://")); r.code != 1 || !strings.Contains(r.stderr, "server.addr: ") {
-			t.Errorf("ended with %d: %s", r.code, r.stderr)
+		taken := strings.TrimPrefix(start(t, sqlite).url, "http://")
+		for key, d := range map[string]*deployment{"server.addr: ": deploy(t, sqlite), "metrics.addr: ": deploy(t, sqlite, set("metrics.addr", taken))} {
+			args := []string{"serve"}
+			if key == "server.addr: " {
+				args = append(args, "--addr", taken)
+			}
+			if r := d.run(t, args...); r.code != 1 || !strings.Contains(r.stderr, key) {
+				t.Errorf("ended with %d: %s", r.code, r.stderr)
+			}
+			if _, err := os.Stat(d.data); !os.IsNotExist(err) {
+				t.Errorf("%sa refused start has made the data directory: %v", key, err)
+			}
 		}
 	})
 }
@@ -311,8 +320,30 @@ func TestStart(t *testing.T) {
 		if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
 			t.Errorf("the second start with --demo leaves %d chats", again)
 		}
-		if strings.Contains(s.stdout.String(), "atk_") {
+		hint := s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium (token create --email \S+)`))[1]
+		if strings.Contains(s.stdout.String(), "atk_") || hint != "token create --email owner@localhost" {
 			t.Errorf("the second start wrote %s", s.stdout)
+		}
+		d.must(t, strings.Fields(hint)...)
+	})
+	t.Run("the hint names nobody where there are several", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.must(t, "user", "create", "--email", "a@example.com", "--role", "owner")
+		d.must(t, "user", "create", "--email", "b@example.com", "--role", "member")
+		s := d.start(t)
+		s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium token create --email EMAIL\n`))
+	})
+	t.Run("where several orgs are, somebody makes the first person of each", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite, configured("orgs: [{slug: red, hosts: [red.example.com]}, {slug: blue, hosts: [blue.example.com]}]"))
+		s.stdout.await(t, s, regexp.MustCompile(`Make the first person with: atrium user create --config \S+ --email EMAIL --role owner --org SLUG\n`))
+	})
+	t.Run("on PostgreSQL the first start says what to back up", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, postgres)
+		if text := s.stdout.await(t, s, regexp.MustCompile(`shown\nonly now; (.*)\.\n`))[1]; text != "everything is kept in the postgres database and sealed by "+s.keyFile() {
+			t.Errorf("it says: %s", text)
 		}
 	})
 	t.Run("several nodes start at once on one empty PostgreSQL", func(t *testing.T) {
