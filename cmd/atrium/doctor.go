@@ -115,8 +115,8 @@ func checkData(c configs.Config) finding {
 }
 
 type healthcheckCommand struct {
-	URL     string        `help:"Server to ask; the configured address unless given." placeholder:"URL"`
-	Timeout time.Duration `default:"3s" help:"How long to wait."`
+	URL     string   `help:"Server to ask; the configured address unless given." placeholder:"URL"`
+	Timeout duration `default:"3s" help:"How long to wait."`
 }
 
 // Help implements kong.HelpProvider.
@@ -144,7 +144,7 @@ func (h *healthcheckCommand) Run(p *process) error {
 		}
 		url = "http://" + net.JoinHostPort(host, port)
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, h.Timeout)
+	ctx, cancel := context.WithTimeout(p.ctx, time.Duration(h.Timeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/health/ready", nil)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -117,6 +118,16 @@ type process struct {
 }
 
 var errUsage = errors.New("usage")
+
+// duration is a flag that takes what the settings take: 30s, 12h, 30d.
+type duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *duration) UnmarshalText(text []byte) error {
+	parsed, err := configs.ParseDuration(string(text))
+	*d = duration(parsed)
+	return err
+}
 
 // config reads the settings; flags are dotted keys.
 func (p *process) config(flags map[string]string) (configs.Config, error) {

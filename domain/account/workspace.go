@@ -194,6 +194,23 @@ func (w *Workspace) Restore(by identity.Actor) error {
 	return nil
 }
 
+// Admit makes a person of the org a member with a role by hand. Only the system may: for whoever runs
+// Atrium, at the command line.
+func (w *Workspace) Admit(by identity.Actor, user identity.UserID, role identity.Role) error {
+	if by.User != "" || by.Org != w.Org || !w.DeletedAt.IsZero() {
+		return identity.ErrWorkspaceNotFound
+	}
+	if role == identity.NoRole {
+		return fault.InvalidFields([]fault.Field{noRole})
+	}
+	if _, member := w.Members[user]; member {
+		return ErrAlreadyMember
+	}
+	w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
+	w.set(user, role, role, by.At)
+	return nil
+}
+
 // ChangeRole gives a member a role by hand; rules for claims may raise it again with the next token,
 // and never lower it. Admins may, but nobody gives or takes away more than they have themselves.
 func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identity.UserID, to identity.Role) (Member, error) {

@@ -51,7 +51,7 @@ func TestCommands(t *testing.T) {
 	t.Run("a wrong command line ends with 2", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
-		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"}, {"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"}, {"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"}} {
+		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"}, {"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"}, {"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"}, {"token", "create", "--email", "a@b.c", "--expires", "soon"}} {
 			if r := d.run(t, args...); r.code != 2 || !strings.HasPrefix(r.stderr, "atrium: ") {
 				t.Errorf("%v ended with %d: %s", args, r.code, r.stderr)
 			}
@@ -62,12 +62,13 @@ func TestCommands(t *testing.T) {
 		d := deploy(t, sqlite)
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
 		for want, args := range map[string][]string{
-			"exists already":               {"user", "create", "--email", "ANN@example.com", "--role", "owner"},
-			"email: Must be":               {"user", "create", "--email", "ann", "--role", "owner"},
-			"slug: Must have":              {"user", "create", "--email", "bob@example.com", "--role", "owner", "--workspace", "A B"},
-			"There is no such user":        {"token", "create", "--email", "nobody@example.com"},
-			"There is no such workspace":   {"token", "create", "--email", "ann@example.com", "--workspace", "nowhere"},
-			"expires_at: Must be":          {"token", "create", "--email", "ann@example.com", "--expires=-1h"},
+			"ANN@example.com is a member of the workspace default already; for another API key: atrium token create --email ANN@example.com --workspace default": {"user", "create", "--email", "ANN@example.com", "--role", "member"},
+			"role: The first person": {"user", "create", "--email", "bob@example.com", "--role", "member", "--workspace", "fresh"},
+			"email: Must be":         {"user", "create", "--email", "ann", "--role", "owner"},
+			"slug: Must have":        {"user", "create", "--email", "bob@example.com", "--role", "owner", "--workspace", "A B"},
+			"nobody@example.com in the workspace default: There is no such user":   {"token", "create", "--email", "nobody@example.com"},
+			"ann@example.com in the workspace nowhere: There is no such workspace": {"token", "create", "--email", "ann@example.com", "--workspace", "nowhere"},
+			"expires_at: Must be":          {"token", "create", "--email", "ann@example.com", "--expires=0s"},
 			"There is no such API key":     {"token", "revoke", "key_01jb4rqnx1e5btz2s1v2j9k3mn"},
 			"key file: open":               {"keys", "create", "--data", "/proc/nowhere"},
 			"cannot be read: no such file": {"migrate", "--config", "nowhere.yaml"},
@@ -80,6 +81,35 @@ func TestCommands(t *testing.T) {
 			if r.code != code || !strings.Contains(r.stderr, want) {
 				t.Errorf("%v ended with %d: %s\nwant %q", args, r.code, r.stderr, want)
 			}
+		}
+	})
+	t.Run("a person who is known joins another workspace, and the key of it works", func(t *testing.T) {
+		onEach(t, func(t *testing.T, engine string) {
+			s := start(t, engine)
+			ann, other := s.user(t, "member"), s.user(t, "owner", "--workspace", "other")
+			var made struct {
+				Token     string `json:"token"`
+				User      string `json:"user_id"`
+				Workspace string `json:"workspace_id"`
+			}
+			out := s.must(t, "user", "create", "--json", "--email", strings.ToUpper(ann.email), "--role", "admin", "--operator", "--workspace", "other")
+			if err := json.Unmarshal([]byte(out), &made); err != nil || made.User != ann.id || made.Workspace != other.workspace {
+				t.Fatalf("%s: %v", out, err)
+			}
+			(&client{server: s, token: made.Token}).get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "user.operator": "true", "role": "admin", "workspace.id": other.workspace})
+			if added := other.events(t, "&type=member.added"); len(added) != 1 {
+				t.Errorf("the trail says %v", added)
+			}
+		})
+	})
+	t.Run("days may be told of a key as of a setting", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite)
+		ann := s.user(t, "member")
+		_, id := ann.key(t, "--expires", "1d12h")
+		ends, err := time.Parse(time.RFC3339, ann.get(t, "/api/api-keys/"+id).at("expires_at"))
+		if in := time.Until(ends); err != nil || in > 36*time.Hour || in < 35*time.Hour {
+			t.Errorf("it ends in %s, %v", in, err)
 		}
 	})
 	t.Run("an unknown or wrong setting stops the start with key and reason", func(t *testing.T) {
