@@ -14,10 +14,13 @@ import (
 
 // What a version may hold at most.
 const (
-	MaxTextBytes = 256 << 10 // of the text, or of all messages together
-	MaxJSONBytes = 256 << 10 // of the tools, of the response format, and of a model's extra parameters
-	MaxMessages  = 200
-	MaxVariables = 200
+	MaxTextBytes      = 256 << 10 // of the text, or of all messages together
+	MaxJSONBytes      = 256 << 10 // of the tools, and of the response format
+	MaxVariablesBytes = 64 << 10  // of all variables together, as JSON: lists of versions show them
+	MaxExtraBytes     = 16 << 10  // of a model's extra parameters, as JSON: lists show them too
+	MaxContentBytes   = 1 << 20   // of all of it (Content.Size)
+	MaxMessages       = 200
+	MaxVariables      = 200
 )
 
 // Type says what a template's versions consist of. It never changes.
@@ -182,19 +185,27 @@ func (c Content) checkShape(of Type, wrong *fields) {
 	}
 }
 
-// checkSizes notes what is too large of the parts that the caller alone understands.
+// checkSizes notes what is too large of the parts that the caller alone understands, or else of the
+// whole: a merge can make it larger than any one body.
 func (c Content) checkSizes(wrong *fields) {
-	var extra []byte
+	var extra int
 	if c.Model != nil && c.Model.ExtraParams != nil {
-		extra, _ = json.Marshal(c.Model.ExtraParams) // what is no JSON is found where it is stored
+		extra = sizeOf(c.Model.ExtraParams)
 	}
+	before := len(*wrong)
 	for _, part := range []struct {
-		pointer string
-		json    []byte
-	}{{"/model_config/extra_params", extra}, {"/tools", c.Tools}, {"/response_format", c.ResponseFormat}} {
-		if len(part.json) > MaxJSONBytes {
-			wrong.add(part.pointer, "too_long", "Must take at most 256 KiB as JSON.")
+		pointer    string
+		size, most int
+	}{
+		{"/variables", sizeOf(c.Variables), MaxVariablesBytes}, {"/model_config/extra_params", extra, MaxExtraBytes},
+		{"/tools", len(c.Tools), MaxJSONBytes}, {"/response_format", len(c.ResponseFormat), MaxJSONBytes},
+	} {
+		if part.size > part.most {
+			wrong.add(part.pointer, "too_long", fmt.Sprintf("Must take at most %d KiB as JSON.", part.most>>10))
 		}
+	}
+	if len(*wrong) == before && c.Size() > MaxContentBytes {
+		wrong.add("", "too_long", "The version must take at most 1 MiB as JSON.")
 	}
 }
 

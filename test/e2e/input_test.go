@@ -63,7 +63,7 @@ func TestBadInput(t *testing.T) {
 			{"invalid UTF-8", post, templates, "{\"name\":\"a\xff\"}", 422, invalid, " invalid_utf8"},
 			{"half a surrogate pair", post, templates, `{"name":"\ud800"}`, 400, "malformed_json", ""},
 			{"a number that no integer holds", post, draft + "/activate", `{"reason":1e400}`, 422, invalid, "/reason out_of_range,/reason wrong_type"},
-			{"a number of 60,000 digits", post, templates, `{"name":` + strings.Repeat("9", 60_000) + `}`, 422, invalid, "/name out_of_range,/name wrong_type"},
+			{"a number of 60,000 digits", post, templates, `{"name":` + strings.Repeat("9", 60_000) + `}`, 422, invalid, "/name out_of_range,/name too_long,/name wrong_type"},
 			{"a fraction for a whole number", post, template + "/versions", object{"text": "x", "model_config": object{"max_tokens": 1.5}}, 422, invalid, "/model_config/max_tokens wrong_type"},
 			{"a whole number beyond 64 bits", post, template + "/versions", `{"text":"x","model_config":{"max_tokens":9223372036854775808}}`, 422, invalid, "/model_config/max_tokens out_of_range"},
 			{"a temperature of 3", post, template + "/versions", object{"text": "x", "model_config": object{"temperature": 3}}, 422, invalid, "/model_config/temperature out_of_range"},

@@ -997,7 +997,7 @@ type PromptMessage struct {
 
 // PromptModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
 type PromptModelConfig struct {
-	// ExtraParams Whatever else the provider takes. At most 256 KiB of JSON.
+	// ExtraParams Whatever else the provider takes. At most 16 KiB of JSON.
 	ExtraParams   map[string]interface{} `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     *int                   `json:"max_tokens,omitempty"`
 	ModelName     string                 `json:"model_name,omitempty,omitzero"`
@@ -1010,7 +1010,7 @@ type PromptModelConfig struct {
 
 // PromptModelConfigPatch Merged into what is there; null clears a member.
 type PromptModelConfigPatch struct {
-	// ExtraParams Merged into what is there.
+	// ExtraParams Merged into what is there. At most 16 KiB of JSON afterwards.
 	ExtraParams   nullable.Nullable[map[string]interface{}] `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     nullable.Nullable[int]                    `json:"max_tokens,omitempty,omitzero"`
 	ModelName     nullable.Nullable[string]                 `json:"model_name,omitempty,omitzero"`
@@ -1166,7 +1166,7 @@ type PromptVersion struct {
 	Variables []PromptVariable `json:"variables"`
 }
 
-// PromptVersionCreate Exactly one of `text` and `messages` is required, after the type of the template.
+// PromptVersionCreate Exactly one of `text` and `messages` is required, after the type of the template. The whole content takes at most 1 MiB as JSON.
 type PromptVersionCreate struct {
 	// BaseVersionID The version that this one was made from. When it is no longer the latest, the call is refused with `base_outdated`.
 	BaseVersionID string `json:"base_version_id,omitempty,omitzero"`
@@ -1191,7 +1191,7 @@ type PromptVersionCreate struct {
 	// Tools Definitions of tools in the provider's own form. At most 256 KiB of JSON.
 	Tools json.RawMessage `json:"tools,omitempty,omitzero"`
 
-	// Variables Inferred from the text when left out. One that is used but not declared is refused.
+	// Variables Inferred from the text when left out. One that is used but not declared is refused. At most 64 KiB of JSON in all.
 	Variables *[]PromptVariable `json:"variables,omitempty"`
 }
 
@@ -1201,7 +1201,7 @@ type PromptVersionList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// PromptVersionPatch A frozen version takes `labels` and `commit_message` alone.
+// PromptVersionPatch A frozen version takes `labels` and `commit_message` alone. Limits are those of a new version, and hold for the result.
 type PromptVersionPatch struct {
 	CommitMessage nullable.Nullable[string] `json:"commit_message,omitempty,omitzero"`
 
