@@ -36,7 +36,9 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	s := &shared{sealer: sealer}
 	var err error
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
-		s.openSQLite(path, c, pool)
+		if err = makeFile(path); err == nil {
+			s.openSQLite(path, c, pool)
+		}
 	} else {
 		err = s.openPostgres(c, pool)
 	}
@@ -46,7 +48,7 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	db := &DB{shared: s}
 	if err := db.migrate(ctx); err != nil {
 		db.close()
-		return nil, nil, fmt.Errorf("database: %w", db.explain(ctx, err))
+		return nil, nil, inWords(err)
 	}
 	return db, db.close, nil
 }

@@ -13,7 +13,7 @@ import (
 // Provision is what an operator of the deployment asks for a person from the command line.
 type Provision struct {
 	Email     string
-	Verified  bool // whoever asks vouches for Email: who signs in with it is that person
+	Verified  bool   // whoever asks vouches for Email: who signs in with it is that person
 	Name      string // of a new person
 	Role      identity.Role
 	Operator  bool

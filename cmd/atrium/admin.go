@@ -53,12 +53,12 @@ func orgNamed(app *core, slug string) (*identity.Org, error) {
 		if all := d.All(); len(all) == 1 {
 			slug = all[0].Slug
 		} else {
-			return nil, fmt.Errorf("%w: several orgs are configured: name one with --org", errUsage)
+			return nil, misuse{errors.New("several orgs are configured: name one with --org")}
 		}
 	}
 	org, ok := d.BySlug(slug)
 	if !ok {
-		return nil, fmt.Errorf("%w: no org %q is configured", errUsage, slug)
+		return nil, misuse{fmt.Errorf("no org %q is configured", slug)}
 	}
 	return org, nil
 }

@@ -80,11 +80,15 @@ func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlst
 	if err != nil {
 		closeAll()
 		if ring.isNew && errors.Is(err, seal.ErrWrongKeyring) {
-			err = fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
+			err = errKeyFileMissing(c)
 		}
 		return nil, nil, err
 	}
 	return db, closeAll, nil
+}
+
+func errKeyFileMissing(c configs.Config) error {
+	return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
 }
 
 // openPool traces statements when traces are sent anywhere.
@@ -121,6 +125,29 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 	o.registries.Store(&offered)
 	o.present.Store(c.Directory(byID))
 	return nil
+}
+
+// missingWorkspaces says which rules for claims let people into a workspace that is not there: nobody
+// gets in by them until somebody makes it.
+func missingWorkspaces(ctx context.Context, d *identity.Directory, workspaces ports.Workspaces) ([]string, error) {
+	var missing []string
+	for _, org := range d.All() {
+		for i, r := range org.ClaimRules {
+			if r.Workspace == "" {
+				continue
+			}
+			w, err := workspaces.Find(ctx, org.ID, r.Workspace)
+			switch {
+			case errors.Is(err, identity.ErrWorkspaceNotFound):
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which is not there: nobody gets in by it", i, org.Slug, r.Workspace))
+			case err != nil:
+				return nil, err
+			case !w.DeletedAt.IsZero():
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which was deleted", i, org.Slug, r.Workspace))
+			}
+		}
+	}
+	return missing, nil
 }
 
 func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }

@@ -96,6 +96,7 @@ func (s *serveCommand) Run(p *process) error {
 	if metrics != nil {
 		go serveMetrics(metrics, c, registry, log)
 	}
+	app.warn(p.ctx, log)
 	background, stopBackground := context.WithCancel(p.ctx)
 	defer stopBackground()
 	go reloadOnHangup(background, p, flags, app, log)
@@ -184,6 +185,7 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 		case <-hangup:
 		}
 		c, err := p.config(flags)
+		before := app.orgs.present.Load().All()
 		if err == nil {
 			err = errors.Join(app.orgs.load(ctx, c), app.keyring.Reload())
 		}
@@ -191,7 +193,27 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 			log.Error("the configuration was not reloaded; the present one stays", "error", err)
 			continue
 		}
+		if keys := configs.NeedRestart(app.config, c); len(keys) > 0 {
+			log.Warn("these settings have changed, and count from the next start on", "keys", keys)
+		}
+		for _, org := range before {
+			if _, there := app.orgs.present.Load().BySlug(org.Slug); !there {
+				log.Warn("an org is configured no more: its people, keys and data are out of reach until it is again", "org", org.Slug)
+			}
+		}
 		log.Info("the configuration was reloaded", "orgs", len(c.Orgs))
+		app.warn(ctx, log)
+	}
+}
+
+// warn logs what of the configuration is hardly meant so.
+func (c *core) warn(ctx context.Context, log *slog.Logger) {
+	missing, err := missingWorkspaces(ctx, c.orgs.present.Load(), c.db.Stores().Workspaces)
+	for _, m := range missing {
+		log.Warn("a rule for claims has no effect", "reason", m)
+	}
+	if err != nil {
+		log.Warn("rules for claims were not checked", "error", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -176,6 +177,54 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 				t.Errorf("as text:\n%s", text)
 			}
 		})
+		t.Run("doctor makes and changes nothing, and says what a start would do", func(t *testing.T) {
+			d := deploy(t, engine)
+			says := func(code int, want ...string) {
+				t.Helper()
+				r := d.run(t, "doctor")
+				for _, w := range want {
+					if r.code != code || !strings.Contains(r.stdout, w) {
+						t.Errorf("ended with %d: %s%s\nwant %q", r.code, r.stdout, r.stderr, w)
+					}
+				}
+			}
+			says(0, "none yet: serve makes "+d.data, "no key file yet: serve makes "+d.keyFile())
+			if engine == postgres {
+				says(0, "2 migration(s) pending")
+			} else {
+				says(0, "database       none yet")
+			}
+			if _, err := os.Stat(d.data); !os.IsNotExist(err) {
+				t.Errorf("there is a data directory: %v", err)
+			}
+			d.must(t, "migrate")
+			files := func() string { return fmt.Sprint(os.ReadDir(d.data)) }
+			before := files()
+			says(0, "schema up to date", "none yet: ", "opens what the database holds")
+			d.sql(t, `DELETE FROM goose_db_version WHERE version_id = 2`)
+			says(0, "1 migration(s) pending: serve and migrate apply them")
+			d.sql(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, true)`)
+			if after := files(); after != before {
+				t.Errorf("before there was %s\nafter %s", before, after)
+			}
+			if err := os.Remove(d.keyFile()); err != nil {
+				t.Fatal(err)
+			}
+			says(1, "FAILED  keyring        the key file "+d.keyFile()+" is missing")
+			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {
+				t.Errorf("there is a key file: %v", err)
+			}
+		})
+		t.Run("a key file that cannot be used is the keyring's fault, not the database's", func(t *testing.T) {
+			d := deploy(t, engine)
+			d.must(t, "migrate")
+			if err := os.Chmod(d.keyFile(), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED  keyring        key file") || !strings.Contains(r.stdout, "ok      database") {
+				t.Errorf("ended with %d: %s", r.code, r.stdout)
+			}
+		})
 		t.Run("doctor names what is wrong", func(t *testing.T) {
 			for want, d := range map[string]*deployment{
 				"server.request_timeout": deploy(t, engine, set("server.request_timeout", "never")),
@@ -337,7 +386,7 @@ func TestStart(t *testing.T) {
 		if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok", "data.1.status": "published"}); len(demoChats.items(t)) != 2 {
 			t.Errorf("the chats are %s", demoChats)
 		}
-		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600} {
+		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600, filepath.Join(d.data, "atrium.db"): 0o600, filepath.Join(d.data, "atrium.db-wal"): 0o600} {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 				t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
 			}
