@@ -27,11 +27,14 @@ type Prompts interface {
 	// GetVersion answers a nil version if ref names none. It is the read that applications repeat
 	// all day, so of the template it fills in only what decides about reading, and what readers of
 	// a version are told: ID, Workspace, Owner, Name, Type, Visibility, Active.Version, DeletedAt
-	// and Shares. (Whoever acts for an owner who left may read without that.)
+	// and Shares. (Whoever acts for an owner who left may read without that.) Of a template that by
+	// may not see it answers no version, and looks for none: by must not be able to tell from the
+	// time it takes that there is such a template.
 	GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
 
-	// FindByName answers the live template with that name (prompt.NameKey).
-	FindByName(ctx context.Context, by identity.Actor, name string) (*prompt.Template, error)
+	// GetVersionByName is GetVersion of the live template with that name (prompt.NameKey);
+	// prompt.ErrNotFound if by's workspace has none.
+	GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
 
 	// Update changes a template; shares of the users in also are loaded too. Shares whose Access
 	// change set to None are removed. prompt.ErrNameTaken as in Add.

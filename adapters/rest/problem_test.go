@@ -186,7 +186,7 @@ func TestIdempotency(t *testing.T) {
 	})
 	t.Run("a POST that changes nothing takes no key", func(t *testing.T) {
 		scopes = nil
-		h.prompts.EXPECT().FindByName(gomock.Any(), gomock.Any(), "x").Return(nil, prompt.ErrNotFound)
+		h.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), "x", gomock.Any()).Return(nil, nil, prompt.ErrNotFound)
 		if w := h.call("POST", promptsPath+"/resolve", `{"refs":[{"name":"x"}]}`, key); w.Code != 200 || len(scopes) != 0 {
 			t.Errorf("%d %s, and %d calls reached the port", w.Code, w.Body, len(scopes))
 		}

@@ -128,7 +128,9 @@ func TestStoreFaults(t *testing.T) {
 			return err
 		}},
 		"Resolve, by name": {
-			func(s *stage) { s.prompts.EXPECT().FindByName(s.ctx, owner, "x").Return(nil, errOutage) },
+			func(s *stage) {
+				s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "x", ref).Return(nil, nil, errOutage)
+			},
 			func(s *stage) error {
 				_, err := s.Resolve(s.ctx, owner, []prompts.Wanted{{Name: "x", Ref: ref}, {Name: "never asked for", Ref: ref}})
 				return err

@@ -123,6 +123,11 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 // Version returns the version that ref names.
 func (s *Service) Version(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
 	t, v, err := s.prompts.GetVersion(ctx, by, id, ref)
+	return readable(by, t, v, err)
+}
+
+// readable is what a store found, if by may read it.
+func readable(by identity.Actor, t *prompt.Template, v *prompt.Version, err error) (*prompt.Template, *prompt.Version, error) {
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,8 +216,16 @@ type Resolved struct {
 	Err      error
 }
 
+// MaxResolvedBytes is how much the versions of one Resolve may take together (prompt.Content.Size).
+const MaxResolvedBytes = 8 << 20
+
+// ErrResponseTooLarge is the error of an item of Resolve for which no room was left.
+var ErrResponseTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "response_too_large", Detail: "The versions before this one fill the response. Resolve this one in another request."}
+
 // Resolve answers many versions at once, in the order of wanted: one call warms up an application.
-// What by may not see, or does not exist, is that item's error and nobody else's.
+// What by may not see, or does not exist, is that item's error and nobody else's. Each is read once,
+// however often it is wanted. From the first version on that would take the answer beyond
+// MaxResolvedBytes, nothing more is read: those items' error is ErrResponseTooLarge.
 func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wanted) ([]Resolved, error) {
 	var wrong []fault.Field
 	for i, w := range wanted {
@@ -223,25 +236,36 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wante
 	if err := fault.InvalidFields(wrong); err != nil {
 		return nil, err
 	}
-	out := make([]Resolved, len(wanted))
+	out, known, room := make([]Resolved, len(wanted)), map[Wanted]Resolved{}, MaxResolvedBytes
 	for i, w := range wanted {
-		if w.ID == "" {
-			t, err := s.prompts.FindByName(ctx, by, w.Name)
-			if err != nil && !isRefusal(err) {
-				return nil, err
-			}
-			if err != nil {
-				out[i].Err = err
-				continue
-			}
-			w.ID = t.ID
+		if room < 0 {
+			out[i].Err = ErrResponseTooLarge
+			continue
 		}
-		out[i].Template, out[i].Version, out[i].Err = s.Version(ctx, by, w.ID, w.Ref)
-		if err := out[i].Err; err != nil && !isRefusal(err) {
-			return nil, err
+		found, ok := known[w]
+		if !ok {
+			found.Template, found.Version, found.Err = s.wanted(ctx, by, w)
+			if found.Err != nil && !isRefusal(found.Err) {
+				return nil, found.Err
+			}
+			known[w] = found
 		}
+		if found.Err == nil {
+			if room -= found.Version.Content.Size(); room < 0 {
+				found = Resolved{Err: ErrResponseTooLarge}
+			}
+		}
+		out[i] = found
 	}
 	return out, nil
+}
+
+func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*prompt.Template, *prompt.Version, error) {
+	if w.ID != "" {
+		return s.Version(ctx, by, w.ID, w.Ref)
+	}
+	t, v, err := s.prompts.GetVersionByName(ctx, by, w.Name, w.Ref)
+	return readable(by, t, v, err)
 }
 
 // isRefusal reports whether err is an answer to the caller, and not an outage.

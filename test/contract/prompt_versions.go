@@ -92,6 +92,10 @@ func promptVersions(t *testing.T, a Adapter) {
 				t.Errorf("%s: GetVersion = %+v", name, v)
 			}
 			same(t, name, got, enough(t, tt.by, made.ID))
+			sameTemplate, sameVersion, err := a.Prompts.GetVersionByName(ctx, tt.by, "MANY", tt.ref)
+			must(t, err)
+			same(t, name+" by name", sameTemplate, got)
+			same(t, name+" by name", sameVersion, v)
 			_, err = a.Prompts.UpdateWith(ctx, tt.by, made.ID, tt.ref, func(_ *prompt.Template, v *prompt.Version) error {
 				if v == nil != (tt.want == "") || v != nil && v.ID != tt.want {
 					t.Errorf("%s: UpdateWith gets %+v", name, v)
@@ -111,6 +115,26 @@ func promptVersions(t *testing.T, a Adapter) {
 			same(t, "template", got, enough(t, team.Owner, gone.ID))
 			if got.DeletedAt != fixture.At {
 				t.Errorf("deleted at %v", got.DeletedAt)
+			}
+		}
+	})
+	t.Run("of a template that the caller may not see no version is answered", func(t *testing.T) {
+		hidden := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "hidden"})
+		v := fixture.Version(t, a.Stores, by, hidden.ID, "text", "live")
+		for _, ref := range []prompt.Ref{{ID: v.ID}, {Number: 1}, {Label: "live"}, {Latest: true}} {
+			for _, byName := range []bool{false, true} {
+				read := func(by identity.Actor) (*prompt.Template, *prompt.Version, error) {
+					if byName {
+						return a.Prompts.GetVersionByName(ctx, by, "hidden", ref)
+					}
+					return a.Prompts.GetVersion(ctx, by, hidden.ID, ref)
+				}
+				if got, v, err := read(team.Peer); err != nil || got.ID != hidden.ID || v != nil {
+					t.Errorf("%+v: a stranger gets %+v, %+v, %v", ref, got, v, err)
+				}
+				if _, v, err := read(by); err != nil || v == nil {
+					t.Errorf("%+v: the owner gets %+v, %v", ref, v, err)
+				}
 			}
 		}
 	})
