@@ -54,9 +54,11 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 		if err != nil {
 			return fmt.Errorf("--token-file: %w", err)
 		}
-		claims, err := verifier.Verify(p.ctx, org.Issuers, token, time.Now())
-		if err != nil {
-			findings = append(findings, bad("token", fmt.Errorf("not accepted: %w", err)))
+		claims, err := verifier.Verify(p.ctx, org.Issuers, token, time.Now().UTC())
+		if reason := oidc.Reason(err); reason != "" {
+			findings = append(findings, bad("token", errors.New("not accepted: "+reason)))
+		} else if err != nil {
+			findings = append(findings, bad("token", fmt.Errorf("not verified: %w", err)))
 		} else {
 			findings = append(findings, good("token", "%s", becomes(org, claims)))
 		}
