@@ -142,7 +142,8 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 	return answer, replayed, err
 }
 
-// scope is what an Idempotency-Key is unique in: caller, workspace, method and path. Where a request
+// scope is what an Idempotency-Key is unique in: caller, credential, workspace, method and path. The
+// answer to one credential may be more than another of the same user may see or do. Where a request
 // needs no workspace, the one that it happens to be in does not count, since the call itself may
 // change which that is: accepting an invitation does. An API key's own never changes, and what its
 // bearer was answered elsewhere is not for it.
@@ -151,7 +152,8 @@ func (r *request) scope(key string) [sha256.Size]byte {
 	if r.anywhere && r.by.Key == "" {
 		ws = ""
 	}
-	return sha256.Sum256([]byte(strings.Join([]string{string(r.by.User), ws, r.Method, r.URL.Path, key}, "\x00")))
+	parts := []string{string(r.by.User), string(r.by.Key), r.by.Ceiling.String(), ws, r.Method, r.URL.Path, key}
+	return sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 }
 
 // outcome is the answer to an error that ends a request for good: repeating it changes nothing.
