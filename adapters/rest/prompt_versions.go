@@ -63,7 +63,7 @@ func (a *API) updateVersion(r *request) (reply, error) {
 	c := prompt.VersionChanges{CommitMessage: orZero(in.CommitMessage), Labels: orZero(in.Labels)}
 	if in.Text != nil || in.Messages != nil || in.Format != nil || in.Variables.IsSpecified() || in.ModelConfig.IsSpecified() || in.Tools.IsSpecified() || in.ResponseFormat.IsSpecified() {
 		c.Content = func(old prompt.Content) prompt.Content { return patchContent(old, in) }
-		c.InferVariables = in.Variables.IsNull()
+		c.InferVariables, c.VariablesDeclared = in.Variables.IsNull(), in.Variables.IsSpecified() && !in.Variables.IsNull()
 	}
 	t, v, err := r.Prompts.ChangeVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, c)
 	return versionReply(t, v, err)

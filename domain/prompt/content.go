@@ -95,9 +95,9 @@ var (
 
 // checked returns c as it is stored in a version, for a template whose type is of. The format is
 // mustache unless another is given; variables that are not declared are inferred from the text.
-// fault.ErrInvalid names all fields that break a rule. Only then the texts are read:
-// ErrUnsupportedSyntax is one that is not valid in its format, ErrUndeclaredVariable one that uses
-// what is not declared.
+// fault.ErrInvalid names all fields that break a rule, ErrUnsupportedSyntax the texts that are not
+// valid in their format, ErrUndeclaredVariable those that use what is not declared; fault.ErrInvalid
+// names all of it where it comes together.
 func (c Content) checked(of Type, declared bool) (Content, error) {
 	if c.Format == "" {
 		c.Format = Mustache
@@ -127,15 +127,12 @@ func (c Content) checked(of Type, declared bool) (Content, error) {
 			v.checkPlaceholder(pointer, &wrong)
 		}
 	}
-	if err := wrong.err(); err != nil {
-		return Content{}, err
-	}
 	parts, err := c.parse()
-	if err != nil {
-		return Content{}, err
+	if err == nil && declared {
+		err = c.undeclared(parts)
 	}
-	if declared {
-		return c, c.undeclared(parts)
+	if err := fault.Join(wrong.err(), err); err != nil || declared {
+		return c, err
 	}
 	if c.Variables = c.infer(parts); len(c.Variables) > MaxVariables {
 		wrong.add("/variables", "too_many_items", fmt.Sprintf("The text uses more than %d variables.", MaxVariables))

@@ -101,10 +101,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, erro
 		return nil, ErrBaseOutdated
 	}
 	content, err := d.Content.checked(t.Type, d.VariablesDeclared)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkNotes(d.Labels, d.CommitMessage); err != nil {
+	if err := fault.Join(err, checkNotes(d.Labels, d.CommitMessage)); err != nil {
 		return nil, err
 	}
 	t.LastNumber++
@@ -119,10 +116,25 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, erro
 
 // VersionChanges are new values for some of a version's fields; nil keeps the old one.
 type VersionChanges struct {
-	Content        func(Content) Content // nil: the content stays
-	InferVariables bool                  // anew from the text, in place of those that Content leaves
-	Labels         *[]string
-	CommitMessage  *string
+	Content func(Content) Content // nil: the content stays
+
+	// What becomes of the variables when the content changes: Content brings their declaration, or
+	// they are inferred from the new text. Neither: they stay, unless they are just what the old text
+	// tells, and so were not thought about: then they follow the text.
+	VariablesDeclared bool
+	InferVariables    bool
+
+	Labels        *[]string
+	CommitMessage *string
+}
+
+// of returns what the changes make of a content.
+func (c VersionChanges) of(t Type, old Content) (Content, error) {
+	if c.Content == nil {
+		return old, nil
+	}
+	infer := c.InferVariables || !c.VariablesDeclared && old.isInferred()
+	return c.Content(old).checked(t, !infer)
 }
 
 // ChangeVersion edits a version: its content while it is a draft, labels and commit message
@@ -145,35 +157,34 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	if err := at.Check(v.Revision); err != nil {
 		return err
 	}
-	changed := map[string]any{}
-	if c.Content != nil {
-		if v.Frozen {
-			return ErrVersionFrozen
-		}
-		content, err := c.Content(v.Content).checked(t.Type, !c.InferVariables)
-		if err != nil {
-			return err
-		}
-		if hash := content.Hash(); hash != v.ContentHash {
-			changed["content_hash"] = event.Change{From: v.ContentHash, To: hash}
-			v.ContentHash = hash
-		}
-		v.Content = content
+	if c.Content != nil && v.Frozen {
+		return ErrVersionFrozen
 	}
-	if c.CommitMessage != nil && *c.CommitMessage != v.CommitMessage {
-		v.CommitMessage = *c.CommitMessage
+	changed := map[string]any{}
+	content, err := c.of(t.Type, v.Content)
+	labels, message := v.Labels, v.CommitMessage
+	if relabels {
+		labels = *c.Labels // in the order that they were sent in, which errors point into
+	}
+	if c.CommitMessage != nil {
+		message = *c.CommitMessage
+	}
+	if err := fault.Join(err, checkNotes(labels, message)); err != nil {
+		return err
+	}
+	if c.Content != nil {
+		v.Content = content
+		set(&v.ContentHash, new(content.Hash()), "content_hash", changed)
+	}
+	if message != v.CommitMessage {
+		v.CommitMessage = message
 		changed["commit_message"] = true
 	}
-	labels := v.Labels // in the order that they were sent in, which errors point into
 	if relabels {
-		labels = *c.Labels
 		changed["labels"] = event.Change{From: sorted(v.Labels), To: sorted(*c.Labels)}
 		v.Labels = sorted(*c.Labels)
 		t.taken(v, changed)
 		v.Frozen = v.Frozen || len(v.Labels) > 0
-	}
-	if err := checkNotes(labels, v.CommitMessage); err != nil {
-		return err
 	}
 	if len(changed) > 0 {
 		v.Revision++

@@ -1216,7 +1216,7 @@ type PromptVersionPatch struct {
 	Text           *string                            `json:"text,omitempty"`
 	Tools          nullable.Nullable[json.RawMessage] `json:"tools,omitempty,omitzero"`
 
-	// Variables null infers them from the text again.
+	// Variables null infers them from the text again. Left out, they stay, unless they are just what the old text told: then they follow the new one.
 	Variables nullable.Nullable[[]PromptVariable] `json:"variables,omitempty,omitzero"`
 }
 
