@@ -36,8 +36,10 @@ type Prompts interface {
 	// prompt.ErrNotFound if by's workspace has none.
 	GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
 
-	// Update changes a template; shares of the users in also are loaded too. Shares whose Access
-	// change set to None are removed. prompt.ErrNameTaken as in Add.
+	// Update changes a template; shares of the users in also are loaded too, and which of them are
+	// members of the workspace: while change decides about them, nobody leaves or joins it. Shares
+	// whose Access change set to None are removed, and those that it left alone are not written.
+	// prompt.ErrNameTaken as in Add.
 	Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error)
 
 	// UpdateWith changes a template, loaded with Labelled, and one of its versions, nil if ref names

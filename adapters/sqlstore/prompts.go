@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -213,18 +214,58 @@ func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template pro
 func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
 	var t *prompt.Template
 	err := p.db.inTx(ctx, func(tx *DB) (err error) {
+		members, err := tx.membersOf(ctx, by.Workspace, also)
+		if err != nil {
+			return err
+		}
 		if t, err = tx.lockedTemplate(ctx, by, id, also...); err != nil {
 			return err
 		}
+		t.Members = members
+		before := maps.Clone(t.Shares)
 		if err := change(t); err != nil {
 			return err
 		}
-		return tx.saveTemplate(ctx, t)
+		if err := tx.saveTemplate(ctx, t); err != nil {
+			return err
+		}
+		for user, s := range t.Shares {
+			if s == before[user] {
+				continue // it may be gone meanwhile, with the membership
+			}
+			if err := tx.saveShare(ctx, t, s); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// membersOf answers which of users are members of a workspace. It locks the workspace, as every
+// change of a membership does, so that they stay what they are until the transaction ends.
+func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID, users []identity.UserID) (map[identity.UserID]bool, error) {
+	members := map[identity.UserID]bool{}
+	if len(users) == 0 {
+		return members, nil
+	}
+	var one int
+	if _, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.lock, ws); err != nil {
+		return nil, err
+	}
+	for _, user := range users {
+		found, err := db.get(ctx, &one, `SELECT 1 FROM memberships WHERE workspace_id = ? AND user_id = ?`, ws, user)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			members[user] = true
+		}
+	}
+	return members, nil
 }
 
 // template reads one template.
@@ -282,11 +323,6 @@ func (db *DB) saveTemplate(ctx context.Context, t *prompt.Template) error {
 		t.ID, t.Workspace)
 	if err != nil {
 		return db.nameTaken(err)
-	}
-	for _, s := range t.Shares {
-		if err := db.saveShare(ctx, t, s); err != nil {
-			return err
-		}
 	}
 	for _, a := range t.Activated {
 		if err := db.addActivation(ctx, t.ID, a); err != nil {

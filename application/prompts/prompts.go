@@ -54,17 +54,10 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 // Change changes a template's own fields, or hands it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match, c prompt.Changes) (*prompt.Template, error) {
 	var also []identity.UserID
-	isMember := false
 	if c.Owner != nil {
-		member, err := s.users.Member(ctx, by.Workspace, *c.Owner, "")
-		if err != nil {
-			return nil, err
-		}
-		also, isMember = []identity.UserID{*c.Owner}, member != ""
+		also = []identity.UserID{*c.Owner}
 	}
-	return s.prompts.Update(ctx, by, id, also, func(t *prompt.Template) error {
-		return t.Change(by, at, c, isMember)
-	})
+	return s.prompts.Update(ctx, by, id, also, func(t *prompt.Template) error { return t.Change(by, at, c) })
 }
 
 // Delete hides a template that no chat template uses; Restore brings it back.
@@ -288,9 +281,12 @@ func (s *Service) Shares(ctx context.Context, by identity.Actor, id prompt.ID, q
 
 // Share gives a member of the workspace access.
 func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g prompt.Grant) (prompt.Share, error) {
-	user, err := s.users.Member(ctx, by.Workspace, g.User, g.Email)
-	if err != nil {
-		return prompt.Share{}, err
+	user := g.User
+	if user == "" {
+		var err error
+		if user, err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
+			return prompt.Share{}, err
+		}
 	}
 	return s.changeShare(ctx, by, id, user, func(t *prompt.Template) (prompt.Share, error) { return t.Share(by, user, g) })
 }

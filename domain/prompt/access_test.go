@@ -145,7 +145,7 @@ var operations = []struct {
 
 func change(c prompt.Changes) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
 	return func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		return t.Change(by, nil, c, true)
+		return t.Change(by, nil, c)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestRevisions(t *testing.T) {
 		do       func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error
 	}{
 		"Change": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			return t.Change(owner, at, prompt.Changes{Name: new("x")}, false)
+			return t.Change(owner, at, prompt.Changes{Name: new("x")})
 		}},
 		"Delete": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
 			return t.Delete(owner, at)

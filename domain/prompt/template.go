@@ -72,6 +72,9 @@ type Template struct {
 	Shares     map[identity.UserID]Share
 	ShareCount int
 
+	// Members are those users that a change names who are members of the workspace.
+	Members map[identity.UserID]bool
+
 	// Drafts counts all versions, Frozen those that viewers see.
 	Drafts, Frozen Summary
 
@@ -172,8 +175,8 @@ func (c Changes) Needs() Access {
 	}
 }
 
-// Change applies changes. newOwnerIsMember is asked only for a transfer.
-func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, newOwnerIsMember bool) error {
+// Change applies changes.
+func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error {
 	if err := t.allow(by, c.Needs(), at); err != nil {
 		return err
 	}
@@ -199,7 +202,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, newOw
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
-		if !newOwnerIsMember {
+		if !t.Members[*c.Owner] {
 			return ErrUserNotInWorkspace
 		}
 		t.transfer(by, *c.Owner)

@@ -23,6 +23,7 @@ func Prompts(t *testing.T, open Opener) {
 	t.Run("versions", func(t *testing.T) { promptVersions(t, a) })
 	t.Run("labels", func(t *testing.T) { promptLabels(t, a) })
 	t.Run("races", func(t *testing.T) { promptRaces(t, a) })
+	t.Run("members", func(t *testing.T) { promptMembers(t, a) })
 }
 
 func promptReads(t *testing.T, a Adapter) {
@@ -120,7 +121,7 @@ func promptNames(t *testing.T, a Adapter) {
 	}
 	rename := func(id prompt.ID, to string) error {
 		_, err := a.Prompts.Update(ctx, team.Member, id, nil, func(t *prompt.Template) error {
-			return t.Change(team.Member, nil, prompt.Changes{Name: &to}, false)
+			return t.Change(team.Member, nil, prompt.Changes{Name: &to})
 		})
 		return err
 	}
@@ -235,7 +236,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 			return t.Change(by, nil, prompt.Changes{
 				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"a":1}`) },
 				Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
-			}, false)
+			})
 		})
 		must(t, err)
 		got, err := a.Prompts.Get(ctx, by, made.ID)
@@ -309,7 +310,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "handed over"})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.View})
 		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
-			return p.Change(by, nil, prompt.Changes{Owner: &team.Peer.User}, true)
+			return p.Change(by, nil, prompt.Changes{Owner: &team.Peer.User})
 		})
 		must(t, err)
 		k := keptOf(t, a.Stores, team.Peer, made.ID)
