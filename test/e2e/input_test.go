@@ -188,7 +188,7 @@ func TestBadInput(t *testing.T) {
 			ann.do(t, "PATCH", template, object{}, "Content-Type: application/merge-patch+json; charset=utf-8").is(t, 200)
 		})
 		t.Run("an unknown path or method says so", func(t *testing.T) {
-			for _, path := range []string{"/", "/api", "/api/nothing", "/api/prompt-templates/", "/api/prompt-templates//versions", "/API/me"} {
+			for _, path := range []string{"/", "/api", "/api/nothing", "/api/prompt-templates/", "/api/prompt-templates//versions", "/API/me", "/api%2Fme", "/api%2fhealth%2flive", template + "%2Fversions", "/problems%2Fname_taken"} {
 				ann.do(t, "GET", path, nil).problem(t, 404, "not_found")
 			}
 			for call, allow := range map[string]string{
