@@ -101,7 +101,7 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 		return ErrUserNotFound
 	}
 	if by.ReadOnly() {
-		return identity.ErrForbidden
+		return identity.ErrReadOnly
 	}
 	if err := at.Check(u.Revision); err != nil {
 		return err
@@ -212,7 +212,7 @@ func Permissions(by identity.Actor) []string {
 	}
 	out := []string{} // a list without entries is no null
 	for _, p := range all {
-		if by.Role >= p.role {
+		if by.Role >= p.role && (p.name != "api_keys.create" || !by.ReadOnly()) {
 			out = append(out, p.name)
 		}
 	}

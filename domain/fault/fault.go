@@ -91,6 +91,13 @@ func Join(checks ...error) error {
 	return InvalidFields(fields[:min(len(fields), 500)])
 }
 
+// Because returns a copy of e with particulars in place of its detail.
+func (e *Error) Because(detail string) *Error {
+	c := *e
+	c.Detail = detail
+	return &c
+}
+
 // ErrInvalid is the answer to a body whose fields break a rule; With names them.
 var ErrInvalid = &Error{Kind: Invalid, Code: "invalid_fields", Detail: "Some fields are not valid."}
 

@@ -87,7 +87,10 @@ func visiting(in func(e *embed, session string) target) example {
 func withKey(body any) example {
 	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
 		who := h.owner
-		if c.role != identity.NoRole {
+		switch {
+		case c.viewing && c.id == h.author.id: // whose key for viewing makes none
+			who = h.author
+		case c.role != identity.NoRole && !c.viewing:
 			who = c.client
 		}
 		return target{ids: []string{who.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")}, body: body}

@@ -216,7 +216,11 @@ type APIKeyCreate struct {
 	Kind APIKeyKind `json:"kind,omitempty,omitzero"`
 	Name string     `json:"name"`
 
-	// RoleCeiling Caps what the key may do, whatever its user may. The caller's own role when left out; a service key needs one, and its user gets that role.
+	// RoleCeiling Caps what the key may do, whatever its user may. When left out: the role of the caller in
+	// the workspace, but at least `member`, and never above the ceiling of the credential that
+	// makes the key. At least member, because shares may let a viewer edit or manage single
+	// things: a ceiling of viewer would cap those too, and is for keys that only ever read. A
+	// service key needs a ceiling, and its user gets that role.
 	RoleCeiling WorkspaceRole `json:"role_ceiling,omitempty,omitzero"`
 }
 
