@@ -58,7 +58,8 @@ type PromptLists interface {
 	Visible(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (prompt.Page, error)
 
 	// Versions lists a template's versions, highest number first, without text, messages, tools
-	// and response format; drafts only if drafts says so.
+	// and response format; drafts only if drafts says so. A page ends early, but never before its
+	// first item, where its versions would take more than about 1 MiB.
 	Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool, q page.Query) (prompt.VersionPage, error)
 
 	// Shares lists a template's shares by user id, expired ones included.

@@ -74,6 +74,8 @@ func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id 
 	if err != nil {
 		return prompt.VersionPage{}, err
 	}
+	limit := min(q.Limit, listed(rows))
+	rows = rows[:min(len(rows), limit+1)]
 	found := make([]prompt.Version, len(rows))
 	for i := range rows {
 		v, err := rows[i].version()
@@ -82,7 +84,22 @@ func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id 
 		}
 		found[i] = *v
 	}
-	return page.Cut(found, q.Limit, func(v prompt.Version) string { return strconv.Itoa(v.Number) }), nil
+	return page.Cut(found, limit, func(v prompt.Version) string { return strconv.Itoa(v.Number) }), nil
+}
+
+// maxListed is how much the versions of one page may take, in bytes as stored: decoded, a variable
+// that allows many numbers takes some twenty times that.
+const maxListed = 1 << 20
+
+// listed is how many of the rows a page holds, one at least.
+func listed(rows []versionRow) int {
+	size := 0
+	for i := range rows {
+		if size += rows[i].size(); size > maxListed {
+			return max(i, 1)
+		}
+	}
+	return len(rows)
 }
 
 // Shares implements ports.PromptLists.
