@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -26,7 +27,7 @@ import (
 var (
 	errNoSuchPath       = &fault.Error{Kind: fault.NotFound, Code: "not_found", Detail: "There is nothing at this path."}
 	errMethodNotAllowed = &fault.Error{Kind: fault.MethodNotAllowed, Code: "method_not_allowed", Detail: "This path takes other methods; see the Allow header."}
-	errNotAcceptable    = &fault.Error{Kind: fault.NotAcceptable, Code: "not_acceptable", Detail: "The Accept header leaves out what this operation answers."}
+	errNotAcceptable    = &fault.Error{Kind: fault.NotAcceptable, Code: "not_acceptable", Detail: "The Accept header leaves out what this operation answers: application/json, and application/problem+json for errors."}
 	errMediaType        = &fault.Error{Kind: fault.UnsupportedMedia, Code: "unsupported_media_type", Detail: "The Content-Type of the body is not one that this operation takes."}
 	errBodyTooLarge     = &fault.Error{Kind: fault.TooLarge, Code: "body_too_large", Detail: "The body is larger than this operation takes."}
 	errBodyUnreadable   = &fault.Error{Kind: fault.Malformed, Code: "malformed_request", Detail: "The body could not be read to its end."}
@@ -41,6 +42,7 @@ type request struct {
 	by    identity.Actor
 	who   *account.Person // as the credential proved it, a second old at most
 	match revision.Match  // from If-Match
+	weak  bool            // it names weak tags
 	query url.Values
 	body  []byte
 
@@ -93,14 +95,18 @@ func (r *request) read(w http.ResponseWriter) error {
 	if r.URL.RawQuery != "" {
 		r.query = r.URL.Query()
 	}
-	r.match = ifMatch(r.Header.Values("If-Match"))
+	var err error
+	if r.op.TakesHeader("If-Match") {
+		if r.match, r.weak, err = ifMatch(r.Header.Values("If-Match")); err != nil {
+			return err
+		}
+	}
 	if !r.op.HasBody {
 		return nil
 	}
-	var err error
 	if r.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, r.op.MaxBody)); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return errBodyTooLarge
+			return errBodyTooLarge.Because(fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", r.op.MaxBody))
 		}
 		return errBodyUnreadable
 	}
@@ -109,7 +115,7 @@ func (r *request) read(w http.ResponseWriter) error {
 	}
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !slices.Contains(r.op.MediaTypes, media) {
-		return errMediaType
+		return errMediaType.Because("The Content-Type of the body must be " + strings.Join(r.op.MediaTypes, " or ") + ".")
 	}
 	return r.op.CheckBody(r.body)
 }
@@ -135,6 +141,9 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 				return carryOut()
 			},
 			func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
+	}
+	if r.weak && errors.Is(err, revision.ErrMismatch) {
+		err = errWeakTag
 	}
 	if err == nil && !replayed && after != nil {
 		after(r.Context())

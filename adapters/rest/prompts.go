@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/oapi-codegen/nullable"
 
@@ -46,7 +47,7 @@ func (a *API) listPrompts(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	f := prompt.Filter{Query: r.query.Get("q"), Tag: r.query.Get("tag"), Folder: r.query.Get("folder")}
+	f := prompt.Filter{Query: r.query.Get("q"), Tag: r.query.Get("tag"), Folder: strings.TrimSuffix(r.query.Get("folder"), "/")}
 	found, err := r.Prompts.List(r.Context(), r.by, f, q)
 	if err != nil {
 		return reply{}, err

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -104,26 +105,39 @@ func noneMatch(headers []string, tag string) bool {
 	return false
 }
 
+var (
+	errIfMatch = openapi.ErrInvalidParameter.Because("If-Match takes the ETag of an answer as it is, in its quotes, or several with commas between them, or *.")
+	errWeakTag = revision.ErrMismatch.Because("If-Match compares strongly, so that a weak tag never matches (RFC 9110, section 13.1.1): send the ETag without W/.")
+)
+
 // ifMatch reads If-Match: only the revision part of our tags is compared, since a change of how a
-// thing is shown to one caller makes no update a lost one. Weak tags and those that are not ours
-// match nothing (RFC 9110, section 13.1.1); * and no header set no condition.
-func ifMatch(headers []string) revision.Match {
+// thing is shown to one caller makes no update a lost one. Weak tags match nothing; * and no header
+// set no condition. What no answer ever had for a tag is errIfMatch: it must not pass for a change
+// that somebody else made.
+func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 	if len(headers) == 0 {
-		return nil
+		return nil, false, nil
 	}
-	m := revision.Match{}
-	for _, h := range headers {
-		for part := range strings.SplitSeq(h, ",") {
-			part = strings.TrimSpace(part)
-			if part == "*" {
-				return nil
-			}
-			tag, quoted := strings.CutPrefix(part, `"`)
-			number, _, dashed := strings.Cut(tag, "-")
-			if n, err := strconv.ParseInt(number, 10, 64); quoted && dashed && err == nil {
-				m = append(m, n)
-			}
+	m = revision.Match{}
+	anything := false
+	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		part = strings.TrimSpace(part)
+		if part == "*" {
+			anything = true
+			continue
+		}
+		tag, isWeak := strings.CutPrefix(part, "W/")
+		number, hash, dashed := strings.Cut(strings.TrimPrefix(tag, `"`), "-")
+		n, notNumber := strconv.ParseInt(number, 10, 64)
+		if !dashed || notNumber != nil || n < 1 || tag[0] != '"' || !strings.HasSuffix(hash, `"`) {
+			return nil, false, errIfMatch
+		}
+		if weak = weak || isWeak; !isWeak {
+			m = append(m, n)
 		}
 	}
-	return m
+	if anything {
+		return nil, false, nil
+	}
+	return m, weak, nil
 }
