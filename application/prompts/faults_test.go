@@ -67,6 +67,15 @@ func TestStoreFaults(t *testing.T) {
 			_, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "vic@example.com"})
 			return err
 		}},
+		"AddVersion, looking for its base": {
+			func(s *stage) {
+				s.prompts.EXPECT().GetVersion(s.ctx, owner, anything, anything).Return(nil, nil, errOutage)
+			},
+			func(s *stage) error {
+				_, _, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Base: "base"})
+				return err
+			},
+		},
 		"AddVersion": {
 			func(s *stage) { s.prompts.EXPECT().AddVersion(s.ctx, owner, anything, anything).Return(errOutage) },
 			func(s *stage) error {

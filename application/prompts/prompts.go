@@ -105,6 +105,18 @@ func (s *Service) Versions(ctx context.Context, by identity.Actor, id prompt.ID,
 
 // AddVersion makes the next version.
 func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, d prompt.VersionDraft) (of *prompt.Template, v *prompt.Version, err error) {
+	if d.Base != "" { // which is the latest is decided below; here, that there is such a version
+		t, base, err := s.prompts.GetVersion(ctx, by, id, prompt.Ref{ID: d.Base})
+		if err == nil {
+			err = t.Allow(by, prompt.Edit)
+		}
+		if err == nil {
+			err = t.Readable(by, prompt.Ref{}, base)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
 	err = s.prompts.AddVersion(ctx, by, id, func(t *prompt.Template) (*prompt.Version, error) {
 		of = t
 		v, err = t.AddVersion(by, d)
@@ -116,19 +128,16 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 // Version returns the version that ref names.
 func (s *Service) Version(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
 	t, v, err := s.prompts.GetVersion(ctx, by, id, ref)
-	return readable(by, t, v, err)
+	return readable(by, ref, t, v, err)
 }
 
 // readable is what a store found, if by may read it.
-func readable(by identity.Actor, t *prompt.Template, v *prompt.Version, err error) (*prompt.Template, *prompt.Version, error) {
+func readable(by identity.Actor, ref prompt.Ref, t *prompt.Template, v *prompt.Version, err error) (*prompt.Template, *prompt.Version, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := t.Allow(by, prompt.View); err != nil {
+	if err := t.Readable(by, ref, v); err != nil {
 		return nil, nil, err
-	}
-	if !t.Has(by, v) {
-		return nil, nil, prompt.ErrVersionNotFound
 	}
 	return t, v, nil
 }
@@ -258,7 +267,7 @@ func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*pro
 		return s.Version(ctx, by, w.ID, w.Ref)
 	}
 	t, v, err := s.prompts.GetVersionByName(ctx, by, w.Name, w.Ref)
-	return readable(by, t, v, err)
+	return readable(by, w.Ref, t, v, err)
 }
 
 // isRefusal reports whether err is an answer to the caller, and not an outage.

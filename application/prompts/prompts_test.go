@@ -197,6 +197,26 @@ func TestAddVersion(t *testing.T) {
 			t.Fatalf("AddVersion = %+v, %+v, %v", of, v, err)
 		}
 	})
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		base *prompt.Version
+		want error
+	}{
+		"a base that is not the latest":      {owner, version(1), prompt.ErrBaseOutdated},
+		"a base that the template never had": {owner, nil, prompt.ErrVersionNotFound},
+		"who may not is not told of a base":  {viewer, nil, prompt.ErrForbidden},
+		"nor is a stranger":                  {stranger, nil, prompt.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGetVersion(tt.by, prompt.Ref{ID: "base"}, tt.base)
+			if tt.base != nil {
+				s.expectAddVersion(tt.by)
+			}
+			_, _, err := s.AddVersion(s.ctx, tt.by, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: "base"})
+			wantErr(t, err, tt.want)
+		})
+	}
 	t.Run("a viewer may not", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAddVersion(viewer)

@@ -131,8 +131,11 @@ type Draft struct {
 
 // New makes a template that belongs to by. Members of the workspace and above may.
 func New(by identity.Actor, d Draft) (*Template, error) {
-	if by.Role < identity.Member || by.ReadOnly() {
-		return nil, ErrForbidden
+	switch {
+	case by.ReadOnly():
+		return nil, identity.ErrReadOnly
+	case by.Role < identity.Member:
+		return nil, identity.Needs(identity.Member)
 	}
 	t := &Template{
 		ID: ID(id.New(Prefix)), Workspace: by.Workspace, Owner: by.User, Name: d.Name, Type: d.Type,

@@ -40,10 +40,10 @@ func TestNew(t *testing.T) {
 	}{
 		"a member may":                       {owner, nil},
 		"an admin may":                       {admin, nil},
-		"a viewer of the workspace may not":  {actor("vic", identity.Viewer), prompt.ErrForbidden},
-		"who has no role may not":            {nobody, prompt.ErrForbidden},
-		"a viewing credential may not":       {with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), prompt.ErrForbidden},
-		"nor a credential without a ceiling": {uncapped, prompt.ErrForbidden},
+		"a viewer of the workspace may not":  {actor("vic", identity.Viewer), identity.ErrForbidden},
+		"who has no role may not":            {nobody, identity.ErrForbidden},
+		"a viewing credential may not":       {with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), identity.ErrForbidden},
+		"nor a credential without a ceiling": {uncapped, identity.ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := prompt.New(tt.by, prompt.Draft{Name: "x"})

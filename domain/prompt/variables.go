@@ -100,8 +100,9 @@ func fits(variableType string, value any) bool {
 	return false
 }
 
+// withArticle is how a sentence names a type or a level of access.
 func withArticle(variableType string) string {
-	if variableType == "array" || variableType == "object" {
+	if strings.ContainsAny(variableType[:1], "aeo") {
 		return "an " + variableType
 	}
 	return "a " + variableType

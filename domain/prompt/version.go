@@ -90,12 +90,12 @@ type VersionDraft struct {
 
 // AddVersion makes the next version of t, a draft unless it carries labels.
 func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, error) {
-	need := Edit
-	if len(d.Labels) > 0 && t.Protected {
-		need = Manage
+	may := t.Allow(by, Edit)
+	if len(d.Labels) > 0 {
+		may = t.mayRelease(by)
 	}
-	if err := t.Allow(by, need); err != nil {
-		return nil, err
+	if may != nil {
+		return nil, may
 	}
 	if d.Base != "" && d.Base != t.Drafts.Latest {
 		return nil, ErrBaseOutdated
@@ -147,12 +147,12 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 		return ErrVersionNotFound
 	}
 	relabels := c.Labels != nil && !slices.Equal(sorted(*c.Labels), v.Labels)
-	need := Edit
-	if relabels && t.Protected {
-		need = Manage
+	may := t.Allow(by, Edit)
+	if relabels {
+		may = t.mayRelease(by)
 	}
-	if err := t.Allow(by, need); err != nil {
-		return err
+	if may != nil {
+		return may
 	}
 	if err := at.Check(v.Revision); err != nil {
 		return err
@@ -204,11 +204,10 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, ex
 	if !t.Has(by, v) {
 		return ErrVersionNotFound
 	}
-	need := Edit
-	if t.Protected {
-		need = Manage
+	if err := t.mayRelease(by); err != nil {
+		return err
 	}
-	if err := t.allow(by, need, at); err != nil {
+	if err := at.Check(t.Revision); err != nil {
 		return err
 	}
 	if expected != nil && *expected != t.Active.Version {
