@@ -46,6 +46,12 @@ Examples:
 // costs about 15 MB, and 10 to 20 % less CPU for each request.
 const gcPercent = 400
 
+// memoryLimit is where that ends, in bytes: gcPercent alone would let a burst of large requests,
+// whose live heap is some 100 MB, take 500 before anything is collected. It is a soft limit. Below it
+// the collector is lazy, above it eager: a server that needs more gets more, and small machines have
+// room beside it.
+const memoryLimit = 512 << 20
+
 // Run implements the command.
 func (s *serveCommand) Run(p *process) error {
 	flags := map[string]string{}
@@ -59,6 +65,9 @@ func (s *serveCommand) Run(p *process) error {
 	log := newLog(p.stderr, c.Log)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
 	}
 	// A port that is taken ends the start before anything is made.
 	api, metrics, err := listen(p.ctx, c)
