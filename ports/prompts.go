@@ -65,6 +65,9 @@ type PromptLists interface {
 	// Shares lists a template's shares by user id, expired ones included.
 	Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (prompt.SharePage, error)
 
+	// Share answers one of them; prompt.ErrShareNotFound if there is none.
+	Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error)
+
 	// Activations lists the ledger, latest first.
 	Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error)
 }

@@ -33,6 +33,7 @@ func (a *API) promptOperations() []operation {
 		{http.MethodPost, template + "/render", a.renderPrompt},
 		{http.MethodGet, template + "/shares", a.listShares},
 		{http.MethodPost, template + "/shares", a.createShare},
+		{http.MethodGet, template + "/shares/{user_id}", a.getShare},
 		{http.MethodPatch, template + "/shares/{user_id}", a.updateShare},
 		{http.MethodDelete, template + "/shares/{user_id}", a.deleteShare},
 	}

@@ -117,6 +117,19 @@ func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id pr
 	return page.Cut(found, q.Limit, func(s prompt.Share) string { return string(s.User) }), nil
 }
 
+// Share implements ports.PromptLists.
+func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error) {
+	var row shareRow
+	found, err := l.db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND workspace_id = ? AND user_id = ?`, id, ws, user)
+	if err == nil && !found {
+		err = prompt.ErrShareNotFound
+	}
+	if err != nil {
+		return prompt.Share{}, err
+	}
+	return row.share(), nil
+}
+
 // Activations implements ports.PromptLists.
 func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error) {
 	where := newConditions(`t.id = ? AND t.workspace_id = ?`, id, ws)

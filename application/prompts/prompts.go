@@ -288,6 +288,22 @@ func (s *Service) Shares(ctx context.Context, by identity.Actor, id prompt.ID, q
 	return s.lists.Shares(ctx, by.Workspace, id, q)
 }
 
+// ShareWith returns the share of one user; everyone may read their own.
+func (s *Service) ShareWith(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID) (prompt.Share, error) {
+	t, err := s.prompts.Get(ctx, by, id)
+	if err != nil {
+		return prompt.Share{}, err
+	}
+	need := prompt.Manage
+	if user == by.User {
+		need = prompt.View
+	}
+	if err := t.Allow(by, need); err != nil {
+		return prompt.Share{}, err
+	}
+	return s.lists.Share(ctx, by.Workspace, id, user)
+}
+
 // Share gives a member of the workspace access.
 func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g prompt.Grant) (prompt.Share, error) {
 	user := g.User

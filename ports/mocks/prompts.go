@@ -180,6 +180,21 @@ func (mr *MockPromptListsMockRecorder) Activations(ctx, ws, id, q interface{}) *
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Activations", reflect.TypeOf((*MockPromptLists)(nil).Activations), ctx, ws, id, q)
 }
 
+// Share mocks base method.
+func (m *MockPromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Share", ctx, ws, id, user)
+	ret0, _ := ret[0].(prompt.Share)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Share indicates an expected call of Share.
+func (mr *MockPromptListsMockRecorder) Share(ctx, ws, id, user interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Share", reflect.TypeOf((*MockPromptLists)(nil).Share), ctx, ws, id, user)
+}
+
 // Shares mocks base method.
 func (m *MockPromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (prompt.SharePage, error) {
 	m.ctrl.T.Helper()

@@ -268,6 +268,21 @@ func promptChildren(t *testing.T, a Adapter) {
 			t.Errorf("a page of three holds %d, %v", len(found.Items), err)
 		}
 	})
+	t.Run("one share is found by its user, in its own workspace alone", func(t *testing.T) {
+		for _, s := range fixture.Pages(t, 100, sharesIn(ws)) {
+			got, err := a.PromptLists.Share(ctx, ws, made.ID, s.User)
+			must(t, err)
+			same(t, "share", got, s)
+		}
+		other := fixture.NewTeam(t, a.Stores, a.Orgs[1])
+		for _, absent := range []struct {
+			ws   identity.WorkspaceID
+			user identity.UserID
+		}{{ws, by.User}, {ws, ""}, {other.Workspace.ID, team.Viewer.User}} {
+			_, err := a.PromptLists.Share(ctx, absent.ws, made.ID, absent.user)
+			wantErr(t, err, prompt.ErrShareNotFound)
+		}
+	})
 	t.Run("shares come by user, expired ones too", func(t *testing.T) {
 		want := []identity.UserID{team.Admin.User, team.Peer.User, team.Viewer.User}
 		slices.Sort(want)

@@ -231,9 +231,10 @@ func (h *house) testOwnThings(t *testing.T) {
 		program := h.program(t, "viewer")
 		program.do(t, "DELETE", members+program.id, nil, onRed).problem(t, 403, "forbidden")
 	})
-	t.Run("a share may be given back", func(t *testing.T) {
+	t.Run("a share may be read and given back by whom it is for", func(t *testing.T) {
 		path := templates + "/" + h.doomed(t)
 		for _, c := range []*client{h.viewer, h.editor} {
+			c.get(t, path+"/shares/"+c.id, onRed).has(t, map[string]string{"user_id": c.id, "revision": "1"})
 			c.do(t, "DELETE", path+"/shares/"+c.id, nil, onRed).is(t, 204)
 			c.do(t, "GET", path, nil, onRed).problem(t, 404, "prompt_template_not_found")
 		}
