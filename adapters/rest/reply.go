@@ -18,7 +18,7 @@ import (
 // reply is what an action answers.
 type reply struct {
 	status   int
-	body     any    // nil for 204
+	body     any    // nil for 204; encoded is sent as it is
 	revision int64  // of the resource; 0 for what has none
 	location string // of what was made
 	reveals  string // the id of the thing whose secret body shows
@@ -26,6 +26,9 @@ type reply struct {
 	// after runs once the answer's effect is kept, and not when the answer is replayed.
 	after func(context.Context)
 }
+
+// encoded is a body that is JSON already.
+type encoded []byte
 
 func ok(body any) reply { return reply{status: http.StatusOK, body: body} }
 
@@ -55,18 +58,25 @@ func (r reply) encode() (ports.Answer, error) {
 	if r.body == nil {
 		return a, nil
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // prompts are full of < and &
-	if err := enc.Encode(r.body); err != nil {
-		return ports.Answer{}, err
+	var isEncoded bool
+	if a.Body, isEncoded = r.body.(encoded); !isEncoded {
+		var buf bytes.Buffer
+		if err := encode(&buf, r.body); err != nil {
+			return ports.Answer{}, err
+		}
+		a.Body = buf.Bytes()
 	}
-	a.Body = buf.Bytes()
 	a.Header["Content-Type"] = "application/json"
 	if r.revision != 0 {
 		a.Header["Etag"] = etag(r.revision, a.Body)
 	}
 	return a, nil
+}
+
+func encode(into *bytes.Buffer, v any) error {
+	enc := json.NewEncoder(into)
+	enc.SetEscapeHTML(false) // prompts are full of < and &
+	return enc.Encode(v)
 }
 
 func etag(revision int64, body []byte) string {
