@@ -327,7 +327,7 @@ func (openAPICommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.stdout.Write(append(contract.JSON(), '\n'))
+	_, err = p.stdout.Write(contract.JSON())
 	return err
 }
 
