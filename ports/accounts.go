@@ -66,6 +66,9 @@ type Workspaces interface {
 	// Members lists a workspace's members by user id; of a workspace that org never had, none.
 	Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error)
 
+	// Member answers one of them; account.ErrMemberNotFound if there is none.
+	Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error)
+
 	// Update loads a workspace with the memberships of by and of also, and also's API keys in it that
 	// are not revoked, locks it, calls change and saves what it recorded, also of those keys, all in
 	// one transaction, as Prompts.Update does. With a member that change removed go that user's shares
@@ -78,6 +81,9 @@ type Workspaces interface {
 type Invitations interface {
 	// List lists a workspace's open invitations, expired ones included, newest first.
 	List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q page.Query) (account.InvitationPage, error)
+
+	// Get answers one of them; account.ErrInvitationNotFound if there is none.
+	Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error)
 
 	// Invite stores the invitation that change makes of an address. member is the member with
 	// that address, empty if there is none; pending its open invitation, nil if there is none.

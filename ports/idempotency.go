@@ -21,7 +21,7 @@ var (
 // IdempotencyKey is an Idempotency-Key within its scope, and the request that it was sent with.
 type IdempotencyKey struct {
 	Org     identity.OrgID
-	Scope   [sha256.Size]byte // of user, workspace, method, path and the key itself
+	Scope   [sha256.Size]byte // of caller, credential, workspace, method, path and the key itself
 	Request [sha256.Size]byte // of the body
 	At      time.Time
 }

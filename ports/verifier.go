@@ -19,7 +19,7 @@ type Verifier interface {
 	// and a sub as account.Claims wants it, and now lies between nbf, iat and exp, give or take a minute.
 	//
 	// Whatever else is wrong with a token, be it no JWT at all, the error is
-	// identity.ErrUnauthenticated itself: neither it nor its text tells what. The network is
+	// identity.ErrUnauthenticated, and its text tells no more. The network is
 	// reached for issuers alone, never for what a token names, and not at all for a token that no
 	// key could save.
 	//

@@ -110,5 +110,5 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	if err != nil { // a Problem always encodes
 		panic(err)
 	}
-	return ports.Answer{Status: status, Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"}, Body: body}
+	return ports.Answer{Status: status, Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"}, Body: append(body, '\n')}
 }

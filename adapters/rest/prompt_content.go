@@ -1,9 +1,6 @@
 package rest
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -83,8 +80,10 @@ func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *pro
 	m.MaxTokens = pointed(m.MaxTokens, in.MaxTokens)
 	m.TopP = pointed(m.TopP, in.TopP)
 	m.TopK = pointed(m.TopK, in.TopK)
-	if v := orZero(in.ExtraParams); v != nil {
-		m.ExtraParams = mergePatch(m.ExtraParams, *v)
+	if in.ExtraParams.IsNull() {
+		m.ExtraParams = nil
+	} else if in.ExtraParams.IsSpecified() {
+		m.ExtraParams = mergeMembers(m.ExtraParams, in.ExtraParams.MustGet())
 	}
 	return toModel(m)
 }
@@ -105,56 +104,4 @@ func pointed[T any](old *T, n nullable.Nullable[T]) *T {
 		v := n.MustGet()
 		return &v
 	}
-}
-
-// mergePatch is RFC 7396 for an object whose members nobody declared.
-func mergePatch(old, patch map[string]any) map[string]any {
-	if patch == nil {
-		return nil
-	}
-	out := make(map[string]any, len(old)+len(patch))
-	for k, v := range old {
-		out[k] = v
-	}
-	for k, v := range patch {
-		if v == nil {
-			delete(out, k)
-			continue
-		}
-		if inner, ok := v.(map[string]any); ok {
-			before, _ := out[k].(map[string]any)
-			v = mergePatch(before, inner)
-		}
-		out[k] = v
-	}
-	return out
-}
-
-// merging is mergePatch for an object that is kept as JSON: nil if the patch leaves it alone. null
-// clears it.
-func merging(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
-	if !in.IsSpecified() {
-		return nil
-	}
-	return func(old json.RawMessage) json.RawMessage {
-		if in.IsNull() {
-			return nil
-		}
-		merged, err := json.Marshal(mergePatch(members(orEmpty(old, "{}")), members(in.MustGet())))
-		if err != nil {
-			panic(err)
-		}
-		return merged
-	}
-}
-
-// members reads an object that the contract has checked; numbers keep every digit.
-func members(object json.RawMessage) map[string]any {
-	var out map[string]any
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.UseNumber()
-	if err := d.Decode(&out); err != nil {
-		panic(err)
-	}
-	return out
 }

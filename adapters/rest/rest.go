@@ -52,14 +52,15 @@ type Deps struct {
 // API turns requests into use cases.
 type API struct {
 	Deps
-	config   Config
-	contract *openapi.Contract
-	services Services
-	router   *mux.Router
-	callers  *limiter // by API key
-	unknown  *limiter // by address, for requests without a valid credential
-	visitors *visitLimits
-	measured *measures
+	config    Config
+	contract  *openapi.Contract
+	services  Services
+	router    *mux.Router
+	callers   *limiter // by API key
+	unknown   *limiter // by address, for requests without a valid credential
+	visitors  *visitLimits
+	measured  *measures
+	readiness readiness
 }
 
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.
@@ -70,10 +71,11 @@ func New(c Config, d Deps) (*API, error) {
 	}
 	a := &API{
 		Deps: d, config: c, contract: contract, services: d.Bind(d.Stores),
-		callers:  newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
-		unknown:  newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
-		visitors: newVisitLimits(),
-		measured: newMeasures(d.Metrics),
+		callers:   newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
+		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
+		visitors:  newVisitLimits(),
+		measured:  newMeasures(d.Metrics),
+		readiness: readiness{check: d.Ready, log: d.Log},
 	}
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),

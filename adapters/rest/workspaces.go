@@ -23,10 +23,12 @@ func (a *API) workspaceOperations() []operation {
 		{http.MethodPatch, workspace, a.updateWorkspace},
 		{http.MethodDelete, workspace, a.deleteWorkspace},
 		{http.MethodGet, workspace + "/members", a.listMembers},
+		{http.MethodGet, workspace + "/members/{user_id}", a.getMember},
 		{http.MethodPatch, workspace + "/members/{user_id}", a.updateMember},
 		{http.MethodDelete, workspace + "/members/{user_id}", a.removeMember},
 		{http.MethodGet, workspace + "/invitations", a.listInvitations},
 		{http.MethodPost, workspace + "/invitations", a.createInvitation},
+		{http.MethodGet, workspace + "/invitations/{invitation_id}", a.getInvitation},
 		{http.MethodDelete, workspace + "/invitations/{invitation_id}", a.deleteInvitation},
 		{http.MethodPost, "/api/invitations/accept", a.acceptInvitation},
 	}
@@ -108,6 +110,14 @@ func (a *API) listMembers(r *request) (reply, error) {
 	}
 	next, err := r.next(found.Next)
 	return ok(openapi.MemberList{Data: each(found.Items, toMember), NextCursor: next}), err
+}
+
+func (a *API) getMember(r *request) (reply, error) {
+	m, err := r.Accounts.Member(r.Context(), r.by, workspaceID(r), memberID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toMember(&m)).at(m.Revision), nil
 }
 
 func (a *API) updateMember(r *request) (reply, error) {
@@ -204,8 +214,20 @@ func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {
 	}
 }
 
+func invitationID(r *request) account.InvitationID {
+	return pathID[account.InvitationID](r, "invitation_id", account.InvitationPrefix)
+}
+
+func (a *API) getInvitation(r *request) (reply, error) {
+	i, err := r.Accounts.Invitation(r.Context(), r.by, workspaceID(r), invitationID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toInvitation(i, r.by.At)).at(i.Revision), nil
+}
+
 func (a *API) deleteInvitation(r *request) (reply, error) {
-	return noContent, r.Accounts.Withdraw(r.Context(), r.by, workspaceID(r), pathID[account.InvitationID](r, "invitation_id", account.InvitationPrefix), r.match)
+	return noContent, r.Accounts.Withdraw(r.Context(), r.by, workspaceID(r), invitationID(r), r.match)
 }
 
 func (a *API) acceptInvitation(r *request) (reply, error) {

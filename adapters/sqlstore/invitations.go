@@ -54,6 +54,15 @@ func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.
 	return page.Cut(found, q.Limit, func(i account.Invitation) string { return string(i.ID) }), nil
 }
 
+// Get implements ports.Invitations.
+func (s *Invitations) Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error) {
+	i, err := s.db.invitation(ctx, `t.org_id = ? AND t.workspace_id = ? AND t.id = ? AND t.open`, org, ws, id)
+	if err == nil && i == nil {
+		err = account.ErrInvitationNotFound
+	}
+	return i, err
+}
+
 // Invite implements ports.Invitations.
 func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {

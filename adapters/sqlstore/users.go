@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"slices"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -168,18 +167,10 @@ func (db *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identi
 				return err
 			}
 		}
-		var rows []struct {
-			ID   identity.OrgID `db:"id"`
-			Slug string         `db:"slug"`
+		all, err := tx.Orgs(ctx)
+		for _, slug := range slugs {
+			ids[slug] = all[slug]
 		}
-		if err := tx.list(ctx, &rows, `SELECT id, slug FROM orgs`); err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if slices.Contains(slugs, r.Slug) {
-				ids[r.Slug] = r.ID
-			}
-		}
-		return nil
+		return err
 	})
 }

@@ -29,8 +29,11 @@ func TestStoreFaults(t *testing.T) {
 		get          = func(s *stage) { s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage) }
 		getWorkspace = func(s *stage) { s.workspaces.EXPECT().Get(s.ctx, anything, anything).Return(nil, errOutage) }
 		byEmail      = func(s *stage) { s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(nil, nil, errOutage) }
-		inviting     = invitationToken(t)
-		update       = func(s *stage) {
+		nobody       = func(s *stage) {
+			s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(nil, nil, account.ErrUserNotFound)
+		}
+		inviting = invitationToken(t)
+		update   = func(s *stage) {
 			s.workspaces.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
 		}
 		serviceKey = func(s *stage) error {
@@ -123,10 +126,28 @@ func TestStoreFaults(t *testing.T) {
 			},
 			provision,
 		},
+		"Provision, looking for the person": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				found(tx)
+				byEmail(tx)
+			},
+			provision,
+		},
+		"Provision, letting a known person in": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				found(tx)
+				tx.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(&account.User{ID: "ann"}, nil, nil)
+				update(tx)
+			},
+			provision,
+		},
 		"Provision, adding the person": {
 			func(t *testing.T, s *stage) {
 				tx := s.expectAtomically(t, 1)
 				found(tx)
+				nobody(tx)
 				tx.users.EXPECT().Add(s.ctx, anything, anything).Return(errOutage)
 			},
 			provision,
@@ -135,6 +156,7 @@ func TestStoreFaults(t *testing.T) {
 			func(t *testing.T, s *stage) {
 				tx := s.expectAtomically(t, 1)
 				found(tx)
+				nobody(tx)
 				added(tx)
 				addKey(tx)
 			},

@@ -68,6 +68,14 @@ func (s *Service) Members(ctx context.Context, by identity.Actor, id identity.Wo
 	return s.workspaces.Members(ctx, by.Org, id, q)
 }
 
+// Member returns one member of a workspace.
+func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID) (account.Member, error) {
+	if _, err := s.Workspace(ctx, by, id); err != nil {
+		return account.Member{}, err
+	}
+	return s.workspaces.Member(ctx, by.Org, id, user)
+}
+
 // ChangeMember gives a member another role.
 func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match, to identity.Role) (m account.Member, err error) {
 	_, err = s.workspaces.Update(ctx, by, id, []identity.UserID{user}, func(w *account.Workspace) error {
@@ -93,6 +101,18 @@ func (s *Service) Invitations(ctx context.Context, by identity.Actor, id identit
 		return account.InvitationPage{}, err
 	}
 	return s.invitations.List(ctx, by.Org, id, q)
+}
+
+// Invitation returns one of a workspace's open invitations.
+func (s *Service) Invitation(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error) {
+	w, err := s.workspaces.Get(ctx, by, ws)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Allow(by, identity.Admin); err != nil {
+		return nil, err
+	}
+	return s.invitations.Get(ctx, by.Org, ws, id)
 }
 
 // Invited is an invitation with its token, which is shown this once.

@@ -58,7 +58,8 @@ func newStage(t *testing.T) *stage {
 func template() *prompt.Template {
 	return &prompt.Template{
 		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: prompt.Private, Revision: 1, LastNumber: 2,
-		Shares: map[identity.UserID]prompt.Share{"max": {User: "max", Access: prompt.Manage, Revision: 1}, "vic": {User: "vic", Access: prompt.View, Revision: 1}},
+		Members: map[identity.UserID]bool{"ann": true, "max": true, "vic": true, "sam": true},
+		Shares:  map[identity.UserID]prompt.Share{"max": {User: "max", Access: prompt.Manage, Revision: 1}, "vic": {User: "vic", Access: prompt.View, Revision: 1}},
 	}
 }
 

@@ -33,7 +33,7 @@ func firstRun(ctx context.Context, app *core) (*firstOwner, error) {
 	made, err := app.services.Accounts.Provision(ctx, by, accounts.Provision{
 		Email: firstEmail, Name: "Owner", Role: identity.Owner, Workspace: firstWorkspace, KeyName: "first key",
 	})
-	if errors.Is(err, account.ErrEmailTaken) { // another node was faster, and has printed the key
+	if errors.Is(err, account.ErrEmailTaken) || errors.Is(err, account.ErrAlreadyMember) { // another node was faster, and has printed the key
 		return nil, nil
 	}
 	if err != nil {

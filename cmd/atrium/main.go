@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -60,7 +61,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line}
 	if err := parsed.Run(p); err != nil {
 		fmt.Fprintln(stderr, "atrium:", err)
-		if errors.Is(err, errUsage) {
+		if _, wrong := errors.AsType[misuse](err); wrong {
 			return exitUsage
 		}
 		return exitFailed
@@ -118,13 +119,26 @@ type process struct {
 	line           *commandLine
 }
 
-var errUsage = errors.New("usage")
+// misuse is an error of the command line or the configuration, not of what was asked.
+type misuse struct{ error }
+
+func (m misuse) Unwrap() error { return m.error }
+
+// duration is a flag that takes what the settings take: 30s, 12h, 30d.
+type duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *duration) UnmarshalText(text []byte) error {
+	parsed, err := configs.ParseDuration(string(text))
+	*d = duration(parsed)
+	return err
+}
 
 // config reads the settings; flags are dotted keys.
 func (p *process) config(flags map[string]string) (configs.Config, error) {
 	c, err := configs.Load(configs.Source{File: p.line.Config, Data: p.line.Data, Environ: p.environ, Flags: flags})
 	if err != nil {
-		return c, fmt.Errorf("%w: the configuration is wrong:\n%w", errUsage, err)
+		return c, misuse{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
 	return c, nil
 }

@@ -88,6 +88,10 @@ func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlst
 	return db, closeAll, nil
 }
 
+func errKeyFileMissing(c configs.Config) error {
+	return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
+}
+
 // lostKeyring says what cannot be had back without the keyring that the data was sealed with.
 func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring keyring, wrong error) error {
 	n, err := db.Credentials(ctx)
@@ -96,7 +100,7 @@ func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring ke
 	}
 	affected := fmt.Sprintf("the credentials of %d connection(s) are sealed with it", n)
 	if ring.isNew {
-		return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it; %s", c.Keyring.KeyFile, affected)
+		return fmt.Errorf("%w; %s", errKeyFileMissing(c), affected)
 	}
 	return fmt.Errorf("%w; %s", wrong, affected)
 }
@@ -143,6 +147,29 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 	return nil
 }
 
+// missingWorkspaces says which rules for claims let people into a workspace that is not there: nobody
+// gets in by them until somebody makes it.
+func missingWorkspaces(ctx context.Context, d *identity.Directory, workspaces ports.Workspaces) ([]string, error) {
+	var missing []string
+	for _, org := range d.All() {
+		for i, r := range org.ClaimRules {
+			if r.Workspace == "" {
+				continue
+			}
+			w, err := workspaces.Find(ctx, org.ID, r.Workspace)
+			switch {
+			case errors.Is(err, identity.ErrWorkspaceNotFound):
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which is not there: nobody gets in by it", i, org.Slug, r.Workspace))
+			case err != nil:
+				return nil, err
+			case !w.DeletedAt.IsZero():
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which was deleted", i, org.Slug, r.Workspace))
+			}
+		}
+	}
+	return missing, nil
+}
+
 func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }
 
 // registry finds what an org offers now; one that a reload has just removed offers nothing.
@@ -157,28 +184,11 @@ func newBind(c *core) rest.Bind {
 	return func(stores ports.Stores) rest.Services { return bindServices(stores, c.beyond) }
 }
 
-func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
+func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{
 		Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring,
-		Ready: health.ready, Metrics: metrics, Log: log,
+		Ready: c.db.Ready, Metrics: metrics, Log: log,
 	}
-}
-
-// health says whether this node should get requests.
-type health struct {
-	db       *sqlstore.DB
-	draining atomic.Bool
-}
-
-func newHealth(db *sqlstore.DB) *health { return &health{db: db} }
-
-var errDraining = errors.New("shutting down")
-
-func (h *health) ready(ctx context.Context) error {
-	if h.draining.Load() {
-		return errDraining
-	}
-	return h.db.Ready(ctx)
 }
 
 func serverConfig(c configs.Config) rest.Config { return c.Server }

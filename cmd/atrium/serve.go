@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +16,6 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
-	"github.com/atrium-hq/atrium/configs"
 )
 
 type serveCommand struct {
@@ -40,7 +41,7 @@ func (s *serveCommand) Run(p *process) error {
 	if s.Addr != "" {
 		flags["server.addr"] = s.Addr
 	}
-	return p.runNode(flags, func(ctx context.Context, n *node) error {
+	return p.runNode(flags, true, func(ctx context.Context, n *node) error {
 		owner, err := firstRun(ctx, n.core)
 		if err != nil {
 			return err
@@ -50,18 +51,12 @@ func (s *serveCommand) Run(p *process) error {
 				return fmt.Errorf("demo data: %w", err)
 			}
 		}
-		h := newHealth(n.db)
-		api, err := buildAPI(n.core, h, n.registry, n.log)
-		if err != nil {
+		var handler http.Handler
+		if handler, err = buildAPI(n.core, n.registry, n.log); err != nil {
 			return err
 		}
-		var handler http.Handler = api
 		if tracing() {
-			handler = otelhttp.NewHandler(api, "http", otelhttp.WithFilter(rest.Traceable))
-		}
-		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", n.config.Server.Addr)
-		if err != nil {
-			return fmt.Errorf("server.addr: %w", err)
+			handler = otelhttp.NewHandler(handler, "http", otelhttp.WithFilter(rest.Traceable))
 		}
 		work, stopWork := context.WithCancel(ctx)
 		var working sync.WaitGroup
@@ -70,18 +65,19 @@ func (s *serveCommand) Run(p *process) error {
 		if !s.NoWork {
 			working.Go(func() { n.work(work) })
 		}
-		p.greet(n.config, listener.Addr(), owner)
-		return serveUntil(ctx, rest.Server(n.config.Server, handler, n.log), listener, h, n.config.Server.ShutdownTimeout, n.log)
+		if err := p.greet(n.core, n.api.Addr(), owner); err != nil {
+			return err
+		}
+		return serveUntil(ctx, rest.Server(n.config.Server, handler, n.log), n.api, n.config.Server.ShutdownTimeout, n.log)
 	})
 }
 
-// serveUntil serves until ctx ends, then finishes what runs: the node tells load balancers that it
-// is leaving, accepts nothing new, and waits at most for timeout.
-func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, h *health, timeout time.Duration, log *slog.Logger) error {
+// serveUntil serves until ctx ends, then accepts nothing new, finishes what runs, and waits for it
+// no longer than timeout.
+func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, timeout time.Duration, log *slog.Logger) error {
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		h.draining.Store(true)
 		log.Info("stopping", "timeout", timeout.String())
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 		defer cancel()
@@ -98,18 +94,49 @@ func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, h *health
 }
 
 // greet tells a person where the API is, and on the first start how to use it.
-func (p *process) greet(c configs.Config, addr net.Addr, owner *firstOwner) {
+func (p *process) greet(app *core, addr net.Addr, owner *firstOwner) error {
 	url := "http://" + strings.Replace(addr.String(), "[::]", "localhost", 1)
 	fmt.Fprintf(p.stdout, "Atrium %s at %s (reference: %s/api/docs)\n", version, url, url)
-	if owner == nil {
-		fmt.Fprintf(p.stdout, "Make an API key with: %s --email EMAIL\n", p.self("token create"))
-		return
-	}
-	fmt.Fprintf(p.stdout, `
+	if owner != nil {
+		fmt.Fprintf(p.stdout, `
 This is the first start: %s owns the workspace "default". The API key below is shown
-only now; everything is kept in %s.
+only now; %s.
 
 curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 
-`, owner.email, c.Data, url, owner.token.Reveal())
+`, owner.email, whereKept(app), url, owner.token.Reveal())
+		return nil
+	}
+	empty, err := app.db.Empty(p.ctx)
+	if err != nil {
+		return err
+	}
+	email, err := app.db.OnlyPerson(p.ctx)
+	if err != nil {
+		return err
+	}
+	what, command := "an API key", p.self("token create")+" --email "+cmp.Or(email, "EMAIL")
+	if empty {
+		what, command = "the first person", p.self("user create")+" --email EMAIL --role owner"
+	}
+	if len(app.orgs.present.Load().All()) > 1 {
+		command += " --org SLUG"
+	}
+	fmt.Fprintf(p.stdout, "Make %s with: %s\n", what, command)
+	return nil
+}
+
+// whereKept says what there is to back up.
+func whereKept(app *core) string {
+	database, key := "the "+app.db.Engine()+" database", app.config.Keyring.KeyFile
+	if file, ok := strings.CutPrefix(app.config.Database.URL.Reveal(), "sqlite:"); ok {
+		database = file
+	}
+	switch {
+	case !app.config.Keyring.Keyset.IsZero():
+		return "everything is kept in " + database
+	case filepath.Dir(database) == app.config.Data && filepath.Dir(key) == app.config.Data:
+		return "everything is kept in " + app.config.Data
+	}
+	return "everything is kept in " + database + " and sealed by " + key
 }

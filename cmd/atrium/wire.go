@@ -25,6 +25,6 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	panic(wire.Build(serving))
 }

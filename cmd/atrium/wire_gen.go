@@ -132,7 +132,7 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	config := c.config
 	restConfig := serverConfig(config)
 	db := c.db
@@ -144,7 +144,7 @@ func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, idempotency, bind, verifier, mailer, h, metrics, log)
+	deps := newDeps(c, idempotency, bind, verifier, mailer, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

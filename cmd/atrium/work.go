@@ -26,7 +26,7 @@ Examples:
 
 // Run implements the command.
 func (workCommand) Run(p *process) error {
-	return p.runNode(nil, func(ctx context.Context, n *node) error {
+	return p.runNode(nil, false, func(ctx context.Context, n *node) error {
 		n.log.Info("working", "version", version)
 		n.work(ctx)
 		return nil

@@ -156,9 +156,16 @@ func TestPermissions(t *testing.T) {
 		identity.Owner:  slices.Insert(slices.Clone(admin), 12, "workspace.delete"),
 	} {
 		t.Run("a "+role.String(), func(t *testing.T) {
-			if got := account.Permissions(actor("ann", role)); !slices.Equal(got, want) {
+			by := actor("ann", role)
+			by.Ceiling = identity.Owner
+			if got := account.Permissions(by); !slices.Equal(got, want) {
 				t.Errorf("Permissions = %q, want %q", got, want)
 			}
 		})
 	}
+	t.Run("a credential for viewing makes no key", func(t *testing.T) {
+		if got := account.Permissions(actor("ann", identity.Viewer)); !slices.Equal(got, []string{"prompt_templates.read", "members.read"}) {
+			t.Errorf("Permissions = %q", got)
+		}
+	})
 }

@@ -127,7 +127,7 @@ func (w *Workspace) Withdraw(by identity.Actor, at revision.Match, i *Invitation
 	case i == nil || i.Workspace != w.ID || i.Accepted || i.Withdrawn:
 		return ErrInvitationNotFound
 	case i.Role > w.RoleOf(by):
-		return identity.ErrRoleCeiling
+		return identity.ErrRoleCeiling.Because("Nobody ends an invitation to a role above their own.")
 	}
 	if err := at.Check(i.Revision); err != nil {
 		return err

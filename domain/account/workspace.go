@@ -82,8 +82,11 @@ var reserved = []string{
 // An API key that is not an owner's makes none: it is bound to the workspace it has. Nor does a
 // service key, whose bearer could never come into another. rules are the org's (ruled).
 func NewWorkspace(by identity.Actor, rules []identity.ClaimRule, slug, name string) (*Workspace, error) {
-	if by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner || by.Service {
-		return nil, identity.ErrForbidden
+	switch {
+	case by.Service:
+		return nil, identity.ErrForbidden.Because("A workspace has a person as owner, and the bearer of a service key is none.")
+	case by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner:
+		return nil, identity.ErrForbidden.Because("An API key begins a workspace only if it is an owner's, without a lower ceiling.")
 	}
 	if name == "" {
 		name = slug
@@ -129,8 +132,10 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 	switch have := w.RoleOf(by); {
 	case have == identity.NoRole:
 		return identity.ErrWorkspaceNotFound
+	case have < need && by.ReadOnly():
+		return identity.ErrReadOnly
 	case have < need:
-		return identity.ErrForbidden
+		return identity.Needs(need)
 	default:
 		return nil
 	}
@@ -195,6 +200,23 @@ func (w *Workspace) Restore(by identity.Actor) error {
 	return nil
 }
 
+// Admit makes a person of the org a member with a role by hand. Only the system may: for whoever runs
+// Atrium, at the command line.
+func (w *Workspace) Admit(by identity.Actor, user identity.UserID, role identity.Role) error {
+	if by.User != "" || by.Org != w.Org || !w.DeletedAt.IsZero() {
+		return identity.ErrWorkspaceNotFound
+	}
+	if role == identity.NoRole {
+		return fault.InvalidFields([]fault.Field{noRole})
+	}
+	if _, member := w.Members[user]; member {
+		return ErrAlreadyMember
+	}
+	w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
+	w.set(user, role, role, by.At)
+	return nil
+}
+
 // ChangeRole gives a member a role by hand; rules for claims may raise it again with the next token,
 // and never lower it. Admins may, but nobody gives or takes away more than they have themselves.
 func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identity.UserID, to identity.Role) (Member, error) {
@@ -212,7 +234,7 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 	case to == identity.NoRole:
 		return Member{}, fault.InvalidFields([]fault.Field{noRole})
 	case max(m.Role, to) > w.RoleOf(by):
-		return Member{}, identity.ErrRoleCeiling
+		return Member{}, identity.ErrRoleCeiling.Because("Nobody changes the role of a member above themselves, or gives one above their own.")
 	case m.Role == to && m.ByHand == to:
 		return m, nil
 	case to != identity.Owner && w.lastOwner(m):
@@ -226,13 +248,16 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 // Remove ends a membership, and with it the user's API keys and shares in w. Admins may, up to
 // their own role; everyone may leave, by an API key only if that allows all that they may.
 func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.UserID) error {
-	leaving := user == by.User && !by.ReadOnly()
+	leaving := user == by.User
 	if err := w.Allow(by, identity.Viewer); err != nil {
 		return err
 	}
 	role := w.RoleOf(by)
-	if !leaving && role < identity.Admin {
-		return identity.ErrForbidden
+	switch {
+	case by.ReadOnly():
+		return identity.ErrReadOnly
+	case !leaving && role < identity.Admin:
+		return identity.Needs(identity.Admin)
 	}
 	m, ok := w.Members[user]
 	if !ok {
@@ -243,7 +268,7 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	}
 	switch {
 	case m.Role > role:
-		return identity.ErrRoleCeiling
+		return identity.ErrRoleCeiling.Because("Nobody removes a member above themselves, or leaves by a credential that allows less than they may.")
 	case w.lastOwner(m):
 		return ErrLastOwner
 	}

@@ -2,7 +2,10 @@
 // outage or a bug: it is logged in full, and its text never reaches a client.
 package fault
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Kind says how a caller should react. The HTTP adapter maps each kind to one status.
 type Kind int
@@ -76,6 +79,35 @@ func (e *Error) UsedByThese(uses []Use) *Error {
 func (e *Error) After(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d
+	return &c
+}
+
+// Join returns all that several checks of one body say, so that nobody has to send it once for each:
+// nil, the only error, or ErrInvalid with the fields of all, of which there are 500 at most. An error
+// that is not about fields stands alone.
+func Join(checks ...error) error {
+	var found []*Error
+	var fields []Field
+	for _, err := range checks {
+		if err == nil {
+			continue
+		}
+		f, ok := errors.AsType[*Error](err)
+		if !ok || f.Kind != Invalid || len(f.Fields) == 0 {
+			return err
+		}
+		found, fields = append(found, f), append(fields, f.Fields...)
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	return InvalidFields(fields[:min(len(fields), 500)])
+}
+
+// Because returns a copy of e with particulars in place of its detail.
+func (e *Error) Because(detail string) *Error {
+	c := *e
+	c.Detail = detail
 	return &c
 }
 

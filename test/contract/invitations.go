@@ -93,10 +93,23 @@ func invitationsListed(t *testing.T, a Adapter) {
 			sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, limit), fourth, third, second, expired)
 		})
 	}
+	t.Run("one is found by its id, in its own workspace alone", func(t *testing.T) {
+		got, err := a.Invitations.Get(t.Context(), team.Org, ws, second.ID)
+		must(t, err)
+		sameInvitations(t, []account.Invitation{*got}, second)
+		for _, absent := range []account.Invitation{{Org: team.Org, Workspace: other.Workspace.ID, ID: second.ID}, {Org: other.Org, Workspace: ws, ID: second.ID}, {Org: team.Org, Workspace: ws, ID: "inv_none"}, {Org: team.Org, Workspace: ws}} {
+			_, err := a.Invitations.Get(t.Context(), absent.Org, absent.Workspace, absent.ID)
+			wantErr(t, err, account.ErrInvitationNotFound)
+		}
+	})
 	t.Run("those that were accepted or withdrawn do not", func(t *testing.T) {
 		must(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "third@example.com"), token))
 		must(t, withdraw(t, a.Stores, team.Owner, ws, fourth.ID))
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), second, expired)
+		for _, ended := range []account.InvitationID{third.ID, fourth.ID} {
+			_, err := a.Invitations.Get(t.Context(), team.Org, ws, ended)
+			wantErr(t, err, account.ErrInvitationNotFound)
+		}
 	})
 	t.Run("nor do another org's", func(t *testing.T) {
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, other.Workspace.ID, 100))

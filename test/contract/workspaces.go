@@ -230,6 +230,21 @@ func membersListed(t *testing.T, a Adapter) {
 			}), want)
 		}
 	})
+	t.Run("one is found by user id, in its own workspace alone", func(t *testing.T) {
+		for _, m := range want {
+			got, err := a.Workspaces.Member(ctx, team.Org, team.Workspace.ID, m.User)
+			must(t, err)
+			same(t, "member", got, m)
+		}
+		for _, absent := range []struct {
+			org  identity.OrgID
+			ws   identity.WorkspaceID
+			user identity.UserID
+		}{{team.Org, team.Workspace.ID, team.Gone.User}, {team.Org, team.Workspace.ID, ""}, {team.Org, other.Workspace.ID, team.Owner.User}, {other.Org, team.Workspace.ID, team.Owner.User}} {
+			_, err := a.Workspaces.Member(ctx, absent.org, absent.ws, absent.user)
+			wantErr(t, err, account.ErrMemberNotFound)
+		}
+	})
 	t.Run("of another org's workspace there are none", func(t *testing.T) {
 		same(t, "members", len(roles(t, a.Stores, team.Org, other.Workspace.ID)), 0)
 	})

@@ -92,7 +92,10 @@ func ofConnection() example {
 func withKey(body any) example {
 	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
 		who := h.owner
-		if c.role != identity.NoRole {
+		switch {
+		case c.viewing && c.id == h.author.id: // whose key for viewing makes none
+			who = h.author
+		case c.role != identity.NoRole && !c.viewing:
 			who = c.client
 		}
 		return target{ids: []string{who.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")}, body: body}
@@ -129,12 +132,17 @@ var examples = map[string]example{
 		h.must(t, "workspace", "restore", "--org", "red", h.workspace)
 	}},
 	"listMembers":     inHouse(nil),
+	"getMember":       withMember(nil),
 	"updateMember":    withMember(object{"role": "member"}),
 	"removeMember":    withMember(nil),
 	"listInvitations": inHouse(nil),
 	"createInvitation": anew(inHouse, func() any {
 		return object{"email": somebody(), "role": "viewer"}
 	}),
+	"getInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
+		id, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
+		return target{ids: []string{h.workspace, id}}
+	}},
 	"deleteInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
 		id, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
 		return target{ids: []string{h.workspace, id}}
@@ -191,6 +199,11 @@ var examples = map[string]example{
 	"listPromptShares": ofTemplate(nil),
 	"createPromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.template}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
+	}},
+	"getPromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
+		program := h.program(t, "viewer")
+		h.author.create(t, templates+"/"+h.template+"/shares", object{"user_id": program.id, "role": "viewer"}, onRed)
+		return target{ids: []string{h.template, program.id}}
 	}},
 	"updatePromptShare": {make: func(_ *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.template, h.viewer.id}, body: object{"expires_at": nil}}

@@ -163,6 +163,31 @@ orgs:
 		}
 		s.user(t, "owner", "--org", "second").get(t, "/api/me", "Host: second.example.com").has(t, map[string]string{"org.slug": "second"})
 	})
+	t.Run("what a reload does not take over is named, and so is an org that is gone", func(t *testing.T) {
+		s.reload(t, fmt.Sprintf(orgs, "new.example.com", "server: {request_timeout: 7s}\nmetrics: {addr: 127.0.0.1:0}"), "the configuration was reloaded")
+		for _, want := range []string{`"keys":["server.request_timeout","metrics.addr"]`, `"org":"second"`} {
+			if !strings.Contains(s.stderr.String(), want) {
+				t.Errorf("the log does not say %s:\n%s", want, s.stderr)
+			}
+		}
+	})
+	t.Run("a rule for claims that lets nobody in is told", func(t *testing.T) {
+		s.reload(t, `
+orgs:
+  - slug: default
+    hosts: [new.example.com]
+    claim_rules:
+      - {claim: groups, value: eng, workspace: nowhere, role: member}
+      - {claim: groups, value: eng, workspace: default, role: member}
+`, "the configuration was reloaded")
+		s.stderr.await(t, s, regexp.MustCompile(`claim_rules\[0\] of the org default names the workspace nowhere`))
+		if strings.Contains(s.stderr.String(), "claim_rules[1]") {
+			t.Errorf("the log says:\n%s", s.stderr)
+		}
+		if out := s.must(t, "doctor"); !strings.Contains(out, "WARNING claim rules    claim_rules[0] of the org default names the workspace nowhere") {
+			t.Errorf("doctor says:\n%s", out)
+		}
+	})
 	t.Run("an invalid file is refused whole, and says why", func(t *testing.T) {
 		s.reload(t, fmt.Sprintf(orgs, "third.example.com", "  - {slug: UPPER, hosts: [x.example.com]}"), "orgs[1].slug: must be")
 		s.reload(t, "orgs: [", "the configuration was not reloaded")

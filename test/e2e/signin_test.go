@@ -287,7 +287,7 @@ func TestDoctorOIDC(t *testing.T) {
 	})
 	t.Run("one that is not accepted ends with 1", func(t *testing.T) {
 		token := r.token("ann", object{"aud": "another"})
-		if got := d.run(t, "doctor", "oidc", "--json", "--token-file", file(token)); got.code != 1 || !strings.Contains(got.stdout, `"check":"token","ok":false`) || containsAny(got.stdout+got.stderr, token[:30]) {
+		if got := d.run(t, "doctor", "oidc", "--json", "--token-file", file(token)); got.code != 1 || !strings.Contains(got.stdout, `"check":"token","ok":false,"note":"not accepted: it is for the audiences (aud) [\"another\"]; configured are [\"atrium\"]"`) || containsAny(got.stdout+got.stderr, token[:30]) {
 			t.Errorf("%+v", got)
 		}
 	})

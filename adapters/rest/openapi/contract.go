@@ -85,6 +85,7 @@ func Load() (*Contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
+	text = append(text, '\n')
 	doc, err := readDocument(text)
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)

@@ -250,7 +250,11 @@ type APIKeyCreate struct {
 	Kind APIKeyKind `json:"kind,omitempty,omitzero"`
 	Name string     `json:"name"`
 
-	// RoleCeiling Caps what the key may do, whatever its user may. The caller's own role when left out; a service key needs one, and its user gets that role.
+	// RoleCeiling Caps what the key may do, whatever its user may. When left out: the role of the caller in
+	// the workspace, but at least `member`, and never above the ceiling of the credential that
+	// makes the key. At least member, because shares may let a viewer edit or manage single
+	// things: a ceiling of viewer would cap those too, and is for keys that only ever read. A
+	// service key needs a ceiling, and its user gets that role.
 	RoleCeiling WorkspaceRole `json:"role_ceiling,omitempty,omitzero"`
 }
 
@@ -1210,7 +1214,7 @@ type PromptMessage struct {
 
 // PromptModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
 type PromptModelConfig struct {
-	// ExtraParams Whatever else the provider takes.
+	// ExtraParams Whatever else the provider takes. At most 16 KiB of JSON.
 	ExtraParams   map[string]interface{} `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     *int                   `json:"max_tokens,omitempty"`
 	ModelName     string                 `json:"model_name,omitempty,omitzero"`
@@ -1223,6 +1227,7 @@ type PromptModelConfig struct {
 
 // PromptModelConfigPatch Merged into what is there; null clears a member.
 type PromptModelConfigPatch struct {
+	// ExtraParams Merged into what is there. At most 16 KiB of JSON afterwards.
 	ExtraParams   nullable.Nullable[map[string]interface{}] `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     nullable.Nullable[int]                    `json:"max_tokens,omitempty,omitzero"`
 	ModelName     nullable.Nullable[string]                 `json:"model_name,omitempty,omitzero"`
@@ -1378,7 +1383,7 @@ type PromptVersion struct {
 	Variables []PromptVariable `json:"variables"`
 }
 
-// PromptVersionCreate Exactly one of `text` and `messages` is required, after the type of the template.
+// PromptVersionCreate Exactly one of `text` and `messages` is required, after the type of the template. The whole content takes at most 1 MiB as JSON.
 type PromptVersionCreate struct {
 	// BaseVersionID The version that this one was made from. When it is no longer the latest, the call is refused with `base_outdated`.
 	BaseVersionID string `json:"base_version_id,omitempty,omitzero"`
@@ -1392,16 +1397,18 @@ type PromptVersionCreate struct {
 	Messages []PromptMessage `json:"messages,omitempty,omitzero"`
 
 	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
-	ModelConfig    PromptModelConfig `json:"model_config,omitempty,omitzero"`
-	ResponseFormat json.RawMessage   `json:"response_format,omitempty,omitzero"`
+	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
+
+	// ResponseFormat At most 256 KiB of JSON.
+	ResponseFormat json.RawMessage `json:"response_format,omitempty,omitzero"`
 
 	// Text At most 256 KiB of UTF-8.
 	Text string `json:"text,omitempty,omitzero"`
 
-	// Tools Definitions of tools in the provider's own form.
+	// Tools Definitions of tools in the provider's own form. At most 256 KiB of JSON.
 	Tools json.RawMessage `json:"tools,omitempty,omitzero"`
 
-	// Variables Inferred from the text when left out. One that is used but not declared is refused.
+	// Variables Inferred from the text when left out. One that is used but not declared is refused. At most 64 KiB of JSON in all.
 	Variables *[]PromptVariable `json:"variables,omitempty"`
 }
 
@@ -1411,7 +1418,7 @@ type PromptVersionList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// PromptVersionPatch A frozen version takes `labels` and `commit_message` alone.
+// PromptVersionPatch A frozen version takes `labels` and `commit_message` alone. Limits are those of a new version, and hold for the result.
 type PromptVersionPatch struct {
 	CommitMessage nullable.Nullable[string] `json:"commit_message,omitempty,omitzero"`
 
@@ -1421,12 +1428,12 @@ type PromptVersionPatch struct {
 	Messages    *[]PromptMessage                          `json:"messages,omitempty"`
 	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
 
-	// ResponseFormat Merged into what is there.
+	// ResponseFormat Merged into what is there. At most 256 KiB of JSON afterwards.
 	ResponseFormat nullable.Nullable[json.RawMessage] `json:"response_format,omitempty,omitzero"`
 	Text           *string                            `json:"text,omitempty"`
 	Tools          nullable.Nullable[json.RawMessage] `json:"tools,omitempty,omitzero"`
 
-	// Variables null infers them from the text again.
+	// Variables null infers them from the text again. Left out, they stay, unless they are just what the old text told: then they follow the new one.
 	Variables nullable.Nullable[[]PromptVariable] `json:"variables,omitempty,omitzero"`
 }
 
