@@ -128,12 +128,13 @@ func TestSecretsAtRest(t *testing.T) {
 		ctx := t.Context()
 		a, rows := adapter(t, url), raw(t, url)
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		var k *account.Key
-		var token account.Token
+		k, token, err := account.NewKey(by, account.KeyDraft{Name: "k"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		key := ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte("scope")), At: fixture.At}
 		if _, _, err := a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
-			k, token = fixture.Key(t, s, by, account.KeyDraft{Name: "k"})
-			return ports.Answer{Status: 201, Body: []byte(`{"token":"` + token.Reveal() + `"}`), Reveals: string(k.ID)}, nil
+			return ports.Answer{Status: 201, Body: []byte(`{"token":"` + token.Reveal() + `"}`), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
 		}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -163,9 +164,7 @@ func TestSecretsAtRest(t *testing.T) {
 			}
 		})
 		t.Run("a revocation takes it away at once", func(t *testing.T) {
-			if _, err := a.Keys.Update(ctx, by, k.ID, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
-				return w.RevokeKey(by, nil, k, made)
-			}); err != nil {
+			if _, err := a.Keys.Update(ctx, by.Workspace, k.ID, func(k *account.Key) error { return k.Revoke(by, nil) }); err != nil {
 				t.Fatal(err)
 			}
 			if b := body(); len(b) != 0 {

@@ -49,9 +49,12 @@ func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision)
 		if err := tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}}); err != nil {
 			return err
 		}
-		_, token, err := addKey(ctx, tx.Keys, by, u.ID, account.KeyDraft{Name: p.KeyName})
+		k, token, err := account.NewKeyFor(by, u.ID, account.KeyDraft{Name: p.KeyName, Ceiling: max(p.Role, identity.Member)})
+		if err != nil {
+			return err
+		}
 		out = Provisioned{User: u.ID, Workspace: ws.ID, Token: token}
-		return err
+		return tx.Keys.Add(ctx, k)
 	})
 	return out, err
 }
@@ -68,7 +71,14 @@ func (s *Service) KeyFor(ctx context.Context, by identity.Actor, email, workspac
 			continue
 		}
 		by.Workspace = m.Workspace.ID
-		return addKey(ctx, s.keys, by, u.ID, d)
+		if d.Ceiling == identity.NoRole {
+			d.Ceiling = max(m.Role, identity.Member)
+		}
+		k, token, err := account.NewKeyFor(by, u.ID, d)
+		if err != nil {
+			return nil, account.Token{}, err
+		}
+		return k, token, s.keys.Add(ctx, k)
 	}
 	return nil, account.Token{}, identity.ErrWorkspaceNotFound
 }
