@@ -183,7 +183,7 @@ type child struct {
 	out io.ReadCloser
 }
 
-// errGone says that a child ended before it was given its job.
+// errGone says that a child ended before it took its job.
 var errGone = fmt.Errorf("%w, or the job", ports.ErrJobCrashed)
 
 func (r *Runner) start() (*child, error) {
@@ -225,18 +225,20 @@ func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, err
 	}
 	_ = c.in.Close()
 	var answer bytes.Buffer
-	n, err := answer.ReadFrom(io.LimitReader(c.out, maxAnswer+1))
-	if n > maxAnswer || err != nil {
+	n, err := answer.ReadFrom(io.LimitReader(c.out, maxAnswer+2))
+	if n > maxAnswer+1 || err != nil {
 		c.kill()
 	}
 	err = errors.Join(err, c.cmd.Wait())
 	switch {
-	case n > maxAnswer:
+	case n > maxAnswer+1:
 		return nil, ports.ErrJobTooLarge
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
+	case n == 0:
+		return nil, errGone
 	case err != nil:
 		return nil, ending(c.cmd.ProcessState, limits)
 	}
-	return answer.Bytes(), nil
+	return answer.Bytes()[1:], nil // without taken
 }

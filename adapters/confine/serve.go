@@ -25,6 +25,10 @@ const (
 // maxOrder bounds what a child reads.
 const maxOrder = 1 << 20
 
+// taken is what a child says first: it has its whole order, and whatever becomes of it was begun. A
+// child that ends without a word has begun nothing, so that another one may.
+const taken = '+'
+
 // Serve is what a child does: it takes the order on its standard input, binds itself to the order's
 // limits, does the job, and writes the answer to its standard output. It returns the process's exit
 // code. An input that ends at once is the end of the parent.
@@ -32,6 +36,9 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	text, err := io.ReadAll(io.LimitReader(in, maxOrder))
 	if err != nil || len(text) == 0 {
 		return 0
+	}
+	if _, err := out.Write([]byte{taken}); err != nil {
+		return exitFailed
 	}
 	var o order
 	if err := json.Unmarshal(text, &o); err != nil {
