@@ -80,11 +80,11 @@ func do(ctx context.Context, job Job, input json.RawMessage) (answer []byte, err
 
 // ending says why a child gave no answer.
 func ending(state *os.ProcessState, limits Limits) error {
+	if state.UserTime()+state.SystemTime() >= time.Duration(limits.CPU)*time.Second {
+		return ports.ErrJobTimeout // the kernel told it so, at which Go gives up as it does for want of memory
+	}
 	if state.ExitCode() == exitRuntime {
 		return ports.ErrJobTooLarge
-	}
-	if state.UserTime()+state.SystemTime() >= time.Duration(limits.CPU)*time.Second {
-		return ports.ErrJobTimeout // the kernel ended it
 	}
 	return ports.ErrJobCrashed
 }
