@@ -91,7 +91,7 @@ var jobs = map[string]confine.Job{
 			kept = kept[:0]
 		}
 	},
-	"wait":    func(ctx context.Context, _ json.RawMessage) (any, error) { select {} },
+	"wait":    func(ctx context.Context, _ json.RawMessage) (any, error) { time.Sleep(time.Hour); return nil, nil },
 	"obey":    func(ctx context.Context, _ json.RawMessage) (any, error) { <-ctx.Done(); return ctx.Err().Error(), nil },
 	"answer":  func(context.Context, json.RawMessage) (any, error) { return strings.Repeat("x", 3<<20), nil },
 	"panic":   func(context.Context, json.RawMessage) (any, error) { panic("c4n4ry") },
