@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -18,8 +17,7 @@ type demoPrompt struct {
 	reason   string
 }
 
-// seedDemo fills the first workspace with prompts and chats worth looking at, unless there are any,
-// and a connection to a sample warehouse.
+// seedDemo fills the first workspace with prompts worth looking at, unless there are any.
 func seedDemo(ctx context.Context, app *core) error {
 	by, err := inOrg(app, "")
 	if err != nil {
@@ -30,16 +28,7 @@ func seedDemo(ctx context.Context, app *core) error {
 		return err
 	}
 	by.User, by.Workspace, by.Request = owner.ID, memberships[0].Workspace.ID, identity.Request{ID: "demo"}
-	if err := seedShop(ctx, app, by); err != nil {
-		return err
-	}
-	if err := seedPrompts(ctx, app.services.Prompts, by); err != nil {
-		return err
-	}
-	return seedChats(ctx, app.services.Chats, app.services.Prompts, by)
-}
-
-func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Actor) error {
+	service := app.services.Prompts
 	if there, err := service.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
 		return err
 	}

@@ -12,21 +12,18 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// target is requests that are sent in turn, again and again. They are written as they are, and of an
+// target is one GET that is sent again and again. The request is written as it is, and of the
 // answer only status and length are read: the client shares the cores with what it measures.
 type target struct {
-	addr     string
-	requests [][]byte
-	turn     *atomic.Int64
+	addr    string
+	request []byte
 }
 
 func newTarget(p *program, path, token string) target {
-	request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, p.addr, token)
-	return target{addr: p.addr, requests: [][]byte{request}, turn: new(atomic.Int64)}
+	return target{addr: p.addr, request: fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, p.addr, token)}
 }
 
 // load sends requests on several connections at once, each when the one before is answered, and
@@ -47,7 +44,7 @@ func (t target) load(ctx context.Context, connections int, d time.Duration) ([]t
 			defer c.Close()
 			for ctx.Err() == nil && errs[i] == nil {
 				var one time.Duration
-				one, errs[i] = c.ask()
+				one, errs[i] = c.get()
 				took[i] = append(took[i], one)
 			}
 		})
@@ -73,11 +70,10 @@ func (t target) dial(ctx context.Context) (*connection, error) {
 	return &connection{Conn: c, target: t, in: bufio.NewReaderSize(c, 64<<10)}, nil
 }
 
-// ask sends the next request and returns how long the whole answer took.
-func (c *connection) ask() (time.Duration, error) {
-	request := c.requests[int(c.turn.Add(1))%len(c.requests)]
+// get sends the request and returns how long the whole answer took.
+func (c *connection) get() (time.Duration, error) {
 	begun := time.Now()
-	if _, err := c.Write(request); err != nil {
+	if _, err := c.Write(c.request); err != nil {
 		return 0, err
 	}
 	status, err := c.in.ReadString('\n')
@@ -100,7 +96,7 @@ func (c *connection) ask() (time.Duration, error) {
 		}
 	}
 	if status != "HTTP/1.1 200 OK\r\n" || length < 0 {
-		return 0, fmt.Errorf("%s answered %q, length %d", c.addr, status, length)
+		return 0, fmt.Errorf("GET from %s: answered %q, length %d", c.addr, status, length)
 	}
 	_, err = io.CopyN(io.Discard, c.in, int64(length))
 	return time.Since(begun), err
