@@ -164,7 +164,7 @@ func TestPermissions(t *testing.T) {
 		})
 	}
 	t.Run("a credential for viewing makes no key", func(t *testing.T) {
-		if got := account.Permissions(actor("ann", identity.Viewer)); !slices.Equal(got, []string{"prompt_templates.read", "members.read"}) {
+		if got := account.Permissions(actor("ann", identity.Viewer)); !slices.Equal(got, []string{"prompt_templates.read", "chat_templates.read", "members.read"}) {
 			t.Errorf("Permissions = %q", got)
 		}
 	})
