@@ -35,4 +35,5 @@ type Stores struct {
 	Invitations Invitations
 	Keys        Keys
 	Events      Events
+	Presences   Presences
 }

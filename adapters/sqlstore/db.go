@@ -46,7 +46,7 @@ type transaction struct {
 func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
 		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, Chats: &Chats{db}, ChatLists: &ChatLists{db}, Embeds: &Embeds{db},
-		Users: &Users{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db},
+		Users: &Users{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db}, Presences: &Presences{db},
 	}
 }
 
