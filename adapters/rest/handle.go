@@ -43,6 +43,8 @@ type request struct {
 	match revision.Match  // from If-Match
 	query url.Values
 	body  []byte
+
+	answer http.Header // of what is answered, whatever that is
 }
 
 // handle is where every request learns who calls, is held to the contract, and is carried out.
@@ -56,7 +58,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		defer cancel()
 		hr = hr.WithContext(ctx)
 
-		r := &request{Request: hr, Services: a.services, api: a, op: op}
+		r := &request{Request: hr, Services: a.services, api: a, op: op, answer: w.Header()}
 		var err error
 		if r.by, r.who, err = a.authenticate(w, hr, seen, anywhere); err == nil {
 			err = r.read(w)

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -24,10 +25,11 @@ import (
 
 // Services is every use case, on the stores of a pool or of one transaction.
 type Services struct {
-	Accounts *accounts.Service
-	Prompts  *prompts.Service
-	Chats    *chats.Service
-	Embeds   *chats.Embeds
+	Accounts  *accounts.Service
+	Prompts   *prompts.Service
+	Chats     *chats.Service
+	Embeds    *chats.Embeds
+	Presences *presences.Service
 }
 
 // Bind makes the use cases on given stores.
@@ -57,6 +59,7 @@ type API struct {
 	callers  *limiter // by API key
 	unknown  *limiter // by address, for requests without a valid credential
 	visitors *visitLimits
+	beats    *limiter // heartbeats, by user
 	measured *measures
 }
 
@@ -71,11 +74,13 @@ func New(c Config, d Deps) (*API, error) {
 		callers:  newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
 		unknown:  newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
 		visitors: newVisitLimits(),
+		beats:    newLimiter(beatsPerMinute, beatsAtOnce),
 		measured: newMeasures(d.Metrics),
 	}
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),
 		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
+		"/api/presence":         a.presenceOperations(),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -99,7 +104,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/"} {
+	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/presence", "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
 			declared, ok := a.contract.Operation(op.method, op.path)

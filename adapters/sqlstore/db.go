@@ -50,6 +50,9 @@ func (db *DB) Stores() ports.Stores {
 	}
 }
 
+// Shared reports whether other processes may serve the same data.
+func (db *DB) Shared() bool { return db.dialect.name == postgresDialect.name }
+
 // Atomically implements ports.Atomic.
 func (db *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
 	return db.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/XSAM/otelsql"
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -136,7 +138,26 @@ func newRegistries(o *orgs) chats.Registries {
 }
 
 func newBind(c *core, r chats.Registries) rest.Bind {
-	return func(s ports.Stores) rest.Services { return bindServices(s, r, c.keyring) }
+	return func(s ports.Stores) rest.Services { return bindServices(s, r, c.keyring, c.services.Presences) }
+}
+
+// newPresences is the one service of presences: what it holds in memory is the node's, and its changes
+// are never part of another's transaction. Its clock goes on from the start of the process, whatever
+// happens to the system's.
+func newPresences(db *sqlstore.DB, s ports.Stores) *presences.Service {
+	start := time.Now()
+	clock := func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
+	return presences.NewService(s.Presences, clock, db.Shared())
+}
+
+// ids names the present orgs.
+func (o *orgs) ids() []identity.OrgID {
+	all := o.present.Load().All()
+	out := make([]identity.OrgID, len(all))
+	for i := range all {
+		out[i] = all[i].ID
+	}
+	return out
 }
 
 func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {

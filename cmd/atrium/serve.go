@@ -100,6 +100,9 @@ func (s *serveCommand) Run(p *process) error {
 	defer stopBackground()
 	go reloadOnHangup(background, p, flags, app, log)
 	go sweep(background, app, log)
+	kept := make(chan struct{})
+	go func() { defer close(kept); keepPresences(background, app, log) }()
+	defer func() { stopBackground(); <-kept }()
 	p.greet(c, listener.Addr(), owner)
 	return serveUntil(p.ctx, rest.Server(c.Server, handler, log), listener, h, c.Server.ShutdownTimeout, log)
 }
@@ -194,6 +197,19 @@ func sweep(ctx context.Context, app *core, log *slog.Logger) {
 		}
 	}
 }
+
+// keepPresences settles what ends by itself. What was heard and not stored yet is stored at the end, for
+// other nodes and the next start.
+func keepPresences(ctx context.Context, app *core, log *slog.Logger) {
+	report := func(err error) { log.Warn("presences were not kept; it is tried again", "error", err) }
+	app.services.Presences.Keep(ctx, app.orgs.ids, report)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
+	defer cancel()
+	app.services.Presences.Flush(last, report)
+}
+
+// flushWithin is how long the end of the process may wait for what is only about freshness.
+const flushWithin = 2 * time.Second
 
 // greet tells a person where the API is, and on the first start how to use it.
 func (p *process) greet(c configs.Config, addr net.Addr, owner *firstOwner) {

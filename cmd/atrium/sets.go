@@ -19,7 +19,7 @@ import (
 
 var (
 	// storage is the data and the keys to it.
-	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newRegistries, wire.FieldsOf(new(keyring), "Keyring"), wire.Bind(new(ports.Sealer), new(*seal.Keyring)))
+	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newRegistries, newPresences, wire.FieldsOf(new(keyring), "Keyring"), wire.Bind(new(ports.Sealer), new(*seal.Keyring)))
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -21,7 +22,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, registries chats.Registries, sealer ports.Sealer) rest.Services {
+func bindServices(stores ports.Stores, registries chats.Registries, sealer ports.Sealer, p *presences.Service) rest.Services {
 	panic(wire.Build(usecases))
 }
 

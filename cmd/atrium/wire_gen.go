@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
@@ -56,11 +57,13 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
 	embeds := stores.Embeds
 	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealKeyring, registries)
+	presencesService := newPresences(db, stores)
 	services := rest.Services{
-		Accounts: service,
-		Prompts:  promptsService,
-		Chats:    chatsService,
-		Embeds:   chatsEmbeds,
+		Accounts:  service,
+		Prompts:   promptsService,
+		Chats:     chatsService,
+		Embeds:    chatsEmbeds,
+		Presences: presencesService,
 	}
 	mainCore := &core{
 		config:   c,
@@ -75,7 +78,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, registries chats.Registries, sealer ports.Sealer) rest.Services {
+func bindServices(stores ports.Stores, registries chats.Registries, sealer ports.Sealer, p *presences.Service) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -92,10 +95,11 @@ func bindServices(stores ports.Stores, registries chats.Registries, sealer ports
 	embeds := stores.Embeds
 	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
 	services := rest.Services{
-		Accounts: service,
-		Prompts:  promptsService,
-		Chats:    chatsService,
-		Embeds:   chatsEmbeds,
+		Accounts:  service,
+		Prompts:   promptsService,
+		Chats:     chatsService,
+		Embeds:    chatsEmbeds,
+		Presences: p,
 	}
 	return services
 }

@@ -194,11 +194,11 @@ func (r *Record) Settle(now time.Time) {
 		r.Passing, r.Until = Claim{}, time.Time{}
 	}
 	r.Devices = r.live(now)
-	r.Shown, r.Due = r.Public(now), r.next()
+	r.Shown, r.Due = r.Public(now), r.Next()
 }
 
-// next is when the first thing ends.
-func (r *Record) next() time.Time {
+// Next is when the first thing ends; zero for never.
+func (r *Record) Next() time.Time {
 	next := r.Until
 	for _, d := range r.Devices {
 		if at := d.ExpiresAt(); next.IsZero() || at.Before(next) {
