@@ -3,19 +3,22 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test verify lint generate bench
+.PHONY: help run build test prove verify lint generate bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-10s %s\n' "$$name" "$$does"; done
 
 run: ## serve with demo data on http://127.0.0.1:8080
-	go run ./cmd/atrium serve --demo
+	@trap 'exit 0' INT; go run ./cmd/atrium serve --demo
 
 build: ## build bin/atrium, one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/atrium ./cmd/atrium
 
 test: ## run every test, on SQLite and PostgreSQL
 	@.ci/run test
+
+prove: ## run every test, those that take samples with all of theirs
+	@ATRIUM_PROVE=1 .ci/run test
 
 verify: ## check generated code, formatting, modules and lints
 	@.ci/run verify

@@ -14,6 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -21,16 +23,17 @@ import (
 // Config is every setting. A field's key is its name in snake_case: Server.ReadTimeout is
 // server.read_timeout. atrium.example.yaml documents each.
 type Config struct {
-	Data       string // directory of everything that Atrium keeps on this machine
-	Server     rest.Config
-	Metrics    Metrics
-	Database   sqlstore.Config
-	Keyring    seal.Config
-	Mail       mail.Config
-	Log        Log
-	Events     Events
-	BaseDomain string // {slug}.{BaseDomain} is a host of each org; empty: only listed hosts are
-	Orgs       []Org
+	Data        string // directory of everything that Atrium keeps on this machine
+	Server      rest.Config
+	Metrics     Metrics
+	Database    sqlstore.Config
+	Keyring     seal.Config
+	Mail        mail.Config
+	Log         Log
+	Events      Events
+	Connections Connections
+	BaseDomain  string // {slug}.{BaseDomain} is a host of each org; empty: only listed hosts are
+	Orgs        []Org
 }
 
 // Metrics says where Prometheus may scrape.
@@ -49,6 +52,11 @@ type Events struct {
 	Retention time.Duration
 }
 
+// Connections says how tenants' warehouses may be reached.
+type Connections struct {
+	ProbeLimits connection.ProbeLimits
+}
+
 // Org is one customer of the deployment. Its identifier is not configured: the store makes it
 // when it first sees the slug, which therefore never changes.
 type Org struct {
@@ -60,6 +68,9 @@ type Org struct {
 	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
 	Issuers            []identity.Issuer
 	ClaimRules         []ClaimRule
+	Registry           Registry
+	ConnectionKinds    []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
+	Egress             identity.Egress
 	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
 }
 
@@ -113,10 +124,11 @@ func defaults() Config {
 			ShutdownTimeout:   20 * time.Second,
 			RateLimit:         rest.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60},
 		},
-		Database: sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},
-		Mail:     mail.Config{SMTP: mail.SMTP{TLS: "starttls"}},
-		Log:      Log{Format: "text"},
-		Events:   Events{Retention: 400 * day},
+		Database:    sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},
+		Mail:        mail.Config{SMTP: mail.SMTP{TLS: "starttls"}},
+		Log:         Log{Format: "text"},
+		Events:      Events{Retention: 400 * day},
+		Connections: Connections{ProbeLimits: connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30}},
 	}
 }
 
@@ -130,7 +142,7 @@ func (c *Config) complete() {
 		c.Keyring.KeyFile = filepath.Join(c.Data, "keyring.json")
 	}
 	if len(c.Orgs) == 0 {
-		c.Orgs = []Org{{Slug: "default", Name: "Default"}}
+		c.Orgs = []Org{{Slug: "default", Name: "Default", Registry: sampleRegistry()}}
 	}
 	c.BaseDomain = strings.ToLower(c.BaseDomain)
 	for i := range c.Orgs {
@@ -145,6 +157,15 @@ func (c *Config) complete() {
 	}
 }
 
+// Registries returns what each org offers to its chats; ids as for Directory.
+func (c Config) Registries(ids func(slug string) identity.OrgID) map[identity.OrgID]*chat.Registry {
+	all := make(map[identity.OrgID]*chat.Registry, len(c.Orgs))
+	for _, o := range c.Orgs {
+		all[ids(o.Slug)], _ = o.Registry.domain() // Load has refused what is wrong with it
+	}
+	return all
+}
+
 // Directory returns the orgs for finding one by its host; ids answers the stored identifier of
 // a slug.
 func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Directory {
@@ -153,6 +174,7 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 		orgs[i] = identity.Org{
 			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: c.baseURL(o),
 			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.Issuers, AcceptURL: o.AcceptURL,
+			ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,
 		}
 		for _, r := range o.ClaimRules {
 			orgs[i].ClaimRules = append(orgs[i].ClaimRules, identity.ClaimRule{

@@ -64,7 +64,7 @@ type reader struct {
 }
 
 var readers = map[reflect.Type]reader{
-	reflect.TypeFor[time.Duration](): {"must be a duration such as 30s, 5m, 1h30m or 400d", duration},
+	reflect.TypeFor[time.Duration](): {wantDuration, func(s string) (any, bool) { return duration(s) }},
 	reflect.TypeFor[netip.Prefix]():  {"must be an IP address or a network such as 10.0.0.0/8", network},
 	reflect.TypeFor[slog.Level]():    {"must be debug, info, warn or error", level},
 	reflect.TypeFor[secret.String](): {"must be a text; quote it", func(s string) (any, bool) { return secret.New(s), true }},
@@ -78,6 +78,9 @@ func read(from, to reflect.Value) (any, error) {
 	arg, isArgument := data.(argument)
 	if isArgument {
 		text, isText = string(arg), true
+	}
+	if to.Type() == reflect.TypeFor[Document]() {
+		return data, nil
 	}
 	if r, ok := readers[to.Type()]; ok {
 		if isText {
@@ -120,8 +123,19 @@ const (
 	maxDays = 36500 // a hundred years; far from where a Duration overflows
 )
 
+const wantDuration = "must be a duration such as 30s, 5m, 1h30m or 400d"
+
+// ParseDuration reads a duration as the settings take it, for other places where a person gives one.
+func ParseDuration(s string) (time.Duration, error) {
+	d, ok := duration(s)
+	if !ok {
+		return 0, errors.New(wantDuration)
+	}
+	return d, nil
+}
+
 // duration reads what time.ParseDuration does, and days before it.
-func duration(s string) (any, bool) {
+func duration(s string) (time.Duration, bool) {
 	days, rest, found := strings.Cut(s, "d")
 	if !found {
 		days, rest = "0", s

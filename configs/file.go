@@ -65,6 +65,12 @@ func (w walker) value(key string, n *yaml.Node, t reflect.Type) any {
 	switch empty := n.Kind == yaml.ScalarNode && n.Tag == "!!null"; {
 	case n.Kind == yaml.AliasNode:
 		w.wrong(key, n, "aliases are not supported; quote a text that begins with *")
+	case t == reflect.TypeFor[Document]():
+		if v, err := document(n); err != nil {
+			w.wrong(key, n, "%s", err)
+		} else {
+			return v
+		}
 	case isSection(t):
 		if n.Kind == yaml.MappingNode {
 			return w.section(key, n, t)

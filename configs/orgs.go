@@ -48,6 +48,7 @@ func (c *Config) validateOrgs(found *problems) {
 					"must be exactly what a browser sends: https://host or https://host:port in lower case, http for localhost alone, no path, no default port")
 			}
 		}
+		o.Registry.validate(found, key+".registry")
 		o.validateSignIn(found, key)
 		if o.BaseURL != "" && !isBaseURL(o.BaseURL) {
 			found.add(key+".base_url", "must be an absolute http or https URL without user, query and fragment")

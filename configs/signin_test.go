@@ -107,6 +107,7 @@ orgs:
       - {claim: realm_access.roles, value: staff, workspace: research, role: admin}
       - {claim: email_verified, value: "true", operator: true}
     accept_url: https://app.example.com/invitations/{token}
+    connection_kinds: [postgres]
 `)})
 	o, found := c.Directory(func(string) identity.OrgID { return "org_1" }).BySlug("acme")
 	if !found {
@@ -122,7 +123,7 @@ orgs:
 			{Claim: "realm_access.roles", Value: "staff", Workspace: "research", Role: identity.Admin},
 			{Claim: "email_verified", Value: "true", Operator: true},
 		},
-		AcceptURL: "https://app.example.com/invitations/{token}",
+		AcceptURL: "https://app.example.com/invitations/{token}", ConnectionKinds: []string{"postgres"},
 	}
 	if diff := cmp.Diff(want, *o); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

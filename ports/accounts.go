@@ -22,7 +22,7 @@ type Users interface {
 	// no such user.
 	Get(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.User, []account.Membership, error)
 
-	// FindByEmail is Get by e-mail address, ignoring case.
+	// FindByEmail is Get by e-mail address, as account.EmailKey compares them.
 	FindByEmail(ctx context.Context, org identity.OrgID, email string) (*account.User, []account.Membership, error)
 
 	// Member answers the user who is a member of ws and has that id, or else that e-mail
@@ -34,10 +34,16 @@ type Users interface {
 	// within that second which changed nothing.
 	SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error)
 
-	// SignIn loads what s.Claims and s.Rules name, calls settle, and saves the user, the link, and
-	// the workspaces, all in one transaction. Of two first sign-ins of one subject at the same
-	// time, the second finds what the first made.
+	// SignIn loads what s.Claims and s.Rules name, and the workspaces where rules gave those people a
+	// role, calls settle, and saves the user, the link, and the workspaces, all in one transaction. Of
+	// two first sign-ins of one subject at the same time, the second finds what the first made. The
+	// time of the newest token that was settled is kept with the link.
 	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn, settle func(*account.SignIn) error) (*account.Person, error)
+
+	// Link loads the user of by's org with that e-mail address, account.ErrUserNotFound if there is
+	// none, and whom the issuer's subject is linked to, nil if nobody; calls change; links the subject
+	// to the first alone, and saves what was recorded of both, all in one transaction.
+	Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(to, from *account.Person) error) error
 
 	// Update loads a user, calls change and saves what it recorded, in one transaction, as
 	// Prompts.Update does.
@@ -60,6 +66,9 @@ type Workspaces interface {
 	// Members lists a workspace's members by user id; of a workspace that org never had, none.
 	Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error)
 
+	// Member answers one of them; account.ErrMemberNotFound if there is none.
+	Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error)
+
 	// Update loads a workspace with the memberships of by and of also, and also's API keys in it that
 	// are not revoked, locks it, calls change and saves what it recorded, also of those keys, all in
 	// one transaction, as Prompts.Update does. With a member that change removed go that user's shares
@@ -73,6 +82,9 @@ type Invitations interface {
 	// List lists a workspace's open invitations, expired ones included, newest first.
 	List(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q page.Query) (account.InvitationPage, error)
 
+	// Get answers one of them; account.ErrInvitationNotFound if there is none.
+	Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error)
+
 	// Invite stores the invitation that change makes of an address. member is the member with
 	// that address, empty if there is none; pending its open invitation, nil if there is none.
 	Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
@@ -81,7 +93,8 @@ type Invitations interface {
 	// Update changes an invitation of a workspace, nil if there is none with that id.
 	Update(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error
 
-	// Accept changes the invitation whose token has that hash, with its workspace and the user by;
+	// Accept changes the invitation whose token has that hash, with its workspace, which is loaded with
+	// the memberships of by and of who invited, and the user by;
 	// the invitation is nil if another call ended it just now. account.ErrInvitationNotFound if by's
 	// org has none that is open.
 	Accept(ctx context.Context, by identity.Actor, h account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error

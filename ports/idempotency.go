@@ -21,7 +21,7 @@ var (
 // IdempotencyKey is an Idempotency-Key within its scope, and the request that it was sent with.
 type IdempotencyKey struct {
 	Org     identity.OrgID
-	Scope   [sha256.Size]byte // of user, workspace, method, path and the key itself
+	Scope   [sha256.Size]byte // of caller, credential, workspace, method, path and the key itself
 	Request [sha256.Size]byte // of the body
 	At      time.Time
 }
@@ -46,8 +46,13 @@ type Idempotency interface {
 	// error is an outcome, whose answer is then recorded too, or none, so that the request may be
 	// repeated. fn may run again after a conflict.
 	//
+	// before, unless it is nil, runs once after the key is reserved and before fn, outside of any
+	// transaction: it is for what reaches another system. Its error ends the request as one of fn's
+	// does. What it did is not undone, so that it is for what may happen twice, or is told apart by
+	// key at the other end.
+	//
 	// ErrKeyReused if key came with another request, ErrAnswerErased if the stored answer showed a
 	// secret and its time is over, ErrKeyInFlight while the first one runs, for
 	// 30 seconds at most: a process that died leaves a key that can be used again after that.
-	Once(ctx context.Context, key IdempotencyKey, fn func(Stores) (Answer, error), keep func(error) (Answer, bool)) (a Answer, replayed bool, err error)
+	Once(ctx context.Context, key IdempotencyKey, before func(context.Context) error, fn func(Stores) (Answer, error), keep func(error) (Answer, bool)) (a Answer, replayed bool, err error)
 }

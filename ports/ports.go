@@ -27,9 +27,14 @@ type Stores struct {
 	Atomic      Atomic
 	Prompts     Prompts
 	PromptLists PromptLists
+	Chats       Chats
+	ChatLists   ChatLists
+	Embeds      Embeds
 	Users       Users
 	Workspaces  Workspaces
 	Invitations Invitations
 	Keys        Keys
 	Events      Events
+	Connections Connections
+	Jobs        Jobs
 }

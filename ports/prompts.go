@@ -27,21 +27,27 @@ type Prompts interface {
 	// GetVersion answers a nil version if ref names none. It is the read that applications repeat
 	// all day, so of the template it fills in only what decides about reading, and what readers of
 	// a version are told: ID, Workspace, Owner, Name, Type, Visibility, Active.Version, DeletedAt
-	// and Shares. (Whoever acts for an owner who left may read without that.)
+	// and Shares. (Whoever acts for an owner who left may read without that.) Of a template that by
+	// may not see it answers no version, and looks for none: by must not be able to tell from the
+	// time it takes that there is such a template.
 	GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
 
-	// FindByName answers the live template with that name (prompt.NameKey).
-	FindByName(ctx context.Context, by identity.Actor, name string) (*prompt.Template, error)
+	// GetVersionByName is GetVersion of the live template with that name (prompt.NameKey);
+	// prompt.ErrNotFound if by's workspace has none.
+	GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
 
-	// Update changes a template; shares of the users in also are loaded too. Shares whose Access
-	// change set to None are removed. prompt.ErrNameTaken as in Add.
+	// Update changes a template; shares of the users in also are loaded too, and which of them are
+	// members of the workspace: while change decides about them, nobody leaves or joins it. Shares
+	// whose Access change set to None are removed, and those that it left alone are not written.
+	// prompt.ErrNameTaken as in Add.
 	Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error)
 
-	// UpdateWith changes a template and one of its versions, nil if ref names none. Labels that
-	// change gave to the version leave all others of the template.
+	// UpdateWith changes a template, loaded with Labelled, and one of its versions, nil if ref names
+	// none. Labels that change gave to the version leave all others of the template; each version
+	// that loses some counts one revision, made at the version's UpdatedAt.
 	UpdateWith(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error)
 
-	// AddVersion stores the version that change makes, with its labels as in UpdateWith.
+	// AddVersion stores the version that change makes, with labels and Labelled as in UpdateWith.
 	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error
 }
 
@@ -52,11 +58,15 @@ type PromptLists interface {
 	Visible(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (prompt.Page, error)
 
 	// Versions lists a template's versions, highest number first, without text, messages, tools
-	// and response format; drafts only if drafts says so.
+	// and response format; drafts only if drafts says so. A page ends early, but never before its
+	// first item, where its versions would take more than about 1 MiB.
 	Versions(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, drafts bool, q page.Query) (prompt.VersionPage, error)
 
 	// Shares lists a template's shares by user id, expired ones included.
 	Shares(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (prompt.SharePage, error)
+
+	// Share answers one of them; prompt.ErrShareNotFound if there is none.
+	Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error)
 
 	// Activations lists the ledger, latest first.
 	Activations(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, q page.Query) (page.Of[prompt.Activation], error)

@@ -12,3 +12,14 @@ type Sealer interface {
 	// keyring, old ones included. Anything else is an error that tells nothing of the content.
 	Open(sealed, associated []byte) (plain []byte, err error)
 }
+
+// CredentialSealer seals what is kept for long: each content under a data key of its own, which the
+// keyring wraps. A new primary key then means to wrap the data keys anew, and no content is seen.
+type CredentialSealer interface {
+	Sealer
+
+	// Fingerprint answers 16 hexadecimal digits of a keyed hash: the same for the same content and
+	// associated data, whatever key of the keyring is the primary one. Nobody without the keyring
+	// can try guesses of the content against it.
+	Fingerprint(content, associated []byte) string
+}

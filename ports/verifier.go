@@ -15,11 +15,11 @@ import (
 // may do is for others to say.
 type Verifier interface {
 	// Verify answers what a token says, if its iss is the URL of one of issuers, that issuer's
-	// present keys verify its signature, its aud names one of that issuer's audiences, it has a
-	// sub and an exp, and now lies between nbf, iat and exp, give or take a minute.
+	// present keys verify its signature, its aud names one of that issuer's audiences, it has an exp
+	// and a sub as account.Claims wants it, and now lies between nbf, iat and exp, give or take a minute.
 	//
 	// Whatever else is wrong with a token, be it no JWT at all, the error is
-	// identity.ErrUnauthenticated itself: neither it nor its text tells what. The network is
+	// identity.ErrUnauthenticated, and its text tells no more. The network is
 	// reached for issuers alone, never for what a token names, and not at all for a token that no
 	// key could save.
 	//

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -50,35 +51,45 @@ type claims struct {
 	account.Claims
 	audiences []string
 	notBefore time.Time // zero: not given
-	issuedAt  time.Time // zero: not given
 }
 
 // parse reads a token strictly: no two texts are the same token, and a JSON object that names a
 // member twice is none.
-func parse(text string) (token, bool) {
-	dot := strings.LastIndexByte(text, '.')
-	if dot < 0 {
-		return token{}, false
+func parse(text string) (t token, err error) {
+	segments := strings.Split(text, ".")
+	if len(segments) != 3 {
+		return t, refused("it is no JWT: that has three parts with dots between them, and this has %d", len(segments))
 	}
-	t := token{signed: text[:dot]}
-	head, payload, ok := strings.Cut(t.signed, ".")
-	if !ok {
-		return token{}, false
+	var ok bool
+	t.signed = text[:len(text)-len(segments[2])-1]
+	if t.signature, ok = decode(segments[2]); !ok {
+		return t, refused("it is no JWT: its signature is not base64url")
 	}
-	if t.signature, ok = decode(text[dot+1:]); !ok || !unmarshal(head, &t.header) || !t.header.acceptable() {
-		return token{}, false
+	if !unmarshal(segments[0], &t.header) {
+		return t, refused("it is no JWT: its header is not JSON in base64url")
+	}
+	if err := t.header.acceptable(); err != nil {
+		return t, err
 	}
 	var raw map[string]any
-	if !unmarshal(payload, &raw) {
-		return token{}, false
+	if !unmarshal(segments[1], &raw) {
+		return t, refused("it is no JWT: its claims are not a JSON object in base64url, or name one twice")
 	}
-	t.claims, ok = read(raw)
-	return t, ok
+	t.claims, err = read(raw)
+	return t, err
 }
 
-func (h header) acceptable() bool {
+func (h header) acceptable() error {
 	typ := strings.TrimPrefix(strings.ToLower(h.Type), "application/")
-	return slices.Contains(algorithms, h.Algorithm) && slices.Contains(types, typ) && h.Critical == nil
+	switch {
+	case !slices.Contains(algorithms, h.Algorithm):
+		return refused("its algorithm (alg) is %.20q; accepted are %s", h.Algorithm, strings.Join(algorithms, ", "))
+	case !slices.Contains(types, typ):
+		return refused("its type (typ) is %.40q, which is no access or identity token", h.Type)
+	case h.Critical != nil:
+		return refused("it has critical extensions (crit), which Atrium does not know")
+	}
+	return nil
 }
 
 func unmarshal(segment string, into any) bool {
@@ -97,7 +108,7 @@ func decode(segment string) ([]byte, bool) {
 
 // read finds the claims that RFC 7519 and OpenID Connect define. Those that decide must have the
 // form that is laid down; the others are left empty if they do not.
-func read(raw map[string]any) (claims, bool) {
+func read(raw map[string]any) (claims, error) {
 	c := claims{Claims: account.Claims{Raw: raw}}
 	c.Issuer, _ = raw["iss"].(string)
 	c.Subject, _ = raw["sub"].(string)
@@ -108,9 +119,24 @@ func read(raw map[string]any) (claims, bool) {
 	var exp, nbf, iat bool
 	c.ExpiresAt, exp = date(raw, "exp")
 	c.notBefore, nbf = date(raw, "nbf")
-	c.issuedAt, iat = date(raw, "iat")
+	c.IssuedAt, iat = date(raw, "iat")
 	c.audiences = audiences(raw["aud"])
-	return c, exp && nbf && iat && !c.ExpiresAt.IsZero() && c.Issuer != "" && c.Subject != "" && len(c.Subject) <= maxSubject
+	switch {
+	case !exp || !nbf || !iat:
+		return c, refused("one of its times (exp, nbf, iat) is no number of seconds")
+	case c.ExpiresAt.IsZero():
+		return c, refused("it does not say when it ends (exp)")
+	case c.Issuer == "":
+		return c, refused("it does not say who issued it (iss)")
+	case !validSubject(c.Subject):
+		return c, refused("its subject (sub) is missing, longer than %d bytes, or holds control characters", maxSubject)
+	}
+	return c, nil
+}
+
+// validSubject refuses control characters besides: no provider has them, and PostgreSQL keeps no NUL.
+func validSubject(s string) bool {
+	return s != "" && len(s) <= maxSubject && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
 // date reads a NumericDate; the zero time if there is none.
@@ -146,12 +172,15 @@ func audiences(aud any) []string {
 // acceptedBy answers the claims if they are meant for one of issuer's audiences and are valid now.
 func (c claims) acceptedBy(issuer identity.Issuer, now time.Time) (*account.Claims, error) {
 	meant := func(audience string) bool { return audience != "" && slices.Contains(issuer.Audiences, audience) }
-	switch {
-	case !slices.ContainsFunc(c.audiences, meant),
-		!now.Before(c.ExpiresAt.Add(skew)),
-		now.Before(c.notBefore.Add(-skew)),
-		now.Before(c.issuedAt.Add(-skew)):
-		return nil, identity.ErrUnauthenticated
+	switch at := func(t time.Time) string { return t.Format(time.RFC3339) }; {
+	case !slices.ContainsFunc(c.audiences, meant):
+		return nil, refused("it is for the audiences (aud) %.200q; configured are %q", c.audiences, issuer.Audiences)
+	case !now.Before(c.ExpiresAt.Add(skew)):
+		return nil, refused("it expired (exp) at %s; now is %s", at(c.ExpiresAt), at(now))
+	case now.Before(c.notBefore.Add(-skew)):
+		return nil, refused("it is not valid before (nbf) %s; now is %s", at(c.notBefore), at(now))
+	case now.Before(c.IssuedAt.Add(-skew)):
+		return nil, refused("it was issued (iat) in the future, at %s; now is %s", at(c.IssuedAt), at(now))
 	}
 	return &c.Claims, nil
 }

@@ -49,7 +49,7 @@ func newVerifier(transport http.RoundTripper, log *slog.Logger) *Verifier {
 // Verify implements ports.Verifier.
 func (v *Verifier) Verify(ctx context.Context, issuers []identity.Issuer, token string, now time.Time) (*account.Claims, error) {
 	if len(token) > maxToken {
-		return nil, identity.ErrUnauthenticated
+		return nil, refused("it is larger than %d KiB", maxToken>>10)
 	}
 	sum := sha256.Sum256([]byte(token))
 	for _, issuer := range issuers {
@@ -57,13 +57,13 @@ func (v *Verifier) Verify(ctx context.Context, issuers []identity.Issuer, token 
 			return c.acceptedBy(issuer, now)
 		}
 	}
-	t, ok := parse(token)
-	if !ok {
-		return nil, identity.ErrUnauthenticated
+	t, err := parse(token)
+	if err != nil {
+		return nil, err
 	}
 	i := slices.IndexFunc(issuers, func(i identity.Issuer) bool { return i.URL == t.claims.Issuer })
 	if i < 0 {
-		return nil, identity.ErrUnauthenticated
+		return nil, refused("its issuer (iss) %.200q is none that is configured", t.claims.Issuer)
 	}
 	accepted, err := t.claims.acceptedBy(issuers[i], now)
 	if err != nil {
@@ -73,8 +73,11 @@ func (v *Verifier) Verify(ctx context.Context, issuers []identity.Issuer, token 
 	if err != nil {
 		return nil, err
 	}
-	if key == nil || jwsbb.Verify(key.public, key.alg, []byte(t.signed), t.signature) != nil {
-		return nil, identity.ErrUnauthenticated
+	if key == nil {
+		return nil, refused("its issuer has no %s key of the id (kid) %.100q", t.header.Algorithm, t.header.KeyID)
+	}
+	if jwsbb.Verify(key.public, key.alg, []byte(t.signed), t.signature) != nil {
+		return nil, refused("its signature is not by the issuer's key %.100q", t.header.KeyID)
 	}
 	v.verified.put(verifiedKey{issuers[i].URL, sum}, verification{claims: t.claims, keys: set, until: until(t.claims, now)}, now)
 	return accepted, nil

@@ -65,7 +65,7 @@ func TestAccepted(t *testing.T) {
 			}
 			want := &account.Claims{
 				Issuer: issuer.URL, Subject: "ann-1", Email: "ann@example.com", EmailVerified: true, Name: "Ann",
-				ExpiresAt: noon.Add(time.Hour), Raw: got.Raw,
+				IssuedAt: noon, ExpiresAt: noon.Add(time.Hour), Raw: got.Raw,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

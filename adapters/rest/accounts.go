@@ -51,7 +51,7 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 	me := openapi.Me{
 		User: openapi.User{
 			ID: string(u.ID), Email: openapi.OrNull(u.Email), Name: u.Name, Operator: u.Operator,
-			DefaultWorkspaceID: openapi.OrNull(string(u.DefaultWorkspace)),
+			DefaultWorkspaceID: openapi.OrNull(string(u.DefaultSeen(r.by))),
 		},
 		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:   nullable.NewNullNullable[openapi.Workspace](),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -26,7 +27,7 @@ import (
 var (
 	errNoSuchPath       = &fault.Error{Kind: fault.NotFound, Code: "not_found", Detail: "There is nothing at this path."}
 	errMethodNotAllowed = &fault.Error{Kind: fault.MethodNotAllowed, Code: "method_not_allowed", Detail: "This path takes other methods; see the Allow header."}
-	errNotAcceptable    = &fault.Error{Kind: fault.NotAcceptable, Code: "not_acceptable", Detail: "The Accept header leaves out what this operation answers."}
+	errNotAcceptable    = &fault.Error{Kind: fault.NotAcceptable, Code: "not_acceptable", Detail: "The Accept header leaves out what this operation answers: application/json, and application/problem+json for errors."}
 	errMediaType        = &fault.Error{Kind: fault.UnsupportedMedia, Code: "unsupported_media_type", Detail: "The Content-Type of the body is not one that this operation takes."}
 	errBodyTooLarge     = &fault.Error{Kind: fault.TooLarge, Code: "body_too_large", Detail: "The body is larger than this operation takes."}
 	errBodyUnreadable   = &fault.Error{Kind: fault.Malformed, Code: "malformed_request", Detail: "The body could not be read to its end."}
@@ -41,8 +42,11 @@ type request struct {
 	by    identity.Actor
 	who   *account.Person // as the credential proved it, a second old at most
 	match revision.Match  // from If-Match
+	weak  bool            // it names weak tags
 	query url.Values
 	body  []byte
+
+	anywhere bool // the operation needs no workspace, or its path names one
 }
 
 // handle is where every request learns who calls, is held to the contract, and is carried out.
@@ -56,7 +60,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		defer cancel()
 		hr = hr.WithContext(ctx)
 
-		r := &request{Request: hr, Services: a.services, api: a, op: op}
+		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: anywhere}
 		var err error
 		if r.by, r.who, err = a.authenticate(w, hr, seen, anywhere); err == nil {
 			err = r.read(w)
@@ -91,14 +95,18 @@ func (r *request) read(w http.ResponseWriter) error {
 	if r.URL.RawQuery != "" {
 		r.query = r.URL.Query()
 	}
-	r.match = ifMatch(r.Header.Values("If-Match"))
+	var err error
+	if r.op.TakesHeader("If-Match") {
+		if r.match, r.weak, err = ifMatch(r.Header.Values("If-Match")); err != nil {
+			return err
+		}
+	}
 	if !r.op.HasBody {
 		return nil
 	}
-	var err error
 	if r.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, r.op.MaxBody)); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return errBodyTooLarge
+			return errBodyTooLarge.Because(fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", r.op.MaxBody))
 		}
 		return errBodyUnreadable
 	}
@@ -107,38 +115,77 @@ func (r *request) read(w http.ResponseWriter) error {
 	}
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !slices.Contains(r.op.MediaTypes, media) {
-		return errMediaType
+		return errMediaType.Because("The Content-Type of the body must be " + strings.Join(r.op.MediaTypes, " or ") + ".")
 	}
 	return r.op.CheckBody(r.body)
 }
 
 // perform carries out the action: at once, or under the request's Idempotency-Key.
 func (r *request) perform(act action) (answer ports.Answer, replayed bool, err error) {
-	var after func(context.Context)
-	carryOut := func() (ports.Answer, error) {
-		out, err := act(r)
-		if err != nil {
+	var out reply
+	run := func(act action) (err error) { out, err = act(r); return err }
+	store := func() (ports.Answer, error) {
+		if err := run(act); err != nil {
 			return ports.Answer{}, err
 		}
-		after = out.after
 		return out.encode()
 	}
+	// What reaches another system ends with what is left to store, for which it hands over an action.
+	reach := func(context.Context) error {
+		if err := run(act); err != nil {
+			return err
+		}
+		if act = out.then; act == nil {
+			return errNothingToStore
+		}
+		return nil
+	}
+	if !r.op.Outbound {
+		reach = nil
+	}
 	if key := r.Header.Get("Idempotency-Key"); key == "" || !r.op.TakesHeader("Idempotency-Key") {
-		answer, err = carryOut()
+		if reach != nil {
+			err = reach(r.Context())
+		}
+		if err == nil {
+			answer, err = store()
+		}
 	} else {
 		body := sha256.Sum256(append([]byte(r.URL.RawQuery+"\x00"), r.body...))
-		scope := sha256.Sum256([]byte(strings.Join([]string{string(r.by.User), string(r.by.Workspace), r.Method, r.URL.Path, key}, "\x00")))
-		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: scope, Request: body, At: r.by.At},
+		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: r.scope(key), Request: body, At: r.by.At}, reach,
 			func(stores ports.Stores) (ports.Answer, error) {
 				r.Services = r.api.Bind(stores)
-				return carryOut()
+				return store()
 			},
 			func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
 	}
-	if err == nil && !replayed && after != nil {
-		after(r.Context())
+	if r.weak && errors.Is(err, revision.ErrMismatch) {
+		err = errWeakTag
+	}
+	if errors.Is(err, errNothingToStore) {
+		answer, err = out.encode()
+	}
+	if err == nil && !replayed && out.after != nil {
+		out.after(r.Context())
 	}
 	return answer, replayed, err
+}
+
+// errNothingToStore ends a request that has its answer, and none that could be kept.
+var errNothingToStore = errors.New("rest: there is nothing to store")
+
+// scope is what an Idempotency-Key is unique in: caller, credential, workspace, method and path. The
+// answer to one credential may be more than another of the same user may see or do. Where a request
+// needs no workspace, the one that it happens to be in does not count, since the call itself may
+// change which that is: accepting an invitation does. An API key's own never changes, and what its
+// bearer was answered elsewhere is not for it.
+func (r *request) scope(key string) [sha256.Size]byte {
+	ws := string(r.by.Workspace)
+	if r.anywhere && r.by.Key == "" {
+		ws = ""
+	}
+	parts := []string{string(r.by.User), string(r.by.Key), r.by.Ceiling.String(), ws, r.Method, r.URL.Path, key}
+	return sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 }
 
 // outcome is the answer to an error that ends a request for good: repeating it changes nothing.
@@ -149,7 +196,7 @@ func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	}
 	switch f.Kind {
 	case fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired:
-		return a.problemAnswer(r, f), true
+		return a.problemAnswer(r, f, err), true
 	default:
 		return ports.Answer{}, false
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,7 +65,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	o := observation(r)
 	if answersAnyHost(r.URL.Path) {
-		a.router.ServeHTTP(w, r)
+		a.toRoute(w, r)
 		return
 	}
 	org, err := a.Orgs().ByHost(a.host(r))
@@ -73,7 +74,22 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.org = org
-	if cors(w, r, org) {
+	if strings.HasPrefix(r.URL.Path, visitPaths) {
+		if a.visitCORS(w, r) {
+			return
+		}
+	} else if cors(w, r, org) {
+		return
+	}
+	a.toRoute(w, r)
+}
+
+// toRoute refuses a path with an encoded slash, which is part of a segment (RFC 3986, section 2.2):
+// the router takes it for one between segments, and would find another thing than the one that was
+// asked for.
+func (a *API) toRoute(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(strings.ToUpper(r.URL.RawPath), "%2F") {
+		a.problem(w, r, errNoSuchPath)
 		return
 	}
 	a.router.ServeHTTP(w, r)

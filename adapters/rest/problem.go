@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -45,12 +48,21 @@ var (
 // and told to the client as nothing but a 500.
 func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) {
 	f := foreseen(err)
+	a.mark(w, r, f, err)
+	write(w, r, a.problemAnswer(r, f, err))
+}
+
+// mark sets the headers that go with a failure, and logs what nobody foresaw.
+func (a *API) mark(w http.ResponseWriter, r *http.Request, f *fault.Error, err error) {
 	h := w.Header()
 	switch f.Kind {
 	case fault.Unauthenticated:
 		h.Set("WWW-Authenticate", `Bearer realm="atrium"`)
 	case fault.Unavailable, fault.UpstreamTimeout:
 		h.Set("Retry-After", "1")
+	}
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
 	if f == errInternal || f.Kind >= fault.Upstream {
 		level := a.Log.ErrorContext
@@ -59,7 +71,6 @@ func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		level(r.Context(), "request failed", "request_id", observation(r).id, "method", r.Method, "route", observation(r).route, "error", err)
 	}
-	write(w, r, a.problemAnswer(r, f))
 }
 
 // foreseen is what a client is told of an error.
@@ -73,7 +84,8 @@ func foreseen(err error) *fault.Error {
 	return errInternal
 }
 
-func (a *API) problemAnswer(r *http.Request, f *fault.Error) ports.Answer {
+// problemAnswer is f, which is what a client is told of err, with the particulars that err has.
+func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.Answer {
 	status := statuses[f.Kind]
 	title := http.StatusText(status)
 	if declared, ok := a.contract.Problem(f.Code); ok {
@@ -85,12 +97,18 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error) ports.Answer {
 	if errors.Is(f, identity.ErrUnknownHost) {
 		p.Detail = "No organisation answers on the host " + printableHost(a.host(r)) + "."
 	}
+	if e, ok := errors.AsType[*connection.ProbeError](err); ok {
+		p.Failure, p.Checks = toFailure(&e.Failure), each(e.Checks, toCheck)
+	}
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, openapi.FieldError{Pointer: field.Pointer, Code: field.Code, Detail: field.Detail})
+	}
+	for _, use := range f.UsedBy {
+		p.UsedBy = append(p.UsedBy, openapi.ProblemUse(use))
 	}
 	body, err := json.Marshal(p)
 	if err != nil { // a Problem always encodes
 		panic(err)
 	}
-	return ports.Answer{Status: status, Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"}, Body: body}
+	return ports.Answer{Status: status, Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"}, Body: append(body, '\n')}
 }

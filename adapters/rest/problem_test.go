@@ -105,7 +105,7 @@ func TestFailures(t *testing.T) {
 	})
 	t.Run("a node that should get no requests says so, and not why", func(t *testing.T) {
 		h := newHouse(t)
-		h.Ready = func(context.Context) error { return errors.New("disk on fire") }
+		h.readiness.check = func(context.Context) error { return errors.New("disk on fire") }
 		w := h.call("GET", "/api/health/ready", "")
 		if w.Code != 503 || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "fire") || !strings.Contains(h.log.String(), "disk on fire") {
 			t.Errorf("%d %s\n%s", w.Code, w.Body, h.log)
@@ -157,8 +157,8 @@ func TestIdempotency(t *testing.T) {
 	var scopes []ports.IdempotencyKey
 	h := newHouse(t)
 	h.staged = true
-	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, k ports.IdempotencyKey, _ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, k ports.IdempotencyKey, _ func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 			scopes = append(scopes, k)
 			return ports.Answer{Status: 201, Body: []byte(`{}`), Header: map[string]string{"Content-Type": "application/json"}}, true, nil
 		})
@@ -186,7 +186,7 @@ func TestIdempotency(t *testing.T) {
 	})
 	t.Run("a POST that changes nothing takes no key", func(t *testing.T) {
 		scopes = nil
-		h.prompts.EXPECT().FindByName(gomock.Any(), gomock.Any(), "x").Return(nil, prompt.ErrNotFound)
+		h.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), "x", gomock.Any()).Return(nil, nil, prompt.ErrNotFound)
 		if w := h.call("POST", promptsPath+"/resolve", `{"refs":[{"name":"x"}]}`, key); w.Code != 200 || len(scopes) != 0 {
 			t.Errorf("%d %s, and %d calls reached the port", w.Code, w.Body, len(scopes))
 		}

@@ -80,8 +80,10 @@ func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *pro
 	m.MaxTokens = pointed(m.MaxTokens, in.MaxTokens)
 	m.TopP = pointed(m.TopP, in.TopP)
 	m.TopK = pointed(m.TopK, in.TopK)
-	if v := orZero(in.ExtraParams); v != nil {
-		m.ExtraParams = mergePatch(m.ExtraParams, *v)
+	if in.ExtraParams.IsNull() {
+		m.ExtraParams = nil
+	} else if in.ExtraParams.IsSpecified() {
+		m.ExtraParams = mergeMembers(m.ExtraParams, in.ExtraParams.MustGet())
 	}
 	return toModel(m)
 }
@@ -102,27 +104,4 @@ func pointed[T any](old *T, n nullable.Nullable[T]) *T {
 		v := n.MustGet()
 		return &v
 	}
-}
-
-// mergePatch is RFC 7396 for an object whose members nobody declared.
-func mergePatch(old, patch map[string]any) map[string]any {
-	if patch == nil {
-		return nil
-	}
-	out := make(map[string]any, len(old)+len(patch))
-	for k, v := range old {
-		out[k] = v
-	}
-	for k, v := range patch {
-		if v == nil {
-			delete(out, k)
-			continue
-		}
-		if inner, ok := v.(map[string]any); ok {
-			before, _ := out[k].(map[string]any)
-			v = mergePatch(before, inner)
-		}
-		out[k] = v
-	}
-	return out
 }

@@ -39,6 +39,14 @@ func (a *API) createShare(r *request) (reply, error) {
 	return created("/api/prompt-templates/"+string(promptID(r))+"/shares/"+string(s.User), toShare(&s)).at(s.Revision), nil
 }
 
+func (a *API) getShare(r *request) (reply, error) {
+	s, err := r.Prompts.ShareWith(r.Context(), r.by, promptID(r), sharedWith(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toShare(&s)).at(s.Revision), nil
+}
+
 func (a *API) updateShare(r *request) (reply, error) {
 	in, err := decode[openapi.SharePatch](r)
 	if err != nil {

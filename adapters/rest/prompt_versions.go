@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/gorilla/mux"
@@ -63,7 +64,7 @@ func (a *API) updateVersion(r *request) (reply, error) {
 	c := prompt.VersionChanges{CommitMessage: orZero(in.CommitMessage), Labels: orZero(in.Labels)}
 	if in.Text != nil || in.Messages != nil || in.Format != nil || in.Variables.IsSpecified() || in.ModelConfig.IsSpecified() || in.Tools.IsSpecified() || in.ResponseFormat.IsSpecified() {
 		c.Content = func(old prompt.Content) prompt.Content { return patchContent(old, in) }
-		c.InferVariables = in.Variables.IsNull()
+		c.InferVariables, c.VariablesDeclared = in.Variables.IsNull(), in.Variables.IsSpecified() && !in.Variables.IsNull()
 	}
 	t, v, err := r.Prompts.ChangeVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, c)
 	return versionReply(t, v, err)
@@ -91,8 +92,8 @@ func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Conten
 	if v := orZero(in.Tools); v != nil {
 		c.Tools = *v
 	}
-	if v := orZero(in.ResponseFormat); v != nil {
-		c.ResponseFormat = *v
+	if merge := merging(in.ResponseFormat); merge != nil {
+		c.ResponseFormat = merge(c.ResponseFormat)
 	}
 	return c
 }
@@ -140,24 +141,50 @@ func (a *API) resolvePrompts(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := openapi.ResolveResult{Data: make([]openapi.ResolvedPrompt, len(found))}
+	body, err := resolveResult(in.Refs, found)
+	return ok(encoded(body)), err
+}
+
+// resolveResult is an openapi.ResolveResult as JSON. It is put together by hand: encoded as a whole,
+// or with copies of its versions, it would take several times its 8 MiB.
+func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte, error) {
+	size := 0
+	for _, f := range found {
+		if size += 1 << 10; f.Err == nil {
+			size += f.Version.Content.Size()
+		}
+	}
+	var body, version, item bytes.Buffer
+	body.Grow(size)
+	body.WriteString(`{"data":[`)
 	for i, f := range found {
-		asked := in.Refs[i]
-		item := openapi.ResolvedPrompt{PromptTemplateID: asked.PromptTemplateID, Name: asked.Name, Ref: or(asked.Ref, "active")}
+		version.Reset()
+		item.Reset()
+		said := openapi.ResolvedPrompt{PromptTemplateID: refs[i].PromptTemplateID, Name: refs[i].Name, Ref: or(refs[i].Ref, "active")}
 		if f.Err != nil {
 			why := foreseen(f.Err)
-			item.Error = &openapi.ResolveError{Code: why.Code, Detail: why.Detail}
+			said.Error = &openapi.ResolveError{Code: why.Code, Detail: why.Detail}
 		} else {
-			v := toVersion(f.Template, f.Version)
-			encoded, err := ok(v).at(v.Revision).encode()
-			if err != nil {
-				return reply{}, err
+			if err := encode(&version, toVersion(f.Template, f.Version)); err != nil {
+				return nil, err
 			}
-			item.PromptTemplateID, item.Name, item.Version, item.ETag = string(f.Template.ID), f.Template.Name, &v, encoded.Header["Etag"]
+			said.PromptTemplateID, said.Name, said.ETag = string(f.Template.ID), f.Template.Name, etag(f.Version.Revision, version.Bytes())
 		}
-		out.Data[i] = item
+		if err := encode(&item, said); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		body.Write(bytes.TrimSuffix(item.Bytes(), []byte("}\n")))
+		if f.Err == nil {
+			body.WriteString(`,"version":`)
+			body.Write(bytes.TrimSuffix(version.Bytes(), []byte("\n")))
+		}
+		body.WriteByte('}')
 	}
-	return ok(out), nil
+	body.WriteString("]}\n")
+	return body.Bytes(), nil
 }
 
 func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(or(ref, otherwise)) }

@@ -3,6 +3,7 @@ package rest
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/oapi-codegen/nullable"
 
@@ -32,6 +33,7 @@ func (a *API) promptOperations() []operation {
 		{http.MethodPost, template + "/render", a.renderPrompt},
 		{http.MethodGet, template + "/shares", a.listShares},
 		{http.MethodPost, template + "/shares", a.createShare},
+		{http.MethodGet, template + "/shares/{user_id}", a.getShare},
 		{http.MethodPatch, template + "/shares/{user_id}", a.updateShare},
 		{http.MethodDelete, template + "/shares/{user_id}", a.deleteShare},
 	}
@@ -46,7 +48,7 @@ func (a *API) listPrompts(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	f := prompt.Filter{Query: r.query.Get("q"), Tag: r.query.Get("tag"), Folder: r.query.Get("folder")}
+	f := prompt.Filter{Query: r.query.Get("q"), Tag: r.query.Get("tag"), Folder: strings.TrimSuffix(r.query.Get("folder"), "/")}
 	found, err := r.Prompts.List(r.Context(), r.by, f, q)
 	if err != nil {
 		return reply{}, err
@@ -81,7 +83,7 @@ func (a *API) updatePrompt(r *request) (reply, error) {
 		return reply{}, err
 	}
 	t, err := r.Prompts.Change(r.Context(), r.by, promptID(r), r.match, prompt.Changes{
-		Name: in.Name, Description: orZero(in.Description), Tags: orZero(in.Tags), Metadata: orZero(in.Metadata),
+		Name: in.Name, Description: orZero(in.Description), Tags: orZero(in.Tags), Metadata: merging(in.Metadata),
 		Visibility: (*prompt.Visibility)(in.Visibility), Protected: in.Protected, Owner: (*identity.UserID)(in.OwnerID),
 	})
 	return r.templateReply(t, err)

@@ -1,11 +1,9 @@
 package rest
 
 import (
-	"context"
 	"html/template"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gorilla/mux"
 	"github.com/swaggest/swgui/v5/static"
@@ -53,19 +51,6 @@ func named(route string, h http.HandlerFunc) http.Handler {
 
 // live answers as long as the process can answer at all: it asks nobody.
 func (a *API) live(w http.ResponseWriter, r *http.Request) {
-	a.send(w, r, ok(openapi.Health{Status: openapi.HealthStatusOk}))
-}
-
-// ready answers whether this node should get requests: 503 while the database cannot be reached,
-// has another schema, or the node is shutting down.
-func (a *API) ready(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-	defer cancel()
-	if err := a.Ready(ctx); err != nil {
-		a.Log.WarnContext(r.Context(), "not ready", "error", err)
-		a.problem(w, r, ports.ErrUnavailable)
-		return
-	}
 	a.send(w, r, ok(openapi.Health{Status: openapi.HealthStatusOk}))
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -17,14 +18,21 @@ import (
 // reply is what an action answers.
 type reply struct {
 	status   int
-	body     any    // nil for 204
+	body     any    // nil for 204; encoded is sent as it is
 	revision int64  // of the resource; 0 for what has none
 	location string // of what was made
 	reveals  string // the id of the thing whose secret body shows
 
+	// then stores what an operation found that reaches another system (x-outbound): it is run in
+	// place of this reply, in the transaction of the Idempotency-Key if there is one.
+	then action
+
 	// after runs once the answer's effect is kept, and not when the answer is replayed.
 	after func(context.Context)
 }
+
+// encoded is a body that is JSON already.
+type encoded []byte
 
 func ok(body any) reply { return reply{status: http.StatusOK, body: body} }
 
@@ -54,18 +62,25 @@ func (r reply) encode() (ports.Answer, error) {
 	if r.body == nil {
 		return a, nil
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // prompts are full of < and &
-	if err := enc.Encode(r.body); err != nil {
-		return ports.Answer{}, err
+	var isEncoded bool
+	if a.Body, isEncoded = r.body.(encoded); !isEncoded {
+		var buf bytes.Buffer
+		if err := encode(&buf, r.body); err != nil {
+			return ports.Answer{}, err
+		}
+		a.Body = buf.Bytes()
 	}
-	a.Body = buf.Bytes()
 	a.Header["Content-Type"] = "application/json"
 	if r.revision != 0 {
 		a.Header["Etag"] = etag(r.revision, a.Body)
 	}
 	return a, nil
+}
+
+func encode(into *bytes.Buffer, v any) error {
+	enc := json.NewEncoder(into)
+	enc.SetEscapeHTML(false) // prompts are full of < and &
+	return enc.Encode(v)
 }
 
 func etag(revision int64, body []byte) string {
@@ -104,26 +119,39 @@ func noneMatch(headers []string, tag string) bool {
 	return false
 }
 
+var (
+	errIfMatch = openapi.ErrInvalidParameter.Because("If-Match takes the ETag of an answer as it is, in its quotes, or several with commas between them, or *.")
+	errWeakTag = revision.ErrMismatch.Because("If-Match compares strongly, so that a weak tag never matches (RFC 9110, section 13.1.1): send the ETag without W/.")
+)
+
 // ifMatch reads If-Match: only the revision part of our tags is compared, since a change of how a
-// thing is shown to one caller makes no update a lost one. Weak tags and those that are not ours
-// match nothing (RFC 9110, section 13.1.1); * and no header set no condition.
-func ifMatch(headers []string) revision.Match {
+// thing is shown to one caller makes no update a lost one. Weak tags match nothing; * and no header
+// set no condition. What no answer ever had for a tag is errIfMatch: it must not pass for a change
+// that somebody else made.
+func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 	if len(headers) == 0 {
-		return nil
+		return nil, false, nil
 	}
-	m := revision.Match{}
-	for _, h := range headers {
-		for part := range strings.SplitSeq(h, ",") {
-			part = strings.TrimSpace(part)
-			if part == "*" {
-				return nil
-			}
-			tag, quoted := strings.CutPrefix(part, `"`)
-			number, _, dashed := strings.Cut(tag, "-")
-			if n, err := strconv.ParseInt(number, 10, 64); quoted && dashed && err == nil {
-				m = append(m, n)
-			}
+	m = revision.Match{}
+	anything := false
+	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		part = strings.TrimSpace(part)
+		if part == "*" {
+			anything = true
+			continue
+		}
+		tag, isWeak := strings.CutPrefix(part, "W/")
+		number, hash, dashed := strings.Cut(strings.TrimPrefix(tag, `"`), "-")
+		n, notNumber := strconv.ParseInt(number, 10, 64)
+		if !dashed || notNumber != nil || n < 1 || tag[0] != '"' || !strings.HasSuffix(hash, `"`) {
+			return nil, false, errIfMatch
+		}
+		if weak = weak || isWeak; !isWeak {
+			m = append(m, n)
 		}
 	}
-	return m
+	if anything {
+		return nil, false, nil
+	}
+	return m, weak, nil
 }

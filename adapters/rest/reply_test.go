@@ -1,11 +1,13 @@
 package rest
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
@@ -13,23 +15,29 @@ func TestIfMatch(t *testing.T) {
 	for name, tt := range map[string]struct {
 		headers []string
 		want    revision.Match // nil sets no condition
+		weak    bool
 	}{
-		"no header sets no condition":            {nil, nil},
-		"* sets none":                            {[]string{"*"}, nil},
-		"* among others sets none":               {[]string{`"1-a"`, ` * `}, nil},
-		"one of our tags names a revision":       {[]string{`"12-abc"`}, revision.Match{12}},
-		"a list names several":                   {[]string{`"1-a", "2-b"`, `"3-c"`}, revision.Match{1, 2, 3}},
-		"the hash is not compared":               {[]string{`"7-"`}, revision.Match{7}},
-		"a hash may hold dashes":                 {[]string{`"7-a-b_c"`}, revision.Match{7}},
-		"a weak tag matches nothing":             {[]string{`W/"1-a"`}, revision.Match{}},
-		"a tag without quotes matches nothing":   {[]string{`1-a`}, revision.Match{}},
-		"a tag that is not ours matches nothing": {[]string{`"abc"`, `""`, ``}, revision.Match{}},
-		"a number too large matches nothing":     {[]string{`"99999999999999999999-a"`}, revision.Match{}},
-		"what is ours counts beside what is not": {[]string{`"abc", W/"1-a", "2-b"`}, revision.Match{2}},
+		"no header sets no condition":      {nil, nil, false},
+		"* sets none":                      {[]string{"*"}, nil, false},
+		"* among others sets none":         {[]string{`"1-a"`, ` * `}, nil, false},
+		"one of our tags names a revision": {[]string{`"12-abc"`}, revision.Match{12}, false},
+		"a list names several":             {[]string{`"1-a", "2-b"`, `"3-c"`}, revision.Match{1, 2, 3}, false},
+		"the hash is not compared":         {[]string{`"7-"`}, revision.Match{7}, false},
+		"a hash may hold dashes":           {[]string{`"7-a-b_c"`}, revision.Match{7}, false},
+		"a weak tag matches nothing":       {[]string{`W/"1-a"`}, revision.Match{}, true},
+		"a strong one counts beside it":    {[]string{`W/"1-a", "2-b"`}, revision.Match{2}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := ifMatch(tt.headers); (got == nil) != (tt.want == nil) || !slices.Equal(got, tt.want) {
-				t.Errorf("ifMatch = %v, want %v", got, tt.want)
+			got, weak, err := ifMatch(tt.headers)
+			if err != nil || weak != tt.weak || (got == nil) != (tt.want == nil) || !slices.Equal(got, tt.want) {
+				t.Errorf("ifMatch = %v, %v, %v; want %v, %v", got, weak, err, tt.want, tt.weak)
+			}
+		})
+	}
+	for _, header := range []string{"", "2", `"2"`, "1-a", `"1-a`, `1-a"`, `"abc"`, `""`, `"-1"`, `"0-a"`, `"99999999999999999999-a"`, `"1-a",`, `"1-a", abc`, `w/"1-a"`, "W/"} {
+		t.Run("refused is "+header, func(t *testing.T) {
+			if got, _, err := ifMatch([]string{header}); !errors.Is(err, openapi.ErrInvalidParameter) {
+				t.Errorf("ifMatch = %v, %v", got, err)
 			}
 		})
 	}
@@ -75,7 +83,7 @@ func TestEncode(t *testing.T) {
 		if !strings.HasPrefix(h["Etag"], `"7-`) || !strings.HasSuffix(h["Etag"], `"`) || h["Etag"] != same["Etag"] || h["Etag"] == other["Etag"] {
 			t.Errorf("tags are %s, %s and %s", h["Etag"], same["Etag"], other["Etag"])
 		}
-		if got := ifMatch([]string{h["Etag"]}); !slices.Equal(got, revision.Match{7}) {
+		if got, _, _ := ifMatch([]string{h["Etag"]}); !slices.Equal(got, revision.Match{7}) {
 			t.Errorf("ifMatch reads %v of it", got)
 		}
 	})

@@ -16,6 +16,8 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -23,8 +25,11 @@ import (
 
 // Services is every use case, on the stores of a pool or of one transaction.
 type Services struct {
-	Accounts *accounts.Service
-	Prompts  *prompts.Service
+	Accounts    *accounts.Service
+	Prompts     *prompts.Service
+	Chats       *chats.Service
+	Embeds      *chats.Embeds
+	Connections *connections.Service
 }
 
 // Bind makes the use cases on given stores.
@@ -47,13 +52,15 @@ type Deps struct {
 // API turns requests into use cases.
 type API struct {
 	Deps
-	config   Config
-	contract *openapi.Contract
-	services Services
-	router   *mux.Router
-	callers  *limiter // by API key
-	unknown  *limiter // by address, for requests without a valid credential
-	measured *measures
+	config    Config
+	contract  *openapi.Contract
+	services  Services
+	router    *mux.Router
+	callers   *limiter // by API key
+	unknown   *limiter // by address, for requests without a valid credential
+	visitors  *visitLimits
+	measured  *measures
+	readiness readiness
 }
 
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.
@@ -64,12 +71,16 @@ func New(c Config, d Deps) (*API, error) {
 	}
 	a := &API{
 		Deps: d, config: c, contract: contract, services: d.Bind(d.Stores),
-		callers:  newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
-		unknown:  newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
-		measured: newMeasures(d.Metrics),
+		callers:   newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
+		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
+		visitors:  newVisitLimits(),
+		measured:  newMeasures(d.Metrics),
+		readiness: readiness{check: d.Ready, log: d.Log},
 	}
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),
+		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
+		"/api/connections":      a.connectionOperations(),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -93,7 +104,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/"} {
+	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
 			declared, ok := a.contract.Operation(op.method, op.path)
@@ -108,7 +119,7 @@ func (a *API) route(areas map[string][]operation) error {
 	if err != nil {
 		return err
 	}
-	for _, op := range public {
+	for _, op := range append(public, a.visitOperations()...) {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -24,10 +23,12 @@ func (a *API) workspaceOperations() []operation {
 		{http.MethodPatch, workspace, a.updateWorkspace},
 		{http.MethodDelete, workspace, a.deleteWorkspace},
 		{http.MethodGet, workspace + "/members", a.listMembers},
+		{http.MethodGet, workspace + "/members/{user_id}", a.getMember},
 		{http.MethodPatch, workspace + "/members/{user_id}", a.updateMember},
 		{http.MethodDelete, workspace + "/members/{user_id}", a.removeMember},
 		{http.MethodGet, workspace + "/invitations", a.listInvitations},
 		{http.MethodPost, workspace + "/invitations", a.createInvitation},
+		{http.MethodGet, workspace + "/invitations/{invitation_id}", a.getInvitation},
 		{http.MethodDelete, workspace + "/invitations/{invitation_id}", a.deleteInvitation},
 		{http.MethodPost, "/api/invitations/accept", a.acceptInvitation},
 	}
@@ -55,7 +56,7 @@ func (a *API) createWorkspace(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w, err := r.Accounts.CreateWorkspace(r.Context(), r.by, in.Slug, in.Name)
+	w, err := r.Accounts.CreateWorkspace(r.Context(), r.by, observation(r.Request).org, in.Slug, in.Name)
 	if err != nil {
 		return reply{}, err
 	}
@@ -74,7 +75,7 @@ func (a *API) updateWorkspace(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, workspaceID(r), r.match, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name})
+	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, observation(r.Request).org, workspaceID(r), r.match, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name})
 	return r.workspaceReply(w, err)
 }
 
@@ -109,6 +110,14 @@ func (a *API) listMembers(r *request) (reply, error) {
 	}
 	next, err := r.next(found.Next)
 	return ok(openapi.MemberList{Data: each(found.Items, toMember), NextCursor: next}), err
+}
+
+func (a *API) getMember(r *request) (reply, error) {
+	m, err := r.Accounts.Member(r.Context(), r.by, workspaceID(r), memberID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toMember(&m)).at(m.Revision), nil
 }
 
 func (a *API) updateMember(r *request) (reply, error) {
@@ -169,19 +178,19 @@ func (a *API) createInvitation(r *request) (reply, error) {
 		out.status, out.location = http.StatusOK, ""
 	}
 	out.reveals = i.ID
-	out.after = func(ctx context.Context) { a.mailInvitation(ctx, made, url) }
+	out.after = func(ctx context.Context) { a.mailInvitation(ctx, made.Invitation, made.Workspace, url) }
 	return out, nil
 }
 
 // mailInvitation sends the link to the person invited. The caller has it too, so that a mail that
 // is not taken is worth a line in the log and nothing more.
-func (a *API) mailInvitation(ctx context.Context, made accounts.Invited, url string) {
+func (a *API) mailInvitation(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) {
 	err := a.Mailer.Send(ctx, ports.Mail{
-		To: made.Invitation.Email, Subject: "You are invited to " + made.Workspace.Name,
-		Text: "You are invited to the workspace " + made.Workspace.Name + ".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
+		To: i.Email, Subject: "You are invited to " + to.Name,
+		Text: "You are invited to the workspace " + to.Name + ".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
 	})
 	if err != nil {
-		a.Log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", made.Invitation.ID, "error", err)
+		a.Log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", i.ID, "error", err)
 	}
 }
 
@@ -205,8 +214,20 @@ func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {
 	}
 }
 
+func invitationID(r *request) account.InvitationID {
+	return pathID[account.InvitationID](r, "invitation_id", account.InvitationPrefix)
+}
+
+func (a *API) getInvitation(r *request) (reply, error) {
+	i, err := r.Accounts.Invitation(r.Context(), r.by, workspaceID(r), invitationID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toInvitation(i, r.by.At)).at(i.Revision), nil
+}
+
 func (a *API) deleteInvitation(r *request) (reply, error) {
-	return noContent, r.Accounts.Withdraw(r.Context(), r.by, workspaceID(r), pathID[account.InvitationID](r, "invitation_id", account.InvitationPrefix), r.match)
+	return noContent, r.Accounts.Withdraw(r.Context(), r.by, workspaceID(r), invitationID(r), r.match)
 }
 
 func (a *API) acceptInvitation(r *request) (reply, error) {

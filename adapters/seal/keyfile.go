@@ -21,13 +21,13 @@ const maxKeyFile = 1 << 20
 func Create(path string) error {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
-		return fmt.Errorf("seal: make a key: %w", err)
+		return fmt.Errorf("keyring: make a key: %w", err)
 	}
 	if err := writeNew(path, handle); err != nil {
-		return fmt.Errorf("seal: create key file: %w", err)
+		return fmt.Errorf("keyring: create key file: %w", err)
 	}
 	if err := syncFolder(path); err != nil {
-		return fmt.Errorf("seal: create key file %s: %w", path, err)
+		return fmt.Errorf("keyring: create key file %s: %w", path, err)
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (k *Keyring) Rotate() (KeyInfo, error) {
 		err = syncFolder(k.file)
 	}
 	if err != nil {
-		return KeyInfo{}, fmt.Errorf("seal: rotate key file %s: %w", k.file, err)
+		return KeyInfo{}, fmt.Errorf("keyring: rotate key file %s: %w", k.file, err)
 	}
 	return KeyInfo{ID: id, Primary: true, Status: "enabled"}, nil
 }
@@ -112,7 +112,7 @@ func (k *Keyring) Reload() error {
 		err = k.succeededBy(fresh)
 	}
 	if err != nil {
-		return fmt.Errorf("seal: reload key file %s: %w", k.file, err)
+		return fmt.Errorf("keyring: reload key file %s: %w", k.file, err)
 	}
 	k.state.Store(fresh)
 	return nil
@@ -137,22 +137,22 @@ func readFile(path string) (*state, error) {
 		return nil, fmt.Errorf("%w: %q", ErrNoKeyFile, path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("seal: key file: %w", err)
+		return nil, fmt.Errorf("keyring: key file: %w", err)
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("seal: key file: %w", err)
+		return nil, fmt.Errorf("keyring: key file: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("seal: key file %s is not a file (%s)", path, info.Mode())
+		return nil, fmt.Errorf("keyring: key file %s is not a file (%s)", path, info.Mode())
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("seal: key file %s is open to other users (mode %#o): run chmod 600 %s", path, info.Mode().Perm(), path)
+		return nil, fmt.Errorf("keyring: key file %s is open to other users (mode %#o): run chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 	s, err := parse(io.LimitReader(f, maxKeyFile))
 	if err != nil {
-		return nil, fmt.Errorf("seal: key file %s: %w", path, err)
+		return nil, fmt.Errorf("keyring: key file %s: %w", path, err)
 	}
 	return s, nil
 }

@@ -21,16 +21,16 @@ import (
 var (
 	// ErrNoKeyFile is the answer to a key file that is not there. Whoever has data sealed with
 	// it must bring it back; Create is for a deployment that has sealed nothing yet.
-	ErrNoKeyFile = errors.New("seal: there is no key file")
+	ErrNoKeyFile = errors.New("keyring: there is no key file")
 
 	// ErrWrongKeyring is the answer of Verify to data that was sealed with other keys.
-	ErrWrongKeyring = errors.New("seal: this is not the keyring that the data was sealed with")
+	ErrWrongKeyring = errors.New("keyring: this is not the keyring that the data was sealed with")
 
 	// ErrInline is the answer of Rotate to a keyring that has no file to write to.
-	ErrInline = errors.New("seal: the keyset was given inline and cannot be rotated in place: rotate it in a key file and hand over the new content")
+	ErrInline = errors.New("keyring: the keyset was given inline and cannot be rotated in place: rotate it in a key file and hand over the new content")
 
 	// errOpen is one for all reasons: why sealed bytes do not open is nobody's business.
-	errOpen = errors.New("seal: the sealed bytes do not open with this keyring and associated data")
+	errOpen = errors.New("keyring: the sealed bytes do not open with this keyring and associated data")
 )
 
 // Config says where the keys are.
@@ -72,7 +72,7 @@ func Open(c Config) (*Keyring, error) {
 	if !c.Keyset.IsZero() {
 		s, err := parse(strings.NewReader(c.Keyset.Reveal()))
 		if err != nil {
-			return nil, fmt.Errorf("seal: the inline keyset: %w", err)
+			return nil, fmt.Errorf("keyring: the inline keyset: %w", err)
 		}
 		k.state.Store(s)
 		return k, nil
@@ -90,7 +90,7 @@ func Open(c Config) (*Keyring, error) {
 func (k *Keyring) Seal(plain, associated []byte) ([]byte, error) {
 	sealed, err := k.state.Load().aead.Encrypt(plain, associated)
 	if err != nil {
-		return nil, fmt.Errorf("seal: encrypt %d bytes: %w", len(plain), err)
+		return nil, fmt.Errorf("keyring: encrypt %d bytes: %w", len(plain), err)
 	}
 	return sealed, nil
 }

@@ -26,6 +26,9 @@ func TestContract(t *testing.T) {
 			open := func(t *testing.T) contract.Adapter { return adapter(t, url(t)) }
 			t.Run("Prompts", func(t *testing.T) { contract.Prompts(t, open) })
 			t.Run("PromptLists", func(t *testing.T) { contract.PromptLists(t, open) })
+			t.Run("Chats", func(t *testing.T) { contract.Chats(t, open) })
+			t.Run("ChatLists", func(t *testing.T) { contract.ChatLists(t, open) })
+			t.Run("Embeds", func(t *testing.T) { contract.Embeds(t, open) })
 			t.Run("Users", func(t *testing.T) { contract.Users(t, open) })
 			t.Run("Workspaces", func(t *testing.T) { contract.Workspaces(t, open) })
 			t.Run("Invitations", func(t *testing.T) { contract.Invitations(t, open) })
@@ -34,6 +37,9 @@ func TestContract(t *testing.T) {
 			t.Run("Keys", func(t *testing.T) { contract.Keys(t, open) })
 			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
 			t.Run("Atomic", func(t *testing.T) { contract.Atomic(t, open) })
+			t.Run("Jobs", func(t *testing.T) { contract.Jobs(t, open) })
+			t.Run("Connections", func(t *testing.T) { contract.Connections(t, open) })
+			t.Run("JobQueue", func(t *testing.T) { contract.JobQueue(t, open) })
 			t.Run("Idempotency", func(t *testing.T) { contract.Idempotency(t, open) })
 		})
 	}
@@ -51,6 +57,7 @@ func adapter(t *testing.T, url string) contract.Adapter {
 	a := contract.Adapter{
 		Stores: db.Stores(), Idempotency: sqlstore.NewIdempotency(db),
 		Second: func() ports.Stores { return open(t, url, sealer).Stores() },
+		Queue:  func() ports.JobQueue { return sqlstore.NewJobQueue(open(t, url, sealer)) },
 	}
 	a.Orgs[0], a.Orgs[1] = ids["one"], ids["two"]
 	return a

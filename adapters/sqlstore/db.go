@@ -45,8 +45,9 @@ type transaction struct {
 // Stores returns every store on db.
 func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
-		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db},
+		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, Chats: &Chats{db}, ChatLists: &ChatLists{db}, Embeds: &Embeds{db},
 		Users: &Users{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db},
+		Connections: &Connections{db}, Jobs: &Jobs{db},
 	}
 }
 

@@ -19,14 +19,17 @@ type dialect struct {
 	name      string
 	goose     goose.Dialect
 	lock      string                             // suffix of a SELECT whose row is about to change
+	lockFree  string                             // suffix of one that leaves out the rows which another transaction is changing
 	retry     func(error) bool                   // the transaction lost a race and may run again
 	duplicate func(err error, index string) bool // the row breaks this unique index; SQLite tells only that it broke one
+	migrated  string                             // counts the table of goose: 0 if no migration was ever applied
 	outage    func(error) bool                   // the database cannot be reached, or not now
 }
 
 var sqliteDialect = dialect{
 	name: "sqlite", goose: goose.DialectSQLite3,
-	retry: func(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY },
+	migrated: `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`,
+	retry:    func(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY },
 	duplicate: func(err error, _ string) bool {
 		code := sqliteCode(err)
 		return code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
@@ -42,9 +45,11 @@ var sqliteDialect = dialect{
 
 var postgresDialect = dialect{
 	name: "postgres", goose: goose.DialectPostgres,
+	migrated: `SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.
-	lock: " FOR NO KEY UPDATE OF t",
+	lock:     " FOR NO KEY UPDATE OF t",
+	lockFree: " FOR NO KEY UPDATE OF t SKIP LOCKED",
 	retry: func(err error) bool {
 		code := postgresCode(err)
 		return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected

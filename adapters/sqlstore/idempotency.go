@@ -37,10 +37,11 @@ type answerRow struct {
 }
 
 // Once implements ports.Idempotency: it reserves the key in a transaction of its own, so that
-// others see that it runs, then runs fn and records the answer in one. The record is only written
-// over this very attempt: should the reservation have been taken over meanwhile, everything is
-// undone, and so the effect happens once even if the process stood still for a minute.
-func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+// others see that it runs, then runs before in none, and fn with the record of its answer in one.
+// The record is only written over this very attempt: should the reservation have been taken over
+// meanwhile, everything is undone, and so the effect happens once even if the process stood still
+// for a minute.
+func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error, fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 	attempt := id.New("try")
 	stored, err := s.reserve(ctx, key, attempt)
 	if err != nil {
@@ -51,12 +52,17 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, fn fun
 		return answer, err == nil, err
 	}
 	var answer ports.Answer
-	err = s.db.inTx(ctx, func(tx *DB) (err error) {
-		if answer, err = fn(tx.Stores()); err != nil {
-			return err
-		}
-		return s.finish(ctx, tx, key, attempt, answer)
-	})
+	if before != nil {
+		err = before(ctx)
+	}
+	if err == nil {
+		err = s.db.inTx(ctx, func(tx *DB) (err error) {
+			if answer, err = fn(tx.Stores()); err != nil {
+				return err
+			}
+			return s.finish(ctx, tx, key, attempt, answer)
+		})
+	}
 	if err == nil {
 		return answer, false, nil
 	}

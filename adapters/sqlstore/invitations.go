@@ -14,7 +14,7 @@ type Invitations struct{ db *DB }
 
 var _ ports.Invitations = (*Invitations)(nil)
 
-const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.invited_by, t.expires_at, t.open, t.revision, t.created_at, t.updated_at`
+const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.guest, t.invited_by, t.expires_at, t.open, t.revision, t.created_at, t.updated_at`
 
 type invitationRow struct {
 	ID        account.InvitationID `db:"id"`
@@ -22,6 +22,7 @@ type invitationRow struct {
 	Workspace identity.WorkspaceID `db:"workspace_id"`
 	Email     string               `db:"email"`
 	Role      identity.Role        `db:"role"`
+	Guest     bool                 `db:"guest"`
 	InvitedBy identity.UserID      `db:"invited_by"`
 	ExpiresAt int64                `db:"expires_at"`
 	Open      bool                 `db:"open"`
@@ -33,7 +34,7 @@ type invitationRow struct {
 // invitation is one that is open: those that are not are never read.
 func (r *invitationRow) invitation() *account.Invitation {
 	return &account.Invitation{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, InvitedBy: r.InvitedBy, ExpiresAt: moment(r.ExpiresAt),
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest, InvitedBy: r.InvitedBy, ExpiresAt: moment(r.ExpiresAt),
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
@@ -51,6 +52,15 @@ func (s *Invitations) List(ctx context.Context, org identity.OrgID, ws identity.
 		found[i] = *rows[i].invitation()
 	}
 	return page.Cut(found, q.Limit, func(i account.Invitation) string { return string(i.ID) }), nil
+}
+
+// Get implements ports.Invitations.
+func (s *Invitations) Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error) {
+	i, err := s.db.invitation(ctx, `t.org_id = ? AND t.workspace_id = ? AND t.id = ? AND t.open`, org, ws, id)
+	if err == nil && i == nil {
+		err = account.ErrInvitationNotFound
+	}
+	return i, err
 }
 
 // Invite implements ports.Invitations.
@@ -75,9 +85,9 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		}
 		if pending == nil {
 			if _, err := tx.exec(ctx, `
-				INSERT INTO invitations (id, org_id, workspace_id, email, email_key, role, hash, invited_by, expires_at, open, revision, created_at, updated_at)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				i.ID, i.Org, i.Workspace, i.Email, account.EmailKey(i.Email), i.Role, i.Hash[:], i.InvitedBy, micros(i.ExpiresAt), true, i.Revision, micros(i.CreatedAt), micros(i.UpdatedAt)); err != nil {
+				INSERT INTO invitations (id, org_id, workspace_id, email, email_key, role, guest, hash, invited_by, expires_at, open, revision, created_at, updated_at)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				i.ID, i.Org, i.Workspace, i.Email, account.EmailKey(i.Email), i.Role, i.Guest, i.Hash[:], i.InvitedBy, micros(i.ExpiresAt), true, i.Revision, micros(i.CreatedAt), micros(i.UpdatedAt)); err != nil {
 				return err
 			}
 			return tx.record(ctx, i.Recorded())
@@ -85,8 +95,8 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		if err := tx.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, hash = ?, invited_by = ?, expires_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
-			i.Role, i.Hash[:], i.InvitedBy, micros(i.ExpiresAt), i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, guest = ?, hash = ?, invited_by = ?, expires_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+			i.Role, i.Guest, i.Hash[:], i.InvitedBy, micros(i.ExpiresAt), i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
 			return err
 		}
 		return tx.record(ctx, i.Recorded())
@@ -121,7 +131,7 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 		if i == nil {
 			return account.ErrInvitationNotFound
 		}
-		w, err := tx.lockedWorkspace(ctx, by.Org, i.Workspace, by.User)
+		w, err := tx.lockedWorkspace(ctx, by.Org, i.Workspace, by.User, i.InvitedBy) // a renewal by another would change the hash
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,9 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	s := &shared{sealer: sealer}
 	var err error
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
-		s.openSQLite(path, c, pool)
+		if err = makeFile(path); err == nil {
+			s.openSQLite(path, c, pool)
+		}
 	} else {
 		err = s.openPostgres(c, pool)
 	}
@@ -46,7 +48,7 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 	db := &DB{shared: s}
 	if err := db.migrate(ctx); err != nil {
 		db.close()
-		return nil, nil, fmt.Errorf("database: %w", db.explain(ctx, err))
+		return nil, nil, inWords(err)
 	}
 	return db, db.close, nil
 }
@@ -147,11 +149,13 @@ func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 	return sources[len(sources)-1].Version, theirs, err
 }
 
-// Ready reports whether the database answers and has exactly the schema of this binary.
+// Ready reports whether the database answers and has exactly the schema of this binary. It takes no
+// lock: goose's own question would wait for every node's migrations, and for all others who ask.
 func (db *DB) Ready(ctx context.Context) error {
-	ours, theirs, err := db.versions(ctx)
-	if err != nil {
-		return db.explain(ctx, err)
+	sources := db.migrations.ListSources()
+	ours, theirs := sources[len(sources)-1].Version, int64(0)
+	if _, err := db.get(ctx, &theirs, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`); err != nil {
+		return err
 	}
 	if ours != theirs {
 		return fmt.Errorf("%w: schema %d instead of %d", ports.ErrUnavailable, theirs, ours)
@@ -164,6 +168,13 @@ func (db *DB) Empty(ctx context.Context) (bool, error) {
 	var one int
 	found, err := db.get(ctx, &one, `SELECT 1 FROM users LIMIT 1`)
 	return !found, err
+}
+
+// OnlyPerson returns the e-mail address of the only person in all orgs; empty if there is nobody, or
+// somebody else too.
+func (db *DB) OnlyPerson(ctx context.Context) (email string, err error) {
+	_, err = db.get(ctx, &email, `SELECT COALESCE(MIN(email), '') FROM users WHERE NOT service HAVING COUNT(*) = 1`)
+	return email, err
 }
 
 // Engine names the database for people: sqlite or postgres.

@@ -1,12 +1,16 @@
 package sqlstore_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pressly/goose/v3/lock"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -64,6 +68,29 @@ func TestOpen(t *testing.T) {
 				t.Errorf("Ready = %v, want ErrUnavailable", err)
 			}
 		})
+	})
+}
+
+func TestReadyWaitsForNoLock(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db := open(t, url, keyring(t))
+		other, err := raw(t, url).Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		hold := `BEGIN IMMEDIATE`
+		if db.Engine() == "postgres" {
+			hold = fmt.Sprintf(`SELECT pg_advisory_lock(%d)`, lock.DefaultLockID)
+		}
+		if _, err := other.ExecContext(t.Context(), hold); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if err := db.Ready(ctx); err != nil {
+			t.Errorf("while another holds the lock of migrations: %v", err)
+		}
 	})
 }
 

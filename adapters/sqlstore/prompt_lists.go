@@ -74,6 +74,8 @@ func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id 
 	if err != nil {
 		return prompt.VersionPage{}, err
 	}
+	limit := min(q.Limit, listed(rows))
+	rows = rows[:min(len(rows), limit+1)]
 	found := make([]prompt.Version, len(rows))
 	for i := range rows {
 		v, err := rows[i].version()
@@ -82,7 +84,22 @@ func (l *PromptLists) Versions(ctx context.Context, ws identity.WorkspaceID, id 
 		}
 		found[i] = *v
 	}
-	return page.Cut(found, q.Limit, func(v prompt.Version) string { return strconv.Itoa(v.Number) }), nil
+	return page.Cut(found, limit, func(v prompt.Version) string { return strconv.Itoa(v.Number) }), nil
+}
+
+// maxListed is how much the versions of one page may take, in bytes as stored: decoded, a variable
+// that allows many numbers takes some twenty times that.
+const maxListed = 1 << 20
+
+// listed is how many of the rows a page holds, one at least.
+func listed(rows []versionRow) int {
+	size := 0
+	for i := range rows {
+		if size += rows[i].size(); size > maxListed {
+			return max(i, 1)
+		}
+	}
+	return len(rows)
 }
 
 // Shares implements ports.PromptLists.
@@ -98,6 +115,19 @@ func (l *PromptLists) Shares(ctx context.Context, ws identity.WorkspaceID, id pr
 		found[i] = rows[i].share()
 	}
 	return page.Cut(found, q.Limit, func(s prompt.Share) string { return string(s.User) }), nil
+}
+
+// Share implements ports.PromptLists.
+func (l *PromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error) {
+	var row shareRow
+	found, err := l.db.get(ctx, &row, `SELECT `+shareColumns+` FROM prompt_shares WHERE template_id = ? AND workspace_id = ? AND user_id = ?`, id, ws, user)
+	if err == nil && !found {
+		err = prompt.ErrShareNotFound
+	}
+	if err != nil {
+		return prompt.Share{}, err
+	}
+	return row.share(), nil
 }
 
 // Activations implements ports.PromptLists.

@@ -138,7 +138,7 @@ func versionMatch(ref prompt.Ref) (condition string, args []any) {
 func (p *Prompts) UpdateWith(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error) {
 	var t *prompt.Template
 	err := p.db.inTx(ctx, func(tx *DB) (err error) {
-		if t, err = tx.lockedTemplate(ctx, by, id); err != nil {
+		if t, err = tx.labelledTemplate(ctx, by, id); err != nil {
 			return err
 		}
 		named := ref
@@ -176,7 +176,7 @@ func (p *Prompts) UpdateWith(ctx context.Context, by identity.Actor, id prompt.I
 // AddVersion implements ports.Prompts.
 func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error {
 	return p.db.inTx(ctx, func(tx *DB) error {
-		t, err := tx.lockedTemplate(ctx, by, id)
+		t, err := tx.labelledTemplate(ctx, by, id)
 		if err != nil {
 			return err
 		}
@@ -230,8 +230,38 @@ func (db *DB) saveVersion(ctx context.Context, t *prompt.Template, v *prompt.Ver
 	return db.summarise(ctx, t)
 }
 
-// saveLabels makes v's labels exactly v.Labels, taking them from other versions.
+// labelledTemplate is lockedTemplate with what says where its labels stand.
+func (db *DB) labelledTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
+	t, err := db.lockedTemplate(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Label  string `db:"label"`
+		Number int    `db:"number"`
+	}
+	err = db.list(ctx, &rows, `SELECT l.label, v.number FROM prompt_labels l JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id)
+	t.Labelled = make(map[string]int, len(rows))
+	for _, row := range rows {
+		t.Labelled[row.Label] = row.Number
+	}
+	return t, err
+}
+
+// saveLabels makes v's labels exactly v.Labels, taking them from other versions, of which each that
+// loses some is another revision then.
 func (db *DB) saveLabels(ctx context.Context, v *prompt.Version) error {
+	if n := len(v.Labels); n > 0 {
+		args := []any{micros(v.UpdatedAt), v.Template, v.ID}
+		for _, label := range v.Labels {
+			args = append(args, label)
+		}
+		if _, err := db.exec(ctx, `
+			UPDATE prompt_versions SET revision = revision + 1, updated_at = ? WHERE id IN
+				(SELECT version_id FROM prompt_labels WHERE template_id = ? AND version_id <> ? AND label IN (?`+strings.Repeat(`, ?`, n-1)+`))`, args...); err != nil {
+			return err
+		}
+	}
 	if _, err := db.exec(ctx, `DELETE FROM prompt_labels WHERE version_id = ?`, v.ID); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -112,20 +113,34 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 
 // Get implements ports.Prompts.
 func (p *Prompts) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
-	return p.db.template(ctx, by, `t.id = ? AND t.workspace_id = ?`, id, by.Workspace)
-}
-
-// FindByName implements ports.Prompts.
-func (p *Prompts) FindByName(ctx context.Context, by identity.Actor, name string) (*prompt.Template, error) {
-	return p.db.template(ctx, by, `t.workspace_id = ? AND t.name_key = ? AND t.deleted_at = 0`, by.Workspace, prompt.NameKey(name))
+	return p.db.template(ctx, by, templateByID, id, by.Workspace)
 }
 
 // GetVersion implements ports.Prompts.
 func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+	return p.getVersion(ctx, by, ref, templateByID, id, by.Workspace)
+}
+
+// GetVersionByName implements ports.Prompts.
+func (p *Prompts) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+	return p.getVersion(ctx, by, ref, templateByName, by.Workspace, prompt.NameKey(name))
+}
+
+const (
+	templateByID   = `t.id = ? AND t.workspace_id = ?`
+	templateByName = `t.workspace_id = ? AND t.name_key = ? AND t.deleted_at = 0`
+)
+
+// getVersion runs one statement for a template that is not there, and the same one for a template
+// that by may not see.
+func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.Ref, where string, named ...any) (*prompt.Template, *prompt.Version, error) {
 	if ref.Latest { // which one that is depends on what by may see
-		t, err := p.Get(ctx, by, id)
+		t, err := p.db.template(ctx, by, where, named...)
 		if err != nil {
 			return nil, nil, err
+		}
+		if t.Access(by) == prompt.None {
+			return t, nil, nil
 		}
 		ref = prompt.Ref{ID: t.Versions(by).Latest}
 	}
@@ -134,22 +149,19 @@ func (p *Prompts) GetVersion(ctx context.Context, by identity.Actor, id prompt.I
 		Version versionHead `db:"v"`
 	}
 	match, arg := versionMatch(ref)
-	found, err := p.db.get(ctx, &row, versionQueries[match], append(append([]any{by.User}, arg...), id, by.Workspace)...)
+	found, err := p.db.get(ctx, &row, versionQueries[versionQuery{match, where}], append(append([]any{by.User}, arg...), named...)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !found {
-		found, err = p.db.get(ctx, &row.accessRow, `SELECT `+accessColumns+templateTables+` WHERE t.id = ? AND t.workspace_id = ?`, by.User, id, by.Workspace)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !found {
-			return nil, nil, prompt.ErrNotFound
-		}
-		return row.template(by), nil, nil
+		return nil, nil, prompt.ErrNotFound
 	}
-	v, err := p.db.version(ctx, by.Workspace, id, row.Version)
-	return row.template(by), v, err
+	t := row.template(by)
+	if row.Version.ID == "" || t.Access(by) == prompt.None {
+		return t, nil, nil
+	}
+	v, err := p.db.version(ctx, by.Workspace, t.ID, row.Version)
+	return t, v, err
 }
 
 // versionHead is what of a version may change without its revision, and what names the rest.
@@ -159,14 +171,19 @@ type versionHead struct {
 	Labels   string           `db:"labels"`
 }
 
-// versionQueries are GetVersion's statements by the condition of versionMatch. They are put
-// together once: each is longer than most prompts.
-var versionQueries = func() map[string]string {
-	queries := map[string]string{}
+// versionQuery is how a version and its template are found.
+type versionQuery struct{ match, where string }
+
+// versionQueries are getVersion's statements. They are put together once: each is longer than most
+// prompts.
+var versionQueries = func() map[versionQuery]string {
+	queries := map[versionQuery]string{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Number: 1}, {Label: "any"}, {}} {
-		match, _ := versionMatch(ref)
-		queries[match] = `SELECT ` + accessColumns + `, v.id AS "v.id", v.revision AS "v.revision", ` + labelsColumn + ` AS "v.labels"` + templateTables + `
-			JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ` WHERE t.id = ? AND t.workspace_id = ?`
+		for _, where := range []string{templateByID, templateByName} {
+			match, _ := versionMatch(ref)
+			queries[versionQuery{match, where}] = `SELECT ` + accessColumns + `, COALESCE(v.id, '') AS "v.id", COALESCE(v.revision, 0) AS "v.revision", ` + labelsColumn + ` AS "v.labels"` +
+				templateTables + ` LEFT JOIN prompt_versions v ON v.template_id = t.id AND ` + match + ` WHERE ` + where
+		}
 	}
 	return queries
 }()
@@ -197,18 +214,58 @@ func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template pro
 func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
 	var t *prompt.Template
 	err := p.db.inTx(ctx, func(tx *DB) (err error) {
+		members, err := tx.membersOf(ctx, by.Workspace, also)
+		if err != nil {
+			return err
+		}
 		if t, err = tx.lockedTemplate(ctx, by, id, also...); err != nil {
 			return err
 		}
+		t.Members = members
+		before := maps.Clone(t.Shares)
 		if err := change(t); err != nil {
 			return err
 		}
-		return tx.saveTemplate(ctx, t)
+		if err := tx.saveTemplate(ctx, t); err != nil {
+			return err
+		}
+		for user, s := range t.Shares {
+			if s == before[user] {
+				continue // it may be gone meanwhile, with the membership
+			}
+			if err := tx.saveShare(ctx, t, s); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// membersOf answers which of users are members of a workspace. It locks the workspace, as every
+// change of a membership does, so that they stay what they are until the transaction ends.
+func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID, users []identity.UserID) (map[identity.UserID]bool, error) {
+	members := map[identity.UserID]bool{}
+	if len(users) == 0 {
+		return members, nil
+	}
+	var one int
+	if _, err := db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.id = ?`+db.dialect.lock, ws); err != nil {
+		return nil, err
+	}
+	for _, user := range users {
+		found, err := db.get(ctx, &one, `SELECT 1 FROM memberships WHERE workspace_id = ? AND user_id = ?`, ws, user)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			members[user] = true
+		}
+	}
+	return members, nil
 }
 
 // template reads one template.
@@ -266,11 +323,6 @@ func (db *DB) saveTemplate(ctx context.Context, t *prompt.Template) error {
 		t.ID, t.Workspace)
 	if err != nil {
 		return db.nameTaken(err)
-	}
-	for _, s := range t.Shares {
-		if err := db.saveShare(ctx, t, s); err != nil {
-			return err
-		}
 	}
 	for _, a := range t.Activated {
 		if err := db.addActivation(ctx, t.ID, a); err != nil {

@@ -10,13 +10,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
+
+// furnishChat makes a chat template of by's with a member and an embed token.
+func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, deleted bool) {
+	t.Helper()
+	made := fixture.Chat(t, s, by, chat.Draft{})
+	fixture.ChatMember(t, s, by, made.ID, peer.User, chat.Viewer)
+	if err := s.Embeds.Add(t.Context(), by, made.ID, func(c *chat.Template, have int) (*chat.EmbedToken, error) {
+		token, _, err := c.NewEmbedToken(by, have, chat.EmbedChanges{Name: new("site"), Origins: new([]string{"https://a.example", "https://b.example"})})
+		return token, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if deleted {
+		fixture.ChangeChat(t, s, by, made.ID, nil, func(c *chat.Template) error { return c.Delete(by, nil) })
+	}
+}
 
 // furnish makes things of every kind in by's workspace.
 func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer identity.Actor) {
@@ -31,6 +49,8 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 			fixture.Delete(t, a, fixture.Later(by, 29*24*time.Hour), made.ID)
 		}
 	}
+	furnishChat(t, a, by, peer, false)
+	furnishChat(t, a, fixture.Later(by, 29*24*time.Hour), peer, true)
 	for _, email := range []string{"open@example.com", "withdrawn@example.com"} {
 		if err := a.Invitations.Invite(ctx, by, by.Workspace, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
 			i, _, err := w.Invite(by, email, identity.Viewer, member, pending)
@@ -66,11 +86,15 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 			fixture.Template(t, a, as, prompt.Draft{Name: "by a program"})
 		}
 	}
+	fixture.Connection(t, a, by)
+	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
+		t.Fatal(err)
+	}
 	k, token, err := account.NewKey(by, account.KeyDraft{Name: "k"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, func(s ports.Stores) (ports.Answer, error) {
+	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, nil, func(s ports.Stores) (ports.Answer, error) {
 		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
 	}, nil)
 	if err != nil {
@@ -93,7 +117,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		// Four workspaces with the same things in them: one lives, and the others were deleted one after another.
 		own := map[string]identity.Actor{}
 		for i, name := range []string{"lives", "first", "second", "restored"} {
-			w, err := account.NewWorkspace(team.Owner, name, "")
+			w, err := account.NewWorkspace(team.Owner, nil, name, "")
 			if err == nil {
 				err = a.Workspaces.Add(ctx, w)
 			}
@@ -133,6 +157,8 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		things := map[string]int{
 			"workspaces": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 2,
 			"prompt_templates": 3, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
+			"chat_templates": 2, "chat_members": 2, "chat_embed_tokens": 2, "chat_embed_origins": 4,
+			"jobs": 1, "connections": 1, "connection_credentials": 1,
 		}
 		first := maps.Clone(things) // and the membership of a program that is a member elsewhere too
 		first["memberships"]++
@@ -176,7 +202,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			})
 		}
 		t.Run("the slug is free again, the trail stays", func(t *testing.T) {
-			w, err := account.NewWorkspace(team.Owner, "first", "")
+			w, err := account.NewWorkspace(team.Owner, nil, "first", "")
 			if err == nil {
 				err = a.Workspaces.Add(ctx, w)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -23,19 +24,39 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 	if ok && s.db.tx == nil {
 		return known, nil
 	}
-	u, memberships, err := s.db.user(ctx, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`, org, issuer, subject)
+	who, issuedAt, err := s.db.linked(ctx, org, issuer, subject, "")
 	if err != nil {
 		return nil, err
 	}
-	p := &account.Person{User: *u, Memberships: memberships}
+	u, memberships, err := s.db.user(ctx, `t.org_id = ? AND t.id = ?`, org, who)
+	if err != nil {
+		return nil, err
+	}
+	p := &account.Person{User: *u, Memberships: memberships, IssuedAt: issuedAt}
 	if s.db.tx == nil {
 		s.db.signIns.remember(cacheKey, p, era)
 	}
 	return p, nil
 }
 
-// errRaced says that another transaction linked the same subject, or took the same address, first.
-var errRaced = errors.New("another sign-in was faster")
+// linked answers whom a subject is linked to, and when the newest token was issued that was settled
+// for it. For a change the link is locked first, before any user: nobody moves it meanwhile, or
+// settles a newer token.
+func (db *DB) linked(ctx context.Context, org identity.OrgID, issuer, subject, lock string) (identity.UserID, time.Time, error) {
+	var row struct {
+		User     identity.UserID `db:"user_id"`
+		IssuedAt int64           `db:"issued_at"`
+	}
+	found, err := db.get(ctx, &row, `SELECT t.user_id, t.issued_at FROM sign_ins t WHERE t.org_id = ? AND t.issuer = ? AND t.subject = ?`+lock, org, issuer, subject)
+	if err == nil && !found {
+		err = account.ErrUserNotFound
+	}
+	return row.User, moment(row.IssuedAt), err
+}
+
+// errRaced says that another transaction did the same thing first, such as linking a subject. Run
+// again, this one sees it.
+var errRaced = errors.New("another transaction was faster")
 
 // SignIn implements ports.Users.
 func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignIn, settle func(*account.SignIn) error) (*account.Person, error) {
@@ -57,7 +78,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 		if err != nil {
 			return err
 		}
-		p = &account.Person{User: *u, Memberships: memberships}
+		p = &account.Person{User: *u, Memberships: memberships, IssuedAt: try.IssuedAt}
 		return nil
 	})
 	if err == nil && s.db.tx == nil {
@@ -68,25 +89,35 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	return p, err
 }
 
-func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) (err error) {
+func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	s.In = map[identity.UserID][]identity.WorkspaceID{}
-	if s.Linked, err = db.met(ctx, s, `t.id = (SELECT s.user_id FROM sign_ins s WHERE s.org_id = ? AND s.issuer = ? AND s.subject = ?)`,
-		org, s.Claims.Issuer, s.Claims.Subject); err != nil {
+	named := map[string]bool{}
+	for _, r := range s.Rules {
+		named[r.Workspace] = true
+	}
+	who, issuedAt, err := db.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, db.dialect.lock)
+	if err == nil {
+		s.IssuedAt = issuedAt
+		s.Linked, err = db.met(ctx, s, named, `t.org_id = ? AND t.id = ?`, org, who)
+	}
+	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 		return err
 	}
-	if s.Claims.EmailVerified {
-		if s.ByEmail, err = db.met(ctx, s, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, org, account.EmailKey(s.Claims.Email)); err != nil {
+	if email := s.Claims.VerifiedEmail(); email != "" {
+		if s.ByEmail, err = db.met(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org, account.EmailKey(email)); err != nil {
+			return err
+		}
+	}
+	if s.ByEmail != nil { // it is locked: nobody links it meanwhile
+		var subject string
+		if s.Known, err = db.get(ctx, &subject, `SELECT subject FROM sign_ins WHERE org_id = ? AND issuer = ? AND user_id = ? AND subject <> ? LIMIT 1`,
+			org, s.Claims.Issuer, s.ByEmail.ID, s.Claims.Subject); err != nil {
 			return err
 		}
 	}
 	users := slices.Sorted(maps.Keys(s.In))
-	var slugs []string
-	for _, r := range s.Rules {
-		slugs = append(slugs, r.Workspace)
-	}
-	slices.Sort(slugs) // locks are taken in one order
 	s.Workspaces = map[string]*account.Workspace{}
-	for _, slug := range slices.Compact(slugs) {
+	for _, slug := range slices.Sorted(maps.Keys(named)) { // locks are taken in one order
 		w, err := db.workspace(ctx, `t.org_id = ? AND t.slug = ? AND t.deleted_at = 0`+db.dialect.lock, org, slug)
 		if errors.Is(err, identity.ErrWorkspaceNotFound) {
 			continue
@@ -105,8 +136,9 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	return nil
 }
 
-// met reads an account that claims meet, nil if there is none, and notes where it is a member.
-func (db *DB) met(ctx context.Context, s *account.SignIn, where string, args ...any) (*account.User, error) {
+// met reads an account that claims meet, nil if there is none, and notes where it is a member, and
+// in ruled the slugs of where it is more than people made it.
+func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string, args ...any) (*account.User, error) {
 	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {
 		return nil, nil
@@ -117,6 +149,9 @@ func (db *DB) met(ctx context.Context, s *account.SignIn, where string, args ...
 	s.In[u.ID] = nil
 	for _, m := range memberships {
 		s.In[u.ID] = append(s.In[u.ID], m.Workspace.ID)
+		if m.Role > m.ByHand {
+			ruled[m.Workspace.Slug] = true
+		}
 	}
 	return u, nil
 }
@@ -133,14 +168,17 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		return err
 	}
 	if s.Link {
-		linked, err := db.exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
-			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, micros(s.User.UpdatedAt))
+		linked, err := db.exec(ctx, `INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, issuer, subject) DO NOTHING`,
+			org, s.Claims.Issuer, s.Claims.Subject, s.User.ID, micros(s.IssuedAt), micros(s.User.UpdatedAt))
 		if err != nil {
 			return err
 		}
 		if linked == 0 {
 			return errRaced
 		}
+	} else if _, err := db.exec(ctx, `UPDATE sign_ins SET issued_at = ? WHERE org_id = ? AND issuer = ? AND subject = ? AND issued_at < ?`,
+		micros(s.IssuedAt), org, s.Claims.Issuer, s.Claims.Subject, micros(s.IssuedAt)); err != nil {
+		return err
 	}
 	for _, w := range s.Workspaces {
 		if err := db.saveWorkspace(ctx, w); err != nil {
@@ -151,4 +189,45 @@ func (db *DB) saveSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 		return db.addWorkspace(ctx, s.Own)
 	}
 	return nil
+}
+
+// Link implements ports.Users. It locks users in the order of SignIn.
+func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(to, from *account.Person) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		var from *account.Person
+		who, _, err := tx.linked(ctx, by.Org, issuer, subject, tx.dialect.lock)
+		if err == nil {
+			from, err = tx.person(ctx, `t.org_id = ? AND t.id = ?`, by.Org, who)
+		}
+		if err != nil && !errors.Is(err, account.ErrUserNotFound) {
+			return err
+		}
+		to, err := tx.person(ctx, `t.org_id = ? AND t.email_key = ? AND t.email_key <> ''`, by.Org, account.EmailKey(email))
+		if err != nil {
+			return err
+		}
+		if err := change(to, from); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `
+			INSERT INTO sign_ins (org_id, issuer, subject, user_id, issued_at, created_at) VALUES (?, ?, ?, ?, 0, ?)
+			ON CONFLICT (org_id, issuer, subject) DO UPDATE SET user_id = excluded.user_id`, by.Org, issuer, subject, to.User.ID, micros(by.At)); err != nil {
+			return err
+		}
+		if from != nil {
+			if err := tx.saveUser(ctx, &from.User); err != nil {
+				return err
+			}
+		}
+		return tx.saveUser(ctx, &to.User)
+	})
+}
+
+// person reads who is about to change.
+func (db *DB) person(ctx context.Context, where string, args ...any) (*account.Person, error) {
+	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
+	if err != nil {
+		return nil, err
+	}
+	return &account.Person{User: *u, Memberships: memberships}, nil
 }

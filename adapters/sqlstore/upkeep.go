@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// Sweep removes what has served its time: idempotency records, events older than retention, and
-// templates and workspaces that can no longer be restored. It works in small steps, so that nobody waits for it.
+// Sweep removes what has served its time: idempotency records, events older than retention, jobs
+// that ended a week ago, probes that no limit looks back at, and templates and workspaces that can no
+// longer be restored. It works in small steps, so that nobody waits for it.
 func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
 	if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE erase_at > 0 AND erase_at < ?`, []byte{}, micros(now)); err != nil {
 		return err
@@ -18,7 +20,10 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 	for query, before := range map[string]time.Time{
 		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:             now,
 		`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? LIMIT 1000)`:                                       now.Add(-retention),
+		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                            now.Add(-jobsKept),
+		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                    now.Add(-time.Hour),
 		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`: now.Add(-prompt.RestoreWithin),
+		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:     now.Add(-chat.RestoreWithin),
 	} {
 		for {
 			removed, err := db.exec(ctx, query, micros(before))
@@ -47,7 +52,7 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 				(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys WHERE workspace_id = ?)`, id, id); err != nil {
 				return err
 			}
-			for _, table := range []string{"prompt_templates", "invitations", "api_keys", "memberships"} {
+			for _, table := range []string{"jobs", "connections", "prompt_templates", "chat_templates", "invitations", "api_keys", "memberships"} {
 				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
 					return err
 				}

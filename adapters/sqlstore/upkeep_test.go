@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -20,8 +21,10 @@ import (
 )
 
 // tables are all that hold rows of their own; goose's table is its own affair.
-var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys", "events", "idempotency_keys",
-	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations"}
+var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys", "events", "idempotency_keys", "jobs",
+	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations",
+	"chat_templates", "chat_members", "chat_embed_tokens", "chat_embed_origins",
+	"connections", "connection_credentials", "probe_attempts"}
 
 func counts(t *testing.T, db *sql.DB) map[string]int {
 	t.Helper()
@@ -55,6 +58,11 @@ func TestSweep(t *testing.T) {
 			if name != "lives" {
 				fixture.Delete(t, s, by, made.ID)
 			}
+			furnishChat(t, s, by, team.Peer, name != "lives")
+		}
+		fixture.Connection(t, s, team.Member)
+		if err := s.Connections.Attempt(ctx, team.Member, connection.Target{1}, func(_, _ *connection.Attempts) error { return nil }); err != nil {
+			t.Fatal(err)
 		}
 		var old event.Log // more than one step removes
 		for range 2100 {
@@ -66,7 +74,7 @@ func TestSweep(t *testing.T) {
 		once := func(at time.Time, reveals string) {
 			t.Helper()
 			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(at.String() + reveals)), At: at}
-			if _, _, err := sqlstore.NewIdempotency(db).Once(ctx, key, func(ports.Stores) (ports.Answer, error) {
+			if _, _, err := sqlstore.NewIdempotency(db).Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) {
 				return ports.Answer{Status: 200, Body: []byte("body"), Reveals: reveals}, nil
 			}, nil); err != nil {
 				t.Fatal(err)
@@ -93,11 +101,11 @@ func TestSweep(t *testing.T) {
 		}{
 			{"nothing has served its time", fixture.At, 500 * day, nil, 4},
 			{"events older than the retention go", fixture.At, 400 * day, map[string]int{"events": 2100}, 4},
-			{"an answer's secret goes after an hour, the record stays", fixture.At.Add(time.Hour + 1500*time.Millisecond), 400 * day, nil, 3},
+			{"an answer's secret goes after an hour, the record stays; so do probes", fixture.At.Add(time.Hour + 1500*time.Millisecond), 400 * day, map[string]int{"probe_attempts": 2}, 3},
 			{"records go after a day", fixture.At.Add(day + 1500*time.Millisecond), 400 * day, map[string]int{"idempotency_keys": 3}, 0},
 			{"a template that can be restored for the last time stays", fixture.At.Add(30 * day), 400 * day, map[string]int{"idempotency_keys": 1}, 0},
 			{"one that cannot goes with all that belongs to it, and none but its", fixture.At.Add(30*day + time.Microsecond), 400 * day,
-				map[string]int{"prompt_templates": 1, "prompt_shares": 1, "prompt_versions": 1, "prompt_labels": 1, "prompt_activations": 1}, 0},
+				map[string]int{"prompt_templates": 1, "prompt_shares": 1, "prompt_versions": 1, "prompt_labels": 1, "prompt_activations": 1, "chat_templates": 1, "chat_members": 1, "chat_embed_tokens": 1, "chat_embed_origins": 2}, 0},
 		} {
 			t.Run(step.name, func(t *testing.T) {
 				want := counts(t, rows)
@@ -131,7 +139,7 @@ func TestSecretsAtRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte("scope")), At: fixture.At}
-		if _, _, err := a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
+		if _, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
 			return ports.Answer{Status: 201, Body: []byte(`{"token":"` + token.Reveal() + `"}`), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
 		}, nil); err != nil {
 			t.Fatal(err)

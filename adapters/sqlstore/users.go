@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"slices"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -15,7 +14,7 @@ type Users struct{ db *DB }
 
 var _ ports.Users = (*Users)(nil)
 
-const userColumns = `t.id, t.org_id, t.email, t.email_verified, t.name, t.service, t.operator, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
+const userColumns = `t.id, t.org_id, t.email, t.email_verified, t.name, t.service, t.operator, t.operator_by_hand, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
 
 type userRow struct {
 	ID               identity.UserID      `db:"id"`
@@ -25,6 +24,7 @@ type userRow struct {
 	Name             string               `db:"name"`
 	Service          bool                 `db:"service"`
 	Operator         bool                 `db:"operator"`
+	OperatorByHand   bool                 `db:"operator_by_hand"`
 	DefaultWorkspace identity.WorkspaceID `db:"default_workspace_id"`
 	Revision         int64                `db:"revision"`
 	CreatedAt        int64                `db:"created_at"`
@@ -33,7 +33,7 @@ type userRow struct {
 
 func (r *userRow) user() account.User {
 	return account.User{
-		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, Name: r.Name, Service: r.Service, Operator: r.Operator, DefaultWorkspace: r.DefaultWorkspace,
+		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, Name: r.Name, Service: r.Service, Operator: r.Operator, OperatorByHand: r.OperatorByHand, DefaultWorkspace: r.DefaultWorkspace,
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
@@ -63,9 +63,9 @@ func (db *DB) addUser(ctx context.Context, u *account.User) error {
 		return err
 	}
 	_, err := db.exec(ctx, `
-		INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator, default_workspace_id, revision, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		u.ID, u.Org, u.Email, key, u.EmailVerified, u.Name, u.Service, u.Operator, u.DefaultWorkspace, u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
+		INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator, operator_by_hand, default_workspace_id, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		u.ID, u.Org, u.Email, key, u.EmailVerified, u.Name, u.Service, u.Operator, u.OperatorByHand, u.DefaultWorkspace, u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
 	if db.dialect.duplicate(err, "users_email") {
 		return account.ErrEmailTaken
 	}
@@ -82,8 +82,8 @@ func (db *DB) saveUser(ctx context.Context, u *account.User) error {
 		return nil
 	}
 	if _, err := db.exec(ctx, `
-		UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, operator = ?, default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
-		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.Name, u.Operator, u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
+		UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, operator = ?, operator_by_hand = ?, default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
+		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.Name, u.Operator, u.OperatorByHand, u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
 		return err
 	}
 	db.forget()
@@ -167,18 +167,10 @@ func (db *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identi
 				return err
 			}
 		}
-		var rows []struct {
-			ID   identity.OrgID `db:"id"`
-			Slug string         `db:"slug"`
+		all, err := tx.Orgs(ctx)
+		for _, slug := range slugs {
+			ids[slug] = all[slug]
 		}
-		if err := tx.list(ctx, &rows, `SELECT id, slug FROM orgs`); err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if slices.Contains(slugs, r.Slug) {
-				ids[r.Slug] = r.ID
-			}
-		}
-		return nil
+		return err
 	})
 }

@@ -95,6 +95,21 @@ func (s *Workspaces) Members(ctx context.Context, org identity.OrgID, id identit
 	return page.Cut(members, q.Limit, func(m account.Member) string { return string(m.User) }), nil
 }
 
+// Member implements ports.Workspaces.
+func (s *Workspaces) Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error) {
+	var row memberRow
+	found, err := s.db.get(ctx, &row, `
+		SELECT `+memberColumns+` FROM workspaces t JOIN memberships m ON m.workspace_id = t.id JOIN users u ON u.id = m.user_id
+		WHERE t.org_id = ? AND t.id = ? AND m.user_id = ?`, org, id, user)
+	if err == nil && !found {
+		err = account.ErrMemberNotFound
+	}
+	if err != nil {
+		return account.Member{}, err
+	}
+	return row.member(), nil
+}
+
 // Update implements ports.Workspaces.
 func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
 	var w *account.Workspace
@@ -228,6 +243,7 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 	for _, query := range []string{
 		`DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`,
 		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`,
+		`DELETE FROM chat_members WHERE workspace_id = ? AND user_id = ?`,
 	} {
 		if _, err := db.exec(ctx, query, w.ID, m.User); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
@@ -44,6 +45,8 @@ type stage struct {
 	invitations *mocks.MockInvitations
 	keys        *mocks.MockKeys
 	events      *mocks.MockEvents
+	chats       *mocks.MockChats // in a transaction alone
+	connections *mocks.MockConnections
 	ctx         context.Context
 }
 
@@ -52,7 +55,7 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c),
+		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c),
 		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
 	s.Service = accounts.NewService(s.atomic, s.users, s.workspaces, s.invitations, s.keys, s.events)
@@ -65,7 +68,7 @@ func (s *stage) expectAtomically(t *testing.T, times int) (tx *stage) {
 	tx.ctx = s.ctx
 	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range times {
-			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Keys: tx.keys}); err != nil {
+			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations, Keys: tx.keys, Chats: tx.chats, Connections: tx.connections}); err != nil {
 				return err
 			}
 		}
@@ -314,7 +317,10 @@ func TestEvents(t *testing.T) {
 }
 
 func TestProvision(t *testing.T) {
-	ask := accounts.Provision{Email: "new@example.com", Name: "New", Role: identity.Admin, Operator: true, Workspace: "acme-slug", KeyName: "first"}
+	ask := accounts.Provision{Email: "new@example.com", Verified: true, Name: "New", Role: identity.Owner, Operator: true, Workspace: "acme-slug", KeyName: "first"}
+	nobody := func(s, tx *stage, times int) {
+		tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), gomock.Any()).Return(nil, nil, account.ErrUserNotFound).MaxTimes(times)
+	}
 	for name, found := range map[string]*account.Workspace{"in a workspace that is there": &here, "in one that is made": nil} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
@@ -329,19 +335,20 @@ func TestProvision(t *testing.T) {
 			} else {
 				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(found, nil).Times(2)
 			}
+			nobody(s, tx, 2)
 			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, memberships []account.Membership) {
 				u, m = user, memberships
 			}).Times(2)
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, key *account.Key) { k = key }).Times(2)
 			got, err := s.Provision(s.ctx, system, ask)
 			wantErr(t, err, nil)
-			if u.Email != ask.Email || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Admin || m[0].Workspace.Slug != "acme-slug" {
+			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Owner || m[0].Workspace.Slug != "acme-slug" {
 				t.Errorf("user %+v in %+v", u, m)
 			}
 			if found != nil && m[0].Workspace.ID != "acme" || found == nil && (made.ID != m[0].Workspace.ID || len(made.Recorded()) != 1) {
 				t.Errorf("workspace %+v", m[0].Workspace)
 			}
-			if k.User != u.ID || k.Workspace != m[0].Workspace.ID || k.Ceiling != identity.Admin || k.Name != "first" {
+			if k.User != u.ID || k.Workspace != m[0].Workspace.ID || k.Ceiling != identity.Owner || k.Name != "first" {
 				t.Errorf("key %+v", k)
 			}
 			if got.User != u.ID || got.Workspace != k.Workspace || got.Token.Hash() != k.Hash {
@@ -349,25 +356,75 @@ func TestProvision(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an address that nobody vouches for is not verified", func(t *testing.T) {
+		s := newStage(t)
+		tx := s.expectAtomically(t, 1)
+		tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&here, nil)
+		nobody(s, tx, 1)
+		var u *account.User
+		tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, _ []account.Membership) { u = user })
+		tx.keys.EXPECT().Add(s.ctx, gomock.Any())
+		p := ask
+		p.Verified = false
+		if _, err := s.Provision(s.ctx, system, p); err != nil || u.EmailVerified {
+			t.Errorf("user %+v, %v", u, err)
+		}
+	})
+	t.Run("a person who is known joins, and is made operator if asked", func(t *testing.T) {
+		for _, operator := range []bool{false, true} {
+			s := newStage(t)
+			tx := s.expectAtomically(t, 1)
+			known, ws := &account.User{ID: "ann", Org: "org", Email: "new@example.com"}, &account.Workspace{ID: "acme", Org: "org", Members: map[identity.UserID]account.Member{}}
+			tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(&here, nil)
+			tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "new@example.com").Return(known, nil, nil)
+			tx.users.EXPECT().Update(s.ctx, identity.OrgID("org"), known.ID, gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.OrgID, _ identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error) {
+					return known, change(known, nil)
+				}).MaxTimes(1)
+			tx.workspaces.EXPECT().Update(s.ctx, gomock.Any(), here.ID, []identity.UserID{"ann"}, gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
+					return ws, change(ws)
+				})
+			tx.keys.EXPECT().Add(s.ctx, gomock.Any())
+			p := ask
+			p.Role, p.Operator = identity.Viewer, operator
+			got, err := s.Provision(s.ctx, system, p)
+			wantErr(t, err, nil)
+			if m := ws.Members["ann"]; got.User != "ann" || m.Role != identity.Viewer || m.ByHand != identity.Viewer || known.Operator != operator {
+				t.Errorf("got %+v, member %+v, operator %v", got, m, known.Operator)
+			}
+		}
+	})
+	t.Run("a deleted workspace takes nobody", func(t *testing.T) {
+		s := newStage(t)
+		gone := here
+		gone.DeletedAt = now
+		s.expectAtomically(t, 1).workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&gone, nil)
+		_, err := s.Provision(s.ctx, system, ask)
+		wantErr(t, err, identity.ErrWorkspaceNotFound)
+	})
 	for name, tt := range map[string]struct {
 		change func(*accounts.Provision)
 		field  string
 	}{
-		"no address":              {func(p *accounts.Provision) { p.Email = "nobody" }, "/email"},
-		"no slug":                 {func(p *accounts.Provision) { p.Workspace = "No Slug" }, "/slug"},
-		"no name for the key":     {func(p *accounts.Provision) { p.KeyName = "" }, "/name"},
-		"a name that is too long": {func(p *accounts.Provision) { p.Name = strings.Repeat("x", 121) }, "/name"},
+		"no address":                     {func(p *accounts.Provision) { p.Email = "nobody" }, "/email"},
+		"no slug":                        {func(p *accounts.Provision) { p.Workspace = "No Slug" }, "/slug"},
+		"no name for the key":            {func(p *accounts.Provision) { p.KeyName = "" }, "/name"},
+		"a name that is too long":        {func(p *accounts.Provision) { p.Name = strings.Repeat("x", 121) }, "/name"},
+		"a first person who is no owner": {func(p *accounts.Provision) { p.Role = identity.Admin }, "/role"},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			s := newStage(t)
 			tx := s.expectAtomically(t, 1)
 			tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(nil, identity.ErrWorkspaceNotFound)
 			tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(nil).MaxTimes(1)
+			nobody(s, tx, 1)
 			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Return(nil).MaxTimes(1)
 			p := ask
 			tt.change(&p)
-			if _, err := s.Provision(s.ctx, system, p); err == nil {
-				t.Error("it was accepted")
+			_, err := s.Provision(s.ctx, system, p)
+			if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Fields) != 1 || f.Fields[0].Pointer != tt.field {
+				t.Errorf("error = %+v, want one about %s", err, tt.field)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -28,8 +29,11 @@ func TestStoreFaults(t *testing.T) {
 		get          = func(s *stage) { s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage) }
 		getWorkspace = func(s *stage) { s.workspaces.EXPECT().Get(s.ctx, anything, anything).Return(nil, errOutage) }
 		byEmail      = func(s *stage) { s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(nil, nil, errOutage) }
-		inviting     = invitationToken(t)
-		update       = func(s *stage) {
+		nobody       = func(s *stage) {
+			s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(nil, nil, account.ErrUserNotFound)
+		}
+		inviting = invitationToken(t)
+		update   = func(s *stage) {
 			s.workspaces.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
 		}
 		serviceKey = func(s *stage) error {
@@ -122,10 +126,28 @@ func TestStoreFaults(t *testing.T) {
 			},
 			provision,
 		},
+		"Provision, looking for the person": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				found(tx)
+				byEmail(tx)
+			},
+			provision,
+		},
+		"Provision, letting a known person in": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				found(tx)
+				tx.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(&account.User{ID: "ann"}, nil, nil)
+				update(tx)
+			},
+			provision,
+		},
 		"Provision, adding the person": {
 			func(t *testing.T, s *stage) {
 				tx := s.expectAtomically(t, 1)
 				found(tx)
+				nobody(tx)
 				tx.users.EXPECT().Add(s.ctx, anything, anything).Return(errOutage)
 			},
 			provision,
@@ -134,6 +156,7 @@ func TestStoreFaults(t *testing.T) {
 			func(t *testing.T, s *stage) {
 				tx := s.expectAtomically(t, 1)
 				found(tx)
+				nobody(tx)
 				added(tx)
 				addKey(tx)
 			},
@@ -141,17 +164,20 @@ func TestStoreFaults(t *testing.T) {
 		},
 		"CreateWorkspace": {
 			func(_ *testing.T, s *stage) { s.workspaces.EXPECT().Add(s.ctx, anything).Return(errOutage) },
-			func(s *stage) error { _, err := s.CreateWorkspace(s.ctx, member, "fresh", ""); return err },
+			func(s *stage) error {
+				_, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "fresh", "")
+				return err
+			},
 		},
 		"ChangeWorkspace": {
 			func(_ *testing.T, s *stage) { update(s) },
 			func(s *stage) error {
-				_, err := s.ChangeWorkspace(s.ctx, admin, "acme", nil, account.WorkspaceChanges{})
+				_, err := s.ChangeWorkspace(s.ctx, admin, &identity.Org{}, "acme", nil, account.WorkspaceChanges{})
 				return err
 			},
 		},
 		"DeleteWorkspace": {
-			func(_ *testing.T, s *stage) { update(s) },
+			func(t *testing.T, s *stage) { update(s.expectAtomically(t, 1)) },
 			func(s *stage) error { return s.DeleteWorkspace(s.ctx, admin, "acme", nil) },
 		},
 		"RestoreWorkspace, looking for it": {
@@ -204,14 +230,31 @@ func TestStoreFaults(t *testing.T) {
 			func(s *stage) error { _, err := s.Invite(s.ctx, admin, "acme", email, identity.Viewer); return err },
 		},
 		"Withdraw": {
-			func(_ *testing.T, s *stage) {
-				s.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			func(t *testing.T, s *stage) {
+				s.expectAtomically(t, 1).invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error { return s.Withdraw(s.ctx, admin, "acme", "inv", nil) },
+		},
+		"Withdraw, looking for chats": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				tx.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil)
+				tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error { return s.Withdraw(s.ctx, admin, "acme", "inv", nil) },
+		},
+		"Withdraw, changing a chat": {
+			func(t *testing.T, s *stage) {
+				tx := s.expectAtomically(t, 1)
+				tx.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil)
+				tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return([]chat.ID{"ctpl"}, nil)
+				tx.chats.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
 			},
 			func(s *stage) error { return s.Withdraw(s.ctx, admin, "acme", "inv", nil) },
 		},
 		"AcceptInvitation": {
-			func(_ *testing.T, s *stage) {
-				s.invitations.EXPECT().Accept(s.ctx, anything, anything, anything).Return(errOutage)
+			func(t *testing.T, s *stage) {
+				s.expectAtomically(t, 1).invitations.EXPECT().Accept(s.ctx, anything, anything, anything).Return(errOutage)
 			},
 			func(s *stage) error {
 				_, err := s.AcceptInvitation(s.ctx, member, inviting.Reveal())
@@ -222,14 +265,29 @@ func TestStoreFaults(t *testing.T) {
 			func(_ *testing.T, s *stage) {
 				s.users.EXPECT().SignedIn(s.ctx, anything, anything, anything).Return(nil, errOutage)
 			},
-			func(s *stage) error { _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{}); return err },
+			func(s *stage) error {
+				_, _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{})
+				return err
+			},
 		},
 		"SignIn": {
 			func(_ *testing.T, s *stage) {
 				s.users.EXPECT().SignedIn(s.ctx, anything, anything, anything).Return(nil, account.ErrUserNotFound)
 				s.users.EXPECT().SignIn(s.ctx, anything, anything, anything).Return(nil, errOutage)
 			},
-			func(s *stage) error { _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{}); return err },
+			func(s *stage) error {
+				_, _, err := s.SignIn(s.ctx, system, &identity.Org{}, account.Claims{})
+				return err
+			},
+		},
+		"LinkSignIn": {
+			func(_ *testing.T, s *stage) {
+				s.users.EXPECT().Link(s.ctx, anything, anything, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error {
+				_, err := s.LinkSignIn(s.ctx, system, &identity.Org{Issuers: []identity.Issuer{{URL: "issuer"}}}, email, "issuer", "sub")
+				return err
+			},
 		},
 		"CreateServiceKey, beginning": {
 			func(_ *testing.T, s *stage) { s.atomic.EXPECT().Atomically(s.ctx, anything).Return(errOutage) }, serviceKey,

@@ -9,6 +9,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
@@ -18,7 +19,7 @@ const email = "ann@example.com"
 
 // invitation is an open one into acme.
 func invitation() *account.Invitation {
-	return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme", Email: email, Role: identity.Member, ExpiresAt: now.Add(time.Hour), Revision: 2}
+	return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme", Email: email, Role: identity.Member, InvitedBy: "ada", ExpiresAt: now.Add(time.Hour), Revision: 2}
 }
 
 // invitationToken is one that has the form of an invitation's.
@@ -104,6 +105,18 @@ func TestInvite(t *testing.T) {
 	}
 }
 
+// expectInvitedChat expects the change of one chat, of which whom the invitation is for was to become
+// an editor.
+func (s *stage) expectInvitedChat(by identity.Actor) *chat.Template {
+	t := &chat.Template{ID: "ctpl", Workspace: "acme", Members: map[identity.UserID]chat.Member{"usr": {User: "usr", Role: chat.Editor, Invited: true}}}
+	s.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr")).Return([]chat.ID{"ctpl"}, nil)
+	s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), []identity.UserID{"usr"}, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+			return t, change(t)
+		})
+	return t
+}
+
 func TestWithdraw(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by   identity.Actor
@@ -120,7 +133,12 @@ func TestWithdraw(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			var after *account.Invitation
-			s.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationID("inv"), gomock.Any()).DoAndReturn(
+			tx := s.expectAtomically(t, 1)
+			var chats *chat.Template
+			if tt.want == nil {
+				chats = tx.expectInvitedChat(tt.by)
+			}
+			tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationID("inv"), gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
 					for range 2 {
 						if after = nil; tt.is {
@@ -135,6 +153,9 @@ func TestWithdraw(t *testing.T) {
 			wantErr(t, s.Withdraw(s.ctx, tt.by, "acme", "inv", tt.at), tt.want)
 			if tt.is && after.Withdrawn != (tt.want == nil) {
 				t.Errorf("invitation %+v", after)
+			}
+			if tt.want == nil && chats.Members["usr"].Role != chat.NoRole {
+				t.Errorf("the chat it was for keeps %+v", chats.Members)
 			}
 		})
 	}
@@ -156,7 +177,12 @@ func TestAcceptInvitation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			var w *account.Workspace
-			s.invitations.EXPECT().Accept(s.ctx, guest, token.Hash(), gomock.Any()).DoAndReturn(
+			tx := s.expectAtomically(t, 1)
+			var chats *chat.Template
+			if tt.want == nil {
+				chats = tx.expectInvitedChat(guest)
+			}
+			tx.invitations.EXPECT().Accept(s.ctx, guest, token.Hash(), gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ account.Hash, change func(*account.User, *account.Workspace, *account.Invitation) error) error {
 					for range 2 {
 						w = acme()
@@ -174,6 +200,9 @@ func TestAcceptInvitation(t *testing.T) {
 			wantErr(t, err, tt.want)
 			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil && len(w.Members) != 3 {
 				t.Errorf("AcceptInvitation = %+v", joined)
+			}
+			if tt.want == nil && (chats.Members["eve"].Role != chat.Editor || chats.Members["eve"].Invited || chats.Members["usr"].Role != chat.NoRole) {
+				t.Errorf("the members of the chat that came with it are %+v", chats.Members)
 			}
 		})
 	}

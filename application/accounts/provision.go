@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -12,10 +13,11 @@ import (
 // Provision is what an operator of the deployment asks for a person from the command line.
 type Provision struct {
 	Email     string
-	Name      string
+	Verified  bool   // whoever asks vouches for Email: who signs in with it is that person
+	Name      string // of a new person
 	Role      identity.Role
 	Operator  bool
-	Workspace string // slug; made if there is none
+	Workspace string // slug, or id of one that is there; made if there is none
 	KeyName   string
 }
 
@@ -26,35 +28,67 @@ type Provisioned struct {
 	Token     account.Token
 }
 
-// Provision makes a user with a role in a workspace and an API key, all or nothing. by is the
-// system; there is no other way in for the very first person.
+// Provision gives a person, who is made if there is none with that address, a role in a workspace
+// and an API key, all or nothing. by is the system; there is no other way in for the very first
+// person. account.ErrAlreadyMember if the person is in the workspace; whoever is the first in one
+// has to be an owner of it.
 func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision) (out Provisioned, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		ws, err := tx.Workspaces.Find(ctx, by.Org, p.Workspace)
-		if errors.Is(err, identity.ErrWorkspaceNotFound) {
-			if ws, err = account.NewWorkspace(by, p.Workspace, ""); err == nil {
-				err = tx.Workspaces.Add(ctx, ws)
-			}
-		}
+		ws, err := workspaceFor(ctx, tx, by, p)
 		if err != nil {
 			return err
 		}
 		by.Workspace = ws.ID
-		u, err := account.NewUser(by, p.Email, p.Name, p.Operator)
+		user, err := memberFor(ctx, tx, by, ws, p)
 		if err != nil {
 			return err
 		}
-		if err := tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}}); err != nil {
-			return err
-		}
-		k, token, err := account.NewKeyFor(by, u.ID, account.KeyDraft{Name: p.KeyName, Ceiling: max(p.Role, identity.Member)})
+		k, token, err := account.NewKeyFor(by, user, account.KeyDraft{Name: p.KeyName, Ceiling: max(p.Role, identity.Member)})
 		if err != nil {
 			return err
 		}
-		out = Provisioned{User: u.ID, Workspace: ws.ID, Token: token}
+		out = Provisioned{User: user, Workspace: ws.ID, Token: token}
 		return tx.Keys.Add(ctx, k)
 	})
 	return out, err
+}
+
+func workspaceFor(ctx context.Context, tx ports.Stores, by identity.Actor, p Provision) (*account.Workspace, error) {
+	ws, err := tx.Workspaces.Find(ctx, by.Org, p.Workspace)
+	switch {
+	case err == nil && !ws.DeletedAt.IsZero():
+		return nil, identity.ErrWorkspaceNotFound
+	case !errors.Is(err, identity.ErrWorkspaceNotFound):
+		return ws, err
+	}
+	if ws, err = account.NewWorkspace(by, nil, p.Workspace, ""); err != nil {
+		return nil, err
+	}
+	if p.Role != identity.Owner {
+		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/role", Code: "not_allowed_value", Detail: "The first person in a workspace owns it."}})
+	}
+	return ws, tx.Workspaces.Add(ctx, ws)
+}
+
+func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *account.Workspace, p Provision) (identity.UserID, error) {
+	u, _, err := tx.Users.FindByEmail(ctx, by.Org, p.Email)
+	if errors.Is(err, account.ErrUserNotFound) {
+		if u, err = account.NewUser(by, p.Email, p.Name, p.Operator); err != nil {
+			return "", err
+		}
+		u.EmailVerified = p.Verified
+		return u.ID, tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}})
+	}
+	if err != nil {
+		return "", err
+	}
+	if p.Operator {
+		if _, err := tx.Users.Update(ctx, by.Org, u.ID, func(u *account.User, m []account.Membership) error { return u.Appoint(by, m) }); err != nil {
+			return "", err
+		}
+	}
+	_, err = tx.Workspaces.Update(ctx, by, ws.ID, []identity.UserID{u.ID}, func(w *account.Workspace) error { return w.Admit(by, u.ID, p.Role) })
+	return u.ID, err
 }
 
 // KeyFor makes an API key for a person of the org, known by e-mail address, in a workspace of

@@ -9,15 +9,40 @@ import (
 )
 
 // SignIn answers whom verified claims are, after making the account or bringing it in line with
-// them where that is due. by is the system.
-func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org, c account.Claims) (*account.Person, error) {
-	p, err := s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
+// them where that is due. If it was made beside another one, which has the claims' address and stays
+// another subject's of the same issuer, apart is that one. by is the system.
+func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org, c account.Claims) (p *account.Person, apart *account.User, err error) {
+	p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
 	switch {
 	case err == nil && p.Settled(c, org.ClaimRules):
-		return p, nil
+		return p, nil, nil
 	case err != nil && !errors.Is(err, account.ErrUserNotFound):
-		return nil, err
+		return nil, nil, err
 	}
 	in := account.SignIn{Claims: c, Rules: org.ClaimRules, OwnSpace: org.OwnSpaces}
-	return s.users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error { return in.Settle(by) })
+	p, err = s.users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
+		err := in.Settle(by)
+		apart = in.Apart
+		return err
+	})
+	return p, apart, err
+}
+
+// Linked says what became of a sign-in: To has it now, and From had it before, empty if nobody else did.
+type Linked struct{ To, From identity.UserID }
+
+// LinkSignIn lets whoever signs in as an issuer's subject be the person with an e-mail address, and
+// nobody else any more. by is the system.
+func (s *Service) LinkSignIn(ctx context.Context, by identity.Actor, org *identity.Org, email, issuer, subject string) (out Linked, err error) {
+	if err := account.CheckSignIn(org, issuer, subject); err != nil {
+		return Linked{}, err
+	}
+	err = s.users.Link(ctx, by, email, issuer, subject, func(to, from *account.Person) error {
+		out = Linked{To: to.User.ID}
+		if from != nil && from.User.ID != to.User.ID {
+			out.From = from.User.ID
+		}
+		return to.TakeSignIn(by, issuer, from)
+	})
+	return out, err
 }

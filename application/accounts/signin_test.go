@@ -7,6 +7,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -26,22 +27,26 @@ func TestSignIn(t *testing.T) {
 	t.Run("who is settled costs no transaction", func(t *testing.T) {
 		s, p := newStage(t), known()
 		signedIn(s, p, nil)
-		if got, err := s.SignIn(s.ctx, system, org, claims); err != nil || got != p {
+		if got, apart, err := s.SignIn(s.ctx, system, org, claims); err != nil || got != p || apart != nil {
 			t.Fatalf("SignIn = %+v, %v", got, err)
 		}
 	})
 	for name, tt := range map[string]struct {
-		known  func() *account.Person // nil: nobody
-		linked bool
-		check  func(*account.SignIn) bool
+		known   func() *account.Person // nil: nobody
+		linked  bool
+		byEmail *account.User // who has the address as another subject
+		check   func(*account.SignIn) bool
 	}{
-		"a newcomer gets an account": {nil, false, func(s *account.SignIn) bool {
+		"another subject of the issuer gets one apart": {nil, false, &account.User{ID: "bob", Email: email, EmailVerified: true}, func(s *account.SignIn) bool {
+			return s.Fresh && s.Link && s.User.Email == "" && s.User.ID != "bob"
+		}},
+		"a newcomer gets an account": {nil, false, nil, func(s *account.SignIn) bool {
 			return s.Fresh && s.Link && s.User.Email == email && s.Own != nil && s.Workspaces["acme-slug"].Members[s.User.ID].Role == identity.Member
 		}},
-		"who has another name now is brought in line": {func() *account.Person { p := known(); p.User.Name = "Old"; return p }, true, func(s *account.SignIn) bool {
+		"who has another name now is brought in line": {func() *account.Person { p := known(); p.User.Name = "Old"; return p }, true, nil, func(s *account.SignIn) bool {
 			return !s.Fresh && !s.Link && s.User.ID == "ann" && s.User.Name == "Ann" && s.Own == nil
 		}},
-		"so is whose role the rules would change": {func() *account.Person { p := known(); p.Memberships = nil; return p }, true, func(s *account.SignIn) bool {
+		"so is whose role the rules would change": {func() *account.Person { p := known(); p.Memberships = nil; return p }, true, nil, func(s *account.SignIn) bool {
 			return s.User.ID == "ann" && s.Workspaces["acme-slug"].Members["ann"].Role == identity.Member
 		}},
 	} {
@@ -66,6 +71,9 @@ func TestSignIn(t *testing.T) {
 							u := tt.known().User
 							in.Linked = &u
 						}
+						if tt.byEmail != nil {
+							in.ByEmail, in.Known = tt.byEmail, true
+						}
 						w := acme()
 						delete(w.Members, "ann")
 						in.Workspaces = map[string]*account.Workspace{"acme-slug": w}
@@ -75,11 +83,52 @@ func TestSignIn(t *testing.T) {
 					}
 					return made, nil
 				})
-			got, err := s.SignIn(s.ctx, system, org, claims)
+			got, apart, err := s.SignIn(s.ctx, system, org, claims)
 			wantErr(t, err, nil)
-			if got != made || !tt.check(&in) {
+			if got != made || apart != in.Apart || (apart != nil) != (tt.byEmail != nil) || !tt.check(&in) {
 				t.Errorf("SignIn settled on %+v", in)
 			}
 		})
 	}
+}
+
+func TestLinkSignIn(t *testing.T) {
+	const issuer = "https://issuer.example"
+	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: issuer}}}
+	for name, tt := range map[string]struct {
+		from identity.UserID // who signs in so; empty: nobody
+		want accounts.Linked
+	}{
+		"nobody's becomes the person's": {"", accounts.Linked{To: "ann"}},
+		"another's does too":            {"bob", accounts.Linked{To: "ann", From: "bob"}},
+		"their own stays theirs":        {"ann", accounts.Linked{To: "ann"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var to, from *account.Person
+			s.users.EXPECT().Link(s.ctx, system, email, issuer, "sub", gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _, _, _ string, change func(to, from *account.Person) error) error {
+					for range 2 { // the second run must not stand on what the first one left
+						to, from = &account.Person{User: account.User{ID: "ann", Org: "org"}}, nil
+						if tt.from != "" {
+							from = &account.Person{User: account.User{ID: tt.from, Org: "org"}}
+						}
+						if err := change(to, from); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			got, err := s.LinkSignIn(s.ctx, system, org, email, issuer, "sub")
+			wantErr(t, err, nil)
+			if told := len(to.User.Recorded()); got != tt.want || (told == 1) != (tt.from != "ann") {
+				t.Errorf("LinkSignIn = %+v, and told %d", got, told)
+			}
+		})
+	}
+	t.Run("what is no sign-in reaches no store", func(t *testing.T) {
+		if got, err := newStage(t).LinkSignIn(t.Context(), system, org, email, issuer+"/", "sub"); err == nil {
+			t.Errorf("LinkSignIn = %+v", got)
+		}
+	})
 }

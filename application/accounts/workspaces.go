@@ -4,14 +4,16 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
 )
 
-// CreateWorkspace makes a workspace that by owns.
-func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, slug, name string) (*account.Workspace, error) {
-	w, err := account.NewWorkspace(by, slug, name)
+// CreateWorkspace makes a workspace of org that by owns.
+func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, slug, name string) (*account.Workspace, error) {
+	w, err := account.NewWorkspace(by, org.ClaimRules, slug, name)
 	if err != nil {
 		return nil, err
 	}
@@ -27,15 +29,25 @@ func (s *Service) Workspace(ctx context.Context, by identity.Actor, id identity.
 	return w, w.Allow(by, identity.Viewer)
 }
 
-// ChangeWorkspace renames a workspace.
-func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match, c account.WorkspaceChanges) (*account.Workspace, error) {
-	return s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Change(by, at, c) })
+// ChangeWorkspace renames a workspace of org.
+func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, at revision.Match, c account.WorkspaceChanges) (*account.Workspace, error) {
+	return s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Change(by, at, org.ClaimRules, c) })
 }
 
-// DeleteWorkspace hides a workspace; RestoreWorkspace brings it back.
+// DeleteWorkspace hides a workspace; RestoreWorkspace brings it back. Live connections are in its way:
+// nothing may go on reading through them. They are counted once the workspace is locked, so that
+// none can be made meanwhile.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match) error {
-	_, err := s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Delete(by, at) })
-	return err
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {
+			return err
+		}
+		live, err := tx.Connections.Live(ctx, id)
+		if err == nil && live > 0 {
+			return account.ErrWorkspaceInUse
+		}
+		return err
+	})
 }
 
 // RestoreWorkspace brings a deleted workspace of by's org back, named by slug or id. by is the
@@ -54,6 +66,14 @@ func (s *Service) Members(ctx context.Context, by identity.Actor, id identity.Wo
 		return account.MemberPage{}, err
 	}
 	return s.workspaces.Members(ctx, by.Org, id, q)
+}
+
+// Member returns one member of a workspace.
+func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID) (account.Member, error) {
+	if _, err := s.Workspace(ctx, by, id); err != nil {
+		return account.Member{}, err
+	}
+	return s.workspaces.Member(ctx, by.Org, id, user)
 }
 
 // ChangeMember gives a member another role.
@@ -83,6 +103,18 @@ func (s *Service) Invitations(ctx context.Context, by identity.Actor, id identit
 	return s.invitations.List(ctx, by.Org, id, q)
 }
 
+// Invitation returns one of a workspace's open invitations.
+func (s *Service) Invitation(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error) {
+	w, err := s.workspaces.Get(ctx, by, ws)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Allow(by, identity.Admin); err != nil {
+		return nil, err
+	}
+	return s.invitations.Get(ctx, by.Org, ws, id)
+}
+
 // Invited is an invitation with its token, which is shown this once.
 type Invited struct {
 	Invitation *account.Invitation
@@ -101,20 +133,54 @@ func (s *Service) Invite(ctx context.Context, by identity.Actor, id identity.Wor
 	return out, err
 }
 
-// Withdraw ends an invitation.
+// Withdraw ends an invitation, and with it the chat memberships that wait for it.
 func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, at revision.Match) error {
-	return s.invitations.Update(ctx, by, ws, id, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, at, i) })
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		err := tx.Invitations.Update(ctx, by, ws, id, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, at, i) })
+		if err != nil {
+			return err
+		}
+		return invitedChats(ctx, tx, by, ws, id, (*chat.Template).Disinvite)
+	})
 }
 
-// AcceptInvitation makes the caller a member of the workspace that a token invites to.
+// AcceptInvitation makes the caller a member of the workspace that a token invites to, and of the
+// chats that were to be theirs with it.
 func (s *Service) AcceptInvitation(ctx context.Context, by identity.Actor, token string) (joined *account.Workspace, err error) {
 	t, ok := account.ParseInvitationToken(token)
 	if !ok {
 		return nil, account.ErrInvitationNotFound
 	}
-	err = s.invitations.Accept(ctx, by, t.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error {
-		joined = w
-		return w.Accept(by, u, i)
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		var invitation *account.Invitation
+		err := tx.Invitations.Accept(ctx, by, t.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error {
+			joined, invitation = w, i
+			return w.Accept(by, u, i)
+		})
+		if err != nil {
+			return err
+		}
+		return invitedChats(ctx, tx, by, joined.ID, invitation.ID, (*chat.Template).Accept)
 	})
 	return joined, err
+}
+
+// invitedChats changes, one after the other, the chat templates of ws whose members an invitation
+// is to make. The invitation's workspace is locked by then, as it is before more are added.
+func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(t *chat.Template, by identity.Actor, reserved identity.UserID)) error {
+	by.Workspace = ws
+	reserved := id.Reserved()
+	chats, err := tx.Chats.Invited(ctx, ws, reserved)
+	if err != nil {
+		return err
+	}
+	for _, c := range chats {
+		if _, err := tx.Chats.Update(ctx, by, c, []identity.UserID{reserved}, func(t *chat.Template) error {
+			change(t, by, reserved)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

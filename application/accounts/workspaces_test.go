@@ -57,16 +57,26 @@ func TestCreateWorkspace(t *testing.T) {
 		s := newStage(t)
 		var stored *account.Workspace
 		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { stored = w })
-		w, err := s.CreateWorkspace(s.ctx, member, "fresh", "New")
+		w, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "fresh", "New")
 		if err != nil || w != stored || w.Slug != "fresh" || w.Name != "New" || w.Members["ann"].Role != identity.Owner {
 			t.Fatalf("CreateWorkspace = %+v, %v", w, err)
 		}
+	})
+	t.Run("a slug that the org's rules name is not the caller's to take", func(t *testing.T) {
+		s := newStage(t)
+		org := &identity.Org{ClaimRules: []identity.ClaimRule{{Claim: "groups", Value: "x", Workspace: "fresh", Role: identity.Viewer}}}
+		_, err := s.CreateWorkspace(s.ctx, member, org, "fresh", "New")
+		wantErr(t, err, account.ErrSlugTaken)
+		var after *account.Workspace
+		s.expectUpdateWorkspace(admin, nil, acme, &after)
+		_, err = s.ChangeWorkspace(s.ctx, admin, org, "acme", nil, account.WorkspaceChanges{Slug: new("fresh"), Name: new("New")})
+		wantErr(t, err, account.ErrSlugTaken)
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
 		s := newStage(t)
 		by := member
 		by.Ceiling = identity.Member
-		_, err := s.CreateWorkspace(s.ctx, by, "fresh", "New")
+		_, err := s.CreateWorkspace(s.ctx, by, &identity.Org{}, "fresh", "New")
 		wantErr(t, err, identity.ErrForbidden)
 	})
 }
@@ -86,7 +96,7 @@ func TestChangeWorkspace(t *testing.T) {
 			s := newStage(t)
 			var after *account.Workspace
 			s.expectUpdateWorkspace(tt.by, nil, acme, &after)
-			w, err := s.ChangeWorkspace(s.ctx, tt.by, "acme", tt.at, account.WorkspaceChanges{Name: new("New")})
+			w, err := s.ChangeWorkspace(s.ctx, tt.by, &identity.Org{}, "acme", tt.at, account.WorkspaceChanges{Name: new("New")})
 			wantErr(t, err, tt.want)
 			if tt.want == nil && (w != after || w.Name != "New" || w.Revision != 4) || tt.want != nil && w != nil {
 				t.Errorf("ChangeWorkspace = %+v", w)
@@ -108,12 +118,36 @@ func TestDeleteWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
+			tx := s.expectAtomically(t, 1)
 			var after *account.Workspace
-			s.expectUpdateWorkspace(tt.by, nil, acme, &after)
+			tx.expectUpdateWorkspace(tt.by, nil, acme, &after)
+			if tt.want == nil {
+				tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
+			}
 			wantErr(t, s.DeleteWorkspace(s.ctx, tt.by, "acme", tt.at), tt.want)
 			if after.DeletedAt.IsZero() == (tt.want == nil) {
 				t.Errorf("workspace %+v", after)
 			}
+		})
+	}
+}
+
+func TestAWorkspaceWithLiveConnectionsIsNotDeleted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		live int
+		err  error
+		want error
+	}{
+		"one is enough":                    {1, nil, account.ErrWorkspaceInUse},
+		"nor if nobody knows how many are": {0, errOutage, errOutage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			tx := s.expectAtomically(t, 1)
+			var after *account.Workspace
+			tx.expectUpdateWorkspace(owner, nil, acme, &after)
+			tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(tt.live, tt.err)
+			wantErr(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
 		})
 	}
 }

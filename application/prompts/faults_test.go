@@ -32,9 +32,6 @@ func TestStoreFaults(t *testing.T) {
 		member = func(s *stage) {
 			s.users.EXPECT().Member(s.ctx, anything, anything, anything).Return(identity.UserID(""), errOutage)
 		}
-		isMember = func(s *stage) {
-			s.users.EXPECT().Member(s.ctx, anything, anything, anything).Return(identity.UserID("vic"), nil)
-		}
 		transfer = prompt.Changes{Owner: new(identity.UserID("vic"))}
 	)
 	for name, tt := range map[string]struct {
@@ -53,7 +50,6 @@ func TestStoreFaults(t *testing.T) {
 		},
 		"Get":                       {get, func(s *stage) error { _, err := s.Get(s.ctx, owner, "tpl"); return err }},
 		"Change":                    {update, func(s *stage) error { _, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{}); return err }},
-		"Change, asking who":        {member, func(s *stage) error { _, err := s.Change(s.ctx, owner, "tpl", nil, transfer); return err }},
 		"Delete":                    {update, func(s *stage) error { return s.Delete(s.ctx, owner, "tpl", nil) }},
 		"Restore":                   {update, func(s *stage) error { _, err := s.Restore(s.ctx, owner, "tpl"); return err }},
 		"Versions, the template":    {get, func(s *stage) error { _, _, err := s.Versions(s.ctx, owner, "tpl", q); return err }},
@@ -65,9 +61,21 @@ func TestStoreFaults(t *testing.T) {
 			_, _, _, err := s.Render(s.ctx, owner, "tpl", ref, nil, prompt.Strict)
 			return err
 		}},
-		"Diff":              {getVersion, func(s *stage) error { _, _, _, err := s.Diff(s.ctx, owner, "tpl", ref, ref); return err }},
-		"Unshare":           {update, func(s *stage) error { return s.Unshare(s.ctx, owner, "tpl", "vic", nil) }},
-		"Share, asking who": {member, func(s *stage) error { _, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{User: "vic"}); return err }},
+		"Diff":    {getVersion, func(s *stage) error { _, _, _, err := s.Diff(s.ctx, owner, "tpl", ref, ref); return err }},
+		"Unshare": {update, func(s *stage) error { return s.Unshare(s.ctx, owner, "tpl", "vic", nil) }},
+		"Share, asking who": {member, func(s *stage) error {
+			_, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "vic@example.com"})
+			return err
+		}},
+		"AddVersion, looking for its base": {
+			func(s *stage) {
+				s.prompts.EXPECT().GetVersion(s.ctx, owner, anything, anything).Return(nil, nil, errOutage)
+			},
+			func(s *stage) error {
+				_, _, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Base: "base"})
+				return err
+			},
+		},
 		"AddVersion": {
 			func(s *stage) { s.prompts.EXPECT().AddVersion(s.ctx, owner, anything, anything).Return(errOutage) },
 			func(s *stage) error {
@@ -88,11 +96,11 @@ func TestStoreFaults(t *testing.T) {
 			return err
 		}},
 		"Change, with a new owner": {
-			func(s *stage) { isMember(s); update(s) },
+			update,
 			func(s *stage) error { _, err := s.Change(s.ctx, owner, "tpl", nil, transfer); return err },
 		},
 		"Share": {
-			func(s *stage) { isMember(s); update(s) },
+			update,
 			func(s *stage) error { _, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{User: "vic"}); return err },
 		},
 		"Versions": {
@@ -128,7 +136,9 @@ func TestStoreFaults(t *testing.T) {
 			return err
 		}},
 		"Resolve, by name": {
-			func(s *stage) { s.prompts.EXPECT().FindByName(s.ctx, owner, "x").Return(nil, errOutage) },
+			func(s *stage) {
+				s.prompts.EXPECT().GetVersionByName(s.ctx, owner, "x", ref).Return(nil, nil, errOutage)
+			},
 			func(s *stage) error {
 				_, err := s.Resolve(s.ctx, owner, []prompts.Wanted{{Name: "x", Ref: ref}, {Name: "never asked for", Ref: ref}})
 				return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -16,14 +17,15 @@ import (
 
 // Service holds the use cases, one method each.
 type Service struct {
+	atomic  ports.Atomic
 	prompts ports.Prompts
 	lists   ports.PromptLists
 	users   ports.Users
 }
 
 // NewService returns the use cases on these stores.
-func NewService(p ports.Prompts, l ports.PromptLists, u ports.Users) *Service {
-	return &Service{prompts: p, lists: l, users: u}
+func NewService(a ports.Atomic, p ports.Prompts, l ports.PromptLists, u ports.Users) *Service {
+	return &Service{atomic: a, prompts: p, lists: l, users: u}
 }
 
 // List returns the templates that by may see.
@@ -52,23 +54,38 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 // Change changes a template's own fields, or hands it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match, c prompt.Changes) (*prompt.Template, error) {
 	var also []identity.UserID
-	isMember := false
 	if c.Owner != nil {
-		member, err := s.users.Member(ctx, by.Workspace, *c.Owner, "")
-		if err != nil {
-			return nil, err
-		}
-		also, isMember = []identity.UserID{*c.Owner}, member != ""
+		also = []identity.UserID{*c.Owner}
 	}
-	return s.prompts.Update(ctx, by, id, also, func(t *prompt.Template) error {
-		return t.Change(by, at, c, isMember)
+	return s.prompts.Update(ctx, by, id, also, func(t *prompt.Template) error { return t.Change(by, at, c) })
+}
+
+// Delete hides a template that no chat template uses; Restore brings it back.
+func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Delete(by, at) }); err != nil {
+			return err
+		}
+		return unused(ctx, tx, by, id, nil)
 	})
 }
 
-// Delete hides a template; Restore brings it back.
-func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match) error {
-	_, err := s.prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Delete(by, at) })
-	return err
+// unused returns prompt.ErrInUse if chat templates use a template, by one of refs unless there are
+// none. The template is locked by then, so that no other can begin to (chats.Service.Change).
+func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID, refs []string) error {
+	used, err := tx.ChatLists.Uses(ctx, by.Workspace, id, refs)
+	if err != nil || !used {
+		return err
+	}
+	seen, err := tx.ChatLists.Visible(ctx, by, chat.Filter{Prompt: id, Refs: refs}, page.Query{Limit: 20})
+	if err != nil {
+		return err
+	}
+	uses := make([]fault.Use, len(seen.Items))
+	for i, t := range seen.Items {
+		uses[i] = fault.Use{ID: string(t.ID), Name: t.Name}
+	}
+	return prompt.ErrInUse.UsedByThese(uses)
 }
 
 // Restore brings a deleted template back.
@@ -88,6 +105,18 @@ func (s *Service) Versions(ctx context.Context, by identity.Actor, id prompt.ID,
 
 // AddVersion makes the next version.
 func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, d prompt.VersionDraft) (of *prompt.Template, v *prompt.Version, err error) {
+	if d.Base != "" { // which is the latest is decided below; here, that there is such a version
+		t, base, err := s.prompts.GetVersion(ctx, by, id, prompt.Ref{ID: d.Base})
+		if err == nil {
+			err = t.Allow(by, prompt.Edit)
+		}
+		if err == nil {
+			err = t.Readable(by, prompt.Ref{}, base)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
 	err = s.prompts.AddVersion(ctx, by, id, func(t *prompt.Template) (*prompt.Version, error) {
 		of = t
 		v, err = t.AddVersion(by, d)
@@ -99,14 +128,16 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 // Version returns the version that ref names.
 func (s *Service) Version(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
 	t, v, err := s.prompts.GetVersion(ctx, by, id, ref)
+	return readable(by, ref, t, v, err)
+}
+
+// readable is what a store found, if by may read it.
+func readable(by identity.Actor, ref prompt.Ref, t *prompt.Template, v *prompt.Version, err error) (*prompt.Template, *prompt.Version, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := t.Allow(by, prompt.View); err != nil {
+	if err := t.Readable(by, ref, v); err != nil {
 		return nil, nil, err
-	}
-	if !t.Has(by, v) {
-		return nil, nil, prompt.ErrVersionNotFound
 	}
 	return t, v, nil
 }
@@ -120,12 +151,21 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 	return t, changed, err
 }
 
-// DeleteVersion removes a version that is not active.
+// DeleteVersion removes a version that is not active and that no chat template names.
 func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match) error {
-	_, err := s.prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
-		return t.DeleteVersion(by, at, v)
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		var refs []string
+		if _, err := tx.Prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
+			if err := t.DeleteVersion(by, at, v); err != nil {
+				return err
+			}
+			refs = v.Refs()
+			return nil
+		}); err != nil {
+			return err
+		}
+		return unused(ctx, tx, by, id, refs)
 	})
-	return err
 }
 
 // ActivateVersion makes one version of a template the one that callers receive.
@@ -178,8 +218,16 @@ type Resolved struct {
 	Err      error
 }
 
+// MaxResolvedBytes is how much the versions of one Resolve may take together (prompt.Content.Size).
+const MaxResolvedBytes = 8 << 20
+
+// ErrResponseTooLarge is the error of an item of Resolve for which no room was left.
+var ErrResponseTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "response_too_large", Detail: "The versions before this one fill the response. Resolve this one in another request."}
+
 // Resolve answers many versions at once, in the order of wanted: one call warms up an application.
-// What by may not see, or does not exist, is that item's error and nobody else's.
+// What by may not see, or does not exist, is that item's error and nobody else's. Each is read once,
+// however often it is wanted. From the first version on that would take the answer beyond
+// MaxResolvedBytes, nothing more is read: those items' error is ErrResponseTooLarge.
 func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wanted) ([]Resolved, error) {
 	var wrong []fault.Field
 	for i, w := range wanted {
@@ -190,25 +238,36 @@ func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wante
 	if err := fault.InvalidFields(wrong); err != nil {
 		return nil, err
 	}
-	out := make([]Resolved, len(wanted))
+	out, known, room := make([]Resolved, len(wanted)), map[Wanted]Resolved{}, MaxResolvedBytes
 	for i, w := range wanted {
-		if w.ID == "" {
-			t, err := s.prompts.FindByName(ctx, by, w.Name)
-			if err != nil && !isRefusal(err) {
-				return nil, err
-			}
-			if err != nil {
-				out[i].Err = err
-				continue
-			}
-			w.ID = t.ID
+		if room < 0 {
+			out[i].Err = ErrResponseTooLarge
+			continue
 		}
-		out[i].Template, out[i].Version, out[i].Err = s.Version(ctx, by, w.ID, w.Ref)
-		if err := out[i].Err; err != nil && !isRefusal(err) {
-			return nil, err
+		found, ok := known[w]
+		if !ok {
+			found.Template, found.Version, found.Err = s.wanted(ctx, by, w)
+			if found.Err != nil && !isRefusal(found.Err) {
+				return nil, found.Err
+			}
+			known[w] = found
 		}
+		if found.Err == nil {
+			if room -= found.Version.Content.Size(); room < 0 {
+				found = Resolved{Err: ErrResponseTooLarge}
+			}
+		}
+		out[i] = found
 	}
 	return out, nil
+}
+
+func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*prompt.Template, *prompt.Version, error) {
+	if w.ID != "" {
+		return s.Version(ctx, by, w.ID, w.Ref)
+	}
+	t, v, err := s.prompts.GetVersionByName(ctx, by, w.Name, w.Ref)
+	return readable(by, w.Ref, t, v, err)
 }
 
 // isRefusal reports whether err is an answer to the caller, and not an outage.
@@ -229,11 +288,30 @@ func (s *Service) Shares(ctx context.Context, by identity.Actor, id prompt.ID, q
 	return s.lists.Shares(ctx, by.Workspace, id, q)
 }
 
-// Share gives a member of the workspace access.
-func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g prompt.Grant) (prompt.Share, error) {
-	user, err := s.users.Member(ctx, by.Workspace, g.User, g.Email)
+// ShareWith returns the share of one user; everyone may read their own.
+func (s *Service) ShareWith(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID) (prompt.Share, error) {
+	t, err := s.prompts.Get(ctx, by, id)
 	if err != nil {
 		return prompt.Share{}, err
+	}
+	need := prompt.Manage
+	if user == by.User {
+		need = prompt.View
+	}
+	if err := t.Allow(by, need); err != nil {
+		return prompt.Share{}, err
+	}
+	return s.lists.Share(ctx, by.Workspace, id, user)
+}
+
+// Share gives a member of the workspace access.
+func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g prompt.Grant) (prompt.Share, error) {
+	user := g.User
+	if user == "" {
+		var err error
+		if user, err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
+			return prompt.Share{}, err
+		}
 	}
 	return s.changeShare(ctx, by, id, user, func(t *prompt.Template) (prompt.Share, error) { return t.Share(by, user, g) })
 }

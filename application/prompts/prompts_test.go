@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -84,7 +86,6 @@ func TestChange(t *testing.T) {
 	})
 	t.Run("a transfer asks whether the new owner is a member, and loads their share", func(t *testing.T) {
 		s := newStage(t)
-		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID("vic"), "").Return(identity.UserID("vic"), nil)
 		s.expectUpdate(owner, []identity.UserID{"vic"})
 		got, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("vic"))})
 		if err != nil || got.Owner != "vic" {
@@ -93,7 +94,6 @@ func TestChange(t *testing.T) {
 	})
 	t.Run("who is no member cannot become the owner", func(t *testing.T) {
 		s := newStage(t)
-		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID("out"), "").Return(identity.UserID(""), nil)
 		s.expectUpdate(owner, []identity.UserID{"out"})
 		_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Owner: new(identity.UserID("out"))})
 		wantErr(t, err, prompt.ErrUserNotInWorkspace)
@@ -108,7 +108,44 @@ func TestDelete(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			s := newStage(t)
 			s.expectUpdate(tt.by, nil)
+			if tt.want == nil {
+				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), nil).Return(false, nil)
+			}
 			wantErr(t, s.Delete(s.ctx, tt.by, "tpl", nil), tt.want)
+		})
+	}
+}
+
+func TestWhatChatsUseIsNotDeleted(t *testing.T) {
+	ref := prompt.Ref{Number: 2}
+	for what, tt := range map[string]struct {
+		refs   []string
+		delete func(*stage) error
+	}{
+		"a template, however it is named": {nil, func(s *stage) error {
+			s.expectUpdate(owner, nil)
+			return s.Delete(s.ctx, owner, "tpl", nil)
+		}},
+		"a version, by its id, number or label": {[]string{"ver2", "v2", "live"}, func(s *stage) error {
+			s.expectUpdateWith(owner, ref, func() *prompt.Version {
+				v := version(2)
+				v.Labels = []string{"live"}
+				return v
+			})
+			return s.DeleteVersion(s.ctx, owner, "tpl", ref, nil)
+		}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newStage(t)
+			s.chats.EXPECT().Uses(s.ctx, owner.Workspace, prompt.ID("tpl"), tt.refs).Return(true, nil)
+			s.chats.EXPECT().Visible(s.ctx, owner, chat.Filter{Prompt: "tpl", Refs: tt.refs}, page.Query{Limit: 20}).
+				Return(chat.Page{Items: []chat.Template{{ID: "ctpl_1", Content: chat.Content{Name: "Support"}}}, Next: "more"}, nil)
+			err := tt.delete(s)
+			wantErr(t, err, prompt.ErrInUse)
+			f, ok := errors.AsType[*fault.Error](err)
+			if want := []fault.Use{{ID: "ctpl_1", Name: "Support"}}; !ok || !reflect.DeepEqual(f.UsedBy, want) {
+				t.Errorf("used by %+v, want %+v", f.UsedBy, want)
+			}
 		})
 	}
 }
@@ -160,6 +197,26 @@ func TestAddVersion(t *testing.T) {
 			t.Fatalf("AddVersion = %+v, %+v, %v", of, v, err)
 		}
 	})
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		base *prompt.Version
+		want error
+	}{
+		"a base that is not the latest":      {owner, version(1), prompt.ErrBaseOutdated},
+		"a base that the template never had": {owner, nil, prompt.ErrVersionNotFound},
+		"who may not is not told of a base":  {viewer, nil, prompt.ErrForbidden},
+		"nor is a stranger":                  {stranger, nil, prompt.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGetVersion(tt.by, prompt.Ref{ID: "base"}, tt.base)
+			if tt.base != nil {
+				s.expectAddVersion(tt.by)
+			}
+			_, _, err := s.AddVersion(s.ctx, tt.by, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: "base"})
+			wantErr(t, err, tt.want)
+		})
+	}
 	t.Run("a viewer may not", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAddVersion(viewer)
@@ -218,6 +275,9 @@ func TestDeleteVersion(t *testing.T) {
 			s := newStage(t)
 			ref := prompt.Ref{Latest: true}
 			s.expectUpdateWith(tt.by, ref, func() *prompt.Version { return version(2) })
+			if tt.want == nil {
+				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}).Return(false, nil)
+			}
 			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
 		})
 	}
@@ -333,9 +393,8 @@ func TestResolve(t *testing.T) {
 		s := newStage(t)
 		s.expectGetVersion(viewer, latest, version(1))
 		s.expectGetVersion(viewer, prompt.Ref{Number: 2}, version(2))
-		s.prompts.EXPECT().FindByName(s.ctx, viewer, "Greeting").Return(template(), nil)
-		s.expectGetVersion(viewer, prompt.Ref{Number: 1}, version(1))
-		s.prompts.EXPECT().FindByName(s.ctx, viewer, "nowhere").Return(nil, prompt.ErrNotFound)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "Greeting", prompt.Ref{Number: 1}).Return(template(), version(1), nil)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "nowhere", latest).Return(nil, nil, prompt.ErrNotFound)
 		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("gone"), latest).Return(nil, nil, prompt.ErrNotFound)
 		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{
 			{ID: "tpl", Ref: latest}, {ID: "tpl", Ref: prompt.Ref{Number: 2}}, {Name: "nowhere", Ref: latest}, {ID: "gone", Ref: latest}, {Name: "Greeting", Ref: prompt.Ref{Number: 1}},
@@ -347,6 +406,37 @@ func TestResolve(t *testing.T) {
 			if !errors.Is(got[i].Err, want) || (want == nil) != (got[i].Version != nil) {
 				t.Errorf("item %d: %+v, want %v", i, got[i], want)
 			}
+		}
+	})
+	t.Run("what is wanted twice is read once, and answered twice", func(t *testing.T) {
+		s := newStage(t)
+		s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), latest).Return(template(), version(1), nil).Times(1)
+		s.prompts.EXPECT().GetVersionByName(s.ctx, viewer, "nowhere", latest).Return(nil, nil, prompt.ErrNotFound).Times(1)
+		got, err := s.Resolve(s.ctx, viewer, []prompts.Wanted{{ID: "tpl", Ref: latest}, {Name: "nowhere", Ref: latest}, {ID: "tpl", Ref: latest}, {Name: "nowhere", Ref: latest}})
+		if err != nil || got[0].Version == nil || got[2].Version != got[0].Version || !errors.Is(got[3].Err, prompt.ErrNotFound) {
+			t.Fatalf("Resolve = %+v, %v", got, err)
+		}
+	})
+	t.Run("what does not fit is told so, and nothing after it is read", func(t *testing.T) {
+		for name, wanted := range map[string][]prompts.Wanted{
+			"each of its own":        {{ID: "tpl", Ref: prompt.Ref{Number: 1}}, {ID: "tpl", Ref: prompt.Ref{Number: 2}}, {ID: "tpl", Ref: prompt.Ref{Number: 3}}},
+			"the same over and over": {{ID: "tpl", Ref: latest}, {ID: "tpl", Ref: latest}, {ID: "tpl", Ref: latest}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := newStage(t)
+				half := version(1)
+				half.Content.Text = strings.Repeat("x", prompts.MaxResolvedBytes/2-1000)
+				s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), gomock.Any()).Return(template(), half, nil).MaxTimes(3)
+				got, err := s.Resolve(s.ctx, viewer, append(wanted, prompts.Wanted{Name: "never read", Ref: latest}))
+				if err != nil || got[0].Version == nil || got[1].Version == nil {
+					t.Fatalf("Resolve = %v", err)
+				}
+				for _, last := range got[2:] {
+					if !errors.Is(last.Err, prompts.ErrResponseTooLarge) || last.Version != nil || last.Template != nil {
+						t.Errorf("got %v", last.Err)
+					}
+				}
+			})
 		}
 	})
 	t.Run("each is named by id or else by name, and all that are not are told at once", func(t *testing.T) {
@@ -365,8 +455,7 @@ func TestResolve(t *testing.T) {
 	})
 	t.Run("by name a stranger is told nothing either", func(t *testing.T) {
 		s := newStage(t)
-		s.prompts.EXPECT().FindByName(s.ctx, stranger, "Greeting").Return(template(), nil)
-		s.expectGetVersion(stranger, latest, version(1))
+		s.prompts.EXPECT().GetVersionByName(s.ctx, stranger, "Greeting", latest).Return(template(), version(1), nil)
 		got, err := s.Resolve(s.ctx, stranger, []prompts.Wanted{{Name: "Greeting", Ref: latest}})
 		if err != nil || !errors.Is(got[0].Err, prompt.ErrNotFound) || got[0].Template != nil || got[0].Version != nil {
 			t.Fatalf("Resolve = %+v, %v", got, err)

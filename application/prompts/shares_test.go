@@ -47,9 +47,12 @@ func TestShare(t *testing.T) {
 	t.Run("who is no member gets none, and a stranger is not told even that", func(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&owner: prompt.ErrUserNotInWorkspace, &viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
 			s := newStage(t)
-			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID("out"), "").Return(identity.UserID(""), nil)
-			s.expectUpdate(*by, []identity.UserID{""})
+			s.expectUpdate(*by, []identity.UserID{"out"})
 			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Access: prompt.View})
+			wantErr(t, err, want)
+			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID(""), "out@example.com").Return(identity.UserID(""), nil)
+			s.expectUpdate(*by, []identity.UserID{""})
+			_, err = s.Share(s.ctx, *by, "tpl", prompt.Grant{Email: "out@example.com", Access: prompt.View})
 			wantErr(t, err, want)
 		}
 	})

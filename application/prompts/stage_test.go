@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 )
 
@@ -34,6 +35,7 @@ type stage struct {
 	*prompts.Service
 	prompts *mocks.MockPrompts
 	lists   *mocks.MockPromptLists
+	chats   *mocks.MockChatLists // in a transaction, whose other stores are those above
 	users   *mocks.MockUsers
 	ctx     context.Context
 }
@@ -42,8 +44,12 @@ type ctxKey struct{}
 
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
-	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), users: mocks.NewMockUsers(c)}
-	s.Service = prompts.NewService(s.prompts, s.lists, s.users)
+	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c), users: mocks.NewMockUsers(c)}
+	atomic := mocks.NewMockAtomic(c)
+	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Prompts: s.prompts, ChatLists: s.chats})
+	})
+	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users)
 	s.ctx = context.WithValue(t.Context(), ctxKey{}, "the caller's own")
 	return s
 }
@@ -52,7 +58,8 @@ func newStage(t *testing.T) *stage {
 func template() *prompt.Template {
 	return &prompt.Template{
 		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: prompt.Private, Revision: 1, LastNumber: 2,
-		Shares: map[identity.UserID]prompt.Share{"max": {User: "max", Access: prompt.Manage, Revision: 1}, "vic": {User: "vic", Access: prompt.View, Revision: 1}},
+		Members: map[identity.UserID]bool{"ann": true, "max": true, "vic": true, "sam": true},
+		Shares:  map[identity.UserID]prompt.Share{"max": {User: "max", Access: prompt.Manage, Revision: 1}, "vic": {User: "vic", Access: prompt.View, Revision: 1}},
 	}
 }
 

@@ -37,21 +37,30 @@ func (p *process) print(asJSON bool, v any, format string, args ...any) error {
 	return err
 }
 
-// inOrg is the actor of the command line in an org; an empty slug names the only org.
+// inOrg is the actor of the command line in an org, as orgNamed finds it.
 func inOrg(app *core, slug string) (identity.Actor, error) {
+	org, err := orgNamed(app, slug)
+	if err != nil {
+		return identity.Actor{}, err
+	}
+	return identity.System(org.ID, "", "cli", time.Now()), nil
+}
+
+// orgNamed is the configured org with a slug; an empty one names the only org.
+func orgNamed(app *core, slug string) (*identity.Org, error) {
 	d := app.orgs.present.Load()
 	if slug == "" {
 		if all := d.All(); len(all) == 1 {
 			slug = all[0].Slug
 		} else {
-			return identity.Actor{}, fmt.Errorf("%w: several orgs are configured: name one with --org", errUsage)
+			return nil, misuse{errors.New("several orgs are configured: name one with --org")}
 		}
 	}
 	org, ok := d.BySlug(slug)
 	if !ok {
-		return identity.Actor{}, fmt.Errorf("%w: no org %q is configured", errUsage, slug)
+		return nil, misuse{fmt.Errorf("no org %q is configured", slug)}
 	}
-	return identity.System(org.ID, "", "cli", time.Now()), nil
+	return org, nil
 }
 
 // explain names the wrong inputs of a refused command.
@@ -88,6 +97,7 @@ type keysCommand struct {
 	List   keysListCommand   `cmd:"" help:"List the keys of the keyring; key material is never shown."`
 	Create keysCreateCommand `cmd:"" help:"Make a key file where there is none."`
 	Rotate keysRotateCommand `cmd:"" help:"Make a new primary key; old keys keep opening what they sealed."`
+	Reseal keysResealCommand `cmd:"" help:"Seal under the primary key what older ones have sealed."`
 }
 
 // Help implements kong.HelpProvider.
@@ -151,7 +161,7 @@ type keysRotateCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (keysRotateCommand) Help() string {
-	return `A running server takes the new key up at SIGHUP. With several nodes, stop all but one, rotate, and
+	return `A running server takes the new key up at SIGHUP, and seals stored credentials with it. With several nodes, stop all but one, rotate, and
 start the others with the new key file: a node cannot open what a key it does not know has sealed.
 
 Example:
@@ -176,7 +186,8 @@ func (k *keysRotateCommand) Run(p *process) error {
 }
 
 type userCommand struct {
-	Create userCreateCommand `cmd:"" help:"Make a person with a role in a workspace, and an API key."`
+	Create userCreateCommand `cmd:"" help:"Give a person, new or known, a role in a workspace and an API key."`
+	Link   userLinkCommand   `cmd:"" help:"Say as whom an issuer's subject signs in."`
 }
 
 // Help implements kong.HelpProvider.
@@ -187,7 +198,7 @@ func (userCommand) Help() string {
 type userCreateCommand struct {
 	Email     string `required:"" help:"E-mail address, unique in the org." placeholder:"EMAIL"`
 	Role      string `required:"" enum:"owner,admin,member,viewer" help:"Role in the workspace: owner, admin, member or viewer."`
-	Name      string `help:"Full name." placeholder:"NAME"`
+	Name      string `help:"Full name of a new person." placeholder:"NAME"`
 	Operator  bool   `help:"May see to the presences of the whole org."`
 	Workspace string `default:"default" help:"Slug of the workspace; made if there is none." placeholder:"SLUG"`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
@@ -196,11 +207,12 @@ type userCreateCommand struct {
 
 // Help implements kong.HelpProvider.
 func (userCreateCommand) Help() string {
-	return `Works beside a running server. The token is shown only now.
+	return `Works beside a running server. A person with that address joins the workspace; where there is
+none, one is made, and so is the workspace, which its first person owns. The token is shown only now.
 
 Examples:
   atrium user create --email ada@example.com --role admin
-  atrium user create --email bob@example.com --role member --workspace research --json`
+  atrium user create --email bob@example.com --role owner --workspace research --json`
 }
 
 // Run implements the command.
@@ -211,14 +223,25 @@ func (u *userCreateCommand) Run(p *process) error {
 			return err
 		}
 		made, err := app.services.Accounts.Provision(p.ctx, by, accounts.Provision{
-			Email: u.Email, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator, Workspace: u.Workspace, KeyName: "made by atrium user create",
+			Email: u.Email, Verified: true, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator, Workspace: u.Workspace, KeyName: "made by atrium user create",
 		})
+		if errors.Is(err, account.ErrAlreadyMember) {
+			return fmt.Errorf("%s is a member of the workspace %s already; for another API key: %s --email %s --workspace %s", u.Email, u.Workspace, p.self("token create"), u.Email, u.Workspace)
+		}
 		if err != nil {
 			return explain(err)
 		}
 		return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace, "token": made.Token.Reveal()},
-			"User %s in workspace %s. The API key is shown only now:\n%s\n", made.User, made.Workspace, made.Token.Reveal())
+			"%s (%s) is %s of the workspace %s (%s). The API key is shown only now:\n%s\n", u.Email, made.User, withArticle(u.Role), u.Workspace, made.Workspace, made.Token.Reveal())
 	})
+}
+
+// withArticle is how a sentence names a role.
+func withArticle(role string) string {
+	if role == "owner" || role == "admin" {
+		return "an " + role
+	}
+	return "a " + role
 }
 
 type tokenCommand struct {
@@ -230,20 +253,20 @@ type tokenCommand struct {
 func (tokenCommand) Help() string { return "Example:\n  atrium token create --email ada@example.com" }
 
 type tokenCreateCommand struct {
-	Email     string        `required:"" help:"Whose key." placeholder:"EMAIL"`
-	Workspace string        `default:"default" help:"Slug or id of the workspace that the key opens." placeholder:"SLUG"`
-	Role      string        `enum:"owner,admin,member,viewer," default:"" help:"Ceiling of what the key allows: viewer makes a key that can only read."`
-	Expires   time.Duration `help:"End after this time, such as 720h; never unless given." placeholder:"DURATION"`
-	Name      string        `default:"made by atrium token create" help:"What the key is for."`
-	Org       string        `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON      bool          `name:"json" help:"Answer as JSON: api_key_id, token."`
+	Email     string    `required:"" help:"Whose key." placeholder:"EMAIL"`
+	Workspace string    `default:"default" help:"Slug or id of the workspace that the key opens." placeholder:"SLUG"`
+	Role      string    `enum:"owner,admin,member,viewer," default:"" help:"Ceiling of what the key allows: viewer makes a key that can only read."`
+	Expires   *duration `help:"End after this time, such as 12h or 30d; never unless given." placeholder:"DURATION"`
+	Name      string    `default:"made by atrium token create" help:"What the key is for."`
+	Org       string    `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON      bool      `name:"json" help:"Answer as JSON: api_key_id, user_id, workspace_id, token."`
 }
 
 // Help implements kong.HelpProvider.
 func (tokenCreateCommand) Help() string {
 	return `Examples:
   atrium token create --email owner@localhost
-  atrium token create --email ada@example.com --role viewer --expires 720h --json`
+  atrium token create --email ada@example.com --role viewer --expires 30d --json`
 }
 
 // Run implements the command.
@@ -254,14 +277,15 @@ func (t *tokenCreateCommand) Run(p *process) error {
 			return err
 		}
 		d := account.KeyDraft{Name: t.Name, Ceiling: identity.ParseRole(t.Role)}
-		if t.Expires != 0 {
-			d.ExpiresAt = by.At.Add(t.Expires)
+		if t.Expires != nil {
+			d.ExpiresAt = by.At.Add(time.Duration(*t.Expires))
 		}
 		k, token, err := app.services.Accounts.KeyFor(p.ctx, by, t.Email, t.Workspace, d)
 		if err != nil {
-			return explain(err)
+			return fmt.Errorf("%s in the workspace %s: %w", t.Email, t.Workspace, explain(err))
 		}
-		return p.print(t.JSON, map[string]any{"api_key_id": k.ID, "token": token.Reveal()}, "API key %s, shown only now:\n%s\n", k.ID, token.Reveal())
+		return p.print(t.JSON, map[string]any{"api_key_id": k.ID, "user_id": k.User, "workspace_id": k.Workspace, "token": token.Reveal()},
+			"API key %s of %s in the workspace %s, shown only now:\n%s\n", k.ID, t.Email, t.Workspace, token.Reveal())
 	})
 }
 
@@ -304,7 +328,7 @@ func (openAPICommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.stdout.Write(append(contract.JSON(), '\n'))
+	_, err = p.stdout.Write(contract.JSON())
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -17,7 +18,8 @@ type demoPrompt struct {
 	reason   string
 }
 
-// seedDemo fills the first workspace with prompts worth looking at, unless there are any.
+// seedDemo fills the first workspace with prompts and chats worth looking at, unless there are any,
+// and a connection to a sample warehouse.
 func seedDemo(ctx context.Context, app *core) error {
 	by, err := inOrg(app, "")
 	if err != nil {
@@ -28,7 +30,16 @@ func seedDemo(ctx context.Context, app *core) error {
 		return err
 	}
 	by.User, by.Workspace, by.Request = owner.ID, memberships[0].Workspace.ID, identity.Request{ID: "demo"}
-	service := app.services.Prompts
+	if err := seedShop(ctx, app, by); err != nil {
+		return err
+	}
+	if err := seedPrompts(ctx, app.services.Prompts, by); err != nil {
+		return err
+	}
+	return seedChats(ctx, app.services.Chats, app.services.Prompts, by)
+}
+
+func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Actor) error {
 	if there, err := service.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
 		return err
 	}

@@ -3,13 +3,19 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 type doctorCommand struct {
@@ -32,8 +38,8 @@ type doctorAllCommand struct {
 
 // Help implements kong.HelpProvider.
 func (doctorAllCommand) Help() string {
-	return `Changes nothing but what any start would: it brings the schema up to date. Without a
-subcommand doctor does the same.
+	return `Changes nothing, and makes nothing: it says what a start would do. Without a subcommand doctor
+does the same.
 
 Example:
   atrium doctor all --config /etc/atrium.yaml`
@@ -41,9 +47,10 @@ Example:
 
 // finding is the result of one check.
 type finding struct {
-	Check string `json:"check"`
-	OK    bool   `json:"ok"`
-	Note  string `json:"note"`
+	Check   string `json:"check"`
+	OK      bool   `json:"ok"`
+	Warning bool   `json:"warning,omitempty"` // OK, and yet hardly what was meant
+	Note    string `json:"note"`
 }
 
 // Run implements the command.
@@ -53,13 +60,16 @@ func (d *doctorAllCommand) Run(p *process) error { return p.report(diagnose(p), 
 func (p *process) report(findings []finding, asJSON bool) error {
 	failed := 0
 	for _, f := range findings {
-		mark := "ok    "
-		if !f.OK {
+		mark := "ok     "
+		switch {
+		case !f.OK:
 			failed++
-			mark = "FAILED"
+			mark = "FAILED "
+		case f.Warning:
+			mark = "WARNING"
 		}
 		if !asJSON {
-			fmt.Fprintf(p.stdout, "%s  %-14s %s\n", mark, f.Check, f.Note)
+			fmt.Fprintf(p.stdout, "%s %-14s %s\n", mark, f.Check, f.Note)
 		}
 	}
 	if asJSON {
@@ -73,31 +83,133 @@ func (p *process) report(findings []finding, asJSON bool) error {
 	return nil
 }
 
-// diagnose checks one thing after the other, as far as each lets the next be checked.
+// diagnose checks one thing after the other, as far as each lets the next be checked, and changes
+// nothing: what a start would do, it tells.
 func diagnose(p *process) []finding {
 	c, err := p.config(nil)
 	if err != nil {
-		return []finding{{"configuration", false, err.Error()}}
+		return []finding{bad("configuration", err)}
 	}
-	findings := []finding{{"configuration", true, fmt.Sprintf("%d org(s)", len(c.Orgs))}, checkData(c)}
-	app, closeAll, err := buildCore(p.ctx, c)
+	findings := []finding{good("configuration", "%d org(s)", len(c.Orgs)), checkData(c)}
+	ring, err := seal.Open(c.Keyring)
+	noKeys := errors.Is(err, seal.ErrNoKeyFile)
+	if err != nil && !noKeys {
+		findings = append(findings, bad("keyring", err))
+	}
+	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, openPool)
+	if errors.Is(err, fs.ErrNotExist) {
+		db, err = nil, nil
+	}
 	if err != nil {
-		return append(findings, finding{"database", false, err.Error()})
+		return append(findings, bad("database", err))
 	}
-	defer closeAll()
-	findings = append(findings,
-		finding{"keyring", true, fmt.Sprintf("%d key(s); opens what the database holds", len(app.keyring.Keys()))},
-		finding{"database", true, app.db.Engine() + ", schema up to date"})
-	empty, err := app.db.Empty(p.ctx)
+	pending := 0
+	if db != nil {
+		defer closeDB()
+		if pending, err = db.Pending(p.ctx); err != nil {
+			return append(findings, bad("database", err))
+		}
+	}
+	switch {
+	case db == nil:
+		findings = append(findings, good("database", "none yet: serve makes it"))
+	case pending > 0:
+		findings = append(findings, good("database", "%s, %d migration(s) pending: serve and migrate apply them", db.Engine(), pending))
+	default:
+		findings = append(findings, good("database", "%s, schema up to date", db.Engine()))
+	}
+	if db == nil || pending > 0 {
+		db = nil // what a schema of another time holds cannot be asked
+	}
+	switch {
+	case noKeys && db == nil:
+		findings = append(findings, good("keyring", "no key file yet: serve makes %s", c.Keyring.KeyFile))
+	case ring != nil || noKeys:
+		findings = append(findings, checkKeyring(p.ctx, c, ring, db))
+	}
+	if db == nil {
+		return findings
+	}
+	return append(findings, checkPeople(p, db), checkRules(p.ctx, c, db), checkJobs(p.ctx, db))
+}
+
+// checkKeyring holds a keyring, nil where there is no key file, against what the database was sealed
+// with.
+func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB) finding {
+	var check []byte
+	if db != nil {
+		var err error
+		if check, err = db.SealedBy(ctx); err != nil {
+			return bad("keyring", err)
+		}
+	}
+	switch {
+	case ring == nil && check == nil:
+		return good("keyring", "no key file yet: serve makes %s", c.Keyring.KeyFile)
+	case ring == nil:
+		return bad("keyring", errKeyFileMissing(c))
+	case check == nil:
+		return good("keyring", "%d key(s)", len(ring.Keys()))
+	}
+	if err := ring.Verify(check); err != nil {
+		return bad("keyring", err)
+	}
+	return good("keyring", "%d key(s); opens what the database holds", len(ring.Keys()))
+}
+
+func checkPeople(p *process, db *sqlstore.DB) finding {
+	empty, err := db.Empty(p.ctx)
 	switch {
 	case err != nil:
-		findings = append(findings, finding{"people", false, err.Error()})
+		return bad("people", err)
 	case empty:
-		findings = append(findings, finding{"people", true, "none yet: " + p.self("user create") + " --email EMAIL --role owner"})
-	default:
-		findings = append(findings, finding{"people", true, "there are some"})
+		return good("people", "none yet: %s --email EMAIL --role owner", p.self("user create"))
 	}
-	return findings
+	return good("people", "there are some")
+}
+
+// checkJobs tells how the queue stands. That jobs have failed, or wait because no server runs, is no fault of the
+// deployment.
+func checkJobs(ctx context.Context, db *sqlstore.DB) finding {
+	now := time.Now()
+	b, err := sqlstore.NewJobQueue(db).Backlog(ctx, now)
+	if err != nil {
+		return bad("jobs", err)
+	}
+	note := fmt.Sprintf("%d queued, %d running", b.Queued, b.Running)
+	if !b.Due.IsZero() {
+		note += fmt.Sprintf(", the first due for %s: serve or work runs them", now.Sub(b.Due).Round(time.Second))
+	}
+	if b.Failed > 0 {
+		note += fmt.Sprintf("; %d failed for good within a week, last %s of %s (%s) at %s",
+			b.Failed, b.LastFailed.Kind, b.LastFailed.Subject, b.LastFailure, b.LastFailedAt.Format(time.RFC3339))
+	}
+	return finding{Check: "jobs", OK: true, Note: note}
+}
+
+// checkRules looks whether the workspaces are there that rules for claims let people into.
+func checkRules(ctx context.Context, c configs.Config, db *sqlstore.DB) finding {
+	ids, err := db.Orgs(ctx)
+	if err != nil {
+		return bad("claim rules", err)
+	}
+	missing, err := missingWorkspaces(ctx, c.Directory(func(slug string) identity.OrgID { return ids[slug] }), db.Stores().Workspaces)
+	if err != nil {
+		return bad("claim rules", err)
+	}
+	if len(missing) > 0 {
+		return finding{Check: "claim rules", OK: true, Warning: true, Note: strings.Join(missing, "; ")}
+	}
+	return good("claim rules", "every workspace that they name is there")
+}
+
+func good(check, format string, args ...any) finding {
+	return finding{Check: check, OK: true, Note: fmt.Sprintf(format, args...)}
+}
+
+// bad leaves out that the error itself begins with what was checked.
+func bad(check string, err error) finding {
+	return finding{Check: check, Note: strings.TrimPrefix(err.Error(), check+": ")}
 }
 
 // checkData looks at who can read the data directory.
@@ -105,18 +217,18 @@ func checkData(c configs.Config) finding {
 	info, err := os.Stat(c.Data)
 	switch {
 	case os.IsNotExist(err):
-		return finding{"data directory", true, c.Data + " will be made"}
+		return good("data directory", "none yet: serve makes %s", c.Data)
 	case err != nil:
-		return finding{"data directory", false, err.Error()}
+		return bad("data directory", err)
 	case info.Mode().Perm()&0o077 != 0:
-		return finding{"data directory", false, fmt.Sprintf("%s can be read by others: chmod 700 %s", c.Data, c.Data)}
+		return bad("data directory", fmt.Errorf("%s can be read by others: chmod 700 %s", c.Data, c.Data))
 	}
-	return finding{"data directory", true, c.Data}
+	return good("data directory", "%s", c.Data)
 }
 
 type healthcheckCommand struct {
-	URL     string        `help:"Server to ask; the configured address unless given." placeholder:"URL"`
-	Timeout time.Duration `default:"3s" help:"How long to wait."`
+	URL     string   `help:"Server to ask; the configured address unless given." placeholder:"URL"`
+	Timeout duration `default:"3s" help:"How long to wait."`
 }
 
 // Help implements kong.HelpProvider.
@@ -144,11 +256,11 @@ func (h *healthcheckCommand) Run(p *process) error {
 		}
 		url = "http://" + net.JoinHostPort(host, port)
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, h.Timeout)
+	ctx, cancel := context.WithTimeout(p.ctx, time.Duration(h.Timeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/health/ready", nil)
 	if err != nil {
-		return fmt.Errorf("%w: --url: %w", errUsage, err)
+		return misuse{fmt.Errorf("--url: %w", err)}
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
 	resp, err := client.Do(req)

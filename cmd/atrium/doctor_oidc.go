@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,13 +40,13 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 	all := directory.All()
 	i := slices.IndexFunc(all, func(o identity.Org) bool { return o.Slug == d.Org || d.Org == "" && len(all) == 1 })
 	if i < 0 {
-		return fmt.Errorf("%w: name a configured org with --org", errUsage)
+		return misuse{errors.New("name a configured org with --org")}
 	}
 	org, verifier := all[i], oidc.New(slog.New(slog.DiscardHandler))
-	findings := []finding{{"issuers", len(org.Issuers) > 0, fmt.Sprintf("%d configured for %s", len(org.Issuers), org.Slug)}}
+	findings := []finding{{Check: "issuers", OK: len(org.Issuers) > 0, Note: fmt.Sprintf("%d configured for %s", len(org.Issuers), org.Slug)}}
 	for _, issuer := range org.Issuers {
 		for _, f := range verifier.Diagnose(p.ctx, issuer) {
-			findings = append(findings, finding{f.Check, f.OK, f.Note})
+			findings = append(findings, finding{Check: f.Check, OK: f.OK, Note: f.Note})
 		}
 	}
 	if d.TokenFile != "" {
@@ -53,11 +54,13 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 		if err != nil {
 			return fmt.Errorf("--token-file: %w", err)
 		}
-		claims, err := verifier.Verify(p.ctx, org.Issuers, token, time.Now())
-		if err != nil {
-			findings = append(findings, finding{"token", false, "not accepted: " + err.Error()})
+		claims, err := verifier.Verify(p.ctx, org.Issuers, token, time.Now().UTC())
+		if reason := oidc.Reason(err); reason != "" {
+			findings = append(findings, bad("token", errors.New("not accepted: "+reason)))
+		} else if err != nil {
+			findings = append(findings, bad("token", fmt.Errorf("not verified: %w", err)))
 		} else {
-			findings = append(findings, finding{"token", true, becomes(org, claims)})
+			findings = append(findings, good("token", "%s", becomes(org, claims)))
 		}
 	}
 	return p.report(findings, d.JSON)

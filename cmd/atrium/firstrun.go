@@ -22,7 +22,8 @@ type firstOwner struct {
 }
 
 // firstRun makes the first person of a new deployment that has a single org, so that nobody has to
-// be let in by hand. Where there are several orgs, `atrium user create` makes the people.
+// be let in by hand. Where there are several orgs, `atrium user create` makes the people. The address
+// is a name and nobody's: no issuer's word for it lets anybody be that person.
 func firstRun(ctx context.Context, app *core) (*firstOwner, error) {
 	all := app.orgs.present.Load().All()
 	if empty, err := app.db.Empty(ctx); err != nil || !empty || len(all) != 1 {
@@ -32,7 +33,7 @@ func firstRun(ctx context.Context, app *core) (*firstOwner, error) {
 	made, err := app.services.Accounts.Provision(ctx, by, accounts.Provision{
 		Email: firstEmail, Name: "Owner", Role: identity.Owner, Workspace: firstWorkspace, KeyName: "first key",
 	})
-	if errors.Is(err, account.ErrEmailTaken) { // another node was faster, and has printed the key
+	if errors.Is(err, account.ErrEmailTaken) || errors.Is(err, account.ErrAlreadyMember) { // another node was faster, and has printed the key
 		return nil, nil
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -60,7 +61,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line}
 	if err := parsed.Run(p); err != nil {
 		fmt.Fprintln(stderr, "atrium:", err)
-		if errors.Is(err, errUsage) {
+		if _, wrong := errors.AsType[misuse](err); wrong {
 			return exitUsage
 		}
 		return exitFailed
@@ -97,15 +98,17 @@ type commandLine struct {
 	Data   string `help:"Directory of everything that Atrium keeps on this machine. Default: ./atrium-data." placeholder:"DIR" type:"path"`
 
 	Serve       serveCommand       `cmd:"" help:"Serve the API."`
+	Work        workCommand        `cmd:"" help:"Run background jobs alone."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, then stop."`
 	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
-	User        userCommand        `cmd:"" help:"Make people."`
+	User        userCommand        `cmd:"" help:"Make people, and say who signs in as them."`
 	Token       tokenCommand       `cmd:"" help:"Make and revoke API keys."`
 	Workspace   workspaceCommand   `cmd:"" help:"Bring deleted workspaces back."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`
 	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
+	ProbeWorker probeWorkerCommand `cmd:"" hidden:"" help:"Do one job that reads what a tenant controls; Atrium starts this itself."`
 }
 
 // process is what a command runs in.
@@ -116,13 +119,26 @@ type process struct {
 	line           *commandLine
 }
 
-var errUsage = errors.New("usage")
+// misuse is an error of the command line or the configuration, not of what was asked.
+type misuse struct{ error }
+
+func (m misuse) Unwrap() error { return m.error }
+
+// duration is a flag that takes what the settings take: 30s, 12h, 30d.
+type duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *duration) UnmarshalText(text []byte) error {
+	parsed, err := configs.ParseDuration(string(text))
+	*d = duration(parsed)
+	return err
+}
 
 // config reads the settings; flags are dotted keys.
 func (p *process) config(flags map[string]string) (configs.Config, error) {
 	c, err := configs.Load(configs.Source{File: p.line.Config, Data: p.line.Data, Environ: p.environ, Flags: flags})
 	if err != nil {
-		return c, fmt.Errorf("%w: the configuration is wrong:\n%w", errUsage, err)
+		return c, misuse{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
 	return c, nil
 }

@@ -13,11 +13,13 @@ import (
 
 	"github.com/XSAM/otelsql"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -28,6 +30,7 @@ type core struct {
 	keyring  *seal.Keyring
 	db       *sqlstore.DB
 	orgs     *orgs
+	beyond   beyond
 	services rest.Services
 }
 
@@ -76,27 +79,51 @@ func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlst
 		}
 	}
 	if err != nil {
-		closeAll()
-		if ring.isNew && errors.Is(err, seal.ErrWrongKeyring) {
-			err = fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
+		if errors.Is(err, seal.ErrWrongKeyring) {
+			err = lostKeyring(ctx, c, db, ring, err)
 		}
+		closeAll()
 		return nil, nil, err
 	}
 	return db, closeAll, nil
 }
 
-// openPool traces statements when traces are sent anywhere.
+func errKeyFileMissing(c configs.Config) error {
+	return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
+}
+
+// lostKeyring says what cannot be had back without the keyring that the data was sealed with.
+func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring keyring, wrong error) error {
+	n, err := db.Credentials(ctx)
+	if err != nil {
+		return errors.Join(wrong, err)
+	}
+	affected := fmt.Sprintf("the credentials of %d connection(s) are sealed with it", n)
+	if ring.isNew {
+		return fmt.Errorf("%w; %s", errKeyFileMissing(c), affected)
+	}
+	return fmt.Errorf("%w; %s", wrong, affected)
+}
+
+// openPool traces statements when traces are sent anywhere: those of a request or a job, since
+// what a node asks by itself each second is of no interest.
 func openPool(c driver.Connector) *sql.DB {
 	if !tracing() {
 		return sql.OpenDB(c)
 	}
-	return otelsql.OpenDB(c, otelsql.WithSpanOptions(otelsql.SpanOptions{DisableErrSkip: true, OmitConnResetSession: true, OmitRows: true, OmitConnectorConnect: true}))
+	return otelsql.OpenDB(c, otelsql.WithSpanOptions(otelsql.SpanOptions{
+		DisableErrSkip: true, OmitConnResetSession: true, OmitRows: true, OmitConnectorConnect: true,
+		SpanFilter: func(ctx context.Context, _ otelsql.Method, _ string, _ []driver.NamedValue) bool {
+			return trace.SpanContextFromContext(ctx).IsValid()
+		},
+	}))
 }
 
-// orgs is the present directory of orgs; a reload swaps it.
+// orgs is the present directory of orgs and what each offers to chats; a reload swaps both.
 type orgs struct {
-	present atomic.Pointer[identity.Directory]
-	db      *sqlstore.DB
+	present    atomic.Pointer[identity.Directory]
+	registries atomic.Pointer[map[identity.OrgID]*chat.Registry]
+	db         *sqlstore.DB
 }
 
 func newOrgs(ctx context.Context, c configs.Config, db *sqlstore.DB) (*orgs, error) {
@@ -113,36 +140,55 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 	if err != nil {
 		return fmt.Errorf("orgs: %w", err)
 	}
-	o.present.Store(c.Directory(func(slug string) identity.OrgID { return ids[slug] }))
+	byID := func(slug string) identity.OrgID { return ids[slug] }
+	offered := c.Registries(byID)
+	o.registries.Store(&offered)
+	o.present.Store(c.Directory(byID))
 	return nil
+}
+
+// missingWorkspaces says which rules for claims let people into a workspace that is not there: nobody
+// gets in by them until somebody makes it.
+func missingWorkspaces(ctx context.Context, d *identity.Directory, workspaces ports.Workspaces) ([]string, error) {
+	var missing []string
+	for _, org := range d.All() {
+		for i, r := range org.ClaimRules {
+			if r.Workspace == "" {
+				continue
+			}
+			w, err := workspaces.Find(ctx, org.ID, r.Workspace)
+			switch {
+			case errors.Is(err, identity.ErrWorkspaceNotFound):
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which is not there: nobody gets in by it", i, org.Slug, r.Workspace))
+			case err != nil:
+				return nil, err
+			case !w.DeletedAt.IsZero():
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which was deleted", i, org.Slug, r.Workspace))
+			}
+		}
+	}
+	return missing, nil
 }
 
 func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }
 
-func newBind() rest.Bind { return bindServices }
+// registry finds what an org offers now; one that a reload has just removed offers nothing.
+func (o *orgs) registry(org identity.OrgID) *chat.Registry {
+	if r, ok := (*o.registries.Load())[org]; ok {
+		return r
+	}
+	return &chat.Registry{}
+}
 
-func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, health *health, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
+func newBind(c *core) rest.Bind {
+	return func(stores ports.Stores) rest.Services { return bindServices(stores, c.beyond) }
+}
+
+func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{
 		Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring,
-		Ready: health.ready, Metrics: metrics, Log: log,
+		Ready: c.db.Ready, Metrics: metrics, Log: log,
 	}
-}
-
-// health says whether this node should get requests.
-type health struct {
-	db       *sqlstore.DB
-	draining atomic.Bool
-}
-
-func newHealth(db *sqlstore.DB) *health { return &health{db: db} }
-
-var errDraining = errors.New("shutting down")
-
-func (h *health) ready(ctx context.Context) error {
-	if h.draining.Load() {
-		return errDraining
-	}
-	return h.db.Ready(ctx)
 }
 
 func serverConfig(c configs.Config) rest.Config { return c.Server }

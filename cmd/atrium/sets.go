@@ -10,6 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
@@ -17,12 +19,13 @@ import (
 
 var (
 	// storage is the data and the keys to it.
-	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, wire.FieldsOf(new(keyring), "Keyring"))
+	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newBeyond, wire.FieldsOf(new(keyring), "Keyring"))
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
-		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Users", "Workspaces", "Invitations", "Keys", "Events"),
-		accounts.NewService, prompts.NewService, wire.Struct(new(rest.Services), "*"),
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Jobs"),
+		wire.FieldsOf(new(beyond), "sealer", "credentials", "registries", "warehouses", "offers", "limits"),
+		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, wire.Struct(new(rest.Services), "*"),
 	)
 
 	// serving is the HTTP API on a core.

@@ -20,11 +20,11 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores) rest.Services {
+func bindServices(stores ports.Stores, b beyond) rest.Services {
 	panic(wire.Build(usecases))
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	panic(wire.Build(serving))
 }

@@ -13,11 +13,17 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
+)
+
+import (
+	_ "embed"
 )
 
 // Injectors from wire.go:
@@ -38,6 +44,11 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		cleanup()
 		return nil, nil, err
 	}
+	mainBeyond, cleanup2, err := newBeyond(ctx, c, sealKeyring, db, mainOrgs)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
 	stores := newStores(db)
 	atomic := stores.Atomic
 	users := stores.Users
@@ -48,25 +59,44 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
-	promptsService := prompts.NewService(portsPrompts, promptLists, users)
+	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
+	portsChats := stores.Chats
+	chatLists := stores.ChatLists
+	registries := mainBeyond.registries
+	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
+	embeds := stores.Embeds
+	sealer := mainBeyond.sealer
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
+	portsConnections := stores.Connections
+	jobs := stores.Jobs
+	credentialSealer := mainBeyond.credentials
+	connectionsWarehouses := mainBeyond.warehouses
+	offers := mainBeyond.offers
+	probeLimits := mainBeyond.limits
+	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	services := rest.Services{
-		Accounts: service,
-		Prompts:  promptsService,
+		Accounts:    service,
+		Prompts:     promptsService,
+		Chats:       chatsService,
+		Embeds:      chatsEmbeds,
+		Connections: connectionsService,
 	}
 	mainCore := &core{
 		config:   c,
 		keyring:  sealKeyring,
 		db:       db,
 		orgs:     mainOrgs,
+		beyond:   mainBeyond,
 		services: services,
 	}
 	return mainCore, func() {
+		cleanup2()
 		cleanup()
 	}, nil
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores) rest.Services {
+func bindServices(stores ports.Stores, b beyond) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -76,28 +106,45 @@ func bindServices(stores ports.Stores) rest.Services {
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
-	promptsService := prompts.NewService(portsPrompts, promptLists, users)
+	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
+	portsChats := stores.Chats
+	chatLists := stores.ChatLists
+	registries := b.registries
+	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
+	embeds := stores.Embeds
+	sealer := b.sealer
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
+	portsConnections := stores.Connections
+	jobs := stores.Jobs
+	credentialSealer := b.credentials
+	connectionsWarehouses := b.warehouses
+	offers := b.offers
+	probeLimits := b.limits
+	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	services := rest.Services{
-		Accounts: service,
-		Prompts:  promptsService,
+		Accounts:    service,
+		Prompts:     promptsService,
+		Chats:       chatsService,
+		Embeds:      chatsEmbeds,
+		Connections: connectionsService,
 	}
 	return services
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *core, h *health, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	config := c.config
 	restConfig := serverConfig(config)
 	db := c.db
 	idempotency := sqlstore.NewIdempotency(db)
-	bind := newBind()
+	bind := newBind(c)
 	verifier := oidc.New(log)
 	mailConfig := config.Mail
 	mailer, err := mail.New(mailConfig, log)
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, idempotency, bind, verifier, mailer, h, metrics, log)
+	deps := newDeps(c, idempotency, bind, verifier, mailer, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

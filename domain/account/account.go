@@ -27,11 +27,12 @@ type User struct {
 	event.Log
 	ID               identity.UserID
 	Org              identity.OrgID
-	Email            string // as given; compared ignoring case; empty for the bearer of a service key
+	Email            string // as given; compared by EmailKey; empty for the bearer of a service key
 	EmailVerified    bool   // an issuer, or the operator who made the account, vouches for it
 	Name             string // up to 120 characters
 	Service          bool   // bears service keys; nobody signs in as it
 	Operator         bool
+	OperatorByHand   bool                 // whoever runs Atrium made them one; else rules for claims alone did
 	DefaultWorkspace identity.WorkspaceID // empty: none chosen
 	Revision         int64
 	CreatedAt        time.Time
@@ -68,7 +69,7 @@ func NewUser(by identity.Actor, email, name string, operator bool) (*User, error
 		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}})
 	}
 	u := &User{
-		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, Name: name, Operator: operator,
+		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, Name: name, Operator: operator, OperatorByHand: operator,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if err := u.check(); err != nil {
@@ -84,13 +85,23 @@ type UserChanges struct {
 	DefaultWorkspace *identity.WorkspaceID // empty clears it
 }
 
+// DefaultSeen is u's default workspace as by may see it: an API key knows of its own one alone.
+func (u *User) DefaultSeen(by identity.Actor) identity.WorkspaceID {
+	if by.Key != "" && u.DefaultWorkspace != by.Workspace {
+		return ""
+	}
+	return u.DefaultWorkspace
+}
+
 // Change applies changes that by makes to itself; m are its memberships, whose workspaces are told.
+// What by does not see of u (DefaultSeen) is not there to be cleared, and an API key chooses no
+// workspace but its own.
 func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c UserChanges) error {
 	if by.User != u.ID {
 		return ErrUserNotFound
 	}
 	if by.ReadOnly() {
-		return identity.ErrForbidden
+		return identity.ErrReadOnly
 	}
 	if err := at.Check(u.Revision); err != nil {
 		return err
@@ -100,8 +111,8 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 		u.Name = *c.Name
 		changed["name"] = true
 	}
-	if ws := c.DefaultWorkspace; ws != nil && *ws != u.DefaultWorkspace {
-		if *ws != "" && !memberOf(m, *ws) {
+	if ws := c.DefaultWorkspace; ws != nil && *ws != u.DefaultSeen(by) {
+		if *ws != "" && !memberOf(Seen(by, m), *ws) {
 			return identity.ErrWorkspaceNotFound
 		}
 		changed["default_workspace_id"] = true // no workspace hears of another
@@ -110,12 +121,17 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 	if err := u.check(); err != nil {
 		return err
 	}
-	in := make([]identity.WorkspaceID, len(m))
-	for i := range m {
-		in[i] = m[i].Workspace.ID
-	}
-	u.update(by, in, changed)
+	u.update(by, idsOf(m), changed)
 	return nil
+}
+
+// idsOf names the workspaces of memberships.
+func idsOf(m []Membership) []identity.WorkspaceID {
+	ids := make([]identity.WorkspaceID, len(m))
+	for i := range m {
+		ids[i] = m[i].Workspace.ID
+	}
+	return ids
 }
 
 // update tells what changed of u, if anything did.
@@ -139,6 +155,18 @@ func (u *User) tell(by identity.Actor, in []identity.WorkspaceID, kind string, d
 	}
 }
 
+// Appoint makes u, who is in m, an operator of the org. Only the system may.
+func (u *User) Appoint(by identity.Actor, m []Membership) error {
+	if by.User != "" || by.Org != u.Org {
+		return ErrUserNotFound
+	}
+	if !u.OperatorByHand {
+		u.update(by, idsOf(m), map[string]any{"operator": event.Change{From: u.Operator, To: true}})
+	}
+	u.Operator, u.OperatorByHand = true, true
+	return nil
+}
+
 func (u *User) check() error {
 	if utf8.RuneCountInString(u.Name) > 120 || strings.ContainsFunc(u.Name, unicode.IsControl) {
 		return fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "invalid_format", Detail: "Must have at most 120 characters, none of them a control character."}})
@@ -153,17 +181,6 @@ func memberOf(m []Membership, ws identity.WorkspaceID) bool {
 		}
 	}
 	return false
-}
-
-// EmailKey is what makes e-mail addresses the same: two users of an org never share it.
-func EmailKey(email string) string { return strings.ToLower(email) }
-
-// validEmail accepts what has one @ between something and a domain: the rest is for the mail
-// server to judge (RFC 5321, section 4.1.2, allows far more than any pattern).
-func validEmail(s string) bool {
-	local, domain, ok := strings.Cut(s, "@")
-	return ok && local != "" && domain != "" && len(s) <= 254 && utf8.ValidString(s) &&
-		!strings.Contains(domain, "@") && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
 // Seen returns those of a caller's memberships that its credential opens.
@@ -183,6 +200,11 @@ func Permissions(by identity.Actor) []string {
 	}{
 		{"prompt_templates.read", identity.Viewer},
 		{"prompt_templates.create", identity.Member},
+		{"chat_templates.read", identity.Viewer},
+		{"chat_templates.create", identity.Member},
+		{"connections.read", identity.Viewer},
+		{"connections.create", identity.Member},
+		{"connections.manage", identity.Admin},
 		{"api_keys.create", identity.Viewer},
 		{"api_keys.manage", identity.Admin},
 		{"members.read", identity.Viewer},
@@ -193,7 +215,7 @@ func Permissions(by identity.Actor) []string {
 	}
 	out := []string{} // a list without entries is no null
 	for _, p := range all {
-		if by.Role >= p.role {
+		if by.Role >= p.role && (p.name != "api_keys.create" || !by.ReadOnly()) {
 			out = append(out, p.name)
 		}
 	}

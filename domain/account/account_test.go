@@ -17,7 +17,7 @@ func TestNewUser(t *testing.T) {
 	system := identity.System("org", "acme", "cli", now)
 	t.Run("a user is what was asked for", func(t *testing.T) {
 		u, err := account.NewUser(system, "Ann@Example.com", "Änn", true)
-		if err != nil || !id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.Email != "Ann@Example.com" || u.Name != "Änn" || !u.Operator || u.Revision != 1 || u.CreatedAt != now {
+		if err != nil || !id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.Email != "Ann@Example.com" || u.Name != "Änn" || !u.Operator || !u.OperatorByHand || u.Revision != 1 || u.CreatedAt != now {
 			t.Fatalf("got %+v, %v", u, err)
 		}
 		recorded(t, u.Log, system, string(u.ID), "user.created")
@@ -46,7 +46,7 @@ func TestNewUser(t *testing.T) {
 func TestChangeUser(t *testing.T) {
 	memberships := []account.Membership{{Workspace: account.Workspace{ID: "acme"}, Role: identity.Viewer}, {Workspace: account.Workspace{ID: "beta"}, Role: identity.Owner}}
 	ann := actor("ann", identity.Viewer)
-	ann.Ceiling = identity.Owner
+	ann.Ceiling, ann.Key = identity.Owner, ""
 	capped, later := ann, ann
 	capped.Ceiling, later.At = identity.Viewer, now.Add(time.Minute)
 	user := func() *account.User {
@@ -101,6 +101,35 @@ func TestChangeUser(t *testing.T) {
 			t.Fatalf("got %+v", u)
 		}
 	})
+	t.Run("an API key sees and chooses no default but its own workspace", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			is, seen, sent, want identity.WorkspaceID
+			err                  error
+		}{
+			"its own is seen":                     {"acme", "acme", "acme", "acme", nil},
+			"and cleared":                         {"acme", "acme", "", "", nil},
+			"it is chosen":                        {"", "", "acme", "acme", nil},
+			"in place of one that is not seen":    {"beta", "", "acme", "acme", nil},
+			"which is not cleared":                {"beta", "", "", "beta", nil},
+			"nor chosen, as if it were not there": {"acme", "acme", "beta", "acme", identity.ErrWorkspaceNotFound},
+			"though it be the default":            {"beta", "", "beta", "beta", identity.ErrWorkspaceNotFound},
+		} {
+			t.Run(name, func(t *testing.T) {
+				by, u := keyed(ann, "acme", identity.Owner), user()
+				u.DefaultWorkspace = tt.is
+				if got := u.DefaultSeen(by); got != tt.seen {
+					t.Errorf("seen is %q", got)
+				}
+				if got := u.DefaultSeen(person("ann")); got != tt.is {
+					t.Errorf("the person sees %q", got)
+				}
+				wantErr(t, u.Change(by, nil, memberships, ws(tt.sent)), tt.err)
+				if changed := tt.want != tt.is; u.DefaultWorkspace != tt.want || changed != (len(u.Recorded()) > 0) {
+					t.Errorf("default %q, recorded %d", u.DefaultWorkspace, len(u.Recorded()))
+				}
+			})
+		}
+	})
 	t.Run("what is sent as it is changes nothing, though one has left that workspace", func(t *testing.T) {
 		u := user()
 		wantErr(t, u.Change(later, nil, memberships, account.UserChanges{Name: new("Ann"), DefaultWorkspace: new(identity.WorkspaceID("old"))}), nil)
@@ -116,26 +145,28 @@ func TestChangeUser(t *testing.T) {
 	})
 }
 
-func TestEmailKey(t *testing.T) {
-	if account.EmailKey("ÄNN@Example.COM") != account.EmailKey("änn@example.com") || account.EmailKey("a@b") == account.EmailKey("b@b") {
-		t.Error("addresses are the same if they differ in case alone")
-	}
-}
-
 func TestPermissions(t *testing.T) {
-	viewer := []string{"prompt_templates.read", "api_keys.create", "members.read"}
-	admin := []string{"prompt_templates.read", "prompt_templates.create", "api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}
+	viewer := []string{"prompt_templates.read", "chat_templates.read", "connections.read", "api_keys.create", "members.read"}
+	admin := []string{"prompt_templates.read", "prompt_templates.create", "chat_templates.read", "chat_templates.create", "connections.read", "connections.create", "connections.manage", "api_keys.create", "api_keys.manage", "members.read", "members.manage", "workspace.update", "events.read"}
 	for role, want := range map[identity.Role][]string{
 		identity.NoRole: nil,
 		identity.Viewer: viewer,
-		identity.Member: {"prompt_templates.read", "prompt_templates.create", "api_keys.create", "members.read"},
+		identity.Member: {"prompt_templates.read", "prompt_templates.create", "chat_templates.read", "chat_templates.create", "connections.read", "connections.create", "api_keys.create", "members.read"},
 		identity.Admin:  admin,
-		identity.Owner:  slices.Insert(slices.Clone(admin), 7, "workspace.delete"),
+		identity.Owner:  slices.Insert(slices.Clone(admin), 12, "workspace.delete"),
 	} {
 		t.Run("a "+role.String(), func(t *testing.T) {
-			if got := account.Permissions(actor("ann", role)); !slices.Equal(got, want) {
+			by := actor("ann", role)
+			by.Ceiling = identity.Owner
+			if got := account.Permissions(by); !slices.Equal(got, want) {
 				t.Errorf("Permissions = %q, want %q", got, want)
 			}
 		})
 	}
+	t.Run("a credential for viewing makes no key", func(t *testing.T) {
+		want := slices.DeleteFunc(slices.Clone(viewer), func(name string) bool { return name == "api_keys.create" })
+		if got := account.Permissions(actor("ann", identity.Viewer)); !slices.Equal(got, want) {
+			t.Errorf("Permissions = %q", got)
+		}
+	})
 }

@@ -12,15 +12,25 @@ import (
 // section 5.7).
 type Claims struct {
 	Issuer        string
-	Subject       string // 1 to 255 bytes, unique at the issuer
-	Email         string // empty: none given
-	EmailVerified bool   // the issuer vouches for Email
-	Name          string // empty: none given; as long as the issuer likes
+	Subject       string    // 1 to 255 bytes without control characters, unique at the issuer
+	Email         string    // as the issuer likes; empty: none given
+	EmailVerified bool      // the issuer vouches for Email
+	Name          string    // as long as the issuer likes, of any characters; empty: none given
+	IssuedAt      time.Time // zero: not said
 	ExpiresAt     time.Time
 
 	// Raw is every claim as JSON decodes it: string, float64, bool, nil, []any, map[string]any.
 	// It may be shared with other requests, and is never changed.
 	Raw map[string]any
+}
+
+// VerifiedEmail is the address that the issuer vouches for; empty if it does not, or if that is no
+// address (EmailKey).
+func (c Claims) VerifiedEmail() string {
+	if !c.EmailVerified || !validEmail(c.Email) {
+		return ""
+	}
+	return c.Email
 }
 
 // Grants is what claims entitle their bearer to.

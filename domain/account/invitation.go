@@ -1,6 +1,7 @@
 package account
 
 import (
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/event"
@@ -9,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/secret"
 )
 
 // InvitationPrefix begins an invitation's identifier.
@@ -19,7 +21,7 @@ const InvitationLasts = 7 * 24 * time.Hour
 
 // What can go wrong with invitations.
 var (
-	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found", Detail: "There is no such invitation; it may have been used, renewed or withdrawn."}
+	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found", Detail: "There is no such invitation; it may have been used, renewed or withdrawn, or whoever made it may invite no longer."}
 	ErrInvitationExpired  = &fault.Error{Kind: fault.Conflict, Code: "invitation_expired", Detail: "The invitation has expired. Ask for another one."}
 	ErrInvitationEmail    = &fault.Error{Kind: fault.Forbidden, Code: "invitation_email_mismatch", Detail: "The invitation is for another e-mail address, or yours is not verified."}
 	ErrAlreadyMember      = &fault.Error{Kind: fault.Conflict, Code: "already_member", Detail: "That person is a member of the workspace already."}
@@ -38,6 +40,7 @@ type Invitation struct {
 	Workspace identity.WorkspaceID
 	Email     string
 	Role      identity.Role
+	Guest     bool // made for something within the workspace, and ends with it (Lapse)
 	Hash      Hash
 	InvitedBy identity.UserID
 	ExpiresAt time.Time
@@ -77,17 +80,42 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	case member != "":
 		return nil, Token{}, ErrAlreadyMember
 	}
-	token, kind := newToken(invitationTokenPrefix), "invitation.renewed"
+	token, kind := secret.NewToken(invitationTokenPrefix), "invitation.renewed"
 	i := pending
 	if i == nil {
 		kind = "invitation.created"
 		i = &Invitation{ID: InvitationID(id.New(InvitationPrefix)), Org: w.Org, Workspace: w.ID, Email: email, CreatedAt: by.At}
 	}
-	i.Role, i.Hash, i.InvitedBy, i.ExpiresAt = role, token.Hash(), by.User, by.At.Add(InvitationLasts)
+	i.Role, i.Guest, i.Hash, i.InvitedBy, i.ExpiresAt = role, false, token.Hash(), by.User, by.At.Add(InvitationLasts)
 	i.Revision++
 	i.UpdatedAt = by.At
 	i.record(by, kind, map[string]any{"role": role.String()})
 	return i, token, nil
+}
+
+// InviteGuest is Invite for the sake of something within w: whoever accepts joins as a viewer, or in
+// the role of the open invitation that this one renews.
+func (w *Workspace) InviteGuest(by identity.Actor, email string, member identity.UserID, pending *Invitation) (*Invitation, Token, error) {
+	role, guest := identity.Viewer, true
+	if pending != nil && !by.At.After(pending.ExpiresAt) {
+		role, guest = pending.Role, pending.Guest
+	}
+	i, token, err := w.Invite(by, email, role, member, pending)
+	if err == nil {
+		i.Guest = guest
+	}
+	return i, token, err
+}
+
+// Reserved is the user id that stands for whoever is invited until they accept. It holds the same
+// UUID as the invitation's own, and so is nobody else's.
+func (i InvitationID) Reserved() identity.UserID {
+	return identity.UserID(strings.Replace(string(i), InvitationPrefix, identity.UserPrefix, 1))
+}
+
+// InvitationFor is the invitation that a user id is reserved by, if it is reserved at all.
+func InvitationFor(reserved identity.UserID) InvitationID {
+	return InvitationID(strings.Replace(string(reserved), identity.UserPrefix, InvitationPrefix, 1))
 }
 
 // Withdraw ends an invitation. Admins may, up to their own role.
@@ -99,37 +127,60 @@ func (w *Workspace) Withdraw(by identity.Actor, at revision.Match, i *Invitation
 	case i == nil || i.Workspace != w.ID || i.Accepted || i.Withdrawn:
 		return ErrInvitationNotFound
 	case i.Role > w.RoleOf(by):
-		return identity.ErrRoleCeiling
+		return identity.ErrRoleCeiling.Because("Nobody ends an invitation to a role above their own.")
 	}
 	if err := at.Check(i.Revision); err != nil {
 		return err
 	}
+	i.withdraw(by)
+	return nil
+}
+
+// Lapse ends a guest's invitation, since by took away the last of what it was made for: that decides
+// who may. Any other invitation stays.
+func (i *Invitation) Lapse(by identity.Actor) {
+	if i.Guest {
+		i.withdraw(by)
+	}
+}
+
+func (i *Invitation) withdraw(by identity.Actor) {
 	i.Withdrawn = true
 	i.Revision++
 	i.UpdatedAt = by.At
 	i.record(by, "invitation.withdrawn", nil)
-	return nil
 }
 
-// Accept makes by a member. Only whoever signs in with the verified address may: by an API key,
-// which anybody may hold, nobody can. A refusal leaves the invitation open for the right person.
+// vouched reports whether who made i could make it still: an invitation ends with the right to
+// invite, and not with its maker's next visit.
+func (w *Workspace) vouched(i *Invitation) bool {
+	return w.Members[i.InvitedBy].Role >= max(identity.Admin, i.Role)
+}
+
+// Accept makes by a member, unless a guest's invitation finds one. Only whoever signs in with the
+// verified address may: by an API key, which anybody may hold, nobody can, nor after who invited has
+// lost the right to. A refusal leaves the invitation open for the right person.
 func (w *Workspace) Accept(by identity.Actor, u *User, i *Invitation) error {
 	switch {
-	case i == nil || i.Accepted || i.Withdrawn || !w.DeletedAt.IsZero():
+	case i == nil || i.Accepted || i.Withdrawn || !w.DeletedAt.IsZero() || !w.vouched(i):
 		return ErrInvitationNotFound
 	case by.Key != "", !u.EmailVerified, EmailKey(u.Email) != EmailKey(i.Email):
 		return ErrInvitationEmail
 	case i.Expired(by.At):
 		return ErrInvitationExpired
 	}
-	if _, member := w.Members[u.ID]; member {
+	_, member := w.Members[u.ID]
+	if member && !i.Guest {
 		return ErrAlreadyMember
 	}
 	i.Accepted = true
 	i.Revision++
 	i.UpdatedAt = by.At
-	w.set(u.ID, i.Role, i.Role, by.At)
 	i.record(by, "invitation.accepted", map[string]any{"user_id": u.ID, "role": i.Role.String()})
+	if member {
+		return nil
+	}
+	w.set(u.ID, i.Role, i.Role, by.At)
 	w.record(by, "member.added", map[string]any{"user_id": u.ID, "role": i.Role.String()})
 	return nil
 }

@@ -186,6 +186,11 @@ func TestAcceptInvitation(t *testing.T) {
 	as := func(change func(*account.User)) account.User { u := ann; change(&u); return u }
 	end := now.Add(week)
 	at := func(when time.Time) identity.Actor { return laterBy(person("ann"), when.Sub(later)) }
+	by := func(inviter identity.UserID, role identity.Role) *account.Invitation {
+		i := invitation(role)
+		i.InvitedBy = inviter
+		return i
+	}
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		u    account.User
@@ -205,6 +210,10 @@ func TestAcceptInvitation(t *testing.T) {
 		"it works once":                           {person("ann"), ann, &account.Invitation{Workspace: "acme", Email: ann.Email, Accepted: true, ExpiresAt: end}, account.ErrInvitationNotFound},
 		"a withdrawn one works never":             {person("ann"), ann, &account.Invitation{Workspace: "acme", Email: ann.Email, Withdrawn: true, ExpiresAt: end}, account.ErrInvitationNotFound},
 		"one that is not there":                   {person("ann"), ann, nil, account.ErrInvitationNotFound},
+		"one whose maker has left works no more":  {person("ann"), ann, by("eve", identity.Viewer), account.ErrInvitationNotFound},
+		"nor one whose maker is an admin no more": {person("ann"), ann, by("member", identity.Viewer), account.ErrInvitationNotFound},
+		"nor one above its maker's role":          {person("ann"), ann, by("admin", identity.Owner), account.ErrInvitationNotFound},
+		"up to that it does":                      {person("ann"), ann, by("admin", identity.Admin), nil},
 		"a member stays what they are":            {person("viewer"), as(func(u *account.User) { u.ID = "viewer" }), invitation(identity.Owner), account.ErrAlreadyMember},
 	} {
 		t.Run(name, func(t *testing.T) {

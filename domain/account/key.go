@@ -58,8 +58,11 @@ func NewKey(by identity.Actor, d KeyDraft) (*Key, Token, error) {
 
 // NewKeyFor makes a key for user on behalf of by, which is the system or the user.
 func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token, error) {
-	if by.Role == identity.NoRole {
+	switch {
+	case by.Role == identity.NoRole:
 		return nil, Token{}, identity.ErrForbidden
+	case by.ReadOnly():
+		return nil, Token{}, identity.ErrReadOnly
 	}
 	// A viewer's key is not for viewing alone: what was shared with them they may do by it.
 	limit := min(max(by.Role, identity.Member), by.Ceiling)
@@ -100,7 +103,7 @@ func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token
 func NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, Token, error) {
 	switch {
 	case by.Role < identity.Admin:
-		return nil, nil, Token{}, identity.ErrForbidden
+		return nil, nil, Token{}, identity.Needs(identity.Admin)
 	case d.Ceiling == identity.NoRole:
 		return nil, nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/role_ceiling", Code: "required", Detail: "A service key needs a role."}})
 	}
@@ -118,14 +121,16 @@ func NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, Token, error) {
 }
 
 // Rotate makes a key that takes the place of k, which goes on working for grace. Only the user
-// whose key it is may, since the new token acts as that user; of a service key, admins. A viewing
-// credential may rotate itself alone.
+// whose key it is may, since the new token acts as that user; of a service key, admins.
 func (k *Key) Rotate(by identity.Actor, at revision.Match, grace time.Duration) (*Key, Token, error) {
 	if !k.Access(by) {
 		return nil, Token{}, ErrKeyNotFound
 	}
-	if by.User != k.User && !(k.Service && by.Role >= identity.Admin) || by.ReadOnly() && by.Key != k.ID {
-		return nil, Token{}, identity.ErrForbidden
+	switch {
+	case by.ReadOnly():
+		return nil, Token{}, identity.ErrReadOnly
+	case by.User != k.User && !k.Service:
+		return nil, Token{}, identity.ErrForbidden.Because("Only the person whose key it is can rotate it: the new token acts as them. You can revoke it.")
 	}
 	if err := at.Check(k.Revision); err != nil {
 		return nil, Token{}, err
@@ -153,13 +158,13 @@ func (k *Key) Access(by identity.Actor) bool {
 	return by.Workspace == k.Workspace && by.Role != identity.NoRole && (by.User == k.User || by.Role >= identity.Admin)
 }
 
-// Revoke ends k for ever; again is no error. Even a viewing credential may revoke itself.
+// Revoke ends k for ever; again is no error.
 func (k *Key) Revoke(by identity.Actor, at revision.Match) error {
 	if !k.Access(by) {
 		return ErrKeyNotFound
 	}
-	if by.ReadOnly() && by.Key != k.ID {
-		return identity.ErrForbidden
+	if by.ReadOnly() {
+		return identity.ErrReadOnly
 	}
 	if err := at.Check(k.Revision); err != nil {
 		return err

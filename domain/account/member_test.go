@@ -152,7 +152,10 @@ func TestRemoveMember(t *testing.T) {
 		"a viewer leaves":                         {acme, person("viewer"), nil, "viewer", nil},
 		"a member leaves through a key":           {acme, keyed(person("member"), "acme", identity.Member), nil, "member", nil},
 		"an owner of two leaves":                  {two, person("owner"), nil, "owner", nil},
-		"an owner leaves through a capped key":    {two, keyed(person("owner"), "acme", identity.Member), nil, "owner", nil},
+		"an owner leaves through an owner's key":  {two, keyed(person("owner"), "acme", identity.Owner), nil, "owner", nil},
+		"but not through one for less":            {two, keyed(person("owner"), "acme", identity.Admin), nil, "owner", identity.ErrRoleCeiling},
+		"nor for much less":                       {two, keyed(person("owner"), "acme", identity.Member), nil, "owner", identity.ErrRoleCeiling},
+		"nor an admin through a member's":         {acme, keyed(person("admin"), "acme", identity.Member), nil, "admin", identity.ErrRoleCeiling},
 		"but none through a viewing key":          {two, keyed(person("owner"), "acme", identity.Viewer), nil, "owner", identity.ErrForbidden},
 		"not even a viewer":                       {acme, keyed(person("viewer"), "acme", identity.Viewer), nil, "viewer", identity.ErrForbidden},
 		"an admin removes no owner":               {two, person("admin"), nil, "owner", identity.ErrRoleCeiling},
@@ -345,7 +348,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			if err != nil && is != was {
 				t.Fatalf("%s was refused (%v), and made %s of %s", op, err, is, was)
 			}
-			if leaves := op == "remove" && by.User == whom; op != "keep" && is != was && !leaves && max(is, was) > have {
+			if op != "keep" && is != was && max(is, was) > have {
 				t.Fatalf("%s of %s, who has %s, made %s of %s", op, by.User, have, is, was)
 			}
 			if op == "keep" && (w.Members[whom].ByHand != byHand || is < byHand) || w.Members[whom].ByHand > is {

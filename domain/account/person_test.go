@@ -3,6 +3,7 @@ package account_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -16,7 +17,7 @@ import (
 func TestSettled(t *testing.T) {
 	rules := []identity.ClaimRule{{Claim: "group", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Claim: "group", Value: "ops", Operator: true}}
 	in := func(role, byHand identity.Role) []account.Membership {
-		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand}}
+		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner, ByHand: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand}}
 	}
 	group := func(name string) func(*account.Claims) {
 		return func(c *account.Claims) { c.Raw = map[string]any{"group": name} }
@@ -29,6 +30,9 @@ func TestSettled(t *testing.T) {
 		want   bool
 	}{
 		"nothing is new":                          {nil, nil, nil, nil, true},
+		"another token, though it says the same":  {nil, nil, issued(time.Second), nil, false},
+		"an older one, though it says other":      {nil, nil, func(c *account.Claims) { issued(-1)(c); c.Name = "Anna" }, nil, true},
+		"one that does not tell its age":          {nil, nil, func(c *account.Claims) { c.IssuedAt, c.Name = time.Time{}, "Anna" }, nil, true},
 		"another name":                            {nil, nil, func(c *account.Claims) { c.Name = "Anna" }, nil, false},
 		"another address":                         {nil, nil, func(c *account.Claims) { c.Email = "anna@example.com" }, nil, false},
 		"one that is not vouched for":             {nil, nil, func(c *account.Claims) { c.Email, c.EmailVerified = "anna@example.com", false }, nil, true},
@@ -44,14 +48,17 @@ func TestSettled(t *testing.T) {
 		"what was raised from by hand is due":     {nil, in(identity.Admin, identity.Viewer), group("dev"), rules, false},
 		"as it is where it fits":                  {nil, in(identity.Member, identity.Viewer), group("dev"), rules, true},
 		"and where no group is left":              {nil, in(identity.Member, identity.Viewer), group("other"), rules, false},
-		"without rules nothing is due":            {nil, in(identity.Member, identity.NoRole), group("dev"), nil, true},
+		"without rules nothing is due":            {nil, in(identity.Member, identity.Member), group("dev"), nil, true},
+		"but what they gave goes with them":       {nil, in(identity.Member, identity.NoRole), group("dev"), nil, false},
+		"also if another workspace has one":       {nil, in(identity.Member, identity.NoRole), group("dev"), []identity.ClaimRule{{Claim: "group", Value: "other", Workspace: "gamma-slug", Role: identity.Member}}, false},
 		"an operator is due":                      {nil, nil, group("ops"), rules, false},
 		"one is no longer":                        {func(u *account.User) { u.Operator = true }, nil, group("other"), rules, false},
 		"one who is":                              {func(u *account.User) { u.Operator = true }, nil, group("ops"), rules, true},
-		"one of whom no rule speaks":              {func(u *account.User) { u.Operator = true }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], true},
+		"one whom people made it":                 {func(u *account.User) { u.Operator, u.OperatorByHand = true, true }, nil, group("other"), rules, true},
+		"one of whom no rule speaks any more":     {func(u *account.User) { u.Operator = true }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m}
+			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m, IssuedAt: claims(nil).IssuedAt}
 			if tt.u != nil {
 				tt.u(&p.User)
 			}
@@ -80,7 +87,8 @@ func TestSettledIsSettled(t *testing.T) {
 			c.Raw = map[string]any{"groups": anys(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "groups"))}
 		})
 		u := user("ann", rapid.SampledFrom([]string{"ann@example.com", ""}).Draw(t, "has"), rapid.Bool().Draw(t, "has verified"))
-		u.Operator = rapid.Bool().Draw(t, "operator")
+		u.OperatorByHand = rapid.Bool().Draw(t, "operator by hand")
+		u.Operator = u.OperatorByHand || rapid.Bool().Draw(t, "operator")
 		loaded := map[string]*account.Workspace{}
 		for _, slug := range slugs {
 			w := acme()
@@ -93,8 +101,8 @@ func TestSettledIsSettled(t *testing.T) {
 			}
 			loaded[slug] = w
 		}
-		person := func() *account.Person {
-			p := &account.Person{User: *u}
+		person := func(newest time.Time) *account.Person {
+			p := &account.Person{User: *u, IssuedAt: newest}
 			for _, slug := range slugs {
 				if m := loaded[slug].Members["ann"]; m.Role != identity.NoRole {
 					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, ByHand: m.ByHand})
@@ -108,8 +116,14 @@ func TestSettledIsSettled(t *testing.T) {
 				named[r.Workspace] = w
 			}
 		}
-		settled := person().Settled(c, rules)
-		s := account.SignIn{Claims: c, Rules: rules, Linked: u, Workspaces: named}
+		for slug, w := range loaded {
+			if m := w.Members["ann"]; m.Role > m.ByHand {
+				named[slug] = w
+			}
+		}
+		newest := rapid.SampledFrom([]time.Time{{}, now.Add(-1), now, now.Add(1)}).Draw(t, "newest")
+		settled := person(newest).Settled(c, rules)
+		s := account.SignIn{Claims: c, Rules: rules, Linked: u, IssuedAt: newest, Workspaces: named}
 		if err := s.Settle(signingIn); err != nil {
 			t.Fatal(err)
 		}
@@ -117,12 +131,12 @@ func TestSettledIsSettled(t *testing.T) {
 		for _, w := range loaded {
 			did = append(did, types(w.Log)...)
 		}
-		if settled && len(did) != 0 {
+		if (settled || c.IssuedAt.Before(newest)) && (len(did) != 0 || s.IssuedAt != newest) {
 			t.Fatalf("it was settled, and Settle recorded %q", did)
 		}
 		_, lost := c.Grants(rules).Roles["never-was"] // granted in a workspace that is not there
-		if !lost && !person().Settled(c, rules) {
-			t.Fatalf("after Settle it is not settled: %+v", person())
+		if !lost && !person(s.IssuedAt).Settled(c, rules) {
+			t.Fatalf("after Settle it is not settled: %+v", person(s.IssuedAt))
 		}
 	})
 }

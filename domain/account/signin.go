@@ -3,6 +3,7 @@ package account
 import (
 	"maps"
 	"slices"
+	"time"
 	"unicode"
 
 	"github.com/atrium-hq/atrium/domain/event"
@@ -14,6 +15,7 @@ import (
 type Person struct {
 	User        User
 	Memberships []Membership
+	IssuedAt    time.Time // of the newest token that was settled by this sign-in; zero: none that says
 
 	// Met are claims that were settled a moment ago without changing anything, though they ask for
 	// more: for a role in a workspace that is not there, say, or an address that another has.
@@ -28,31 +30,43 @@ type SignIn struct {
 
 	Linked     *User                                      // the account of this issuer and subject, if there is one
 	ByEmail    *User                                      // the account that has the address of Claims, if there is one
-	Workspaces map[string]*Workspace                      // those that Rules name, by slug, as far as there are any
+	IssuedAt   time.Time                                  // of the newest token that was settled for Linked
+	Known      bool                                       // ByEmail signs in at this issuer already, as another subject
+	Workspaces map[string]*Workspace                      // those that Rules name, and those in which rules gave either a role, by slug
 	In         map[identity.UserID][]identity.WorkspaceID // of which Linked and ByEmail are members
 
 	User  *User      // the account that Settle settled on
 	Own   *Workspace // a workspace made for a new user
 	Fresh bool       // User is new
 	Link  bool       // User is to be linked to issuer and subject
+	Apart *User      // ByEmail, if User was made beside it since two subjects of an issuer are two people
 }
 
 // Settle finds or makes the account of the claims, and brings it in line with them. by is the
 // system. An account that somebody else made is joined only if its address is verified on both
-// sides: otherwise whoever can register an address with some issuer would take the account over.
-// What became of it is told to every workspace that the person is in then.
+// sides: otherwise whoever can register an address with some issuer would take the account over. It
+// is not joined either by a second subject of an issuer, which is another person there, though it
+// has the address now: a provider may give one on. What became of it is told to every workspace
+// that the person is in then.
+//
+// A token that is older than one that was settled proves who somebody is, and no more: the newer one
+// has told what became of that person since.
 func (s *SignIn) Settle(by identity.Actor) error {
-	c := s.Claims
-	email := ""
-	if c.EmailVerified && validEmail(c.Email) {
-		email = c.Email
+	c, email := s.Claims, s.Claims.VerifiedEmail()
+	if s.Linked != nil && c.IssuedAt.Before(s.IssuedAt) {
+		s.User = s.Linked
+		return nil
 	}
+	s.IssuedAt = c.IssuedAt
 	switch {
 	case s.Linked != nil:
 		s.User = s.Linked
-	case email != "" && s.ByEmail != nil && s.ByEmail.EmailVerified:
+	case email != "" && s.ByEmail != nil && s.ByEmail.EmailVerified && !s.Known:
 		s.User, s.Link = s.ByEmail, true
 	default:
+		if s.Known {
+			s.Apart = s.ByEmail
+		}
 		s.User, s.Fresh, s.Link = &User{ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, CreatedAt: by.At, UpdatedAt: by.At, Revision: 1}, true, true
 	}
 	taken := s.ByEmail != nil && s.ByEmail.ID != s.User.ID // an address is never taken away from an account
@@ -107,16 +121,13 @@ func (u *User) follow(c Claims, email string, taken bool) map[string]any {
 	return changed
 }
 
-// grant gives and takes what the rules say, and leaves what was given by hand. What it changes of
-// the user it adds to changed.
+// grant gives what the rules say and takes what they say no longer, also where no rule is left to
+// speak of it, and leaves what was given by hand. What it changes of the user it adds to changed.
 func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
-	if len(s.Rules) == 0 {
-		return
-	}
 	g := s.Claims.Grants(s.Rules)
-	if slices.ContainsFunc(s.Rules, func(r identity.ClaimRule) bool { return r.Operator }) && g.Operator != s.User.Operator {
-		s.User.Operator = g.Operator
-		changed["operator"] = event.Change{From: !g.Operator, To: g.Operator}
+	if operator := s.User.OperatorByHand || g.Operator; operator != s.User.Operator {
+		s.User.Operator = operator
+		changed["operator"] = event.Change{From: !operator, To: operator}
 	}
 	for _, slug := range slices.Sorted(maps.Keys(s.Workspaces)) {
 		s.Workspaces[slug].Keep(by, s.User.ID, g.Roles[slug])
@@ -124,32 +135,34 @@ func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
 }
 
 // Settled reports whether the claims would change nothing for a person who signed in before, so
-// that there is nothing to write.
+// that there is nothing to write: not even that they are newer than those that were settled last.
 func (p *Person) Settled(c Claims, rules []identity.ClaimRule) bool {
-	if m := p.Met; m != nil && m.ExpiresAt.Equal(c.ExpiresAt) && m.Email == c.Email && m.Name == c.Name {
+	if c.IssuedAt.Before(p.IssuedAt) {
 		return true
+	}
+	if m := p.Met; m != nil && m.IssuedAt.Equal(c.IssuedAt) && m.ExpiresAt.Equal(c.ExpiresAt) && m.Email == c.Email && m.Name == c.Name {
+		return true
+	}
+	if c.IssuedAt.After(p.IssuedAt) {
+		return false
 	}
 	if name := clip(c.Name, 120); name != "" && name != p.User.Name {
 		return false
 	}
-	if c.EmailVerified && validEmail(c.Email) && (c.Email != p.User.Email || !p.User.EmailVerified) {
+	if email := c.VerifiedEmail(); email != "" && (email != p.User.Email || !p.User.EmailVerified) {
 		return false
 	}
-	if len(rules) == 0 {
-		return true
-	}
 	g := c.Grants(rules)
-	in := map[string]Membership{}
-	for _, m := range p.Memberships {
-		in[m.Workspace.Slug] = m
+	if p.User.Operator != (p.User.OperatorByHand || g.Operator) {
+		return false
 	}
-	for _, r := range rules {
-		m := in[r.Workspace]
-		if r.Operator && g.Operator != p.User.Operator || r.Workspace != "" && m.Role != max(m.ByHand, g.Roles[r.Workspace]) {
+	for _, m := range p.Memberships {
+		if m.Role != max(m.ByHand, g.Roles[m.Workspace.Slug]) {
 			return false
 		}
+		delete(g.Roles, m.Workspace.Slug)
 	}
-	return true
+	return len(g.Roles) == 0
 }
 
 // Select answers the workspace of a request in which the caller's credential names none: the one
@@ -185,7 +198,7 @@ func newOwnSpace(by identity.Actor, u *User) (*Workspace, error) {
 	if u.Name != "" {
 		name = clip(u.Name, 100)
 	}
-	return NewWorkspace(by, "u-"+suffix, name)
+	return NewWorkspace(by, nil, "u-"+suffix, name)
 }
 
 // clip cuts a text of others to n characters, and takes control characters out.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -18,11 +19,16 @@ var signingIn = identity.System("org", "", "sign-in", later)
 
 // claims are Ann's, with what change makes of them.
 func claims(change func(*account.Claims)) account.Claims {
-	c := account.Claims{Issuer: issuer, Subject: "sub", Email: "ann@example.com", EmailVerified: true, Name: "Ann"}
+	c := account.Claims{Issuer: issuer, Subject: "sub", Email: "ann@example.com", EmailVerified: true, Name: "Ann", IssuedAt: now}
 	if change != nil {
 		change(&c)
 	}
 	return c
+}
+
+// issued makes claims that much younger.
+func issued(later time.Duration) func(*account.Claims) {
+	return func(c *account.Claims) { c.IssuedAt = c.IssuedAt.Add(later) }
 }
 
 // user is one who was made a minute ago.
@@ -65,6 +71,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		"not if the issuer does not vouch for it":                      {verified(false, "ann@example.com"), nil, user("ann", "ann@example.com", true), "", true, "", []string{"user.created"}},
 		"nor if nobody did for the account's":                          {nil, nil, user("ann", "ann@example.com", false), "", true, "", []string{"user.created"}},
 		"nor by no address at all":                                     {verified(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created"}},
+		"nor by one that has a NUL":                                    {verified(true, "ann@example.com\x00"), nil, user("ann", "ann@example.com\x00", true), "", true, "", []string{"user.created"}},
 		"nor by what is no address":                                    {verified(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created"}},
 		"a newcomer gets an account":                                   {nil, nil, nil, "", true, "ann@example.com", []string{"user.created"}},
 		"without an address that is not vouched for":                   {verified(false, "ann@example.com"), nil, nil, "", true, "", []string{"user.created"}},
@@ -98,6 +105,19 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			}
 		})
 	}
+	t.Run("another subject of an issuer is another person, though it has the address", func(t *testing.T) {
+		for _, linked := range []*account.User{nil, user("eve", "", false)} {
+			ann := user("ann", "ann@example.com", true)
+			s := account.SignIn{Claims: claims(nil), Linked: linked, ByEmail: ann, Known: true}
+			wantErr(t, s.Settle(signingIn), nil)
+			if s.User == ann || s.User.Email != "" || s.User.EmailVerified || s.User.Name != "Ann" || ann.Revision != 3 || len(ann.Recorded()) != 0 {
+				t.Errorf("user %+v", s.User)
+			}
+			if linked == nil && (!s.Fresh || !s.Link || s.Apart != ann) || linked != nil && (s.Fresh || s.Link || s.User != linked || s.Apart != nil) {
+				t.Errorf("fresh %v, link %v, apart %+v", s.Fresh, s.Link, s.Apart)
+			}
+		}
+	})
 	t.Run("a link's event names the issuer, and no event the address or subject", func(t *testing.T) {
 		s := account.SignIn{Claims: claims(nil), ByEmail: user("ann", "ann@example.com", true)}
 		wantErr(t, s.Settle(signingIn), nil)
@@ -158,6 +178,51 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 	}
 }
 
+func TestSettleHeedsTheNewestToken(t *testing.T) {
+	rules := []identity.ClaimRule{{Claim: "groups", Value: "lead", Workspace: "acme-slug", Role: identity.Admin}, {Claim: "groups", Value: "lead", Operator: true}}
+	for name, tt := range map[string]struct {
+		issued time.Time
+		heeded bool
+	}{
+		"a newer one is heeded":         {now.Add(time.Microsecond), true},
+		"so is one of the same moment":  {now, true},
+		"an older one is not":           {now.Add(-time.Microsecond), false},
+		"nor one that tells no age":     {time.Time{}, false},
+		"though that is by far the one": {now.Add(-time.Hour), false},
+	} {
+		for _, is := range []identity.Role{identity.NoRole, identity.Member} { // what the token would raise, or give
+			t.Run(name, func(t *testing.T) {
+				w, ann := acme(), user("ann", "ann@example.com", true)
+				if is != identity.NoRole {
+					w.Members["ann"] = account.Member{User: "ann", Role: is, Revision: 1}
+				}
+				s := account.SignIn{
+					Claims: claims(func(c *account.Claims) {
+						c.IssuedAt, c.Name, c.Email, c.Raw = tt.issued, "Anna", "anna@example.com", map[string]any{"groups": "lead"}
+					}),
+					Rules: rules, Linked: ann, IssuedAt: now, Workspaces: map[string]*account.Workspace{"acme-slug": w},
+				}
+				wantErr(t, s.Settle(signingIn), nil)
+				if s.User != ann || s.Fresh || s.Link {
+					t.Fatalf("it is somebody else: %+v", s.User)
+				}
+				told := len(ann.Recorded()) + len(w.Recorded())
+				if tt.heeded && (s.IssuedAt != tt.issued || w.Members["ann"].Role != identity.Admin || !ann.Operator || ann.Name != "Anna" || ann.Email != "anna@example.com") ||
+					!tt.heeded && (s.IssuedAt != now || w.Members["ann"].Role != is || ann.Operator || ann.Name != "Ann" || ann.Email != "ann@example.com" || told != 0) {
+					t.Errorf("user %+v, member %+v, newest %v, told %d", ann, w.Members["ann"], s.IssuedAt, told)
+				}
+			})
+		}
+	}
+	t.Run("who signs in for the first time is nobody's older self", func(t *testing.T) {
+		s := account.SignIn{Claims: claims(nil), ByEmail: user("ann", "ann@example.com", true)}
+		wantErr(t, s.Settle(signingIn), nil)
+		if !s.Link || s.IssuedAt != now {
+			t.Errorf("link %v, newest %v", s.Link, s.IssuedAt)
+		}
+	})
+}
+
 func TestSettleFollowsTheName(t *testing.T) {
 	for name, tt := range map[string]struct{ claimed, want string }{
 		"another name":                    {"Änn Example", "Änn Example"},
@@ -175,7 +240,7 @@ func TestSettleFollowsTheName(t *testing.T) {
 			if s.User.Name != tt.want || (tt.want != "Ann") != (len(s.User.Recorded()) == 1) {
 				t.Errorf("name = %q, recorded %q", s.User.Name, types(s.User.Log))
 			}
-			p := account.Person{User: *user("ann", "ann@example.com", true)}
+			p := account.Person{User: *user("ann", "ann@example.com", true), IssuedAt: c.IssuedAt}
 			if p.Settled(c, nil) != (tt.want == "Ann") {
 				t.Errorf("settled = %v", !(tt.want == "Ann"))
 			}
@@ -245,16 +310,18 @@ func TestSettleGrants(t *testing.T) {
 		want   account.Member
 		event  string
 	}{
-		"a group makes a member":             {raw("dev"), rules, account.Member{}, account.Member{Role: identity.Member}, "member.added"},
-		"the highest of several counts":      {raw("lead", "dev"), rules, account.Member{}, account.Member{Role: identity.Admin}, "member.added"},
-		"no group, no membership":            {raw("other"), rules, account.Member{}, account.Member{}, ""},
-		"who leaves the group leaves":        {raw(), rules, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
-		"or is lowered":                      {raw("dev"), rules, account.Member{Role: identity.Admin}, account.Member{Role: identity.Member}, "member.updated"},
-		"but not from a role given by hand":  {raw("dev"), rules, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
-		"nor out":                            {raw(), rules, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, ""},
-		"nor further down than to that":      {raw(), rules, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
-		"without rules all stays as it is":   {raw(), nil, account.Member{Role: identity.Admin}, account.Member{Role: identity.Admin}, ""},
-		"as it does if no rule names acme's": {raw(), []identity.ClaimRule{{Claim: "groups", Value: "ops", Operator: true}}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
+		"a group makes a member":            {raw("dev"), rules, account.Member{}, account.Member{Role: identity.Member}, "member.added"},
+		"the highest of several counts":     {raw("lead", "dev"), rules, account.Member{}, account.Member{Role: identity.Admin}, "member.added"},
+		"no group, no membership":           {raw("other"), rules, account.Member{}, account.Member{}, ""},
+		"who leaves the group leaves":       {raw(), rules, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
+		"or is lowered":                     {raw("dev"), rules, account.Member{Role: identity.Admin}, account.Member{Role: identity.Member}, "member.updated"},
+		"but not from a role given by hand": {raw("dev"), rules, account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
+		"nor out":                           {raw(), rules, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, ""},
+		"nor further down than to that":     {raw(), rules, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
+		"what rules gave goes with them":    {raw("dev"), nil, account.Member{Role: identity.Admin, ByHand: identity.Viewer}, account.Member{Role: identity.Viewer, ByHand: identity.Viewer}, "member.updated"},
+		"wholly, if they gave all":          {raw("dev"), nil, account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
+		"also if others are left":           {raw("ops"), operators[3:], account.Member{Role: identity.Admin}, account.Member{}, "member.removed"},
+		"but what was given by hand stays":  {raw("ops"), operators[3:], account.Member{Role: identity.Admin, ByHand: identity.Admin}, account.Member{Role: identity.Admin, ByHand: identity.Admin}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, w := settle(t, user("ann", "ann@example.com", true), tt.claims, tt.rules, tt.member)
@@ -268,20 +335,23 @@ func TestSettleGrants(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		was    bool
+		byHand bool
 		claims account.Claims
 		rules  []identity.ClaimRule
 		want   bool
 	}{
-		"a group makes an operator":                     {false, raw("ops"), operators, true},
-		"who leaves it is one no longer":                {true, raw("dev"), operators, false},
-		"unless no rule speaks of operators":            {true, raw("dev"), rules, true},
-		"nor is there any":                              {true, raw("dev"), nil, true},
-		"another group makes none":                      {false, raw("dev"), operators, false},
-		"nor does this one without a rule that says so": {false, raw("ops"), rules, false},
+		"a group makes an operator":                     {false, false, raw("ops"), operators, true},
+		"who leaves it is one no longer":                {true, false, raw("dev"), operators, false},
+		"nor is one where no rule makes any":            {true, false, raw("ops"), rules, false},
+		"or there is no rule":                           {true, false, raw("ops"), nil, false},
+		"whom people made one stays it":                 {true, true, raw("dev"), operators, true},
+		"without any rule too":                          {true, true, raw("dev"), nil, true},
+		"another group makes none":                      {false, false, raw("dev"), operators, false},
+		"nor does this one without a rule that says so": {false, false, raw("ops"), rules, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := user("ann", "ann@example.com", true)
-			u.Operator = tt.was
+			u.Operator, u.OperatorByHand = tt.was, tt.byHand
 			u, _ = settle(t, u, tt.claims, tt.rules, account.Member{})
 			if u.Operator != tt.want {
 				t.Errorf("operator = %v", u.Operator)

@@ -24,8 +24,9 @@ const RestoreWithin = 30 * 24 * time.Hour
 
 // What can go wrong with workspaces and their members.
 var (
-	ErrSlugTaken      = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug."}
+	ErrSlugTaken      = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or it is kept for one."}
 	ErrMemberNotFound = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
+	ErrWorkspaceInUse = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has connections that are not revoked. Revoke them first."}
 	ErrLastOwner      = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
 )
 
@@ -79,10 +80,13 @@ var reserved = []string{
 
 // NewWorkspace makes a workspace of by's org, owned by by, or by nobody yet if by is the system.
 // An API key that is not an owner's makes none: it is bound to the workspace it has. Nor does a
-// service key, whose bearer could never come into another.
-func NewWorkspace(by identity.Actor, slug, name string) (*Workspace, error) {
-	if by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner || by.Service {
-		return nil, identity.ErrForbidden
+// service key, whose bearer could never come into another. rules are the org's (ruled).
+func NewWorkspace(by identity.Actor, rules []identity.ClaimRule, slug, name string) (*Workspace, error) {
+	switch {
+	case by.Service:
+		return nil, identity.ErrForbidden.Because("A workspace has a person as owner, and the bearer of a service key is none.")
+	case by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner:
+		return nil, identity.ErrForbidden.Because("An API key begins a workspace only if it is an owner's, without a lower ceiling.")
 	}
 	if name == "" {
 		name = slug
@@ -97,11 +101,20 @@ func NewWorkspace(by identity.Actor, slug, name string) (*Workspace, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}
+	if ruled(by, rules, slug) {
+		return nil, ErrSlugTaken
+	}
 	if by.User != "" {
 		w.set(by.User, identity.Owner, identity.Owner, by.At)
 	}
 	w.record(by, "workspace.created", map[string]any{"slug": slug})
 	return w, nil
+}
+
+// ruled reports whether a slug is not by's to give: one that the org's rules for claims name is the
+// system's alone. Those whom the rules mean would come in as members of whoever took it first.
+func ruled(by identity.Actor, rules []identity.ClaimRule, slug string) bool {
+	return by.User != "" && slices.ContainsFunc(rules, func(r identity.ClaimRule) bool { return r.Workspace == slug })
 }
 
 // RoleOf returns by's role in w, cut down to the ceiling of the credential. An API key has none
@@ -119,8 +132,10 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 	switch have := w.RoleOf(by); {
 	case have == identity.NoRole:
 		return identity.ErrWorkspaceNotFound
+	case have < need && by.ReadOnly():
+		return identity.ErrReadOnly
 	case have < need:
-		return identity.ErrForbidden
+		return identity.Needs(need)
 	default:
 		return nil
 	}
@@ -129,8 +144,8 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 // WorkspaceChanges are new values for some of a workspace's fields; nil keeps the old one.
 type WorkspaceChanges struct{ Slug, Name *string }
 
-// Change applies changes. Admins may.
-func (w *Workspace) Change(by identity.Actor, at revision.Match, c WorkspaceChanges) error {
+// Change applies changes. Admins may. rules are the org's (ruled).
+func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identity.ClaimRule, c WorkspaceChanges) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err
 	}
@@ -146,6 +161,9 @@ func (w *Workspace) Change(by identity.Actor, at revision.Match, c WorkspaceChan
 	}
 	if err := w.check(); err != nil {
 		return err
+	}
+	if _, renamed := changed["slug"]; renamed && ruled(by, rules, w.Slug) {
+		return ErrSlugTaken
 	}
 	if len(changed) > 0 {
 		w.touch(by)
@@ -182,6 +200,23 @@ func (w *Workspace) Restore(by identity.Actor) error {
 	return nil
 }
 
+// Admit makes a person of the org a member with a role by hand. Only the system may: for whoever runs
+// Atrium, at the command line.
+func (w *Workspace) Admit(by identity.Actor, user identity.UserID, role identity.Role) error {
+	if by.User != "" || by.Org != w.Org || !w.DeletedAt.IsZero() {
+		return identity.ErrWorkspaceNotFound
+	}
+	if role == identity.NoRole {
+		return fault.InvalidFields([]fault.Field{noRole})
+	}
+	if _, member := w.Members[user]; member {
+		return ErrAlreadyMember
+	}
+	w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
+	w.set(user, role, role, by.At)
+	return nil
+}
+
 // ChangeRole gives a member a role by hand; rules for claims may raise it again with the next token,
 // and never lower it. Admins may, but nobody gives or takes away more than they have themselves.
 func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identity.UserID, to identity.Role) (Member, error) {
@@ -199,7 +234,7 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 	case to == identity.NoRole:
 		return Member{}, fault.InvalidFields([]fault.Field{noRole})
 	case max(m.Role, to) > w.RoleOf(by):
-		return Member{}, identity.ErrRoleCeiling
+		return Member{}, identity.ErrRoleCeiling.Because("Nobody changes the role of a member above themselves, or gives one above their own.")
 	case m.Role == to && m.ByHand == to:
 		return m, nil
 	case to != identity.Owner && w.lastOwner(m):
@@ -211,15 +246,18 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 }
 
 // Remove ends a membership, and with it the user's API keys and shares in w. Admins may, up to
-// their own role; everyone may leave.
+// their own role; everyone may leave, by an API key only if that allows all that they may.
 func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.UserID) error {
-	leaving := user == by.User && !by.ReadOnly()
+	leaving := user == by.User
 	if err := w.Allow(by, identity.Viewer); err != nil {
 		return err
 	}
 	role := w.RoleOf(by)
-	if !leaving && role < identity.Admin {
-		return identity.ErrForbidden
+	switch {
+	case by.ReadOnly():
+		return identity.ErrReadOnly
+	case !leaving && role < identity.Admin:
+		return identity.Needs(identity.Admin)
 	}
 	m, ok := w.Members[user]
 	if !ok {
@@ -229,8 +267,8 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 		return err
 	}
 	switch {
-	case !leaving && m.Role > role:
-		return identity.ErrRoleCeiling
+	case m.Role > role:
+		return identity.ErrRoleCeiling.Because("Nobody removes a member above themselves, or leaves by a credential that allows less than they may.")
 	case w.lastOwner(m):
 		return ErrLastOwner
 	}

@@ -21,7 +21,7 @@ func TestNewWorkspace(t *testing.T) {
 	system := identity.System("org", "", "cli", now)
 	t.Run("a person's is owned by that person", func(t *testing.T) {
 		by := person("ann")
-		w, err := account.NewWorkspace(by, "acme-2", "Acme")
+		w, err := account.NewWorkspace(by, nil, "acme-2", "Acme")
 		if err != nil || !id.Valid(identity.WorkspacePrefix, string(w.ID)) || w.Org != "org" || w.Slug != "acme-2" || w.Name != "Acme" || w.Revision != 1 ||
 			w.CreatedAt != later || w.UpdatedAt != later || !w.DeletedAt.IsZero() {
 			t.Fatalf("got %+v, %v", w, err)
@@ -33,7 +33,7 @@ func TestNewWorkspace(t *testing.T) {
 		noted(t, w, by, "workspace.created", map[string]any{"slug": "acme-2"})
 	})
 	t.Run("the system's is nobody's yet", func(t *testing.T) {
-		w, err := account.NewWorkspace(system, "acme-2", "")
+		w, err := account.NewWorkspace(system, nil, "acme-2", "")
 		if err != nil || w.Org != "org" || w.Name != "acme-2" || len(w.Members) != 0 || w.Owners != 0 {
 			t.Fatalf("got %+v, %v", w, err)
 		}
@@ -52,7 +52,7 @@ func TestNewWorkspace(t *testing.T) {
 		"who is nowhere yet, and has signed in, makes": {person("ann"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := account.NewWorkspace(tt.by, "acme-2", "")
+			w, err := account.NewWorkspace(tt.by, nil, "acme-2", "")
 			wantErr(t, err, tt.want)
 			if (w != nil) != (tt.want == nil) {
 				t.Errorf("got %+v", w)
@@ -64,7 +64,7 @@ func TestNewWorkspace(t *testing.T) {
 		"-a": false, "a-": false, "a--b": false, "A": false, "a_b": false, "ä": false, "a.b": false, "a\n": false, " ": false, strings.Repeat("x", 64): false,
 	} {
 		t.Run("slug "+slug, func(t *testing.T) {
-			_, err := account.NewWorkspace(system, slug, "x")
+			_, err := account.NewWorkspace(system, nil, slug, "x")
 			if got := wrongFields(t, err); (got == nil) != ok || !ok && !slices.Equal(got, []string{"/slug invalid_format"}) {
 				t.Errorf("wrong = %q", got)
 			}
@@ -73,7 +73,7 @@ func TestNewWorkspace(t *testing.T) {
 	for _, slug := range []string{"account", "admin", "api", "app", "auth", "billing", "docs", "embed", "health", "help", "invitations", "login", "logout",
 		"me", "metrics", "new", "problems", "settings", "static", "status", "support", "system", "workspaces", "www"} {
 		t.Run("slug "+slug+" is reserved", func(t *testing.T) {
-			_, err := account.NewWorkspace(system, slug, "x")
+			_, err := account.NewWorkspace(system, nil, slug, "x")
 			if got := wrongFields(t, err); !slices.Equal(got, []string{"/slug not_allowed_value"}) {
 				t.Errorf("wrong = %q", got)
 			}
@@ -84,20 +84,20 @@ func TestNewWorkspace(t *testing.T) {
 		strings.Repeat("ä", 121): {"/name too_long"}, "a\nb": {"/name invalid_characters"}, "a\u0085b": {"/name invalid_characters"},
 	} {
 		t.Run("name "+name, func(t *testing.T) {
-			_, err := account.NewWorkspace(system, "slug", name)
+			_, err := account.NewWorkspace(system, nil, "slug", name)
 			if got := wrongFields(t, err); !slices.Equal(got, want) {
 				t.Errorf("wrong = %q, want %q", got, want)
 			}
 		})
 	}
 	t.Run("all that is wrong is told at once", func(t *testing.T) {
-		_, err := account.NewWorkspace(system, "No", "a\nb")
+		_, err := account.NewWorkspace(system, nil, "No", "a\nb")
 		if got := wrongFields(t, err); !slices.Equal(got, []string{"/slug invalid_format", "/name invalid_characters"}) {
 			t.Errorf("wrong = %q", got)
 		}
 	})
 	t.Run("neither slug nor name is no workspace", func(t *testing.T) {
-		_, err := account.NewWorkspace(system, "", "")
+		_, err := account.NewWorkspace(system, nil, "", "")
 		if got := wrongFields(t, err); !slices.Equal(got, []string{"/name too_short"}) {
 			t.Errorf("wrong = %q", got)
 		}
@@ -119,7 +119,7 @@ func TestSlugOfAName(t *testing.T) {
 		strings.Repeat("ab ", 40): strings.Repeat("ab-", 20) + "ab",
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := account.NewWorkspace(system, "", name)
+			w, err := account.NewWorkspace(system, nil, "", name)
 			if err != nil || w.Slug != want || w.Name != name {
 				t.Fatalf("slug = %+v, %v; want %q", w, err, want)
 			}
@@ -131,14 +131,14 @@ func TestSlugOfAName(t *testing.T) {
 			name := rapid.OneOf(rapid.StringN(1, 120, -1), rapid.StringMatching(`[ -~äß日]{1,120}`)).Filter(func(s string) bool {
 				return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
 			}).Draw(t, "name")
-			w, err := account.NewWorkspace(system, "", name)
+			w, err := account.NewWorkspace(system, nil, "", name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !form.MatchString(w.Slug) || len(w.Slug) > 63 {
 				t.Fatalf("slug = %q", w.Slug)
 			}
-			if _, err := account.NewWorkspace(system, w.Slug, name); err != nil {
+			if _, err := account.NewWorkspace(system, nil, w.Slug, name); err != nil {
 				t.Fatalf("%q cannot be chosen: %v", w.Slug, err)
 			}
 		})
@@ -192,6 +192,54 @@ func TestRoleOf(t *testing.T) {
 	})
 }
 
+// TestRuledSlugs: whoever took such a workspace first would own what the rules' people come into.
+func TestRuledSlugs(t *testing.T) {
+	system := identity.System("org", "", "cli", now)
+	rules := []identity.ClaimRule{{Claim: "groups", Value: "eng", Workspace: "engineering", Role: identity.Member}, {Claim: "groups", Value: "ops", Operator: true}}
+	for name, tt := range map[string]struct {
+		by         identity.Actor
+		slug, name string
+		want       error
+	}{
+		"a person makes none":                 {person("ann"), "engineering", "Mine", account.ErrSlugTaken},
+		"nor by a name that leads to it":      {person("ann"), "", "Engineering!", account.ErrSlugTaken},
+		"another one they make":               {person("ann"), "engineering-2", "", nil},
+		"and one by name":                     {person("ann"), "", "Ops", nil},
+		"the system makes it":                 {system, "engineering", "", nil},
+		"who may make none is not told of it": {actor("ann", identity.Viewer), "engineering", "", identity.ErrForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := account.NewWorkspace(tt.by, rules, tt.slug, tt.name)
+			wantErr(t, err, tt.want)
+			if (w != nil) != (tt.want == nil) {
+				t.Errorf("got %+v", w)
+			}
+		})
+	}
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		is   string
+		to   account.WorkspaceChanges
+		want error
+	}{
+		"an owner renames none to it":       {person("owner"), "acme-slug", account.WorkspaceChanges{Slug: new("engineering")}, account.ErrSlugTaken},
+		"whatever else changes":             {person("admin"), "acme-slug", account.WorkspaceChanges{Slug: new("engineering"), Name: new("New")}, account.ErrSlugTaken},
+		"a stranger is told nothing":        {person("eve"), "acme-slug", account.WorkspaceChanges{Slug: new("engineering")}, identity.ErrWorkspaceNotFound},
+		"one that has it stays so":          {person("admin"), "engineering", account.WorkspaceChanges{Slug: new("engineering"), Name: new("New")}, nil},
+		"and may get another":               {person("admin"), "engineering", account.WorkspaceChanges{Slug: new("other")}, nil},
+		"another slug is anybody's to give": {person("admin"), "acme-slug", account.WorkspaceChanges{Slug: new("eng")}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acme()
+			w.Slug = tt.is
+			wantErr(t, w.Change(tt.by, nil, rules, tt.to), tt.want)
+			if (len(w.Recorded()) > 0) != (tt.want == nil) {
+				t.Errorf("recorded %d", len(w.Recorded()))
+			}
+		})
+	}
+}
+
 func TestChangeWorkspace(t *testing.T) {
 	both := account.WorkspaceChanges{Slug: new("new-slug"), Name: new("New")}
 	for name, tt := range map[string]struct {
@@ -209,7 +257,7 @@ func TestChangeWorkspace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := acme()
-			wantErr(t, w.Change(tt.by, tt.at, both), tt.want)
+			wantErr(t, w.Change(tt.by, tt.at, nil, both), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, acme())
 				return
@@ -223,13 +271,13 @@ func TestChangeWorkspace(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		for _, c := range []account.WorkspaceChanges{{}, {Slug: new("acme-slug")}, {Slug: new("acme-slug"), Name: new("Acme")}} {
 			w := acme()
-			wantErr(t, w.Change(person("admin"), nil, c), nil)
+			wantErr(t, w.Change(person("admin"), nil, nil, c), nil)
 			unchanged(t, w, acme())
 		}
 	})
 	t.Run("one field changes alone", func(t *testing.T) {
 		w := acme()
-		wantErr(t, w.Change(person("admin"), nil, account.WorkspaceChanges{Slug: new("acme-slug"), Name: new("New")}), nil)
+		wantErr(t, w.Change(person("admin"), nil, nil, account.WorkspaceChanges{Slug: new("acme-slug"), Name: new("New")}), nil)
 		if w.Slug != "acme-slug" || w.Revision != 4 {
 			t.Fatalf("got %+v", w)
 		}
@@ -237,7 +285,7 @@ func TestChangeWorkspace(t *testing.T) {
 	})
 	t.Run("an empty slug is none, and all that is wrong is told at once", func(t *testing.T) {
 		w := acme()
-		if got := wrongFields(t, w.Change(person("admin"), nil, account.WorkspaceChanges{Slug: new(""), Name: new("")})); !slices.Equal(got, []string{"/slug invalid_format", "/name too_short"}) {
+		if got := wrongFields(t, w.Change(person("admin"), nil, nil, account.WorkspaceChanges{Slug: new(""), Name: new("")})); !slices.Equal(got, []string{"/slug invalid_format", "/name too_short"}) {
 			t.Errorf("wrong = %q", got)
 		}
 		if len(w.Recorded()) != 0 {
@@ -279,7 +327,9 @@ func TestDeleteWorkspace(t *testing.T) {
 		}
 		by := person("owner")
 		for what, call := range map[string]func(*account.Workspace) error{
-			"change": func(w *account.Workspace) error { return w.Change(by, nil, account.WorkspaceChanges{Name: new("x")}) },
+			"change": func(w *account.Workspace) error {
+				return w.Change(by, nil, nil, account.WorkspaceChanges{Name: new("x")})
+			},
 			"delete": func(w *account.Workspace) error { return w.Delete(by, nil) },
 			"change role": func(w *account.Workspace) error {
 				_, err := w.ChangeRole(by, nil, "viewer", identity.Member)

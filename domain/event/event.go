@@ -62,7 +62,7 @@ func (l *Log) Recorded() []Event { return l.events }
 // MayRead reports by identity.ErrForbidden who is not to see the audit trail.
 func MayRead(by identity.Actor) error {
 	if by.Role < identity.Admin {
-		return identity.ErrForbidden
+		return identity.Needs(identity.Admin)
 	}
 	return nil
 }

@@ -2,6 +2,11 @@
 // outage or a bug: it is logged in full, and its text never reaches a client.
 package fault
 
+import (
+	"errors"
+	"time"
+)
+
 // Kind says how a caller should react. The HTTP adapter maps each kind to one status.
 type Kind int
 
@@ -32,6 +37,10 @@ type Error struct {
 	Code   string  // stable and snake_case: clients switch on it
 	Detail string  // one sentence for a human; never a submitted value
 	Fields []Field // what is wrong with the body, all of it at once; only for Invalid
+	UsedBy []Use   // what stands in the way, as far as the caller may know of it; only for Conflict
+
+	// RetryAfter is how long to wait before it makes sense to ask again; 0 if nobody knows.
+	RetryAfter time.Duration
 }
 
 // Field is one thing that is wrong with a request's body.
@@ -40,6 +49,9 @@ type Field struct {
 	Code    string
 	Detail  string
 }
+
+// Use is a thing that uses another.
+type Use struct{ ID, Name string }
 
 func (e *Error) Error() string { return e.Detail }
 
@@ -53,6 +65,49 @@ func (e *Error) Is(target error) bool {
 func (e *Error) With(fields ...Field) *Error {
 	c := *e
 	c.Fields = fields
+	return &c
+}
+
+// UsedByThese returns a copy of e that names what stands in the way.
+func (e *Error) UsedByThese(uses []Use) *Error {
+	c := *e
+	c.UsedBy = uses
+	return &c
+}
+
+// After returns a copy of e that says how long to wait.
+func (e *Error) After(d time.Duration) *Error {
+	c := *e
+	c.RetryAfter = d
+	return &c
+}
+
+// Join returns all that several checks of one body say, so that nobody has to send it once for each:
+// nil, the only error, or ErrInvalid with the fields of all, of which there are 500 at most. An error
+// that is not about fields stands alone.
+func Join(checks ...error) error {
+	var found []*Error
+	var fields []Field
+	for _, err := range checks {
+		if err == nil {
+			continue
+		}
+		f, ok := errors.AsType[*Error](err)
+		if !ok || f.Kind != Invalid || len(f.Fields) == 0 {
+			return err
+		}
+		found, fields = append(found, f), append(fields, f.Fields...)
+	}
+	if len(found) == 1 {
+		return found[0]
+	}
+	return InvalidFields(fields[:min(len(fields), 500)])
+}
+
+// Because returns a copy of e with particulars in place of its detail.
+func (e *Error) Because(detail string) *Error {
+	c := *e
+	c.Detail = detail
 	return &c
 }
 

@@ -3,10 +3,33 @@ package fault_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/fault"
 )
+
+func TestJoin(t *testing.T) {
+	name := fault.ErrInvalid.With(fault.Field{Pointer: "/name", Code: "too_long"})
+	text := (&fault.Error{Kind: fault.Invalid, Code: "unsupported_syntax"}).With(fault.Field{Pointer: "/text", Code: "unsupported_syntax"})
+	alone := &fault.Error{Kind: fault.Conflict, Code: "taken"}
+	for what, tt := range map[string]struct {
+		checks []error
+		want   error
+	}{
+		"nothing":                  {[]error{nil, nil}, nil},
+		"the only one stays":       {[]error{nil, text}, text},
+		"two become one of both":   {[]error{name, nil, text}, fault.ErrInvalid.With(name.Fields[0], text.Fields[0])},
+		"what is not about fields": {[]error{name, alone}, alone},
+		"what nobody foresaw, too": {[]error{name, errors.ErrUnsupported}, errors.ErrUnsupported},
+	} {
+		t.Run(what, func(t *testing.T) {
+			if got := fault.Join(tt.checks...); !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("Join = %#v, want %#v", got, tt.want)
+			}
+		})
+	}
+}
 
 func TestError(t *testing.T) {
 	gone := &fault.Error{Kind: fault.NotFound, Code: "gone", Detail: "It is gone."}

@@ -35,6 +35,7 @@ var (
 	ErrWorkspaceMismatch = &fault.Error{Kind: fault.Malformed, Code: "workspace_mismatch", Detail: "The API key belongs to another workspace than the Workspace-Id header names."}
 	ErrWorkspaceNotFound = &fault.Error{Kind: fault.NotFound, Code: "workspace_not_found", Detail: "There is no such workspace."}
 	ErrForbidden         = &fault.Error{Kind: fault.Forbidden, Code: "forbidden", Detail: "Your role in this workspace does not allow that."}
+	ErrReadOnly          = ErrForbidden.Because("The credential is for viewing alone.")
 	ErrRoleCeiling       = &fault.Error{Kind: fault.Forbidden, Code: "role_ceiling", Detail: "Nobody grants more than they have themselves."}
 )
 
@@ -63,6 +64,19 @@ func ParseRole(s string) Role {
 		}
 	}
 	return NoRole
+}
+
+// WithArticle names a role as a sentence does: an admin.
+func (r Role) WithArticle() string {
+	if r >= Admin {
+		return "an " + r.String()
+	}
+	return "a " + r.String()
+}
+
+// Needs returns ErrForbidden with the role that somebody lacks.
+func Needs(r Role) error {
+	return ErrForbidden.Because("That takes " + r.WithArticle() + " of the workspace, by a credential that allows as much.")
 }
 
 // Actor is the caller of one request: who, in which workspace of which org, when, and through

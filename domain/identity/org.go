@@ -20,6 +20,9 @@ type Org struct {
 	Issuers    []Issuer // whose tokens are accepted; nobody signs in without one
 	ClaimRules []ClaimRule
 	AcceptURL  string // where a person accepts an invitation; {token} stands for its token
+
+	ConnectionKinds []string // kinds of warehouse that its workspaces may connect to
+	Egress          Egress   // and where these may be
 }
 
 // Directory finds the org of a host. It does not change: a reload makes another one.
@@ -46,6 +49,16 @@ func NewDirectory(orgs []Org, baseDomain string) *Directory {
 
 // All returns every org, in the order of the configuration.
 func (d *Directory) All() []Org { return d.orgs }
+
+// ByID returns the org with an identifier.
+func (d *Directory) ByID(id OrgID) (*Org, bool) {
+	for i := range d.orgs { // they are few
+		if d.orgs[i].ID == id {
+			return &d.orgs[i], true
+		}
+	}
+	return nil, false
+}
 
 // BySlug returns the org with a slug.
 func (d *Directory) BySlug(slug string) (*Org, bool) {

@@ -70,6 +70,12 @@ func TestDirectory(t *testing.T) {
 	if o, ok := d.BySlug("three"); ok || o != nil {
 		t.Errorf("BySlug of none = %+v, %v", o, ok)
 	}
+	if o, ok := d.ByID("2"); !ok || o.Slug != "two" {
+		t.Errorf("ByID = %+v, %v", o, ok)
+	}
+	if o, ok := d.ByID("3"); ok || o != nil {
+		t.Errorf("ByID of none = %+v, %v", o, ok)
+	}
 	if all := d.All(); len(all) != 2 || all[0].ID != "1" || all[1].ID != "2" {
 		t.Errorf("All = %+v", all)
 	}

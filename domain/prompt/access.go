@@ -62,11 +62,41 @@ func (t *Template) Allow(by identity.Actor, need Access) error {
 	switch have := t.Access(by); {
 	case have == None, !t.DeletedAt.IsZero():
 		return ErrNotFound
+	case have < need && by.ReadOnly():
+		return ErrForbidden.Because("The credential is for viewing alone.")
 	case have < need:
-		return ErrForbidden
+		return ErrForbidden.Because("That takes " + withArticle(need.String()) + " of the prompt template.")
 	default:
 		return nil
 	}
+}
+
+// mayRelease is Allow for what decides which version others receive: activation and labels. Of a
+// protected template that takes a manager.
+func (t *Template) mayRelease(by identity.Actor) error {
+	if err := t.Allow(by, Edit); err != nil || !t.Protected || t.Access(by) >= Manage {
+		return err
+	}
+	return ErrForbidden.Because("The prompt template is protected: activating a version or moving a label takes a manager.")
+}
+
+// lacks is ErrVersionNotFound with what a reference to the active version would need.
+func (t *Template) lacks(ref Ref) error {
+	if ref.Active && t.Active.Version == "" {
+		return ErrVersionNotFound.Because("No version of the prompt template is active yet. Activate one, or name a version.")
+	}
+	return ErrVersionNotFound
+}
+
+// Readable returns nil if by may read v, the version of t that ref names; nil if there is none.
+func (t *Template) Readable(by identity.Actor, ref Ref, v *Version) error {
+	if err := t.Allow(by, View); err != nil {
+		return err
+	}
+	if !t.Has(by, v) {
+		return t.lacks(ref)
+	}
+	return nil
 }
 
 // allow is Allow for a change, which may be meant for certain revisions only.

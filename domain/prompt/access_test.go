@@ -1,6 +1,8 @@
 package prompt_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,41 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
+
+func TestRefusalsSayWhatIsMissing(t *testing.T) {
+	tmpl, versions := cast()
+	detail := func(err error) string {
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	for want, err := range map[string]error{
+		"That takes an editor of the prompt template.": tmpl.Allow(viewer, prompt.Edit),
+		"That takes a manager of the prompt template.": tmpl.Allow(editor, prompt.Manage),
+		"That takes an owner of the prompt template.":  tmpl.Allow(editor, prompt.Own),
+		"The credential is for viewing alone.":         tmpl.Allow(with(owner, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), prompt.Edit),
+	} {
+		if detail(err) != want || !errors.Is(err, prompt.ErrForbidden) {
+			t.Errorf("error = %v, want %q", err, want)
+		}
+	}
+	tmpl.Protected = true
+	labels := []string{"live"}
+	_, added := tmpl.AddVersion(editor, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels})
+	for _, err := range []error{added, tmpl.Activate(editor, nil, versions[2], nil, ""), tmpl.ChangeVersion(editor, nil, versions[2], prompt.VersionChanges{Labels: &labels})} {
+		if !errors.Is(err, prompt.ErrForbidden) || !strings.Contains(detail(err), "is protected") {
+			t.Errorf("error = %v, want one about protection", err)
+		}
+	}
+	tmpl.Active = prompt.Active{}
+	if err := tmpl.Readable(owner, prompt.Ref{Active: true}, nil); !errors.Is(err, prompt.ErrVersionNotFound) || !strings.Contains(detail(err), "active yet") {
+		t.Errorf("error = %v, want that none is active", err)
+	}
+	if err := tmpl.Readable(owner, prompt.Ref{Number: 9}, nil); detail(err) != prompt.ErrVersionNotFound.Detail {
+		t.Errorf("error = %v", err)
+	}
+}
 
 func TestAccess(t *testing.T) {
 	left := func(t *prompt.Template) { t.OwnerLeft = true }
@@ -145,7 +182,7 @@ var operations = []struct {
 
 func change(c prompt.Changes) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
 	return func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		return t.Change(by, nil, c, true)
+		return t.Change(by, nil, c)
 	}
 }
 
@@ -272,7 +309,7 @@ func TestRevisions(t *testing.T) {
 		do       func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error
 	}{
 		"Change": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			return t.Change(owner, at, prompt.Changes{Name: new("x")}, false)
+			return t.Change(owner, at, prompt.Changes{Name: new("x")})
 		}},
 		"Delete": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
 			return t.Delete(owner, at)

@@ -52,7 +52,10 @@ func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 		Tags: []string{"a"}, Revision: 7, LastNumber: 3, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
 		Active: prompt.Active{Version: "ver1", Number: 1}, ShareCount: 4,
 		Drafts: prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, Frozen: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},
-		Shares: map[identity.UserID]prompt.Share{},
+		Shares: map[identity.UserID]prompt.Share{}, Members: map[identity.UserID]bool{},
+	}
+	for _, user := range []identity.UserID{"ann", "max", "eve", "vic", "exp", "sam", "ada", "bob", "new"} {
+		t.Members[user] = true
 	}
 	for user, s := range map[identity.UserID]prompt.Share{
 		"max": {Access: prompt.Manage}, "eve": {Access: prompt.Edit, ExpiresAt: now.Add(1)}, "vic": {Access: prompt.View}, "exp": {Access: prompt.Manage, ExpiresAt: now},

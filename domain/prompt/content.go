@@ -14,9 +14,13 @@ import (
 
 // What a version may hold at most.
 const (
-	MaxTextBytes = 256 << 10 // of the text, or of all messages together
-	MaxMessages  = 200
-	MaxVariables = 200
+	MaxTextBytes      = 256 << 10 // of the text, or of all messages together
+	MaxJSONBytes      = 256 << 10 // of the tools, and of the response format
+	MaxVariablesBytes = 64 << 10  // of all variables together, as JSON: lists of versions show them
+	MaxExtraBytes     = 16 << 10  // of a model's extra parameters, as JSON: lists show them too
+	MaxContentBytes   = 1 << 20   // of all of it (Content.Size)
+	MaxMessages       = 200
+	MaxVariables      = 200
 )
 
 // Type says what a template's versions consist of. It never changes.
@@ -91,9 +95,9 @@ var (
 
 // checked returns c as it is stored in a version, for a template whose type is of. The format is
 // mustache unless another is given; variables that are not declared are inferred from the text.
-// fault.ErrInvalid names all fields that break a rule. Only then the texts are read:
-// ErrUnsupportedSyntax is one that is not valid in its format, ErrUndeclaredVariable one that uses
-// what is not declared.
+// fault.ErrInvalid names all fields that break a rule, ErrUnsupportedSyntax the texts that are not
+// valid in their format, ErrUndeclaredVariable those that use what is not declared; fault.ErrInvalid
+// names all of it where it comes together.
 func (c Content) checked(of Type, declared bool) (Content, error) {
 	if c.Format == "" {
 		c.Format = Mustache
@@ -123,15 +127,12 @@ func (c Content) checked(of Type, declared bool) (Content, error) {
 			v.checkPlaceholder(pointer, &wrong)
 		}
 	}
-	if err := wrong.err(); err != nil {
-		return Content{}, err
-	}
 	parts, err := c.parse()
-	if err != nil {
-		return Content{}, err
+	if err == nil && declared {
+		err = c.undeclared(parts)
 	}
-	if declared {
-		return c, c.undeclared(parts)
+	if err := fault.Join(wrong.err(), err); err != nil || declared {
+		return c, err
 	}
 	if c.Variables = c.infer(parts); len(c.Variables) > MaxVariables {
 		wrong.add("/variables", "too_many_items", fmt.Sprintf("The text uses more than %d variables.", MaxVariables))
@@ -175,8 +176,33 @@ func (c Content) checkShape(of Type, wrong *fields) {
 	if tools, err := decodeJSON(c.Tools); c.Tools != nil && (err != nil || !fits("array", tools)) {
 		wrong.add("/tools", "wrong_type", "Must be an array.")
 	}
+	c.checkSizes(wrong)
 	if format, err := decodeJSON(c.ResponseFormat); c.ResponseFormat != nil && (err != nil || !fits("object", format)) {
 		wrong.add("/response_format", "wrong_type", "Must be an object.")
+	}
+}
+
+// checkSizes notes what is too large of the parts that the caller alone understands, or else of the
+// whole: a merge can make it larger than any one body.
+func (c Content) checkSizes(wrong *fields) {
+	var extra int
+	if c.Model != nil && c.Model.ExtraParams != nil {
+		extra = sizeOf(c.Model.ExtraParams)
+	}
+	before := len(*wrong)
+	for _, part := range []struct {
+		pointer    string
+		size, most int
+	}{
+		{"/variables", sizeOf(c.Variables), MaxVariablesBytes}, {"/model_config/extra_params", extra, MaxExtraBytes},
+		{"/tools", len(c.Tools), MaxJSONBytes}, {"/response_format", len(c.ResponseFormat), MaxJSONBytes},
+	} {
+		if part.size > part.most {
+			wrong.add(part.pointer, "too_long", fmt.Sprintf("Must take at most %d KiB as JSON.", part.most>>10))
+		}
+	}
+	if len(*wrong) == before && c.Size() > MaxContentBytes {
+		wrong.add("", "too_long", "The version must take at most 1 MiB as JSON.")
 	}
 }
 

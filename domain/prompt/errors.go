@@ -12,6 +12,7 @@ var (
 	ErrVersionFrozen   = &fault.Error{Kind: fault.Conflict, Code: "version_frozen", Detail: "A version that was activated or labelled keeps its content for ever. Make a new version."}
 	ErrVersionActive   = &fault.Error{Kind: fault.Conflict, Code: "version_active", Detail: "The active version cannot be deleted. Activate another one first."}
 	ErrBaseOutdated    = &fault.Error{Kind: fault.Conflict, Code: "base_outdated", Detail: "A newer version than base_version_id exists."}
+	ErrInUse           = &fault.Error{Kind: fault.Conflict, Code: "in_use", Detail: "Chat templates use it; used_by names those that you may see."}
 
 	ErrShareNotFound      = &fault.Error{Kind: fault.NotFound, Code: "share_not_found", Detail: "The prompt template is not shared with that user."}
 	ErrAlreadyShared      = &fault.Error{Kind: fault.Conflict, Code: "already_shared", Detail: "The prompt template is shared with that user already."}

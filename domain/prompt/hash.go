@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,10 +43,15 @@ func canonical(v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return encode(withPlainNumbers(decoded))
+}
+
+// encode is canonical for a value whose numbers are plain already.
+func encode(v any) (string, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(withPlainNumbers(decoded)); err != nil {
+	if err := enc.Encode(v); err != nil {
 		return "", err
 	}
 	return strings.TrimSuffix(out.String(), "\n"), nil
@@ -65,21 +71,48 @@ func decodeJSON(text []byte) (any, error) {
 	return v, err
 }
 
-// withPlainNumbers writes the numbers of a decoded value all in one way, in place.
+// withPlainNumbers is a decoded value with its numbers all written in one way.
 func withPlainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		return json.Number(formatNumber(v))
 	case []any:
+		plain := make([]any, len(v))
 		for i := range v {
-			v[i] = withPlainNumbers(v[i])
+			plain[i] = withPlainNumbers(v[i])
 		}
+		return plain
 	case map[string]any:
+		plain := make(map[string]any, len(v))
 		for k := range v {
-			v[k] = withPlainNumbers(v[k])
+			plain[k] = withPlainNumbers(v[k])
 		}
+		return plain
 	}
 	return v
+}
+
+// maxNumber is how many characters a number may be written with: what a float64 or an int64 takes is
+// less than half. Without a limit, 1.000… could make every step slow that looks at a number.
+const maxNumber = 64
+
+const numberRule = "A number must be written with at most 64 characters."
+
+// hasLongNumber reports whether a decoded value is, or holds, a number of more than maxNumber.
+func hasLongNumber(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		return len(v) > maxNumber
+	case []any:
+		return slices.ContainsFunc(v, hasLongNumber)
+	case map[string]any:
+		for _, member := range v {
+			if hasLongNumber(member) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // formatNumber writes 1.0, 1.00 and 1e0 as 1, as they come back from a float64. Integers keep

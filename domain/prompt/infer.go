@@ -1,5 +1,10 @@
 package prompt
 
+import (
+	"reflect"
+	"slices"
+)
+
 // inference is what the texts of a content tell about one variable.
 type inference struct {
 	name     string
@@ -86,6 +91,12 @@ func (c Content) infer(parts []part) []Variable {
 		variables[i] = v.variable()
 	}
 	return variables
+}
+
+// isInferred reports whether the variables of c are what its texts tell, no more and no less.
+func (c Content) isInferred() bool {
+	parts, err := c.parse()
+	return err == nil && slices.EqualFunc(c.infer(parts), c.Variables, func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
 }
 
 // note adds what a tag tells; guarded is whether it stands in a section over the variable.

@@ -21,14 +21,24 @@ const (
 // MaxRenderedBytes is how large a rendered prompt may become.
 const MaxRenderedBytes = 1 << 20
 
-// maxWork bounds what a render does besides writing: one for each tag and each item of a section,
-// and one for each byte of a name that is looked up. Without it, sections over long lists in each
-// other run for years and write nothing. Items ask whether it is used up: one pass over a text of
-// 256 KiB is short.
-const maxWork = 16 << 20
+// maxWork bounds what a render does besides writing, in units of about a third of a nanosecond:
+// without it, sections over long lists in each other run for years and write nothing. Whatever a template
+// can repeat costs something, and more if it touches more. A prompt of 1 MiB that a list makes, tag
+// by tag, takes less than half of it.
+const maxWork = 64 << 20
+
+// What a render's steps cost.
+const (
+	tagCost     = 32  // to come to a tag or a piece of text, and leave it
+	itemCost    = 16  // to enter an item of a section, or ask one that has no members for a name
+	lookupCost  = 48  // to look into an object or the variables, and one more for each byte of the name
+	encodeCost  = 512 // to write an object or an array, and byteCost for each byte of it
+	byteCost    = 16
+	messageCost = 1024 // to put in a message, which costs most where the answer is written
+)
 
 // errTooMuchWork is ErrRenderTooLarge for what never came to be written.
-var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code, Detail: "The sections of the prompt repeat too often with these values."}
+var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code, Detail: "The prompt repeats too often, or takes too many messages, with these values."}
 
 // Rendered is a version's content with its variables filled in.
 type Rendered struct {
@@ -89,6 +99,9 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 				if r.space -= len(m.Role) + len(m.Content); r.space < 0 {
 					return Rendered{}, ErrRenderTooLarge
 				}
+				if err := r.spend(messageCost); err != nil {
+					return Rendered{}, err
+				}
 				out.Messages = append(out.Messages, m)
 			}
 		}
@@ -98,7 +111,7 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 
 // renderer writes texts.
 type renderer struct {
-	values  map[string]any
+	values  map[string]any  // whose numbers are plain
 	missing map[string]bool // variables whose tags stay
 	text    string          // that is read at the moment
 	items   []any           // of the sections around, the innermost last
@@ -124,10 +137,12 @@ func (r *renderer) nodes(nodes []node) error {
 }
 
 func (r *renderer) node(n node) error {
+	if err := r.spend(tagCost); err != nil {
+		return err
+	}
 	if n.kind == literal {
 		return r.write(r.text[n.start:n.end])
 	}
-	r.work--
 	value, missing := r.lookup(n.name)
 	switch {
 	case missing:
@@ -151,13 +166,20 @@ func (r *renderer) section(n node, value any) error {
 	last := len(r.items)
 	defer func() { r.items = r.items[:last] }()
 	for _, item := range list {
-		if r.work--; r.work < 0 {
-			return errTooMuchWork
+		if err := r.spend(itemCost); err != nil {
+			return err
 		}
 		r.items = append(r.items[:last], item)
 		if err := r.nodes(n.nodes); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (r *renderer) spend(work int) error {
+	if r.work -= work; r.work < 0 {
+		return errTooMuchWork
 	}
 	return nil
 }
@@ -179,27 +201,28 @@ func (r *renderer) lookup(name string) (value any, missing bool) {
 	}
 	first, rest, _ := strings.Cut(name, ".")
 	for _, item := range slices.Backward(r.items) {
-		r.work -= len(first)
+		r.work -= itemCost
 		if object, ok := item.(map[string]any); ok {
+			r.work -= lookupCost + len(first)
 			if value, ok := object[first]; ok {
-				return memberOf(value, rest), false
+				return r.memberOf(value, rest), false
 			}
 		}
 	}
-	r.work -= len(name)
 	for prefix := range prefixes(name) {
+		r.work -= 2 * (lookupCost + len(prefix))
 		if r.missing[prefix] {
 			return nil, true
 		}
 		if value, ok := r.values[prefix]; ok {
-			return memberOf(value, strings.TrimPrefix(name[len(prefix):], ".")), false
+			return r.memberOf(value, strings.TrimPrefix(name[len(prefix):], ".")), false
 		}
 	}
 	return nil, false
 }
 
 // memberOf follows a dotted path into value; it ends in nil where there is no such member.
-func memberOf(value any, path string) any {
+func (r *renderer) memberOf(value any, path string) any {
 	for path != "" {
 		object, ok := value.(map[string]any)
 		if !ok {
@@ -207,11 +230,13 @@ func memberOf(value any, path string) any {
 		}
 		var name string
 		name, path, _ = strings.Cut(path, ".")
+		r.work -= lookupCost + len(name)
 		value = object[name]
 	}
 	return value
 }
 
+// truthy reports whether value shows a section. Numbers are plain: each is written in one way.
 func truthy(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -223,8 +248,7 @@ func truthy(value any) bool {
 	case float64:
 		return v != 0
 	case json.Number:
-		f, err := v.Float64()
-		return err != nil || f != 0
+		return v != "0" && v != "-0"
 	case []any:
 		return len(v) > 0
 	}
@@ -239,12 +263,14 @@ func (r *renderer) print(value any) error {
 	case string:
 		return r.write(v)
 	case json.Number:
-		return r.write(formatNumber(v))
+		return r.write(string(v))
 	}
-	r.work -= 400 // encoding takes as long as looking up so many bytes
-	text, err := canonical(value)
+	text, err := encode(value)
 	if err != nil {
 		return fmt.Errorf("prompt: a value that is no JSON: %w", err)
+	}
+	if err := r.spend(encodeCost + byteCost*len(text)); err != nil {
+		return err
 	}
 	return r.write(text)
 }

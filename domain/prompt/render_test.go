@@ -215,6 +215,16 @@ func TestInvalidVariables(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a number that is written too long, wherever it stands", func(t *testing.T) {
+		long := json.Number("1." + strings.Repeat("0", 63))
+		values := map[string]any{"r": "", "n": long, "l": []any{map[string]any{"x": long}}, "none": long, "o": map[string]any{"x": long[:64]}}
+		_, err := c.Render(values, prompt.Strict)
+		got := faults(t, err)
+		slices.Sort(got)
+		if want := []string{"/variables/l too_long", "/variables/n too_long", "/variables/none too_long", "invalid_variables"}; !slices.Equal(got, want) {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("in mode partial what is missing is no fault", func(t *testing.T) {
 		_, err := c.Render(decode(t, `{"n":3}`), prompt.Partial)
 		if got := faults(t, err); !slices.Equal(got, []string{"invalid_variables", "/variables/n not_allowed_value"}) {
@@ -335,7 +345,11 @@ func TestRenderIsBounded(t *testing.T) {
 	for i := range objects {
 		objects[i] = map[string]any{}
 	}
-	values := map[string]any{"l": numbers, "one": []any{map[string]any{}}, "objects": objects, "big": strings.Repeat("x", 64<<10), "o": map[string]any{"a": "b"}, "half": strings.Repeat("y", prompt.MaxRenderedBytes/2)}
+	messages := make([]any, 70_000)
+	for i := range messages {
+		messages[i] = map[string]any{"role": "user", "content": "x"}
+	}
+	values := map[string]any{"messages": messages, "l": numbers, "one": []any{map[string]any{}}, "objects": objects, "big": strings.Repeat("x", 64<<10), "o": map[string]any{"a": "b"}, "half": strings.Repeat("y", prompt.MaxRenderedBytes/2)}
 	nested := func(name, inside string, depth int) string {
 		return strings.Repeat("{{#"+name+"}}", depth) + inside + strings.Repeat("{{/"+name+"}}", depth)
 	}
@@ -347,7 +361,8 @@ func TestRenderIsBounded(t *testing.T) {
 		"long names that are nowhere":             text("{{#objects}}{{a" + strings.Repeat("."+long, 3) + "}}" + strings.Repeat("{{a.b"+strings.Repeat(".c", 120)+"}}", 4) + "{{/objects}}"),
 		"names that are looked for in many items": text(nested("one", "{{#objects}}{{"+long+"}}{{/objects}}", 25)),
 		"a list that prints objects":              text("{{#objects}}" + strings.Repeat("{{o}}", 100) + "{{/objects}}"),
-		"a list that prints empty objects":        text("{{#objects}}{{.}}{{.}}{{.}}{{/objects}}"),
+		"a list that prints empty objects":        text("{{#objects}}" + strings.Repeat("{{.}}", 8) + "{{/objects}}"),
+		"one message for each of many items":      {Format: prompt.Mustache, Messages: []prompt.Message{{Placeholder: "messages"}}},
 		"a list that prints a text":               text("{{#l}}{{big}}{{/l}}"),
 		"a list that prints numbers":              text(nested("l", "{{.}}", 2)),
 		"a text and messages together":            chat(prompt.Message{Role: "user", Content: "{{half}}"}, prompt.Message{Role: "user", Content: "{{half}}x"}),

@@ -38,21 +38,21 @@ type Grant struct {
 	ExpiresAt time.Time // zero: never
 }
 
-// Share gives a user access. user is whom the grant names, empty if no member of the workspace
-// matches.
+// Share gives a user access. user is whom the grant names, empty if nobody matches.
 func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Share, error) {
 	if err := t.Allow(by, Manage); err != nil {
 		return Share{}, err
 	}
+	var whom error
 	if (g.User == "") == (g.Email == "") {
-		return Share{}, fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Give either user_id or email."}})
+		whom = fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Give either user_id or email."}})
 	}
-	if err := checkExpiry(by, g.ExpiresAt); err != nil {
+	if err := fault.Join(whom, checkExpiry(by, g.ExpiresAt)); err != nil {
 		return Share{}, err
 	}
 	old, known := t.Shares[user]
 	switch {
-	case user == "":
+	case !t.Members[user]:
 		return Share{}, ErrUserNotInWorkspace
 	case user == t.Owner:
 		return Share{}, ErrOwnerShare

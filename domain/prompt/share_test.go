@@ -37,7 +37,7 @@ func TestShare(t *testing.T) {
 		{"a manager may make managers", manager, "sam", grant("sam", prompt.Manage), 4, nil},
 		{"an admin too", admin, "sam", grant("sam", prompt.Manage), 4, nil},
 		{"but nobody above themselves", manager, "sam", grant("sam", prompt.Own), 4, identity.ErrRoleCeiling},
-		{"who is no member gets none", owner, "", grant("out", prompt.View), 4, prompt.ErrUserNotInWorkspace},
+		{"who is no member gets none", owner, "out", grant("out", prompt.View), 4, prompt.ErrUserNotInWorkspace},
 		{"an unknown address is told the same", owner, "", prompt.Grant{Email: "out@example.com", Access: prompt.View}, 4, prompt.ErrUserNotInWorkspace},
 		{"the owner needs none", manager, "ann", grant("ann", prompt.View), 4, prompt.ErrOwnerShare},
 		{"nobody gets two", owner, "vic", grant("vic", prompt.Edit), 4, prompt.ErrAlreadyShared},

@@ -72,8 +72,15 @@ type Template struct {
 	Shares     map[identity.UserID]Share
 	ShareCount int
 
+	// Members are those users that a change names who are members of the workspace.
+	Members map[identity.UserID]bool
+
 	// Drafts counts all versions, Frozen those that viewers see.
 	Drafts, Frozen Summary
+
+	// Labelled says on which version, by its number, each label stands. Only a template that is
+	// loaded to change its versions has it.
+	Labelled map[string]int
 
 	// Activated is what Activate did, for the store to add to the ledger.
 	Activated []Activation
@@ -124,8 +131,11 @@ type Draft struct {
 
 // New makes a template that belongs to by. Members of the workspace and above may.
 func New(by identity.Actor, d Draft) (*Template, error) {
-	if by.Role < identity.Member || by.ReadOnly() {
-		return nil, ErrForbidden
+	switch {
+	case by.ReadOnly():
+		return nil, identity.ErrReadOnly
+	case by.Role < identity.Member:
+		return nil, identity.Needs(identity.Member)
 	}
 	t := &Template{
 		ID: ID(id.New(Prefix)), Workspace: by.Workspace, Owner: by.User, Name: d.Name, Type: d.Type,
@@ -150,7 +160,7 @@ type Changes struct {
 	Name        *string
 	Description *string
 	Tags        *[]string
-	Metadata    *json.RawMessage
+	Metadata    func(json.RawMessage) json.RawMessage // makes the new one of the old
 	Visibility  *Visibility
 	Protected   *bool
 	Owner       *identity.UserID // must be a member of the workspace
@@ -168,8 +178,8 @@ func (c Changes) Needs() Access {
 	}
 }
 
-// Change applies changes. newOwnerIsMember is asked only for a transfer.
-func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, newOwnerIsMember bool) error {
+// Change applies changes.
+func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error {
 	if err := t.allow(by, c.Needs(), at); err != nil {
 		return err
 	}
@@ -185,15 +195,17 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, newOw
 			changed["tags"] = true
 		}
 	}
-	if c.Metadata != nil && string(*c.Metadata) != string(t.Metadata) {
-		t.Metadata = *c.Metadata
-		changed["metadata"] = true
+	if c.Metadata != nil {
+		before := string(t.Metadata)
+		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != before {
+			changed["metadata"] = true
+		}
 	}
 	if err := t.check(); err != nil {
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
-		if !newOwnerIsMember {
+		if !t.Members[*c.Owner] {
 			return ErrUserNotInWorkspace
 		}
 		t.transfer(by, *c.Owner)

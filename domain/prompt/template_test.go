@@ -40,10 +40,10 @@ func TestNew(t *testing.T) {
 	}{
 		"a member may":                       {owner, nil},
 		"an admin may":                       {admin, nil},
-		"a viewer of the workspace may not":  {actor("vic", identity.Viewer), prompt.ErrForbidden},
-		"who has no role may not":            {nobody, prompt.ErrForbidden},
-		"a viewing credential may not":       {with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), prompt.ErrForbidden},
-		"nor a credential without a ceiling": {uncapped, prompt.ErrForbidden},
+		"a viewer of the workspace may not":  {actor("vic", identity.Viewer), identity.ErrForbidden},
+		"who has no role may not":            {nobody, identity.ErrForbidden},
+		"a viewing credential may not":       {with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), identity.ErrForbidden},
+		"nor a credential without a ceiling": {uncapped, identity.ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := prompt.New(tt.by, prompt.Draft{Name: "x"})
@@ -96,7 +96,7 @@ func TestFields(t *testing.T) {
 			if tt.d.Visibility == "" {
 				tt.d.Visibility = prompt.Private
 			}
-			err = tmpl.Change(owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description, Tags: &tt.d.Tags, Metadata: &tt.d.Metadata, Visibility: &tt.d.Visibility}, false)
+			err = tmpl.Change(owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description, Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata }, Visibility: &tt.d.Visibility})
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("Change: wrong = %q, want %q", got, tt.want)
 			}
@@ -118,9 +118,9 @@ func TestChange(t *testing.T) {
 		tmpl, _ := cast()
 		by := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 		wantErr(t, tmpl.Change(by, nil, prompt.Changes{
-			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"}, Metadata: new(json.RawMessage(`{"k":1}`)),
+			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"}, Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"k":1}`) },
 			Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
-		}, false), nil)
+		}), nil)
 		if tmpl.Name != "n" || tmpl.Description != "secret plans" || tmpl.Tags[0] != "b" || string(tmpl.Metadata) != `{"k":1}` ||
 			tmpl.Visibility != prompt.VisibleToWorkspace || !tmpl.Protected || tmpl.Revision != 8 || tmpl.UpdatedAt != by.At || tmpl.CreatedAt != now.Add(-time.Hour) {
 			t.Fatalf("got %+v", tmpl)
@@ -131,23 +131,39 @@ func TestChange(t *testing.T) {
 			t.Errorf("data = %v", data)
 		}
 	})
+	t.Run("metadata is made of the old, and its limit holds for the result", func(t *testing.T) {
+		tmpl, _ := cast()
+		tmpl.Metadata = json.RawMessage(`{"team":"42"}`)
+		add := func(text string) error {
+			return tmpl.Change(owner, nil, prompt.Changes{Metadata: func(old json.RawMessage) json.RawMessage {
+				return append(append([]byte{}, old[:len(old)-1]...), `,"`+text+`":1}`...)
+			}})
+		}
+		wantErr(t, add("a"), nil)
+		if got := string(tmpl.Metadata); got != `{"team":"42","a":1}` {
+			t.Fatalf("metadata = %s", got)
+		}
+		if got := wrongFields(t, add(strings.Repeat("x", 16<<10-20))); !slices.Equal(got, []string{"/metadata too_long"}) {
+			t.Errorf("wrong = %q", got)
+		}
+	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{Name: &before.Name, Description: &before.Description, Tags: &[]string{"a"}, Visibility: &before.Visibility, Protected: &before.Protected, Owner: &before.Owner}, false), nil)
+		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{Name: &before.Name, Description: &before.Description, Tags: &[]string{"a"}, Visibility: &before.Visibility, Protected: &before.Protected, Owner: &before.Owner}), nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("nothing at all changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{}, false), nil)
+		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{}), nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("what one may not change is refused with all the rest", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Change(editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}, false), prompt.ErrForbidden)
-		wantErr(t, tmpl.Change(manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}, true), prompt.ErrForbidden)
+		wantErr(t, tmpl.Change(editor, nil, prompt.Changes{Name: new("x"), Protected: new(true)}), prompt.ErrForbidden)
+		wantErr(t, tmpl.Change(manager, nil, prompt.Changes{Name: new("x"), Owner: new(identity.UserID("max"))}), prompt.ErrForbidden)
 		unchanged(t, tmpl, before)
 	})
 }
@@ -156,7 +172,7 @@ func TestTransfer(t *testing.T) {
 	to := func(user identity.UserID) prompt.Changes { return prompt.Changes{Owner: &user} }
 	t.Run("who owned it goes on as a manager, and who owns it needs no share", func(t *testing.T) {
 		tmpl, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, to("vic"), true), nil)
+		wantErr(t, tmpl.Change(owner, nil, to("vic")), nil)
 		if tmpl.Owner != "vic" || tmpl.Access(owner) != prompt.Manage || tmpl.Access(viewer) != prompt.Own || tmpl.Shares["vic"].Access != prompt.None {
 			t.Fatalf("owner %s, shares %+v", tmpl.Owner, tmpl.Shares)
 		}
@@ -170,7 +186,7 @@ func TestTransfer(t *testing.T) {
 	})
 	t.Run("with a new name it is two events and one revision", func(t *testing.T) {
 		tmpl, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{Owner: new(identity.UserID("sam")), Name: new("x")}, true), nil)
+		wantErr(t, tmpl.Change(owner, nil, prompt.Changes{Owner: new(identity.UserID("sam")), Name: new("x")}), nil)
 		recorded(t, tmpl, owner, "prompt_template.transferred", "prompt_template.updated")
 		if tmpl.Revision != 8 {
 			t.Errorf("revision = %d", tmpl.Revision)
@@ -179,14 +195,14 @@ func TestTransfer(t *testing.T) {
 	t.Run("nobody from outside becomes the owner", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Change(owner, nil, to("out"), false), prompt.ErrUserNotInWorkspace)
+		wantErr(t, tmpl.Change(owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("of one whose owner has left the workspace's owner disposes, and the old owner gets nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		tmpl.OwnerLeft = true
-		wantErr(t, tmpl.Change(admin, nil, to("ada"), true), prompt.ErrForbidden)
-		wantErr(t, tmpl.Change(boss, nil, to("sam"), true), nil)
+		wantErr(t, tmpl.Change(admin, nil, to("ada")), prompt.ErrForbidden)
+		wantErr(t, tmpl.Change(boss, nil, to("sam")), nil)
 		if _, ok := tmpl.Shares["ann"]; ok || tmpl.OwnerLeft || tmpl.Owner != "sam" {
 			t.Fatalf("owner %s, left %v, shares %+v", tmpl.Owner, tmpl.OwnerLeft, tmpl.Shares)
 		}

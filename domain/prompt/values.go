@@ -6,14 +6,17 @@ import (
 	"strings"
 )
 
-// bind checks values and gives them to r, with the defaults of those that are not given. It
-// returns the messages for each placeholder.
+// bind checks values and gives them to r, with the defaults of those that are not given; their
+// numbers are made plain here, once, however often a template comes to them. It returns the messages for each placeholder.
 func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][]Message, wrong fields) {
 	types := c.types()
 	for name, value := range values {
 		// {{user.name}} is a member of user, unless a variable of this whole name is declared.
 		if value != nil && (types[name] != "" || !strings.Contains(name, ".")) {
-			r.values[name] = value
+			if hasLongNumber(value) {
+				wrong.add("/variables/"+name, "too_long", numberRule)
+			}
+			r.values[name] = withPlainNumbers(value)
 		}
 	}
 	for _, v := range c.variables() {
@@ -22,7 +25,7 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 		switch {
 		case !given && v.Default != nil:
 			if value, err := v.defaultValue(); err == nil {
-				r.values[v.Name] = value
+				r.values[v.Name] = withPlainNumbers(value)
 			}
 		case given && !fits(v.Type, value):
 			wrong.add(pointer, "wrong_type", "Must be "+withArticle(v.Type)+".")
@@ -101,7 +104,9 @@ func (c Content) unused(given, bound map[string]any, parts []part) []string {
 	visit = func(nodes []node) {
 		for _, n := range nodes {
 			for prefix := range prefixes(n.name) {
-				used[prefix] = true
+				if _, ok := given[prefix]; ok {
+					used[prefix] = true
+				}
 			}
 			visit(n.nodes)
 		}

@@ -26,14 +26,18 @@ func (v Variable) check(pointer string, wrong *fields) {
 	seen := map[string]bool{}
 	for i, allowed := range v.Enum {
 		form, err := canonical(allowed)
-		if err != nil || !fits(v.Type, allowed) {
+		if hasLongNumber(allowed) {
+			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "too_long", numberRule)
+		} else if err != nil || !fits(v.Type, allowed) {
 			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
 		} else if seen[form] {
 			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Stands there twice.")
 		}
 		seen[form] = true
 	}
-	if value, err := v.defaultValue(); err != nil || v.Default != nil && !fits(v.Type, value) {
+	if value, err := v.defaultValue(); hasLongNumber(value) {
+		wrong.add(pointer+"/default", "too_long", numberRule)
+	} else if err != nil || v.Default != nil && !fits(v.Type, value) {
 		wrong.add(pointer+"/default", "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
 	} else if v.Default != nil && !v.allows(value) {
 		wrong.add(pointer+"/default", "not_allowed_value", "Must be one of enum.")
@@ -96,8 +100,9 @@ func fits(variableType string, value any) bool {
 	return false
 }
 
+// withArticle is how a sentence names a type or a level of access.
 func withArticle(variableType string) string {
-	if variableType == "array" || variableType == "object" {
+	if strings.ContainsAny(variableType[:1], "aeo") {
 		return "an " + variableType
 	}
 	return "a " + variableType

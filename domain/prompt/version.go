@@ -90,21 +90,18 @@ type VersionDraft struct {
 
 // AddVersion makes the next version of t, a draft unless it carries labels.
 func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, error) {
-	need := Edit
-	if len(d.Labels) > 0 && t.Protected {
-		need = Manage
+	may := t.Allow(by, Edit)
+	if len(d.Labels) > 0 {
+		may = t.mayRelease(by)
 	}
-	if err := t.Allow(by, need); err != nil {
-		return nil, err
+	if may != nil {
+		return nil, may
 	}
 	if d.Base != "" && d.Base != t.Drafts.Latest {
 		return nil, ErrBaseOutdated
 	}
 	content, err := d.Content.checked(t.Type, d.VariablesDeclared)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkNotes(d.Labels, d.CommitMessage); err != nil {
+	if err := fault.Join(err, checkNotes(d.Labels, d.CommitMessage)); err != nil {
 		return nil, err
 	}
 	t.LastNumber++
@@ -113,16 +110,31 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, erro
 		Labels: sorted(d.Labels), CommitMessage: d.CommitMessage, Frozen: len(d.Labels) > 0,
 		Revision: 1, CreatedBy: by.User, CreatedAt: by.At, UpdatedAt: by.At,
 	}
-	t.Record(by, "prompt_version.created", string(t.ID), v.named(map[string]any{"labels": v.Labels}))
+	t.Record(by, "prompt_version.created", string(t.ID), v.named(t.taken(v, map[string]any{"labels": v.Labels})))
 	return v, nil
 }
 
 // VersionChanges are new values for some of a version's fields; nil keeps the old one.
 type VersionChanges struct {
-	Content        func(Content) Content // nil: the content stays
-	InferVariables bool                  // anew from the text, in place of those that Content leaves
-	Labels         *[]string
-	CommitMessage  *string
+	Content func(Content) Content // nil: the content stays
+
+	// What becomes of the variables when the content changes: Content brings their declaration, or
+	// they are inferred from the new text. Neither: they stay, unless they are just what the old text
+	// tells, and so were not thought about: then they follow the text.
+	VariablesDeclared bool
+	InferVariables    bool
+
+	Labels        *[]string
+	CommitMessage *string
+}
+
+// of returns what the changes make of a content.
+func (c VersionChanges) of(t Type, old Content) (Content, error) {
+	if c.Content == nil {
+		return old, nil
+	}
+	infer := c.InferVariables || !c.VariablesDeclared && old.isInferred()
+	return c.Content(old).checked(t, !infer)
 }
 
 // ChangeVersion edits a version: its content while it is a draft, labels and commit message
@@ -135,44 +147,44 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 		return ErrVersionNotFound
 	}
 	relabels := c.Labels != nil && !slices.Equal(sorted(*c.Labels), v.Labels)
-	need := Edit
-	if relabels && t.Protected {
-		need = Manage
+	may := t.Allow(by, Edit)
+	if relabels {
+		may = t.mayRelease(by)
 	}
-	if err := t.Allow(by, need); err != nil {
-		return err
+	if may != nil {
+		return may
 	}
 	if err := at.Check(v.Revision); err != nil {
 		return err
 	}
-	changed := map[string]any{}
-	if c.Content != nil {
-		if v.Frozen {
-			return ErrVersionFrozen
-		}
-		content, err := c.Content(v.Content).checked(t.Type, !c.InferVariables)
-		if err != nil {
-			return err
-		}
-		if hash := content.Hash(); hash != v.ContentHash {
-			changed["content_hash"] = event.Change{From: v.ContentHash, To: hash}
-			v.ContentHash = hash
-		}
-		v.Content = content
+	if c.Content != nil && v.Frozen {
+		return ErrVersionFrozen
 	}
-	if c.CommitMessage != nil && *c.CommitMessage != v.CommitMessage {
-		v.CommitMessage = *c.CommitMessage
+	changed := map[string]any{}
+	content, err := c.of(t.Type, v.Content)
+	labels, message := v.Labels, v.CommitMessage
+	if relabels {
+		labels = *c.Labels // in the order that they were sent in, which errors point into
+	}
+	if c.CommitMessage != nil {
+		message = *c.CommitMessage
+	}
+	if err := fault.Join(err, checkNotes(labels, message)); err != nil {
+		return err
+	}
+	if c.Content != nil {
+		v.Content = content
+		set(&v.ContentHash, new(content.Hash()), "content_hash", changed)
+	}
+	if message != v.CommitMessage {
+		v.CommitMessage = message
 		changed["commit_message"] = true
 	}
-	labels := v.Labels // in the order that they were sent in, which errors point into
 	if relabels {
-		labels = *c.Labels
-		changed["labels"] = event.Change{From: v.Labels, To: sorted(*c.Labels)}
+		changed["labels"] = event.Change{From: sorted(v.Labels), To: sorted(*c.Labels)}
 		v.Labels = sorted(*c.Labels)
+		t.taken(v, changed)
 		v.Frozen = v.Frozen || len(v.Labels) > 0
-	}
-	if err := checkNotes(labels, v.CommitMessage); err != nil {
-		return err
 	}
 	if len(changed) > 0 {
 		v.Revision++
@@ -192,11 +204,10 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, ex
 	if !t.Has(by, v) {
 		return ErrVersionNotFound
 	}
-	need := Edit
-	if t.Protected {
-		need = Manage
+	if err := t.mayRelease(by); err != nil {
+		return err
 	}
-	if err := t.allow(by, need, at); err != nil {
+	if err := at.Check(t.Revision); err != nil {
 		return err
 	}
 	if expected != nil && *expected != t.Active.Version {
@@ -244,7 +255,7 @@ func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Versio
 		return ErrVersionActive
 	}
 	v.Deleted = true
-	t.Record(by, "prompt_version.deleted", string(t.ID), v.named(map[string]any{"labels": v.Labels}))
+	t.Record(by, "prompt_version.deleted", string(t.ID), v.named(map[string]any{"labels": sorted(v.Labels)}))
 	return nil
 }
 
@@ -258,9 +269,28 @@ func Diff(from, to *Version) Difference {
 	return DiffContents(fmt.Sprintf("v%d", from.Number), fmt.Sprintf("v%d", to.Number), from.Content, to.Content)
 }
 
+// Refs lists the texts that name v whatever happens to others: its id, its number and its labels.
+func (v *Version) Refs() []string {
+	return append([]string{string(v.ID), fmt.Sprintf("v%d", v.Number)}, v.Labels...)
+}
+
 // named adds to an event's data which version it is about.
 func (v *Version) named(data map[string]any) map[string]any {
 	data["version_id"], data["version_number"] = v.ID, v.Number
+	return data
+}
+
+// taken adds to an event's data from which versions, by their numbers, the labels of v come.
+func (t *Template) taken(v *Version, data map[string]any) map[string]any {
+	from := map[string]int{}
+	for _, label := range v.Labels {
+		if n := t.Labelled[label]; n != 0 && n != v.Number {
+			from[label] = n
+		}
+	}
+	if len(from) > 0 {
+		data["labels_taken_from"] = from
+	}
 	return data
 }
 
@@ -287,8 +317,9 @@ func checkNotes(labels []string, message string) error {
 	return fault.InvalidFields(wrong)
 }
 
+// sorted is never nil, so that no event holds a null.
 func sorted(labels []string) []string {
-	out := slices.Clone(labels)
+	out := append([]string{}, labels...)
 	slices.Sort(out)
 	return out
 }

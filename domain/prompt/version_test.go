@@ -183,7 +183,45 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("its variables stay declared unless they are to be inferred", func(t *testing.T) {
 		tmpl, versions := cast()
+		versions[2].Content.Variables = []prompt.Variable{{Name: "declared", Type: "string"}}
 		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}), prompt.ErrUndeclaredVariable)
+	})
+	t.Run("those that were inferred follow the text, and those that come with it do not", func(t *testing.T) {
+		tmpl, versions := cast()
+		v := versions[2]
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}")}), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{y}}")}), nil)
+		if len(v.Content.Variables) != 1 || v.Content.Variables[0].Name != "y" {
+			t.Fatalf("variables are %+v", v.Content.Variables)
+		}
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}"), VariablesDeclared: true}), prompt.ErrUndeclaredVariable)
+		described := func(c prompt.Content) prompt.Content {
+			c.Variables = []prompt.Variable{{Name: "y", Type: "string", Required: true, Description: "whom"}}
+			return c
+		}
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true}), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}")}), prompt.ErrUndeclaredVariable)
+	})
+	t.Run("all that is wrong with a body is said at once", func(t *testing.T) {
+		tmpl, versions := cast()
+		before, _ := cast()
+		bad := prompt.Content{Text: "{{#x}} {{y}}", Format: prompt.Mustache, Variables: []prompt.Variable{{Name: "0", Type: "string"}}, Tools: []byte(`{}`)}
+		want := []string{"/tools wrong_type", "/variables/0/name invalid_format", "/text unsupported_syntax", "/labels/0 not_allowed_value", "/commit_message too_long"}
+		labels, message := []string{"latest"}, strings.Repeat("x", 501)
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: bad, VariablesDeclared: true, Labels: labels, CommitMessage: message})
+		if got := wrongFields(t, err); !slices.Equal(got, want) {
+			t.Errorf("AddVersion: wrong = %q", got)
+		}
+		err = tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{
+			Content: func(prompt.Content) prompt.Content { return bad }, VariablesDeclared: true, Labels: &labels, CommitMessage: &message,
+		})
+		if got := wrongFields(t, err); !slices.Equal(got, want) {
+			t.Errorf("ChangeVersion: wrong = %q", got)
+		}
+		unchanged(t, tmpl, before)
+		if versions[2].Content.Text != "Hello" || versions[2].CommitMessage != "" || len(versions[2].Labels) != 0 {
+			t.Errorf("the version has changed: %+v", versions[2])
+		}
 	})
 	t.Run("a frozen version keeps its content for ever", func(t *testing.T) {
 		tmpl, versions := cast()
@@ -199,6 +237,22 @@ func TestChangeVersion(t *testing.T) {
 			t.Fatalf("got %+v", v)
 		}
 		recorded(t, tmpl, later, "prompt_version.updated")
+	})
+	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
+		tmpl, versions := cast()
+		tmpl.Labelled = map[string]int{"live": 3, "stable": 3, "old": 1}
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}), nil)
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"stable"}})
+		wantErr(t, err, nil)
+		_, err = tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"fresh"}})
+		wantErr(t, err, nil)
+		var got []any
+		for _, e := range tmpl.Recorded() {
+			got = append(got, e.Data["labels_taken_from"])
+		}
+		if fmt.Sprint(got) != "[map[live:3] map[stable:3] <nil>]" {
+			t.Errorf("the events say %v", got)
+		}
 	})
 	t.Run("the first label freezes a draft", func(t *testing.T) {
 		tmpl, versions := cast()

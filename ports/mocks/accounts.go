@@ -85,6 +85,20 @@ func (mr *MockUsersMockRecorder) Get(ctx, org, id interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockUsers)(nil).Get), ctx, org, id)
 }
 
+// Link mocks base method.
+func (m *MockUsers) Link(ctx context.Context, by identity.Actor, email, issuer, subject string, change func(*account.Person, *account.Person) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Link", ctx, by, email, issuer, subject, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Link indicates an expected call of Link.
+func (mr *MockUsersMockRecorder) Link(ctx, by, email, issuer, subject, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Link", reflect.TypeOf((*MockUsers)(nil).Link), ctx, by, email, issuer, subject, change)
+}
+
 // Member mocks base method.
 func (m *MockUsers) Member(ctx context.Context, ws identity.WorkspaceID, id identity.UserID, email string) (identity.UserID, error) {
 	m.ctrl.T.Helper()
@@ -212,6 +226,21 @@ func (mr *MockWorkspacesMockRecorder) Get(ctx, by, id interface{}) *gomock.Call 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockWorkspaces)(nil).Get), ctx, by, id)
 }
 
+// Member mocks base method.
+func (m *MockWorkspaces) Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Member", ctx, org, id, user)
+	ret0, _ := ret[0].(account.Member)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Member indicates an expected call of Member.
+func (mr *MockWorkspacesMockRecorder) Member(ctx, org, id, user interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Member", reflect.TypeOf((*MockWorkspaces)(nil).Member), ctx, org, id, user)
+}
+
 // Members mocks base method.
 func (m *MockWorkspaces) Members(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, q page.Query) (account.MemberPage, error) {
 	m.ctrl.T.Helper()
@@ -277,6 +306,21 @@ func (m *MockInvitations) Accept(ctx context.Context, by identity.Actor, h accou
 func (mr *MockInvitationsMockRecorder) Accept(ctx, by, h, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Accept", reflect.TypeOf((*MockInvitations)(nil).Accept), ctx, by, h, change)
+}
+
+// Get mocks base method.
+func (m *MockInvitations) Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Get", ctx, org, ws, id)
+	ret0, _ := ret[0].(*account.Invitation)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Get indicates an expected call of Get.
+func (mr *MockInvitationsMockRecorder) Get(ctx, org, ws, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockInvitations)(nil).Get), ctx, org, ws, id)
 }
 
 // Invite mocks base method.

@@ -65,21 +65,6 @@ func (mr *MockPromptsMockRecorder) AddVersion(ctx, by, id, change interface{}) *
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddVersion", reflect.TypeOf((*MockPrompts)(nil).AddVersion), ctx, by, id, change)
 }
 
-// FindByName mocks base method.
-func (m *MockPrompts) FindByName(ctx context.Context, by identity.Actor, name string) (*prompt.Template, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "FindByName", ctx, by, name)
-	ret0, _ := ret[0].(*prompt.Template)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// FindByName indicates an expected call of FindByName.
-func (mr *MockPromptsMockRecorder) FindByName(ctx, by, name interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "FindByName", reflect.TypeOf((*MockPrompts)(nil).FindByName), ctx, by, name)
-}
-
 // Get mocks base method.
 func (m *MockPrompts) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
 	m.ctrl.T.Helper()
@@ -109,6 +94,22 @@ func (m *MockPrompts) GetVersion(ctx context.Context, by identity.Actor, id prom
 func (mr *MockPromptsMockRecorder) GetVersion(ctx, by, id, ref interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GetVersion", reflect.TypeOf((*MockPrompts)(nil).GetVersion), ctx, by, id, ref)
+}
+
+// GetVersionByName mocks base method.
+func (m *MockPrompts) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "GetVersionByName", ctx, by, name, ref)
+	ret0, _ := ret[0].(*prompt.Template)
+	ret1, _ := ret[1].(*prompt.Version)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// GetVersionByName indicates an expected call of GetVersionByName.
+func (mr *MockPromptsMockRecorder) GetVersionByName(ctx, by, name, ref interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GetVersionByName", reflect.TypeOf((*MockPrompts)(nil).GetVersionByName), ctx, by, name, ref)
 }
 
 // Update mocks base method.
@@ -177,6 +178,21 @@ func (m *MockPromptLists) Activations(ctx context.Context, ws identity.Workspace
 func (mr *MockPromptListsMockRecorder) Activations(ctx, ws, id, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Activations", reflect.TypeOf((*MockPromptLists)(nil).Activations), ctx, ws, id, q)
+}
+
+// Share mocks base method.
+func (m *MockPromptLists) Share(ctx context.Context, ws identity.WorkspaceID, id prompt.ID, user identity.UserID) (prompt.Share, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Share", ctx, ws, id, user)
+	ret0, _ := ret[0].(prompt.Share)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Share indicates an expected call of Share.
+func (mr *MockPromptListsMockRecorder) Share(ctx, ws, id, user interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Share", reflect.TypeOf((*MockPromptLists)(nil).Share), ctx, ws, id, user)
 }
 
 // Shares mocks base method.

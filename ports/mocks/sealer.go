@@ -62,3 +62,70 @@ func (mr *MockSealerMockRecorder) Seal(plain, associated interface{}) *gomock.Ca
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Seal", reflect.TypeOf((*MockSealer)(nil).Seal), plain, associated)
 }
+
+// MockCredentialSealer is a mock of CredentialSealer interface.
+type MockCredentialSealer struct {
+	ctrl     *gomock.Controller
+	recorder *MockCredentialSealerMockRecorder
+}
+
+// MockCredentialSealerMockRecorder is the mock recorder for MockCredentialSealer.
+type MockCredentialSealerMockRecorder struct {
+	mock *MockCredentialSealer
+}
+
+// NewMockCredentialSealer creates a new mock instance.
+func NewMockCredentialSealer(ctrl *gomock.Controller) *MockCredentialSealer {
+	mock := &MockCredentialSealer{ctrl: ctrl}
+	mock.recorder = &MockCredentialSealerMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockCredentialSealer) EXPECT() *MockCredentialSealerMockRecorder {
+	return m.recorder
+}
+
+// Fingerprint mocks base method.
+func (m *MockCredentialSealer) Fingerprint(content, associated []byte) string {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Fingerprint", content, associated)
+	ret0, _ := ret[0].(string)
+	return ret0
+}
+
+// Fingerprint indicates an expected call of Fingerprint.
+func (mr *MockCredentialSealerMockRecorder) Fingerprint(content, associated interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Fingerprint", reflect.TypeOf((*MockCredentialSealer)(nil).Fingerprint), content, associated)
+}
+
+// Open mocks base method.
+func (m *MockCredentialSealer) Open(sealed, associated []byte) ([]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Open", sealed, associated)
+	ret0, _ := ret[0].([]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Open indicates an expected call of Open.
+func (mr *MockCredentialSealerMockRecorder) Open(sealed, associated interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Open", reflect.TypeOf((*MockCredentialSealer)(nil).Open), sealed, associated)
+}
+
+// Seal mocks base method.
+func (m *MockCredentialSealer) Seal(plain, associated []byte) ([]byte, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Seal", plain, associated)
+	ret0, _ := ret[0].([]byte)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Seal indicates an expected call of Seal.
+func (mr *MockCredentialSealerMockRecorder) Seal(plain, associated interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Seal", reflect.TypeOf((*MockCredentialSealer)(nil).Seal), plain, associated)
+}

@@ -23,9 +23,12 @@ var inbound = []string{"rest", "worker"}
 
 // pure lists the modules that the inner layers may import: they compute, and do no I/O.
 var pure = map[string]string{
-	"github.com/google/uuid":           "identifiers are UUIDv7",
-	"github.com/cbroglie/mustache":     "prompts are Mustache templates; partials, its one way to a file, are refused before",
-	"github.com/aymanbagabas/go-udiff": "versions of a prompt are compared as unified diffs",
+	"github.com/google/uuid":                   "identifiers are UUIDv7",
+	"github.com/cbroglie/mustache":             "prompts are Mustache templates; partials, its one way to a file, are refused before",
+	"github.com/aymanbagabas/go-udiff":         "versions of a prompt are compared as unified diffs",
+	"github.com/santhosh-tekuri/jsonschema/v6": "configurations and credentials are held to JSON Schemas; its one way to a file, the loader, is replaced",
+	"golang.org/x/net/idna":                    "origins are compared in the form that browsers give them; the standard library knows no IDNA",
+	"golang.org/x/net/publicsuffix":            "a wildcard above everybody's names is refused; the list of such hosts is data",
 }
 
 // objection says why the package in directory from must not import imp; empty if it may.
@@ -115,6 +118,8 @@ func TestObjection(t *testing.T) {
 		{"adapters/rest", module + "adapters/rest/openapi", allowed},
 		{"adapters/rest/openapi", module + "adapters/sqlstore", refused},
 		{"adapters/warehouse/mysql", module + "adapters/warehouse", allowed},
+		{"adapters/worker", module + "application/prompts", allowed},
+		{"adapters/worker", module + "adapters/sqlstore", refused},
 		{"configs", module + "adapters/rest", allowed},
 		{"configs", module + "application/prompts", refused},
 		{"cmd/atrium", module + "configs", allowed},

@@ -106,9 +106,16 @@ var unscoped = map[string]string{
 	"Users.Add":         "account.User names its org",
 	"Keys.Add":          "account.Key names its org and workspace",
 	"Prompts.Add":       "prompt.Template names its org and workspace",
+	"Chats.Add":         "chat.Template names its workspace",
 	"Workspaces.Add":    "account.Workspace names its org",
+	"Jobs.Enqueue":      "job.Job names its org and workspace",
+	"JobQueue.Take":     "a worker serves every org; job.Job names the one that the work is for",
+	"JobQueue.Settle":   "as JobQueue.Take",
 	"Mailer.Send":       "a mail goes to a person, and is read by nobody else",
 	"Verifier.Verify":   "the issuers that it is given are those of one org",
+	"Warehouse.Probe":   "reaches what is outside of Atrium, with the credential that it is given",
+	"Warehouse.Tables":  "as Warehouse.Probe",
+	"Warehouse.Preview": "as Warehouse.Probe",
 }
 
 // TestPorts holds every port to its size, and what reaches the world to a tenant: isolation must

@@ -20,7 +20,7 @@ func Atomic(t *testing.T, open Opener) {
 	a, ctx := open(t), t.Context()
 	change := func(ctx context.Context, s ports.Stores, by identity.Actor, id prompt.ID, add string) error {
 		_, err := s.Prompts.Update(ctx, by, id, nil, func(p *prompt.Template) error {
-			return p.Change(by, nil, prompt.Changes{Description: new(p.Description + add)}, false)
+			return p.Change(by, nil, prompt.Changes{Description: new(p.Description + add)})
 		})
 		return err
 	}

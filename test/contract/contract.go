@@ -25,6 +25,9 @@ type Adapter struct {
 
 	// Second opens the same data once more, as another process does.
 	Second func() ports.Stores
+
+	// Queue opens the queue of the same data, each time as another process does.
+	Queue func() ports.JobQueue
 }
 
 // Opener opens an adapter that ends with the test.

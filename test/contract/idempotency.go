@@ -23,6 +23,7 @@ func Idempotency(t *testing.T, open Opener) {
 	t.Run("failures", func(t *testing.T) { failuresKept(t, a) })
 	t.Run("requests under way", func(t *testing.T) { requestsUnderWay(t, a) })
 	t.Run("secrets", func(t *testing.T) { secretsKept(t, a) })
+	t.Run("what comes before", func(t *testing.T) { otherSystems(t, a) })
 }
 
 // requests plays a client that sends requests with an Idempotency-Key; each makes a template.
@@ -80,7 +81,7 @@ func answersKept(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	r := newRequests(t, a)
 	once := func(key ports.IdempotencyKey, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, bool, error) {
-		return a.Idempotency.Once(ctx, key, fn, noOutcome)
+		return a.Idempotency.Once(ctx, key, nil, fn, noOutcome)
 	}
 	got, replayed, err := once(r.key("k", "body", 0), r.make(t, "first"))
 	must(t, err)
@@ -141,7 +142,7 @@ func failuresKept(t *testing.T, a Adapter) {
 		return got, errors.Join(err, errBoom)
 	}
 	t.Run("an error that is no outcome is passed on, and the key can be used again", func(t *testing.T) {
-		got, replayed, err := a.Idempotency.Once(ctx, r.key("error", "", 0), fails, func(err error) (ports.Answer, bool) {
+		got, replayed, err := a.Idempotency.Once(ctx, r.key("error", "", 0), nil, fails, func(err error) (ports.Answer, bool) {
 			wantErr(t, err, errBoom)
 			return answer("never seen"), false
 		})
@@ -150,7 +151,7 @@ func failuresKept(t *testing.T, a Adapter) {
 		if replayed || r.made(t) != 0 {
 			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
 		}
-		_, replayed, err = a.Idempotency.Once(ctx, r.key("error", "even another body", 0), r.make(t, "first"), noOutcome)
+		_, replayed, err = a.Idempotency.Once(ctx, r.key("error", "even another body", 0), nil, r.make(t, "first"), noOutcome)
 		must(t, err)
 		if replayed || r.made(t) != 1 {
 			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
@@ -164,7 +165,7 @@ func failuresKept(t *testing.T, a Adapter) {
 		}
 		fn := fails
 		for _, want := range []bool{false, true} {
-			got, replayed, err := a.Idempotency.Once(ctx, r.key("refusal", "", 0), fn, keep)
+			got, replayed, err := a.Idempotency.Once(ctx, r.key("refusal", "", 0), nil, fn, keep)
 			must(t, err)
 			same(t, "answer", got, refusal)
 			same(t, "replayed", replayed, want)
@@ -174,13 +175,13 @@ func failuresKept(t *testing.T, a Adapter) {
 	})
 	t.Run("a client that goes away leaves nothing, and can come back", func(t *testing.T) {
 		short, cancel := context.WithCancel(ctx)
-		_, _, err := a.Idempotency.Once(short, r.key("gone", "", 0), func(s ports.Stores) (ports.Answer, error) {
+		_, _, err := a.Idempotency.Once(short, r.key("gone", "", 0), nil, func(s ports.Stores) (ports.Answer, error) {
 			defer cancel()
 			return r.make(t, "gone")(s)
 		}, noOutcome)
 		wantErr(t, err, context.Canceled)
 		same(t, "made", r.made(t), 1)
-		_, replayed, err := a.Idempotency.Once(ctx, r.key("gone", "", 0), r.make(t, "gone"), noOutcome)
+		_, replayed, err := a.Idempotency.Once(ctx, r.key("gone", "", 0), nil, r.make(t, "gone"), noOutcome)
 		must(t, err)
 		if replayed || r.made(t) != 2 {
 			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
@@ -197,7 +198,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 		first, waiting := 0, 0
 		for i := range 64 {
 			wg.Go(func() {
-				got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), r.make(t, fmt.Sprint("by ", i)), noOutcome)
+				got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, fmt.Sprint("by ", i)), noOutcome)
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
@@ -214,7 +215,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 		if first != 1 || r.made(t) != 1 {
 			t.Fatalf("%d carried it out, %d were told to wait, %d made", first, waiting, r.made(t))
 		}
-		_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), never(t), noOutcome)
+		_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, never(t), noOutcome)
 		must(t, err)
 		same(t, "replayed", replayed, true)
 	})
@@ -222,7 +223,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 	// die is a process that dies amid the request.
 	die := func(r requests, key ports.IdempotencyKey) {
 		defer func() { _ = recover() }()
-		_, _, _ = a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
+		_, _, _ = a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
 			_, _ = r.make(t, "half done")(s)
 			panic("on purpose")
 		}, noOutcome)
@@ -230,12 +231,12 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 	t.Run("a key whose process died is in flight for 30 seconds, then it can be used", func(t *testing.T) {
 		r := newRequests(t, a)
 		die(r, r.key("k", "", 0))
-		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 30*time.Second-time.Microsecond), never(t), noOutcome)
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 30*time.Second-time.Microsecond), nil, never(t), noOutcome)
 		wantErr(t, err, ports.ErrKeyInFlight)
-		_, _, err = a.Idempotency.Once(ctx, r.key("k", "another body", time.Minute), never(t), noOutcome)
+		_, _, err = a.Idempotency.Once(ctx, r.key("k", "another body", time.Minute), nil, never(t), noOutcome)
 		wantErr(t, err, ports.ErrKeyReused)
 		same(t, "made", r.made(t), 0)
-		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 30*time.Second), r.make(t, "second try"), noOutcome)
+		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 30*time.Second), nil, r.make(t, "second try"), noOutcome)
 		must(t, err)
 		same(t, "answer", got, answer("second try"))
 		if replayed || r.made(t) != 1 {
@@ -246,9 +247,9 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 		r := newRequests(t, a)
 		die(r, r.key("k", "", 0))
 		die(r, r.key("k", "", time.Minute))
-		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 89*time.Second), never(t), noOutcome)
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 89*time.Second), nil, never(t), noOutcome)
 		wantErr(t, err, ports.ErrKeyInFlight)
-		_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 90*time.Second), r.make(t, "third try"), noOutcome)
+		_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 90*time.Second), nil, r.make(t, "third try"), noOutcome)
 		must(t, err)
 	})
 	t.Run("a request that stood still until another took over has no effect beside it", func(t *testing.T) {
@@ -257,7 +258,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 		var start sync.Once
 		fast := make(chan struct{})
 		go func() {
-			_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), func(s ports.Stores) (ports.Answer, error) {
+			_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, func(s ports.Stores) (ports.Answer, error) {
 				start.Do(func() { close(started) })
 				select {
 				case <-fast:
@@ -268,7 +269,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 			slow <- err
 		}()
 		<-started
-		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", time.Minute), r.make(t, "fast"), noOutcome)
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", time.Minute), nil, r.make(t, "fast"), noOutcome)
 		close(fast)
 		must(t, err)
 		if err := <-slow; err != nil && !errors.Is(err, ports.ErrKeyInFlight) {
@@ -283,7 +284,7 @@ func secretsKept(t *testing.T, a Adapter) {
 	r := newRequests(t, a)
 	by := r.team.Member
 	once := func(name string, after time.Duration, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, bool, error) {
-		return a.Idempotency.Once(ctx, r.key(name, "", after), fn, noOutcome)
+		return a.Idempotency.Once(ctx, r.key(name, "", after), nil, fn, noOutcome)
 	}
 	showing := func(k **account.Key, token *string) func(ports.Stores) (ports.Answer, error) {
 		return func(s ports.Stores) (ports.Answer, error) {

@@ -24,6 +24,7 @@ func Invitations(t *testing.T, open Opener) {
 	t.Run("Invite", func(t *testing.T) { invited(t, a) })
 	t.Run("Update", func(t *testing.T) { invitationWithdrawn(t, a) })
 	t.Run("Accept", func(t *testing.T) { invitationAccepted(t, a) })
+	t.Run("guests", func(t *testing.T) { guests(t, a) })
 }
 
 // tryInvite is Invite by somebody who may or may not.
@@ -92,10 +93,23 @@ func invitationsListed(t *testing.T, a Adapter) {
 			sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, limit), fourth, third, second, expired)
 		})
 	}
+	t.Run("one is found by its id, in its own workspace alone", func(t *testing.T) {
+		got, err := a.Invitations.Get(t.Context(), team.Org, ws, second.ID)
+		must(t, err)
+		sameInvitations(t, []account.Invitation{*got}, second)
+		for _, absent := range []account.Invitation{{Org: team.Org, Workspace: other.Workspace.ID, ID: second.ID}, {Org: other.Org, Workspace: ws, ID: second.ID}, {Org: team.Org, Workspace: ws, ID: "inv_none"}, {Org: team.Org, Workspace: ws}} {
+			_, err := a.Invitations.Get(t.Context(), absent.Org, absent.Workspace, absent.ID)
+			wantErr(t, err, account.ErrInvitationNotFound)
+		}
+	})
 	t.Run("those that were accepted or withdrawn do not", func(t *testing.T) {
 		must(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "third@example.com"), token))
 		must(t, withdraw(t, a.Stores, team.Owner, ws, fourth.ID))
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), second, expired)
+		for _, ended := range []account.InvitationID{third.ID, fourth.ID} {
+			_, err := a.Invitations.Get(t.Context(), team.Org, ws, ended)
+			wantErr(t, err, account.ErrInvitationNotFound)
+		}
 	})
 	t.Run("nor do another org's", func(t *testing.T) {
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, other.Workspace.ID, 100))
@@ -165,13 +179,13 @@ func invited(t *testing.T, a Adapter) {
 	})
 	t.Run("an answer that showed the old link is erased", func(t *testing.T) {
 		key := ports.IdempotencyKey{Org: team.Org, Scope: [32]byte{1}, At: fixture.At}
-		_, _, err := a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
+		_, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
 			i, token := invite(t, s, team.Admin, ws, "shown@example.com", identity.Viewer)
 			return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(i.ID)}, nil
 		}, nil)
 		must(t, err)
 		invite(t, a.Stores, team.Admin, ws, "shown@example.com", identity.Viewer)
-		_, _, err = a.Idempotency.Once(ctx, key, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
+		_, _, err = a.Idempotency.Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
 		wantErr(t, err, ports.ErrAnswerErased)
 	})
 	t.Run("many that invite an address at once leave one open invitation, and one link that works", func(t *testing.T) {
@@ -292,6 +306,18 @@ func invitationAccepted(t *testing.T, a Adapter) {
 			return errors.Join(w.Accept(who, u, i), errBoom)
 		}), errBoom)
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.created"})
+		must(t, accept(t, a.Stores, who, token))
+	})
+	t.Run("it ends with its maker's right to invite, and comes back with that", func(t *testing.T) {
+		maker, who := newcomer(t, a.Stores, team.Org, "maker@example.com"), newcomer(t, a.Stores, team.Org, "made@example.com")
+		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
+		i, token := invite(t, a.Stores, maker, ws, "made@example.com", identity.Admin)
+		must(t, setRole(t, a.Stores, team.Owner, ws, maker.User, identity.Member))
+		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
+		must(t, removeMember(t, a.Stores, team.Owner, ws, maker.User))
+		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
+		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100)[:1], i)
+		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
 		must(t, accept(t, a.Stores, who, token))
 	})
 	t.Run("nobody finds what their org has not", func(t *testing.T) {

@@ -89,14 +89,14 @@ func keyRotated(t *testing.T, a Adapter) {
 	t.Run("an answer that showed the old token is erased", func(t *testing.T) {
 		var k *account.Key
 		key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte("rotated")), At: fixture.At}
-		_, _, err := a.Idempotency.Once(ctx, key, func(s ports.Stores) (ports.Answer, error) {
+		_, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
 			k = addKey(t, s, team.Member, account.KeyDraft{Name: "shown"})
 			return ports.Answer{Status: 201, Body: []byte("token"), Reveals: string(k.ID)}, nil
 		}, nil)
 		must(t, err)
 		_, err = rotate(t, a.Stores, by, k.ID, time.Hour)
 		must(t, err)
-		_, _, err = a.Idempotency.Once(ctx, key, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
+		_, _, err = a.Idempotency.Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
 		wantErr(t, err, ports.ErrAnswerErased)
 	})
 	t.Run("of many that rotate without grace at once one makes a successor", func(t *testing.T) {

@@ -91,7 +91,7 @@ func newCrowd(t *testing.T, a Adapter, size int) *crowd {
 	for role := identity.Viewer; role <= identity.Owner; role++ {
 		c.rules = append(c.rules, identity.ClaimRule{Claim: "group", Value: role.String(), Workspace: w.Slug, Role: role})
 	}
-	c.trail = trail{ws: w.ID, is: map[identity.UserID]standing{}, open: map[string]identity.Role{}, accepted: map[identity.UserID]identity.Role{}}
+	c.trail = trail{ws: w.ID, is: map[identity.UserID]standing{}, open: map[string]identity.Role{}, maker: map[string]identity.UserID{}, accepted: map[identity.UserID]identity.Role{}}
 	must(t, c.trail.follow(t, a))
 	return c
 }

@@ -243,6 +243,46 @@ func promptChildren(t *testing.T, a Adapter) {
 			same(t, "numbers", numbers, []int{11, 9, 7, 5, 3, 1})
 		}
 	})
+	t.Run("a page of large versions ends early, and the next goes on", func(t *testing.T) {
+		large := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "large"})
+		d := prompt.VersionDraft{VariablesDeclared: true, Content: prompt.Content{Text: "x", Variables: []prompt.Variable{{Name: "a", Description: strings.Repeat("x", prompt.MaxVariablesBytes-100)}}}}
+		for range 20 {
+			fixture.VersionOf(t, a.Stores, by, large.ID, d)
+		}
+		var numbers []int
+		for q := (page.Query{Limit: 100}); ; {
+			found, err := a.PromptLists.Versions(ctx, ws, large.ID, true, q)
+			must(t, err)
+			if n := len(found.Items); n == 0 || n > 16 || found.Next != "" && n < 15 {
+				t.Fatalf("a page holds %d", n)
+			}
+			for _, v := range found.Items {
+				numbers = append(numbers, v.Number)
+			}
+			if q.After = found.Next; q.After == "" {
+				break
+			}
+		}
+		same(t, "numbers", numbers, []int{20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
+		if found, err := a.PromptLists.Versions(ctx, ws, large.ID, true, page.Query{Limit: 3}); err != nil || len(found.Items) != 3 || found.Next == "" {
+			t.Errorf("a page of three holds %d, %v", len(found.Items), err)
+		}
+	})
+	t.Run("one share is found by its user, in its own workspace alone", func(t *testing.T) {
+		for _, s := range fixture.Pages(t, 100, sharesIn(ws)) {
+			got, err := a.PromptLists.Share(ctx, ws, made.ID, s.User)
+			must(t, err)
+			same(t, "share", got, s)
+		}
+		other := fixture.NewTeam(t, a.Stores, a.Orgs[1])
+		for _, absent := range []struct {
+			ws   identity.WorkspaceID
+			user identity.UserID
+		}{{ws, by.User}, {ws, ""}, {other.Workspace.ID, team.Viewer.User}} {
+			_, err := a.PromptLists.Share(ctx, absent.ws, made.ID, absent.user)
+			wantErr(t, err, prompt.ErrShareNotFound)
+		}
+	})
 	t.Run("shares come by user, expired ones too", func(t *testing.T) {
 		want := []identity.UserID{team.Admin.User, team.Peer.User, team.Viewer.User}
 		slices.Sort(want)

@@ -34,7 +34,7 @@ func promptRaces(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "changed"})
 		all(20, func(int) error {
 			_, err := a.Prompts.Update(ctx, by, made.ID, nil, func(p *prompt.Template) error {
-				return p.Change(by, nil, prompt.Changes{Description: new(p.Description + "!")}, false)
+				return p.Change(by, nil, prompt.Changes{Description: new(p.Description + "!")})
 			})
 			return err
 		})
@@ -119,7 +119,7 @@ func promptRaces(t *testing.T, a Adapter) {
 		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
 			go func() {
 				_, err := a.Prompts.Update(ctx, team.Peer, made.ID, nil, func(p *prompt.Template) error {
-					return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")}, false)
+					return p.Change(team.Peer, nil, prompt.Changes{Description: new("too late")})
 				})
 				waiting <- err
 			}()

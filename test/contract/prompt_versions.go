@@ -92,6 +92,10 @@ func promptVersions(t *testing.T, a Adapter) {
 				t.Errorf("%s: GetVersion = %+v", name, v)
 			}
 			same(t, name, got, enough(t, tt.by, made.ID))
+			sameTemplate, sameVersion, err := a.Prompts.GetVersionByName(ctx, tt.by, "MANY", tt.ref)
+			must(t, err)
+			same(t, name+" by name", sameTemplate, got)
+			same(t, name+" by name", sameVersion, v)
 			_, err = a.Prompts.UpdateWith(ctx, tt.by, made.ID, tt.ref, func(_ *prompt.Template, v *prompt.Version) error {
 				if v == nil != (tt.want == "") || v != nil && v.ID != tt.want {
 					t.Errorf("%s: UpdateWith gets %+v", name, v)
@@ -111,6 +115,26 @@ func promptVersions(t *testing.T, a Adapter) {
 			same(t, "template", got, enough(t, team.Owner, gone.ID))
 			if got.DeletedAt != fixture.At {
 				t.Errorf("deleted at %v", got.DeletedAt)
+			}
+		}
+	})
+	t.Run("of a template that the caller may not see no version is answered", func(t *testing.T) {
+		hidden := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "hidden"})
+		v := fixture.Version(t, a.Stores, by, hidden.ID, "text", "live")
+		for _, ref := range []prompt.Ref{{ID: v.ID}, {Number: 1}, {Label: "live"}, {Latest: true}} {
+			for _, byName := range []bool{false, true} {
+				read := func(by identity.Actor) (*prompt.Template, *prompt.Version, error) {
+					if byName {
+						return a.Prompts.GetVersionByName(ctx, by, "hidden", ref)
+					}
+					return a.Prompts.GetVersion(ctx, by, hidden.ID, ref)
+				}
+				if got, v, err := read(team.Peer); err != nil || got.ID != hidden.ID || v != nil {
+					t.Errorf("%+v: a stranger gets %+v, %+v, %v", ref, got, v, err)
+				}
+				if _, v, err := read(by); err != nil || v == nil {
+					t.Errorf("%+v: the owner gets %+v, %v", ref, v, err)
+				}
 			}
 		}
 	})
@@ -213,6 +237,32 @@ func promptLabels(t *testing.T, a Adapter) {
 		}
 		if _, v, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Label: "production"}); err != nil || v == nil || v.ID != two.ID {
 			t.Fatalf("production = %+v, %v", v, err)
+		}
+	})
+	t.Run("who lost a label has another revision, so that nobody gives it back unseen", func(t *testing.T) {
+		later := fixture.Later(by, time.Second)
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "lost"})
+		for _, l := range [][]string{{"a", "b", "c"}, {"d"}, nil} {
+			fixture.Version(t, a.Stores, by, made.ID, "text", l...)
+		}
+		var where map[string]int
+		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
+			where = p.Labelled
+			return p.ChangeVersion(later, nil, v, prompt.VersionChanges{Labels: &[]string{"a", "b", "e"}})
+		})
+		must(t, err)
+		same(t, "where labels stood", where, map[string]int{"a": 1, "b": 1, "c": 1, "d": 2})
+		fixture.Version(t, a.Stores, later, made.ID, "four", "e")
+		got := map[int]any{}
+		k := keptOf(t, a.Stores, by, made.ID)
+		for _, v := range k.Versions {
+			got[v.Number] = []any{v.Revision, v.UpdatedAt, fmt.Sprint(v.Labels)}
+		}
+		same(t, "versions", got, map[int]any{
+			1: []any{int64(2), later.At, "[c]"}, 2: []any{int64(1), by.At, "[d]"}, 3: []any{int64(3), later.At, "[a b]"}, 4: []any{int64(1), later.At, "[e]"},
+		})
+		if got := fmt.Sprint(k.Events[0].Data["labels_taken_from"], k.Events[1].Data["labels_taken_from"]); got != "map[e:3] map[a:1 b:1]" {
+			t.Errorf("the events say %s", got)
 		}
 	})
 	t.Run("a new version takes labels too", func(t *testing.T) {

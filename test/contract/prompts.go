@@ -23,6 +23,7 @@ func Prompts(t *testing.T, open Opener) {
 	t.Run("versions", func(t *testing.T) { promptVersions(t, a) })
 	t.Run("labels", func(t *testing.T) { promptLabels(t, a) })
 	t.Run("races", func(t *testing.T) { promptRaces(t, a) })
+	t.Run("members", func(t *testing.T) { promptMembers(t, a) })
 }
 
 func promptReads(t *testing.T, a Adapter) {
@@ -70,8 +71,11 @@ func promptReads(t *testing.T, a Adapter) {
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.Edit, ExpiresAt: until})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Access: prompt.View})
 		for name, get := range map[string]func(by identity.Actor) (*prompt.Template, error){
-			"Get":        func(by identity.Actor) (*prompt.Template, error) { return a.Prompts.Get(ctx, by, made.ID) },
-			"FindByName": func(by identity.Actor) (*prompt.Template, error) { return a.Prompts.FindByName(ctx, by, made.Name) },
+			"Get": func(by identity.Actor) (*prompt.Template, error) { return a.Prompts.Get(ctx, by, made.ID) },
+			"GetVersionByName": func(by identity.Actor) (*prompt.Template, error) {
+				got, _, err := a.Prompts.GetVersionByName(ctx, by, made.Name, prompt.Ref{Active: true})
+				return got, err
+			},
 			"GetVersion": func(by identity.Actor) (*prompt.Template, error) {
 				got, _, err := a.Prompts.GetVersion(ctx, by, made.ID, prompt.Ref{Active: true})
 				return got, err
@@ -98,8 +102,8 @@ func promptReads(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("FindByName ignores case", func(t *testing.T) {
-		got, err := a.Prompts.FindByName(ctx, team.Member, "äRGER/sTRAßE 50%")
+	t.Run("GetVersionByName ignores case", func(t *testing.T) {
+		got, _, err := a.Prompts.GetVersionByName(ctx, team.Member, "äRGER/sTRAßE 50%", prompt.Ref{})
 		must(t, err)
 		if got.ID != made.ID {
 			t.Fatalf("found %q", got.Name)
@@ -117,7 +121,7 @@ func promptNames(t *testing.T, a Adapter) {
 	}
 	rename := func(id prompt.ID, to string) error {
 		_, err := a.Prompts.Update(ctx, team.Member, id, nil, func(t *prompt.Template) error {
-			return t.Change(team.Member, nil, prompt.Changes{Name: &to}, false)
+			return t.Change(team.Member, nil, prompt.Changes{Name: &to})
 		})
 		return err
 	}
@@ -137,12 +141,16 @@ func promptNames(t *testing.T, a Adapter) {
 	t.Run("a deleted template's name is free, and it cannot return under it", func(t *testing.T) {
 		gone := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "short-lived"})
 		fixture.Delete(t, a.Stores, team.Member, gone.ID)
-		if _, err := a.Prompts.FindByName(ctx, team.Member, "short-lived"); !errors.Is(err, prompt.ErrNotFound) {
-			t.Fatalf("FindByName of a deleted one: %v", err)
+		byName := func() (*prompt.Template, error) {
+			got, _, err := a.Prompts.GetVersionByName(ctx, team.Member, "short-lived", prompt.Ref{Latest: true})
+			return got, err
+		}
+		if _, err := byName(); !errors.Is(err, prompt.ErrNotFound) {
+			t.Fatalf("the name of a deleted one: %v", err)
 		}
 		heir := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "Short-Lived"})
-		if got, err := a.Prompts.FindByName(ctx, team.Member, "short-lived"); err != nil || got.ID != heir.ID {
-			t.Fatalf("FindByName = %+v, %v", got, err)
+		if got, err := byName(); err != nil || got.ID != heir.ID {
+			t.Fatalf("the name of its heir: %+v, %v", got, err)
 		}
 		restore := func() error {
 			_, err := a.Prompts.Update(ctx, team.Member, gone.ID, nil, func(t *prompt.Template) error { return t.Restore(team.Member) })
@@ -188,12 +196,12 @@ func promptStrangers(t *testing.T, a Adapter) {
 					_, _, err := a.Prompts.GetVersion(ctx, tt.by, tt.id, prompt.Ref{Latest: true})
 					return err
 				},
-				"FindByName": func() error {
+				"GetVersionByName": func() error {
 					name := "ours"
 					if tt.id != there.ID {
 						name = "never was"
 					}
-					_, err := a.Prompts.FindByName(ctx, tt.by, name)
+					_, _, err := a.Prompts.GetVersionByName(ctx, tt.by, name, prompt.Ref{ID: v.ID})
 					return err
 				},
 				"Update": func() error {
@@ -226,9 +234,9 @@ func promptUpdates(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "before"})
 		after, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error {
 			return t.Change(by, nil, prompt.Changes{
-				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: new(json.RawMessage(`{"a":1}`)),
+				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"a":1}`) },
 				Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
-			}, false)
+			})
 		})
 		must(t, err)
 		got, err := a.Prompts.Get(ctx, by, made.ID)
@@ -302,7 +310,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "handed over"})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.View})
 		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
-			return p.Change(by, nil, prompt.Changes{Owner: &team.Peer.User}, true)
+			return p.Change(by, nil, prompt.Changes{Owner: &team.Peer.User})
 		})
 		must(t, err)
 		k := keptOf(t, a.Stores, team.Peer, made.ID)

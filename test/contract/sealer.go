@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -125,5 +126,27 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 			})
 		}
 		wg.Wait()
+	})
+}
+
+// CredentialSealer is the suite for ports.CredentialSealer.
+func CredentialSealer(t *testing.T, open func(*testing.T) ports.CredentialSealer) {
+	Sealer(t, func(t *testing.T) ports.Sealer { return open(t) })
+
+	content, place := []byte("the warehouse's password"), []byte("con_1")
+	t.Run("a fingerprint is 16 digits, the same for the same content and place", func(t *testing.T) {
+		s := open(t)
+		got := s.Fingerprint(content, place)
+		if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(got) || s.Fingerprint(bytes.Clone(content), bytes.Clone(place)) != got {
+			t.Errorf("fingerprint %q", got)
+		}
+		for what, other := range map[string]string{
+			"other content": s.Fingerprint([]byte("another password"), place), "another place": s.Fingerprint(content, []byte("con_2")),
+			"the border moved": s.Fingerprint(append([]byte("1"), content...), []byte("con_")), "another keyring": open(t).Fingerprint(content, place),
+		} {
+			if other == got {
+				t.Errorf("%s has the same fingerprint", what)
+			}
+		}
 	})
 }

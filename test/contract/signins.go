@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ func SignIns(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("SignedIn", func(t *testing.T) { signedIn(t, a) })
 	t.Run("SignIn", func(t *testing.T) { signsIn(t, a) })
+	t.Run("Link", func(t *testing.T) { signInLinked(t, a) })
+	t.Run("SignIn by older tokens", func(t *testing.T) { signsInByOlderTokens(t, a) })
 	t.Run("SignIn under rules", func(t *testing.T) { signsInUnderRules(t, a) })
 	t.Run("sign-ins at once", func(t *testing.T) { signInsRace(t, a) })
 }
@@ -151,9 +154,11 @@ func signsIn(t *testing.T, a Adapter) {
 			"who is linked":                    {claimsOf(team, "peer"), team.Peer.User, team.Peer.User},
 			"who has the address":              {claimsOf(team, "viewer"), "", team.Viewer.User},
 			"whatever its case":                {account.Claims{Issuer: issuer, Subject: "x", Email: "VIEWER@" + team.Workspace.Slug + ".Example", EmailVerified: true}, "", team.Viewer.User},
+			"nobody, if it only looks alike":   {account.Claims{Issuer: issuer, Subject: "x", Email: "v\u0130ewer@" + team.Workspace.Slug + ".example", EmailVerified: true}, "", ""},
 			"both, if they differ":             {account.Claims{Issuer: issuer, Subject: claimsOf(team, "peer").Subject, Email: claimsOf(team, "viewer").Email, EmailVerified: true}, team.Peer.User, team.Viewer.User},
 			"nobody, if it is not vouched for": {account.Claims{Issuer: issuer, Subject: "x", Email: claimsOf(team, "viewer").Email}, "", ""},
 			"nobody by no address":             {account.Claims{Issuer: issuer, Subject: "x", EmailVerified: true}, "", ""},
+			"nobody by what is no address":     {account.Claims{Issuer: issuer, Subject: "x", Email: "viewer@" + team.Workspace.Slug + ".example\x00", EmailVerified: true}, "", ""},
 			"nobody of another org":            {claimsOf(other, "viewer"), "", ""},
 		} {
 			_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: tt.claims}, func(s *account.SignIn) error {
@@ -187,10 +192,19 @@ func signsIn(t *testing.T, a Adapter) {
 		same(t, "events elsewhere", len(eventsOn(t, a.Stores, other.Workspace.ID, string(team.Member.User))), 0)
 	})
 	t.Run("an account of the same verified address is joined, and stays what it is", func(t *testing.T) {
-		for _, subject := range []string{"first", "second"} { // an account may be linked more than once
+		for _, from := range []string{issuer, "https://another.example"} { // an account may be linked more than once
 			c := claimsOf(team, "admin")
-			c.Subject = subject
+			c.Issuer = from
 			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != team.Admin.User || len(p.Memberships) != 1 || p.Memberships[0].Role != identity.Admin {
+				t.Fatalf("got %+v", p)
+			}
+		}
+	})
+	t.Run("but not by a second subject of one issuer", func(t *testing.T) {
+		c := claimsOf(team, "admin")
+		c.Subject = "second"
+		for range 2 {
+			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID == team.Admin.User || p.User.Email != "" || len(p.Memberships) != 0 {
 				t.Fatalf("got %+v", p)
 			}
 		}
@@ -214,6 +228,14 @@ func signsIn(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "user", u.ID, team.Owner.User)
 	})
+	t.Run("control characters in what a token says of somebody are no hindrance", func(t *testing.T) {
+		c := account.Claims{Issuer: issuer, Subject: "odd", Email: "odd@example.com\x00", EmailVerified: true, Name: "O\x00dd\n"}
+		for range 2 {
+			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.Email != "" || p.User.Name != "Odd" {
+				t.Fatalf("got %+v", p)
+			}
+		}
+	})
 	t.Run("nothing is saved if settle fails", func(t *testing.T) {
 		c := account.Claims{Issuer: issuer, Subject: "fails", Email: "fails@example.com", EmailVerified: true}
 		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, OwnSpace: true}, func(s *account.SignIn) error {
@@ -222,101 +244,6 @@ func signsIn(t *testing.T, a Adapter) {
 		wantErr(t, err, errBoom)
 		_, _, err = a.Users.FindByEmail(ctx, team.Org, c.Email)
 		wantErr(t, err, account.ErrUserNotFound)
-	})
-}
-
-func signsInUnderRules(t *testing.T, a Adapter) {
-	ctx := t.Context()
-	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	org, ws := team.Org, team.Workspace
-	grant := func(group, slug string, role identity.Role) identity.ClaimRule {
-		return identity.ClaimRule{Claim: "groups", Value: group, Workspace: slug, Role: role}
-	}
-	rules := []identity.ClaimRule{
-		grant("dev", ws.Slug, identity.Member), grant("lead", ws.Slug, identity.Admin), grant("dev", "never-was", identity.Owner), grant("dev", other.Workspace.Slug, identity.Owner),
-		{Claim: "groups", Value: "ops", Operator: true},
-	}
-	as := func(name string, groups ...any) account.Claims {
-		c := claimsOf(team, name)
-		c.Raw = map[string]any{"groups": groups}
-		return c
-	}
-	t.Run("settle is given the workspaces of the org that the rules name, with the memberships of both accounts", func(t *testing.T) {
-		signIn(t, a.Stores, org, claimsOf(team, "peer"), nil)
-		c := as("peer")
-		c.Email = claimsOf(team, "viewer").Email
-		_, err := a.Users.SignIn(ctx, org, account.SignIn{Claims: c, Rules: rules}, func(s *account.SignIn) error {
-			w := s.Workspaces[ws.Slug]
-			if len(s.Workspaces) != 1 || w == nil || len(w.Members) != 2 || w.Members[team.Peer.User].Role != identity.Member || w.Members[team.Viewer.User].Role != identity.Viewer || w.Owners != 1 {
-				t.Errorf("workspaces = %+v", s.Workspaces)
-			}
-			return errBoom
-		})
-		wantErr(t, err, errBoom)
-	})
-	t.Run("a role by rules is given, raised, lowered and taken away", func(t *testing.T) {
-		for _, step := range []struct {
-			groups []any
-			role   identity.Role
-			event  string
-		}{{[]any{"dev"}, identity.Member, "member.added"}, {[]any{"lead"}, identity.Admin, "member.updated"}, {[]any{"dev"}, identity.Member, "member.updated"}, {nil, identity.NoRole, "member.removed"}, {nil, identity.NoRole, "member.removed"}, {[]any{"lead"}, identity.Admin, "member.added"}} {
-			p := signIn(t, a.Stores, org, as("gone", step.groups...), rules)
-			same(t, "role", roles(t, a.Stores, org, ws.ID)[team.Gone.User], step.role)
-			same(t, "event", eventsOn(t, a.Stores, ws.ID, string(ws.ID))[0].Type, step.event)
-			there := 0
-			for _, m := range p.Memberships {
-				if m.Workspace.ID == ws.ID {
-					there++
-					if m.Role != step.role || m.ByHand != identity.NoRole {
-						t.Errorf("membership = %+v", m)
-					}
-				}
-			}
-			same(t, "memberships there", there, map[bool]int{true: 1}[step.role != identity.NoRole])
-		}
-	})
-	t.Run("who is taken away loses keys", func(t *testing.T) {
-		k := addKey(t, a.Stores, team.Gone, account.KeyDraft{Name: "k"})
-		signIn(t, a.Stores, org, as("gone"), rules)
-		who, err := a.Keys.Principal(ctx, org, k.Hash)
-		must(t, err)
-		if who.Key.RevokedAt.IsZero() {
-			t.Error("the key lives")
-		}
-		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(k.ID))), []string{"api_key.revoked", "api_key.created"})
-	})
-	t.Run("a role given by hand is never lost", func(t *testing.T) {
-		is := func(p *account.Person, role, byHand identity.Role) {
-			t.Helper()
-			m := p.Memberships[0]
-			same(t, "role, by hand", []identity.Role{m.Role, m.ByHand}, []identity.Role{role, byHand})
-			w, err := a.Workspaces.Get(ctx, team.Peer, ws.ID)
-			must(t, err)
-			if who := w.Members[team.Peer.User]; p.User.ID == team.Peer.User {
-				same(t, "member's role, by hand", []identity.Role{who.Role, who.ByHand}, []identity.Role{role, byHand})
-			}
-		}
-		is(signIn(t, a.Stores, org, as("admin", "dev"), rules), identity.Admin, identity.Admin)
-		is(signIn(t, a.Stores, org, as("peer", "lead"), rules), identity.Admin, identity.Member)
-		is(signIn(t, a.Stores, org, as("peer"), rules), identity.Member, identity.Member)
-		is(signIn(t, a.Stores, org, as("peer", "lead"), rules), identity.Admin, identity.Member)
-		must(t, setRole(t, a.Stores, team.Owner, ws.ID, team.Peer.User, identity.Viewer))
-		is(signIn(t, a.Stores, org, as("peer", "dev"), rules), identity.Member, identity.Viewer)
-		is(signIn(t, a.Stores, org, as("peer"), rules), identity.Viewer, identity.Viewer)
-	})
-	t.Run("the operator flag comes and goes", func(t *testing.T) {
-		for _, groups := range [][]any{{"ops"}, {}, {"ops", "dev"}} {
-			p := signIn(t, a.Stores, org, as("viewer", groups...), rules)
-			u, _, err := a.Users.Get(ctx, org, team.Viewer.User)
-			must(t, err)
-			same(t, "operator", []bool{p.User.Operator, u.Operator}, []bool{len(groups) > 0, len(groups) > 0})
-		}
-	})
-	t.Run("a deleted workspace takes nobody", func(t *testing.T) {
-		w := ownSpace(t, a.Stores, team.Owner, "deleted-too")
-		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
-		signIn(t, a.Stores, org, as("peer", "dev"), []identity.ClaimRule{grant("dev", w.Slug, identity.Owner)})
-		same(t, "members", len(roles(t, a.Stores, org, w.ID)), 1)
 	})
 }
 
@@ -353,10 +280,10 @@ func signInsRace(t *testing.T, a Adapter) {
 			same(t, "members", members(), before+1)
 		})
 	}
-	t.Run("subjects that come first with one address share the account", func(t *testing.T) {
+	t.Run("one subject of each issuer that come first with one address share the account", func(t *testing.T) {
 		ids := make([]identity.UserID, 8)
 		must(t, errors.Join(atOnce(len(ids), func(i int) error {
-			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint("sharer ", i), Email: "shared@example.com", EmailVerified: true}})
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: fmt.Sprint(issuer, "/", i), Subject: "sharer", Email: "shared@example.com", EmailVerified: true}})
 			if err == nil {
 				ids[i] = p.User.ID
 			}
@@ -366,6 +293,32 @@ func signInsRace(t *testing.T, a Adapter) {
 			same(t, "account", id, ids[0])
 		}
 	})
+	for name, made := range map[string]bool{"that nobody has": false, "of an account that was made before": true} {
+		t.Run("of many subjects of one issuer with one address "+name+", one gets it and the others are other people", func(t *testing.T) {
+			email := fmt.Sprint("recycled-", made, "@example.com")
+			if made {
+				newcomer(t, a.Stores, team.Org, email)
+			}
+			var mu sync.Mutex
+			people := map[identity.UserID]string{}
+			must(t, errors.Join(atOnce(8, func(i int) error {
+				p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint(email, i), Email: email, EmailVerified: true}})
+				if err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					people[p.User.ID] = p.User.Email
+				}
+				return err
+			})...))
+			have := 0
+			for _, has := range people {
+				if has != "" {
+					have++
+				}
+			}
+			same(t, "people, with the address", []int{len(people), have}, []int{8, 1})
+		})
+	}
 	t.Run("of accounts that claim one address at once one gets it, and each stays itself", func(t *testing.T) {
 		ids := map[identity.UserID]int{}
 		claim := func(i int) account.Claims { return account.Claims{Issuer: issuer, Subject: fmt.Sprint("claimer ", i)} }

@@ -20,6 +20,7 @@ type trail struct {
 	length   int
 	is       map[identity.UserID]standing
 	open     map[string]identity.Role          // what open invitations grant, by id
+	maker    map[string]identity.UserID        // of each open invitation
 	accepted map[identity.UserID]identity.Role // what an invitation that was accepted grants, until its member comes
 }
 
@@ -83,7 +84,7 @@ func (tr *trail) apply(e event.Event) error {
 		if err := tr.may(e, max(role, tr.open[e.Subject])); err != nil {
 			return err
 		}
-		tr.open[e.Subject] = role
+		tr.open[e.Subject], tr.maker[e.Subject] = role, e.Actor
 	case "invitation.withdrawn":
 		if err := tr.may(e, tr.open[e.Subject]); err != nil {
 			return err
@@ -92,6 +93,9 @@ func (tr *trail) apply(e event.Event) error {
 	case "invitation.accepted":
 		if role != tr.open[e.Subject] || user != e.Actor || e.Key != "" {
 			return fmt.Errorf("it granted %q", tr.open[e.Subject])
+		}
+		if have := tr.is[tr.maker[e.Subject]].role; have < max(role, identity.Admin) {
+			return fmt.Errorf("who invited is but %q", have)
 		}
 		delete(tr.open, e.Subject)
 		tr.accepted[user] = role
@@ -128,7 +132,8 @@ func (tr *trail) apply(e event.Event) error {
 }
 
 // change holds a change of user's role to who made it: the system by rules, which lower none that
-// somebody gave by hand; whoever leaves; else an admin, up to their own role.
+// somebody gave by hand; whoever leaves by a credential for all that they may; else an admin, up to
+// their own role.
 func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.Role) error {
 	was := tr.is[user]
 	switch {
@@ -136,7 +141,7 @@ func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.R
 		return fmt.Errorf("they are %q", was.role)
 	case e.Actor == "" && to < was.byHand:
 		return fmt.Errorf("%q was given by hand", was.byHand)
-	case e.Actor == "", e.Actor == user && to == identity.NoRole && e.Key != keyOf(identity.Viewer):
+	case e.Actor == "", e.Actor == user && to == identity.NoRole && from <= ceilingOf(e.Key) && e.Key != keyOf(identity.Viewer):
 		return nil
 	}
 	return tr.may(e, max(from, to))
@@ -152,16 +157,21 @@ func byHand(e event.Event, role, before identity.Role) identity.Role {
 
 // may reports who has no right to deal with role.
 func (tr *trail) may(e event.Event, role identity.Role) error {
-	have := tr.is[e.Actor].role
-	for ceiling := identity.Viewer; ceiling <= identity.Owner; ceiling++ {
-		if e.Key == keyOf(ceiling) {
-			have = min(have, ceiling)
-		}
-	}
+	have := min(tr.is[e.Actor].role, ceilingOf(e.Key))
 	if have < identity.Admin || role > have {
 		return fmt.Errorf("they have but %q", have)
 	}
 	return nil
+}
+
+// ceilingOf is what keyOf named; without a key there is none.
+func ceilingOf(key identity.KeyID) identity.Role {
+	for ceiling := identity.Viewer; ceiling <= identity.Owner; ceiling++ {
+		if key == keyOf(ceiling) {
+			return ceiling
+		}
+	}
+	return identity.Owner
 }
 
 func text(v any) string {

@@ -24,7 +24,7 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 			issuer := fixture.NewIssuer(t, alg)
 			c, err := open(t).Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, noon)), noon)
 			must(t, err)
-			if c.Issuer != issuer.URL || c.Subject != "ann-1" || c.Email != "ann@example.com" || !c.EmailVerified || c.Raw["sub"] != "ann-1" {
+			if c.Issuer != issuer.URL || c.Subject != "ann-1" || c.Email != "ann@example.com" || !c.EmailVerified || c.Raw["sub"] != "ann-1" || c.IssuedAt != noon || c.ExpiresAt != noon.Add(time.Hour) {
 				t.Fatalf("claims = %+v", c)
 			}
 		})
@@ -42,6 +42,7 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		for name, token := range map[string]string{
 			"no JWT": "garbage", "empty": "", "of an issuer that is not trusted": stranger.Token(stranger.Claims(app, noon)),
 			"for another application": claims("aud", "elsewhere"), "without an audience": claims("aud", nil), "without a subject": claims("sub", nil),
+			"with a NUL in its subject": claims("sub", "ann\x00"), "with a line break": claims("sub", "ann\n"), "with a control character of Latin 1": claims("sub", "ann\u0085"),
 			"without an end": claims("exp", nil), "expired": claims("exp", noon.Add(-61*time.Second).Unix()),
 			"not valid yet": claims("nbf", noon.Add(61*time.Second).Unix()), "issued in the future": claims("iat", noon.Add(61*time.Second).Unix()),
 			"signed by another key": fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": issuer.Key().ID}, issuer.Claims(app, noon), fixture.NewSigningKey(t, "ES256", "x").Private),

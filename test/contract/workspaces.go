@@ -30,7 +30,7 @@ func Workspaces(t *testing.T, open Opener) {
 // ownSpace stores another workspace, owned by by.
 func ownSpace(t testing.TB, s ports.Stores, by identity.Actor, slug string) *account.Workspace {
 	t.Helper()
-	w, err := account.NewWorkspace(by, slug, "Räume")
+	w, err := account.NewWorkspace(by, nil, slug, "Räume")
 	must(t, err)
 	must(t, s.Workspaces.Add(t.Context(), w))
 	return w
@@ -120,7 +120,7 @@ func workspaceAdded(t *testing.T, a Adapter) {
 	})
 	t.Run("a slug of the org is taken, and nothing is stored", func(t *testing.T) {
 		ownSpace(t, a.Stores, by, "taken")
-		second, err := account.NewWorkspace(by, "taken", "")
+		second, err := account.NewWorkspace(by, nil, "taken", "")
 		must(t, err)
 		wantErr(t, a.Workspaces.Add(ctx, second), account.ErrSlugTaken)
 		_, err = a.Workspaces.Find(ctx, team.Org, string(second.ID))
@@ -132,13 +132,13 @@ func workspaceAdded(t *testing.T, a Adapter) {
 	t.Run("a deleted one's is", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, by, "was-taken")
 		must(t, changeWorkspace(t, a.Stores, by, w.ID, nil, func(w *account.Workspace) error { return w.Delete(by, nil) }))
-		second, err := account.NewWorkspace(by, "was-taken", "")
+		second, err := account.NewWorkspace(by, nil, "was-taken", "")
 		must(t, err)
 		wantErr(t, a.Workspaces.Add(ctx, second), account.ErrSlugTaken)
 	})
 	t.Run("of many that take a slug at once one gets it", func(t *testing.T) {
 		oneWon(t, atOnce(16, func(int) error {
-			w, err := account.NewWorkspace(by, "contended", "")
+			w, err := account.NewWorkspace(by, nil, "contended", "")
 			if err != nil {
 				return err
 			}
@@ -230,6 +230,21 @@ func membersListed(t *testing.T, a Adapter) {
 			}), want)
 		}
 	})
+	t.Run("one is found by user id, in its own workspace alone", func(t *testing.T) {
+		for _, m := range want {
+			got, err := a.Workspaces.Member(ctx, team.Org, team.Workspace.ID, m.User)
+			must(t, err)
+			same(t, "member", got, m)
+		}
+		for _, absent := range []struct {
+			org  identity.OrgID
+			ws   identity.WorkspaceID
+			user identity.UserID
+		}{{team.Org, team.Workspace.ID, team.Gone.User}, {team.Org, team.Workspace.ID, ""}, {team.Org, other.Workspace.ID, team.Owner.User}, {other.Org, team.Workspace.ID, team.Owner.User}} {
+			_, err := a.Workspaces.Member(ctx, absent.org, absent.ws, absent.user)
+			wantErr(t, err, account.ErrMemberNotFound)
+		}
+	})
 	t.Run("of another org's workspace there are none", func(t *testing.T) {
 		same(t, "members", len(roles(t, a.Stores, team.Org, other.Workspace.ID)), 0)
 	})
@@ -240,7 +255,7 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws, by := team.Workspace.ID, fixture.Later(team.Admin, time.Hour)
 	rename := func(by identity.Actor, c account.WorkspaceChanges) func(*account.Workspace) error {
-		return func(w *account.Workspace) error { return w.Change(by, nil, c) }
+		return func(w *account.Workspace) error { return w.Change(by, nil, nil, c) }
 	}
 	slug := "renamed-" + team.Workspace.Slug
 	t.Run("it saves what change leaves", func(t *testing.T) {
@@ -274,7 +289,7 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 		must(t, err)
 		wantErr(t, changeWorkspace(t, a.Stores, by, ws, []identity.UserID{team.Peer.User}, func(w *account.Workspace) error {
 			_, err := w.ChangeRole(by, nil, team.Peer.User, identity.Admin)
-			return errors.Join(err, w.Change(by, nil, account.WorkspaceChanges{Name: new("lost")}), errBoom)
+			return errors.Join(err, w.Change(by, nil, nil, account.WorkspaceChanges{Name: new("lost")}), errBoom)
 		}), errBoom)
 		after, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
@@ -286,7 +301,7 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 		must(t, changeWorkspace(t, a.Stores, by, ws, nil, rename(by, account.WorkspaceChanges{Name: new("n")})))
 		must(t, errors.Join(atOnce(20, func(int) error {
 			return changeWorkspace(t, a.Stores, by, ws, nil, func(w *account.Workspace) error {
-				return w.Change(by, nil, account.WorkspaceChanges{Name: new(w.Name + "!")})
+				return w.Change(by, nil, nil, account.WorkspaceChanges{Name: new(w.Name + "!")})
 			})
 		})...))
 		got, err := a.Workspaces.Get(ctx, by, ws)

@@ -38,7 +38,7 @@ func memberRemoved(t *testing.T, a Adapter) {
 
 	var shown *account.Key
 	once := func(n byte, by identity.Actor, fn func(ports.Stores) (ports.Answer, error)) (ports.Answer, error) {
-		got, _, err := a.Idempotency.Once(ctx, ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(team.Workspace.Slug + string(n))), At: by.At}, fn, nil)
+		got, _, err := a.Idempotency.Once(ctx, ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(team.Workspace.Slug + string(n))), At: by.At}, nil, fn, nil)
 		return got, err
 	}
 	reveal := func(by identity.Actor) func(ports.Stores) (ports.Answer, error) {

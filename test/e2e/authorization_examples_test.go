@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,9 +17,10 @@ type example struct {
 
 // target is what a request is about.
 type target struct {
-	ids   []string // for the path's parameters
-	query string
-	body  any
+	ids     []string // for the path's parameters
+	query   string
+	headers []string
+	body    any
 }
 
 // plainly is an example whose path has no parameters.
@@ -47,11 +49,53 @@ func ofTemplate(body any, below ...string) example {
 	}}
 }
 
+// ofChat is an example at the chat template of the house, or below it.
+func ofChat(body any, below ...string) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		return target{ids: append([]string{h.chat}, below...), body: body}
+	}}
+}
+
+// withChatMember is an example about a member who was made for it.
+func withChatMember(body any) example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target {
+		program := h.program(t, "viewer")
+		h.author.create(t, chats+"/"+h.chat+"/members", object{"user_id": program.id, "role": "viewer"}, onRed)
+		return target{ids: []string{h.chat, program.id}, body: body}
+	}}
+}
+
+// withEmbed is an example about an embed token that was made for it.
+func withEmbed(body any) example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target {
+		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens", object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
+		ids := strings.Split(made.header.Get("Location"), "/")
+		return target{ids: []string{ids[3], ids[5]}, body: body}
+	}}
+}
+
+// visiting is an example for the pages of the shop.
+func visiting(in func(e *embed, session string) target) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target {
+		at := in(h.embed, h.session)
+		at.headers = append(at.headers, fromShop, "Referer: "+shop)
+		return at
+	}}
+}
+
+// ofConnection is an example at the connection of the house.
+func ofConnection() example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connection}} }}
+}
+
 // withKey is an example about a key of the caller's own; of the owner's for who is not in the house.
 func withKey(body any) example {
 	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
 		who := h.owner
-		if c.role != identity.NoRole {
+		switch {
+		case c.viewing && c.id == h.author.id: // whose key for viewing makes none
+			who = h.author
+		case c.role != identity.NoRole && !c.viewing:
 			who = c.client
 		}
 		return target{ids: []string{who.create(t, "/api/api-keys", object{"name": "to see"}, onRed).at("id")}, body: body}
@@ -81,16 +125,24 @@ var examples = map[string]example{
 	}),
 	"getWorkspace":    inHouse(nil),
 	"updateWorkspace": inHouse(object{"name": "Home"}),
-	"deleteWorkspace": {make: inHouse(nil).make, after: func(t *testing.T, h *house) {
+	"deleteWorkspace": {make: func(t *testing.T, h *house, c *standing) target {
+		h.disconnect(t)
+		return inHouse(nil).make(t, h, c)
+	}, after: func(t *testing.T, h *house) {
 		h.must(t, "workspace", "restore", "--org", "red", h.workspace)
 	}},
 	"listMembers":     inHouse(nil),
+	"getMember":       withMember(nil),
 	"updateMember":    withMember(object{"role": "member"}),
 	"removeMember":    withMember(nil),
 	"listInvitations": inHouse(nil),
 	"createInvitation": anew(inHouse, func() any {
 		return object{"email": somebody(), "role": "viewer"}
 	}),
+	"getInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
+		id, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
+		return target{ids: []string{h.workspace, id}}
+	}},
 	"deleteInvitation": {make: func(t *testing.T, h *house, _ *standing) target {
 		id, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
 		return target{ids: []string{h.workspace, id}}
@@ -108,6 +160,12 @@ var examples = map[string]example{
 	"revokeAPIKey": withKey(nil),
 	"rotateAPIKey": withKey(object{"grace_seconds": 60}),
 	"listEvents":   plainly(nil),
+
+	"listConnections":  plainly(nil),
+	"createConnection": {make: func(_ *testing.T, h *house, _ *standing) target { return target{body: h.shop.connection("secret")} }},
+	"getConnection":    ofConnection(),
+	"verifyConnection": ofConnection(),
+	"revokeConnection": {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connect(t, h.owner)}} }},
 
 	"listPromptTemplates": plainly(nil),
 	"createPromptTemplate": anew(plainly, func() any {
@@ -142,6 +200,11 @@ var examples = map[string]example{
 	"createPromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.template}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
 	}},
+	"getPromptShare": {make: func(t *testing.T, h *house, _ *standing) target {
+		program := h.program(t, "viewer")
+		h.author.create(t, templates+"/"+h.template+"/shares", object{"user_id": program.id, "role": "viewer"}, onRed)
+		return target{ids: []string{h.template, program.id}}
+	}},
 	"updatePromptShare": {make: func(_ *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.template, h.viewer.id}, body: object{"expires_at": nil}}
 	}},
@@ -150,4 +213,43 @@ var examples = map[string]example{
 		h.author.create(t, templates+"/"+h.template+"/shares", object{"user_id": program.id, "role": "viewer"}, onRed)
 		return target{ids: []string{h.template, program.id}}
 	}},
+
+	"listChatTemplates":  plainly(nil),
+	"createChatTemplate": plainly(object{"name": "another"}),
+	"getChatRegistry":    plainly(nil),
+	"getChatTemplate":    ofChat(nil),
+	"updateChatTemplate": ofChat(object{"greeting": "new"}),
+	"deleteChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.doomedChat(t)}} }},
+	"restoreChatTemplate": {make: func(t *testing.T, h *house, _ *standing) target {
+		made := h.doomedChat(t)
+		h.author.do(t, "DELETE", chats+"/"+made, nil, onRed).is(t, 204)
+		return target{ids: []string{made}}
+	}},
+	"listChatMembers": ofChat(nil),
+	"createChatMember": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.chat}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
+	}},
+	"updateChatMember":   withChatMember(object{"role": "editor"}),
+	"deleteChatMember":   withChatMember(nil),
+	"attachChatWorkflow": ofChat(object{"workflow_id": "hand-over"}),
+	"detachChatWorkflow": {make: func(t *testing.T, h *house, _ *standing) target {
+		h.author.do(t, "POST", chats+"/"+h.chat+"/workflows", object{"workflow_id": "hand-over"}, onRed)
+		return target{ids: []string{h.chat, "hand-over"}}
+	}},
+
+	"listEmbedTokens": ofChat(nil),
+	"createEmbedToken": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.doomedChat(t)}, body: object{"name": "Shop", "allowed_origins": []string{shop}}}
+	}},
+	"getEmbedToken":    withEmbed(nil),
+	"updateEmbedToken": withEmbed(object{"enabled": false}),
+	"deleteEmbedToken": withEmbed(nil),
+	"rotateEmbedToken": withEmbed(object{"grace_seconds": 60}),
+
+	"createEmbedSession": visiting(func(e *embed, _ string) target { return target{body: object{"token": e.secret}} }),
+	"getEmbedTemplate": visiting(func(_ *embed, session string) target {
+		return target{headers: []string{"Authorization: Bearer " + session}}
+	}),
+	"getEmbedPage":   visiting(func(e *embed, _ string) target { return target{ids: []string{e.secret}} }),
+	"getEmbedScript": plainly(nil),
 }

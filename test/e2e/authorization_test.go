@@ -31,7 +31,7 @@ func (c *standing) call(t *testing.T, op *openapi.Operation, at target) *answer 
 		begin, end := strings.IndexByte(path, '{'), strings.IndexByte(path, '}')
 		path = path[:begin] + id + path[end+1:]
 	}
-	return c.do(t, op.Method, path+at.query, at.body, c.host, c.chooses(), "Request-Id: same")
+	return c.do(t, op.Method, path+at.query, at.body, append(at.headers, c.host, c.chooses(), "Request-Id: same")...)
 }
 
 // chooses is the header by which somebody who signed in names the house: it is not the only
@@ -50,8 +50,13 @@ func expected(op *openapi.Operation, c *standing) int {
 	if !strings.Contains(op.Path, "{") { // it is about the caller's own workspace
 		role = c.own
 	}
-	if op.Access.Area == "public" {
+	switch {
+	case op.Access.Area == "public":
 		return 200
+	case op.Access.Area == "embed" && c.host == onRed: // whoever calls: the target shows an embed token of red's, or a session
+		return 200
+	case op.Access.Area == "embed":
+		return 401
 	}
 	if !c.known {
 		return 401
@@ -68,12 +73,18 @@ func expected(op *openapi.Operation, c *standing) int {
 		return 404
 	case op.Access.Area == "workspace" && role < identity.ParseRole(op.Access.Needs):
 		return 403
-	case op.Access.Area == "prompt_template" && has == none:
+	case onTemplate(op) && has == none:
 		return 404
-	case op.Access.Area == "prompt_template" && has < needs:
+	case onTemplate(op) && has < needs:
 		return 403
 	}
 	return 200
+}
+
+// onTemplate reports whether an operation is one on a template, for prompts or for chats: callers stand
+// to both of the house alike.
+func onTemplate(op *openapi.Operation) bool {
+	return op.Access.Area == "prompt_template" || op.Access.Area == "chat_template"
 }
 
 var templateLevels = map[string]level{"viewer": viewing, "editor": editing, "manager": managing, "owner": owning}
@@ -87,13 +98,16 @@ var exceptions = []struct {
 }{
 	{"createWorkspace", func(c *standing) bool { return c.jwt }, 200, "everyone who signs in may begin a workspace; a key stands for one that there is"},
 	{"updateMe", func(c *standing) bool { return c.viewing }, 403, "a key for viewing changes nothing, not even its bearer"},
-	{"revokeAPIKey", func(c *standing) bool { return c.viewing && c.role != identity.NoRole }, 403, "a key for viewing ends no key but itself"},
+	{"createAPIKey", func(c *standing) bool { return c.viewing }, 403, "a key for viewing makes no other"},
+	{"revokeAPIKey", func(c *standing) bool { return c.viewing && c.role != identity.NoRole }, 403, "a key for viewing ends none"},
 	{"rotateAPIKey", func(c *standing) bool { return c.viewing && c.role != identity.NoRole }, 403, "nor does it put another in the place of one"},
 	{"acceptInvitation", func(c *standing) bool { return c.host == onBlue }, 409, "where no issuer is configured nobody can prove an address"},
 	{"acceptInvitation", func(c *standing) bool { return !c.jwt }, 403, "a key proves no address: anybody may hold it"},
 	{"deletePromptVersion", func(c *standing) bool { return c.template == viewing }, 404, "a draft is hidden from those who may only view"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200, "admins of the workspace may bring back what others deleted"},
 	{"restorePromptTemplate", func(c *standing) bool { return c.template < owning }, 404, "what is deleted is hidden from those who could not bring it back"},
+	{"restoreChatTemplate", func(c *standing) bool { return c.role >= identity.Admin }, 200, "as of prompt templates"},
+	{"restoreChatTemplate", func(c *standing) bool { return c.template < owning }, 404, "as of prompt templates"},
 }
 
 func TestAuthorization(t *testing.T) {
@@ -167,7 +181,7 @@ func (h *house) refuses(t *testing.T, op *openapi.Operation, example example) {
 			t.Errorf("%s: %s\nwant %d", c.name, a, want)
 		}
 		if a.status == 404 {
-			for what, other := range at[c].absent(c.role == identity.NoRole || op.Access.Area == "prompt_template" && c.template == none) {
+			for what, other := range at[c].absent(c.role == identity.NoRole || onTemplate(op) && c.template == none) {
 				same(t, c.name+", "+what, a, c.call(t, op, other))
 			}
 		}
@@ -217,22 +231,36 @@ func (h *house) testOwnThings(t *testing.T) {
 		program := h.program(t, "viewer")
 		program.do(t, "DELETE", members+program.id, nil, onRed).problem(t, 403, "forbidden")
 	})
-	t.Run("a share may be given back", func(t *testing.T) {
+	t.Run("whoever made a connection may replace its credential and revoke it; a peer may not", func(t *testing.T) {
+		path := connections + "/" + h.connect(t, h.author)
+		credential := object{"credential": h.shop.credential("another")}
+		h.editor.do(t, "POST", path+"/verify", credential, onRed).problem(t, 403, "connection_forbidden")
+		h.editor.do(t, "DELETE", path, nil, onRed).problem(t, 403, "connection_forbidden")
+		h.author.do(t, "POST", path+"/verify", credential, onRed).is(t, 200)
+		h.author.do(t, "DELETE", path, nil, onRed).is(t, 200)
+	})
+	t.Run("a share may be read and given back by whom it is for", func(t *testing.T) {
 		path := templates + "/" + h.doomed(t)
 		for _, c := range []*client{h.viewer, h.editor} {
+			c.get(t, path+"/shares/"+c.id, onRed).has(t, map[string]string{"user_id": c.id, "revision": "1"})
 			c.do(t, "DELETE", path+"/shares/"+c.id, nil, onRed).is(t, 204)
 			c.do(t, "GET", path, nil, onRed).problem(t, 404, "prompt_template_not_found")
 		}
 	})
-	t.Run("a key for viewing may replace itself", func(t *testing.T) {
-		key, id := h.owner.key(t, "--org", "red", "--role", "viewer")
-		key.create(t, keys+id+"/rotate", nil, onRed).has(t, map[string]string{"role_ceiling": "viewer"})
-		key.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
+	t.Run("a member of a chat may leave, but by a key for viewing", func(t *testing.T) {
+		path := chats + "/" + h.doomedChat(t)
+		capped, _ := h.viewer.key(t, "--org", "red", "--role", "viewer")
+		capped.do(t, "DELETE", path+"/members/"+h.viewer.id, nil, onRed).problem(t, 403, "chat_template_forbidden")
+		for _, c := range []*client{h.viewer, h.editor} {
+			c.do(t, "DELETE", path+"/members/"+c.id, nil, onRed).is(t, 204)
+			c.do(t, "GET", path, nil, onRed).problem(t, 404, "chat_template_not_found")
+		}
 	})
-	t.Run("a key for viewing may end itself", func(t *testing.T) {
+	t.Run("a key for viewing neither replaces nor ends itself", func(t *testing.T) {
 		key, id := h.owner.key(t, "--org", "red", "--role", "viewer")
-		key.do(t, "DELETE", keys+id, nil, onRed).is(t, 204)
-		key.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
+		key.do(t, "POST", keys+id+"/rotate", nil, onRed).problem(t, 403, "forbidden")
+		key.do(t, "DELETE", keys+id, nil, onRed).problem(t, 403, "forbidden")
+		key.get(t, "/api/me", onRed)
 	})
 	t.Run("a peer's key is hidden, from admins not; but nobody takes it over", func(t *testing.T) {
 		for _, c := range h.callers {

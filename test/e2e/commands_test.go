@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,7 +52,7 @@ func TestCommands(t *testing.T) {
 	t.Run("a wrong command line ends with 2", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
-		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"}, {"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"}, {"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"}} {
+		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"}, {"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"}, {"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"}, {"token", "create", "--email", "a@b.c", "--expires", "soon"}} {
 			if r := d.run(t, args...); r.code != 2 || !strings.HasPrefix(r.stderr, "atrium: ") {
 				t.Errorf("%v ended with %d: %s", args, r.code, r.stderr)
 			}
@@ -62,12 +63,13 @@ func TestCommands(t *testing.T) {
 		d := deploy(t, sqlite)
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
 		for want, args := range map[string][]string{
-			"exists already":               {"user", "create", "--email", "ANN@example.com", "--role", "owner"},
-			"email: Must be":               {"user", "create", "--email", "ann", "--role", "owner"},
-			"slug: Must have":              {"user", "create", "--email", "bob@example.com", "--role", "owner", "--workspace", "A B"},
-			"There is no such user":        {"token", "create", "--email", "nobody@example.com"},
-			"There is no such workspace":   {"token", "create", "--email", "ann@example.com", "--workspace", "nowhere"},
-			"expires_at: Must be":          {"token", "create", "--email", "ann@example.com", "--expires=-1h"},
+			"ANN@example.com is a member of the workspace default already; for another API key: atrium token create --email ANN@example.com --workspace default": {"user", "create", "--email", "ANN@example.com", "--role", "member"},
+			"role: The first person": {"user", "create", "--email", "bob@example.com", "--role", "member", "--workspace", "fresh"},
+			"email: Must be":         {"user", "create", "--email", "ann", "--role", "owner"},
+			"slug: Must have":        {"user", "create", "--email", "bob@example.com", "--role", "owner", "--workspace", "A B"},
+			"nobody@example.com in the workspace default: There is no such user":   {"token", "create", "--email", "nobody@example.com"},
+			"ann@example.com in the workspace nowhere: There is no such workspace": {"token", "create", "--email", "ann@example.com", "--workspace", "nowhere"},
+			"expires_at: Must be":          {"token", "create", "--email", "ann@example.com", "--expires=0s"},
 			"There is no such API key":     {"token", "revoke", "key_01jb4rqnx1e5btz2s1v2j9k3mn"},
 			"key file: open":               {"keys", "create", "--data", "/proc/nowhere"},
 			"cannot be read: no such file": {"migrate", "--config", "nowhere.yaml"},
@@ -80,6 +82,35 @@ func TestCommands(t *testing.T) {
 			if r.code != code || !strings.Contains(r.stderr, want) {
 				t.Errorf("%v ended with %d: %s\nwant %q", args, r.code, r.stderr, want)
 			}
+		}
+	})
+	t.Run("a person who is known joins another workspace, and the key of it works", func(t *testing.T) {
+		onEach(t, func(t *testing.T, engine string) {
+			s := start(t, engine)
+			ann, other := s.user(t, "member"), s.user(t, "owner", "--workspace", "other")
+			var made struct {
+				Token     string `json:"token"`
+				User      string `json:"user_id"`
+				Workspace string `json:"workspace_id"`
+			}
+			out := s.must(t, "user", "create", "--json", "--email", strings.ToUpper(ann.email), "--role", "admin", "--operator", "--workspace", "other")
+			if err := json.Unmarshal([]byte(out), &made); err != nil || made.User != ann.id || made.Workspace != other.workspace {
+				t.Fatalf("%s: %v", out, err)
+			}
+			(&client{server: s, token: made.Token}).get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "user.operator": "true", "role": "admin", "workspace.id": other.workspace})
+			if added := other.events(t, "&type=member.added"); len(added) != 1 {
+				t.Errorf("the trail says %v", added)
+			}
+		})
+	})
+	t.Run("days may be told of a key as of a setting", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite)
+		ann := s.user(t, "member")
+		_, id := ann.key(t, "--expires", "1d12h")
+		ends, err := time.Parse(time.RFC3339, ann.get(t, "/api/api-keys/"+id).at("expires_at"))
+		if in := time.Until(ends); err != nil || in > 36*time.Hour || in < 35*time.Hour {
+			t.Errorf("it ends in %s, %v", in, err)
 		}
 	})
 	t.Run("an unknown or wrong setting stops the start with key and reason", func(t *testing.T) {
@@ -105,11 +136,20 @@ func TestCommands(t *testing.T) {
 			t.Errorf("a refused start has made the data directory: %v", err)
 		}
 	})
-	t.Run("an address that is taken stops the start", func(t *testing.T) {
+	t.Run("an address that is taken stops the start before anything is made", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, sqlite)
-		if r := deploy(t, sqlite).run(t, "serve", "--addr", strings.TrimPrefix(s.url, "http://")); r.code != 1 || !strings.Contains(r.stderr, "server.addr: ") {
-			t.Errorf("ended with %d: %s", r.code, r.stderr)
+		taken := strings.TrimPrefix(start(t, sqlite).url, "http://")
+		for key, d := range map[string]*deployment{"server.addr: ": deploy(t, sqlite), "metrics.addr: ": deploy(t, sqlite, set("metrics.addr", taken))} {
+			args := []string{"serve"}
+			if key == "server.addr: " {
+				args = append(args, "--addr", taken)
+			}
+			if r := d.run(t, args...); r.code != 1 || !strings.Contains(r.stderr, key) {
+				t.Errorf("ended with %d: %s", r.code, r.stderr)
+			}
+			if _, err := os.Stat(d.data); !os.IsNotExist(err) {
+				t.Errorf("%sa refused start has made the data directory: %v", key, err)
+			}
 		}
 	})
 }
@@ -135,6 +175,54 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			}
 			if text := s.must(t, "doctor"); strings.Count(text, "\nok ")+1 != len(out.Checks) {
 				t.Errorf("as text:\n%s", text)
+			}
+		})
+		t.Run("doctor makes and changes nothing, and says what a start would do", func(t *testing.T) {
+			d := deploy(t, engine)
+			says := func(code int, want ...string) {
+				t.Helper()
+				r := d.run(t, "doctor")
+				for _, w := range want {
+					if r.code != code || !strings.Contains(r.stdout, w) {
+						t.Errorf("ended with %d: %s%s\nwant %q", r.code, r.stdout, r.stderr, w)
+					}
+				}
+			}
+			says(0, "none yet: serve makes "+d.data, "no key file yet: serve makes "+d.keyFile())
+			if engine == postgres {
+				says(0, "2 migration(s) pending")
+			} else {
+				says(0, "database       none yet")
+			}
+			if _, err := os.Stat(d.data); !os.IsNotExist(err) {
+				t.Errorf("there is a data directory: %v", err)
+			}
+			d.must(t, "migrate")
+			files := func() string { return fmt.Sprint(os.ReadDir(d.data)) }
+			before := files()
+			says(0, "schema up to date", "none yet: ", "opens what the database holds")
+			d.sql(t, `DELETE FROM goose_db_version WHERE version_id = 2`)
+			says(0, "1 migration(s) pending: serve and migrate apply them")
+			d.sql(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, true)`)
+			if after := files(); after != before {
+				t.Errorf("before there was %s\nafter %s", before, after)
+			}
+			if err := os.Remove(d.keyFile()); err != nil {
+				t.Fatal(err)
+			}
+			says(1, "FAILED  keyring        the key file "+d.keyFile()+" is missing")
+			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {
+				t.Errorf("there is a key file: %v", err)
+			}
+		})
+		t.Run("a key file that cannot be used is the keyring's fault, not the database's", func(t *testing.T) {
+			d := deploy(t, engine)
+			d.must(t, "migrate")
+			if err := os.Chmod(d.keyFile(), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED  keyring        key file") || !strings.Contains(r.stdout, "ok      database") {
+				t.Errorf("ended with %d: %s", r.code, r.stdout)
 			}
 		})
 		t.Run("doctor names what is wrong", func(t *testing.T) {
@@ -294,7 +382,13 @@ func TestStart(t *testing.T) {
 		if len(demo) == 0 {
 			t.Error("there is no demo data")
 		}
-		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600} {
+		demoChats := owner.get(t, chats)
+		if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok", "data.1.status": "published"}); len(demoChats.items(t)) != 2 {
+			t.Errorf("the chats are %s", demoChats)
+		}
+		shop := owner.get(t, connections).has(t, map[string]string{"data.0.name": "Demo shop", "data.0.status": "active"}).at("data.0.id")
+		owner.do(t, "POST", connections+"/"+shop+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active", "server.product": "SQLite"})
+		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600, filepath.Join(d.data, "atrium.db"): 0o600, filepath.Join(d.data, "atrium.db-wal"): 0o600} {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 				t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
 			}
@@ -304,8 +398,36 @@ func TestStart(t *testing.T) {
 		if again := len(owner.at(s).get(t, templates).items(t)); again != len(demo) {
 			t.Errorf("the second start with --demo leaves %d templates, want %d", again, len(demo))
 		}
-		if strings.Contains(s.stdout.String(), "atk_") {
+		if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
+			t.Errorf("the second start with --demo leaves %d chats", again)
+		}
+		if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
+			t.Errorf("the second start with --demo leaves the connections %v", again)
+		}
+		hint := s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium (token create --email \S+)`))[1]
+		if strings.Contains(s.stdout.String(), "atk_") || hint != "token create --email owner@localhost" {
 			t.Errorf("the second start wrote %s", s.stdout)
+		}
+		d.must(t, strings.Fields(hint)...)
+	})
+	t.Run("the hint names nobody where there are several", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.must(t, "user", "create", "--email", "a@example.com", "--role", "owner")
+		d.must(t, "user", "create", "--email", "b@example.com", "--role", "member")
+		s := d.start(t)
+		s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium token create --email EMAIL\n`))
+	})
+	t.Run("where several orgs are, somebody makes the first person of each", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite, configured("orgs: [{slug: red, hosts: [red.example.com]}, {slug: blue, hosts: [blue.example.com]}]"))
+		s.stdout.await(t, s, regexp.MustCompile(`Make the first person with: atrium user create --config \S+ --email EMAIL --role owner --org SLUG\n`))
+	})
+	t.Run("on PostgreSQL the first start says what to back up", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, postgres)
+		if text := s.stdout.await(t, s, regexp.MustCompile(`shown\nonly now; (.*)\.\n`))[1]; text != "everything is kept in the postgres database and sealed by "+s.keyFile() {
+			t.Errorf("it says: %s", text)
 		}
 	})
 	t.Run("several nodes start at once on one empty PostgreSQL", func(t *testing.T) {

@@ -79,7 +79,7 @@ func TestConventions(t *testing.T) {
 		t.Run("me says who calls, and what may be done", func(t *testing.T) {
 			ann.get(t, "/api/me").has(t, map[string]string{
 				"user.id": ann.id, "user.email": ann.email, "role": "member", "workspace.id": ann.workspace, "workspaces.0.slug": "default", "workspaces.1": "",
-				"permissions": `["prompt_templates.read","prompt_templates.create","api_keys.create","members.read"]`,
+				"permissions": `["prompt_templates.read","prompt_templates.create","chat_templates.read","chat_templates.create","connections.read","connections.create","api_keys.create","members.read"]`,
 			})
 			ann.do(t, "PATCH", "/api/me", object{"name": "Ann", "default_workspace_id": ann.workspace}).is(t, 200).has(t, map[string]string{"user.name": "Ann", "user.default_workspace_id": ann.workspace})
 			ann.do(t, "PATCH", "/api/me", object{"default_workspace_id": nil}).is(t, 200).has(t, map[string]string{"user.name": "Ann", "user.default_workspace_id": "null"})

@@ -20,6 +20,11 @@ const (
 type house struct {
 	*server
 	workspace, template string // ids
+	chat                string // id of a chat template, to which everybody stands as to the template
+	embed               *embed // of a chat that is published
+	session             string // of embed's, which opens nothing but that
+	shop                *shopWarehouse
+	connection          string // id of one that the owner made
 	owner, author       *client
 	editor              *client
 	viewer              *client // of the template
@@ -37,8 +42,10 @@ orgs:
     hosts: [red.example.com]
     issuers: [{url: %q, audiences: [atrium]}]
     accept_url: https://red.example.com/join/{token}
-  - {slug: blue, hosts: [blue.example.com]}
-`, issuer.URL)))
+    registry: {workflows: [{id: hand-over}]}
+    egress: {allow: [127.0.0.0/8]}
+  - {slug: blue, hosts: [blue.example.com], egress: {allow: [127.0.0.0/8]}}
+`, issuer.URL)), toShops)
 	h := &house{server: s, owner: s.user(t, "owner", "--org", "red"), blue: s.user(t, "owner", "--org", "blue")}
 	h.workspace = h.owner.workspace
 	h.elsewhere = s.user(t, "owner", "--org", "red", "--workspace", "elsewhere")
@@ -63,12 +70,17 @@ orgs:
 	second := h.owner.create(t, "/api/workspaces", object{"name": "Second"}, onRed).at("id")
 	abroad, _ := (&client{server: s, email: h.owner.email, id: h.owner.id, workspace: second}).key(t, "--org", "red")
 
+	h.embed = h.author.embeds(t, nil, onRed)
+	h.session = h.embed.visit(t, fromShop, onRed).is(t, 200).at("session")
+
 	bearing := func(token string) *client { return &client{server: s, token: token} }
 	damaged := h.owner.token[:len(h.owner.token)-1] + "!"
 	for _, c := range []*standing{
 		{name: "nobody", client: s.anonymous()},
 		{name: "garbage", client: bearing("garbage")},
 		{name: "a damaged key", client: bearing(damaged)},
+		{name: "a visitor's session", client: bearing(h.session)},
+		{name: "an embed token", client: bearing(h.embed.secret)},
 		{name: "a key that nobody made", client: bearing(account.NewToken().Reveal())},
 		{name: "an expired key", client: expired},
 		{name: "a revoked key", client: revoked},
@@ -100,8 +112,20 @@ orgs:
 		h.callers = append(h.callers, c)
 	}
 	signedIn.do(t, "GET", "/api/me", nil, onRed).is(t, 200).has(t, map[string]string{"user.id": signedIn.id})
-	h.template = h.newTemplate(t, manager.id)
+	h.template, h.chat = h.newTemplate(t, manager.id), h.newChat(t, manager.id)
+	h.shop = newShop(t)
+	h.connection = h.connect(t, h.owner)
 	return h
+}
+
+// newChat makes a chat template with a member of each role.
+func (h *house) newChat(t *testing.T, manager string) string {
+	t.Helper()
+	made := h.author.create(t, chats, object{"name": "chat"}, onRed).at("id")
+	for role, user := range map[string]string{"viewer": h.viewer.id, "editor": h.editor.id, "manager": manager} {
+		h.author.create(t, chats+"/"+made+"/members", object{"user_id": user, "role": role}, onRed)
+	}
+	return made
 }
 
 // newTemplate makes a template with shares for each level: version 1 active, 2 frozen, 3 a draft.
@@ -119,12 +143,32 @@ func (h *house) newTemplate(t *testing.T, manager string) string {
 	return made
 }
 
-// doomed makes a template that is about to end.
-func (h *house) doomed(t *testing.T) string {
+// connect makes a connection of by's.
+func (h *house) connect(t *testing.T, by *client) string {
 	t.Helper()
+	return by.create(t, connections, h.shop.connection("secret"), onRed).at("id")
+}
+
+// disconnect revokes every connection of the house, which would keep it from being deleted.
+func (h *house) disconnect(t *testing.T) {
+	t.Helper()
+	list := h.owner.get(t, connections, onRed)
+	for i, status := range list.each(t, "status") {
+		if status != "revoked" {
+			h.owner.do(t, "DELETE", connections+"/"+list.each(t, "id")[i], nil, onRed).is(t, 200)
+		}
+	}
+}
+
+// doomed makes a template that is about to end, and doomedChat a chat template.
+func (h *house) doomed(t *testing.T) string { t.Helper(); return h.newTemplate(t, h.manager()) }
+
+func (h *house) doomedChat(t *testing.T) string { t.Helper(); return h.newChat(t, h.manager()) }
+
+func (h *house) manager() string {
 	for _, c := range h.callers {
 		if c.name == "a manager of the template" {
-			return h.newTemplate(t, c.id)
+			return c.id
 		}
 	}
 	panic("there is no manager")

@@ -63,7 +63,7 @@ func TestBadInput(t *testing.T) {
 			{"invalid UTF-8", post, templates, "{\"name\":\"a\xff\"}", 422, invalid, " invalid_utf8"},
 			{"half a surrogate pair", post, templates, `{"name":"\ud800"}`, 400, "malformed_json", ""},
 			{"a number that no integer holds", post, draft + "/activate", `{"reason":1e400}`, 422, invalid, "/reason out_of_range,/reason wrong_type"},
-			{"a number of 60,000 digits", post, templates, `{"name":` + strings.Repeat("9", 60_000) + `}`, 422, invalid, "/name out_of_range,/name wrong_type"},
+			{"a number of 60,000 digits", post, templates, `{"name":` + strings.Repeat("9", 60_000) + `}`, 422, invalid, "/name out_of_range,/name too_long,/name wrong_type"},
 			{"a fraction for a whole number", post, template + "/versions", object{"text": "x", "model_config": object{"max_tokens": 1.5}}, 422, invalid, "/model_config/max_tokens wrong_type"},
 			{"a whole number beyond 64 bits", post, template + "/versions", `{"text":"x","model_config":{"max_tokens":9223372036854775808}}`, 422, invalid, "/model_config/max_tokens out_of_range"},
 			{"a temperature of 3", post, template + "/versions", object{"text": "x", "model_config": object{"temperature": 3}}, 422, invalid, "/model_config/temperature out_of_range"},
@@ -173,8 +173,12 @@ func TestBadInput(t *testing.T) {
 			})
 		}
 		t.Run("a condition that no revision meets is 412, and * any meets", func(t *testing.T) {
-			for _, tag := range []string{`"999-x"`, `W/"1-x"`, `1`, `"x"`, `"-1"`, `""`, `garbage`} {
-				ann.do(t, "PATCH", template, object{"description": "no"}, "If-Match: "+tag).problem(t, 412, "revision_mismatch")
+			ann.do(t, "PATCH", template, object{"description": "no"}, `If-Match: "999-x"`).problem(t, 412, "revision_mismatch")
+			if weak := ann.do(t, "PATCH", template, object{"description": "no"}, `If-Match: W/"1-x"`).problem(t, 412, "revision_mismatch"); !strings.Contains(weak.at("detail"), "W/") {
+				t.Errorf("of a weak tag it says %s", weak)
+			}
+			for _, tag := range []string{`1`, `"2"`, `"x"`, `"-1"`, `""`, `garbage`} {
+				ann.do(t, "PATCH", template, object{"description": "no"}, "If-Match: "+tag).problem(t, 400, "invalid_parameter")
 			}
 			ann.do(t, "PATCH", template, object{}, "If-Match: *").is(t, 200)
 			ann.do(t, "PATCH", template, object{}, `If-Match: "999-x", "1-y"`).is(t, 200)
@@ -188,7 +192,7 @@ func TestBadInput(t *testing.T) {
 			ann.do(t, "PATCH", template, object{}, "Content-Type: application/merge-patch+json; charset=utf-8").is(t, 200)
 		})
 		t.Run("an unknown path or method says so", func(t *testing.T) {
-			for _, path := range []string{"/", "/api", "/api/nothing", "/api/prompt-templates/", "/api/prompt-templates//versions", "/API/me"} {
+			for _, path := range []string{"/", "/api", "/api/nothing", "/api/prompt-templates/", "/api/prompt-templates//versions", "/API/me", "/api%2Fme", "/api%2fhealth%2flive", template + "%2Fversions", "/problems%2Fname_taken"} {
 				ann.do(t, "GET", path, nil).problem(t, 404, "not_found")
 			}
 			for call, allow := range map[string]string{

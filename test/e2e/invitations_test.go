@@ -28,6 +28,20 @@ func TestInvitations(t *testing.T) {
 				t.Errorf("still open are %v", open)
 			}
 		})
+		t.Run("accepting again under the same key is answered as it was, though the caller is somewhere now", func(t *testing.T) {
+			token, _ := r.invite(t, owner, "rita@example.com", "member")
+			rita := r.person(t, "rita")
+			again := func(path string, body object) {
+				t.Helper()
+				first := rita.do(t, "POST", path, body, "Idempotency-Key: again")
+				second := rita.do(t, "POST", path, body, "Idempotency-Key: again").is(t, first.status)
+				if first.status >= 300 || second.header.Get("Idempotency-Replayed") != "true" || second.text != first.text {
+					t.Errorf("the first answer was %s\nthe second %s", first, second)
+				}
+			}
+			again("/api/invitations/accept", object{"token": token}) // from no workspace to the only one
+			again("/api/workspaces", object{"name": "Rita's"})       // from the only one to none that is implied
+		})
 		t.Run("even the person's own key does not accept", func(t *testing.T) {
 			known := r.user(t, "owner", "--workspace", "theirs")
 			token, _ := r.invite(t, owner, known.email, "viewer")

@@ -46,6 +46,20 @@ func TestKeys(t *testing.T) {
 				t.Errorf("the token is shown still: %s", a)
 			}
 		})
+		t.Run("another key of the same person is not shown what a stronger one was", func(t *testing.T) {
+			weak := r.bearer(owner.create(t, keys, object{"name": "weak", "role_ceiling": "viewer"}).at("token"))
+			for path, body := range map[string]object{
+				keys: {"name": "deploy"},
+				"/api/workspaces/" + owner.workspace + "/invitations": {"email": "replayed@example.com", "role": "owner"},
+			} {
+				shown := owner.create(t, path, body, "Idempotency-Key: stronger")
+				a := weak.do(t, "POST", path, body, "Idempotency-Key: stronger")
+				if a.header.Get("Idempotency-Replayed") != "" || a.at("id") == shown.at("id") {
+					t.Errorf("it is shown %s", a)
+				}
+				owner.create(t, path, body, "Idempotency-Key: stronger").has(t, map[string]string{"id": shown.at("id")})
+			}
+		})
 		t.Run("a service key is a user of its own, whom admins see to", func(t *testing.T) {
 			service := object{"name": "deploy", "kind": "service", "role_ceiling": "member"}
 			member.do(t, "POST", keys, service).problem(t, 403, "forbidden")

@@ -15,7 +15,12 @@ import (
 // binary is the path of the program under test.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(nodeOf) != "" {
+		os.Exit(workAsNode())
+	}
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "atrium-e2e-")

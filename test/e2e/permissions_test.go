@@ -247,8 +247,8 @@ func TestPermissions(t *testing.T) {
 			key.do(t, "DELETE", path+"/shares/"+l.viewer.id, nil).problem(t, 403, "prompt_template_forbidden")
 		})
 		t.Run("who may only look makes nothing", func(t *testing.T) {
-			s.user(t, "viewer").do(t, "POST", templates, object{"name": "mine"}).problem(t, 403, "prompt_template_forbidden")
-			l.capped.do(t, "POST", templates, object{"name": "mine"}).problem(t, 403, "prompt_template_forbidden")
+			s.user(t, "viewer").do(t, "POST", templates, object{"name": "mine"}).problem(t, 403, "forbidden")
+			l.capped.do(t, "POST", templates, object{"name": "mine"}).problem(t, 403, "forbidden")
 			l.capped.do(t, "PATCH", "/api/me", object{"name": "Me"}).problem(t, 403, "forbidden")
 		})
 		t.Run("what is hidden is answered like what is not there, to the byte", func(t *testing.T) {

@@ -49,6 +49,16 @@ func TestSecrets(t *testing.T) {
 		admin.create(t, template+"/versions", object{"text": "{{password}}", "variables": []object{{"name": "password", "sensitive": true, "enum": []string{"other"}}}})
 		note(admin.do(t, "POST", template+"/render", object{"ref": "latest", "variables": object{"password": canary}}).problem(t, 422, "invalid_variables"))
 		admin.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).is(t, 204)
+		e := admin.embeds(t, nil)
+		session := e.visit(t, fromShop).is(t, 200).at("session")
+		e.resume(t, session, fromShop).is(t, 200)
+		page := e.page(t, "Referer: "+shop).is(t, 200)
+		note(e.visit(t))
+		note(e.resume(t, session))
+		note(admin.do(t, "GET", e.template+"/embed-tokens/"+e.secret, nil))
+		note(admin.do(t, "POST", e.template+"/embed-tokens", object{"name": e.secret, "allowed_origins": []string{"https://" + canary + "/"}}))
+		note(s.anonymous().do(t, "POST", sessions, object{"token": canary + e.secret, "ticket": session}, fromShop))
+		tokens = append(tokens, e.secret, session, pageData.FindStringSubmatch(page.text)[1])
 		events := admin.get(t, "/api/events?limit=100").text
 		s.stop(t)
 

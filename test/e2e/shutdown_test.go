@@ -124,6 +124,25 @@ func TestStop(t *testing.T) {
 	})
 }
 
+// reload gives the server another file, and expects the log to say of it what is told.
+func (s *server) reload(t *testing.T, config, told string) {
+	t.Helper()
+	const word = "the configuration was"
+	before := strings.Count(s.stderr.String(), word)
+	s.configure(config)
+	s.signal(t, syscall.SIGHUP)
+	s.stderr.await(t, s, regexp.MustCompile(fmt.Sprintf(`(?s)(?:%s.*){%d}`, word, before+1)))
+	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
+	for i := len(lines) - 1; ; i-- {
+		if strings.Contains(lines[i], word) {
+			if !strings.Contains(lines[i], told) {
+				t.Errorf("the log says %s, want %q", lines[i], told)
+			}
+			return
+		}
+	}
+}
+
 func TestReload(t *testing.T) {
 	t.Parallel()
 	const orgs = `
@@ -132,38 +151,46 @@ orgs:
 %s`
 	s := start(t, sqlite, configured(fmt.Sprintf(orgs, "old.example.com", "")))
 	ann := s.user(t, "member")
-	reloads := 0
-	reload := func(t *testing.T, config, told string) {
-		t.Helper()
-		s.configure(config)
-		s.signal(t, syscall.SIGHUP)
-		reloads++
-		s.stderr.await(t, s, regexp.MustCompile(fmt.Sprintf(`(?s)(?:the configuration was.*){%d}`, reloads)))
-		lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
-		for i := len(lines) - 1; ; i-- {
-			if strings.Contains(lines[i], "the configuration was") {
-				if !strings.Contains(lines[i], told) {
-					t.Errorf("the log says %s, want %q", lines[i], told)
-				}
-				return
-			}
-		}
-	}
 	answers := func(t *testing.T, host string) bool {
 		t.Helper()
 		return ann.do(t, "GET", "/api/me", nil, "Host: "+host).status == 200
 	}
 
 	t.Run("SIGHUP takes over the orgs of the file", func(t *testing.T) {
-		reload(t, fmt.Sprintf(orgs, "new.example.com", "  - {slug: second, hosts: [second.example.com]}"), "the configuration was reloaded")
+		s.reload(t, fmt.Sprintf(orgs, "new.example.com", "  - {slug: second, hosts: [second.example.com]}"), "the configuration was reloaded")
 		if answers(t, "old.example.com") || !answers(t, "new.example.com") {
 			t.Error("the old host answers, or the new one does not")
 		}
 		s.user(t, "owner", "--org", "second").get(t, "/api/me", "Host: second.example.com").has(t, map[string]string{"org.slug": "second"})
 	})
+	t.Run("what a reload does not take over is named, and so is an org that is gone", func(t *testing.T) {
+		s.reload(t, fmt.Sprintf(orgs, "new.example.com", "server: {request_timeout: 7s}\nmetrics: {addr: 127.0.0.1:0}"), "the configuration was reloaded")
+		for _, want := range []string{`"keys":["server.request_timeout","metrics.addr"]`, `"org":"second"`} {
+			if !strings.Contains(s.stderr.String(), want) {
+				t.Errorf("the log does not say %s:\n%s", want, s.stderr)
+			}
+		}
+	})
+	t.Run("a rule for claims that lets nobody in is told", func(t *testing.T) {
+		s.reload(t, `
+orgs:
+  - slug: default
+    hosts: [new.example.com]
+    claim_rules:
+      - {claim: groups, value: eng, workspace: nowhere, role: member}
+      - {claim: groups, value: eng, workspace: default, role: member}
+`, "the configuration was reloaded")
+		s.stderr.await(t, s, regexp.MustCompile(`claim_rules\[0\] of the org default names the workspace nowhere`))
+		if strings.Contains(s.stderr.String(), "claim_rules[1]") {
+			t.Errorf("the log says:\n%s", s.stderr)
+		}
+		if out := s.must(t, "doctor"); !strings.Contains(out, "WARNING claim rules    claim_rules[0] of the org default names the workspace nowhere") {
+			t.Errorf("doctor says:\n%s", out)
+		}
+	})
 	t.Run("an invalid file is refused whole, and says why", func(t *testing.T) {
-		reload(t, fmt.Sprintf(orgs, "third.example.com", "  - {slug: UPPER, hosts: [x.example.com]}"), "orgs[1].slug: must be")
-		reload(t, "orgs: [", "the configuration was not reloaded")
+		s.reload(t, fmt.Sprintf(orgs, "third.example.com", "  - {slug: UPPER, hosts: [x.example.com]}"), "orgs[1].slug: must be")
+		s.reload(t, "orgs: [", "the configuration was not reloaded")
 		if answers(t, "third.example.com") || !answers(t, "new.example.com") {
 			t.Error("a part of an invalid file was taken over")
 		}

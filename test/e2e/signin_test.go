@@ -75,10 +75,37 @@ func TestSignIn(t *testing.T) {
 			joined := r.person(t, "known", object{"email": strings.ToUpper(known.email)})
 			joined.get(t, "/api/me").has(t, map[string]string{"user.id": known.id, "role": "member", "workspaces.0.slug": "default", "workspaces.1.id": ""})
 			known.get(t, "/api/me").has(t, map[string]string{"user.id": known.id}) // the key goes on
+			first := r.person(t, "first", object{"email": "owner@localhost"})
+			first.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "workspaces.0.my_role": "owner", "workspaces.1.id": ""})
+			if first.get(t, "/api/me").at("workspaces.0.slug") == "default" {
+				t.Error("the first start's owner was joined")
+			}
 			r.again(joined, "known", object{"email": "renamed." + known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
 		})
+		t.Run("a second subject with the address of another is another person, of which the log tells once", func(t *testing.T) {
+			carl := r.person(t, "carl")
+			second := r.person(t, "carl-2", object{"email": carl.email})
+			for range 2 {
+				r.again(second, "carl-2", object{"email": carl.email}).get(t, "/api/me").has(t, map[string]string{"user.id": second.id, "user.email": "null"})
+			}
+			if second.id == carl.id || strings.Count(r.stderr.String(), "has an account apart") != 1 {
+				t.Errorf("%s and %s; the log says\n%s", carl.id, second.id, r.stderr.String())
+			}
+
+			args := []string{"user", "link", "--email", carl.email, "--issuer", r.issuer.URL, "--json", "--subject"}
+			for subject, from := range map[string]any{"carl-2": second.id, "carl-3": nil} {
+				var out object
+				if err := json.Unmarshal([]byte(r.must(t, append(args, subject)...)), &out); err != nil || out["user_id"] != carl.id || out["taken_from"] != from {
+					t.Errorf("linking %s: %v, %v", subject, out, err)
+				}
+			}
+			r.person(t, "carl-3", object{"email": carl.email}).get(t, "/api/me").has(t, map[string]string{"user.id": carl.id})
+			if out := r.run(t, "user", "link", "--email", carl.email, "--issuer", "https://evil.example.com", "--subject", "x"); out.code != 1 || !strings.Contains(out.stderr, "issuer: Must be") {
+				t.Errorf("%+v", out)
+			}
+		})
 		t.Run("the trail tells of it, and holds no token and no address", func(t *testing.T) {
-			r.leaves(t, []string{"user.created", "user.updated", "user.linked", "workspace.created"}, "ann@example.com", "bob.b@", "unverified@", "renamed.")
+			r.leaves(t, []string{"user.created", "user.updated", "user.linked", "user.unlinked", "workspace.created"}, "carl@", "ann@example.com", "bob.b@", "unverified@", "renamed.")
 		})
 	})
 }
@@ -200,8 +227,12 @@ func TestClaimRules(t *testing.T) {
 			eve.get(t, "/api/me").has(t, map[string]string{"user.operator": "true"})
 			r.again(eve, "eve").get(t, "/api/me").has(t, map[string]string{"user.operator": "false"})
 		})
-		t.Run("a rule for a workspace that is not there makes none", func(t *testing.T) {
+		t.Run("a rule for a workspace that is not there makes none, and keeps its slug from people", func(t *testing.T) {
 			r.person(t, "fay", groups("elsewhere")).get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": ""})
+			mallory := r.person(t, "mallory")
+			mallory.do(t, "POST", "/api/workspaces", object{"name": "Nowhere"}).problem(t, 409, "slug_taken")
+			own := "/api/workspaces/" + mallory.create(t, "/api/workspaces", object{"name": "Somewhere"}).at("id")
+			mallory.do(t, "PATCH", own, object{"slug": "nowhere"}).problem(t, 409, "slug_taken")
 		})
 		t.Run("the trail tells of it, in the workspace too", func(t *testing.T) {
 			r.leaves(t, []string{"user.created", "user.linked", "user.updated"}, "ann@example.com", "carl@example.com")
@@ -256,7 +287,7 @@ func TestDoctorOIDC(t *testing.T) {
 	})
 	t.Run("one that is not accepted ends with 1", func(t *testing.T) {
 		token := r.token("ann", object{"aud": "another"})
-		if got := d.run(t, "doctor", "oidc", "--json", "--token-file", file(token)); got.code != 1 || !strings.Contains(got.stdout, `"check":"token","ok":false`) || containsAny(got.stdout+got.stderr, token[:30]) {
+		if got := d.run(t, "doctor", "oidc", "--json", "--token-file", file(token)); got.code != 1 || !strings.Contains(got.stdout, `"check":"token","ok":false,"note":"not accepted: it is for the audiences (aud) [\"another\"]; configured are [\"atrium\"]"`) || containsAny(got.stdout+got.stderr, token[:30]) {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -12,18 +12,21 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// target is one GET that is sent again and again. The request is written as it is, and of the
+// target is requests that are sent in turn, again and again. They are written as they are, and of an
 // answer only status and length are read: the client shares the cores with what it measures.
 type target struct {
-	addr    string
-	request []byte
+	addr     string
+	requests [][]byte
+	turn     *atomic.Int64
 }
 
 func newTarget(p *program, path, token string) target {
-	return target{addr: p.addr, request: fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, p.addr, token)}
+	request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, p.addr, token)
+	return target{addr: p.addr, requests: [][]byte{request}, turn: new(atomic.Int64)}
 }
 
 // load sends requests on several connections at once, each when the one before is answered, and
@@ -44,7 +47,7 @@ func (t target) load(ctx context.Context, connections int, d time.Duration) ([]t
 			defer c.Close()
 			for ctx.Err() == nil && errs[i] == nil {
 				var one time.Duration
-				one, errs[i] = c.get()
+				one, errs[i] = c.ask()
 				took[i] = append(took[i], one)
 			}
 		})
@@ -70,10 +73,11 @@ func (t target) dial(ctx context.Context) (*connection, error) {
 	return &connection{Conn: c, target: t, in: bufio.NewReaderSize(c, 64<<10)}, nil
 }
 
-// get sends the request and returns how long the whole answer took.
-func (c *connection) get() (time.Duration, error) {
+// ask sends the next request and returns how long the whole answer took.
+func (c *connection) ask() (time.Duration, error) {
+	request := c.requests[int(c.turn.Add(1))%len(c.requests)]
 	begun := time.Now()
-	if _, err := c.Write(c.request); err != nil {
+	if _, err := c.Write(request); err != nil {
 		return 0, err
 	}
 	status, err := c.in.ReadString('\n')
@@ -96,7 +100,7 @@ func (c *connection) get() (time.Duration, error) {
 		}
 	}
 	if status != "HTTP/1.1 200 OK\r\n" || length < 0 {
-		return 0, fmt.Errorf("GET from %s: answered %q, length %d", c.addr, status, length)
+		return 0, fmt.Errorf("%s answered %q, length %d", c.addr, status, length)
 	}
 	_, err = io.CopyN(io.Discard, c.in, int64(length))
 	return time.Since(begun), err

@@ -90,7 +90,7 @@ func inTurns(ctx context.Context, targets [2]target) (medians [2]time.Duration, 
 	var took [2][]time.Duration
 	for n := range listings {
 		for i, c := range connections {
-			one, err := c.get()
+			one, err := c.ask()
 			if err != nil {
 				return medians, err
 			}

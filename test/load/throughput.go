@@ -22,15 +22,17 @@ const (
 
 // throughput compares how often a second Atrium and the floor answer the read that applications
 // repeat all day, the active version of a prompt; and, with the same floor, how often Atrium tells
-// callers who they are, which is little more than proving it. Each sends one credential again and
-// again, as applications do: what Atrium remembers of it for a moment is part of what is measured.
+// callers who they are, which is little more than proving it, opens sessions of embedded chats, which
+// is a look-up by hash and a seal, and lists as many connections as a workspace may have, which is
+// fifty times the work. Each but the sessions sends one credential again and again, as applications
+// do: what Atrium remembers of it for a moment is part of what is measured.
 func throughput(ctx context.Context, m *machine, engines []engine, table *tabwriter.Writer) error {
 	i, err := startIssuer(ctx)
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	defer i.stop()
-	fmt.Fprintln(table, "GET\tanswers\tof the floor's (median of rounds)\tp50\tp99")
+	fmt.Fprintln(table, "Request\tanswers\tof the floor's (median of rounds)\tp50\tp99")
 	for _, e := range engines {
 		data := filepath.Join(m.dir, "throughput-"+e.driver)
 		if err := e.use(ctx, data, func(d database) error { return m.throughputOn(ctx, d, data, i, table) }); err != nil {
@@ -44,6 +46,9 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 	owner, err := m.createUser(ctx, d, data, "owner")
 	if err != nil {
 		return err
+	}
+	if err := connect(ctx, d, owner); err != nil {
+		return fmt.Errorf("connections: %w", err)
 	}
 	config, err := m.trusting(i)
 	if err != nil {
@@ -70,12 +75,18 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 	if err != nil {
 		return err
 	}
+	sessions, err := exchange(ctx, atrium, owner.Token)
+	if err != nil {
+		return err
+	}
 	for _, connections := range []int{16, 64} {
 		contestants := []*contestant{
 			{name: "active version, floor", target: newTarget(floor, path, owner.Token)},
 			{name: "active version, Atrium", target: newTarget(atrium, path, owner.Token)},
 			{name: "/api/me by API key", target: newTarget(atrium, me, owner.Token)},
 			{name: "/api/me by JWT", target: newTarget(atrium, me, jwt)},
+			{name: "embed session", target: sessions},
+			{name: "list of 50 connections", target: newTarget(atrium, "/api/connections", owner.Token)},
 		}
 		if err := inRounds(ctx, connections, contestants); err != nil {
 			return err

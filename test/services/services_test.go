@@ -102,6 +102,22 @@ func TestStartPostgres(t *testing.T) {
 	})
 }
 
+func TestStartPostgresWith(t *testing.T) {
+	server, err := services.StartPostgresWith(map[string]string{"max_connections": "7", "hba_file": "@/rules"},
+		map[string]string{"rules": "host all postgres 127.0.0.1/32 trust\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	db := open(t, server.URL)
+	if got := query(t, db, `SHOW max_connections`); got != "7" {
+		t.Errorf("max_connections = %s", got)
+	}
+	if got := query(t, db, `SELECT count(*) FROM pg_hba_file_rules`); got != "1" {
+		t.Errorf("%s rules", got)
+	}
+}
+
 // TestChild is not a test of its own: TestNothingIsLeftBehind runs it in another process.
 func TestChild(t *testing.T) {
 	end := os.Getenv(child)

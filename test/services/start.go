@@ -1,6 +1,7 @@
 package services
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,13 +13,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// Server is a PostgreSQL that StartPostgres started.
+// Server is one that this package started.
 type Server struct {
-	URL string // of its database postgres, as superuser
+	URL string // of its own database, such as postgres, as superuser
 
 	held   *os.File // the server lives until the other end of this pipe reads its end
 	keeper *exec.Cmd
@@ -31,21 +33,18 @@ func (s *Server) Stop() {
 	_ = s.keeper.Wait() // an ended server is what was asked for, whatever its exit code
 }
 
-// keep runs a server on a new cluster until its standard input ends, which it does with the
-// process that started it, however that came to end. The folder goes when the server does, or
-// when there is none to keep: that is how start notices.
-//
-// Collation is ICU's English one on purpose: where code relies on the order of bytes, a
-// database in the C locale would hide that.
+// keep runs a server, by the functions that stand before it: prepare makes the server's data in
+// $folder, serve becomes the server, and $end is the signal that ends it at once. The server ends
+// with the standard input, which does so with the process that started it, however that came to end.
+// The folder goes when the server does, or when there is none to keep: that is how start notices.
 const keep = `
-bin=$1 folder=$2 port=$3
+folder=$1 port=$2
+shift 2
 exec 3<&0
-"$bin/initdb" -D "$folder/data" -U postgres -A trust --no-sync -E UTF8 --locale=C.UTF-8 \
-	--locale-provider=icu --icu-locale=en-US && {
-	"$bin/postgres" -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$port" -c max_connections=300 \
-		-c fsync=off -c full_page_writes=off -c synchronous_commit=off 3<&- &
+prepare "$@" && {
+	serve "$@" 3<&- &
 	server=$!
-	{ read -r _ <&3; kill -QUIT $server; } &
+	{ read -r _ <&3; kill -$end $server; } &
 	watch=$!
 	wait $server
 	kill $watch
@@ -54,18 +53,66 @@ cd /
 rm -rf "$folder"
 `
 
+// program is a server that can be started.
+type program struct {
+	name   string
+	script string                                      // see keep
+	args   []string                                    // of prepare and serve
+	files  map[string]string                           // put into the folder before
+	url    func(port int) string                       // of the server once it answers
+	ready  func(ctx context.Context, url string) error // whether it does
+}
+
+// postgresScript keeps PostgreSQL. Collation is ICU's English one on purpose: where code relies on
+// the order of bytes, a database in the C locale would hide that.
+const postgresScript = `
+end=QUIT
+prepare() {
+	"$1/initdb" -D "$folder/data" -U postgres -A trust --no-sync -E UTF8 --locale=C.UTF-8 \
+		--locale-provider=icu --icu-locale=en-US
+}
+serve() {
+	bin=$1
+	shift
+	exec "$bin/postgres" -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$port" -c max_connections=300 \
+		-c fsync=off -c full_page_writes=off -c synchronous_commit=off "$@"
+}
+`
+
 // StartPostgres starts a server on a port of 127.0.0.1 that was free, with a new cluster in a
 // temporary folder, and returns once it answers, after about a second. It stops with Stop, or soon after the calling
 // process ends, even by SIGKILL. Nobody is asked for a password.
-func StartPostgres() (*Server, error) {
+func StartPostgres() (*Server, error) { return StartPostgresWith(nil, nil) }
+
+// StartPostgresWith is StartPostgres with settings of the test's own, and files beside the cluster
+// that settings can name by their path: a certificate, its key, a pg_hba.conf. @ at the start of a
+// setting's value stands for the folder of the files, as in {"hba_file": "@/hba"}. The superuser
+// postgres must be let in from 127.0.0.1 without a password and without TLS.
+func StartPostgresWith(settings, files map[string]string) (*Server, error) {
 	bin, err := postgresBin()
 	if err != nil {
 		return nil, err
 	}
+	p := program{
+		name: "postgres", script: postgresScript, args: []string{bin}, files: files,
+		url: func(port int) string {
+			return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+		},
+		ready: func(_ context.Context, url string) error { return execute(url, `SELECT 1`) },
+	}
+	for name, value := range settings {
+		p.args = append(p.args, "-c", name+"="+value)
+	}
+	return p.start()
+}
+
+// start starts the program on a port of 127.0.0.1 that was free, and returns once it answers. @/ in
+// an argument after the = stands for the folder.
+func (p program) start() (*Server, error) {
 	// Between choosing a free port and listening on it, another process may take it.
 	var failures []error
 	for range 3 {
-		server, err := start(bin)
+		server, err := p.tryStart()
 		if err == nil {
 			return server, nil
 		}
@@ -74,8 +121,8 @@ func StartPostgres() (*Server, error) {
 	return nil, errors.Join(failures...)
 }
 
-func start(bin string) (*Server, error) {
-	folder, err := os.MkdirTemp(memory(), "postgres-")
+func (p program) tryStart() (*Server, error) {
+	folder, err := os.MkdirTemp(memory(), p.name+"-")
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +144,26 @@ func start(bin string) (*Server, error) {
 		return fail(err)
 	}
 	defer wait.Close()
-	keeper := exec.Command("sh", "-c", keep, "postgres", bin, folder, strconv.Itoa(port))
+	keeper := exec.Command("sh", "-c", p.script+keep, p.name, folder, strconv.Itoa(port))
+	for _, arg := range p.args {
+		keeper.Args = append(keeper.Args, strings.Replace(arg, "=@/", "="+folder+"/", 1))
+	}
 	keeper.Dir, keeper.Stdin, keeper.Stdout, keeper.Stderr = folder, wait, log, log
 	// In a process group of its own, Ctrl-C reaches us alone, and the folder is still removed.
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if os.Getuid() == 0 { // as whom PostgreSQL refuses to run
+	if os.Getuid() == 0 { // as whom databases refuse to run
 		if keeper.SysProcAttr.Credential, err = unprivileged(); err == nil {
 			err = os.Chown(folder, int(keeper.SysProcAttr.Credential.Uid), int(keeper.SysProcAttr.Credential.Gid))
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	for name, text := range p.files {
+		path := filepath.Join(folder, name)
+		err := os.WriteFile(path, []byte(text), 0o600) // PostgreSQL refuses a key that others can read
+		if c := keeper.SysProcAttr.Credential; err == nil && c != nil {
+			err = os.Chown(path, int(c.Uid), int(c.Gid))
 		}
 		if err != nil {
 			return fail(err)
@@ -113,9 +173,11 @@ func start(bin string) (*Server, error) {
 		hold.Close()
 		return fail(err)
 	}
-	server := &Server{URL: fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port), held: hold, keeper: keeper}
+	server := &Server{URL: p.url(port), held: hold, keeper: keeper}
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		err := execute(server.URL, `SELECT 1`)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		err := p.ready(ctx, server.URL)
+		cancel()
 		if err == nil {
 			return server, nil
 		}
@@ -125,7 +187,7 @@ func start(bin string) (*Server, error) {
 			continue
 		}
 		server.Stop()
-		return nil, fmt.Errorf("start %s/postgres: %w\n%s", bin, err, tail(log))
+		return nil, fmt.Errorf("start %s: %w\n%s", p.name, err, tail(log))
 	}
 }
 
@@ -178,7 +240,7 @@ func unprivileged() (*syscall.Credential, error) {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("root may not run PostgreSQL, and there is neither a user postgres nor nobody")
+	return nil, errors.New("root may not run a database, and there is neither a user postgres nor nobody")
 }
 
 // postgresBin returns the folder with the server's programs: Debian's newest, or that of the

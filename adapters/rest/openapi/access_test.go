@@ -17,9 +17,14 @@ func TestPublicOperations(t *testing.T) {
 		"getOpenAPI":   {"200", "304", "421", "500"},
 		"getDocs":      {"200", "421", "500"},
 		"getProblem":   {"200", "404", "421", "500"},
+
+		"getEmbedScript": {"200", "304", "421", "500"},
 	}
 	declared(t, document(t), func(t *testing.T, o *openapi.Operation, d object) {
 		want, public := answers[o.ID]
+		if o.Access.Area == "embed" { // who calls shows something else than a credential of ours
+			return
+		}
 		if security, ok := d["security"].([]any); ok != public || len(security) > 0 {
 			t.Fatalf("security = %v", d["security"])
 		}
@@ -32,7 +37,9 @@ func TestPublicOperations(t *testing.T) {
 func TestAccess(t *testing.T) {
 	roles := map[string][]string{
 		"prompt_template": {"viewer", "editor", "manager", "owner"},
+		"chat_template":   {"viewer", "editor", "manager", "owner"},
 		"workspace":       {"viewer", "member", "admin", "owner"},
+		"embed":           {""},
 		"self":            {""},
 		"public":          {""},
 	}
@@ -54,11 +61,13 @@ func TestAccess(t *testing.T) {
 		if !slices.Contains(roles[area], needs) {
 			t.Errorf("nobody can be %q in %q", needs, area)
 		}
-		if asksNobody := d["security"] != nil; asksNobody != (area == "public") {
+		if asksNobody := d["security"] != nil; asksNobody != (area == "public" || area == "embed") {
 			t.Errorf("the area is %s, and security = %v", area, d["security"])
 		}
-		if ofTemplate := strings.Contains(o.Path, "{prompt_template_id}"); ofTemplate != (area == "prompt_template") {
-			t.Errorf("the area is %s", area)
+		for parameter, of := range map[string]string{"{prompt_template_id}": "prompt_template", "{chat_template_id}": "chat_template"} {
+			if strings.Contains(o.Path, parameter) != (area == of) {
+				t.Errorf("the area is %s", area)
+			}
 		}
 	})
 }

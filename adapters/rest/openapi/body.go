@@ -20,6 +20,7 @@ var ErrMalformedJSON = &fault.Error{Kind: fault.Malformed, Code: "malformed_json
 const (
 	maxDepth  = 32     // of nested objects and arrays (api.md, section 1)
 	maxValues = 20_000 // in one body: it bounds what the check may cost, a few µs and about 1 KiB for each
+	maxNumber = 64     // characters of a number; the exact ones of int64 and float64 have 25 at most
 	maxFields = 100    // entries in a problem's errors (FieldError)
 )
 

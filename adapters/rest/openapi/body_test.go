@@ -97,7 +97,9 @@ func TestCheckBodyFields(t *testing.T) {
 		"a number beyond a float":              {createTemplate, `{"name":"a","metadata":{"n":[1e400,-1e400]}}`, []string{"/metadata/n/0 out_of_range", "/metadata/n/1 out_of_range"}},
 		"a number beyond a float, bounded":     {createVersion, `{"text":"a","model_config":{"temperature":-1e400}}`, []string{"/model_config/temperature out_of_range"}},
 		"an exponent that would take a year":   {createTemplate, `{"name":"a","metadata":{"n":1e999999999}}`, []string{"/metadata/n out_of_range"}},
-		"400 digits":                           {createVersion, `{"text":"a","model_config":{"max_tokens":1` + strings.Repeat("0", 400) + `}}`, []string{"/model_config/max_tokens out_of_range"}},
+		"400 digits":                           {createVersion, `{"text":"a","model_config":{"max_tokens":1` + strings.Repeat("0", 400) + `}}`, []string{"/model_config/max_tokens out_of_range", "/model_config/max_tokens too_long"}},
+		"a number of 65 characters":            {render, `{"variables":{"a":[0,1.` + strings.Repeat("0", 63) + `]}}`, []string{"/variables/a/1 too_long"}},
+		"a number of 64 characters":            {render, `{"variables":{"a":-1.` + strings.Repeat("0", 61) + `}}`, nil},
 		"the ends of 64 bits":                  {createTemplate, `{"name":"a","metadata":{"n":[9223372036854775807,-9223372036854775808,1e308,-0]}}`, nil},
 		"a fraction where an integer must be":  {createVersion, `{"text":"a","model_config":{"max_tokens":1.5}}`, []string{"/model_config/max_tokens wrong_type"}},
 		"an integer that Go would not read":    {createVersion, `{"text":"a","model_config":{"max_tokens":1.0,"top_k":1e2}}`, []string{"/model_config/max_tokens wrong_type", "/model_config/top_k wrong_type"}},
@@ -134,7 +136,7 @@ func TestCheckBodyFields(t *testing.T) {
 		})
 	}
 	t.Run("every code that the check can answer was answered, and is registered", func(t *testing.T) {
-		ofTheDomain := []string{"in_the_past", "undeclared_variable", "unsupported_syntax"}
+		ofTheDomain := []string{"in_the_past", "undeclared_variable", "unsupported_syntax", "unknown_registry_item", "invalid_item_config", "prompt_unavailable", "invalid_origin", "insecure_origin", "invalid_wildcard", "public_suffix"}
 		registered := document(t)["x-field-codes"].(object)
 		for code := range registered {
 			if !seen[code] && !slices.Contains(ofTheDomain, code) {

@@ -51,6 +51,9 @@ type Operation struct {
 
 	Access Access
 
+	// Outbound says that the operation reaches another system before it stores anything.
+	Outbound bool
+
 	body    *jsonschema.Schema
 	query   map[string]parameter
 	headers []parameter
@@ -82,6 +85,7 @@ func Load() (*Contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
+	text = append(text, '\n')
 	doc, err := readDocument(text)
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)

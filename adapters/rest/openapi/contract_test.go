@@ -224,7 +224,7 @@ func TestOperations(t *testing.T) {
 		if o.Method == http.MethodPatch && !slices.Equal(o.MediaTypes, []string{"application/json", "application/merge-patch+json"}) {
 			t.Errorf("a patch takes %v", o.MediaTypes)
 		}
-		if large := strings.HasSuffix(o.ID, "PromptVersion") && o.HasBody && o.ID != "activatePromptVersion"; o.HasBody && (o.MaxBody == 1<<20) != large {
+		if large := slices.Contains([]string{"createPromptVersion", "updatePromptVersion", "createChatTemplate", "updateChatTemplate"}, o.ID); o.HasBody && (o.MaxBody == 1<<20) != large {
 			t.Errorf("the body may have %d bytes", o.MaxBody)
 		}
 	})

@@ -47,6 +47,7 @@ type operation struct {
 	Responses  map[string]response `json:"responses"`
 	Codes      []string            `json:"x-codes"`
 	Access     Access              `json:"x-access"`
+	Outbound   bool                `json:"x-outbound"`
 }
 
 type requestBody struct {
@@ -106,7 +107,7 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 
 // compile makes what requests are checked by.
 func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
-	o := &Operation{ID: declared.ID, Method: method, Path: path, Access: declared.Access, query: map[string]parameter{}}
+	o := &Operation{ID: declared.ID, Method: method, Path: path, Access: declared.Access, Outbound: declared.Outbound, query: map[string]parameter{}}
 	at := "/paths/" + pointerToken(path)
 	for i := range item.Parameters {
 		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {

@@ -22,6 +22,71 @@ const (
 	APIKeyStatusRevoked APIKeyStatus = "revoked"
 )
 
+// Defines values for ChatHealth.
+const (
+	ChatHealthDegraded ChatHealth = "degraded"
+	ChatHealthOk       ChatHealth = "ok"
+)
+
+// Defines values for ChatIssueCode.
+const (
+	ChatIssueCodeItemDisabled       ChatIssueCode = "item_disabled"
+	ChatIssueCodeItemGone           ChatIssueCode = "item_gone"
+	ChatIssueCodePromptGone         ChatIssueCode = "prompt_gone"
+	ChatIssueCodeRequirementMissing ChatIssueCode = "requirement_missing"
+	ChatIssueCodeWorkflowDisabled   ChatIssueCode = "workflow_disabled"
+	ChatIssueCodeWorkflowGone       ChatIssueCode = "workflow_gone"
+)
+
+// Defines values for ChatMemberRole.
+const (
+	ChatMemberRoleEditor  ChatMemberRole = "editor"
+	ChatMemberRoleManager ChatMemberRole = "manager"
+	ChatMemberRoleViewer  ChatMemberRole = "viewer"
+)
+
+// Defines values for ChatMemberStatus.
+const (
+	ChatMemberStatusActive  ChatMemberStatus = "active"
+	ChatMemberStatusInvited ChatMemberStatus = "invited"
+)
+
+// Defines values for ChatRole.
+const (
+	ChatRoleEditor  ChatRole = "editor"
+	ChatRoleManager ChatRole = "manager"
+	ChatRoleOwner   ChatRole = "owner"
+	ChatRoleViewer  ChatRole = "viewer"
+)
+
+// Defines values for ChatStatus.
+const (
+	ChatStatusDisabled  ChatStatus = "disabled"
+	ChatStatusDraft     ChatStatus = "draft"
+	ChatStatusPublished ChatStatus = "published"
+)
+
+// Defines values for ConnectionStatus.
+const (
+	ConnectionStatusActive  ConnectionStatus = "active"
+	ConnectionStatusFailing ConnectionStatus = "failing"
+	ConnectionStatusRevoked ConnectionStatus = "revoked"
+)
+
+// Defines values for EmbedTokenStatus.
+const (
+	EmbedTokenStatusActive   EmbedTokenStatus = "active"
+	EmbedTokenStatusDisabled EmbedTokenStatus = "disabled"
+	EmbedTokenStatusExpired  EmbedTokenStatus = "expired"
+)
+
+// Defines values for FailureCategory.
+const (
+	FailureCategoryConfig    FailureCategory = "config"
+	FailureCategorySystem    FailureCategory = "system"
+	FailureCategoryTransient FailureCategory = "transient"
+)
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
@@ -48,6 +113,26 @@ const (
 	MessageRoleUser      MessageRole = "user"
 )
 
+// Defines values for ProbeResult.
+const (
+	ProbeResultFailed  ProbeResult = "failed"
+	ProbeResultOk      ProbeResult = "ok"
+	ProbeResultSkipped ProbeResult = "skipped"
+	ProbeResultWarning ProbeResult = "warning"
+)
+
+// Defines values for ProbeStep.
+const (
+	ProbeStepAuthenticate ProbeStep = "authenticate"
+	ProbeStepConnect      ProbeStep = "connect"
+	ProbeStepDatabase     ProbeStep = "database"
+	ProbeStepPolicy       ProbeStep = "policy"
+	ProbeStepPrivileges   ProbeStep = "privileges"
+	ProbeStepRead         ProbeStep = "read"
+	ProbeStepResolve      ProbeStep = "resolve"
+	ProbeStepTLS          ProbeStep = "tls"
+)
+
 // Defines values for PromptFormat.
 const (
 	PromptFormatMustache PromptFormat = "mustache"
@@ -66,6 +151,20 @@ const (
 const (
 	PromptTypeChat PromptType = "chat"
 	PromptTypeText PromptType = "text"
+)
+
+// Defines values for RegistryEffects.
+const (
+	RegistryEffectsExternal RegistryEffects = "external"
+	RegistryEffectsRead     RegistryEffects = "read"
+	RegistryEffectsWrite    RegistryEffects = "write"
+)
+
+// Defines values for RegistryStatus.
+const (
+	RegistryStatusAvailable  RegistryStatus = "available"
+	RegistryStatusDeprecated RegistryStatus = "deprecated"
+	RegistryStatusDisabled   RegistryStatus = "disabled"
 )
 
 // Defines values for RenderMode.
@@ -151,7 +250,11 @@ type APIKeyCreate struct {
 	Kind APIKeyKind `json:"kind,omitempty,omitzero"`
 	Name string     `json:"name"`
 
-	// RoleCeiling Caps what the key may do, whatever its user may. The caller's own role when left out; a service key needs one, and its user gets that role.
+	// RoleCeiling Caps what the key may do, whatever its user may. When left out: the role of the caller in
+	// the workspace, but at least `member`, and never above the ceiling of the credential that
+	// makes the key. At least member, because shares may let a viewer edit or manage single
+	// things: a ceiling of viewer would cap those too, and is for keys that only ever read. A
+	// service key needs a ceiling, and its user gets that role.
 	RoleCeiling WorkspaceRole `json:"role_ceiling,omitempty,omitzero"`
 }
 
@@ -242,6 +345,581 @@ type ActiveVersion struct {
 	Number      int    `json:"number"`
 }
 
+// ChatHealth `degraded` while `issues` names what is missing. The template goes on to work without it.
+type ChatHealth string
+
+// ChatIssue defines model for ChatIssue.
+type ChatIssue struct {
+	Code   ChatIssueCode `json:"code"`
+	Detail string        `json:"detail"`
+
+	// Pointer JSON Pointer (RFC 6901) into the template.
+	Pointer string `json:"pointer"`
+}
+
+// ChatIssueCode defines model for ChatIssue.Code.
+type ChatIssueCode string
+
+// ChatItem defines model for ChatItem.
+type ChatItem struct {
+	// Config Fits the item's `config_schema`. Its own defaults when left out.
+	Config json.RawMessage `json:"config,omitempty,omitzero"`
+
+	// ID Of an item of the registry.
+	ID string `json:"id"`
+}
+
+// ChatMember defines model for ChatMember.
+type ChatMember struct {
+	CreatedAt Time `json:"created_at"`
+
+	// Email null for the user of a service key, and for who has no verified address.
+	Email nullable.Nullable[string] `json:"email"`
+
+	// InvitedBy Who gave them access; null for the owner.
+	InvitedBy nullable.Nullable[string] `json:"invited_by"`
+
+	// Name Empty when nobody gave one.
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
+
+	// Role What somebody may do with a chat template. Each role includes those before it.
+	Role ChatRole `json:"role"`
+
+	// Status Who is `invited` has not accepted yet, and may do nothing.
+	Status    ChatMemberStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+
+	// UserID Reserved while the member is invited; another one once they accept.
+	UserID string `json:"user_id"`
+}
+
+// ChatMemberAdded A member. Of one who is invited, with the link to accept by, which is shown this once and kept nowhere.
+type ChatMemberAdded struct {
+	// AcceptURL Where the invitation is accepted. Holds its token: whom it is for should get it, and nobody else.
+	AcceptURL string `json:"accept_url,omitempty,omitzero"`
+	CreatedAt Time   `json:"created_at"`
+
+	// Email null for the user of a service key, and for who has no verified address.
+	Email nullable.Nullable[string] `json:"email"`
+
+	// InvitedBy Who gave them access; null for the owner.
+	InvitedBy nullable.Nullable[string] `json:"invited_by"`
+
+	// Name Empty when nobody gave one.
+	Name     string `json:"name"`
+	Revision int64  `json:"revision"`
+
+	// Role What somebody may do with a chat template. Each role includes those before it.
+	Role ChatRole `json:"role"`
+
+	// Status Who is `invited` has not accepted yet, and may do nothing.
+	Status    ChatMemberStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+
+	// UserID Reserved while the member is invited; another one once they accept.
+	UserID string `json:"user_id"`
+}
+
+// ChatMemberCreate Exactly one of `user_id` and `email`.
+type ChatMemberCreate struct {
+	Email string `json:"email,omitempty,omitzero"`
+
+	// Role What a member can be given. Each role includes those before it.
+	Role   ChatMemberRole `json:"role"`
+	UserID string         `json:"user_id,omitempty,omitzero"`
+}
+
+// ChatMemberList defines model for ChatMemberList.
+type ChatMemberList struct {
+	Data       []ChatMember              `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ChatMemberPatch defines model for ChatMemberPatch.
+type ChatMemberPatch struct {
+	// Role What a member can be given. Each role includes those before it.
+	Role ChatMemberRole `json:"role"`
+}
+
+// ChatMemberRole What a member can be given. Each role includes those before it.
+type ChatMemberRole string
+
+// ChatMemberStatus Who is `invited` has not accepted yet, and may do nothing.
+type ChatMemberStatus string
+
+// ChatPrompt defines model for ChatPrompt.
+type ChatPrompt struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Ref `active`, `latest`, `v12`, a label, or a version's id.
+	//
+	// Examples: active
+	Ref string `json:"ref"`
+}
+
+// ChatRegistry What the organisation offers to its chat templates.
+type ChatRegistry struct {
+	Agents       []RegistryItem `json:"agents"`
+	Capabilities []RegistryItem `json:"capabilities"`
+
+	// Revision Changes whenever anything of the registry does.
+	Revision  string         `json:"revision"`
+	Tools     []RegistryItem `json:"tools"`
+	Workflows []RegistryItem `json:"workflows"`
+}
+
+// ChatRole What somebody may do with a chat template. Each role includes those before it.
+type ChatRole string
+
+// ChatStatus Embedded chats work while a template is `published`.
+type ChatStatus string
+
+// ChatTemplate What a kind of chat says and can do. `instructions`, `prompt`, `model_config` and each `config` are for editors and above, and left out of lists.
+type ChatTemplate struct {
+	Agents               []ChatItem                `json:"agents"`
+	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
+	Capabilities         []string                  `json:"capabilities"`
+	ConversationStarters []string                  `json:"conversation_starters"`
+	CreatedAt            Time                      `json:"created_at"`
+	CreatedBy            string                    `json:"created_by"`
+
+	// Description Empty when there is none.
+	Description string `json:"description"`
+
+	// Greeting Empty when there is none.
+	Greeting string `json:"greeting"`
+
+	// Health `degraded` while `issues` names what is missing. The template goes on to work without it.
+	Health ChatHealth `json:"health"`
+
+	// ID Examples: ctpl_01jb4rqnx3a5c7e9g1j3m5p7rt
+	ID string `json:"id"`
+
+	// Instructions Empty when there are none.
+	Instructions *string     `json:"instructions,omitempty"`
+	Issues       []ChatIssue `json:"issues"`
+
+	// Metadata Yours. Atrium does not look into it.
+	Metadata json.RawMessage `json:"metadata"`
+
+	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	ModelConfig *PromptModelConfig `json:"model_config,omitempty"`
+
+	// MyRole What somebody may do with a chat template. Each role includes those before it.
+	MyRole  ChatRole `json:"my_role"`
+	Name    string   `json:"name"`
+	OwnerID string   `json:"owner_id"`
+
+	// Prompt What holds the instructions in place of `instructions`; null when nothing does.
+	Prompt   nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
+	Revision int64                         `json:"revision"`
+
+	// Status Embedded chats work while a template is `published`.
+	Status    ChatStatus `json:"status"`
+	Tools     []ChatItem `json:"tools"`
+	UpdatedAt Time       `json:"updated_at"`
+
+	// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+	Visibility Visibility     `json:"visibility"`
+	Workflows  []ChatWorkflow `json:"workflows"`
+}
+
+// ChatTemplateCreate At most one of `instructions` and `prompt`.
+type ChatTemplateCreate struct {
+	Agents []ChatItem `json:"agents,omitempty,omitzero"`
+
+	// AvatarURL https.
+	AvatarURL            string   `json:"avatar_url,omitempty,omitzero"`
+	Capabilities         []string `json:"capabilities,omitempty,omitzero"`
+	ConversationStarters []string `json:"conversation_starters,omitempty,omitzero"`
+	Description          string   `json:"description,omitempty,omitzero"`
+	Greeting             string   `json:"greeting,omitempty,omitzero"`
+
+	// Instructions At most 64 KiB of UTF-8.
+	Instructions string `json:"instructions,omitempty,omitzero"`
+
+	// Metadata At most 16 KiB of JSON.
+	Metadata json.RawMessage `json:"metadata,omitempty,omitzero"`
+
+	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
+	Name        string            `json:"name"`
+	Prompt      ChatPrompt        `json:"prompt,omitempty,omitzero"`
+
+	// Status Embedded chats work while a template is `published`.
+	Status ChatStatus `json:"status,omitempty,omitzero"`
+	Tools  []ChatItem `json:"tools,omitempty,omitzero"`
+
+	// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+	Visibility Visibility `json:"visibility,omitempty,omitzero"`
+}
+
+// ChatTemplateList defines model for ChatTemplateList.
+type ChatTemplateList struct {
+	Data       []ChatTemplate            `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ChatTemplatePatch defines model for ChatTemplatePatch.
+type ChatTemplatePatch struct {
+	Agents nullable.Nullable[[]ChatItem] `json:"agents,omitempty,omitzero"`
+
+	// AvatarURL https.
+	AvatarURL            nullable.Nullable[string]   `json:"avatar_url,omitempty,omitzero"`
+	Capabilities         nullable.Nullable[[]string] `json:"capabilities,omitempty,omitzero"`
+	ConversationStarters nullable.Nullable[[]string] `json:"conversation_starters,omitempty,omitzero"`
+	Description          nullable.Nullable[string]   `json:"description,omitempty,omitzero"`
+	Greeting             nullable.Nullable[string]   `json:"greeting,omitempty,omitzero"`
+	Instructions         nullable.Nullable[string]   `json:"instructions,omitempty,omitzero"`
+
+	// Metadata Merged into what is there. At most 16 KiB of JSON afterwards.
+	Metadata    nullable.Nullable[json.RawMessage]        `json:"metadata,omitempty,omitzero"`
+	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
+	Name        *string                                   `json:"name,omitempty"`
+
+	// OwnerID Transfers the template to another member of the workspace. Takes the owner.
+	OwnerID *string                       `json:"owner_id,omitempty"`
+	Prompt  nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
+
+	// Status Takes a manager.
+	Status *ChatStatus                   `json:"status,omitempty"`
+	Tools  nullable.Nullable[[]ChatItem] `json:"tools,omitempty,omitzero"`
+
+	// Visibility Takes a manager.
+	Visibility *Visibility `json:"visibility,omitempty"`
+}
+
+// ChatWorkflow defines model for ChatWorkflow.
+type ChatWorkflow struct {
+	AttachedAt Time   `json:"attached_at"`
+	AttachedBy string `json:"attached_by"`
+	WorkflowID string `json:"workflow_id"`
+}
+
+// ChatWorkflowAttach defines model for ChatWorkflowAttach.
+type ChatWorkflowAttach struct {
+	// WorkflowID Of a workflow of the registry.
+	WorkflowID string `json:"workflow_id"`
+}
+
+// Connection defines model for Connection.
+type Connection struct {
+	// Checks What the last probe found.
+	Checks []ProbeCheck `json:"checks"`
+
+	// Config The credential without its secrets, defaults filled in.
+	Config map[string]interface{} `json:"config"`
+
+	// ConsecutiveFailures Probes that failed in a row.
+	ConsecutiveFailures int  `json:"consecutive_failures"`
+	CreatedAt           Time `json:"created_at"`
+
+	// CreatedBy Who made it; null for the system itself.
+	CreatedBy nullable.Nullable[string] `json:"created_by"`
+
+	// Failure What is wrong; null if nothing is.
+	Failure nullable.Nullable[ConnectionFailure] `json:"failure"`
+
+	// ID Examples: con_01jb4rqnx1e0g8w5t2m7k4y6zc
+	ID string `json:"id"`
+
+	// Kind One of `kinds` in the list.
+	Kind string `json:"kind"`
+
+	// LastVerifiedAt When a probe last worked.
+	LastVerifiedAt nullable.Nullable[Time] `json:"last_verified_at"`
+	Name           string                  `json:"name"`
+	Revision       int64                   `json:"revision"`
+	RevokedAt      nullable.Nullable[Time] `json:"revoked_at"`
+
+	// Secret What may be known of the secrets. They themselves never come back.
+	Secret ConnectionSecret `json:"secret"`
+
+	// Server What answered when a probe last worked.
+	Server ConnectionServer `json:"server"`
+
+	// Sources The data sources that read through it.
+	Sources []ConnectionSource `json:"sources"`
+
+	// Status `active`: the last probe worked, or not enough have failed; `failing`: somebody should look at `failure`; `revoked`: the credential is gone.
+	Status    ConnectionStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+
+	// Warnings What somebody should know of a connection that works, such as `credential_can_write`.
+	Warnings []string `json:"warnings"`
+}
+
+// ConnectionCreate defines model for ConnectionCreate.
+type ConnectionCreate struct {
+	// Credential By the kind's `credential_schema`.
+	Credential json.RawMessage `json:"credential"`
+	Kind       string          `json:"kind"`
+
+	// Name Made of the kind and of what is reached when left out.
+	Name string `json:"name,omitempty,omitzero"`
+}
+
+// ConnectionFailure defines model for ConnectionFailure.
+type ConnectionFailure struct {
+	At Time `json:"at"`
+
+	// Category Who can mend it: `config`, whoever manages the connection or the warehouse; `transient`, time; `system`, whoever runs Atrium.
+	Category FailureCategory `json:"category"`
+
+	// Code Stable.
+	Code string `json:"code"`
+
+	// Fields Fields of the credential that are probably wrong.
+	Fields []string `json:"fields"`
+
+	// Hint What to do about it.
+	Hint string `json:"hint"`
+
+	// Retryable Whether the same again may work without a change.
+	Retryable bool `json:"retryable"`
+}
+
+// ConnectionKind A kind of warehouse. `credential_schema` is a JSON Schema; `x-secret` marks secrets, `x-order` sorts a form.
+type ConnectionKind struct {
+	Capabilities     []string        `json:"capabilities"`
+	CredentialSchema json.RawMessage `json:"credential_schema"`
+	DocsURL          string          `json:"docs_url"`
+
+	// Grants A script that lets a user read and nothing more. Fill in what is in angle brackets; empty if none is needed.
+	Grants string `json:"grants"`
+	Kind   string `json:"kind"`
+
+	// Ports Where its servers usually are, the default first.
+	Ports []int  `json:"ports"`
+	Title string `json:"title"`
+}
+
+// ConnectionList defines model for ConnectionList.
+type ConnectionList struct {
+	Data  []Connection     `json:"data"`
+	Kinds []ConnectionKind `json:"kinds"`
+
+	// NextCursor Always null.
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// ConnectionRevocation defines model for ConnectionRevocation.
+type ConnectionRevocation struct {
+	CancelledJobs int                `json:"cancelled_jobs"`
+	Connection    Connection         `json:"connection"`
+	PausedSources []ConnectionSource `json:"paused_sources"`
+}
+
+// ConnectionSecret What may be known of the secrets. They themselves never come back.
+type ConnectionSecret struct {
+	// Fingerprint Changes with the secrets, and tells nothing of them to who does not know them; null if none is set.
+	Fingerprint nullable.Nullable[string] `json:"fingerprint"`
+
+	// Set Names of the secret fields that are set.
+	Set       []string `json:"set"`
+	UpdatedAt Time     `json:"updated_at"`
+}
+
+// ConnectionServer What answered when a probe last worked.
+type ConnectionServer struct {
+	// CanWrite Whether the credential may change data. Atrium only reads.
+	CanWrite bool   `json:"can_write"`
+	Product  string `json:"product"`
+	Version  string `json:"version"`
+}
+
+// ConnectionSource defines model for ConnectionSource.
+type ConnectionSource struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Status string `json:"status"`
+}
+
+// ConnectionStatus `active`: the last probe worked, or not enough have failed; `failing`: somebody should look at `failure`; `revoked`: the credential is gone.
+type ConnectionStatus string
+
+// ConnectionVerify defines model for ConnectionVerify.
+type ConnectionVerify struct {
+	// Credential The whole credential, by the kind's `credential_schema`. Takes the place of the stored one.
+	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
+}
+
+// EmbedRateLimit defines model for EmbedRateLimit.
+type EmbedRateLimit struct {
+	// PerMinute Calls that one address may make in a minute.
+	PerMinute int `json:"per_minute"`
+}
+
+// EmbedSession defines model for EmbedSession.
+type EmbedSession struct {
+	ExpiresAt Time `json:"expires_at"`
+
+	// Template What visitors see of a chat template.
+	Template EmbedTemplate             `json:"template"`
+	Visitor  nullable.Nullable[string] `json:"visitor"`
+}
+
+// EmbedSessionCreate defines model for EmbedSessionCreate.
+type EmbedSessionCreate struct {
+	// Ticket What our page in a frame was served with. It lasts for a minute.
+	Ticket string `json:"ticket,omitempty,omitzero"`
+
+	// Token The embed token, `ate_…`.
+	Token string `json:"token"`
+
+	// Visitor Whom the session is for, in the site's own words. It comes back with the session, and Atrium makes nothing of it.
+	Visitor string `json:"visitor,omitempty,omitzero"`
+}
+
+// EmbedSessionCreated defines model for EmbedSessionCreated.
+type EmbedSessionCreated struct {
+	ExpiresAt Time `json:"expires_at"`
+
+	// Session What `Authorization: Bearer` takes under `/api/embed/`.
+	Session string `json:"session"`
+
+	// Template What visitors see of a chat template.
+	Template EmbedTemplate `json:"template"`
+}
+
+// EmbedTemplate What visitors see of a chat template.
+type EmbedTemplate struct {
+	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
+	ConversationStarters []string                  `json:"conversation_starters"`
+	Greeting             string                    `json:"greeting"`
+	Name                 string                    `json:"name"`
+	Tools                []EmbedTool               `json:"tools"`
+}
+
+// EmbedToken defines model for EmbedToken.
+type EmbedToken struct {
+	// AllowNoOrigin Lets in what sends no `Origin`, or `null`: programs, apps, and pages of files, but also any
+	// site that hides behind a sandboxed frame.
+	AllowNoOrigin bool `json:"allow_no_origin"`
+
+	// AllowedOrigins The sites whose pages may show the chat, in the form in which they are compared: in lower
+	// case, IDNA-encoded, without the scheme's own port.
+	AllowedOrigins []string `json:"allowed_origins"`
+	CreatedAt      Time     `json:"created_at"`
+	CreatedBy      string   `json:"created_by"`
+	Enabled        bool     `json:"enabled"`
+
+	// ExpiresAt null: never.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// Hint The last four characters of the token.
+	Hint string `json:"hint"`
+
+	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
+	ID string `json:"id"`
+
+	// LastUsedAt Exact to a minute.
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+
+	// LastUsedOrigin Of that time; null also if there was none.
+	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
+	Name              string                    `json:"name"`
+	RateLimit         EmbedRateLimit            `json:"rate_limit"`
+	Revision          int64                     `json:"revision"`
+	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
+
+	// Status Whether an embed token opens sessions.
+	Status    EmbedTokenStatus `json:"status"`
+	UpdatedAt Time             `json:"updated_at"`
+}
+
+// EmbedTokenCreate defines model for EmbedTokenCreate.
+type EmbedTokenCreate struct {
+	AllowNoOrigin bool `json:"allow_no_origin,omitempty,omitzero"`
+
+	// AllowedOrigins `https://host[:port]`; `https://*.host[:port]` for the hosts exactly one label below; or
+	// `http://localhost` with a port or `:*`.
+	AllowedOrigins []string `json:"allowed_origins"`
+	Enabled        *bool    `json:"enabled,omitempty"`
+
+	// ExpiresAt In the future.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+	Name      string                  `json:"name"`
+
+	// RateLimit 10 a minute when left out.
+	RateLimit         *EmbedRateLimit `json:"rate_limit,omitempty"`
+	SessionTTLSeconds *int64          `json:"session_ttl_seconds,omitempty"`
+}
+
+// EmbedTokenCreated An embed token with its secret, which is shown this once and kept nowhere.
+type EmbedTokenCreated struct {
+	// AllowNoOrigin Lets in what sends no `Origin`, or `null`: programs, apps, and pages of files, but also any
+	// site that hides behind a sandboxed frame.
+	AllowNoOrigin bool `json:"allow_no_origin"`
+
+	// AllowedOrigins The sites whose pages may show the chat, in the form in which they are compared: in lower
+	// case, IDNA-encoded, without the scheme's own port.
+	AllowedOrigins []string `json:"allowed_origins"`
+	CreatedAt      Time     `json:"created_at"`
+	CreatedBy      string   `json:"created_by"`
+	Enabled        bool     `json:"enabled"`
+
+	// ExpiresAt null: never.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// Hint The last four characters of the token.
+	Hint string `json:"hint"`
+
+	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
+	ID string `json:"id"`
+
+	// LastUsedAt Exact to a minute.
+	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
+
+	// LastUsedOrigin Of that time; null also if there was none.
+	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
+	Name              string                    `json:"name"`
+	RateLimit         EmbedRateLimit            `json:"rate_limit"`
+	Revision          int64                     `json:"revision"`
+	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
+
+	// Status Whether an embed token opens sessions.
+	Status EmbedTokenStatus `json:"status"`
+
+	// Token What pages give to `embed.js`.
+	Token     string `json:"token"`
+	UpdatedAt Time   `json:"updated_at"`
+}
+
+// EmbedTokenList defines model for EmbedTokenList.
+type EmbedTokenList struct {
+	Data       []EmbedToken              `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// EmbedTokenPatch defines model for EmbedTokenPatch.
+type EmbedTokenPatch struct {
+	AllowNoOrigin     *bool                   `json:"allow_no_origin,omitempty"`
+	AllowedOrigins    *[]string               `json:"allowed_origins,omitempty"`
+	Enabled           *bool                   `json:"enabled,omitempty"`
+	ExpiresAt         nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+	Name              *string                 `json:"name,omitempty"`
+	RateLimit         *EmbedRateLimit         `json:"rate_limit,omitempty"`
+	SessionTTLSeconds *int64                  `json:"session_ttl_seconds,omitempty"`
+}
+
+// EmbedTokenRotate defines model for EmbedTokenRotate.
+type EmbedTokenRotate struct {
+	// GraceSeconds How long the secret before goes on working.
+	GraceSeconds int64 `json:"grace_seconds,omitempty,omitzero"`
+}
+
+// EmbedTokenStatus Whether an embed token opens sessions.
+type EmbedTokenStatus string
+
+// EmbedTool A tool that visitors may know of.
+type EmbedTool struct {
+	Description string `json:"description"`
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+}
+
 // Event Something that happened in the workspace.
 type Event struct {
 	// Actor Id of the user who did it; null for the system itself.
@@ -275,6 +953,9 @@ type EventList struct {
 	Data       []Event                   `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
+
+// FailureCategory Who can mend it: `config`, whoever manages the connection or the warehouse; `transient`, time; `system`, whoever runs Atrium.
+type FailureCategory string
 
 // FieldError defines model for FieldError.
 type FieldError struct {
@@ -451,8 +1132,39 @@ type Org struct {
 	Slug string `json:"slug"`
 }
 
+// ProbeCheck defines model for ProbeCheck.
+type ProbeCheck struct {
+	// Code What failed, or what a warning is about.
+	Code nullable.Nullable[string] `json:"code"`
+	Ms   float64                   `json:"ms"`
+
+	// Result `skipped`: a step before it failed, or there is no such step here.
+	Result ProbeResult `json:"result"`
+
+	// Step What a probe tries, in this order: the host's name, whether Atrium may connect there, the connection, its encryption, the sign-in, the database, reading, and what else the user may do.
+	Step ProbeStep `json:"step"`
+}
+
+// ProbeReport defines model for ProbeReport.
+type ProbeReport struct {
+	Checks []ProbeCheck `json:"checks"`
+
+	// Server What answered when a probe last worked.
+	Server   ConnectionServer `json:"server"`
+	Warnings []string         `json:"warnings"`
+}
+
+// ProbeResult `skipped`: a step before it failed, or there is no such step here.
+type ProbeResult string
+
+// ProbeStep What a probe tries, in this order: the host's name, whether Atrium may connect there, the connection, its encryption, the sign-in, the database, reading, and what else the user may do.
+type ProbeStep string
+
 // Problem A problem of RFC 9457. Switch on `code`; the other members are for people.
 type Problem struct {
+	// Checks What was tried. Present on `probe_failed` alone.
+	Checks []ProbeCheck `json:"checks,omitempty,omitzero"`
+
 	// Code Stable. `x-problems` of this document lists them all.
 	Code string `json:"code"`
 
@@ -461,6 +1173,9 @@ type Problem struct {
 
 	// Errors What is wrong with the body, all of it at once (up to 100 entries). Present on 422 alone.
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
+
+	// Failure What is wrong with a connection's credential. Present on `probe_failed` alone.
+	Failure ConnectionFailure `json:"failure,omitempty,omitzero"`
 
 	// RequestID The `Request-Id` of this response. Quote it when you ask for help.
 	RequestID string `json:"request_id"`
@@ -473,6 +1188,15 @@ type Problem struct {
 	//
 	// Examples: /problems/name_taken
 	Type string `json:"type"`
+
+	// UsedBy What stands in the way, as far as the caller can see it (up to 20 entries). Present on `in_use` alone.
+	UsedBy []ProblemUse `json:"used_by,omitempty,omitzero"`
+}
+
+// ProblemUse defines model for ProblemUse.
+type ProblemUse struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // PromptFormat How a version is rendered: `mustache` fills in variables, `none` takes the text as it is.
@@ -490,7 +1214,7 @@ type PromptMessage struct {
 
 // PromptModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
 type PromptModelConfig struct {
-	// ExtraParams Whatever else the provider takes.
+	// ExtraParams Whatever else the provider takes. At most 16 KiB of JSON.
 	ExtraParams   map[string]interface{} `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     *int                   `json:"max_tokens,omitempty"`
 	ModelName     string                 `json:"model_name,omitempty,omitzero"`
@@ -503,6 +1227,7 @@ type PromptModelConfig struct {
 
 // PromptModelConfigPatch Merged into what is there; null clears a member.
 type PromptModelConfigPatch struct {
+	// ExtraParams Merged into what is there. At most 16 KiB of JSON afterwards.
 	ExtraParams   nullable.Nullable[map[string]interface{}] `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     nullable.Nullable[int]                    `json:"max_tokens,omitempty,omitzero"`
 	ModelName     nullable.Nullable[string]                 `json:"model_name,omitempty,omitzero"`
@@ -658,7 +1383,7 @@ type PromptVersion struct {
 	Variables []PromptVariable `json:"variables"`
 }
 
-// PromptVersionCreate Exactly one of `text` and `messages` is required, after the type of the template.
+// PromptVersionCreate Exactly one of `text` and `messages` is required, after the type of the template. The whole content takes at most 1 MiB as JSON.
 type PromptVersionCreate struct {
 	// BaseVersionID The version that this one was made from. When it is no longer the latest, the call is refused with `base_outdated`.
 	BaseVersionID string `json:"base_version_id,omitempty,omitzero"`
@@ -672,16 +1397,18 @@ type PromptVersionCreate struct {
 	Messages []PromptMessage `json:"messages,omitempty,omitzero"`
 
 	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
-	ModelConfig    PromptModelConfig `json:"model_config,omitempty,omitzero"`
-	ResponseFormat json.RawMessage   `json:"response_format,omitempty,omitzero"`
+	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
+
+	// ResponseFormat At most 256 KiB of JSON.
+	ResponseFormat json.RawMessage `json:"response_format,omitempty,omitzero"`
 
 	// Text At most 256 KiB of UTF-8.
 	Text string `json:"text,omitempty,omitzero"`
 
-	// Tools Definitions of tools in the provider's own form.
+	// Tools Definitions of tools in the provider's own form. At most 256 KiB of JSON.
 	Tools json.RawMessage `json:"tools,omitempty,omitzero"`
 
-	// Variables Inferred from the text when left out. One that is used but not declared is refused.
+	// Variables Inferred from the text when left out. One that is used but not declared is refused. At most 64 KiB of JSON in all.
 	Variables *[]PromptVariable `json:"variables,omitempty"`
 }
 
@@ -691,7 +1418,7 @@ type PromptVersionList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// PromptVersionPatch A frozen version takes `labels` and `commit_message` alone.
+// PromptVersionPatch A frozen version takes `labels` and `commit_message` alone. Limits are those of a new version, and hold for the result.
 type PromptVersionPatch struct {
 	CommitMessage nullable.Nullable[string] `json:"commit_message,omitempty,omitzero"`
 
@@ -701,12 +1428,12 @@ type PromptVersionPatch struct {
 	Messages    *[]PromptMessage                          `json:"messages,omitempty"`
 	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
 
-	// ResponseFormat Merged into what is there.
+	// ResponseFormat Merged into what is there. At most 256 KiB of JSON afterwards.
 	ResponseFormat nullable.Nullable[json.RawMessage] `json:"response_format,omitempty,omitzero"`
 	Text           *string                            `json:"text,omitempty"`
 	Tools          nullable.Nullable[json.RawMessage] `json:"tools,omitempty,omitzero"`
 
-	// Variables null infers them from the text again.
+	// Variables null infers them from the text again. Left out, they stay, unless they are just what the old text told: then they follow the new one.
 	Variables nullable.Nullable[[]PromptVariable] `json:"variables,omitempty,omitzero"`
 }
 
@@ -749,6 +1476,38 @@ type PromptVersionSummary struct {
 	UpdatedAt Time             `json:"updated_at"`
 	Variables []PromptVariable `json:"variables"`
 }
+
+// RegistryEffects What using the item can do: `write` changes things of the workspace, `external` reaches systems of others.
+type RegistryEffects string
+
+// RegistryItem defines model for RegistryItem.
+type RegistryItem struct {
+	// ConfigSchema JSON Schema (draft 2020-12) of `config`; null: anything goes.
+	ConfigSchema nullable.Nullable[json.RawMessage] `json:"config_schema"`
+
+	// Description Empty when there is none.
+	Description string `json:"description"`
+
+	// Effects What using the item can do: `write` changes things of the workspace, `external` reaches systems of others.
+	Effects RegistryEffects `json:"effects"`
+
+	// EmbedSafe Whether visitors of embedded chats may know of it and use it.
+	EmbedSafe bool   `json:"embed_safe"`
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+
+	// Requires Ids of items that should be chosen with it.
+	Requires []string `json:"requires"`
+
+	// Status A `deprecated` item can still be chosen, and will go; a `disabled` one cannot.
+	Status RegistryStatus `json:"status"`
+
+	// Version Empty when nobody gave one.
+	Version string `json:"version"`
+}
+
+// RegistryStatus A `deprecated` item can still be chosen, and will go; a `disabled` one cannot.
+type RegistryStatus string
 
 // RenderMode `strict` refuses to render while a required variable is missing; `partial` leaves its tag in place.
 type RenderMode string

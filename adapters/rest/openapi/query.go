@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
@@ -77,11 +79,24 @@ func (p *parameter) check(s string) error {
 		n, err := strconv.ParseInt(s, 10, 64)
 		v, valid = n, err == nil
 	}
+	if p.Schema.Type == "boolean" && (s == "true" || s == "false") {
+		v = s == "true"
+	}
 	if p.Schema.Type == "array" {
 		v = []any{s} // of a header that may stand there several times
 	}
-	if valid && p.schema.Validate(v) == nil {
-		return nil
+	rule := ""
+	switch {
+	case !valid && p.Schema.Type == "integer":
+		rule = ": it must be a whole number"
+	case !valid:
+		rule = ": it must be UTF-8 without NUL"
+	default:
+		err := p.schema.Validate(v)
+		if err == nil {
+			return nil
+		}
+		rule = broken(err)
 	}
 	switch p.Code {
 	case ErrInvalidLimit.Code:
@@ -90,9 +105,25 @@ func (p *parameter) check(s string) error {
 		return ErrInvalidCursor
 	}
 	if p.In == "header" {
-		return because(ErrInvalidParameter, "The header "+p.Name+" has a value that it does not take.")
+		return because(ErrInvalidParameter, "The header "+p.Name+" has a value that it does not take"+rule+".")
 	}
-	return because(ErrInvalidParameter, "The query parameter "+quoteName(p.Name)+" has a value that it does not take.")
+	return because(ErrInvalidParameter, "The query parameter "+quoteName(p.Name)+" has a value that it does not take"+rule+".")
+}
+
+// broken words which rules of a schema one value breaks.
+func broken(err error) string {
+	invalid := new(jsonschema.ValidationError)
+	if !errors.As(err, &invalid) {
+		return ""
+	}
+	var found fields
+	found.add(invalid)
+	rule := ""
+	for _, f := range found.sorted() {
+		text := strings.TrimSuffix(f.Detail, ".")
+		rule += ": it " + strings.ToLower(text[:1]) + text[1:]
+	}
+	return rule
 }
 
 // quoteName makes a name that a client made up safe to show.

@@ -17,7 +17,7 @@ func TestCheckQuery(t *testing.T) {
 		names string // what the detail names
 	}{
 		"nothing":                       {"", nil, ""},
-		"all there is":                  {"limit=100&cursor=abc&type=prompt_template.created&actor=usr_1&subject=x&created_after=2026-01-01T00:00:00%2B01:00", nil, ""},
+		"all there is":                  {"limit=100&cursor=abc&type=prompt_template.created&actor=usr_01jb4rqnx1e5btz2s1v2j9k3mn&subject=key_01jb4rqnx1e5btz2s1v2j9k3mn&created_after=2026-01-01T00:00:00%2B01:00", nil, ""},
 		"the smallest limit":            {"limit=1", nil, ""},
 		"no limit at all":               {"limit=0", openapi.ErrInvalidLimit, "limit"},
 		"a limit too large":             {"limit=101", openapi.ErrInvalidLimit, "limit"},
@@ -38,6 +38,9 @@ func TestCheckQuery(t *testing.T) {
 		"a value with NUL":              {"actor=hunter2%00", openapi.ErrInvalidParameter, `"actor"`},
 		"a value that is no UTF-8":      {"actor=hunter2%ff", openapi.ErrInvalidParameter, `"actor"`},
 		"an empty value":                {"actor=", openapi.ErrInvalidParameter, `"actor"`},
+		"the rule is told":              {"type=" + a(101), openapi.ErrInvalidParameter, "it must have at most 100 characters"},
+		"an actor that is no id":        {"actor=hunter2", openapi.ErrInvalidParameter, `"actor"`},
+		"a subject that is no id":       {"subject=hunter2", openapi.ErrInvalidParameter, `"subject"`},
 		"a time that is none":           {"created_after=yesterday", openapi.ErrInvalidParameter, `"created_after"`},
 		"an escape that is none":        {"actor=%zz", openapi.ErrMalformedRequest, "escape"},
 		"a semicolon":                   {"actor=a;subject=b", openapi.ErrMalformedRequest, "separator"},
@@ -105,5 +108,19 @@ func TestCheckHeader(t *testing.T) {
 				t.Errorf("error = %v, want invalid_parameter that names %q", err, tt.names)
 			}
 		})
+	}
+}
+
+func TestACheckOfYesOrNoTakesTrueAndFalseAlone(t *testing.T) {
+	create := operation(t, "POST", "/api/connections")
+	if !create.Outbound || operation(t, "GET", "/api/connections").Outbound {
+		t.Error("which operations reach another system is not as declared")
+	}
+	for query, taken := range map[string]bool{
+		"dry_run=true": true, "dry_run=false": true, "dry_run=1": false, "dry_run=TRUE": false, "dry_run=": false, "dry_run=yes": false,
+	} {
+		if err := create.CheckQuery(query); (err == nil) != taken || err != nil && !errors.Is(err, openapi.ErrInvalidParameter) {
+			t.Errorf("%s: %v", query, err)
+		}
 	}
 }

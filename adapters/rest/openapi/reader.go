@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -12,8 +13,8 @@ import (
 )
 
 // reader makes Go values of JSON: int64 for what is written as an integer, float64 for other
-// numbers. It notes what no schema can say: numbers that fit neither, and NUL in a string, which
-// PostgreSQL cannot store.
+// numbers. It notes what no schema can say: numbers that fit neither or are written too long, and
+// NUL in a string, which PostgreSQL cannot store.
 type reader struct {
 	decoder *jsontext.Decoder
 	values  int
@@ -97,6 +98,9 @@ func (r *reader) array() (any, error) {
 }
 
 func (r *reader) number(literal string) any {
+	if len(literal) > maxNumber {
+		r.note(r.decoder.StackPointer(), "too_long", fmt.Sprintf("A number must be written with at most %d characters.", maxNumber))
+	}
 	if !strings.ContainsAny(literal, ".eE") {
 		n, err := strconv.ParseInt(literal, 10, 64)
 		if err != nil {

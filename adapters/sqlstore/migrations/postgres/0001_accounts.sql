@@ -20,6 +20,7 @@ CREATE TABLE users (
     name                 TEXT NOT NULL,
     service              BOOLEAN NOT NULL,
     operator             BOOLEAN NOT NULL,
+    operator_by_hand     BOOLEAN NOT NULL,
     default_workspace_id TEXT COLLATE "C" NOT NULL,
     revision             BIGINT NOT NULL,
     created_at           BIGINT NOT NULL,
@@ -33,6 +34,7 @@ CREATE TABLE sign_ins (
     issuer     TEXT NOT NULL,
     subject    TEXT NOT NULL,
     user_id    TEXT COLLATE "C" NOT NULL REFERENCES users (id),
+    issued_at  BIGINT NOT NULL, -- of the newest token that was settled
     created_at BIGINT NOT NULL,
     PRIMARY KEY (org_id, issuer, subject)
 );

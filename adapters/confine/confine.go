@@ -1,0 +1,244 @@
+// Package confine runs jobs in child processes of the same binary: whatever parses bytes that a
+// tenant controls runs in one, with little memory, no environment, no files to write, and an end.
+//
+// A child takes one job and is gone. Some are started ahead, so that a job need not wait for one.
+package confine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// maxAnswer bounds what is read of a child, in bytes.
+const maxAnswer = 2 << 20
+
+// grace is what a child has beyond a job's deadline, to say itself what it found by then.
+const grace = 500 * time.Millisecond
+
+// Limits are what a child may take.
+type Limits struct {
+	Memory int64 // bytes of data; a Go program needs about 40 MiB to do anything
+	CPU    int   // seconds
+	Files  int   // open at a time, sockets included
+}
+
+// DefaultLimits are the limits that jobs are run with.
+func DefaultLimits() Limits { return Limits{Memory: 128 << 20, CPU: 10, Files: 64} }
+
+// Runner starts children and hands them jobs.
+type Runner struct {
+	command []string // of a child, the program first
+	limits  Limits
+	folder  string        // empty: where children are
+	running chan struct{} // holds a token for each job under way
+
+	mu     sync.Mutex
+	spare  []*child
+	closed bool
+	filled sync.WaitGroup
+}
+
+// New returns a Runner whose children are started by command, the program first, and run at most
+// atOnce at a time. command must come to Serve. Nothing is started before the first job.
+func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
+	if err := supported(); err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "atrium-child-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(folder, 0o500); err != nil { //nolint:gosec // a folder is entered by its x
+		return nil, err
+	}
+	return &Runner{command: command, limits: limits, folder: folder, running: make(chan struct{}, atOnce)}, nil
+}
+
+// Close ends the children that wait for a job. Jobs under way end with their contexts.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	spare := r.spare
+	r.spare = nil
+	r.mu.Unlock()
+	for _, c := range spare {
+		c.end()
+	}
+	r.filled.Wait()
+	return os.Remove(r.folder)
+}
+
+// order is what a child reads.
+type order struct {
+	Job    string
+	Limits Limits
+	Within time.Duration
+	Input  json.RawMessage
+}
+
+// Run is ports.Confined. The input reaches the child through a pipe and is written nowhere.
+func (r *Runner) Run(ctx context.Context, job string, within time.Duration, in, out any) error {
+	input, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("confine: write the input of job %s: %w", job, err)
+	}
+	text, err := json.Marshal(order{Job: job, Limits: r.limits, Within: within, Input: input})
+	if err != nil {
+		return err
+	}
+	select {
+	case r.running <- struct{}{}:
+		defer func() { <-r.running }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	timed, cancel := context.WithTimeoutCause(ctx, within+grace, ports.ErrJobTimeout)
+	defer cancel()
+	answer, err := r.do(timed, text)
+	r.refill()
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return ports.ErrJobCrashed // without err, which may quote the answer
+	}
+	return nil
+}
+
+// do has a child do what text orders: one that waits, if it is still there, else a new one.
+func (r *Runner) do(ctx context.Context, text []byte) ([]byte, error) {
+	for {
+		c, ahead, err := r.take()
+		if err != nil {
+			return nil, err
+		}
+		answer, err := c.do(ctx, text, r.limits)
+		if ahead && errors.Is(err, errGone) && ctx.Err() == nil {
+			continue
+		}
+		return answer, err
+	}
+}
+
+// take returns a child that waits for a job, and whether it was started ahead.
+func (r *Runner) take() (c *child, ahead bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, false, errors.New("confine: closed")
+	}
+	if len(r.spare) > 0 {
+		c, r.spare = r.spare[0], r.spare[1:]
+		return c, true, nil
+	}
+	c, err = r.start()
+	return c, false, err
+}
+
+// spares is how many children wait for a job.
+const spares = 1
+
+// refill starts children in the background, now that there was a job: where there is one there are
+// more.
+func (r *Runner) refill() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || len(r.spare) >= spares {
+		return
+	}
+	r.filled.Go(func() {
+		c, err := r.start()
+		if err != nil {
+			return // the next job will see
+		}
+		r.mu.Lock()
+		keep := !r.closed && len(r.spare) < spares
+		if keep {
+			r.spare = append(r.spare, c)
+		}
+		r.mu.Unlock()
+		if !keep {
+			c.end()
+		}
+	})
+}
+
+// child is a process that waits for its job.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out io.ReadCloser
+}
+
+// errGone says that a child ended before it took its job.
+var errGone = fmt.Errorf("%w, or the job", ports.ErrJobCrashed)
+
+func (r *Runner) start() (*child, error) {
+	cmd := exec.Command(r.command[0], r.command[1:]...) //nolint:gosec,noctx // it is ourselves, and ends with its job
+	cmd.Dir, cmd.Env = r.folder, []string{}
+	cmd.SysProcAttr = attributes()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("confine: start a child: %w", err)
+	}
+	return &child{cmd: cmd, in: in, out: out}, nil
+}
+
+// kill ends the child; if it is gone already there is nothing to do.
+func (c *child) kill() { _ = c.cmd.Process.Kill() }
+
+// end kills the child and waits until it is gone.
+func (c *child) end() {
+	c.kill()
+	_ = c.cmd.Wait() // closes our ends of its pipes
+}
+
+// do gives the child its order and returns what it answers. Then the child is gone.
+func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, error) {
+	defer context.AfterFunc(ctx, c.kill)()
+	if _, err := c.in.Write(text); err != nil {
+		c.end()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, errGone
+	}
+	_ = c.in.Close()
+	var answer bytes.Buffer
+	n, err := answer.ReadFrom(io.LimitReader(c.out, maxAnswer+2))
+	if n > maxAnswer+1 || err != nil {
+		c.kill()
+	}
+	err = errors.Join(err, c.cmd.Wait())
+	switch {
+	case n > maxAnswer+1:
+		return nil, ports.ErrJobTooLarge
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case n == 0:
+		return nil, errGone
+	case err != nil:
+		return nil, ending(c.cmd.ProcessState, limits)
+	}
+	return answer.Bytes()[1:], nil // without taken
+}

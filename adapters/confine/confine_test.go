@@ -1,0 +1,383 @@
+package confine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/atrium-hq/atrium/adapters/confine"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+const (
+	childMode  = "a-child"
+	parentMode = "a-parent" // starts a child that waits, prints its pid, and waits to be killed
+)
+
+// kept is what the jobs below make live.
+var kept [][]byte
+
+var jobs = map[string]confine.Job{
+	"echo": func(_ context.Context, in json.RawMessage) (any, error) { return in, nil },
+	"pid":  func(context.Context, json.RawMessage) (any, error) { return os.Getpid(), nil },
+	"around": func(context.Context, json.RawMessage) (any, error) {
+		folder, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		entries, err := os.ReadDir(".")
+		if err != nil {
+			return nil, err
+		}
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			return nil, err
+		}
+		var open []string
+		for _, fd := range fds {
+			to, _ := os.Readlink("/proc/self/fd/" + fd.Name()) // the one that reads the folder is closed by now
+			open = append(open, to)
+		}
+		return map[string]any{"env": os.Environ(), "folder": folder, "entries": len(entries), "open": open}, nil
+	},
+	"write": func(context.Context, json.RawMessage) (any, error) {
+		f, err := os.CreateTemp("/tmp", "confine-test-") // /tmp, since its own folder is not writable
+		if err != nil {
+			return err.Error(), nil
+		}
+		defer os.Remove(f.Name())
+		defer f.Close()
+		if _, err := f.WriteString("x"); err != nil {
+			return err.Error(), nil
+		}
+		return "written", nil
+	},
+	"memory": func(context.Context, json.RawMessage) (any, error) {
+		for range 1 << 10 {
+			b := make([]byte, 1<<20)
+			for i := range b {
+				b[i] = 1
+			}
+			kept = append(kept, b)
+		}
+		return len(kept), nil
+	},
+	"open": func(context.Context, json.RawMessage) (any, error) {
+		var files []*os.File
+		for range 1000 {
+			f, err := os.Open("/dev/null")
+			if err != nil {
+				return len(files), nil
+			}
+			files = append(files, f)
+		}
+		return len(files), nil
+	},
+	"burn": func(context.Context, json.RawMessage) (any, error) {
+		for n := 0; ; n++ {
+			kept = kept[:0]
+		}
+	},
+	"wait":    func(ctx context.Context, _ json.RawMessage) (any, error) { time.Sleep(time.Hour); return nil, nil },
+	"obey":    func(ctx context.Context, _ json.RawMessage) (any, error) { <-ctx.Done(); return ctx.Err().Error(), nil },
+	"answer":  func(context.Context, json.RawMessage) (any, error) { return strings.Repeat("x", 3<<20), nil },
+	"panic":   func(context.Context, json.RawMessage) (any, error) { panic("c4n4ry") },
+	"fail":    func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("c4n4ry") },
+	"exit":    func(context.Context, json.RawMessage) (any, error) { os.Exit(0); return nil, nil },
+	"deep":    func(context.Context, json.RawMessage) (any, error) { return deep(0), nil },
+	"garbage": func(context.Context, json.RawMessage) (any, error) { fmt.Print("c4n4ry{"); return 1, nil },
+}
+
+func deep(n int) int { return deep(n+1) + 1 } //nolint:staticcheck // it is to end by the limit
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case childMode:
+			os.Exit(confine.Serve(jobs, os.Stdin, os.Stdout))
+		case parentMode:
+			r, err := confine.New(confine.DefaultLimits(), 1, os.Args[0], childMode)
+			if err != nil {
+				panic(err)
+			}
+			go func() { panic(r.Run(context.Background(), "wait", time.Minute, 1, new(any))) }()
+			fmt.Println("started")
+			select {}
+		}
+	}
+	var remove func()
+	program, remove = fixture.Unraced()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { remove(); os.Exit(code) }))
+}
+
+// program is this test binary, without the race detector, under which memory is not limited.
+var program string
+
+func runner(t testing.TB, limits confine.Limits) *confine.Runner {
+	t.Helper()
+	r, err := confine.New(limits, 4, program, childMode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func TestRun(t *testing.T) {
+	t.Setenv("PGPASSWORD", "c4n4ry")
+	r := runner(t, confine.Limits{Memory: 128 << 20, CPU: 1, Files: 32})
+	run := func(t *testing.T, job string, within time.Duration, out any) error {
+		t.Helper()
+		err := r.Run(t.Context(), job, within, map[string]string{"a": "b"}, out)
+		if err != nil && strings.Contains(err.Error(), "c4n4ry") {
+			t.Errorf("the error tells what was in the child: %v", err)
+		}
+		return err
+	}
+
+	t.Run("a child answers, and the next job has another", func(t *testing.T) {
+		pids := map[int]bool{}
+		for range 3 {
+			var pid int
+			if err := run(t, "pid", time.Second, &pid); err != nil {
+				t.Fatal(err)
+			}
+			pids[pid] = true
+		}
+		if len(pids) != 3 || pids[os.Getpid()] {
+			t.Errorf("pids = %v", pids)
+		}
+	})
+
+	t.Run("a job has its input, whatever its size", func(t *testing.T) {
+		var out string
+		in := strings.Repeat("é", 200_000)
+		if err := r.Run(t.Context(), "echo", time.Second, in, &out); err != nil || out != in {
+			t.Errorf("%d bytes, %v", len(out), err)
+		}
+	})
+
+	t.Run("there is no environment, an empty folder, and nothing open but the pipes", func(t *testing.T) {
+		var out struct {
+			Env     []string
+			Folder  string
+			Entries int
+			Open    []string
+		}
+		if err := run(t, "around", time.Second, &out); err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Env) != 0 || out.Entries != 0 || out.Folder == mustGetwd(t) {
+			t.Errorf("%+v", out)
+		}
+		for _, to := range out.Open {
+			if !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, "anon_inode:") && to != "/dev/null" && to != "" && !strings.HasPrefix(to, "/proc/") &&
+				!strings.HasPrefix(to, "/sys/fs/cgroup/") { // the runtime reads how many processors it may use
+				t.Errorf("it has %s open", to)
+			}
+		}
+	})
+
+	t.Run("nothing can be written to a file", func(t *testing.T) {
+		var out string
+		if err := run(t, "write", time.Second, &out); err == nil && out == "written" {
+			t.Error("it was")
+		}
+	})
+
+	t.Run("no more files than allowed are open at a time", func(t *testing.T) {
+		var n int
+		if err := run(t, "open", time.Second, &n); err != nil || n >= 32 || n == 0 {
+			t.Errorf("%d files, %v", n, err)
+		}
+	})
+
+	t.Run("a job sees its deadline, and can answer then", func(t *testing.T) {
+		var out string
+		if err := run(t, "obey", 50*time.Millisecond, &out); err != nil || out != context.DeadlineExceeded.Error() {
+			t.Errorf("%q, %v", out, err)
+		}
+	})
+
+	for name, tt := range map[string]struct {
+		job    string
+		within time.Duration
+		want   error
+		most   time.Duration
+	}{
+		"who takes too much memory is ended":           {"memory", time.Minute, ports.ErrJobTooLarge, 30 * time.Second},
+		"who calls itself for ever is ended":           {"deep", time.Minute, ports.ErrJobTooLarge, 30 * time.Second},
+		"who takes too much of the processor is ended": {"burn", time.Minute, ports.ErrJobTimeout, 50 * time.Second},
+		"who outlives its deadline is killed":          {"wait", 50 * time.Millisecond, ports.ErrJobTimeout, 3 * time.Second},
+		"an answer that is too large is not read":      {"answer", 5 * time.Second, ports.ErrJobTooLarge, 3 * time.Second},
+		"a panic is told apart and tells nothing":      {"panic", 5 * time.Second, ports.ErrJobCrashed, 3 * time.Second},
+		"an error tells nothing":                       {"fail", 5 * time.Second, ports.ErrJobCrashed, 3 * time.Second},
+		"an end without an answer is a crash":          {"exit", 5 * time.Second, ports.ErrJobCrashed, 3 * time.Second},
+		"an answer that is no JSON is a crash":         {"garbage", 5 * time.Second, ports.ErrJobCrashed, 3 * time.Second},
+		"a job that there is not is a crash":           {"nothing", 5 * time.Second, ports.ErrJobCrashed, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			if err := run(t, tt.job, tt.within, new(any)); !errors.Is(err, tt.want) {
+				t.Errorf("error = %v, want %v", err, tt.want)
+			}
+			if took := time.Since(begun); took > tt.most {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+
+	t.Run("who is called off is gone at once", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		if err := r.Run(ctx, "wait", time.Minute, 1, new(any)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v", err)
+		}
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+
+	t.Run("who waits for a place can be called off", func(t *testing.T) {
+		one, err := confine.New(confine.DefaultLimits(), 1, program, childMode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer one.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		first := make(chan error, 1)
+		go func() { first <- one.Run(ctx, "wait", time.Minute, 1, new(any)) }()
+		short, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer stop()
+		second := one.Run(short, "wait", time.Minute, 1, new(any))
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) || !errors.Is(second, context.DeadlineExceeded) {
+			t.Errorf("errors = %v, %v", err, second)
+		}
+	})
+
+	t.Run("a child that died while it waited is replaced", func(t *testing.T) {
+		var pid int
+		if err := run(t, "pid", time.Second, &pid); err != nil {
+			t.Fatal(err)
+		}
+		for _, spare := range childrenOf(t, os.Getpid()) {
+			if err := syscall.Kill(spare, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			dead(t, spare)
+		}
+		if err := run(t, "pid", time.Second, &pid); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestChildrenDieWithTheirParent(t *testing.T) {
+	cmd := exec.Command(os.Args[0], parentMode)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for begun := time.Now(); len(children) == 0; time.Sleep(time.Millisecond) {
+		if children = childrenOf(t, cmd.Process.Pid); time.Since(begun) > 10*time.Second {
+			t.Fatal("there is no child")
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	for _, pid := range children {
+		dead(t, pid)
+	}
+}
+
+func dead(t *testing.T, pid int) {
+	t.Helper()
+	for begun := time.Now(); alive(pid); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatalf("%d is alive", pid)
+		}
+	}
+}
+
+// alive reports whether a process runs; one that nobody has waited for yet does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+}
+
+func childrenOf(t *testing.T, pid int) []int {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 1 && fields[1] == strconv.Itoa(pid) && fields[0] != "Z" {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+func mustGetwd(t *testing.T) string {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// BenchmarkRun measures what a job costs through a child: one that is started for it alone, and one
+// after another with one started ahead.
+func BenchmarkRun(b *testing.B) {
+	r := runner(b, confine.DefaultLimits())
+	for b.Loop() {
+		if err := r.Run(b.Context(), "pid", time.Second, 1, new(int)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,7 @@
+//go:build race
+
+package confine
+
+// Under the race detector the kernel's limit of memory is not set: it would count the terabytes that
+// the detector reserves. Such binaries are built for tests alone.
+const raceDetector = true

@@ -1,0 +1,228 @@
+// Package egress opens connections to hosts that tenants name. It is the one way out to them: the
+// address that is dialled is checked, not the name, at the moment of dialling.
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// maxAddresses is how many addresses of a name are tried.
+const maxAddresses = 4
+
+// Rules say where a Dialer may go and how much may come back.
+type Rules struct {
+	Allow    []netip.Prefix         // networks beyond the public internet
+	Port     func(port uint16) bool // whether a port may be dialled
+	Connect  time.Duration          // for looking a name up, and again for connecting to its addresses
+	Deadline time.Time              // by which everything is over, whatever deadlines are set meanwhile
+	Bytes    int64                  // read on all connections together; then ResponseTooLarge
+
+	// Resolve looks a name up; nil is the DNS. What it answers is trusted no more than that.
+	Resolve func(ctx context.Context, name string) ([]netip.Addr, error)
+}
+
+// Dialer opens guarded connections for one piece of work. Everything that is refused is refused as
+// connection.NetworkNotAllowed, before a socket is opened; nothing tells which rule it was, or what
+// is at the address. It uses no proxy, and reads no environment.
+type Dialer struct {
+	rules  Rules
+	left   atomic.Int64                 // bytes that may still be read
+	dialed func(address netip.AddrPort) // what the control hook let pass; nil but for tests
+}
+
+// New returns a Dialer.
+func New(rules Rules) *Dialer {
+	if rules.Resolve == nil {
+		rules.Resolve = resolve
+	}
+	d := &Dialer{rules: rules}
+	d.left.Store(rules.Bytes)
+	return d
+}
+
+// resolve asks by the resolver of Go, which takes no other spellings of addresses for one.
+func resolve(ctx context.Context, name string) ([]netip.Addr, error) {
+	r := net.Resolver{PreferGo: true}
+	return r.LookupNetIP(ctx, "ip", name)
+}
+
+// Lookup returns the addresses of a host that may be dialled. Errors are NetworkNotAllowed, a
+// *net.DNSError, or the context's.
+//
+// Names that are internal, and literal addresses, are for those whose rules allow networks beyond
+// the public ones. Of such a name nothing is told but that it is not allowed, or that it is.
+func (d *Dialer) Lookup(ctx context.Context, name string, port uint16) ([]netip.AddrPort, error) {
+	h, err := parseHost(name)
+	if err != nil {
+		return nil, err
+	}
+	if !d.rules.Port(port) || h.internal && len(d.rules.Allow) == 0 {
+		return nil, connection.NetworkNotAllowed
+	}
+	if h.literal.IsValid() {
+		if !d.listed(h.literal) {
+			return nil, connection.NetworkNotAllowed
+		}
+		return []netip.AddrPort{netip.AddrPortFrom(h.literal, port)}, nil
+	}
+	ctx, cancel := d.bounded(ctx)
+	defer cancel()
+	asked := h.name
+	if len(d.rules.Allow) == 0 {
+		asked += "." // as it is in the DNS: neither the machine's hosts file nor its search list matters
+	}
+	found, err := d.rules.Resolve(ctx, asked)
+	if err != nil {
+		if h.internal {
+			return nil, connection.NetworkNotAllowed
+		}
+		return nil, err
+	}
+	var addresses []netip.AddrPort
+	for _, a := range found {
+		a = a.Unmap()
+		if d.listed(a) || public(a) && !h.internal {
+			addresses = append(addresses, netip.AddrPortFrom(a, port))
+		}
+	}
+	if len(addresses) == 0 {
+		return nil, connection.NetworkNotAllowed
+	}
+	// Fewer machines have a working IPv6 than have an address of it.
+	slices.SortStableFunc(addresses, func(a, b netip.AddrPort) int { return a.Addr().BitLen() - b.Addr().BitLen() })
+	return addresses[:min(len(addresses), maxAddresses)], nil
+}
+
+// Dial connects to the first of the addresses that accepts, in turn. Each is checked again.
+func (d *Dialer) Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error) {
+	ctx, cancel := d.bounded(ctx)
+	defer cancel()
+	end, _ := ctx.Deadline()
+	first := error(connection.NetworkNotAllowed) // if there is none
+	for i, a := range addresses {
+		c, err := d.dial(ctx, a, time.Until(end)/time.Duration(len(addresses)-i))
+		if err == nil {
+			return c, nil
+		}
+		if i == 0 {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+func (d *Dialer) dial(ctx context.Context, a netip.AddrPort, within time.Duration) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: within, ControlContext: d.control}
+	c, err := dialer.DialContext(ctx, "tcp", a.String())
+	if err != nil {
+		return nil, err
+	}
+	g := &conn{Conn: c, dialer: d}
+	if err := g.SetDeadline(time.Time{}); err != nil {
+		_ = c.Close() // it was never used
+		return nil, err
+	}
+	return g, nil
+}
+
+// control is called with the address that the socket is about to connect to.
+func (d *Dialer) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || network != "tcp4" && network != "tcp6" || !d.rules.Port(a.Port()) || !d.listed(a.Addr()) && !public(a.Addr()) {
+		return connection.NetworkNotAllowed
+	}
+	if d.dialed != nil {
+		d.dialed(a)
+	}
+	return nil
+}
+
+// DialContext is Lookup and Dial for what wants a func like net.Dialer's; network is "tcp".
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	if network != "tcp" {
+		return nil, connection.NetworkNotAllowed
+	}
+	name, port, err := splitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := d.Lookup(ctx, name, port)
+	if err != nil {
+		return nil, err
+	}
+	return d.Dial(ctx, addresses)
+}
+
+func splitHostPort(address string) (string, uint16, error) {
+	name, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, connection.NetworkNotAllowed
+	}
+	// The address is not needed, but its parser takes a number from 0 to 65535 and no name of a service.
+	port, err := netip.ParseAddrPort("0.0.0.0:" + text)
+	if err != nil {
+		return "", 0, connection.NetworkNotAllowed
+	}
+	return name, port.Port(), nil
+}
+
+func (d *Dialer) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(d.rules.Connect)
+	if d.rules.Deadline.Before(end) {
+		end = d.rules.Deadline
+	}
+	return context.WithDeadline(ctx, end)
+}
+
+// listed reports whether the rules allow an address by name of its network.
+func (d *Dialer) listed(a netip.Addr) bool {
+	if a.Zone() != "" {
+		return false
+	}
+	a = a.Unmap()
+	return slices.ContainsFunc(d.rules.Allow, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// conn is a connection that is over at the rules' deadline, and reads no more than their bytes.
+type conn struct {
+	net.Conn
+	dialer *Dialer
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	left := c.dialer.left.Load()
+	if left < 0 {
+		return 0, connection.ResponseTooLarge
+	}
+	// One byte more than is left tells an end from too much.
+	n, err := c.Conn.Read(b[:min(int64(len(b)), left+1)])
+	if c.dialer.left.Add(-int64(n)) < 0 {
+		return 0, errors.Join(connection.ResponseTooLarge, c.Close())
+	}
+	return n, err
+}
+
+func (c *conn) SetDeadline(t time.Time) error     { return c.Conn.SetDeadline(c.dialer.earlier(t)) }
+func (c *conn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(c.dialer.earlier(t)) }
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	return c.Conn.SetWriteDeadline(c.dialer.earlier(t))
+}
+
+func (d *Dialer) earlier(t time.Time) time.Time {
+	if t.IsZero() || t.After(d.rules.Deadline) {
+		return d.rules.Deadline
+	}
+	return t
+}

@@ -1,0 +1,69 @@
+package oidc_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/oidc"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestReasonSaysWhyATokenIsRefused(t *testing.T) {
+	issuer, stranger := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
+	verifier := newVerifier()
+	claims := func(name string, value any) string {
+		c := issuer.Claims(app, noon)
+		if c[name] = value; value == nil {
+			delete(c, name)
+		}
+		return issuer.Token(c)
+	}
+	signed := func(alg, kid, typ string) string {
+		header := map[string]any{"alg": alg, "kid": kid}
+		if typ != "" {
+			header["typ"] = typ
+		}
+		return fixture.SignToken(t, header, issuer.Claims(app, noon), fixture.NewSigningKey(t, "ES256", "x").Private)
+	}
+	unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + ".e30."
+	for want, token := range map[string]string{
+		"no JWT: that has three parts":                               "garbage",
+		"no JWT: its header is not JSON":                             "!.e30.",
+		"larger than 16 KiB":                                         strings.Repeat("x", 17<<10),
+		`(alg) is "none"; accepted are RS256`:                        unsigned,
+		`(typ) is "logout+jwt"`:                                      signed("ES256", issuer.Key().ID, "logout+jwt"),
+		fmt.Sprintf("(iss) %q is none", stranger.URL):                stranger.Token(stranger.Claims(app, noon)),
+		`(aud) ["elsewhere"]; configured are ["atrium"]`:             claims("aud", "elsewhere"),
+		"(sub) is missing":                                           claims("sub", nil),
+		"when it ends (exp)":                                         claims("exp", nil),
+		"no number of seconds":                                       claims("exp", "soon"),
+		"(exp) at 2026-03-02T11:58:00Z; now is 2026-03-02T12:00:00Z": claims("exp", noon.Add(-2*time.Minute).Unix()),
+		"(nbf) 2026-03-02T12:02:00Z":                                 claims("nbf", noon.Add(2*time.Minute).Unix()),
+		"(iat) in the future, at 2026-03-02T12:02:00Z":               claims("iat", noon.Add(2*time.Minute).Unix()),
+		`no ES256 key of the id (kid) "unheard-of"`:                  signed("ES256", "unheard-of", ""),
+		"signature is not by the issuer's key":                       signed("ES256", issuer.Key().ID, ""),
+	} {
+		t.Run(want, func(t *testing.T) {
+			c, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)
+			refused(t, c, err)
+			if got := oidc.Reason(err); !strings.Contains(got, want) || containsToken(got, token) {
+				t.Errorf("the reason is %q", got)
+			}
+			if shown := fmt.Sprintf("%v %+v %s", err, err, err); strings.Contains(shown, want) {
+				t.Errorf("printing the error shows %s", shown)
+			}
+		})
+	}
+	if got := oidc.Reason(fmt.Errorf("another")); got != "" {
+		t.Errorf("the reason of another error is %q", got)
+	}
+}
+
+// containsToken reports whether text quotes what only the token's bearer should have: its signature.
+func containsToken(text, token string) bool {
+	i := strings.LastIndexByte(token, '.')
+	return i >= 0 && len(token)-i > 20 && strings.Contains(text, token[i+1:])
+}

@@ -1,0 +1,78 @@
+package rest
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func (a *API) listChatMembers(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := r.Chats.Members(r.Context(), r.by, chatID(r), q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.ChatMemberList{Data: each(found.Items, toChatMember), NextCursor: next}), err
+}
+
+func (a *API) createChatMember(r *request) (reply, error) {
+	in, err := decode[openapi.ChatMemberCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	added, err := r.Chats.AddMember(r.Context(), r.by, chatID(r), chat.Grant{User: identity.UserID(in.UserID), Email: in.Email, Role: chat.ParseRole(string(in.Role))})
+	if err != nil {
+		return reply{}, err
+	}
+	m := toChatMember(&added.Member)
+	body := openapi.ChatMemberAdded{
+		UserID: m.UserID, Email: m.Email, Name: m.Name, Role: m.Role, Status: m.Status, InvitedBy: m.InvitedBy,
+		Revision: m.Revision, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
+	}
+	i := added.Invitation
+	if i != nil {
+		body.AcceptURL = acceptURL(observation(r.Request).org, added.Token)
+	}
+	out := created("/api/chat-templates/"+string(chatID(r))+"/members/"+m.UserID, body)
+	if added.Again {
+		out = ok(body)
+	}
+	if i != nil {
+		out.reveals = string(i.ID)
+		out.after = func(ctx context.Context) { a.mailInvitation(ctx, i, added.Workspace, body.AcceptURL) }
+	}
+	return out.at(added.Member.Revision), nil
+}
+
+func (a *API) updateChatMember(r *request) (reply, error) {
+	in, err := decode[openapi.ChatMemberPatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	m, err := r.Chats.ChangeMember(r.Context(), r.by, chatID(r), memberID(r), r.match, chat.ParseRole(string(in.Role)))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toChatMember(&m)).at(m.Revision), nil
+}
+
+func (a *API) deleteChatMember(r *request) (reply, error) {
+	return noContent, r.Chats.RemoveMember(r.Context(), r.by, chatID(r), memberID(r), r.match)
+}
+
+func toChatMember(m *chat.Member) openapi.ChatMember {
+	status := openapi.ChatMemberStatusActive
+	if m.Invited {
+		status = openapi.ChatMemberStatusInvited
+	}
+	return openapi.ChatMember{
+		UserID: string(m.User), Email: openapi.OrNull(m.Email), Name: m.Name, Role: openapi.ChatRole(m.Role.String()), Status: status, InvitedBy: openapi.OrNull(string(m.InvitedBy)),
+		Revision: m.Revision, CreatedAt: openapi.Time(m.CreatedAt), UpdatedAt: openapi.Time(m.UpdatedAt),
+	}
+}

@@ -1,0 +1,144 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+func (a *API) connectionOperations() []operation {
+	const one = "/api/connections/{connection_id}"
+	return []operation{
+		{http.MethodGet, "/api/connections", a.listConnections},
+		{http.MethodPost, "/api/connections", a.createConnection},
+		{http.MethodGet, one, a.getConnection},
+		{http.MethodDelete, one, a.revokeConnection},
+		{http.MethodPost, one + "/verify", a.verifyConnection},
+	}
+}
+
+func connectionID(r *request) connection.ID {
+	return pathID[connection.ID](r, "connection_id", connection.Prefix)
+}
+
+// listConnections answers all at once: a workspace has few.
+func (a *API) listConnections(r *request) (reply, error) {
+	all, kinds, err := r.Connections.List(r.Context(), r.by)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.ConnectionList{
+		Data: each(all, toConnection), NextCursor: nullable.NewNullNullable[string](),
+		Kinds: each(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(*d) }),
+	}), nil
+}
+
+// createConnection tries the credential, and leaves the rest to store.
+func (a *API) createConnection(r *request) (reply, error) {
+	in, err := decode[openapi.ConnectionCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	trial, err := r.Connections.Probe(r.Context(), r.by, connection.Draft{Kind: connection.Kind(in.Kind), Name: in.Name, Credential: in.Credential})
+	if err != nil {
+		return reply{}, err
+	}
+	if r.query.Get("dry_run") == "true" {
+		return ok(openapi.ProbeReport{
+			Checks: each(trial.Report.Checks, toCheck), Server: toServer(trial.Report.Server), Warnings: toCodes(trial.Report.Warnings()),
+		}), nil
+	}
+	return reply{then: func(r *request) (reply, error) {
+		c, err := r.Connections.Create(r.Context(), r.by, trial)
+		if err != nil {
+			return reply{}, err
+		}
+		return created("/api/connections/"+string(c.ID), toConnection(c)).at(c.Revision), nil
+	}}, nil
+}
+
+func (a *API) getConnection(r *request) (reply, error) {
+	c, err := r.Connections.Get(r.Context(), r.by, connectionID(r))
+	return connectionReply(c, err)
+}
+
+// verifyConnection tries a credential, and leaves the rest to store.
+func (a *API) verifyConnection(r *request) (reply, error) {
+	in, err := decode[openapi.ConnectionVerify](r)
+	if err != nil {
+		return reply{}, err
+	}
+	trial, err := r.Connections.Reprobe(r.Context(), r.by, connectionID(r), in.Credential)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{then: func(r *request) (reply, error) {
+		c, err := r.Connections.Verify(r.Context(), r.by, trial)
+		return connectionReply(c, err)
+	}}, nil
+}
+
+func (a *API) revokeConnection(r *request) (reply, error) {
+	out, err := r.Connections.Revoke(r.Context(), r.by, connectionID(r), r.match)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.ConnectionRevocation{
+		Connection: toConnection(out.Connection), PausedSources: []openapi.ConnectionSource{}, CancelledJobs: out.CancelledJobs,
+	}).at(out.Connection.Revision), nil
+}
+
+func connectionReply(c *connection.Connection, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toConnection(c)).at(c.Revision), nil
+}
+
+func toConnection(c *connection.Connection) openapi.Connection {
+	out := openapi.Connection{
+		ID: string(c.ID), Kind: string(c.Kind), Name: c.Name, Status: openapi.ConnectionStatus(c.Status), Config: c.Config,
+		Secret: openapi.ConnectionSecret{Set: list(c.Secrets), Fingerprint: openapi.OrNull(c.Fingerprint), UpdatedAt: openapi.Time(c.SecretUpdatedAt)},
+		Server: toServer(c.Server), Checks: each(c.Checks, toCheck), Failure: nullable.NewNullNullable[openapi.ConnectionFailure](),
+		Warnings: toCodes(connection.Report{Checks: c.Checks}.Warnings()), ConsecutiveFailures: c.Failures, LastVerifiedAt: openapi.OrNull(openapi.Time(c.LastVerifiedAt)),
+		Sources: []openapi.ConnectionSource{}, CreatedBy: openapi.OrNull(string(c.CreatedBy)), RevokedAt: openapi.OrNull(openapi.Time(c.RevokedAt)),
+		Revision: c.Revision, CreatedAt: openapi.Time(c.CreatedAt), UpdatedAt: openapi.Time(c.UpdatedAt),
+	}
+	if f := c.Failure(); f != nil {
+		out.Failure = nullable.NewNullableWithValue(toFailure(f))
+	}
+	return out
+}
+
+func toServer(s connection.Server) openapi.ConnectionServer {
+	return openapi.ConnectionServer{Product: s.Product, Version: s.Version, CanWrite: s.CanWrite}
+}
+
+func toCheck(c *connection.Check) openapi.ProbeCheck {
+	return openapi.ProbeCheck{
+		Step: openapi.ProbeStep(c.Step), Result: openapi.ProbeResult(c.Result), Code: openapi.OrNull(string(c.Code)),
+		Ms: math.Round(float64(c.Took)/float64(time.Millisecond)*10) / 10,
+	}
+}
+
+func toFailure(f *connection.Failure) openapi.ConnectionFailure {
+	return openapi.ConnectionFailure{
+		Code: string(f.Code), Category: openapi.FailureCategory(f.Category), Fields: list(f.Fields), Retryable: f.Retryable, Hint: f.Hint, At: openapi.Time(f.At),
+	}
+}
+
+func toCodes(codes []connection.Code) []string {
+	return each(codes, func(c *connection.Code) string { return string(*c) })
+}
+
+func toKind(d *connection.Descriptor) openapi.ConnectionKind {
+	return openapi.ConnectionKind{
+		Kind: string(d.Kind), Title: d.Title, DocsURL: d.DocsURL, Capabilities: list(d.Capabilities), Grants: d.Grants, CredentialSchema: d.Schema,
+		Ports: each(d.Ports, func(p *uint16) int { return int(*p) }),
+	}
+}

@@ -1,0 +1,233 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+const (
+	connectionsPath = "/api/connections"
+	newConnection   = `{"kind": "postgres", "name": "The shop", "credential": {"host": "db.example.com", "database": "shop", "username": "reader", "password": "` + fixture.Canary + `"}}`
+)
+
+// expectProbe lets a new credential be tried, and answers r.
+func (h *house) expectProbe(r connection.Report) {
+	h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
+	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
+	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(r)
+	h.seals.EXPECT().Seal(gomock.Any(), gomock.Any()).Return([]byte("sealed"), nil).MaxTimes(1)
+	h.seals.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("0123456789abcdef").MaxTimes(1)
+}
+
+// expectAdd stores the connection in stores.
+func expectAdd(atomic *mocks.MockAtomic, stores *mocks.MockConnections, jobs *mocks.MockJobs) {
+	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Connections: stores, Jobs: jobs})
+	})
+	stores.EXPECT().Add(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor, make func(int) (*connection.Connection, error)) error {
+		_, err := make(0)
+		return err
+	})
+	jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
+}
+
+// body is an answer's, which must not hold the secret.
+func body(t *testing.T, h *house, w *httptest.ResponseRecorder) map[string]any {
+	t.Helper()
+	if strings.Contains(w.Body.String()+h.log.String(), fixture.Canary) {
+		t.Errorf("the secret came back, or is in the log: %s", w.Body)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestCreateConnection(t *testing.T) {
+	authFailed := connection.FailedAt(connection.Authenticate, connection.AuthFailed)
+
+	t.Run("what was tried is stored", func(t *testing.T) {
+		h := newHouse(t)
+		h.expectProbe(fixture.Passed())
+		expectAdd(h.atomic, h.connections, h.jobs)
+		w := h.call("POST", connectionsPath, newConnection)
+		got := body(t, h, w)
+		if w.Code != 201 || w.Header().Get("Location") != connectionsPath+"/"+got["id"].(string) || got["status"] != "active" || got["name"] != "The shop" {
+			t.Errorf("%d %v", w.Code, got)
+		}
+	})
+	t.Run("under a key it is tried before the transaction, and stored in it", func(t *testing.T) {
+		h := newHouse(t)
+		c := gomock.NewController(t)
+		atomic, stores, jobs := mocks.NewMockAtomic(c), mocks.NewMockConnections(c), mocks.NewMockJobs(c)
+		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error, fn func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+				h.expectProbe(fixture.Passed())
+				if err := before(ctx); err != nil {
+					return ports.Answer{}, false, err
+				}
+				var a ports.Answer
+				for range 2 { // as after a conflict
+					expectAdd(atomic, stores, jobs)
+					var err error
+					if a, err = fn(ports.Stores{Atomic: atomic, Connections: stores, Jobs: jobs}); err != nil {
+						return ports.Answer{}, false, err
+					}
+				}
+				return a, false, nil
+			})
+		if w := h.call("POST", connectionsPath, newConnection, "Idempotency-Key: k"); w.Code != 201 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+	t.Run("what does not work is told step by step", func(t *testing.T) {
+		h := newHouse(t)
+		h.expectProbe(authFailed)
+		w := h.call("POST", connectionsPath, newConnection)
+		got := body(t, h, w)
+		failure, _ := got["failure"].(map[string]any)
+		if w.Code != 422 || got["code"] != "probe_failed" || failure["code"] != "auth_failed" || len(got["checks"].([]any)) != len(connection.Steps()) {
+			t.Errorf("%d %v", w.Code, got)
+		}
+	})
+	t.Run("and is kept under its key", func(t *testing.T) {
+		h := newHouse(t)
+		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+				h.expectProbe(authFailed)
+				a, kept := keep(before(ctx))
+				if !kept || !strings.Contains(string(a.Body), `"auth_failed"`) {
+					t.Errorf("kept %v: %s", kept, a.Body)
+				}
+				return a, false, nil
+			})
+		if w := h.call("POST", connectionsPath, newConnection, "Idempotency-Key: k"); w.Code != 422 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+	t.Run("a dry run stores nothing", func(t *testing.T) {
+		h := newHouse(t)
+		h.expectProbe(fixture.Passed())
+		w := h.call("POST", connectionsPath+"?dry_run=true", newConnection)
+		if got := body(t, h, w); w.Code != 200 || got["id"] != nil || len(got["checks"].([]any)) != len(connection.Steps()) {
+			t.Errorf("%d %v", w.Code, got)
+		}
+	})
+	t.Run("nor is it kept under a key", func(t *testing.T) {
+		h := newHouse(t)
+		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
+				h.expectProbe(fixture.Passed())
+				err := before(ctx)
+				if _, kept := keep(err); err == nil || kept {
+					t.Errorf("error %v, kept %v", err, kept)
+				}
+				return ports.Answer{}, false, err
+			})
+		if w := h.call("POST", connectionsPath+"?dry_run=true", newConnection, "Idempotency-Key: k"); w.Code != 200 || w.Header().Get("Idempotency-Replayed") != "" {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+	t.Run("who tries too often is told how long to wait, in whole seconds", func(t *testing.T) {
+		h := newHouse(t)
+		h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
+		h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.ErrProbeRateLimited.After(5200 * time.Millisecond))
+		w := h.call("POST", connectionsPath, newConnection)
+		if w.Code != 429 || body(t, h, w)["code"] != "probe_rate_limited" || w.Header().Get("Retry-After") != "6" {
+			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+		}
+	})
+	t.Run("what is wrong with a credential is told by its pointer, and never what it was", func(t *testing.T) {
+		h := newHouse(t)
+		w := h.call("POST", connectionsPath, `{"kind": "postgres", "credential": {"host": "`+fixture.Canary+` ", "dsn": "`+fixture.Canary+`"}}`)
+		got := body(t, h, w)
+		if w.Code != 422 || got["code"] != "invalid_fields" || !strings.Contains(w.Body.String(), `"/credential/dsn"`) {
+			t.Errorf("%d %v", w.Code, got)
+		}
+	})
+}
+
+func TestARetryAfterIsNeverLessThanItSays(t *testing.T) {
+	for wait, want := range map[time.Duration]string{time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2"} {
+		h := newHouse(t)
+		h.staged = true
+		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{}, (&fault.Error{Kind: fault.RateLimited, Code: "rate_limited"}).After(wait))
+		if w := h.call("GET", promptsPath, ""); w.Header().Get("Retry-After") != want {
+			t.Errorf("%s: Retry-After: %s, want %s", wait, w.Header().Get("Retry-After"), want)
+		}
+	}
+}
+
+func TestVerifyConnection(t *testing.T) {
+	const id = "con_01jb4rqnx1e0g8w5t2m7k4y6zc"
+	stored := func(t *testing.T) *connection.Connection {
+		by := identity.System("org_1", "wsp_1", "test", fixture.At)
+		c, err := connection.New(by, fixture.Trial(t, id, 0), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	h := newHouse(t)
+	place := connection.Seal("org_1", "wsp_1", id, connection.Postgres)
+	plain, err := fixture.Credential(t, "db.example.com").Reveal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(stored(t), nil)
+	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
+	h.connections.EXPECT().Sealed(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return([]byte("sealed"), int64(1), nil)
+	h.seals.EXPECT().Open([]byte("sealed"), place).Return(plain, nil)
+	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(connection.FailedAt(connection.Connect, connection.PortClosed))
+	h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Connections: h.connections, Jobs: h.jobs})
+	})
+	h.connections.EXPECT().Update(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
+			c := stored(t)
+			return c, change(c, 0)
+		})
+	h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
+	w := h.call("POST", connectionsPath+"/"+id+"/verify", "")
+	got := body(t, h, w)
+	failure, _ := got["failure"].(map[string]any)
+	if w.Code != 200 || got["status"] != "failing" || failure["code"] != "port_closed" || failure["hint"] == "" {
+		t.Errorf("%d %v", w.Code, got)
+	}
+}
+
+func TestRevokeConnection(t *testing.T) {
+	h := newHouse(t)
+	h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Connections: h.connections, Jobs: h.jobs})
+	})
+	const id = "con_01jb4rqnx1e0g8w5t2m7k4y6zc"
+	h.connections.EXPECT().Update(gomock.Any(), gomock.Any(), connection.ID(id), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
+			c, err := connection.New(identity.System("org_1", "wsp_1", "test", fixture.At), fixture.Trial(t, id, 0), 0)
+			return c, errors.Join(err, change(c, 0))
+		})
+	h.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("wsp_1"), id).Return(1, nil)
+	w := h.call("DELETE", connectionsPath+"/"+id, "")
+	got := body(t, h, w)
+	c, _ := got["connection"].(map[string]any)
+	if w.Code != 200 || got["cancelled_jobs"] != 1.0 || c["status"] != "revoked" || c["revoked_at"] == nil {
+		t.Errorf("%d %v", w.Code, got)
+	}
+}

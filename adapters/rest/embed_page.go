@@ -1,0 +1,108 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"html/template"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+var (
+	//go:embed embed/embed.css
+	embedStyle string
+	//go:embed embed/embed.js
+	embedSource string
+	//go:embed embed/embed.html
+	embedHTML string
+
+	// The script holds the style too: what it puts into a page of another site loads nothing else.
+	embedScriptText = []byte(strings.Replace(compact(embedSource, "\n"), "/*style*/", compact(embedStyle, ""), 1))
+	embedScriptTag  = func() string { sum := sha256.Sum256(embedScriptText); return `"` + hex.EncodeToString(sum[:16]) + `"` }()
+
+	embedTemplate = template.Must(template.New("embed").Parse(embedHTML))
+)
+
+// compact leaves out what people alone read: indentation, and lines that are comments.
+func compact(source, lineEnd string) string {
+	var out strings.Builder
+	for line := range strings.Lines(source) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			out.WriteString(line + lineEnd)
+		}
+	}
+	return out.String()
+}
+
+// embedScript is the snippet that sites paste.
+func (a *API) embedScript(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too
+	write(w, r, ports.Answer{Status: http.StatusOK, Body: embedScriptText, Header: map[string]string{
+		"Content-Type": "text/javascript; charset=utf-8", "Etag": embedScriptTag, "Cache-Control": "public, max-age=3600",
+	}})
+}
+
+// embedView is what embed.html shows: a chat, or why there is none.
+type embedView struct {
+	Nonce string
+	Style template.CSS
+
+	*chat.Content        // nil if there is nothing to show
+	Initial       string // stands in for the avatar
+	Token, Ticket string
+	Site          chat.Origin // the only one that may have the page in a frame, and hears from it
+	Refusal       string
+}
+
+// Traceable reports whether a trace may tell of a request: the path of a page for frames holds an
+// embed token, and spans hold the path.
+func Traceable(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/embed/") }
+
+// embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a
+// frame; the page's own requests bear our origin, so that it is given a ticket instead.
+func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
+	defer cancel()
+	visit := a.visit(r)
+	visit.Origin = chat.NoOrigin
+	if referer := r.Header.Get("Referer"); referer != "" {
+		visit.Origin, _ = originOf(referer)
+	}
+	token := mux.Vars(r)["embed_token"]
+	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours
+	status, ancestors := http.StatusOK, "'none'"
+	e, ticket, err := a.services.Embeds.Ticket(ctx, visit, token, a.visitLimit(w, r, visit.Origin, visit.At, "page"))
+	if err == nil {
+		view.Content, view.Token, view.Ticket, view.Site = &e.Template.Content, token, ticket.Reveal(), visit.Origin
+		first, _ := utf8.DecodeRuneInString(e.Template.Name)
+		view.Initial = strings.ToUpper(string(first))
+		if visit.Origin != chat.NoOrigin {
+			ancestors = string(visit.Origin)
+		}
+	} else {
+		err = a.guessing(w, r, err)
+		f := foreseen(err)
+		a.mark(w, r, f, err)
+		status, view.Refusal = statuses[f.Kind], f.Detail
+	}
+	var page bytes.Buffer
+	if err := embedTemplate.Execute(&page, view); err != nil {
+		a.problem(w, r, err)
+		return
+	}
+	write(w, r, ports.Answer{Status: status, Body: page.Bytes(), Header: map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Referer",
+		"Content-Security-Policy": "default-src 'none'; script-src 'nonce-" + view.Nonce + "'; style-src 'nonce-" + view.Nonce +
+			"'; img-src https:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors " + ancestors,
+	}})
+}

@@ -1,0 +1,223 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// visitPaths is where the pages of other sites call.
+const visitPaths = "/api/embed/"
+
+func (a *API) visitOperations() []publicOperation {
+	return []publicOperation{
+		{http.MethodPost, visitPaths + "sessions", a.visited(http.MethodPost, visitPaths+"sessions", openEmbedSession)},
+		{http.MethodGet, visitPaths + "template", a.visited(http.MethodGet, visitPaths+"template", getEmbedTemplate)},
+		{http.MethodGet, "/embed/{embed_token}", named("/embed/{embed_token}", a.embedPage)},
+		{http.MethodGet, "/embed.js", named("/embed.js", a.embedScript)},
+	}
+}
+
+// visitor is a request of a visitor's page, which has no account: what it may, its token says.
+type visitor struct {
+	*request
+	chats.Visit
+	limit chats.Limit
+}
+
+// visited is handle for visitors.
+func (a *API) visited(method, path string, act func(*visitor) (reply, error)) http.Handler {
+	op, _ := a.contract.Operation(method, path) // route finds out if there is none
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		observation(hr).route = path
+		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
+		defer cancel()
+		hr = hr.WithContext(ctx)
+		r := &request{Request: hr, Services: a.services, api: a, op: op}
+		err := r.read(w)
+		var out reply
+		if err == nil {
+			visit := a.visit(hr)
+			v := &visitor{request: r, Visit: visit, limit: a.visitLimit(w, hr, visit.Origin, visit.At, method)}
+			out, err = act(v)
+		}
+		if err == nil {
+			a.send(w, hr, out)
+			return
+		}
+		a.problem(w, hr, a.guessing(w, hr, err))
+	})
+}
+
+// guessing counts what an address gets wrong, as for callers with an API key.
+func (a *API) guessing(w http.ResponseWriter, r *http.Request, err error) error {
+	if foreseen(err).Kind == fault.Unauthenticated && !a.unknown.allow(w, observation(r).address, now()) {
+		return errRateLimited
+	}
+	return err
+}
+
+func (a *API) visit(r *http.Request) chats.Visit {
+	v := chats.Visit{Org: observation(r).org.ID, At: now()}
+	switch headers := r.Header.Values("Origin"); len(headers) {
+	case 0:
+		v.Origin = chat.NoOrigin
+	case 1:
+		v.Origin, _ = chat.ParseOrigin(headers[0])
+		v.Ours = a.ours(r, v.Origin)
+	default:
+		v.Origin = chat.ForeignOrigin
+	}
+	return v
+}
+
+// ours reports whether an origin is where our own pages are served: the org's canonical one, or the
+// host of this request, whatever the scheme, which a proxy in front may have changed.
+func (a *API) ours(r *http.Request, o chat.Origin) bool {
+	if base, ok := originOf(observation(r).org.BaseURL); ok && o == base {
+		return true
+	}
+	for _, scheme := range []string{"https://", "http://"} {
+		if own, ok := chat.ParseOrigin(scheme + a.host(r)); ok && o == own {
+			return true
+		}
+	}
+	return false
+}
+
+// originOf is the origin of a URL; chat.ForeignOrigin if it has none.
+func originOf(text string) (chat.Origin, bool) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return chat.ForeignOrigin, false
+	}
+	return chat.ParseOrigin(u.Scheme + "://" + u.Host)
+}
+
+func openEmbedSession(v *visitor) (reply, error) {
+	in, err := decode[openapi.EmbedSessionCreate](v.request)
+	if err != nil {
+		return reply{}, err
+	}
+	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, chats.SessionRequest{Secret: in.Token, Ticket: in.Ticket, Visitor: in.Visitor}, v.limit)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := v.Embeds.NoteUse(v.Context(), s, v.At); err != nil {
+		v.api.Log.WarnContext(v.Context(), "the use of an embed token was not noted", "embed_token_id", s.Pass.Token, "error", err)
+	}
+	out := ok(openapi.EmbedSessionCreated{
+		Session: s.Text.Reveal(), ExpiresAt: openapi.Time(s.Pass.ExpiresAt), Template: toEmbedTemplate(s),
+	})
+	out.reveals = string(s.Pass.Token)
+	return out, nil
+}
+
+func getEmbedTemplate(v *visitor) (reply, error) {
+	s, err := v.Embeds.Resume(v.Context(), v.Visit, bearer(v.Header.Get("Authorization")), v.limit)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.EmbedSession{
+		ExpiresAt: openapi.Time(s.Pass.ExpiresAt), Visitor: openapi.OrNull(s.Pass.Visitor), Template: toEmbedTemplate(s),
+	}), nil
+}
+
+func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
+	t := &s.Embedding.Template
+	return openapi.EmbedTemplate{
+		Name: t.Name, AvatarURL: openapi.OrNull(t.AvatarURL), Greeting: t.Greeting, ConversationStarters: append([]string{}, t.Starters...),
+		Tools: each(s.Tools, func(i *chat.Item) openapi.EmbedTool {
+			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
+		}),
+	}
+}
+
+// perToken is what all addresses together may ask of a token in a minute; and how often one address
+// may ask beforehand whether it may.
+const perToken = 600
+
+// visitLimits counts the calls of visitors: of all of them by token, and of one address as often as
+// its token allows.
+type visitLimits struct {
+	tokens *limiter
+
+	mu        sync.Mutex
+	addresses map[int]*limiter // by calls a minute: what a token allows may change
+}
+
+func newVisitLimits() *visitLimits {
+	return &visitLimits{tokens: newLimiter(perToken, perToken), addresses: map[int]*limiter{}}
+}
+
+func (l *visitLimits) of(perMinute int) *limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.addresses[perMinute] == nil {
+		l.addresses[perMinute] = newLimiter(perMinute, perMinute)
+	}
+	return l.addresses[perMinute]
+}
+
+// visitLimit takes a call from what a token allows, and lets scripts of an origin on its list read
+// the answer, whatever that will be. What counts is counted apart: a page in a frame comes before
+// its session.
+func (a *API) visitLimit(w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string) chats.Limit {
+	return func(t *chat.EmbedToken) error {
+		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
+			allowOrigin(w, sent)
+		}
+		caller, h := what+" "+string(t.ID), w.Header()
+		// The address comes first, so that one that asks too much leaves the token's share to others.
+		if !a.visitors.of(t.PerMinute).allow(w, caller+" "+group(observation(r).address), at) {
+			return errRateLimited
+		}
+		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
+		if !a.visitors.tokens.allow(w, caller, at) {
+			return errRateLimited
+		}
+		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // what the caller can mind
+		return nil
+	}
+}
+
+func allowOrigin(w http.ResponseWriter, origin string) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Request-Id, Retry-After, RateLimit, RateLimit-Policy")
+}
+
+// visitCORS answers preflights of pages that may have business here (done): which token they will
+// show is not known yet, and the request itself is held to its own.
+func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
+	w.Header().Add("Vary", "Origin")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	observation(r).route = visitPaths
+	if !a.visitors.tokens.allow(w, "preflight "+group(observation(r).address), now()) {
+		a.problem(w, r, errRateLimited)
+		return true
+	}
+	expected, err := a.services.Embeds.Expected(r.Context(), a.visit(r))
+	if err != nil {
+		a.problem(w, r, err)
+		return true
+	}
+	if expected {
+		allowOrigin(w, r.Header.Get("Origin"))
+		h := w.Header()
+		h.Set("Access-Control-Allow-Methods", "GET, POST")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+		h.Set("Access-Control-Max-Age", "600")
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

@@ -1,0 +1,120 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+)
+
+// noted is a request of which observe has found out as much.
+func noted(r *http.Request, o *observed) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), observedKey{}, o))
+}
+
+func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
+	const shop = "https://shop.example"
+	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	token := func(id chat.EmbedTokenID, perMinute int) *chat.EmbedToken {
+		return &chat.EmbedToken{ID: id, EmbedSettings: chat.EmbedSettings{PerMinute: perMinute, Origins: []chat.OriginPattern{shop}}}
+	}
+	visit := func(h *house, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
+		r.Header.Set("Origin", origin)
+		err := h.visitLimit(w, noted(r, &observed{address: address}), chat.Origin(origin), at, what)(of)
+		return w, err == nil
+	}
+	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
+		h := newHouse(t)
+		a, b := token("a", 2), token("b", 2)
+		for i, tt := range []struct {
+			of            *chat.EmbedToken
+			address, what string
+			want          bool
+		}{
+			{a, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "POST", false},
+			{a, "192.0.2.2", "POST", true}, {b, "192.0.2.1", "POST", true}, {a, "192.0.2.1", "page", true},
+			{a, "2001:db8::1", "POST", true}, {a, "2001:db8::2", "POST", true}, {a, "2001:db8::3", "POST", false}, // one network
+		} {
+			if _, got := visit(h, tt.of, tt.address, shop, tt.what); got != tt.want {
+				t.Errorf("call %d: %v", i, got)
+			}
+		}
+	})
+	t.Run("a change of the limit counts at once", func(t *testing.T) {
+		h := newHouse(t)
+		visit(h, token("a", 1), "192.0.2.1", shop, "POST")
+		if _, ok := visit(h, token("a", 1), "192.0.2.1", shop, "POST"); ok {
+			t.Error("the old limit does not hold")
+		}
+		if _, ok := visit(h, token("a", 2), "192.0.2.1", shop, "POST"); !ok {
+			t.Error("the new limit does not hold")
+		}
+	})
+	t.Run("all addresses together have 600 calls a minute, and one that asks too much takes none of them", func(t *testing.T) {
+		h := newHouse(t)
+		a := token("a", 1)
+		for range 1000 {
+			visit(h, a, "192.0.2.1", shop, "POST")
+		}
+		for i := range 599 {
+			if _, ok := visit(h, a, fmt.Sprintf("198.51.%d.%d", i/250, i%250), shop, "POST"); !ok {
+				t.Fatalf("call %d is refused", i+2)
+			}
+		}
+		w, ok := visit(h, a, "203.0.113.1", shop, "POST")
+		if ok || w.Header().Get("Retry-After") != "1" || w.Header().Get("Ratelimit-Policy") != `"default";q=600;w=60` {
+			t.Errorf("the 601st: %v, %v", ok, w.Header())
+		}
+	})
+	t.Run("scripts of listed sites alone read the answer, refused or not", func(t *testing.T) {
+		h := newHouse(t)
+		for range 2 {
+			w, _ := visit(h, token("a", 1), "192.0.2.1", shop, "POST")
+			if got := w.Header().Get("Access-Control-Allow-Origin"); got != shop {
+				t.Errorf("CORS %q", got)
+			}
+		}
+		for _, origin := range []string{"https://evil.example", "null", ""} {
+			w, _ := visit(h, token("a", 1), "192.0.2.9", origin, "POST")
+			if got := w.Header().Get("Access-Control-Allow-Origin"); got != "" {
+				t.Errorf("%s: CORS %q", origin, got)
+			}
+		}
+	})
+}
+
+func TestOurOwnPagesAreKnownByTheirOrigin(t *testing.T) {
+	h := newHouse(t)
+	for _, tt := range []struct {
+		base, host, origin string
+		ours               bool
+	}{
+		{"https://atrium.example", "10.0.0.1:8080", "https://atrium.example", true},
+		{"https://atrium.example/app/", "10.0.0.1:8080", "https://atrium.example:443", true},
+		{"", "atrium.example", "https://atrium.example", true},
+		{"", "atrium.example:8080", "http://atrium.example:8080", true},
+		{"", "127.0.0.1:8080", "http://127.0.0.1:8080", true},
+		{"https://atrium.example", "atrium.example", "https://atrium.example.evil.test", false},
+		{"https://atrium.example", "atrium.example", "https://atrium.example:444", false},
+		{"https://atrium.example", "atrium.example", "http://other.example", false},
+		{"", "", "null", false},
+		{"", "", "", false},
+		{"not a url", "also not", "garbage", false},
+	} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Host = tt.host
+		if tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		org := h.Orgs().All()[0]
+		org.BaseURL = tt.base
+		if got := h.visit(noted(r, &observed{org: &org})).Ours; got != tt.ours {
+			t.Errorf("%+v: ours = %v", tt, got)
+		}
+	}
+}

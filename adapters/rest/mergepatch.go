@@ -1,0 +1,78 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/oapi-codegen/nullable"
+)
+
+// merging is mergePatch with what a PATCH brings, for the domain to call; nil if it brings nothing.
+func merging(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
+	patch := orZero(in)
+	if patch == nil {
+		return nil
+	}
+	return func(old json.RawMessage) json.RawMessage { return mergePatch(old, *patch) }
+}
+
+// mergePatch returns old, JSON whose members nobody declared, after a JSON Merge Patch (RFC 7396). Nil,
+// like null, is no value at all; numbers keep every digit. A patch that changes nothing leaves old as
+// it is written, any other writes it anew. A patch that is no object takes the place of old, even one
+// that is no JSON: what may stand there is the domain's to say.
+func mergePatch(old, patch json.RawMessage) json.RawMessage {
+	change, ok := decodeAny(patch).(map[string]any)
+	if !ok {
+		if string(bytes.TrimSpace(patch)) == "null" {
+			return nil
+		}
+		return patch
+	}
+	before, _ := decodeAny(old).(map[string]any)
+	after := mergeMembers(before, change)
+	if before != nil && reflect.DeepEqual(before, after) {
+		return old
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(after); err != nil { // what was decoded always encodes
+		panic(err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// mergeMembers returns the members of an object after patch: those that are null in it are gone,
+// objects are merged, anything else is replaced. It is never nil, and old stays as it is.
+func mergeMembers(old, patch map[string]any) map[string]any {
+	out := make(map[string]any, len(old)+len(patch))
+	for k, v := range old {
+		out[k] = v
+	}
+	for k, v := range patch {
+		if v == nil {
+			delete(out, k)
+			continue
+		}
+		if inner, ok := v.(map[string]any); ok {
+			before, _ := out[k].(map[string]any)
+			v = mergeMembers(before, inner)
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// decodeAny is nil for what is no JSON.
+func decodeAny(text json.RawMessage) (v any) {
+	if !json.Valid(text) {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,72 @@
+package rest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const (
+	readyFor     = time.Second     // that good news is shared without asking again
+	readyTimeout = 2 * time.Second // of a check
+)
+
+// readiness answers anybody, without a credential, as often as they ask: so one check runs at a
+// time, and all who ask meanwhile share what it finds. Bad news is not kept, since a node should
+// get requests again as soon as it can serve them.
+type readiness struct {
+	check  func(context.Context) error
+	log    *slog.Logger
+	checks singleflight.Group
+	until  atomic.Pointer[time.Time] // the last good news are fresh; nil after bad news, and at first
+	bad    atomic.Bool               // as the last check found
+}
+
+func (r *readiness) ask(ctx context.Context) error {
+	if until := r.until.Load(); until != nil && time.Now().Before(*until) {
+		return nil
+	}
+	_, err, _ := r.checks.Do("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // who asked first may go away
+		defer cancel()
+		err := r.check(ctx)
+		r.note(ctx, err)
+		return nil, err
+	})
+	return err
+}
+
+// note keeps what a check found, and logs it where it is news.
+func (r *readiness) note(ctx context.Context, err error) {
+	was := r.bad.Swap(err != nil)
+	if err != nil {
+		r.until.Store(nil)
+		if !was {
+			r.log.WarnContext(ctx, "not ready", "error", err)
+		}
+		return
+	}
+	until := time.Now().Add(readyFor)
+	r.until.Store(&until)
+	if was {
+		r.log.InfoContext(ctx, "ready again")
+	}
+}
+
+// ready answers whether this node should get requests: 503 while the database cannot be reached or
+// has another schema. A node that stops takes no new connection, which says the same.
+func (a *API) ready(w http.ResponseWriter, r *http.Request) {
+	if err := a.readiness.ask(r.Context()); err != nil {
+		w.Header().Set("Retry-After", "1")
+		write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log each
+		return
+	}
+	a.send(w, r, ok(openapi.Health{Status: openapi.HealthStatusOk}))
+}

@@ -1,0 +1,125 @@
+package seal
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Envelope seals each content under a data key of its own (AES-256-GCM), which the keyring wraps. It
+// follows the keyring: after Rotate or Reload it wraps under the new primary key.
+//
+// What is sealed is Tink's envelope: the length of the wrapped data key in four bytes (big-endian),
+// the wrapped key, the encrypted content.
+type Envelope struct {
+	ring         *Keyring
+	aead         tink.AEAD
+	fingerprints []byte // the key of Fingerprint
+}
+
+var _ ports.CredentialSealer = (*Envelope)(nil)
+
+// fingerprintPurpose binds the sealed key of fingerprints.
+var fingerprintPurpose = []byte("atrium fingerprint key")
+
+// NewEnvelope returns an envelope on a keyring. keep is handed a fresh sealed key of fingerprints,
+// stores it if there is none yet, and answers the one that is stored.
+func NewEnvelope(ring *Keyring, keep func(fresh []byte) ([]byte, error)) (*Envelope, error) {
+	e := &Envelope{ring: ring, aead: aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), wrapper{ring})}
+	key := make([]byte, sha256.Size)
+	if _, err := rand.Read(key); err != nil {
+		return nil, err
+	}
+	fresh, err := e.Seal(key, fingerprintPurpose)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := keep(fresh)
+	if err != nil {
+		return nil, err
+	}
+	if e.fingerprints, err = e.Open(kept, fingerprintPurpose); err != nil {
+		return nil, fmt.Errorf("seal: the key of fingerprints: %w", err)
+	}
+	return e, nil
+}
+
+// Seal implements ports.Sealer.
+func (e *Envelope) Seal(plain, associated []byte) ([]byte, error) {
+	sealed, err := e.aead.Encrypt(plain, associated)
+	if err != nil {
+		return nil, fmt.Errorf("seal: encrypt %d bytes: %w", len(plain), err)
+	}
+	return sealed, nil
+}
+
+// Open implements ports.Sealer.
+func (e *Envelope) Open(sealed, associated []byte) ([]byte, error) {
+	plain, err := e.aead.Decrypt(sealed, associated)
+	if err != nil {
+		return nil, errOpen
+	}
+	return plain, nil
+}
+
+// Fingerprint implements ports.CredentialSealer (HMAC-SHA-256, cut to 64 bits).
+func (e *Envelope) Fingerprint(content, associated []byte) string {
+	mac := hmac.New(sha256.New, e.fingerprints)
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(associated))))
+	mac.Write(associated)
+	mac.Write(content)
+	return hex.EncodeToString(mac.Sum(nil)[:8])
+}
+
+// Rewrap returns sealed with its data key under the primary key: the same bytes if it is already. The
+// content is not decrypted. An error if no key of the keyring opens the data key.
+func (e *Envelope) Rewrap(sealed []byte) ([]byte, error) {
+	const header = 4
+	if len(sealed) < header {
+		return nil, errOpen
+	}
+	end := uint64(header) + uint64(binary.BigEndian.Uint32(sealed))
+	if end > uint64(len(sealed)) {
+		return nil, errOpen
+	}
+	wrapped, content := sealed[header:end], sealed[end:]
+	key, err := e.ring.Open(wrapped, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(key)
+	if bytes.HasPrefix(wrapped, e.ring.primaryPrefix()) {
+		return sealed, nil
+	}
+	fresh, err := e.ring.Seal(key, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := binary.BigEndian.AppendUint32(nil, uint32(len(fresh))) //nolint:gosec // some dozens of bytes
+	return append(append(out, fresh...), content...), nil
+}
+
+// primaryPrefix is what begins all that the primary key seals (see neededKey).
+func (k *Keyring) primaryPrefix() []byte {
+	for _, key := range k.Keys() {
+		if key.Primary {
+			return binary.BigEndian.AppendUint32([]byte{1}, key.ID)
+		}
+	}
+	panic("seal: a keyset without a primary key") // parse refuses it
+}
+
+// wrapper wraps data keys with the keyring.
+type wrapper struct{ ring *Keyring }
+
+func (w wrapper) Encrypt(key, associated []byte) ([]byte, error) { return w.ring.Seal(key, associated) }
+func (w wrapper) Decrypt(key, associated []byte) ([]byte, error) { return w.ring.Open(key, associated) }

@@ -1,0 +1,196 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Embeds keeps the embed tokens of chat templates.
+type Embeds struct{ db *DB }
+
+var _ ports.Embeds = (*Embeds)(nil)
+
+var embedColumns = []string{"id", "org_id", "workspace_id", "template_id", "name", "origins", "allow_no_origin", "enabled", "expires_at",
+	"session_seconds", "per_minute", "hash", "hint", "previous_hash", "previous_until", "last_used_at", "last_used_origin", "created_by", "revision", "created_at", "updated_at"}
+
+type embedRow struct {
+	ID             chat.EmbedTokenID    `db:"id"`
+	Org            identity.OrgID       `db:"org_id"`
+	Workspace      identity.WorkspaceID `db:"workspace_id"`
+	Template       chat.ID              `db:"template_id"`
+	Name           string               `db:"name"`
+	Origins        string               `db:"origins"`
+	AllowNoOrigin  bool                 `db:"allow_no_origin"`
+	Enabled        bool                 `db:"enabled"`
+	ExpiresAt      int64                `db:"expires_at"`
+	SessionSeconds int64                `db:"session_seconds"`
+	PerMinute      int                  `db:"per_minute"`
+	Hash           []byte               `db:"hash"`
+	Hint           string               `db:"hint"`
+	PreviousHash   []byte               `db:"previous_hash"`
+	PreviousUntil  int64                `db:"previous_until"`
+	LastUsedAt     int64                `db:"last_used_at"`
+	LastUsedOrigin chat.Origin          `db:"last_used_origin"`
+	CreatedBy      identity.UserID      `db:"created_by"`
+	Revision       int64                `db:"revision"`
+	CreatedAt      int64                `db:"created_at"`
+	UpdatedAt      int64                `db:"updated_at"`
+}
+
+func (r *embedRow) token() (chat.EmbedToken, error) {
+	t := chat.EmbedToken{
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Template: r.Template,
+		EmbedSettings: chat.EmbedSettings{
+			Name: r.Name, AllowNoOrigin: r.AllowNoOrigin, Enabled: r.Enabled, ExpiresAt: moment(r.ExpiresAt),
+			SessionTTL: time.Duration(r.SessionSeconds) * time.Second, PerMinute: r.PerMinute,
+		},
+		Hint: r.Hint, PreviousUntil: moment(r.PreviousUntil), LastUsedAt: moment(r.LastUsedAt), LastUsedOrigin: r.LastUsedOrigin,
+		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+	copy(t.Hash[:], r.Hash)
+	copy(t.Previous[:], r.PreviousHash)
+	return t, fromJSON(r.Origins, &t.Origins)
+}
+
+var embedQuery = `SELECT ` + columns(`t.%`, embedColumns) + ` FROM chat_embed_tokens t WHERE `
+
+// List implements ports.Embeds.
+func (s *Embeds) List(ctx context.Context, ws identity.WorkspaceID, of chat.ID, q page.Query) (chat.EmbedTokenPage, error) {
+	where := newConditions(`t.template_id = ? AND t.workspace_id = ?`, of, ws)
+	where.when(q.After != "", `t.id < ?`, q.After)
+	var rows []embedRow
+	if err := s.db.list(ctx, &rows, embedQuery+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return chat.EmbedTokenPage{}, err
+	}
+	tokens := make([]chat.EmbedToken, len(rows))
+	for i := range rows {
+		var err error
+		if tokens[i], err = rows[i].token(); err != nil {
+			return chat.EmbedTokenPage{}, err
+		}
+	}
+	return page.Cut(tokens, q.Limit, func(t chat.EmbedToken) string { return string(t.ID) }), nil
+}
+
+// Get implements ports.Embeds.
+func (s *Embeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID) (*chat.Template, *chat.EmbedToken, error) {
+	return s.db.embedToken(ctx, by, of, id, "")
+}
+
+func (db *DB) embedToken(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, lock string) (*chat.Template, *chat.EmbedToken, error) {
+	t, err := db.chatTemplate(ctx, by, of, lock)
+	if err != nil {
+		return nil, nil, err
+	}
+	var row embedRow
+	found, err := db.get(ctx, &row, embedQuery+`t.id = ? AND t.template_id = ? AND t.workspace_id = ?`, id, of, by.Workspace)
+	if err != nil || !found {
+		return t, nil, err
+	}
+	token, err := row.token()
+	return t, &token, err
+}
+
+// Add implements ports.Embeds.
+func (s *Embeds) Add(ctx context.Context, by identity.Actor, of chat.ID, change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		t, err := tx.chatTemplate(ctx, by, of, tx.dialect.lock)
+		if err != nil {
+			return err
+		}
+		var have int
+		if _, err := tx.get(ctx, &have, `SELECT COUNT(*) FROM chat_embed_tokens WHERE template_id = ?`, of); err != nil {
+			return err
+		}
+		token, err := change(t, have)
+		if err != nil {
+			return err
+		}
+		return tx.addEmbedToken(ctx, token)
+	})
+}
+
+func (db *DB) addEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
+	origins, err := jsonText(t.Origins, false)
+	if err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `INSERT INTO chat_embed_tokens (`+columns(`%`, embedColumns)+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', ?, ?, ?, ?)`,
+		t.ID, t.Org, t.Workspace, t.Template, t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt),
+		int64(t.SessionTTL/time.Second), t.PerMinute, t.Hash[:], t.Hint, t.Previous[:], t.CreatedBy, t.Revision, micros(t.CreatedAt), micros(t.UpdatedAt)); err != nil {
+		return err
+	}
+	if err := db.addEmbedOrigins(ctx, t); err != nil {
+		return err
+	}
+	return db.record(ctx, t.Recorded())
+}
+
+func (db *DB) addEmbedOrigins(ctx context.Context, t *chat.EmbedToken) error {
+	for _, pattern := range t.KnownPatterns() {
+		if _, err := db.exec(ctx, `INSERT INTO chat_embed_origins (org_id, pattern, token_id) VALUES (?, ?, ?)`, t.Org, pattern, t.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Update implements ports.Embeds.
+func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		t, token, err := tx.embedToken(ctx, by, of, id, tx.dialect.lock)
+		if err != nil {
+			return err
+		}
+		var before secret.Hash
+		if token != nil {
+			before = token.Hash
+		}
+		if err := change(t, token); err != nil {
+			return err
+		}
+		if token == nil || len(token.Recorded()) == 0 {
+			return nil
+		}
+		if token.Deleted || token.Hash != before {
+			if err := tx.eraseAnswers(ctx, token.Org, string(token.ID)); err != nil {
+				return err
+			}
+		}
+		return tx.saveEmbedToken(ctx, token)
+	})
+}
+
+func (db *DB) saveEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
+	if t.Deleted {
+		if _, err := db.exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID, t.Workspace); err != nil {
+			return err
+		}
+		return db.record(ctx, t.Recorded())
+	}
+	origins, err := jsonText(t.Origins, false)
+	if err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `
+		UPDATE chat_embed_tokens SET name = ?, origins = ?, allow_no_origin = ?, enabled = ?, expires_at = ?, session_seconds = ?, per_minute = ?,
+			hash = ?, hint = ?, previous_hash = ?, previous_until = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+		t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt), int64(t.SessionTTL/time.Second), t.PerMinute,
+		t.Hash[:], t.Hint, t.Previous[:], micros(t.PreviousUntil), t.Revision, micros(t.UpdatedAt), t.ID, t.Workspace); err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org, t.ID); err != nil {
+		return err
+	}
+	if err := db.addEmbedOrigins(ctx, t); err != nil {
+		return err
+	}
+	return db.record(ctx, t.Recorded())
+}

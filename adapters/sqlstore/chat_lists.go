@@ -1,0 +1,112 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// ChatLists reads lists of chat templates and of what belongs to one.
+type ChatLists struct{ db *DB }
+
+var _ ports.ChatLists = (*ChatLists)(nil)
+
+// Visible implements ports.ChatLists, with a branch for each reason to see a template, as
+// PromptLists.Visible.
+func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error) {
+	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
+		return chat.Page{}, nil
+	}
+	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+	where.when(q.After != "", `t.id < ?`, q.After)
+	where.when(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+likeEscape(strings.ToLower(f.Query))+"%")
+	where.when(f.Status != "", `t.status = ?`, f.Status)
+	where.when(f.Visibility != "", `t.visibility = ?`, f.Visibility)
+	where.when(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
+	where.when(len(f.Refs) > 0, refsMatch, refArgs(f.Refs)...)
+
+	args := []any{by.User}
+	ids := `SELECT t.id FROM chat_templates t WHERE ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?`
+	if by.Role >= identity.Admin {
+		args = append(args, where.args(q.Limit+1)...)
+	} else {
+		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
+			UNION
+			SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.visibility = 'workspace' AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
+			UNION
+			SELECT id FROM (SELECT t.id FROM chat_members c JOIN chat_templates t ON t.id = c.template_id
+				WHERE c.workspace_id = ? AND c.user_id = ? AND NOT c.invited AND ` + where.sql() + ` ORDER BY c.template_id DESC LIMIT ?) c`
+		args = append(args, by.User)
+		args = append(args, where.args(q.Limit+1)...)
+		args = append(args, where.args(q.Limit+1)...)
+		args = append(args, by.Workspace, by.User)
+		args = append(args, where.args(q.Limit+1)...)
+	}
+	var rows []chatRow
+	err := l.db.list(ctx, &rows, `SELECT `+chatSummaryColumns+chatTables+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`, append(args, q.Limit+1)...)
+	if err != nil {
+		return chat.Page{}, err
+	}
+	found := make([]chat.Template, len(rows))
+	for i := range rows {
+		t, err := rows[i].template(by)
+		if err != nil {
+			return chat.Page{}, err
+		}
+		found[i] = *t
+	}
+	return page.Cut(found, q.Limit, func(t chat.Template) string { return string(t.ID) }), nil
+}
+
+// Members implements ports.ChatLists.
+func (l *ChatLists) Members(ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query) (chat.MemberPage, error) {
+	var rows []chatMemberRow
+	err := l.db.list(ctx, &rows, `
+		SELECT `+chatMemberColumns+` FROM (
+			SELECT user_id, email, role, invited, invited_by, revision, created_at, updated_at
+			FROM chat_members WHERE template_id = ? AND workspace_id = ?
+			UNION ALL
+			SELECT owner_id, '', CAST(? AS INTEGER), FALSE, '', revision, created_at, updated_at
+			FROM chat_templates WHERE id = ? AND workspace_id = ?
+		) c LEFT JOIN users u ON u.id = c.user_id
+		WHERE c.user_id > ? ORDER BY c.user_id LIMIT ?`, id, ws, chat.Owner, id, ws, q.After, q.Limit+1)
+	if err != nil {
+		return chat.MemberPage{}, err
+	}
+	found := make([]chat.Member, len(rows))
+	for i := range rows {
+		found[i] = rows[i].member()
+	}
+	return page.Cut(found, q.Limit, func(m chat.Member) string { return string(m.User) }), nil
+}
+
+// Uses implements ports.ChatLists.
+func (l *ChatLists) Uses(ctx context.Context, ws identity.WorkspaceID, p prompt.ID, refs []string) (bool, error) {
+	where := newConditions(`t.workspace_id = ? AND t.prompt_id = ? AND t.deleted_at = 0`, ws, p)
+	where.when(len(refs) > 0, refsMatch, refArgs(refs)...)
+	var id chat.ID
+	return l.db.get(ctx, &id, `SELECT t.id FROM chat_templates t WHERE `+where.sql()+` LIMIT 1`, where.args()...)
+}
+
+// refsMatch has a place for each way to name a version: its id, its number and ten labels.
+const (
+	maxRefs   = 12
+	refsMatch = `t.prompt_ref IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+)
+
+// refArgs fills the places of refsMatch.
+func refArgs(refs []string) []any {
+	if len(refs) == 0 {
+		return nil
+	}
+	args := make([]any, maxRefs)
+	for i := range args {
+		args[i] = refs[min(i, len(refs)-1)]
+	}
+	return args
+}

@@ -1,0 +1,310 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Chats keeps chat templates.
+type Chats struct{ db *DB }
+
+var _ ports.Chats = (*Chats)(nil)
+
+// A template is read together with the membership of the caller that the first ? names. Lists leave
+// out what is inside.
+const (
+	chatSummaryColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.prompt_id, t.prompt_ref,
+		t.agents, t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
+		t.revision, t.created_at, t.created_by, t.updated_at, t.deleted_at,
+		COALESCE(c.role, 0) AS member_role, COALESCE(c.invited, FALSE) AS member_invited,
+		NOT EXISTS (SELECT 1 FROM memberships m WHERE m.workspace_id = t.workspace_id AND m.user_id = t.owner_id) AS owner_left,
+		(t.prompt_id <> '' AND NOT EXISTS (
+			SELECT 1 FROM prompt_templates p WHERE p.id = t.prompt_id AND p.deleted_at = 0 AND (
+				t.prompt_ref = 'active' AND p.active_version_id <> '' OR t.prompt_ref = 'latest' AND p.version_count > 0
+				OR EXISTS (SELECT 1 FROM prompt_versions v WHERE v.template_id = p.id AND (v.id = t.prompt_ref OR 'v' || v.number = t.prompt_ref))
+				OR EXISTS (SELECT 1 FROM prompt_labels l WHERE l.template_id = p.id AND l.label = t.prompt_ref)))) AS prompt_gone`
+	chatColumns = chatSummaryColumns + `, t.instructions, t.configs, t.model_config`
+	chatTables  = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
+)
+
+type chatRow struct {
+	ID            chat.ID              `db:"id"`
+	Workspace     identity.WorkspaceID `db:"workspace_id"`
+	Owner         identity.UserID      `db:"owner_id"`
+	OwnerLeft     bool                 `db:"owner_left"`
+	Name          string               `db:"name"`
+	Description   string               `db:"description"`
+	AvatarURL     string               `db:"avatar_url"`
+	Instructions  string               `db:"instructions"`
+	Prompt        prompt.ID            `db:"prompt_id"`
+	PromptRef     string               `db:"prompt_ref"`
+	PromptGone    bool                 `db:"prompt_gone"`
+	Agents        string               `db:"agents"`
+	Tools         string               `db:"tools"`
+	Capabilities  string               `db:"capabilities"`
+	Configs       string               `db:"configs"`
+	ModelConfig   string               `db:"model_config"`
+	Greeting      string               `db:"greeting"`
+	Starters      string               `db:"starters"`
+	Metadata      string               `db:"metadata"`
+	Workflows     string               `db:"workflows"`
+	Status        chat.Status          `db:"status"`
+	Visibility    chat.Visibility      `db:"visibility"`
+	Revision      int64                `db:"revision"`
+	CreatedAt     int64                `db:"created_at"`
+	CreatedBy     identity.UserID      `db:"created_by"`
+	UpdatedAt     int64                `db:"updated_at"`
+	DeletedAt     int64                `db:"deleted_at"`
+	MemberRole    chat.Role            `db:"member_role"`
+	MemberInvited bool                 `db:"member_invited"`
+}
+
+func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
+	t := &chat.Template{
+		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, OwnerLeft: r.OwnerLeft, Status: r.Status, Visibility: r.Visibility,
+		Content: chat.Content{
+			Name: r.Name, Description: r.Description, AvatarURL: r.AvatarURL, Instructions: r.Instructions, Greeting: r.Greeting,
+			Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
+		},
+		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy, UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt),
+		PromptGone: r.PromptGone, Members: map[identity.UserID]chat.Member{},
+	}
+	if r.MemberRole != chat.NoRole {
+		t.Members[by.User] = chat.Member{User: by.User, Role: r.MemberRole, Invited: r.MemberInvited}
+	}
+	if r.Metadata != "" {
+		t.Metadata = json.RawMessage(r.Metadata)
+	}
+	var configs chatConfigs
+	var agents, tools []string
+	err := errors.Join(
+		fromJSON(r.Configs, &configs), fromJSON(r.Agents, &agents), fromJSON(r.Tools, &tools), fromJSON(r.Capabilities, &t.Capabilities),
+		fromJSON(r.ModelConfig, &t.Model), fromJSON(r.Starters, &t.Starters), fromJSON(r.Workflows, &t.Workflows))
+	t.Agents, t.Tools = selected(agents, configs.Agents), selected(tools, configs.Tools)
+	return t, err
+}
+
+// chatConfigs are kept apart from the ids that they belong to, so that lists need not read them.
+type chatConfigs struct {
+	Agents []json.RawMessage `json:"agents"`
+	Tools  []json.RawMessage `json:"tools"`
+}
+
+// text is what fromJSON reads. Configurations stay as they were sent, but for the space between
+// their tokens.
+func (c chatConfigs) text() (string, error) {
+	if len(c.Agents)+len(c.Tools) == 0 {
+		return "", nil
+	}
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(c)
+	return out.String(), err
+}
+
+func selected(ids []string, configs []json.RawMessage) []chat.Selected {
+	out := make([]chat.Selected, len(ids))
+	for i, id := range ids {
+		out[i].ID = id
+		if i < len(configs) && string(configs[i]) != "null" {
+			out[i].Config = configs[i]
+		}
+	}
+	return out
+}
+
+func unselected(list []chat.Selected) (ids []string, configs []json.RawMessage) {
+	for _, s := range list {
+		ids, configs = append(ids, s.ID), append(configs, s.Config)
+	}
+	return ids, configs
+}
+
+// chatArgs are the values of what may change in a template, in the order of both statements below.
+func chatArgs(t *chat.Template) ([]any, error) {
+	var configs chatConfigs
+	var agents, tools []string
+	agents, configs.Agents = unselected(t.Agents)
+	tools, configs.Tools = unselected(t.Tools)
+	args := []any{t.Owner, t.Name, t.Description, t.AvatarURL, t.Instructions, t.Prompt.Template, t.Prompt.Ref}
+	for _, list := range []struct {
+		value any
+		empty bool
+	}{
+		{agents, len(agents) == 0},
+		{tools, len(tools) == 0},
+		{t.Capabilities, len(t.Capabilities) == 0},
+		{t.Model, t.Model == nil},
+		{t.Starters, len(t.Starters) == 0},
+		{t.Workflows, len(t.Workflows) == 0},
+	} {
+		text, err := jsonText(list.value, list.empty)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, text)
+	}
+	kept, err := configs.text()
+	if err != nil {
+		return nil, err
+	}
+	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower knows ASCII alone
+	return append(args, kept, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt)), nil
+}
+
+// Add implements ports.Chats.
+func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
+	args, err := chatArgs(t)
+	if err != nil {
+		return err
+	}
+	return s.db.inTx(ctx, func(tx *DB) error {
+		if _, err := tx.exec(ctx, `
+			INSERT INTO chat_templates (owner_id, name, description, avatar_url, instructions, prompt_id, prompt_ref,
+				agents, tools, capabilities, model_config, starters, workflows,
+				configs, greeting, metadata, status, visibility, search, revision, updated_at, deleted_at, id, workspace_id, created_at, created_by)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			append(args, t.ID, t.Workspace, micros(t.CreatedAt), t.CreatedBy)...); err != nil {
+			return err
+		}
+		return tx.record(ctx, t.Recorded())
+	})
+}
+
+// Get implements ports.Chats.
+func (s *Chats) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+	return s.db.chatTemplate(ctx, by, id, "")
+}
+
+// Update implements ports.Chats.
+func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID, also []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+	var t *chat.Template
+	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+		if t, err = tx.chatTemplate(ctx, by, id, tx.dialect.lock); err != nil {
+			return err
+		}
+		if err := tx.loadChatMembers(ctx, t, append(also, by.User)); err != nil {
+			return err
+		}
+		if err := change(t); err != nil {
+			return err
+		}
+		return tx.saveChat(ctx, t)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Invited implements ports.Chats.
+func (s *Chats) Invited(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) ([]chat.ID, error) {
+	var found []chat.ID
+	err := s.db.list(ctx, &found, `SELECT template_id FROM chat_members WHERE workspace_id = ? AND user_id = ? AND invited ORDER BY template_id`, ws, user)
+	return found, err
+}
+
+func (db *DB) chatTemplate(ctx context.Context, by identity.Actor, id chat.ID, lock string) (*chat.Template, error) {
+	var row chatRow
+	found, err := db.get(ctx, &row, `SELECT `+chatColumns+chatTables+` WHERE t.id = ? AND t.workspace_id = ?`+lock, by.User, id, by.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, chat.ErrNotFound
+	}
+	return row.template(by)
+}
+
+// loadChatMembers reads the whole memberships of users, of a template whose row is locked.
+func (db *DB) loadChatMembers(ctx context.Context, t *chat.Template, users []identity.UserID) error {
+	clear(t.Members) // PostgreSQL read them before it waited for the lock: they may be gone
+	for _, user := range users {
+		var row chatMemberRow
+		found, err := db.get(ctx, &row, `
+			SELECT `+chatMemberColumns+` FROM chat_members c LEFT JOIN users u ON u.id = c.user_id WHERE c.template_id = ? AND c.user_id = ?`, t.ID, user)
+		if err != nil {
+			return err
+		}
+		if found {
+			t.Members[user] = row.member()
+		}
+	}
+	_, err := db.get(ctx, &t.MemberCount, `SELECT COUNT(*) FROM chat_members WHERE template_id = ?`, t.ID)
+	return err
+}
+
+// saveChat writes a template that was locked, if it recorded anything.
+func (db *DB) saveChat(ctx context.Context, t *chat.Template) error {
+	if len(t.Recorded()) == 0 {
+		return nil
+	}
+	args, err := chatArgs(t)
+	if err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `
+		UPDATE chat_templates SET owner_id = ?, name = ?, description = ?, avatar_url = ?, instructions = ?, prompt_id = ?, prompt_ref = ?,
+			agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?, workflows = ?,
+			configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?, revision = ?, updated_at = ?, deleted_at = ?
+		WHERE id = ? AND workspace_id = ?`,
+		append(args, t.ID, t.Workspace)...); err != nil {
+		return err
+	}
+	for _, m := range t.Members {
+		if err := db.saveChatMember(ctx, t, m); err != nil {
+			return err
+		}
+	}
+	return db.record(ctx, t.Recorded())
+}
+
+const chatMemberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email, COALESCE(u.name, '') AS name,
+	c.role, c.invited, c.invited_by, c.revision, c.created_at, c.updated_at`
+
+type chatMemberRow struct {
+	User      identity.UserID `db:"user_id"`
+	Email     string          `db:"email"`
+	Name      string          `db:"name"`
+	Role      chat.Role       `db:"role"`
+	Invited   bool            `db:"invited"`
+	InvitedBy identity.UserID `db:"invited_by"`
+	Revision  int64           `db:"revision"`
+	CreatedAt int64           `db:"created_at"`
+	UpdatedAt int64           `db:"updated_at"`
+}
+
+func (r *chatMemberRow) member() chat.Member {
+	return chat.Member{
+		User: r.User, Email: r.Email, Name: r.Name, Role: r.Role, Invited: r.Invited, InvitedBy: r.InvitedBy,
+		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+}
+
+// saveChatMember writes one member; one without a role is removed. An account's address stays
+// with the account: only the one that was invited is kept here.
+func (db *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
+	if m.Role == chat.NoRole {
+		_, err := db.exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)
+		return err
+	}
+	email := ""
+	if m.Invited {
+		email = m.Email
+	}
+	_, err := db.exec(ctx, `
+		INSERT INTO chat_members (template_id, workspace_id, user_id, email, role, invited, invited_by, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (template_id, user_id) DO UPDATE SET role = excluded.role, invited_by = excluded.invited_by,
+			revision = excluded.revision, updated_at = excluded.updated_at`,
+		t.ID, t.Workspace, m.User, email, m.Role, m.Invited, m.InvitedBy, m.Revision, micros(m.CreatedAt), micros(m.UpdatedAt))
+	return err
+}

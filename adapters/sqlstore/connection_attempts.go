@@ -1,0 +1,63 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Attempt implements ports.Connections. Rows are locked in one order, workspace first, so that two
+// calls never wait for each other.
+func (s *Connections) Attempt(ctx context.Context, by identity.Actor, target connection.Target, admit func(workspace, at *connection.Attempts) error) error {
+	scopes := [2]string{"workspace " + string(by.Workspace), "target " + hex.EncodeToString(target[:])}
+	return s.db.inTx(ctx, func(tx *DB) error {
+		var attempts [2]connection.Attempts
+		for i, scope := range scopes {
+			var err error
+			if attempts[i], err = tx.lockedAttempts(ctx, scope); err != nil {
+				return err
+			}
+		}
+		if err := admit(&attempts[0], &attempts[1]); err != nil {
+			return err
+		}
+		for i, scope := range scopes {
+			times := make([]int64, len(attempts[i]))
+			for j, at := range attempts[i] {
+				times[j] = micros(at)
+			}
+			text, err := json.Marshal(times)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.exec(ctx, `UPDATE probe_attempts SET attempts = ?, last_at = ? WHERE scope = ?`, string(text), micros(by.At), scope); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// lockedAttempts reads the attempts of a scope that are about to change. The row is made first if
+// there is none, so that there is something to lock.
+func (db *DB) lockedAttempts(ctx context.Context, scope string) (connection.Attempts, error) {
+	if _, err := db.exec(ctx, `INSERT INTO probe_attempts (scope, attempts, last_at) VALUES (?, '[]', 0) ON CONFLICT (scope) DO NOTHING`, scope); err != nil {
+		return nil, err
+	}
+	var text []byte
+	if _, err := db.get(ctx, &text, `SELECT t.attempts FROM probe_attempts t WHERE t.scope = ?`+db.dialect.lock, scope); err != nil {
+		return nil, err
+	}
+	var times []int64
+	if err := json.Unmarshal(text, &times); err != nil {
+		return nil, err
+	}
+	attempts := make(connection.Attempts, len(times))
+	for i, us := range times {
+		attempts[i] = moment(us)
+	}
+	return attempts, nil
+}

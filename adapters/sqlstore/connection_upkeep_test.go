@@ -1,0 +1,106 @@
+package sqlstore_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestReseal(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		db := open(t, url, keyring(t))
+		ids, err := db.EnsureOrgs(ctx, []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		if _, err := db.KeyringCheck(ctx, []byte("check")); err != nil {
+			t.Fatal(err)
+		}
+		if key, err := db.FingerprintKey(ctx, []byte("key")); err != nil || string(key) != "key" {
+			t.Fatalf("FingerprintKey = %q, %v", key, err)
+		}
+		if key, err := db.FingerprintKey(ctx, []byte("another")); err != nil || string(key) != "key" {
+			t.Fatalf("a key that is there was replaced: %q, %v", key, err)
+		}
+		var made []*connection.Connection // so many that it takes more than one step
+		for range 3 {
+			by := fixture.NewTeam(t, s, ids["one"]).Member
+			for range 35 {
+				made = append(made, fixture.Connection(t, s, by))
+			}
+		}
+		if n, err := db.Credentials(ctx); err != nil || n != 105 {
+			t.Fatalf("Credentials = %d, %v", n, err)
+		}
+		lost := []byte("sealed for " + string(made[7].ID))
+		var last sqlstore.Resealed
+		rewrap := func(sealed []byte) ([]byte, error) {
+			switch {
+			case bytes.Equal(sealed, lost):
+				return nil, errors.New("no key opens it")
+			case bytes.HasPrefix(sealed, []byte("fresh ")):
+				return sealed, nil
+			}
+			return append([]byte("fresh "), sealed...), nil
+		}
+		steps := 0
+		for _, want := range []sqlstore.Resealed{{Credentials: 105, Changed: 104, Unopened: 1}, {Credentials: 105, Unopened: 1}} {
+			steps = 0
+			if err := db.Reseal(ctx, rewrap, func(r sqlstore.Resealed) { last = r; steps++ }); err != nil {
+				t.Fatal(err)
+			}
+			if last != want || steps != 2 {
+				t.Fatalf("%+v after %d steps, want %+v", last, steps, want)
+			}
+		}
+		for i, c := range made {
+			sealed, revision, err := s.Connections.Sealed(ctx, c.Workspace, c.ID)
+			want := "fresh sealed for " + string(c.ID)
+			if i == 7 {
+				want = string(lost)
+			}
+			if err != nil || string(sealed) != want || revision != 1 {
+				t.Fatalf("sealed %q at revision %d, %v; want %q", sealed, revision, err, want)
+			}
+		}
+		if key, err := db.FingerprintKey(ctx, nil); err != nil || string(key) != "fresh key" {
+			t.Fatalf("FingerprintKey = %q, %v", key, err)
+		}
+	})
+}
+
+func TestWhatIsReplacedWhileItIsSealedAnewIsLeftAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		db := open(t, url, keyring(t))
+		ids, err := db.EnsureOrgs(ctx, []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		by := fixture.NewTeam(t, s, ids["one"]).Member
+		made := fixture.Connection(t, s, by)
+		err = db.Reseal(ctx, func(sealed []byte) ([]byte, error) {
+			tr := fixture.Trial(t, made.ID, 1)
+			tr.New.Sealed = []byte("replaced")
+			_, err := s.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
+			return append([]byte("fresh "), sealed...), err
+		}, func(r sqlstore.Resealed) {
+			if r.Changed != 0 {
+				t.Errorf("%+v", r)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sealed, _, err := s.Connections.Sealed(ctx, by.Workspace, made.ID); err != nil || string(sealed) != "replaced" {
+			t.Errorf("sealed %q, %v", sealed, err)
+		}
+	})
+}

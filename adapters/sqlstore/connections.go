@@ -1,0 +1,271 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Connections keeps connections to warehouses.
+type Connections struct{ db *DB }
+
+var _ ports.Connections = (*Connections)(nil)
+
+const connectionColumns = `t.id, t.org_id, t.workspace_id, t.kind, t.name, t.status, t.config, t.secrets, t.fingerprint, t.secret_updated_at, t.credential_revision,
+	t.server_product, t.server_version, t.server_can_write, t.checks, t.failed, t.failed_at, t.failures, t.last_verified_at,
+	t.created_by, t.revoked_at, t.revision, t.created_at, t.updated_at`
+
+type connectionRow struct {
+	ID                 connection.ID        `db:"id"`
+	Org                identity.OrgID       `db:"org_id"`
+	Workspace          identity.WorkspaceID `db:"workspace_id"`
+	Kind               connection.Kind      `db:"kind"`
+	Name               string               `db:"name"`
+	Status             connection.Status    `db:"status"`
+	Config             []byte               `db:"config"`
+	Secrets            []byte               `db:"secrets"`
+	Fingerprint        string               `db:"fingerprint"`
+	SecretUpdatedAt    int64                `db:"secret_updated_at"`
+	CredentialRevision int64                `db:"credential_revision"`
+	ServerProduct      string               `db:"server_product"`
+	ServerVersion      string               `db:"server_version"`
+	ServerCanWrite     bool                 `db:"server_can_write"`
+	Checks             []byte               `db:"checks"`
+	Failed             connection.Code      `db:"failed"`
+	FailedAt           int64                `db:"failed_at"`
+	Failures           int                  `db:"failures"`
+	LastVerifiedAt     int64                `db:"last_verified_at"`
+	CreatedBy          identity.UserID      `db:"created_by"`
+	RevokedAt          int64                `db:"revoked_at"`
+	Revision           int64                `db:"revision"`
+	CreatedAt          int64                `db:"created_at"`
+	UpdatedAt          int64                `db:"updated_at"`
+}
+
+// checkRow is a connection.Check as it is kept.
+type checkRow struct {
+	Step   connection.Step   `json:"step"`
+	Result connection.Result `json:"result"`
+	Took   int64             `json:"us"`
+	Code   connection.Code   `json:"code,omitempty"`
+}
+
+func (r *connectionRow) connection() (*connection.Connection, error) {
+	c := &connection.Connection{
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Kind: r.Kind, Name: r.Name, Status: r.Status, Fingerprint: r.Fingerprint,
+		SecretUpdatedAt: moment(r.SecretUpdatedAt), CredentialRevision: r.CredentialRevision,
+		Server: connection.Server{Product: r.ServerProduct, Version: r.ServerVersion, CanWrite: r.ServerCanWrite},
+		Failed: r.Failed, FailedAt: moment(r.FailedAt), Failures: r.Failures, LastVerifiedAt: moment(r.LastVerifiedAt),
+		CreatedBy: r.CreatedBy, RevokedAt: moment(r.RevokedAt), Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+	config := json.NewDecoder(bytes.NewReader(r.Config))
+	config.UseNumber() // as connection.ParseCredential reads it
+	if err := config.Decode(&c.Config); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(r.Secrets, &c.Secrets); err != nil {
+		return nil, err
+	}
+	var checks []checkRow
+	if err := json.Unmarshal(r.Checks, &checks); err != nil {
+		return nil, err
+	}
+	for _, k := range checks {
+		c.Checks = append(c.Checks, connection.Check{Step: k.Step, Result: k.Result, Took: time.Duration(k.Took) * time.Microsecond, Code: k.Code})
+	}
+	return c, nil
+}
+
+// encoded are the parts of c that are kept as JSON.
+func encoded(c *connection.Connection) (config, secrets, checks string, err error) {
+	rows := []checkRow{}
+	for _, k := range c.Checks {
+		rows = append(rows, checkRow{Step: k.Step, Result: k.Result, Took: k.Took.Microseconds(), Code: k.Code})
+	}
+	var texts [3]string
+	for i, v := range []any{c.Config, c.Secrets, rows} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return "", "", "", err
+		}
+		texts[i] = string(b)
+	}
+	return texts[0], texts[1], texts[2], nil
+}
+
+// Add implements ports.Connections.
+func (s *Connections) Add(ctx context.Context, by identity.Actor, make func(others int) (*connection.Connection, error)) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+			return err
+		}
+		others, err := tx.liveConnections(ctx, by.Workspace, "")
+		if err != nil {
+			return err
+		}
+		c, err := make(others)
+		if err != nil {
+			return err
+		}
+		config, secrets, checks, err := encoded(c)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `
+			INSERT INTO connections (id, org_id, workspace_id, kind, name, status, config, secrets, fingerprint, secret_updated_at, credential_revision,
+				server_product, server_version, server_can_write, checks, failed, failed_at, failures, last_verified_at, created_by, revoked_at, revision, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.ID, c.Org, c.Workspace, c.Kind, c.Name, c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
+			c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures, micros(c.LastVerifiedAt),
+			c.CreatedBy, micros(c.RevokedAt), c.Revision, micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
+			return err
+		}
+		return tx.keepCredential(ctx, c)
+	})
+}
+
+// lockLiveWorkspace holds up whoever else would change how many live things the workspace has.
+func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
+	var id identity.WorkspaceID
+	found, err := db.get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+db.dialect.lock, org, ws)
+	if err == nil && !found {
+		return identity.ErrWorkspaceNotFound
+	}
+	return err
+}
+
+// liveConnections counts a workspace's live connections but for one.
+func (db *DB) liveConnections(ctx context.Context, ws identity.WorkspaceID, but connection.ID) (n int, err error) {
+	_, err = db.get(ctx, &n, `SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`, ws, but)
+	return n, err
+}
+
+// keepCredential stores the credential that c brings along, erases that of a revoked one, and
+// writes down what c recorded.
+func (db *DB) keepCredential(ctx context.Context, c *connection.Connection) error {
+	if c.Status == connection.Revoked {
+		if _, err := db.exec(ctx, `DELETE FROM connection_credentials WHERE connection_id = ?`, c.ID); err != nil {
+			return err
+		}
+	} else if c.Sealed != nil {
+		if _, err := db.exec(ctx, `INSERT INTO connection_credentials (connection_id, sealed) VALUES (?, ?) ON CONFLICT (connection_id) DO UPDATE SET sealed = excluded.sealed`, c.ID, c.Sealed); err != nil {
+			return err
+		}
+	}
+	return db.record(ctx, c.Recorded())
+}
+
+// Get implements ports.Connections.
+func (s *Connections) Get(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error) {
+	return s.db.connection(ctx, ws, id, "")
+}
+
+func (db *DB) connection(ctx context.Context, ws identity.WorkspaceID, id connection.ID, lock string) (*connection.Connection, error) {
+	var row connectionRow
+	found, err := db.get(ctx, &row, `SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ? AND t.id = ?`+lock, ws, id)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, connection.ErrNotFound
+	}
+	return row.connection()
+}
+
+// List implements ports.Connections.
+func (s *Connections) List(ctx context.Context, ws identity.WorkspaceID) ([]connection.Connection, error) {
+	var rows []connectionRow
+	if err := s.db.list(ctx, &rows, `
+		SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ? AND t.revoked_at = 0
+		UNION ALL
+		SELECT * FROM (SELECT `+connectionColumns+` FROM connections t WHERE t.workspace_id = ? AND t.revoked_at > 0 ORDER BY t.id DESC LIMIT 100) AS revoked
+		ORDER BY id DESC`, ws, ws); err != nil {
+		return nil, err
+	}
+	all := make([]connection.Connection, len(rows))
+	for i := range rows {
+		c, err := rows[i].connection()
+		if err != nil {
+			return nil, err
+		}
+		all[i] = *c
+	}
+	return all, nil
+}
+
+// Live implements ports.Connections.
+func (s *Connections) Live(ctx context.Context, ws identity.WorkspaceID) (int, error) {
+	return s.db.liveConnections(ctx, ws, "")
+}
+
+// Sealed implements ports.Connections.
+func (s *Connections) Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) ([]byte, int64, error) {
+	var row struct {
+		Revision int64  `db:"credential_revision"`
+		Sealed   []byte `db:"sealed"`
+	}
+	found, err := s.db.get(ctx, &row, `
+		SELECT t.credential_revision, k.sealed FROM connections t LEFT JOIN connection_credentials k ON k.connection_id = t.id
+		WHERE t.workspace_id = ? AND t.id = ?`, ws, id)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case !found:
+		return nil, 0, connection.ErrNotFound
+	case row.Sealed == nil:
+		return nil, 0, connection.ErrRevoked
+	}
+	return row.Sealed, row.Revision, nil
+}
+
+// Update implements ports.Connections.
+func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
+	var c *connection.Connection
+	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+		if c, err = tx.connection(ctx, ws, id, tx.dialect.lock); err != nil {
+			return err
+		}
+		if c.Status == connection.Revoked { // the change may bring it back, which counts
+			if err := tx.lockLiveWorkspace(ctx, c.Org, ws); err != nil {
+				return err
+			}
+		}
+		others, err := tx.liveConnections(ctx, ws, id)
+		if err != nil {
+			return err
+		}
+		if err := change(c, others); err != nil {
+			return err
+		}
+		if err := tx.saveConnection(ctx, c); err != nil {
+			return err
+		}
+		return tx.keepCredential(ctx, c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Sealed = nil
+	return c, nil
+}
+
+func (db *DB) saveConnection(ctx context.Context, c *connection.Connection) error {
+	config, secrets, checks, err := encoded(c)
+	if err != nil {
+		return err
+	}
+	_, err = db.exec(ctx, `
+		UPDATE connections SET status = ?, config = ?, secrets = ?, fingerprint = ?, secret_updated_at = ?, credential_revision = ?,
+			server_product = ?, server_version = ?, server_can_write = ?, checks = ?, failed = ?, failed_at = ?, failures = ?, last_verified_at = ?,
+			revoked_at = ?, revision = ?, updated_at = ?
+		WHERE workspace_id = ? AND id = ?`,
+		c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
+		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures, micros(c.LastVerifiedAt),
+		micros(c.RevokedAt), c.Revision, micros(c.UpdatedAt), c.Workspace, c.ID)
+	return err
+}

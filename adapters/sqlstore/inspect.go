@@ -1,0 +1,104 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Inspect opens a database to look at it alone: nothing is made or changed, the schema least of all.
+// fs.ErrNotExist if it is SQLite's and there is none yet. The returned function closes it.
+func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) {
+	s := &shared{}
+	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
+		if _, err := os.Stat(path); err != nil {
+			return nil, nil, fmt.Errorf("database: %w", err)
+		}
+		s.inspectSQLite(path, pool)
+	} else if err := s.openPostgres(c, pool); err != nil {
+		return nil, nil, fmt.Errorf("database: %w", err)
+	}
+	db := &DB{shared: s}
+	err := db.reader.PingContext(ctx)
+	if err == nil {
+		db.migrations, err = db.migrator()
+	}
+	if err != nil {
+		db.close()
+		return nil, nil, inWords(err)
+	}
+	return db, db.close, nil
+}
+
+// inspectSQLite opens a file that is there. One without a log beside it is whole, and so can be read
+// without the files that SQLite would else put there.
+func (s *shared) inspectSQLite(path string, open OpenPool) {
+	mode := "?mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)"
+	if _, err := os.Stat(path + "-wal"); os.IsNotExist(err) {
+		mode += "&immutable=1"
+	}
+	s.dialect = sqliteDialect
+	s.reader = sqlx.NewDb(open(prepare(sqliteConnector("file:"+(&url.URL{Path: path}).EscapedPath()+mode))), "sqlite")
+	s.writer = s.reader
+}
+
+// Pending returns how many migrations a start would apply; ErrNewerSchema if a newer Atrium has been
+// at work.
+func (db *DB) Pending(ctx context.Context) (n int, err error) {
+	var there int
+	if _, err := db.get(ctx, &there, db.dialect.migrated); err != nil {
+		return 0, err
+	}
+	var applied int64
+	if there > 0 {
+		if _, err := db.get(ctx, &applied, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied`); err != nil {
+			return 0, err
+		}
+	}
+	newest := int64(0)
+	for _, m := range db.migrations.ListSources() {
+		if newest = m.Version; newest > applied {
+			n++
+		}
+	}
+	if applied > newest {
+		return 0, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, applied, newest)
+	}
+	return n, nil
+}
+
+// SealedBy returns the value that the keyring must be able to open; nil if no start has stored one.
+func (db *DB) SealedBy(ctx context.Context) (check []byte, err error) {
+	_, err = db.get(ctx, &check, `SELECT check_value FROM keyring WHERE one = 1`)
+	return check, err
+}
+
+// Orgs returns the lasting identifiers of all orgs that were ever configured, by slug.
+func (db *DB) Orgs(ctx context.Context) (map[string]identity.OrgID, error) {
+	var rows []struct {
+		ID   identity.OrgID `db:"id"`
+		Slug string         `db:"slug"`
+	}
+	err := db.list(ctx, &rows, `SELECT id, slug FROM orgs`)
+	ids := map[string]identity.OrgID{}
+	for _, r := range rows {
+		ids[r.Slug] = r.ID
+	}
+	return ids, err
+}
+
+// makeFile makes the file of a new database, for its owner's eyes: SQLite would leave the mode to the
+// umask, and gives the files beside it the same.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

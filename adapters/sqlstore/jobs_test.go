@@ -1,0 +1,127 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestAJobThatHasEndedStaysForAWeek(t *testing.T) {
+	const day = 24 * time.Hour
+	onEach(t, func(t *testing.T, url string) {
+		ctx, rows := t.Context(), raw(t, url)
+		db := open(t, url, keyring(t))
+		ids, err := db.EnsureOrgs(ctx, []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		by, queue := fixture.NewTeam(t, db.Stores(), ids["one"]).Member, sqlstore.NewJobQueue(db)
+		enqueue := func(subject string) {
+			t.Helper()
+			if err := db.Stores().Jobs.Enqueue(ctx, job.New(by, "test.sweep", subject, fixture.At)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for subject, outcome := range map[string]job.Outcome{
+			"succeeded": {State: job.Succeeded, At: fixture.At},
+			"failed":    {State: job.Failed, At: fixture.At, Failures: 1, Failure: "x"},
+			"later":     {State: job.Succeeded, At: fixture.At.Add(time.Second)},
+			"running":   {},
+		} {
+			enqueue(subject)
+			taken, err := queue.Take(ctx, fixture.At, map[job.Kind]time.Duration{"test.sweep": time.Minute}, 1)
+			if err != nil || len(taken) != 1 {
+				t.Fatalf("%d taken, %v", len(taken), err)
+			}
+			if outcome.State == "" {
+				continue
+			}
+			if err := queue.Settle(ctx, taken[0], outcome); err != nil {
+				t.Fatal(err)
+			}
+		}
+		enqueue("queued")
+		for _, step := range []struct {
+			after time.Duration
+			left  int
+		}{{7 * day, 5}, {7*day + time.Microsecond, 3}, {300 * day, 2}} {
+			if err := db.Sweep(ctx, fixture.At.Add(step.after), 400*day); err != nil {
+				t.Fatal(err)
+			}
+			if got := counts(t, rows)["jobs"]; got != step.left {
+				t.Errorf("%d jobs are left after %s, want %d", got, step.after, step.left)
+			}
+		}
+	})
+}
+
+func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a, queue := adapter(t, url), sqlstore.NewJobQueue(open(t, url, keyring(t)))
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		look := func(after time.Duration) sqlstore.Backlog {
+			t.Helper()
+			b, err := queue.Backlog(ctx, fixture.At.Add(after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		if b := look(0); b != (sqlstore.Backlog{}) {
+			t.Fatalf("an empty queue: %+v", b)
+		}
+		var last, running job.Job
+		for i, subject := range []string{"succeeds", "fails", "fails last", "runs", "waits", "waits longer"} {
+			if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", subject, fixture.At.Add(time.Duration(i)*time.Second))); err != nil {
+				t.Fatal(err)
+			}
+			if i >= 4 {
+				continue
+			}
+			taken, err := queue.Take(ctx, fixture.At.Add(time.Duration(i)*time.Second), map[job.Kind]time.Duration{"test.backlog": time.Hour}, 1)
+			if err != nil || len(taken) != 1 {
+				t.Fatalf("%d taken, %v", len(taken), err)
+			}
+			o := taken[0].Success(fixture.At)
+			if i > 0 {
+				o = job.Policy{}.Failure(taken[0], subject, fixture.At.Add(time.Duration(i)*time.Minute), 0)
+			}
+			if i < 3 {
+				err = queue.Settle(ctx, taken[0], o)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			running = taken[0]
+			if i == 2 {
+				last = taken[0]
+				last.Due, last.Failures = time.Time{}, 1
+			}
+		}
+		want := sqlstore.Backlog{Queued: 2, Running: 1, Failed: 2, LastFailed: last, LastFailure: "fails last", LastFailedAt: fixture.At.Add(2 * time.Minute)}
+		if got := look(4*time.Second - time.Microsecond); got != want {
+			t.Errorf("before anything is due (-want +got):\n%s", cmp.Diff(want, got))
+		}
+		want.Due = fixture.At.Add(4 * time.Second)
+		if got := look(time.Minute); got != want {
+			t.Errorf("after (-want +got):\n%s", cmp.Diff(want, got))
+		}
+
+		// Another attempt of what runs is merged into the same that was enqueued meanwhile.
+		if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", "runs", fixture.At)); err != nil {
+			t.Fatal(err)
+		}
+		if err := queue.Settle(ctx, running, job.Policy{Attempts: 9}.Failure(running, "x", fixture.At, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if got := look(0); got.Queued != 3 || got.Running != 0 || got.Failed != 3 {
+			t.Errorf("after a merge: %+v", got)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package warehouse
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// Classify says what an error of the network or of TLS means, by its type alone. A code stays what
+// it is, and so does the end of ctx if its owner called the work off. What it does not know is
+// connection.Internal.
+func Classify(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	if code, ok := errors.AsType[connection.Code](err); ok {
+		return code
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return connection.DNSFailed
+	}
+	if code := classifyTLS(err); code != "" {
+		return code
+	}
+	switch {
+	case IsTimeout(err):
+		return connection.ConnectTimeout
+	case errors.Is(err, syscall.ECONNREFUSED), isReset(err):
+		return connection.PortClosed
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL),
+		errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENETDOWN), errors.Is(err, syscall.EHOSTDOWN):
+		return connection.HostUnreachable
+	}
+	return connection.Internal
+}
+
+// IsTimeout reports whether an error is that of a deadline, a socket's or a context's.
+func IsTimeout(err error) bool {
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT) {
+		return true
+	}
+	n, ok := errors.AsType[net.Error](err)
+	return ok && n.Timeout()
+}
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNABORTED)
+}
+
+// classifyTLS returns "" if err is not one of TLS.
+func classifyTLS(err error) connection.Code {
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return connection.TLSNameMismatch
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return connection.TLSUntrusted
+	}
+	if is[x509.UnknownAuthorityError](err) || is[x509.CertificateInvalidError](err) || is[x509.SystemRootsError](err) ||
+		is[x509.ConstraintViolationError](err) || is[x509.InsecureAlgorithmError](err) || is[x509.UnhandledCriticalExtension](err) {
+		return connection.TLSUntrusted
+	}
+	if alert, ok := errors.AsType[tls.AlertError](err); ok {
+		const badCertificate, certificateRequired = 42, 116 // RFC 8446, section 6.2
+		if alert == badCertificate || alert == certificateRequired {
+			return connection.AuthRejected // it wants a certificate of ours
+		}
+		return connection.TLSUnsupported
+	}
+	if is[tls.RecordHeaderError](err) {
+		return connection.TLSUnsupported
+	}
+	return ""
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

@@ -1,0 +1,144 @@
+package warehouse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// JobName is the name by which a child process knows Job.
+const JobName = "warehouse"
+
+// Confined is ports.Warehouse for all kinds: it has a child process do each call.
+type Confined struct {
+	run ports.Confined
+}
+
+// NewConfined returns a Warehouse whose calls are done by Job wherever run runs it.
+func NewConfined(run ports.Confined) *Confined { return &Confined{run: run} }
+
+// The calls of ports.Warehouse, as a child is told of them.
+const (
+	callProbe   = "probe"
+	callTables  = "tables"
+	callPreview = "preview"
+)
+
+// request is a call on its way to the child. The credential's secrets are in the clear.
+type request struct {
+	Call       string
+	Kind       connection.Kind
+	Credential json.RawMessage
+	Egress     identity.Egress
+	Limits     ports.Limits
+	Query      connection.TableQuery
+	Table      connection.TableRef
+	Rows       int
+}
+
+// answer is what came of it.
+type answer struct {
+	Report  connection.Report
+	Tables  []connection.Table
+	Preview connection.Preview
+	Code    connection.Code // of what failed
+}
+
+// Probe is ports.Warehouse's.
+func (c *Confined) Probe(ctx context.Context, to ports.Target) connection.Report {
+	a, err := c.call(ctx, to, request{Call: callProbe})
+	if err != nil { // how far it came went with the child
+		return NewTrace().Report(err)
+	}
+	return a.Report
+}
+
+// Tables is ports.Warehouse's.
+func (c *Confined) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) ([]connection.Table, error) {
+	a, err := c.call(ctx, to, request{Call: callTables, Query: q})
+	return a.Tables, err
+}
+
+// Preview is ports.Warehouse's.
+func (c *Confined) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (connection.Preview, error) {
+	a, err := c.call(ctx, to, request{Call: callPreview, Table: table, Rows: rows})
+	return a.Preview, err
+}
+
+func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer, error) {
+	// JSON would repair what is not UTF-8, into a name that may exist.
+	if !valid(r.Table) {
+		return answer{}, connection.TableNotFound
+	}
+	if !valid(r.Query.After) {
+		return answer{}, nil
+	}
+	credential, err := to.Credential.Reveal()
+	if err != nil {
+		return answer{}, connection.Internal
+	}
+	r.Kind, r.Credential, r.Egress, r.Limits = to.Credential.Kind(), credential, to.Egress, to.Limits
+	var a answer
+	err = c.run(ctx, JobName, to.Limits.Total, r, &a)
+	switch {
+	case err == nil && a.Code == "":
+		return a, nil
+	case err == nil:
+		return answer{}, a.Code
+	case ctx.Err() != nil:
+		return answer{}, ctx.Err()
+	case errors.Is(err, ports.ErrJobTooLarge):
+		return answer{}, connection.ResponseTooLarge
+	case errors.Is(err, ports.ErrJobTimeout):
+		return answer{}, connection.QueryTimeout
+	}
+	return answer{}, connection.Internal
+}
+
+// Job is the child's side of Confined: it hands a call to the kind that it is for.
+func Job(kinds map[connection.Kind]ports.Warehouse) func(ctx context.Context, input json.RawMessage) (any, error) {
+	return func(ctx context.Context, input json.RawMessage) (any, error) {
+		var r request
+		if err := json.Unmarshal(input, &r); err != nil {
+			return nil, errors.New("a request that cannot be read") // without err, which may quote it
+		}
+		w, ok := kinds[r.Kind]
+		if !ok {
+			return answer{Code: connection.Internal}, nil
+		}
+		c, err := connection.ParseCredential(r.Kind, r.Credential)
+		if err != nil {
+			return answer{Code: connection.Internal}, nil
+		}
+		return do(ctx, w, ports.Target{Credential: c, Egress: r.Egress, Limits: r.Limits}, r), nil
+	}
+}
+
+func do(ctx context.Context, w ports.Warehouse, to ports.Target, r request) (a answer) {
+	var err error
+	switch r.Call {
+	case callProbe:
+		a.Report = w.Probe(ctx, to)
+	case callTables:
+		a.Tables, err = w.Tables(ctx, to, r.Query)
+	case callPreview:
+		a.Preview, err = w.Preview(ctx, to, r.Table, r.Rows)
+	default:
+		err = connection.Internal
+	}
+	if err != nil {
+		code, ok := errors.AsType[connection.Code](err)
+		if !ok {
+			code = connection.Internal
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			code = connection.QueryTimeout
+		}
+		return answer{Code: code}
+	}
+	return a
+}

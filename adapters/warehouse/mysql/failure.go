@@ -1,0 +1,145 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// number is an error number of a server's. Those below 1900 are MySQL's and MariaDB's; above, each
+// has its own, and none is used for two things.
+type number uint16
+
+// numbers says what error numbers mean (MySQL's and MariaDB's error references).
+var numbers = map[number]connection.Code{
+	1045: connection.AuthFailed,
+	1129: connection.AuthRejected, // the host is blocked after too many errors
+	1130: connection.AuthRejected, // the host may not connect
+	1251: connection.AuthRejected, // a way to sign in that clients no longer have
+	1275: connection.AuthRejected, // a password in the format of before 4.1
+	1524: connection.AuthRejected, // the plugin of the user is not loaded
+	1698: connection.AuthRejected, // the user signs in without a password, by socket or the like
+	1820: connection.AuthRejected, // the password has expired
+	1862: connection.AuthRejected, // as before
+	3118: connection.AuthRejected, // the account is locked, MySQL
+	3159: connection.TLSRequired,
+	4151: connection.AuthRejected, // the account is locked, MariaDB
+	1044: connection.DatabaseDeniedOrMissing,
+	1049: connection.DatabaseNotFound,
+	1142: connection.PermissionDenied, // on a table
+	1143: connection.PermissionDenied, // on a column
+	1227: connection.PermissionDenied, // a global privilege
+	1345: connection.PermissionDenied, // EXPLAIN or SHOW of a view's tables
+	1356: connection.PermissionDenied, // a view whose definer may no longer read what is below
+	1370: connection.PermissionDenied, // a routine that a view calls
+	1792: connection.PermissionDenied, // a view that writes, in a transaction that cannot
+	1051: connection.TableNotFound,
+	1054: connection.TableNotFound, // a column that was dropped since the catalogue was read
+	1146: connection.TableNotFound,
+	1040: connection.TooManyConnections,
+	1203: connection.TooManyConnections, // of this user
+	1226: connection.QuotaExceeded,      // of this user
+	1021: connection.QuotaExceeded,      // no room on the disk
+	1037: connection.QuotaExceeded,      // no memory
+	1038: connection.QuotaExceeded,      // as before, to sort
+	1041: connection.QuotaExceeded,      // as before
+	1104: connection.QuotaExceeded,      // more rows than max_join_size
+	1114: connection.QuotaExceeded,      // a temporary table is full
+	1047: connection.ServerStarting,     // a node of a cluster that is not ready
+	1053: connection.ServerStarting,     // shutting down
+	1205: connection.QueryTimeout,       // a lock that was not to be had
+	1317: connection.QueryTimeout,       // somebody ended it
+	1969: connection.QueryTimeout,       // MariaDB
+	3024: connection.QueryTimeout,       // MySQL
+	1064: connection.UnsupportedVersion, // a statement of ours that this kin does not read
+	1109: connection.UnsupportedVersion, // a table of the catalogue's that it lacks
+	1193: connection.UnsupportedVersion, // a setting that it lacks
+}
+
+func (n number) code() connection.Code {
+	if c, ok := numbers[n]; ok {
+		return c
+	}
+	return connection.Internal
+}
+
+// atStart returns the code of an error that keeps a session from beginning: then a user's quota is
+// that of connections.
+func atStart(n number) connection.Code {
+	if n == 1226 {
+		return connection.TooManyConnections
+	}
+	return n.code()
+}
+
+// classify says what an error in a session means.
+func (s *session) classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return unlessCanceled(s.ctx, number(my.Number).code())
+	}
+	return unlessCanceled(s.ctx, broken(s.ctx, err, s.wire, connection.QueryTimeout))
+}
+
+// classifyTLS says why a connection could not be encrypted.
+func classifyTLS(ctx context.Context, err error, w *wire) error {
+	if warehouse.IsTimeout(err) || warehouse.IsTimeout(w.Err()) || ctx.Err() != nil {
+		return connection.ConnectTimeout
+	}
+	if code := warehouse.Classify(ctx, err); !errors.Is(code, connection.Internal) && !errors.Is(code, connection.PortClosed) {
+		return code
+	}
+	return connection.TLSUnsupported
+}
+
+// classifyStart says why a session did not begin.
+func classifyStart(ctx context.Context, err error, w *wire) error {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return atStart(number(my.Number))
+	}
+	if w.guard != nil {
+		if w.guard.refused != nil {
+			return w.guard.refused
+		}
+		if errors.Is(err, mysql.ErrCleartextPassword) {
+			return connection.TLSRequired
+		}
+	}
+	for _, refused := range []error{mysql.ErrCleartextPassword, mysql.ErrNativePassword, mysql.ErrOldPassword, mysql.ErrUnknownPlugin} {
+		if errors.Is(err, refused) {
+			return connection.AuthRejected
+		}
+	}
+	return broken(ctx, err, w, connection.ConnectTimeout)
+}
+
+// broken says what an error means that is not the server's, late being the code of one that is too
+// slow. The driver hides what the network said; the wire remembers.
+func broken(ctx context.Context, err error, w *wire, late connection.Code) error {
+	wired := w.Err()
+	switch {
+	case errors.Is(wired, connection.ResponseTooLarge):
+		return connection.ResponseTooLarge
+	case warehouse.IsTimeout(err) || warehouse.IsTimeout(wired) || ctx.Err() != nil:
+		return late
+	case w.Ended():
+		return connection.HostUnreachable // it hung up in the middle
+	case wired != nil:
+		return warehouse.Classify(ctx, wired)
+	}
+	return connection.NotThisDatabase // packets out of order, or none of the protocol's
+}
+
+// unlessCanceled returns err, but that of ctx if its owner called the work off.
+func unlessCanceled(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	return err
+}

@@ -1,0 +1,325 @@
+package mysql_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/egress"
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileRig {
+	return contract.HostileRig{
+		Open: open,
+		Target: func(t *testing.T, host string, port uint16) ports.Target {
+			return targetOf(t, map[string]any{"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": "disable"})
+		},
+		Scripts: slices.Concat(scripts(), refusals(), encrypted(t)),
+	}
+}
+
+func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
+	return mysql.New(func(to ports.Target, end time.Time) warehouse.Network {
+		return egress.New(egress.Rules{
+			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+		})
+	})
+}
+
+func TestHostileServers(t *testing.T) {
+	rig := hostile(t, direct)
+	rig.Resolving = resolving
+	contract.HostileWarehouse(t, rig)
+}
+
+func TestHostileServersThroughTheChild(t *testing.T) {
+	rig := hostile(t, confined)
+	rig.Scripts = append(rig.Scripts,
+		// What the driver sets aside for columns before it has seen any is bounded by the child alone.
+		contract.HostileScript{Name: "it claims to have a billion columns", Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
+			Serve: func(c io.ReadWriter) { in(c); answer(c, packet(1, []byte{0xfe, 0, 0, 0, 0x40, 0, 0, 0, 0})); hold(c) }},
+		// The driver panics, and leaves a goroutine, which ends with the child.
+		contract.HostileScript{Name: "its challenge is too short", Plain: true, Codes: foreign,
+			Serve: func(c io.ReadWriter) {
+				greet(c)
+				answer(c, packet(2, []byte("\xfemysql_native_password\x00123")))
+				hold(c)
+			}},
+	)
+	contract.HostileWarehouse(t, rig)
+}
+
+// packet frames what a server says.
+func packet(sequence byte, body []byte) []byte {
+	head := binary.LittleEndian.AppendUint32(nil, uint32(len(body)))
+	head[3] = sequence
+	return append(head, body...)
+}
+
+// greeting is a server's first packet; capabilities are all that a client could want, but TLS.
+func greeting(flags uint32, plugin string) []byte {
+	b := append([]byte{10}, "8.0.36\x00\x01\x00\x00\x0012345678\x00"...)
+	b = binary.LittleEndian.AppendUint16(b, uint16(flags))
+	b = append(b, 45, 2, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(flags>>16))
+	b = append(b, 21)
+	b = append(b, make([]byte, 10)...)
+	return packet(0, append(b, "123456789012\x00"+plugin+"\x00"...))
+}
+
+const (
+	plain     = 1 | 1<<3 | 1<<9 | 1<<13 | 1<<15 | 1<<17 | 1<<19 // with a database, and plugins to sign in
+	withTLS   = plain | 1<<11
+	native    = "mysql_native_password"
+	challenge = "12345678901234567890"
+)
+
+func failure(sequence byte, number uint16) []byte {
+	return packet(sequence, append(binary.LittleEndian.AppendUint16([]byte{0xff}, number), "#HY000c4n4ry"...))
+}
+
+func fine(sequence byte) []byte { return packet(sequence, []byte{0, 0, 0, 2, 0, 0, 0}) }
+
+// answer reads the client's next words and says something.
+func answer(c io.ReadWriter, b []byte) { _, _ = c.Read(make([]byte, 4096)); _, _ = c.Write(b) }
+
+func hold(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
+
+func greet(c io.ReadWriter) { _, _ = c.Write(greeting(plain, native)) }
+
+// in lets anybody in.
+func in(c io.ReadWriter) { greet(c); answer(c, fine(2)) }
+
+func forever(c io.Writer, b []byte) {
+	for {
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// table begins a result of two columns.
+func table() []byte {
+	column := []byte("\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00")
+	return slices.Concat(packet(1, []byte{2}), packet(2, column), packet(3, column), packet(4, []byte{0xfe, 0, 0, 2, 0}))
+}
+
+var (
+	late    = []connection.Code{connection.ConnectTimeout, connection.QueryTimeout}
+	foreign = []connection.Code{connection.NotThisDatabase}
+	large   = []connection.Code{connection.ResponseTooLarge}
+	lost    = []connection.Code{connection.HostUnreachable}
+	inClear = []connection.Code{connection.TLSRequired}
+)
+
+func scripts() []contract.HostileScript {
+	say := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { _, _ = c.Write(b); hold(c) } }
+	after := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { greet(c); answer(c, b); hold(c) } }
+	asked := func(b []byte) func(io.ReadWriter) { return func(c io.ReadWriter) { in(c); answer(c, b); hold(c) } }
+	nothing := func(then func(io.ReadWriter)) func(io.ReadWriter) {
+		return func(c io.ReadWriter) {
+			c = &watched{ReadWriter: c}
+			then(c)
+		}
+	}
+	whole := greeting(plain, native)
+	return []contract.HostileScript{
+		{Name: "it asks for a file", Plain: true, Codes: foreign, Serve: nothing(func(c io.ReadWriter) {
+			in(c)
+			answer(c, packet(1, []byte("\xfb/etc/passwd")))
+			_, _ = c.Read(make([]byte, 4096)) // nothing, as the packet has it
+			_, _ = c.Write(fine(3))
+		})},
+		{Name: "it asks for a file instead of a password", Plain: true, Codes: foreign, Serve: nothing(after(packet(2, []byte("\xfb/etc/passwd"))))},
+		{Name: "it wants the password in the clear", Plain: true, Codes: inClear, Serve: nothing(after(packet(2, []byte("\xfemysql_clear_password\x00"))))},
+		{Name: "it wants the password by the way of before 4.1", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte{0xfe})))},
+		{Name: "it wants the password by a way that nobody knows", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte("\xfedialog\x00"))))},
+		{Name: "it wants the password under a key of its own", Plain: true, Codes: inClear, Serve: nothing(func(c io.ReadWriter) {
+			_, _ = c.Write(greeting(plain, "caching_sha2_password"))
+			answer(c, packet(2, []byte{1, 4}))
+			hold(c)
+		})},
+		{Name: "it hands out a key", Plain: true, Codes: inClear, Serve: nothing(func(c io.ReadWriter) {
+			_, _ = c.Write(greeting(plain, "sha256_password"))
+			answer(c, packet(2, []byte("\x01-----BEGIN PUBLIC KEY-----")))
+			hold(c)
+		})},
+		{Name: "it changes its mind about the way to sign in", Plain: true, Codes: inClear, Serve: nothing(func(c io.ReadWriter) {
+			greet(c)
+			answer(c, packet(2, []byte("\xfecaching_sha2_password\x00"+challenge+"\x00")))
+			answer(c, packet(4, []byte{1, 4}))
+			hold(c)
+		})},
+		{Name: "its greeting is cut short", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: say(packet(0, whole[4:30]))},
+		{Name: "its greeting has no end", Plain: true, Codes: foreign, Serve: say(append([]byte{0xff, 0xff, 0xff, 0}, whole[4:]...))},
+		{Name: "its greeting is empty", Plain: true, Codes: foreign, Serve: say(packet(0, nil))},
+		{Name: "its greeting has a version without an end", Plain: true, Codes: foreign, Serve: say(packet(0, append([]byte{10}, strings.Repeat("8", 200)...)))},
+		{Name: "its error has no number", Plain: true, Codes: foreign, Serve: say(packet(0, []byte{0xff}))},
+		{Name: "it speaks a protocol of the last century", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: say(packet(0, append([]byte{9}, "3.20\x00\x01\x00\x00\x0012345678\x00"...)))},
+		{Name: "it can nothing", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: say(greeting(0, native))},
+		{Name: "it drips its greeting", Codes: late, Serve: func(c io.ReadWriter) {
+			for _, b := range whole {
+				if _, err := c.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}},
+		{Name: "it resets in the middle of the greeting", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) {
+			_, _ = c.Write(whole[:20])
+			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
+			contract.Reset(c)
+		}},
+		{Name: "it goes while the user signs in", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) { greet(c); _, _ = c.Read(make([]byte, 4096)) }},
+		{Name: "it greets and says no more", Codes: late, Serve: say(whole)},
+		{Name: "it lets us in and says no more", Codes: late, Serve: func(c io.ReadWriter) { in(c); hold(c) }},
+		{Name: "it talks nonsense to the user", Plain: true, Codes: foreign, Serve: after(packet(2, []byte("nonsense")))},
+		{Name: "its packets are out of order", Plain: true, Codes: foreign, Serve: asked(packet(77, []byte{2}))},
+		{Name: "its packets are empty", Plain: true, Codes: foreign, Serve: asked(packet(1, nil))},
+		{Name: "its columns are cut short", Plain: true, Codes: foreign, Serve: asked(append(packet(1, []byte{2}), packet(2, []byte{0xfc})...))},
+		{Name: "it has columns without an end", Codes: append(large, foreign...), Serve: func(c io.ReadWriter) {
+			in(c)
+			answer(c, packet(1, []byte{0xfc, 0xff, 0xff}))
+			for sequence := byte(2); ; sequence++ {
+				if _, err := c.Write(packet(sequence, []byte("\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00"))); err != nil {
+					return
+				}
+			}
+		}},
+		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
+			in(c)
+			answer(c, append(table(), 0xff, 0xff, 0xff, 5))
+			forever(c, make([]byte, 4096))
+		}},
+		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
+			in(c)
+			answer(c, append(table(), 0xff, 0xff, 0xff, 5, 0xfd, 0xff, 0xff, 0xff))
+			forever(c, bytes.Repeat([]byte{'x'}, 4096))
+		}},
+		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
+			in(c)
+			answer(c, table())
+			for sequence := byte(5); ; sequence++ {
+				if _, err := c.Write(packet(sequence, []byte("\x01x\x01y"))); err != nil {
+					return
+				}
+			}
+		}},
+		{Name: "it answers with nothing", Plain: true, Codes: foreign, Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
+		// The driver takes it for the end of the rows, and waits for what comes then.
+		{Name: "its values are longer than their packet", Codes: late, Serve: asked(append(table(), packet(5, []byte("\x20x\x20y"))...))},
+	}
+}
+
+// refusals are errors of servers that the suite's own is not, in place of a greeting and behind it.
+func refusals() []contract.HostileScript {
+	first := func(name string, number uint16, code connection.Code) contract.HostileScript {
+		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code}, Serve: func(c io.ReadWriter) { _, _ = c.Write(failure(0, number)); hold(c) }}
+	}
+	then := func(name string, number uint16, code connection.Code) contract.HostileScript {
+		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code}, Serve: func(c io.ReadWriter) { greet(c); answer(c, failure(2, number)); hold(c) }}
+	}
+	return []contract.HostileScript{
+		first("it has no connection left", 1040, connection.TooManyConnections),
+		first("it has blocked our address", 1129, connection.AuthRejected),
+		first("it does not know our address", 1130, connection.AuthRejected),
+		first("it is shutting down", 1053, connection.ServerStarting),
+		then("it wants TLS, as MySQL says it", 3159, connection.TLSRequired),
+		then("the account is locked, as MySQL says it", 3118, connection.AuthRejected),
+		then("the password has expired", 1862, connection.AuthRejected),
+		then("the node is not ready", 1047, connection.ServerStarting),
+		then("it has an error of its own", 65000, connection.Internal),
+	}
+}
+
+func encrypted(t *testing.T) []contract.HostileScript {
+	authority := fixture.NewAuthority(t)
+	serverTLS := authority.ServerTLS(t, "127.0.0.1")
+	as := func(mode string) func(ports.Target) ports.Target {
+		return func(to ports.Target) ports.Target {
+			c := to.Credential
+			to.Credential = targetOf(t, map[string]any{
+				"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": mode, "tls_ca": authority.PEM,
+			}).Credential
+			return to
+		}
+	}
+	secured := as("verify_full")
+	// begin reads the client's wish for TLS, which is 36 bytes long, and nothing of what follows.
+	begin := func(c io.ReadWriter) {
+		_, _ = c.Write(greeting(withTLS, native))
+		_, _ = io.ReadFull(c, make([]byte, 36))
+	}
+	over := func(config *tls.Config, then func(io.ReadWriter)) func(io.ReadWriter) {
+		return func(c io.ReadWriter) {
+			begin(c)
+			tc := tls.Server(wrap{c}, config)
+			if tc.Handshake() == nil {
+				then(&watched{ReadWriter: tc})
+			}
+		}
+	}
+	old := serverTLS.Clone()
+	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+	unsupported := []connection.Code{connection.TLSUnsupported}
+	return []contract.HostileScript{
+		{Name: "it has no TLS", Plain: true, To: secured, Codes: unsupported, Serve: func(c io.ReadWriter) { greet(c); hold(c) }},
+		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured, Codes: unsupported, Serve: func(c io.ReadWriter) {
+			begin(c)
+			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			hold(c)
+		}},
+		{Name: "it offers TLS and says no more", To: secured, Codes: late, Serve: func(c io.ReadWriter) { begin(c); hold(c) }},
+		{Name: "it offers TLS and goes", Plain: true, To: secured, Codes: unsupported, Serve: begin},
+		{Name: "it has TLS of another authority", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUntrusted},
+			Serve: over(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)},
+		{Name: "it has TLS for another name", Plain: true, To: secured, Codes: []connection.Code{connection.TLSNameMismatch},
+			Serve: over(authority.ServerTLS(t, "db.example.com"), hold)},
+		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: unsupported, Serve: over(old, hold)},
+		{Name: "it wants the password in the clear, below TLS that is not verified", Plain: true, To: as("require"), Codes: []connection.Code{connection.AuthRejected},
+			Serve: over(serverTLS, func(c io.ReadWriter) { answer(c, packet(3, []byte("\xfemysql_clear_password\x00"))); hold(c) })},
+		{Name: "it asks for a file below TLS", Plain: true, To: secured, Codes: foreign, Serve: over(serverTLS, func(c io.ReadWriter) {
+			answer(c, fine(3))
+			answer(c, packet(1, []byte("\xfb/etc/passwd")))
+			_, _ = c.Read(make([]byte, 4096))
+			_, _ = c.Write(fine(3))
+		})},
+	}
+}
+
+// watched is a connection whose server looks for what it should never be told.
+type watched struct{ io.ReadWriter }
+
+func (w *watched) Read(b []byte) (int, error) {
+	n, err := w.ReadWriter.Read(b)
+	for _, secret := range []string{contract.WarehouseCanary, "root:"} {
+		if bytes.Contains(b[:n], []byte(secret)) {
+			panic("the server was told " + secret)
+		}
+	}
+	return n, err
+}
+
+// wrap is a script's connection for tls.Server, which wants more of it than reading and writing.
+type wrap struct{ io.ReadWriter }
+
+func (wrap) Close() error                     { return nil }
+func (wrap) LocalAddr() net.Addr              { return nil }
+func (wrap) RemoteAddr() net.Addr             { return nil }
+func (wrap) SetDeadline(time.Time) error      { return nil }
+func (wrap) SetReadDeadline(time.Time) error  { return nil }
+func (wrap) SetWriteDeadline(time.Time) error { return nil }

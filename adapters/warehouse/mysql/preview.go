@@ -1,0 +1,126 @@
+package mysql
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// preview reads a table that the catalogue confirms, by a SELECT of the columns that the user may
+// read, each cut by the server.
+func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+	var p connection.Preview
+	if ref.Schema != s.database || ref.Name == "" || !isText(ref.Name) {
+		return p, connection.TableNotFound
+	}
+	found, err := s.query(`SELECT COUNT(*) FROM information_schema.TABLES
+		WHERE `+ours+` AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY)`, ref.Name, ref.Name)
+	if err != nil {
+		return p, err
+	}
+	if !isTrue(found) {
+		return p, connection.TableNotFound
+	}
+	columns, err := s.columns(ref.Name)
+	if err != nil {
+		return p, err
+	}
+	if len(columns) == 0 {
+		return p, connection.PermissionDenied
+	}
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		p.Columns, list[i] = append(p.Columns, c.Column), c.cell()
+	}
+	if rows <= 0 {
+		return p, nil
+	}
+	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.database) + `.` + quote(ref.Name) +
+		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
+	if err != nil {
+		return p, err
+	}
+	for _, row := range values {
+		if len(row) != len(p.Columns) {
+			return p, connection.NotThisDatabase
+		}
+		for i, v := range row {
+			if v != nil {
+				row[i] = connection.Cell(*v)
+			}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p, nil
+}
+
+// column is one with DATA_TYPE, the name of its type alone.
+type column struct {
+	connection.Column
+	dataType string
+}
+
+// columns lists the columns that the user may read.
+func (s *session) columns(table string) ([]column, error) {
+	rows, err := s.query(`SELECT COLUMN_NAME, COLUMN_TYPE, DATA_TYPE, IS_NULLABLE FROM information_schema.COLUMNS
+		WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? AND CAST(TABLE_NAME AS BINARY) = CAST(? AS BINARY) AND FIND_IN_SET('select', PRIVILEGES) > 0
+		ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxColumns), table, table)
+	if err != nil {
+		return nil, err
+	}
+	var columns []column
+	for _, row := range rows {
+		if !filled(row, 4) {
+			return nil, connection.NotThisDatabase
+		}
+		columns = append(columns, column{dataType: *row[2], Column: connection.Column{
+			Name: *row[0], DatabaseType: *row[1], Type: typeOf(*row[2], *row[1]), Nullable: *row[3] == "YES",
+		}})
+	}
+	return columns, nil
+}
+
+// typeOf says what values can be used as. tinyint(1) is how MySQL spells BOOLEAN.
+func typeOf(dataType, columnType string) connection.Type {
+	switch dataType {
+	case "tinyint":
+		if strings.HasPrefix(columnType, "tinyint(1)") {
+			return connection.Boolean
+		}
+		return connection.Integer
+	case "smallint", "mediumint", "int", "bigint", "year", "bit":
+		return connection.Integer
+	case "decimal", "float", "double":
+		return connection.Number
+	case "date":
+		return connection.Date
+	case "datetime", "timestamp":
+		return connection.DateTime
+	case "json":
+		return connection.JSON
+	}
+	return connection.Text
+}
+
+// cell is the expression for a column's value as text, cut to what is shown. Bytes are written as
+// hexadecimal digits, shapes in the words of WKT.
+func (c column) cell() string {
+	name := quote(c.Name)
+	as := func(expression string) string {
+		return `LEFT(CAST(` + expression + ` AS CHAR CHARACTER SET utf8mb4), ` + strconv.Itoa(connection.MaxCell) + `)`
+	}
+	switch c.dataType {
+	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob":
+		const shown = connection.MaxCell/2 - 1 // bytes
+		return `CONCAT('0x', LOWER(HEX(LEFT(` + name + `, ` + strconv.Itoa(shown) + `))))`
+	case "bit":
+		return as(name + ` + 0`)
+	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection":
+		return as(`ST_AsText(` + name + `)`)
+	}
+	if c.Type == connection.Boolean {
+		return `CASE ` + name + ` WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE ` + as(name) + ` END`
+	}
+	return as(name)
+}

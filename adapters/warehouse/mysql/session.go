@@ -1,0 +1,251 @@
+package mysql
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// session is one connection, within a transaction that cannot write.
+type session struct {
+	ctx      context.Context
+	conn     conn
+	wire     *wire
+	version  string // in the server's own words
+	database string // as the server spells it
+}
+
+// conn is what the driver's connections can do.
+type conn interface {
+	driver.Conn
+	driver.QueryerContext
+	driver.ExecerContext
+}
+
+// open takes a call through the steps up to database.
+func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
+	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	defer cancel()
+	encryption, err := warehouse.TLSConfig(to.Credential)
+	if err != nil {
+		return nil, connection.Internal
+	}
+	recorder, err := warehouse.Open(starting, n, to, trace)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{ctx: ctx}
+	if err := s.start(starting, recorder, encryption, to, trace); err != nil {
+		_ = recorder.Close()
+		return nil, unlessCanceled(ctx, err)
+	}
+	if err := s.prepare(to.Limits.Statement); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// start takes a connection that is open through the steps tls, authenticate and database.
+func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *tls.Config, to ports.Target, trace *warehouse.Trace) (err error) {
+	if encryption == nil {
+		trace.Skipped(connection.TLS)
+	}
+	if s.wire, err = greet(ctx, r); err != nil {
+		return err
+	}
+	encrypted := false
+	if encryption == nil {
+		s.wire.guard = &guard{}
+	} else {
+		if s.wire.flags&capTLS == 0 {
+			return connection.TLSUnsupported
+		}
+		encryption = noting(encryption, &encrypted)
+	}
+	if err := s.wire.SetDeadline(time.Time{}); err != nil { // from here on the driver watches ctx
+		return warehouse.Classify(ctx, err)
+	}
+	err = sanely(func() error { return s.connect(ctx, configure(to, encryption)) })
+	if err != nil && encryption != nil && !encrypted {
+		return classifyTLS(ctx, err, s.wire)
+	}
+	if encryption != nil {
+		trace.Passed(connection.TLS)
+	}
+	if err != nil {
+		err = classifyStart(ctx, err, s.wire)
+		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
+			trace.Passed(connection.Authenticate) // a server looks for the database of those alone whom it let in
+		}
+		return err
+	}
+	trace.Passed(connection.Authenticate)
+	trace.Passed(connection.Database)
+	return nil
+}
+
+// noting makes a configuration that says when the server's certificate has been accepted.
+func noting(config *tls.Config, accepted *bool) *tls.Config {
+	config = config.Clone()
+	before := config.VerifyConnection
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		if before != nil {
+			if err := before(state); err != nil {
+				return err
+			}
+		}
+		*accepted = true
+		return nil
+	}
+	return config
+}
+
+func (s *session) connect(ctx context.Context, config *mysql.Config) error {
+	config.DialFunc = func(context.Context, string, string) (net.Conn, error) { return s.wire, nil }
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return connection.Internal
+	}
+	c, err := connector.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	s.conn = c.(conn) //nolint:errcheck // all of this driver's are
+	return nil
+}
+
+// configure sets every field; there is no string with a data source's name that could set another.
+func configure(to ports.Target, encryption *tls.Config) *mysql.Config {
+	c := to.Credential
+	mode := c.TLSMode()
+	config := mysql.NewConfig()
+	config.User, config.Passwd = c.Text(connection.FieldUsername), c.Secret(connection.FieldPassword).Reveal()
+	config.Net, config.Addr = "tcp", "server:3306" // the host is resolved, checked and dialled
+	config.DBName = c.Text(connection.FieldDatabase)
+	config.Params, config.ConnectionAttributes = nil, "program_name:atrium"
+	config.Collation, config.Loc = "", time.UTC
+	config.MaxAllowedPacket = int(to.Limits.Bytes) // of ours; it also keeps the driver from asking
+	config.ServerPubKey, config.TLSConfig, config.TLS = "", "", encryption
+	config.Timeout, config.ReadTimeout, config.WriteTimeout = 0, 0, 0 // the context has them
+	config.Logger = &mysql.NopLogger{}
+	config.AllowAllFiles = false // nothing is registered either: a server that asks for a file gets none
+	config.AllowCleartextPasswords = mode == connection.VerifyFull || mode == connection.VerifyCA
+	config.AllowFallbackToPlaintext = false
+	config.AllowNativePasswords = true
+	config.AllowOldPasswords = false
+	config.CheckConnLiveness = false
+	config.ClientFoundRows, config.ColumnsWithAlias = false, false
+	config.InterpolateParams = true // one round trip, and values as texts
+	config.MultiStatements, config.ParseTime, config.RejectReadOnly = false, false, false
+	return config
+}
+
+// prepare makes the session one in which nothing can be written and no statement takes long.
+func (s *session) prepare(limit time.Duration) error {
+	rows, err := s.query(`SELECT VERSION(), DATABASE()`)
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || len(rows[0]) != 2 || rows[0][0] == nil || rows[0][1] == nil {
+		return connection.NotThisDatabase
+	}
+	s.version, s.database = *rows[0][0], *rows[0][1]
+	timeout := `max_execution_time = ` + strconv.FormatInt(max(1, limit.Milliseconds()), 10)
+	if s.isMariaDB() {
+		timeout = `max_statement_time = ` + strconv.FormatFloat(max(0.001, limit.Seconds()), 'f', 3, 64)
+	}
+	lock := strconv.Itoa(max(1, int(limit.Seconds()))) // seconds, for tables that somebody is altering
+	if err := s.run(`SET SESSION sql_mode = '', time_zone = '+00:00', lock_wait_timeout = ` + lock + `, ` + timeout); err != nil {
+		return err
+	}
+	return s.run(`START TRANSACTION READ ONLY`)
+}
+
+func (s *session) isMariaDB() bool { return strings.Contains(s.version, "MariaDB") }
+
+// run sends a statement that answers nothing.
+func (s *session) run(sql string) error {
+	return s.classify(sanely(func() error {
+		_, err := s.conn.ExecContext(s.ctx, sql, nil)
+		return err
+	}))
+}
+
+// query runs one statement and returns its rows as text; nil for NULL.
+func (s *session) query(sql string, args ...string) (all [][]*string, err error) {
+	values := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	err = sanely(func() error {
+		rows, err := s.conn.QueryContext(s.ctx, sql, values)
+		if err != nil {
+			return err
+		}
+		row := make([]driver.Value, len(rows.Columns()))
+		for {
+			err := rows.Next(row)
+			if errors.Is(err, io.EOF) {
+				return rows.Close()
+			}
+			if err != nil {
+				return err // to close rows would be to wait for the rest of them
+			}
+			texts := make([]*string, len(row))
+			for i, v := range row {
+				texts[i] = text(v)
+			}
+			all = append(all, texts)
+		}
+	})
+	return all, s.classify(err)
+}
+
+// text writes a value of the driver's as text. Statements ask for texts and whole numbers alone.
+func text(v driver.Value) *string {
+	var s string
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []byte:
+		s = string(v)
+	case string:
+		s = v
+	case int64:
+		s = strconv.FormatInt(v, 10)
+	case uint64:
+		s = strconv.FormatUint(v, 10)
+	}
+	return &s
+}
+
+// sanely runs what reads packets that a server made: for some that are not well-formed the driver
+// panics.
+func sanely(fn func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = connection.NotThisDatabase
+		}
+	}()
+	return fn()
+}
+
+// close ends the session without waiting for a server that may not answer.
+func (s *session) close() {
+	_ = s.wire.SetDeadline(time.Now().Add(200 * time.Millisecond))
+	_ = s.conn.Close() // it is over either way
+	_ = s.wire.Close()
+}

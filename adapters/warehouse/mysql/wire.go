@@ -1,0 +1,176 @@
+package mysql
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// maxGreeting bounds the packets of the connection phase that are not encrypted; those of servers
+// have some hundred bytes.
+const maxGreeting = 4096
+
+// Flags of a server's capabilities, from the protocol's manual.
+const (
+	capProtocol41 = 1 << 9
+	capTLS        = 1 << 11
+	capSecureAuth = 1 << 15
+	capPluginAuth = 1 << 19
+)
+
+// wire is a connection whose server has introduced itself. It is what the driver sees.
+type wire struct {
+	*warehouse.Recorder
+	greeting []byte // the first packet, for the driver to read again
+	flags    uint32 // of the server's capabilities
+	guard    *guard // nil on connections to be encrypted
+}
+
+// greet reads the server's first packet and holds it to its form: the driver trusts its lengths.
+//
+// The server speaks first in this protocol. One that is silent is spoken to at last: what waits for
+// that is none of ours, and says so by its answer.
+func greet(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
+	end, _ := ctx.Deadline()
+	if err := r.SetDeadline(time.Now().Add(time.Until(end) * 3 / 4)); err != nil {
+		return nil, warehouse.Classify(ctx, err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = r.SetDeadline(time.Now()) })()
+	w := &wire{Recorder: r}
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		switch {
+		case r.Count() == 0 && warehouse.IsTimeout(err) && ctx.Err() == nil:
+			return nil, knock(ctx, r, end)
+		case err == io.EOF: // it closed without a word
+			return nil, connection.PortClosed
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, connection.NotThisDatabase
+		}
+		return nil, warehouse.Classify(ctx, err)
+	}
+	size := length(head)
+	if head[3] != 0 || size == 0 || size > maxGreeting {
+		return nil, connection.NotThisDatabase
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(r, body); err != nil {
+		if warehouse.IsTimeout(err) {
+			return nil, connection.ConnectTimeout
+		}
+		return nil, connection.HostUnreachable // it hung up in the middle
+	}
+	w.greeting = append(head[:], body...)
+	return w, w.parse(body)
+}
+
+// knock says something to a silent server that most protocols of text answer.
+func knock(ctx context.Context, r *warehouse.Recorder, end time.Time) error {
+	if err := r.SetDeadline(end); err != nil {
+		return warehouse.Classify(ctx, err)
+	}
+	if _, err := io.WriteString(r, "\r\n\r\n"); err != nil {
+		return warehouse.Classify(ctx, err)
+	}
+	var first [5]byte
+	n, err := r.Read(first[:])
+	if warehouse.IsTimeout(err) || n == len(first) && first[3] == 0 && first[4] == 10 { // its greeting, too late
+		return connection.ConnectTimeout
+	}
+	return connection.NotThisDatabase
+}
+
+func length(head [4]byte) int { return int(head[0]) | int(head[1])<<8 | int(head[2])<<16 }
+
+// parse reads a greeting of protocol 10, or an error in its place.
+func (w *wire) parse(body []byte) error {
+	const handshakeV9, handshakeV10, failed = 9, 10, 0xff
+	switch body[0] {
+	case failed:
+		if len(body) < 3 {
+			return connection.NotThisDatabase
+		}
+		return atStart(number(binary.LittleEndian.Uint16(body[1:])))
+	case handshakeV9:
+		return connection.UnsupportedVersion
+	case handshakeV10:
+	default:
+		return connection.NotThisDatabase
+	}
+	_, rest, ok := bytes.Cut(body[1:], []byte{0}) // behind its version
+	if !ok {
+		return connection.NotThisDatabase
+	}
+	// Thread, challenge, filler, flags, charset, status, flags, length of the challenge, reserved,
+	// the rest of the challenge.
+	const whole = 4 + 8 + 1 + 2 + 1 + 2 + 2 + 1 + 10 + 13
+	if len(rest) < whole {
+		return connection.UnsupportedVersion // older than MySQL 4.1, or none
+	}
+	w.flags = uint32(binary.LittleEndian.Uint16(rest[13:])) | uint32(binary.LittleEndian.Uint16(rest[18:]))<<16
+	if needed := uint32(capProtocol41 | capSecureAuth | capPluginAuth); w.flags&needed != needed {
+		return connection.UnsupportedVersion
+	}
+	return nil
+}
+
+func (w *wire) Read(b []byte) (int, error) {
+	if len(w.greeting) > 0 {
+		n := copy(b, w.greeting)
+		w.greeting = w.greeting[n:]
+		return n, nil
+	}
+	n, err := w.Recorder.Read(b)
+	if w.guard != nil {
+		if refused := w.guard.see(b[:n]); refused != nil {
+			return 0, refused
+		}
+	}
+	return n, err
+}
+
+// guard follows what a server says while a user signs in on a connection that is not encrypted, and
+// ends it before the driver sends a password: for some ways to sign in it would encrypt that with
+// whatever key the server hands out, and whoever sits in between can do so too.
+type guard struct {
+	packets []byte // what has come of the one under way
+	done    bool
+	refused error
+}
+
+// see returns why the sign-in must end, nil if it may go on.
+func (g *guard) see(b []byte) error {
+	if g.done || g.refused != nil {
+		return g.refused
+	}
+	g.packets = append(g.packets, b...)
+	for len(g.packets) >= 4 {
+		size := length([4]byte(g.packets))
+		if size > maxGreeting {
+			g.refused = connection.NotThisDatabase
+			return g.refused
+		}
+		if len(g.packets) < 4+size {
+			return nil
+		}
+		body := g.packets[4 : 4+size]
+		g.packets = g.packets[4+size:]
+		const ok, more, fast, failed = 0, 1, 3, 0xff
+		switch {
+		case size == 0: // the driver refuses it
+		case body[0] == ok, body[0] == failed:
+			g.done, g.packets = true, nil
+			return nil
+		case body[0] == more && !bytes.Equal(body, []byte{more, fast}): // it wants more than a scramble, or hands out a key
+			g.refused = connection.TLSRequired
+			return g.refused
+		}
+	}
+	return nil
+}

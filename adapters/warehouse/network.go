@@ -1,0 +1,53 @@
+package warehouse
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Network opens guarded connections for one call. What its rules refuse is
+// connection.NetworkNotAllowed.
+type Network interface {
+	// Lookup returns the addresses of a host that may be dialled.
+	Lookup(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error)
+	// Dial connects to the first of them that accepts.
+	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
+	// Client is for kinds that are spoken to by HTTP; roots may be nil, for the machine's.
+	Client(roots *tls.Config) *http.Client
+}
+
+// Guard makes the network of one call to a target, which is over at end whatever happens. A kind
+// is handed it, since adapters do not know each other.
+type Guard func(to ports.Target, end time.Time) Network
+
+// Begin bounds ctx by a target's total time, and makes the network of the call.
+func (g Guard) Begin(ctx context.Context, to ports.Target) (context.Context, context.CancelFunc, Network) {
+	end := time.Now().Add(to.Limits.Total)
+	ctx, cancel := context.WithDeadline(ctx, end)
+	return ctx, cancel, g(to, end)
+}
+
+// Open takes a call through its first steps: resolve, policy and connect. The connection is the
+// caller's to close.
+func Open(ctx context.Context, n Network, to ports.Target, t *Trace) (*Recorder, error) {
+	c := to.Credential
+	addresses, err := n.Lookup(ctx, c.Text(connection.FieldHost), c.Port())
+	if err != nil {
+		return nil, Classify(ctx, err)
+	}
+	t.Passed(connection.Resolve)
+	t.Passed(connection.Policy)
+	conn, err := n.Dial(ctx, addresses)
+	if err != nil {
+		return nil, Classify(ctx, err)
+	}
+	t.Passed(connection.Connect)
+	return Record(conn), nil
+}

@@ -1,0 +1,106 @@
+package postgres
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// ours restricts pg_class c and pg_namespace n to the tables of people: pg_ is reserved for the
+// system's schemas. Partitions are seen through the table that they are parts of.
+const ours = `c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+	AND n.nspname <> 'information_schema' AND left(n.nspname::text, 3) <> 'pg_'`
+
+// readable restricts them to those that the user may read at least a column of.
+const readable = `has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))`
+
+// read asks who the server is, and whether the user can read a table, if there are any.
+func (s *session) read(trace *warehouse.Trace) error {
+	rows, err := s.query(`SELECT version(), current_setting('server_version')`)
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || len(rows[0]) != 2 {
+		return connection.NotThisDatabase
+	}
+	trace.Server.Product = product(string(rows[0][0]))
+	trace.Server.Version = warehouse.Word(string(rows[0][1]))
+
+	const from = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE ` + ours
+	rows, err = s.query(`SELECT EXISTS (SELECT 1` + from + ` AND ` + readable + `) OR NOT EXISTS (SELECT 1` + from + `)`)
+	if err != nil {
+		return err
+	}
+	if !isTrue(rows) {
+		return connection.PermissionDenied // there are tables, and none that the user may read
+	}
+	return nil
+}
+
+// product names what speaks PostgreSQL's protocol, for people to see.
+func product(version string) string {
+	for mark, name := range map[string]string{
+		"CockroachDB": "CockroachDB", "Redshift": "Amazon Redshift", "Greenplum": "Greenplum", "-YB-": "YugabyteDB",
+	} {
+		if strings.Contains(version, mark) {
+			return name
+		}
+	}
+	return "PostgreSQL"
+}
+
+// canWrite reports whether the user may change data or make tables. A superuser may all; so may
+// members of pg_write_all_data, as the privileges on tables show.
+func (s *session) canWrite() (bool, error) {
+	rows, err := s.query(`SELECT
+		current_setting('is_superuser') = 'on'
+		OR has_database_privilege(current_database(), 'CREATE')
+		OR EXISTS (SELECT 1 FROM pg_namespace n
+			WHERE n.nspname <> 'information_schema' AND left(n.nspname::text, 3) <> 'pg_' AND has_schema_privilege(n.oid, 'CREATE'))
+		OR EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE ` + ours + ` AND has_schema_privilege(n.oid, 'USAGE')
+			AND (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'INSERT, UPDATE')))`)
+	return isTrue(rows), err
+}
+
+func isTrue(rows [][][]byte) bool {
+	return len(rows) == 1 && len(rows[0]) == 1 && string(rows[0][0]) == "t"
+}
+
+// tables lists a page of tables. reltuples is -1 where nobody has counted, and was 0 before
+// PostgreSQL 14.
+func (s *session) tables(q connection.TableQuery) ([]connection.Table, error) {
+	if !isText(q.After.Schema) || !isText(q.After.Name) {
+		return nil, nil // no name follows what cannot be one
+	}
+	rows, err := s.query(`SELECT n.nspname::text, c.relname::text, c.relkind::text,
+			CASE WHEN c.relkind IN ('v', 'f') OR c.reltuples < 0 OR c.reltuples = 0 AND c.relpages = 0 THEN -1 ELSE c.reltuples::bigint END
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE `+ours+` AND `+readable+`
+			AND (n.nspname::text COLLATE "C", c.relname::text COLLATE "C") > ($1::text, $2::text)
+		ORDER BY n.nspname::text COLLATE "C", c.relname::text COLLATE "C" LIMIT $3::int`,
+		q.After.Schema, q.After.Name, strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)))
+	if err != nil {
+		return nil, err
+	}
+	kinds := map[string]connection.TableKind{
+		"v": connection.View, "m": connection.MaterializedView, "f": connection.ExternalTable,
+	}
+	var tables []connection.Table
+	for _, row := range rows {
+		if len(row) != 4 {
+			return nil, connection.NotThisDatabase
+		}
+		t := connection.Table{TableRef: connection.TableRef{Schema: string(row[0]), Name: string(row[1])}, Kind: kinds[string(row[2])]}
+		if t.Kind == "" {
+			t.Kind = connection.BaseTable
+		}
+		if t.RowEstimate, err = strconv.ParseInt(string(row[3]), 10, 64); err != nil {
+			return nil, connection.NotThisDatabase
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}

@@ -1,0 +1,116 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// states says what SQLSTATEs mean (appendix A of PostgreSQL's manual), whole ones before their
+// classes of two characters.
+var states = map[string]connection.Code{
+	"28P01": connection.AuthFailed,
+	"28000": connection.AuthRejected,            // no rule in pg_hba.conf, or a role that may not log in
+	"08P01": connection.DatabaseDeniedOrMissing, // how poolers refuse names that they do not know
+	"3D000": connection.DatabaseNotFound,
+	"42501": connection.PermissionDenied,
+	"25006": connection.PermissionDenied, // a view that writes, in a transaction that cannot
+	"42P01": connection.TableNotFound,
+	"3F000": connection.TableNotFound,
+	"42703": connection.TableNotFound, // a column that was dropped since the catalogue was read
+	"0A000": connection.UnsupportedVersion,
+	"42883": connection.UnsupportedVersion, // a function of the catalogue's that this kin lacks
+	"53300": connection.TooManyConnections,
+	"53400": connection.QuotaExceeded,
+	"53":    connection.QuotaExceeded, // out of memory or disk
+	"57014": connection.QueryTimeout,
+	"55P03": connection.QueryTimeout,   // a lock that was not to be had
+	"57":    connection.ServerStarting, // 57P01 to 57P03: shutting down, crashed, starting
+	"08":    connection.HostUnreachable,
+}
+
+// classify says what an error in a session means.
+func classify(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return unlessCanceled(ctx, state(pg.Code))
+	}
+	if _, ok := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); ok {
+		return connection.ResponseTooLarge
+	}
+	if warehouse.IsTimeout(err) {
+		return unlessCanceled(ctx, connection.QueryTimeout)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return unlessCanceled(ctx, connection.HostUnreachable) // it hung up in the middle
+	}
+	if err = warehouse.Classify(ctx, err); errors.Is(err, connection.PortClosed) {
+		return connection.HostUnreachable
+	}
+	return err
+}
+
+func state(code string) connection.Code {
+	if c, ok := states[code]; ok {
+		return c
+	}
+	if len(code) == 5 {
+		if c, ok := states[code[:2]]; ok {
+			return c
+		}
+	}
+	return connection.Internal
+}
+
+// classifyStart says why a session did not begin, from the server's error, or from its first words.
+func classifyStart(ctx context.Context, err error, words *reader) error {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if code := state(pg.Code); code != connection.PermissionDenied {
+			return code
+		}
+		return connection.DatabaseDeniedOrMissing // the role has no CONNECT
+	}
+	if code, ok := errors.AsType[connection.Code](err); ok {
+		return code
+	}
+	switch {
+	case len(words.first) == 0 && (errors.Is(words.err, io.EOF)):
+		return connection.PortClosed // it accepted, and closed without a word
+	case len(words.first) == 0 || warehouse.IsTimeout(words.err):
+		return warehouse.Classify(ctx, errors.Join(words.err, err))
+	case !isMessage(words.first):
+		return connection.NotThisDatabase
+	case words.err != nil:
+		return connection.HostUnreachable // it hung up in the middle
+	case words.first[0] == 'R':
+		return connection.AuthRejected // it wants a way to sign in that pgx or our rules refuse
+	}
+	return connection.NotThisDatabase
+}
+
+// isMessage reports whether the first bytes are those of a message that may come first: a request to
+// authenticate, an error, a notice, a word on versions; with a length that such have.
+func isMessage(first []byte) bool {
+	switch first[0] {
+	case 'R', 'E', 'N', 'v':
+		const most = 30000 // of errors, in libpq; the others are far shorter
+		return len(first) < 5 || first[1] == 0 && first[2] == 0 && int(first[3])<<8+int(first[4]) <= most
+	}
+	return false
+}
+
+// unlessCanceled returns err, but that of ctx if its owner called the work off.
+func unlessCanceled(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	return err
+}

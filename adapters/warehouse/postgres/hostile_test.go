@@ -1,0 +1,238 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/atrium-hq/atrium/adapters/egress"
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileRig {
+	return contract.HostileRig{
+		Open: open,
+		Target: func(t *testing.T, host string, port uint16) ports.Target {
+			return targetOf(t, map[string]any{"host": host, "port": port, "database": "d", "username": "u", "tls": "disable"})
+		},
+		Scripts: scripts(t),
+	}
+}
+
+func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
+	return postgres.New(func(to ports.Target, end time.Time) warehouse.Network {
+		return egress.New(egress.Rules{
+			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+		})
+	})
+}
+
+func TestHostileServers(t *testing.T) {
+	rig := hostile(t, direct)
+	rig.Resolving = resolving
+	contract.HostileWarehouse(t, rig)
+}
+
+func TestHostileServersThroughTheChild(t *testing.T) {
+	contract.HostileWarehouse(t, hostile(t, confined))
+}
+
+// message frames a message of the server's; length is what it claims to be long, -1 for the truth.
+func message(kind byte, length int, body []byte) []byte {
+	if length < 0 {
+		length = len(body) + 4
+	}
+	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(length)), body...)
+}
+
+func encode(messages ...pgproto3.BackendMessage) (all []byte) {
+	for _, m := range messages {
+		var err error
+		if all, err = m.Encode(all); err != nil {
+			panic(err)
+		}
+	}
+	return all
+}
+
+// welcome lets anybody in.
+func welcome() []byte {
+	return encode(&pgproto3.AuthenticationOk{}, &pgproto3.ParameterStatus{Name: "server_version", Value: "15"}, &pgproto3.ReadyForQuery{TxStatus: 'I'})
+}
+
+// say reads the client's first message and answers.
+func say(c io.ReadWriter, b []byte) { _, _ = c.Read(make([]byte, 4096)); _, _ = c.Write(b) }
+
+// begun answers BEGIN and its like, and then the first query by b.
+func begun(c io.ReadWriter, b []byte) {
+	say(c, welcome())
+	tag := &pgproto3.CommandComplete{CommandTag: []byte("SET")}
+	say(c, encode(tag, tag, tag, tag, &pgproto3.ReadyForQuery{TxStatus: 'T'}))
+	say(c, b)
+}
+
+func hold(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
+
+func forever(c io.Writer, b []byte) {
+	for {
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+func scripts(t *testing.T) []contract.HostileScript {
+	authority := fixture.NewAuthority(t)
+	serverTLS := authority.ServerTLS(t, "127.0.0.1")
+	secured := func(to ports.Target) ports.Target {
+		c := to.Credential
+		to.Credential = targetOf(t, map[string]any{
+			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "tls": "verify_full", "tls_ca": authority.PEM,
+		}).Credential
+		return to
+	}
+	described := encode(&pgproto3.ParseComplete{}, &pgproto3.BindComplete{}, &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
+		{Name: []byte("version"), DataTypeOID: 25, DataTypeSize: -1}, {Name: []byte("v"), DataTypeOID: 25, DataTypeSize: -1},
+	}})
+	large := []connection.Code{connection.ResponseTooLarge}
+	foreign := []connection.Code{connection.NotThisDatabase}
+	late := []connection.Code{connection.ConnectTimeout, connection.QueryTimeout}
+	lost := []connection.Code{connection.HostUnreachable, connection.NotThisDatabase}
+	refused := []connection.Code{connection.AuthRejected}
+	scram := func(iterations string) func(io.ReadWriter) {
+		return func(c io.ReadWriter) {
+			say(c, encode(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{"SCRAM-SHA-256"}}))
+			b := make([]byte, 4096)
+			n, _ := c.Read(b)
+			_, nonce, _ := strings.Cut(string(b[:n]), "r=")
+			_, _ = c.Write(encode(&pgproto3.AuthenticationSASLContinue{Data: []byte("r=" + nonce + "x,s=c2FsdA==,i=" + iterations)}))
+			hold(c)
+		}
+	}
+	return []contract.HostileScript{
+		{Name: "it claims an error of 2 GB", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) { say(c, message('E', 1<<31-1, nil)); forever(c, make([]byte, 4096)) }},
+		{Name: "it claims a negative length", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) { say(c, []byte{'E', 0xff, 0xff, 0xff, 0xff}); hold(c) }},
+		{Name: "it asks for 2^31 rounds of SCRAM", Plain: true, Codes: refused, Serve: scram("2147483647")},
+		{Name: "it asks for a password in the clear", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: func(c io.ReadWriter) {
+			say(c, encode(&pgproto3.AuthenticationCleartextPassword{}))
+			hold(c)
+		}},
+		{Name: "it asks for a way to sign in that there is not", Plain: true, Codes: refused, Serve: func(c io.ReadWriter) {
+			say(c, encode(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{"PLAIN"}}))
+			hold(c)
+		}},
+		{Name: "it asks for our password over TLS", Codes: late, To: secured, Serve: func(c io.ReadWriter) {
+			say(c, []byte{'S'})
+			tc := tls.Server(wrap{c}, serverTLS)
+			say(tc, encode(&pgproto3.AuthenticationCleartextPassword{}))
+			b := make([]byte, 4096)
+			n, _ := tc.Read(b)
+			if strings.Contains(string(b[:n]), "c4n4ry") {
+				panic("it was told: " + string(b[:n]))
+			}
+			hold(tc)
+		}},
+		{Name: "it drips an error", Codes: late, Serve: func(c io.ReadWriter) {
+			_, _ = c.Read(make([]byte, 512))
+			for _, b := range message('E', 20000, make([]byte, 20000)) {
+				if _, err := c.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}},
+		{Name: "it greets for ever", Codes: append(large, connection.ConnectTimeout), Serve: func(c io.ReadWriter) {
+			say(c, encode(&pgproto3.AuthenticationOk{}))
+			forever(c, encode(&pgproto3.ParameterStatus{Name: "a", Value: strings.Repeat("b", 1000)}))
+		}},
+		{Name: "it gives notice for ever", Codes: append(large, connection.ConnectTimeout), Serve: func(c io.ReadWriter) {
+			say(c, encode(&pgproto3.AuthenticationOk{}))
+			forever(c, encode(&pgproto3.NoticeResponse{Message: strings.Repeat("b", 1000)}))
+		}},
+		{Name: "it lets us in and says no more", Codes: late, Serve: func(c io.ReadWriter) { say(c, encode(&pgproto3.AuthenticationOk{})); hold(c) }},
+		{Name: "it says no more after the welcome", Codes: late, Serve: func(c io.ReadWriter) { say(c, welcome()); hold(c) }},
+		{Name: "it resets in the middle of the greeting", Plain: true, Codes: lost, Serve: func(c io.ReadWriter) {
+			say(c, welcome()[:12])
+			time.Sleep(20 * time.Millisecond) // so that the bytes arrive before the reset, which overtakes them
+			contract.Reset(c)
+		}},
+		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
+			begun(c, append(described, message('D', 1<<30, nil)...))
+			forever(c, make([]byte, 4096))
+		}},
+		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
+			begun(c, append(described, message('D', 100<<20, binary.BigEndian.AppendUint32([]byte{0, 1}, 100<<20-10))...))
+			forever(c, make([]byte, 4096))
+		}},
+		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
+			begun(c, described)
+			forever(c, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}))
+		}},
+		{Name: "it answers with nothing", Codes: foreign, Serve: func(c io.ReadWriter) {
+			begun(c, append(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})...))
+			hold(c)
+		}},
+		{Name: "it says that it speaks another version", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: func(c io.ReadWriter) {
+			say(c, encode(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "0A000", Message: "unsupported frontend protocol"}))
+			hold(c)
+		}},
+		{Name: "it offers TLS and talks nonsense", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
+			say(c, []byte{'S'})
+			say(c, []byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			hold(c)
+		}},
+		{Name: "it offers TLS and says no more", To: secured, Codes: late, Serve: func(c io.ReadWriter) { say(c, []byte{'S'}); hold(c) }},
+		{Name: "it offers TLS and goes", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) { say(c, []byte{'S'}) }},
+		{Name: "it offers TLS and words behind it", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
+			say(c, append([]byte{'S'}, welcome()...))
+			hold(c)
+		}},
+		{Name: "it has TLS of another authority", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUntrusted}, Serve: func(c io.ReadWriter) {
+			say(c, []byte{'S'})
+			_ = tls.Server(wrap{c}, fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1")).Handshake()
+		}},
+		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
+			old := serverTLS.Clone()
+			old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+			say(c, []byte{'S'})
+			_ = tls.Server(wrap{c}, old).Handshake()
+		}},
+		{Name: "it is an SSH server, whose first letter is a yes to TLS", Plain: true, To: secured, Codes: foreign, Serve: func(c io.ReadWriter) {
+			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
+			hold(c)
+		}},
+		{Name: "it has no TLS", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) { say(c, []byte{'N'}); hold(c) }},
+		{Name: "it drips TLS", To: secured, Codes: late, Serve: func(c io.ReadWriter) {
+			say(c, []byte{'S'})
+			for _, b := range append([]byte{22, 3, 3, 0x40, 0}, make([]byte, 0x4000)...) {
+				if _, err := c.Write([]byte{b}); err != nil {
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		}},
+	}
+}
+
+// wrap is a script's connection for tls.Server, which wants more of it than reading and writing.
+type wrap struct{ io.ReadWriter }
+
+func (wrap) Close() error                     { return nil }
+func (wrap) LocalAddr() net.Addr              { return nil }
+func (wrap) RemoteAddr() net.Addr             { return nil }
+func (wrap) SetDeadline(time.Time) error      { return nil }
+func (wrap) SetReadDeadline(time.Time) error  { return nil }
+func (wrap) SetWriteDeadline(time.Time) error { return nil }

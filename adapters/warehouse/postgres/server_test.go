@@ -1,0 +1,251 @@
+package postgres_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/lib/pq" // for the test's own statements
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// server is a PostgreSQL with TLS, whose pg_hba.conf has a rule for each way to be let in or not.
+type server struct {
+	*services.Server
+	authority *fixture.Authority
+	admin     *sql.DB
+	port      uint16
+}
+
+const hba = `
+hostnossl all only_tls  127.0.0.1/32 reject
+host    all rejected    127.0.0.1/32 reject
+host    all cleartext   127.0.0.1/32 password
+host    all postgres    127.0.0.1/32 trust
+host    all all         127.0.0.1/32 scram-sha-256
+`
+
+// sample is what the suite reads. what_is_not_read has no grant.
+const sample = `
+CREATE ROLE reader LOGIN PASSWORD '%[1]s';
+CREATE ROLE writer LOGIN PASSWORD '%[1]s';
+CREATE ROLE stranger LOGIN PASSWORD '%[1]s';
+CREATE ROLE crowded LOGIN PASSWORD '%[1]s' CONNECTION LIMIT 0;
+CREATE ROLE only_tls LOGIN PASSWORD '%[1]s';
+CREATE ROLE rejected LOGIN PASSWORD '%[1]s';
+CREATE ROLE cleartext LOGIN PASSWORD '%[1]s';
+CREATE DATABASE closed_to_all;
+REVOKE ALL ON DATABASE closed_to_all FROM PUBLIC;
+ALTER ROLE reader SET temp_file_limit = '64kB';
+ALTER ROLE reader SET work_mem = '64kB';
+CREATE SCHEMA shop;
+CREATE DOMAIN shop.grade AS integer;
+CREATE TABLE shop.kinds (id bigint PRIMARY KEY, name text NOT NULL, price numeric(10,2), rate double precision, sold boolean,
+	born date, at timestamptz, doc jsonb, raw bytea, tags text[], grade shop.grade, code varchar(10));
+INSERT INTO shop.kinds VALUES
+	(1, 'Ada', 12.50, 0.5, true, '1815-12-10', '2026-01-02 03:04:05+00', '{"a": 1}', '\x00ff', '{x,y}', 7, 'a'),
+	(2, repeat('é', 300), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+	(3, E'tab\t"quote"', -1, 1e300, false, '0044-03-15 BC', 'infinity', 'null', '', '{}', 0, '');
+CREATE TABLE shop.empty (id integer);
+CREATE TABLE shop."a ""strange"" name; DROP TABLE shop.kinds" ("a ""col"", b" text);
+INSERT INTO shop."a ""strange"" name; DROP TABLE shop.kinds" VALUES ('here');
+CREATE VIEW shop.seen AS SELECT id, name FROM shop.kinds;
+CREATE MATERIALIZED VIEW shop.stored AS SELECT id FROM shop.kinds;
+CREATE TABLE shop.parts (id integer) PARTITION BY RANGE (id);
+CREATE TABLE shop.parts_1 PARTITION OF shop.parts FOR VALUES FROM (0) TO (10);
+CREATE TABLE shop.what_is_not_read (id integer);
+CREATE TABLE shop.half (open text, closed text);
+INSERT INTO shop.half VALUES ('o', 'c');
+CREATE VIEW shop.slow AS SELECT pg_sleep(30)::text AS never;
+CREATE VIEW shop.costly AS SELECT i FROM generate_series(1, 200000) AS i ORDER BY i DESC;
+CREATE TABLE shop.written (id integer);
+CREATE FUNCTION shop.note() RETURNS integer LANGUAGE sql VOLATILE SECURITY DEFINER AS 'INSERT INTO shop.written VALUES (1) RETURNING id';
+CREATE VIEW shop.writing AS SELECT shop.note() AS id;
+GRANT SELECT ON shop.writing TO reader;
+GRANT USAGE ON SCHEMA shop TO reader, writer, stranger, only_tls, cleartext;
+GRANT SELECT ON shop.kinds, shop.empty, shop."a ""strange"" name; DROP TABLE shop.kinds", shop.seen, shop.stored, shop.parts, shop.slow, shop.costly, shop.wide TO reader, writer;
+GRANT SELECT ON shop.kinds TO only_tls, cleartext;
+GRANT SELECT (open) ON shop.half TO reader;
+GRANT INSERT ON shop.empty TO writer;
+ANALYZE shop.kinds;
+`
+
+var start = sync.OnceValues(func() (*server, error) { return startServer() })
+
+func startServer() (*server, error) {
+	t := &setup{}
+	s := &server{authority: fixture.NewAuthority(t)}
+	certificate, key := s.authority.Sign(t, time.Hour, "127.0.0.1")
+	var err error
+	s.Server, err = services.StartPostgresWith(map[string]string{
+		"ssl": "on", "ssl_cert_file": "@/server.crt", "ssl_key_file": "@/server.key", "hba_file": "@/hba",
+	}, map[string]string{"server.crt": certificate, "server.key": key, "hba": hba})
+	if err != nil {
+		return nil, err
+	}
+	if s.admin, err = sql.Open("postgres", s.URL); err != nil {
+		return nil, err
+	}
+	s.port = port(s.URL)
+	wide := make([]string, connection.MaxColumns+50)
+	for i := range wide {
+		wide[i] = fmt.Sprintf("c%d text DEFAULT repeat('%d', 300)", i, i%10)
+	}
+	statements := strings.Replace(fmt.Sprintf(sample, contract.WarehouseCanary), "CREATE VIEW shop.seen",
+		"CREATE TABLE shop.wide ("+strings.Join(wide, ", ")+"); INSERT INTO shop.wide DEFAULT VALUES; CREATE VIEW shop.seen", 1)
+	for _, statement := range strings.Split(statements, ";\n") {
+		if _, err := s.admin.Exec(statement); err != nil {
+			return nil, fmt.Errorf("%.60s: %w", statement, err)
+		}
+	}
+	return s, nil
+}
+
+// setup stands for the test while the server that all tests share is made.
+type setup struct{ testing.TB }
+
+func (*setup) Helper()          {}
+func (*setup) Fatal(why ...any) { panic(fmt.Sprint(why...)) }
+
+func shared(t *testing.T) *server {
+	t.Helper()
+	s, err := start()
+	if err != nil {
+		t.Fatalf("this test needs PostgreSQL 15 or newer: %v", err)
+	}
+	return s
+}
+
+func port(address string) uint16 {
+	u, err := url.Parse(address)
+	if err != nil {
+		panic(err)
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil {
+		panic(err)
+	}
+	return uint16(n)
+}
+
+func closedPort(t *testing.T) uint16 {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).AddrPort().Port()
+}
+
+// serve answers each connection by fn and closes it when fn returns.
+func serve(t *testing.T, fn func(net.Conn)) uint16 {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				fn(c)
+			}()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).AddrPort().Port()
+}
+
+func silent(c net.Conn) { _, _ = bytes.NewBuffer(nil).ReadFrom(c) }
+
+// webServer answers whatever it cannot read as nginx does.
+func webServer(t *testing.T) uint16 {
+	return serve(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 100))
+		_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n"))
+	})
+}
+
+// small starts a server without TLS with four connections, three of them the superuser's.
+func small(t *testing.T) *server {
+	t.Helper()
+	started, err := services.StartPostgresWith(map[string]string{"max_connections": "4", "superuser_reserved_connections": "3"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(started.Stop)
+	s := &server{Server: started, port: port(started.URL), authority: shared(t).authority}
+	if s.admin, err = sql.Open("postgres", s.URL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.admin.Close() })
+	if _, err := s.admin.Exec(`CREATE ROLE reader LOGIN`); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// hold keeps a session open, which the server's end ends.
+func (s *server) hold(t *testing.T) *sql.Conn {
+	t.Helper()
+	c, err := s.admin.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func fullServer(t *testing.T) ports.Target {
+	s := small(t)
+	s.hold(t)
+	s.hold(t)
+	return s.target(t, map[string]any{"tls": "disable"})
+}
+
+// endingServer is told to stop once all sessions are over, and one is not.
+func endingServer(t *testing.T) ports.Target {
+	s := small(t)
+	c := s.hold(t)
+	var folder string
+	if err := c.QueryRowContext(t.Context(), `SHOW data_directory`).Scan(&folder); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(folder, "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(bytes.SplitN(b, []byte("\n"), 2)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	to := s.target(t, map[string]any{"tls": "disable"})
+	// It takes note of the signal a moment later.
+	for begun := time.Now(); direct(t).Probe(t.Context(), to).Failure() != connection.ServerStarting; {
+		if time.Since(begun) > 5*time.Second {
+			t.Fatal("the server does not stop")
+		}
+	}
+	return to
+}

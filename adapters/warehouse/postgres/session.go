@@ -1,0 +1,254 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// session is one connection, within a transaction that cannot write.
+type session struct {
+	ctx  context.Context
+	conn *pgconn.PgConn
+	wire net.Conn
+}
+
+// open takes a call through the steps up to database.
+func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
+	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	defer cancel()
+	wire, err := dial(starting, n, to, trace)
+	if err != nil {
+		return nil, err
+	}
+	words := &reader{}
+	conn, err := connect(starting, wire, words, to)
+	if err != nil {
+		_ = wire.Close() // pgx has done so, if it came so far
+		err = classifyStart(starting, err, words)
+		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
+			trace.Passed(connection.Authenticate) // a server looks for the database of those alone whom it let in
+		}
+		if errors.Is(err, connection.AuthRejected) && to.Credential.TLSMode() == connection.Disable && wantsTLS(starting, n, to) {
+			err = connection.TLSRequired
+		}
+		return nil, unlessCanceled(ctx, err)
+	}
+	trace.Passed(connection.Authenticate)
+	trace.Passed(connection.Database)
+	s := &session{ctx: ctx, conn: conn, wire: wire}
+	// No startup parameters but those that poolers pass on; these end with the transaction.
+	if err := s.run(`BEGIN READ ONLY; SET LOCAL search_path = pg_catalog; SET LOCAL datestyle = ISO; SET LOCAL statement_timeout = ` +
+		strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10)); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// dial takes a call through the steps up to tls. The connection is secured here and not by pgx,
+// whose errors on the way there have no types.
+func dial(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (net.Conn, error) {
+	config, err := warehouse.TLSConfig(to.Credential)
+	if err != nil {
+		return nil, connection.Internal
+	}
+	wire, err := warehouse.Open(ctx, n, to, trace)
+	if err != nil {
+		return nil, err
+	}
+	if config == nil {
+		trace.Skipped(connection.TLS)
+		return wire, nil
+	}
+	secured, err := secure(ctx, wire, config)
+	if err != nil {
+		_ = wire.Close()
+		return nil, err
+	}
+	trace.Passed(connection.TLS)
+	return secured, nil
+}
+
+// secure asks the server for TLS as the protocol has it: one byte answers, and nothing may follow it
+// in the clear (CVE-2021-23222), which reading that one byte alone sees to.
+func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (net.Conn, error) {
+	end, _ := ctx.Deadline()
+	if err := wire.SetDeadline(end); err != nil {
+		return nil, warehouse.Classify(ctx, err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = wire.SetDeadline(time.Now()) })()
+	const sslRequest = 80877103
+	request := binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, sslRequest)
+	if _, err := wire.Write(request); err != nil {
+		return nil, warehouse.Classify(ctx, err)
+	}
+	var answer [1]byte
+	if _, err := io.ReadFull(wire, answer[:]); err != nil {
+		if err == io.EOF { // it closed without a word
+			return nil, connection.PortClosed
+		}
+		return nil, warehouse.Classify(ctx, err)
+	}
+	switch answer[0] {
+	case 'S':
+		secured, err := warehouse.Secure(ctx, wire, config)
+		if err != nil && warehouse.Foreign(wire.First()) { // SSH's banner begins with an S too
+			return nil, connection.NotThisDatabase
+		}
+		return secured, err
+	case 'N':
+		return nil, connection.TLSUnsupported
+	case 'E': // an error, in the clear: it could not even begin, for want of memory or connections
+		return nil, connection.TooManyConnections
+	default:
+		return nil, connection.NotThisDatabase
+	}
+}
+
+// connect starts a session on a connection that is open. Each field is set here, for ParseConfig
+// fills them from the environment and from files in the home directory.
+func connect(ctx context.Context, wire net.Conn, words *reader, to ports.Target) (*pgconn.PgConn, error) {
+	config, err := pgconn.ParseConfig("host=127.0.0.1 port=5432 user=nobody dbname=none password=none sslmode=disable")
+	if err != nil {
+		return nil, connection.Internal // without err, which may quote the environment
+	}
+	_, secured := wire.(*tls.Conn)
+	configure(config, to, secured)
+	// Once: a second call would be for a request to cancel, and the statement timeout does as much.
+	once := wire
+	config.DialFunc = func(context.Context, string, string) (net.Conn, error) {
+		if once == nil {
+			return nil, net.ErrClosed
+		}
+		c := once
+		once = nil
+		return c, nil
+	}
+	// The host is resolved, checked and dialled; pgx gets to see no name that it could take for a path.
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
+	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		words.from = r
+		return pgproto3.NewFrontend(words, w)
+	}
+	return pgconn.ConnectConfig(ctx, config)
+}
+
+// configure sets every field that does not depend on the connection.
+func configure(config *pgconn.Config, to ports.Target, secured bool) {
+	c := to.Credential
+	config.Host, config.Port = "server", 5432 // see LookupFunc
+	config.Database, config.User = c.Text(connection.FieldDatabase), c.Text(connection.FieldUsername)
+	config.Password = c.Secret(connection.FieldPassword).Reveal()
+	config.TLSConfig, config.Fallbacks = nil, nil
+	config.SSLNegotiation, config.SSLCertMode = "postgres", "disable"
+	config.ConnectTimeout = 0 // the context has it
+	config.MaxProtocolMessageBodyLen = int(to.Limits.Bytes)
+	config.RuntimeParams = map[string]string{"application_name": "atrium", "client_encoding": "UTF8"}
+	config.KerberosSrvName, config.KerberosSpn = "", ""
+	config.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
+	}
+	config.AfterNetConnect, config.ValidateConnect, config.AfterConnect = nil, nil, nil
+	config.OnNotice, config.OnNotification = nil, nil
+	config.OnPgError = func(*pgconn.PgConn, *pgconn.PgError) bool { return true } // the session ends with the call
+	config.OAuthTokenProvider = nil
+	config.MinProtocolVersion, config.MaxProtocolVersion = "3.0", "3.0"
+	config.ChannelBinding = "prefer"
+	config.RequireAuth = "password,md5,scram-sha-256,none"
+	if !secured {
+		config.RequireAuth = "md5,scram-sha-256,none" // no password in the clear
+	}
+}
+
+// wantsTLS finds out whether a server that rejected a user without TLS would let it in with: the
+// rule is the same error as any other in pg_hba.conf. It asks on a second connection, which verifies
+// nothing and sends no password: that the server asks for one is the answer.
+func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
+	wire, err := warehouse.Open(ctx, n, to, warehouse.NewTrace())
+	if err != nil {
+		return false
+	}
+	defer func() { _ = wire.Close() }()
+	secured, err := secure(ctx, wire, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) //nolint:gosec // nothing secret is sent
+	if err != nil {
+		return false
+	}
+	end, _ := ctx.Deadline()
+	if err := secured.SetDeadline(end); err != nil {
+		return false
+	}
+	startup := pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{
+		"user": to.Credential.Text(connection.FieldUsername), "database": to.Credential.Text(connection.FieldDatabase),
+	}}
+	message, err := startup.Encode(nil)
+	if err != nil {
+		return false
+	}
+	if _, err := secured.Write(message); err != nil {
+		return false
+	}
+	var answer [1]byte
+	_, err = io.ReadFull(secured, answer[:])
+	return err == nil && answer[0] == 'R' // a request to authenticate, or that it is not needed
+}
+
+// run sends statements that answer nothing.
+func (s *session) run(sql string) error {
+	_, err := s.conn.Exec(s.ctx, sql).ReadAll()
+	return classify(s.ctx, err)
+}
+
+// query runs one statement and returns its rows as text; nil for NULL.
+func (s *session) query(sql string, args ...string) ([][][]byte, error) {
+	values := make([][]byte, len(args))
+	for i, a := range args {
+		values[i] = []byte(a)
+	}
+	result := s.conn.ExecParams(s.ctx, sql, values, nil, nil, nil).Read()
+	return result.Rows, classify(s.ctx, result.Err)
+}
+
+// close ends the session without waiting for a server that may not answer: the connection's end
+// ends the transaction too. pgx would take 15 s to say goodbye where a call was cut short.
+func (s *session) close() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 200*time.Millisecond)
+	defer cancel()
+	_ = s.conn.Close(ctx) // it is over either way
+	_ = s.wire.Close()
+	select {
+	case <-s.conn.CleanupDone():
+	case <-ctx.Done():
+	}
+}
+
+// reader keeps the first bytes of a server's messages, below which there may be TLS.
+type reader struct {
+	from  io.Reader
+	first []byte
+	err   error
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	n, err := r.from.Read(b)
+	if missing := 16 - len(r.first); missing > 0 {
+		r.first = append(r.first, b[:min(n, missing)]...)
+	}
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	return n, err
+}

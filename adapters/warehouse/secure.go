@@ -1,0 +1,66 @@
+package warehouse
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// TLSConfig returns what a credential asks of TLS: nil if it asks for none. It is made of the
+// credential's fields alone; authorities are its own, or the machine's if it has none.
+func TLSConfig(c connection.Credential) (*tls.Config, error) {
+	mode := c.TLSMode()
+	if mode == connection.Disable {
+		return nil, nil
+	}
+	name := strings.TrimSuffix(c.Text(connection.FieldHost), ".")
+	config := &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}
+	if ca := c.Text(connection.FieldTLSCA); ca != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM([]byte(ca)) {
+			return nil, errors.New("authorities that the credential should have refused")
+		}
+	}
+	switch mode {
+	case connection.VerifyFull:
+	case connection.VerifyCA:
+		config.InsecureSkipVerify = true // and verify all but the name
+		config.VerifyConnection = func(s tls.ConnectionState) error { return verifyChain(s, config.RootCAs) }
+	case connection.Require:
+		config.InsecureSkipVerify = true // as the credential asks
+	default:
+		return nil, errors.New("a mode of TLS that the credential should have refused")
+	}
+	return config, nil
+}
+
+func verifyChain(s tls.ConnectionState, roots *x509.CertPool) error {
+	between := x509.NewCertPool()
+	for _, c := range s.PeerCertificates[1:] {
+		between.AddCert(c)
+	}
+	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
+	return err
+}
+
+// Secure begins TLS on a connection whose server is ready for it. An end without a word is
+// TLSUnsupported: that is how servers refuse what they do not speak.
+func Secure(ctx context.Context, r *Recorder, config *tls.Config) (*tls.Conn, error) {
+	before := r.Count()
+	c := tls.Client(r, config)
+	if err := c.HandshakeContext(ctx); err != nil {
+		if r.Count() == before && r.Ended() {
+			return nil, connection.TLSUnsupported
+		}
+		err = Classify(ctx, err)
+		if errors.Is(err, connection.Internal) || errors.Is(err, connection.PortClosed) {
+			return nil, connection.TLSUnsupported
+		}
+		return nil, err
+	}
+	return c, nil
+}

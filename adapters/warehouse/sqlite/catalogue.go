@@ -1,0 +1,162 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// schema is what SQLite calls the database of the file itself.
+const schema = "main"
+
+// tables lists a page of tables and views. Virtual tables are left out: reading one runs a module.
+func tables(ctx context.Context, db *sql.Conn, q connection.TableQuery) (found []connection.Table, err error) {
+	after := q.After.Name
+	switch {
+	case q.After.Schema > schema:
+		return nil, nil
+	case q.After.Schema < schema:
+		after = ""
+	}
+	rows, err := db.QueryContext(ctx, `SELECT name, type FROM pragma_table_list
+		WHERE schema = 'main' AND type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name > ?
+		ORDER BY name COLLATE BINARY LIMIT ?`, after, min(max(q.Limit, 1), connection.MaxTables))
+	if err != nil {
+		return nil, classify(ctx, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		t := connection.Table{TableRef: connection.TableRef{Schema: schema}, RowEstimate: -1}
+		var kind string
+		if err := rows.Scan(&t.Name, &kind); err != nil {
+			return nil, classify(ctx, err)
+		}
+		t.Kind = connection.BaseTable
+		if kind == "view" {
+			t.Kind = connection.View
+		}
+		found = append(found, t)
+	}
+	return found, classify(ctx, rows.Err())
+}
+
+// preview reads a table that the catalogue confirms.
+func preview(ctx context.Context, db *sql.Conn, ref connection.TableRef, rows int) (p connection.Preview, err error) {
+	if ref.Schema != schema || !utf8.ValidString(ref.Name) || strings.ContainsRune(ref.Name, 0) {
+		return p, connection.TableNotFound
+	}
+	var found int
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_list
+		WHERE schema = 'main' AND type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name = ?`, ref.Name).Scan(&found); err != nil {
+		return p, classify(ctx, err)
+	}
+	if found != 1 {
+		return p, connection.TableNotFound
+	}
+	if p.Columns, err = columns(ctx, db, ref.Name); err != nil || rows <= 0 {
+		return p, err
+	}
+	list := make([]string, len(p.Columns))
+	for i, c := range p.Columns {
+		list[i] = cell(c)
+	}
+	p.Rows, err = read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(ref.Name)+
+		` LIMIT `+strconv.Itoa(min(rows, connection.MaxSampleRows)), len(list))
+	return p, err
+}
+
+// cell cuts a column's value to what is shown. Bytes are written as hexadecimal digits, 1 and 0 of a
+// column that is declared to be true or false as such.
+func cell(c connection.Column) string {
+	name := quote(c.Name)
+	most := strconv.Itoa(connection.MaxCell)
+	other := `substr(CAST(` + name + ` AS TEXT), 1, ` + most + `)`
+	if c.Type == connection.Boolean {
+		other = `CASE ` + name + ` WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE ` + other + ` END`
+	}
+	return `CASE typeof(` + name + `) WHEN 'blob' THEN hex(substr(` + name + `, 1, ` + most + ` / 2)) ELSE ` + other + ` END`
+}
+
+func read(ctx context.Context, db *sql.Conn, query string, width int) (all [][]*string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, classify(ctx, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		values := make([]sql.NullString, width)
+		into := make([]any, width)
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, classify(ctx, err)
+		}
+		cells := make([]*string, width)
+		for i, v := range values {
+			if v.Valid {
+				cells[i] = connection.Cell(v.String)
+			}
+		}
+		all = append(all, cells)
+	}
+	return all, classify(ctx, rows.Err())
+}
+
+// columns lists a table's columns, generated ones included.
+func columns(ctx context.Context, db *sql.Conn, table string) (found []connection.Column, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT name, type, "notnull" = 0 AND pk = 0 FROM pragma_table_xinfo(?, 'main') WHERE hidden <> 1 LIMIT ?`,
+		table, connection.MaxColumns)
+	if err != nil {
+		return nil, classify(ctx, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c connection.Column
+		if err := rows.Scan(&c.Name, &c.DatabaseType, &c.Nullable); err != nil {
+			return nil, classify(ctx, err)
+		}
+		c.DatabaseType = *connection.Cell(c.DatabaseType)
+		c.Type = typeOf(c.DatabaseType)
+		found = append(found, c)
+	}
+	return found, classify(ctx, rows.Err())
+}
+
+// typeOf reads a declared type: the names that people use for what SQLite has no type of, then the
+// rules of affinity (https://www.sqlite.org/datatype3.html, section 3.1).
+func typeOf(declared string) connection.Type {
+	d := strings.ToUpper(declared)
+	base, _, _ := strings.Cut(d, "(")
+	switch strings.TrimSpace(base) {
+	case "BOOLEAN", "BOOL":
+		return connection.Boolean
+	case "DATE":
+		return connection.Date
+	case "DATETIME", "TIMESTAMP", "TIMESTAMPTZ":
+		return connection.DateTime
+	case "JSON", "JSONB":
+		return connection.JSON
+	}
+	has := func(parts ...string) bool {
+		for _, part := range parts {
+			if strings.Contains(d, part) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("INT"):
+		return connection.Integer
+	case has("CHAR", "CLOB", "TEXT", "BLOB"), d == "":
+		return connection.Text
+	case has("REAL", "FLOA", "DOUB", "NUM", "DEC"): //nolint:misspell // the rule has parts of words
+		return connection.Number
+	}
+	return connection.Text
+}

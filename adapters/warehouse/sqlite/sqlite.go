@@ -1,0 +1,194 @@
+// Package sqlite reads SQLite files of a folder, for deployments that keep everything on one machine.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+	"modernc.org/sqlite/vfs"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Warehouse is ports.Warehouse for connection.SQLite.
+//
+// SQLite sees no file system but one that holds a single file, opened through os.Root and never
+// written to: there is nothing that ATTACH, a journal or a link could reach. The file is read as it
+// is: what is still in a write-ahead log beside it is not seen before a checkpoint.
+type Warehouse struct {
+	folder string
+}
+
+// New returns a Warehouse for the files of a folder, which need not exist yet.
+func New(folder string) *Warehouse { return &Warehouse{folder: folder} }
+
+// Probe is ports.Warehouse's.
+func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Report {
+	trace := warehouse.NewTrace()
+	for _, step := range []connection.Step{connection.Resolve, connection.Policy, connection.Connect, connection.TLS, connection.Authenticate} {
+		trace.Skipped(step)
+	}
+	return trace.Report(w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
+		trace.Passed(connection.Database)
+		if _, err := tables(ctx, db, connection.TableQuery{Limit: 1}); err != nil {
+			return err
+		}
+		var version string
+		if err := db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
+			return classify(ctx, err)
+		}
+		trace.Server = connection.Server{Product: "SQLite", Version: warehouse.Word(version)}
+		trace.Passed(connection.Read)
+		trace.Passed(connection.Privileges)
+		return nil
+	}))
+}
+
+// Tables is ports.Warehouse's.
+func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (found []connection.Table, err error) {
+	err = w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
+		found, err = tables(ctx, db, q)
+		return err
+	})
+	return found, err
+}
+
+// Preview is ports.Warehouse's.
+func (w *Warehouse) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (p connection.Preview, err error) {
+	err = w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, to.Limits.Statement)
+		defer cancel()
+		p, err = preview(ctx, db, table, rows)
+		return err
+	})
+	return p, err
+}
+
+// in runs fn on the file that the credential names.
+func (w *Warehouse) in(ctx context.Context, to ports.Target, fn func(context.Context, *sql.Conn) error) (err error) {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, to.Limits.Total)
+	defer cancel()
+	root, err := os.OpenRoot(w.folder)
+	if err != nil {
+		return connection.DatabaseNotFound // there are no files at all
+	}
+	defer func() { _ = root.Close() }()
+	only := single{root: root, name: to.Credential.Text("file")}
+	f, err := only.Open(only.name)
+	if err != nil {
+		return connection.DatabaseNotFound
+	}
+	_ = f.Close() // it was read from at most
+	name, mounted, err := vfs.New(only)
+	if err != nil {
+		return connection.Internal
+	}
+	defer func() { _ = mounted.Close() }() // fails only while a database is open, and it is not
+	db, err := sql.Open("sqlite", "file:"+url.PathEscape(only.name)+"?vfs="+name+"&mode=ro&immutable=1"+
+		"&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_pragma=mmap_size(0)")
+	if err != nil {
+		return connection.Internal
+	}
+	defer func() { _ = db.Close() }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return classify(ctx, err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := limit(conn); err != nil {
+		return connection.Internal
+	}
+	if _, err := conn.ExecContext(ctx, `PRAGMA schema_version`); err != nil { // reads the file's head
+		return classify(ctx, err)
+	}
+	return fn(ctx, conn)
+}
+
+// limit bounds what a file can make SQLite do (https://www.sqlite.org/security.html).
+func limit(conn *sql.Conn) error {
+	for id, most := range map[int]int{
+		sqlite3.SQLITE_LIMIT_LENGTH:          16 << 20, // of a value or row, in bytes
+		sqlite3.SQLITE_LIMIT_SQL_LENGTH:      1 << 20,
+		sqlite3.SQLITE_LIMIT_COLUMN:          2000,
+		sqlite3.SQLITE_LIMIT_EXPR_DEPTH:      100,
+		sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
+		sqlite3.SQLITE_LIMIT_VDBE_OP:         250_000,
+		sqlite3.SQLITE_LIMIT_ATTACHED:        0,
+		sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH:   1,
+		sqlite3.SQLITE_LIMIT_WORKER_THREADS:  0,
+	} {
+		if _, err := modernc.Limit(conn, id, most); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// single is a file system with one regular file.
+type single struct {
+	root *os.Root
+	name string
+}
+
+// Open opens the file for reading. A pipe in its place would be waited for without O_NONBLOCK.
+func (s single) Open(name string) (fs.File, error) {
+	if name != s.name {
+		return nil, fs.ErrNotExist
+	}
+	f, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fs.ErrNotExist, f.Close())
+	}
+	return f, nil
+}
+
+// classify says what an error of SQLite's means, by its result code.
+func classify(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	if warehouse.IsTimeout(err) || ctx.Err() != nil {
+		return connection.QueryTimeout
+	}
+	s, ok := errors.AsType[*modernc.Error](err)
+	if !ok {
+		return connection.Internal
+	}
+	switch s.Code() & 0xff { // the primary code
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		return connection.NotThisDatabase
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR:
+		return connection.DatabaseNotFound
+	case sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL:
+		return connection.ResponseTooLarge
+	case sqlite3.SQLITE_INTERRUPT:
+		return connection.QueryTimeout
+	case sqlite3.SQLITE_AUTH, sqlite3.SQLITE_PERM:
+		return connection.PermissionDenied
+	case sqlite3.SQLITE_ERROR: // a view of what is not there, or that calls for more than it may
+		return connection.TableNotFound
+	}
+	return connection.Internal
+}
+
+// quote writes a name that the catalogue confirmed as an identifier.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

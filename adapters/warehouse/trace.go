@@ -1,0 +1,90 @@
+// Package warehouse is what the kinds of warehouse share: the steps of a probe, the first words of
+// a server, errors of the network and of TLS, and the way through a child process.
+package warehouse
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// Trace follows one call through the steps of a probe.
+type Trace struct {
+	Server connection.Server
+
+	checks []connection.Check // of the steps that are over
+	since  time.Time
+}
+
+// NewTrace begins at the first step.
+func NewTrace() *Trace { return &Trace{since: time.Now()} }
+
+// Step returns the step under way. After the last it stays there.
+func (t *Trace) Step() connection.Step {
+	steps := connection.Steps()
+	return steps[min(len(t.checks), len(steps)-1)]
+}
+
+// Passed ends the step under way, which must be step, and begins the next.
+func (t *Trace) Passed(step connection.Step) { t.end(step, connection.OK, "") }
+
+// Skipped ends the step under way, which does not apply.
+func (t *Trace) Skipped(step connection.Step) { t.end(step, connection.Skipped, "") }
+
+// Warned ends the step under way with a warning.
+func (t *Trace) Warned(step connection.Step, code connection.Code) {
+	t.end(step, connection.Warning, code)
+}
+
+func (t *Trace) end(step connection.Step, result connection.Result, code connection.Code) {
+	if step != t.Step() || len(t.checks) == len(connection.Steps()) {
+		panic("warehouse: step " + string(step) + " ends while " + string(t.Step()) + " is under way") // a bug in a kind
+	}
+	now := time.Now()
+	t.checks = append(t.checks, connection.Check{Step: step, Result: result, Took: now.Sub(t.since), Code: code})
+	t.since = now
+}
+
+// Report ends the call: with err, in the step under way; steps that were not reached are skipped.
+//
+// A probe that is refused by policy tells nothing else, not even how long a name took to resolve.
+func (t *Trace) Report(err error) connection.Report {
+	code, _ := errors.AsType[connection.Code](err)
+	if err != nil && code == "" {
+		code = connection.Internal
+		if errors.Is(err, context.DeadlineExceeded) {
+			code = connection.QueryTimeout
+		}
+	}
+	if code == connection.NetworkNotAllowed {
+		return connection.FailedAt(connection.Policy, code)
+	}
+	r := connection.Report{Checks: slices.Clone(t.checks), Server: t.Server}
+	steps := connection.Steps()
+	if code != "" && len(r.Checks) < len(steps) {
+		r.Checks = append(r.Checks, connection.Check{Step: t.Step(), Result: connection.Failed, Took: time.Since(t.since), Code: code})
+	}
+	for _, step := range steps[len(r.Checks):] {
+		r.Checks = append(r.Checks, connection.Check{Step: step, Result: connection.Skipped})
+	}
+	return r
+}
+
+// Word returns what a server says of itself, fit to be shown: at most 64 printable ASCII characters.
+func Word(s string) string {
+	const most = 64
+	var b []byte
+	for i := 0; i < len(s) && len(b) < most; i++ {
+		if s[i] >= ' ' && s[i] <= '~' {
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}
+
+// valid reports whether a table can have this name at all.
+func valid(r connection.TableRef) bool { return utf8.ValidString(r.Schema) && utf8.ValidString(r.Name) }

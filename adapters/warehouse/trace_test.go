@@ -1,0 +1,187 @@
+package warehouse_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func TestTrace(t *testing.T) {
+	t.Run("what failed is the step under way, and what follows is skipped", func(t *testing.T) {
+		trace := warehouse.NewTrace()
+		trace.Passed(connection.Resolve)
+		trace.Passed(connection.Policy)
+		trace.Passed(connection.Connect)
+		trace.Skipped(connection.TLS)
+		r := trace.Report(fmt.Errorf("wrapped: %w", connection.AuthFailed))
+		var got []string
+		for _, c := range r.Checks {
+			got = append(got, fmt.Sprintf("%s %s %s", c.Step, c.Result, c.Code))
+		}
+		want := "resolve ok , policy ok , connect ok , tls skipped , authenticate failed auth_failed, database skipped , read skipped , privileges skipped "
+		if strings.Join(got, ",") != strings.ReplaceAll(want, ", ", ",") {
+			t.Errorf("checks = %q", got)
+		}
+	})
+	t.Run("a refusal tells nothing else: not what came before, nor how long it took", func(t *testing.T) {
+		early, late := warehouse.NewTrace(), warehouse.NewTrace()
+		late.Passed(connection.Resolve)
+		late.Server.Product = "x"
+		if a, b := early.Report(connection.NetworkNotAllowed), late.Report(connection.NetworkNotAllowed); !reflect.DeepEqual(a, b) {
+			t.Errorf("%+v and %+v differ", a, b)
+		}
+	})
+	t.Run("an error that nobody foresaw is internal, and a deadline a timeout", func(t *testing.T) {
+		if got := warehouse.NewTrace().Report(errors.New("c4n4ry")).Failure(); got != connection.Internal {
+			t.Errorf("failure = %q", got)
+		}
+		if got := warehouse.NewTrace().Report(context.DeadlineExceeded).Failure(); got != connection.QueryTimeout {
+			t.Errorf("failure = %q", got)
+		}
+	})
+}
+
+type timeout struct{ error }
+
+func (timeout) Timeout() bool   { return true }
+func (timeout) Temporary() bool { return true }
+
+func TestClassify(t *testing.T) {
+	dial := func(err error) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
+	}
+	for want, all := range map[connection.Code][]error{
+		connection.DNSFailed:         {&net.DNSError{IsNotFound: true}, &net.DNSError{IsTimeout: true}, &net.OpError{Op: "dial", Err: &net.DNSError{}}},
+		connection.PortClosed:        {dial(syscall.ECONNREFUSED), dial(syscall.ECONNRESET)},
+		connection.HostUnreachable:   {dial(syscall.EHOSTUNREACH), dial(syscall.ENETUNREACH), dial(syscall.EPERM), dial(syscall.EADDRNOTAVAIL)},
+		connection.ConnectTimeout:    {dial(syscall.ETIMEDOUT), os.ErrDeadlineExceeded, context.DeadlineExceeded, &net.OpError{Op: "read", Err: timeout{errors.New("x")}}},
+		connection.NetworkNotAllowed: {&net.OpError{Op: "dial", Err: connection.NetworkNotAllowed}},
+		connection.ResponseTooLarge:  {fmt.Errorf("x: %w", connection.ResponseTooLarge)},
+		connection.TLSNameMismatch:   {&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}}},
+		connection.TLSUntrusted:      {&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired}},
+		connection.TLSUnsupported:    {tls.AlertError(70), tls.AlertError(40), tls.RecordHeaderError{}},
+		connection.AuthRejected:      {tls.AlertError(116), tls.AlertError(42)},
+		connection.Internal:          {errors.New("connection refused"), io.EOF},
+	} {
+		for _, err := range all {
+			if got := warehouse.Classify(t.Context(), err); !errors.Is(got, want) {
+				t.Errorf("%T %v: %v, want %s", err, err, got, want)
+			}
+		}
+	}
+	t.Run("whoever called the work off hears that", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if got := warehouse.Classify(ctx, dial(syscall.ECONNREFUSED)); !errors.Is(got, context.Canceled) {
+			t.Errorf("error = %v", got)
+		}
+	})
+	t.Run("nothing is nothing", func(t *testing.T) {
+		if got := warehouse.Classify(t.Context(), nil); got != nil {
+			t.Errorf("error = %v", got)
+		}
+	})
+}
+
+func TestRecorder(t *testing.T) {
+	a, b := net.Pipe()
+	r := warehouse.Record(a)
+	go func() {
+		for _, s := range []string{"SSH-2.0", "-OpenSSH_9.6p1 and more"} {
+			_, _ = b.Write([]byte(s))
+		}
+		b.Close()
+	}()
+	all, err := io.ReadAll(r)
+	if err != nil || string(all) != "SSH-2.0-OpenSSH_9.6p1 and more" {
+		t.Fatalf("%q, %v", all, err)
+	}
+	if string(r.First()) != "SSH-2.0-OpenSSH_" || r.Count() != int64(len(all)) || !r.Ended() || !errors.Is(r.Err(), io.EOF) {
+		t.Errorf("first %q, count %d, ended %v, err %v", r.First(), r.Count(), r.Ended(), r.Err())
+	}
+	for first, want := range map[string]bool{
+		"SSH-2.0-x": true, "HTTP/1.1 400": true, "220 mail": true, "\x15\x03\x01\x00\x02": true, "": false, "R\x00\x00\x00\x08": false, "J\x00\x00\x00\x0a8.0": false,
+	} {
+		if got := warehouse.Foreign([]byte(first)); got != want {
+			t.Errorf("Foreign(%q) = %v", first, got)
+		}
+	}
+}
+
+func TestWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"PostgreSQL 15.4": "PostgreSQL 15.4", "a\nb\x1b[31mc": "ab[31mc", "é": "", strings.Repeat("x", 100): strings.Repeat("x", 64),
+	} {
+		if got := warehouse.Word(in); got != want {
+			t.Errorf("Word(%q) = %q", in, got)
+		}
+	}
+}
+
+func TestConfined(t *testing.T) {
+	c, err := connection.ParseCredential(connection.Postgres, []byte(`{"host":"a.example.com","database":"d","username":"u","password":"c4n4ry"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := ports.Target{Credential: c, Limits: ports.DefaultLimits()}
+	for name, tt := range map[string]struct{ err, want error }{
+		"an answer that is too large":       {ports.ErrJobTooLarge, connection.ResponseTooLarge},
+		"a child that was too slow":         {ports.ErrJobTimeout, connection.QueryTimeout},
+		"a child that crashed":              {ports.ErrJobCrashed, connection.Internal},
+		"a child that could not be started": {errors.New("fork: no memory"), connection.Internal},
+	} {
+		t.Run(name+" is a code", func(t *testing.T) {
+			w := warehouse.NewConfined(func(context.Context, string, time.Duration, any, any) error { return tt.err })
+			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, tt.want) {
+				t.Errorf("Tables = %v", err)
+			}
+			if _, err := w.Preview(t.Context(), to, connection.TableRef{Schema: "a", Name: "b"}, 1); !errors.Is(err, tt.want) {
+				t.Errorf("Preview = %v", err)
+			}
+			if got := w.Probe(t.Context(), to).Failure(); got != tt.want {
+				t.Errorf("Probe = %v", got)
+			}
+		})
+	}
+	t.Run("a job of a kind that there is not is internal", func(t *testing.T) {
+		job := warehouse.Job(map[connection.Kind]ports.Warehouse{})
+		w := warehouse.NewConfined(func(ctx context.Context, name string, _ time.Duration, in, out any) error {
+			text, err := json.Marshal(in)
+			if err != nil || name != warehouse.JobName {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			result, err := job(ctx, text)
+			if err != nil {
+				return err
+			}
+			if text, err = json.Marshal(result); err != nil {
+				return err
+			}
+			return json.Unmarshal(text, out)
+		})
+		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.Internal) {
+			t.Errorf("Tables = %v", err)
+		}
+	})
+	t.Run("a request that cannot be read is not quoted", func(t *testing.T) {
+		_, err := warehouse.Job(nil)(t.Context(), json.RawMessage(`{"Call":"probe","Kind":{"c4n4ry":1}}`))
+		if err == nil || strings.Contains(err.Error(), "c4n4ry") {
+			t.Errorf("error = %v", err)
+		}
+	})
+}

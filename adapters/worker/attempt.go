@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/job"
+)
+
+// attempt does the work of a job that was taken at a time. Its error says too if the context ended.
+func attempt(ctx context.Context, work Work, j job.Job, taken time.Time) (err error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, taken.Add(work.Limit), errOverran)
+	defer cancel()
+	ctx, span := otel.Tracer("github.com/atrium-hq/atrium/adapters/worker").Start(ctx, "job "+string(j.Kind))
+	defer span.End()
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanic(p)
+		}
+	}()
+	err = work.Do(ctx, j.Actor(time.Now().Truncate(time.Microsecond)), j.Subject)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// panicked is a panic of a job's work. What was passed to panic may hold a secret, so only errors
+// of the runtime are quoted; the stack holds no texts.
+type panicked struct {
+	what  string
+	stack []byte
+}
+
+func newPanic(p any) *panicked {
+	what := fmt.Sprintf("panic with a value of type %T", p)
+	if e, ok := p.(runtime.Error); ok {
+		what = e.Error()
+	}
+	return &panicked{what: what, stack: debug.Stack()}
+}
+
+func (p *panicked) Error() string { return p.what }
+
+// code names why an attempt failed.
+func code(err error) string {
+	if errors.Is(err, errOverran) {
+		return job.Overran
+	}
+	if _, ok := errors.AsType[*panicked](err); ok {
+		return job.Panicked
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f.Code
+	}
+	return job.Internal
+}

@@ -1,0 +1,230 @@
+package worker_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/worker"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// soon is how long a busy machine may take for what should take a moment.
+const soon = 30 * time.Second
+
+// onEach runs a test with a function that opens one database, as each node does for itself.
+func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
+	for engine, database := range map[string]func() string{
+		"on SQLite":     func() string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
+		"on PostgreSQL": func() string { return services.Postgres(t) },
+	} {
+		t.Run(engine, func(t *testing.T) {
+			url := database()
+			test(t, func() *sqlstore.DB {
+				db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, nil, sql.OpenDB)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(closeDB)
+				return db
+			})
+		})
+	}
+}
+
+// enqueue queues one job for each subject, and returns who did.
+func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) identity.Actor {
+	t.Helper()
+	ids, err := db.EnsureOrgs(t.Context(), []string{"org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := identity.System(ids["org"], "", "test", time.Now())
+	err = db.Atomically(t.Context(), func(tx ports.Stores) error {
+		for _, subject := range subjects {
+			if err := tx.Jobs.Enqueue(t.Context(), job.New(by, kind, subject, by.At)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return by
+}
+
+// work runs a node until the test ends, or the returned function is called.
+func work(t *testing.T, queue ports.JobQueue, p job.Policy, do func(ctx context.Context, by identity.Actor, subject string) error) (stop func()) {
+	t.Helper()
+	w := worker.New(worker.Config{Slots: 10, Poll: 20 * time.Millisecond, Grace: 200 * time.Millisecond}, queue, worker.Table{kind: {Policy: p, Do: do}}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		w.Run(ctx, 0)
+		close(ended)
+	}()
+	stop = func() {
+		cancel()
+		<-ended
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func TestTwoNodesRunEachJobOnce(t *testing.T) {
+	const jobs = 200
+	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
+		subjects := make([]string, jobs)
+		for i := range subjects {
+			subjects[i] = fmt.Sprint("subject ", i)
+		}
+		one, two := node(), node()
+		enqueue(t, one, subjects...)
+		var runs sync.Map
+		var left sync.WaitGroup
+		left.Add(jobs)
+		var share [2]atomic.Int64
+		for i, db := range []*sqlstore.DB{one, two} {
+			work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1}, func(_ context.Context, _ identity.Actor, subject string) error {
+				if _, twice := runs.LoadOrStore(subject, i); twice {
+					t.Errorf("%s is run twice", subject)
+					return nil
+				}
+				share[i].Add(1)
+				left.Done()
+				return nil
+			})
+		}
+		await(t, "all jobs have been run", left.Wait)
+		t.Logf("the nodes ran %d and %d of them", share[0].Load(), share[1].Load())
+	})
+}
+
+// fallen is the queue of a node that dies at a moment: nothing that it says arrives any more.
+type fallen struct {
+	ports.JobQueue
+	dead atomic.Bool
+}
+
+func (f *fallen) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+	if f.dead.Load() {
+		return nil, errors.New("dead")
+	}
+	return f.JobQueue.Take(ctx, now, leases, n)
+}
+
+func (f *fallen) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
+	if f.dead.Load() {
+		return errors.New("dead")
+	}
+	return f.JobQueue.Settle(ctx, j, o)
+}
+
+func TestTheJobOfANodeThatDiedIsTakenUpByAnotherOnce(t *testing.T) {
+	p := job.Policy{Limit: time.Second, Attempts: 3}
+	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
+		db := node()
+		enqueue(t, db, "a")
+		dies := &fallen{JobQueue: sqlstore.NewJobQueue(db)}
+		taken := make(chan struct{})
+		stop := work(t, dies, p, func(ctx context.Context, _ identity.Actor, _ string) error {
+			dies.dead.Store(true)
+			close(taken)
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		await(t, "the job is taken", func() { <-taken })
+		stop()
+		begun, again := time.Now(), make(chan string, 2)
+		work(t, sqlstore.NewJobQueue(node()), p, func(_ context.Context, by identity.Actor, subject string) error {
+			again <- subject
+			return nil
+		})
+		await(t, "another takes it up", func() { <-again })
+		took := time.Since(begun)
+		t.Logf("taken up after %s, at a limit of %s", took, p.Limit)
+		enqueue(t, db, "after it")
+		await(t, "the next job runs", func() {
+			if subject := <-again; subject != "after it" {
+				t.Errorf("%q is run once more", subject)
+			}
+		})
+	})
+}
+
+func TestJobsAndRequestsGetTheirTurnOnOneDatabase(t *testing.T) {
+	const jobs, writes = 100, 100
+	onEach(t, func(t *testing.T, node func() *sqlstore.DB) {
+		db := node()
+		subjects := make([]string, jobs)
+		for i := range subjects {
+			subjects[i] = fmt.Sprint("subject ", i)
+		}
+		by := enqueue(t, db, subjects...)
+		write := func(ctx context.Context, subject string) error { // as a request does
+			return db.Stores().Jobs.Enqueue(ctx, job.New(by, "test.later", subject, by.At.Add(time.Hour)))
+		}
+		var left sync.WaitGroup
+		left.Add(jobs)
+		work(t, sqlstore.NewJobQueue(db), job.Policy{Limit: soon, Attempts: 1}, func(ctx context.Context, _ identity.Actor, subject string) error {
+			defer left.Done()
+			return write(ctx, subject)
+		})
+		done := make(chan struct{})
+		var writers sync.WaitGroup
+		var slowest atomic.Int64
+		for i := range 8 {
+			writers.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-done:
+						if n >= writes {
+							return
+						}
+					default:
+					}
+					begun := time.Now()
+					if err := write(t.Context(), fmt.Sprint(i, " ", n)); err != nil {
+						t.Error(err)
+						return
+					}
+					slowest.Store(max(slowest.Load(), int64(time.Since(begun))))
+				}
+			})
+		}
+		await(t, "the jobs have run beside writers that never rest", left.Wait)
+		close(done)
+		await(t, "the writers have written", writers.Wait)
+		t.Logf("the slowest write took %s", time.Duration(slowest.Load()))
+	})
+}
+
+// await fails the test if something takes too long.
+func await(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		f()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(soon):
+		t.Fatalf("it takes too long until %s", what)
+	}
+}

@@ -1,0 +1,179 @@
+// Package worker runs queued jobs: it calls use cases for work that nobody waits for, as rest does
+// for requests.
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Work is how jobs of one kind are done.
+type Work struct {
+	job.Policy
+
+	// Do does the work about one subject for by, the system in the job's workspace. Its context
+	// ends at the policy's limit, and early if the program must stop. A job is done at least once:
+	// whoever did it may have died before that was known.
+	Do func(ctx context.Context, by identity.Actor, subject string) error
+}
+
+// Table says how the jobs of each kind are done.
+type Table map[job.Kind]Work
+
+// Config says how a worker works.
+type Config struct {
+	Slots int           // how many jobs run at the same time
+	Poll  time.Duration // between two looks into the queue
+
+	// Grace is how long a job whose limit has passed stays its worker's: for the work to notice
+	// that its context has ended, and for nodes whose clocks differ. After it the worker is taken
+	// for dead.
+	Grace time.Duration
+}
+
+// Worker takes jobs from a queue and runs them.
+type Worker struct {
+	Config
+	queue    ports.JobQueue
+	table    Table
+	leases   map[job.Kind]time.Duration
+	log      *slog.Logger
+	measured *measures
+}
+
+// New returns a worker for the kinds in table; what else is queued it leaves to others.
+func New(c Config, queue ports.JobQueue, table Table, metrics prometheus.Registerer, log *slog.Logger) *Worker {
+	w := &Worker{Config: c, queue: queue, table: table, leases: map[job.Kind]time.Duration{}, log: log, measured: newMeasures(metrics)}
+	for kind, work := range table {
+		w.leases[kind] = work.Limit + c.Grace
+	}
+	return w
+}
+
+const (
+	queueTimeout = 5 * time.Second // for one question to the queue
+	lastWords    = 2 * time.Second // for work to end that was interrupted
+)
+
+var (
+	errOverran  = errors.New("the job has reached its time limit")
+	errStopping = errors.New("the program is stopping")
+)
+
+// Run works until ctx ends. Then it takes no more jobs, and leaves those that run until finish to
+// end; what still runs then is interrupted, and queued for others.
+func (w *Worker) Run(ctx context.Context, finish time.Duration) {
+	work, interrupt := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer interrupt(nil)
+	var running sync.WaitGroup
+	w.fetch(ctx, work, &running)
+	ended := make(chan struct{})
+	go func() {
+		running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return
+	case <-time.After(finish):
+		interrupt(errStopping)
+	}
+	select {
+	case <-ended:
+	case <-time.After(lastWords):
+		w.log.Warn("some jobs do not end: others take them over when their time is up")
+	}
+}
+
+// fetch takes jobs and starts them, until ctx ends.
+func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
+	slots, freed := make(chan struct{}, w.Slots), make(chan struct{}, 1)
+	tick := time.NewTicker(w.Poll)
+	defer tick.Stop()
+	silent := false // whether the queue has failed to answer
+	for ctx.Err() == nil {
+		now := time.Now()
+		taken, err := w.take(ctx, now, w.Slots-len(slots))
+		if err != nil && !silent {
+			w.log.Warn("the queue of jobs does not answer", "error", err)
+		}
+		silent = err != nil
+		for _, j := range taken {
+			slots <- struct{}{}
+			running.Go(func() {
+				w.run(work, j, now)
+				<-slots
+				select {
+				case freed <- struct{}{}:
+				default:
+				}
+			})
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		case <-freed:
+		}
+	}
+}
+
+// take asks even if the program is told to stop meanwhile: what the queue has handed out would be
+// nobody's until its lease has passed.
+func (w *Worker) take(ctx context.Context, now time.Time, n int) ([]job.Job, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
+	defer cancel()
+	return w.queue.Take(ctx, now, w.leases, n)
+}
+
+// run carries out a job that was taken at a time, and settles it.
+func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
+	work := w.table[j.Kind]
+	r := report{job: j, lag: taken.Sub(j.Due)}
+	if work.Exhausted(j) {
+		r.outcome = j.Abandonment(time.Now())
+	} else {
+		r.err = attempt(ctx, work, j, taken)
+		r.took = time.Since(taken)
+		switch {
+		case r.err == nil:
+			r.outcome = j.Success(time.Now())
+		case errors.Is(r.err, errStopping):
+			r.outcome = j.Interruption(time.Now())
+		default:
+			r.outcome = work.Failure(j, code(r.err), time.Now(), rand.Float64()) //nolint:gosec // jitter needs no secrecy
+		}
+	}
+	r.unsettled = w.settle(ctx, j, r.outcome, taken.Add(w.leases[j.Kind]))
+	w.report(r)
+}
+
+// settle tries until the lease has passed: a database that is away for a moment must not have the
+// work done again.
+func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, until time.Time) error {
+	for {
+		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
+		err := w.queue.Settle(try, j, o)
+		cancel()
+		if err == nil || errors.Is(err, ports.ErrJobLost) || time.Now().Add(w.Poll).After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(w.Poll):
+		}
+	}
+}

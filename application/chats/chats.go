@@ -1,0 +1,130 @@
+// Package chats is what callers can do with chat templates.
+package chats
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Registries answers the present registry of an org: a reload of the configuration makes another.
+type Registries func(identity.OrgID) *chat.Registry
+
+// Service holds the use cases, one method each.
+type Service struct {
+	atomic     ports.Atomic
+	chats      ports.Chats
+	lists      ports.ChatLists
+	users      ports.Users
+	registries Registries
+}
+
+// NewService returns the use cases on these stores.
+func NewService(a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries) *Service {
+	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r}
+}
+
+// Registry returns what by's org offers to chats.
+func (s *Service) Registry(by identity.Actor) *chat.Registry { return s.registries(by.Org) }
+
+// List returns the templates that by may see.
+func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error) {
+	return s.lists.Visible(ctx, by, f, q)
+}
+
+// Create makes a template that belongs to by.
+func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (t *chat.Template, err error) {
+	err = s.holding(ctx, by, d.Prompt, func(chats ports.Chats, seen bool) error {
+		if t, err = chat.New(by, d, chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}); err != nil {
+			return err
+		}
+		return chats.Add(ctx, t)
+	})
+	return t, err
+}
+
+// Get returns a template.
+func (s *Service) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+	t, err := s.chats.Get(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Allow(by, chat.Viewer)
+}
+
+// Change changes a template's own fields, or hands it to another owner.
+func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, c chat.Changes) (t *chat.Template, err error) {
+	facts := chat.Facts{Registry: s.registries(by.Org)}
+	var also []identity.UserID
+	if c.Owner != nil {
+		member, err := s.users.Member(ctx, by.Workspace, *c.Owner, "")
+		if err != nil {
+			return nil, err
+		}
+		also, facts.NewOwnerIsMember = []identity.UserID{*c.Owner}, member != ""
+	}
+	var wanted chat.Prompt
+	if c.Prompt != nil {
+		wanted = *c.Prompt
+	}
+	err = s.holding(ctx, by, wanted, func(chats ports.Chats, seen bool) error {
+		facts.PromptSeen = seen
+		t, err = chats.Update(ctx, by, id, also, func(t *chat.Template) error { return t.Change(by, at, c, facts) })
+		return err
+	})
+	return t, err
+}
+
+// holding calls do with whether by may see what a prompt names. Where it names anything, do gets
+// the stores of a transaction in which the prompt is locked: whoever deletes it waits, and then
+// finds it in use.
+func (s *Service) holding(ctx context.Context, by identity.Actor, p chat.Prompt, do func(chats ports.Chats, seen bool) error) error {
+	ref := prompt.ParseRef(p.Ref)
+	if ref == (prompt.Ref{}) {
+		return do(s.chats, false)
+	}
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		seen := false
+		_, err := tx.Prompts.UpdateWith(ctx, by, p.Template, ref, func(t *prompt.Template, v *prompt.Version) error {
+			seen = t.Allow(by, prompt.View) == nil && t.Has(by, v)
+			return nil
+		})
+		if err != nil && !errors.Is(err, prompt.ErrNotFound) {
+			return err
+		}
+		return do(tx.Chats, seen)
+	})
+}
+
+// Delete hides a template; Restore brings it back.
+func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match) error {
+	_, err := s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Delete(by, at) })
+	return err
+}
+
+// Restore brings a deleted template back.
+func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
+	return s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Restore(by) })
+}
+
+// AttachWorkflow lets chats start a workflow of the registry; attached says whether they could not
+// before.
+func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, workflow string) (t *chat.Template, w chat.Workflow, attached bool, err error) {
+	t, err = s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error {
+		w, attached, err = t.Attach(by, workflow, s.registries(by.Org))
+		return err
+	})
+	return t, w, attached, err
+}
+
+// DetachWorkflow takes a workflow off.
+func (s *Service) DetachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, workflow string) error {
+	_, err := s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Detach(by, at, workflow) })
+	return err
+}

@@ -1,0 +1,187 @@
+package chats_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestList(t *testing.T) {
+	s := newStage(t)
+	f, q := chat.Filter{Query: "x"}, page.Query{After: "a", Limit: 5}
+	want := chat.Page{Items: []chat.Template{*template()}, Next: "b"}
+	s.lists.EXPECT().Visible(s.ctx, owner, f, q).Return(want, nil)
+	if got, err := s.List(s.ctx, owner, f, q); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("List = %+v, %v", got, err)
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	if r := newStage(t).Registry(owner); len(r.Agents) != 2 {
+		t.Errorf("registry %+v", r)
+	}
+}
+
+func TestGet(t *testing.T) {
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"a viewer reads it": {viewer, nil}, "a stranger is told nothing": {stranger, chat.ErrNotFound}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(tt.by)
+			_, err := s.Get(s.ctx, tt.by, "ctpl")
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestCreate(t *testing.T) {
+	t.Run("what is made is stored", func(t *testing.T) {
+		s := newStage(t)
+		var stored *chat.Template
+		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, c *chat.Template) error { stored = c; return nil })
+		got, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "assistant"}}}})
+		wantErr(t, err, nil)
+		if got != stored || got.Owner != "ann" {
+			t.Errorf("Create = %+v", got)
+		}
+	})
+	t.Run("what the registry does not offer is not", func(t *testing.T) {
+		_, err := newStage(t).Create(t.Context(), owner, chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "x"}}}})
+		wantErr(t, err, chat.ErrUnknownItem)
+	})
+}
+
+func TestPrompts(t *testing.T) {
+	ref := prompt.Ref{Number: 2}
+	draft, frozen := &prompt.Version{ID: "pver", Template: "ptpl", Number: 2}, &prompt.Version{ID: "pver", Template: "ptpl", Number: 2, Frozen: true}
+	for what, tt := range map[string]struct {
+		by   identity.Actor
+		v    *prompt.Version
+		want error
+	}{
+		"one that is the caller's":      {owner, draft, nil},
+		"a version that viewers see":    {manager, frozen, nil},
+		"a draft, which viewers do not": {manager, draft, chat.ErrPromptUnavailable},
+		"a version that is not there":   {owner, nil, chat.ErrPromptUnavailable},
+		"one that is not there":         {owner, &prompt.Version{ID: "none"}, chat.ErrPromptUnavailable},
+	} {
+		wanted := chat.Prompt{Template: "ptpl", Ref: "v2"}
+		t.Run(what+", in a new chat", func(t *testing.T) {
+			s := newStage(t)
+			tx := s.expectAtomically(t)
+			tx.expectPrompt(t, tt.by, ref, tt.v)
+			if tt.want == nil {
+				tx.chats.EXPECT().Add(s.ctx, anything).Return(nil).Times(2)
+			}
+			_, err := s.Create(s.ctx, tt.by, chat.Draft{Content: chat.Content{Name: "Support", Prompt: wanted}})
+			wantErr(t, err, tt.want)
+		})
+		t.Run(what+", in one that changes", func(t *testing.T) {
+			s := newStage(t)
+			tx := s.expectAtomically(t)
+			tx.expectPrompt(t, tt.by, ref, tt.v)
+			var after *chat.Template
+			tx.expectUpdate(tt.by, nil, &after).MinTimes(1)
+			_, err := s.Change(s.ctx, tt.by, "ctpl", nil, chat.Changes{Prompt: &wanted})
+			wantErr(t, err, tt.want)
+		})
+	}
+	t.Run("a template that is not there is no outage", func(t *testing.T) {
+		s := newStage(t)
+		tx := s.expectAtomically(t)
+		tx.prompts.EXPECT().UpdateWith(s.ctx, owner, prompt.ID("ptpl"), ref, anything).Return(nil, prompt.ErrNotFound)
+		_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "Support", Prompt: chat.Prompt{Template: "ptpl", Ref: "v2"}}})
+		wantErr(t, err, chat.ErrPromptUnavailable)
+	})
+}
+
+func TestChange(t *testing.T) {
+	t.Run("an owner renames it", func(t *testing.T) {
+		s := newStage(t)
+		var after *chat.Template
+		s.expectUpdate(owner, nil, &after)
+		got, err := s.Change(s.ctx, owner, "ctpl", revision.Match{1}, chat.Changes{Name: new("Help")})
+		wantErr(t, err, nil)
+		if got != after || got.Name != "Help" {
+			t.Errorf("Change = %+v", got)
+		}
+	})
+	t.Run("another revision was meant", func(t *testing.T) {
+		s := newStage(t)
+		var after *chat.Template
+		s.expectUpdate(owner, nil, &after)
+		_, err := s.Change(s.ctx, owner, "ctpl", revision.Match{9}, chat.Changes{Name: new("Help")})
+		wantErr(t, err, revision.ErrMismatch)
+	})
+	for what, tt := range map[string]struct {
+		is   identity.UserID
+		want error
+	}{"it is handed to a member of the workspace": {"sam", nil}, "and to nobody else": {"", chat.ErrUserNotInWorkspace}} {
+		t.Run(what, func(t *testing.T) {
+			s := newStage(t)
+			s.expectMember("sam", "", tt.is)
+			var after *chat.Template
+			s.expectUpdate(owner, []identity.UserID{"sam"}, &after)
+			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Owner: new(identity.UserID("sam"))})
+			wantErr(t, err, tt.want)
+			if tt.want == nil && after.Owner != "sam" {
+				t.Errorf("owner = %s", after.Owner)
+			}
+		})
+	}
+}
+
+func TestDeleteAndRestore(t *testing.T) {
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"the owner deletes it": {owner, nil}, "a manager may not": {manager, chat.ErrForbidden}, "a stranger is told nothing": {stranger, chat.ErrNotFound}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			var after *chat.Template
+			s.expectUpdate(tt.by, nil, &after)
+			wantErr(t, s.Delete(s.ctx, tt.by, "ctpl", nil), tt.want)
+			if after.DeletedAt.IsZero() == (tt.want == nil) {
+				t.Errorf("deleted at %v", after.DeletedAt)
+			}
+		})
+	}
+	t.Run("the owner brings it back", func(t *testing.T) {
+		s := newStage(t)
+		deleted := template()
+		deleted.DeletedAt = now
+		s.chats.EXPECT().Update(s.ctx, owner, chat.ID("ctpl"), nil, anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+				return deleted, change(deleted)
+			})
+		if got, err := s.Restore(s.ctx, owner, "ctpl"); err != nil || !got.DeletedAt.IsZero() {
+			t.Fatalf("Restore = %+v, %v", got, err)
+		}
+	})
+}
+
+func TestWorkflows(t *testing.T) {
+	s := newStage(t)
+	var after *chat.Template
+	s.expectUpdate(owner, nil, &after)
+	got, w, attached, err := s.AttachWorkflow(s.ctx, owner, "ctpl", "digest")
+	wantErr(t, err, nil)
+	if got != after || !attached || w.ID != "digest" || len(got.Workflows) != 1 {
+		t.Errorf("AttachWorkflow = %+v, %+v, %v", got, w, attached)
+	}
+	s.expectUpdate(owner, nil, &after)
+	_, _, _, err = s.AttachWorkflow(s.ctx, owner, "ctpl", "none")
+	wantErr(t, err, chat.ErrUnknownWorkflow)
+	s.expectUpdate(owner, nil, &after)
+	wantErr(t, s.DetachWorkflow(s.ctx, owner, "ctpl", nil, "digest"), chat.ErrWorkflowNotAttached)
+	s.expectUpdate(viewer, nil, &after)
+	wantErr(t, s.DetachWorkflow(s.ctx, viewer, "ctpl", nil, "digest"), chat.ErrForbidden)
+}

@@ -1,0 +1,191 @@
+package chats
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// What begins a session and a ticket, and binds what is sealed as one to being that.
+const (
+	sessionPrefix = "ats_"
+	ticketPrefix  = "att_"
+)
+
+// Visit is how a page calls that shows a chat to a visitor, who has no account.
+type Visit struct {
+	Org    identity.OrgID
+	Origin chat.Origin
+	Ours   bool // Origin is where our own pages are
+	At     time.Time
+}
+
+// Limit takes a call from what a token allows for one address, and returns an error if nothing is
+// left.
+type Limit func(*chat.EmbedToken) error
+
+// SessionRequest is what a page brings for a session.
+type SessionRequest struct {
+	Secret  string // of an embed token
+	Ticket  string // of our own page in a frame; empty: the site's own page asks
+	Visitor string // whom the site says that it is for; Atrium makes nothing of it
+}
+
+// Session is a visitor's session.
+type Session struct {
+	Pass      chat.EmbedPass
+	Embedding chat.Embedding
+	Tools     []chat.Item   // of the template, as far as visitors may know of them
+	Text      secret.String // what the page keeps of it
+}
+
+// Expected reports whether pages of an origin may have business here at all: a preflight names no
+// token.
+func (s *Embeds) Expected(ctx context.Context, v Visit) (bool, error) {
+	return s.embeds.Expected(ctx, v.Org, v.Origin, v.At)
+}
+
+// Ticket lets in the page that is shown in a frame of v.Origin: it answers what that page shows,
+// and the ticket by which it opens a session.
+func (s *Embeds) Ticket(ctx context.Context, v Visit, token string, limit Limit) (*chat.Embedding, secret.String, error) {
+	e, by, err := s.embedding(ctx, v, token, limit)
+	if err != nil {
+		return nil, secret.String{}, err
+	}
+	pass, err := e.Ticket(by, v.Origin, v.At)
+	if err != nil {
+		return nil, secret.String{}, err
+	}
+	ticket, err := s.seal(v.Org, ticketPrefix, pass)
+	return e, ticket, err
+}
+
+// OpenSession exchanges a token's secret for a session.
+func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, limit Limit) (*Session, error) {
+	e, by, err := s.embedding(ctx, v, r.Secret, limit)
+	if err != nil {
+		return nil, err
+	}
+	origin, framed := v.Origin, r.Ticket != ""
+	if framed {
+		ticket, ok, err := s.open(v, ticketPrefix, r.Ticket)
+		switch {
+		case err != nil:
+			return nil, err
+		case !v.Ours: // a ticket is of no use to a page that is not ours
+			return nil, chat.ErrOriginNotAllowed
+		case !ok || ticket.OpenedBy != by:
+			return nil, chat.ErrEmbedTicketInvalid
+		}
+		origin = ticket.Origin
+	}
+	pass, err := e.Session(by, origin, framed, r.Visitor, v.At)
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.seal(v.Org, sessionPrefix, pass)
+	if err != nil {
+		return nil, err
+	}
+	return s.session(pass, e, text), nil
+}
+
+// embedding finds what a token's secret opens, and takes a call from what it allows.
+func (s *Embeds) embedding(ctx context.Context, v Visit, token string, limit Limit) (*chat.Embedding, secret.Hash, error) {
+	t, ok := secret.ParseToken(chat.EmbedSecretPrefix, token)
+	if !ok {
+		return nil, secret.Hash{}, chat.ErrEmbedTokenInvalid
+	}
+	by := t.Hash()
+	e, err := s.embeds.BySecret(ctx, v.Org, by)
+	if err == nil {
+		err = e.Usable(by, v.At)
+	}
+	if err == nil {
+		err = limit(&e.Token)
+	}
+	return e, by, err
+}
+
+// Resume answers what a session shows. It is held to its token as that is now: whatever ended the
+// token, or took its origin off the list, has ended the session.
+func (s *Embeds) Resume(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
+	pass, ok, err := s.open(v, sessionPrefix, session)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, chat.ErrEmbedSessionInvalid
+	}
+	e, err := s.embeds.ByID(ctx, v.Org, pass.Token)
+	if err == nil {
+		err = e.Usable(pass.OpenedBy, v.At)
+	}
+	if err == nil {
+		err = limit(&e.Token)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !pass.From(v.Origin, v.Ours) {
+		return nil, chat.ErrOriginNotAllowed
+	}
+	return s.session(pass, e, secret.New(session)), e.Admit(pass.Origin)
+}
+
+func (s *Embeds) session(p chat.EmbedPass, e *chat.Embedding, text secret.String) *Session {
+	return &Session{Pass: p, Embedding: *e, Tools: s.registries(e.Token.Org).EmbedSafe(&e.Template), Text: text}
+}
+
+// NoteUse writes down that a token opened a session; at most once a minute that costs a write.
+func (s *Embeds) NoteUse(ctx context.Context, session *Session, now time.Time) error {
+	t := &session.Embedding.Token
+	if now.Sub(t.LastUsedAt) < time.Minute {
+		return nil
+	}
+	return s.embeds.Used(ctx, t.Org, t.ID, session.Pass.Origin, now)
+}
+
+// seal makes a pass into what pages keep, of which they can read nothing.
+func (s *Embeds) seal(org identity.OrgID, prefix string, p chat.EmbedPass) (secret.String, error) {
+	plain, err := json.Marshal(p)
+	if err != nil {
+		return secret.String{}, err
+	}
+	sealed, err := s.sealer.Seal(plain, associated(org, prefix))
+	if err != nil {
+		return secret.String{}, err
+	}
+	return secret.New(prefix + base64.RawURLEncoding.EncodeToString(sealed)), nil
+}
+
+// open reads a pass that seal made for the same org and purpose, and that has not ended.
+func (s *Embeds) open(v Visit, prefix, text string) (p chat.EmbedPass, ok bool, err error) {
+	encoded, ok := strings.CutPrefix(text, prefix)
+	if !ok {
+		return p, false, nil
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		return p, false, nil //nolint:nilerr // what is no pass is no failure of ours
+	}
+	plain, err := s.sealer.Open(sealed, associated(v.Org, prefix))
+	if err != nil {
+		return p, false, nil //nolint:nilerr // the same
+	}
+	if err := json.Unmarshal(plain, &p); err != nil {
+		return p, false, errors.New("chats: a pass of our own making cannot be read")
+	}
+	return p, p.Live(v.At), nil
+}
+
+func associated(org identity.OrgID, prefix string) []byte {
+	return []byte("embed\x00" + prefix + "\x00" + string(org))
+}

@@ -1,0 +1,201 @@
+package chats_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func (s *embedStage) expectBySecret() {
+	s.embeds.EXPECT().BySecret(gomock.Any(), identity.OrgID("org"), s.secret.Hash()).Return(s.embedding(), nil)
+}
+
+func (s *embedStage) expectByID() {
+	s.embeds.EXPECT().ByID(gomock.Any(), identity.OrgID("org"), s.token.ID).DoAndReturn(func(any, any, any) (*chat.Embedding, error) { return s.embedding(), nil })
+}
+
+// session opens one for the site, or by a ticket.
+func (s *embedStage) session(t *testing.T, v chats.Visit, ticket string) *chats.Session {
+	t.Helper()
+	s.expectBySecret()
+	session, err := s.OpenSession(t.Context(), v, chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket, Visitor: "42"}, unlimited)
+	wantErr(t, err, nil)
+	return session
+}
+
+func (s *embedStage) ticket(t *testing.T) string {
+	t.Helper()
+	s.expectBySecret()
+	_, ticket, err := s.Ticket(t.Context(), shopVisit(), s.secret.Reveal(), unlimited)
+	wantErr(t, err, nil)
+	return ticket.Reveal()
+}
+
+func TestASessionShowsWhatVisitorsMaySee(t *testing.T) {
+	s := newEmbedStage(t)
+	opened := s.session(t, shopVisit(), "")
+	s.expectByID()
+	resumed, err := s.Resume(t.Context(), shopVisit(), opened.Text.Reveal(), unlimited)
+	wantErr(t, err, nil)
+	for _, session := range []*chats.Session{opened, resumed} {
+		if len(session.Tools) != 1 || session.Tools[0].Name != "Search" || session.Pass.Visitor != "42" || session.Embedding.Template.Name != "Support" || !session.Pass.ExpiresAt.Equal(embedAt.Add(10*time.Minute)) {
+			t.Errorf("%+v", session)
+		}
+	}
+}
+
+func TestNoSessionWithoutAUsableToken(t *testing.T) {
+	ctx := t.Context()
+	ask := func(s *embedStage, v chats.Visit, text string, limit chats.Limit) error {
+		_, err := s.OpenSession(ctx, v, chats.SessionRequest{Secret: text}, limit)
+		return err
+	}
+	t.Run("garbage costs no look-up", func(t *testing.T) {
+		s := newEmbedStage(t)
+		for _, text := range []string{"", "ate_x", strings.Replace(s.secret.Reveal(), "ate_", "atk_", 1)} {
+			wantErr(t, ask(s, shopVisit(), text, unlimited), chat.ErrEmbedTokenInvalid)
+		}
+	})
+	t.Run("a disabled one is as good as none, and takes nothing from the limit", func(t *testing.T) {
+		s := newEmbedStage(t)
+		s.token.Enabled = false
+		s.expectBySecret()
+		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), func(*chat.EmbedToken) error { t.Error("limit was asked"); return nil }), chat.ErrEmbedTokenInvalid)
+	})
+	t.Run("the limit comes before the origin", func(t *testing.T) {
+		s, errLimit := newEmbedStage(t), errors.New("too many")
+		s.expectBySecret()
+		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(), func(*chat.EmbedToken) error { return errLimit }), errLimit)
+	})
+	t.Run("another site gets none", func(t *testing.T) {
+		s := newEmbedStage(t)
+		s.expectBySecret()
+		wantErr(t, ask(s, chats.Visit{Org: "org", Origin: "https://evil.example", At: embedAt}, s.secret.Reveal(), unlimited), chat.ErrOriginNotAllowed)
+	})
+	t.Run("an outage is passed on", func(t *testing.T) {
+		s := newEmbedStage(t)
+		s.embeds.EXPECT().BySecret(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
+		wantErr(t, ask(s, shopVisit(), s.secret.Reveal(), unlimited), errOutage)
+	})
+}
+
+func TestATicketIsForOurOwnPageAndOneTokenForAMinute(t *testing.T) {
+	s := newEmbedStage(t)
+	ticket, other := s.ticket(t), newEmbedStage(t)
+	late := ourVisit()
+	late.At = late.At.Add(time.Minute)
+	for name, tt := range map[string]struct {
+		stage  *embedStage
+		visit  chats.Visit
+		ticket string
+		want   error
+	}{
+		"from our page":            {s, ourVisit(), ticket, nil},
+		"again":                    {s, ourVisit(), ticket, nil},
+		"from the site itself":     {s, shopVisit(), ticket, chat.ErrOriginNotAllowed},
+		"without an origin":        {s, chats.Visit{Org: "org", At: embedAt}, ticket, chat.ErrOriginNotAllowed},
+		"a minute later":           {s, late, ticket, chat.ErrEmbedTicketInvalid},
+		"for another token":        {other, ourVisit(), ticket, chat.ErrEmbedTicketInvalid},
+		"a session is no ticket":   {s, ourVisit(), s.session(t, shopVisit(), "").Text.Reveal(), chat.ErrEmbedTicketInvalid},
+		"nor when it is named one": {s, ourVisit(), "att_" + strings.TrimPrefix(s.session(t, shopVisit(), "").Text.Reveal(), "ats_"), chat.ErrEmbedTicketInvalid},
+		"garbage":                  {s, ourVisit(), "att_!", chat.ErrEmbedTicketInvalid},
+		"garbage that can be read": {s, ourVisit(), "att_AAAA", chat.ErrEmbedTicketInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.stage.expectBySecret()
+			session, err := tt.stage.OpenSession(t.Context(), tt.visit, chats.SessionRequest{Secret: tt.stage.secret.Reveal(), Ticket: tt.ticket}, unlimited)
+			wantErr(t, err, tt.want)
+			if err == nil && (session.Pass.Origin != embedSite || !session.Pass.Framed) {
+				t.Errorf("%+v", session.Pass)
+			}
+		})
+	}
+	t.Run("the list may have changed meanwhile", func(t *testing.T) {
+		s.token.Origins = []chat.OriginPattern{"https://other.example"}
+		s.expectBySecret()
+		_, err := s.OpenSession(t.Context(), ourVisit(), chats.SessionRequest{Secret: s.secret.Reveal(), Ticket: ticket}, unlimited)
+		wantErr(t, err, chat.ErrOriginNotAllowed)
+	})
+	t.Run("a foreign page gets none", func(t *testing.T) {
+		s.expectBySecret()
+		_, _, err := s.Ticket(t.Context(), shopVisit(), s.secret.Reveal(), unlimited)
+		wantErr(t, err, chat.ErrOriginNotAllowed)
+	})
+}
+
+func TestASessionEndsWithWhatItStandsOn(t *testing.T) {
+	late, elsewhere, foreign := shopVisit(), shopVisit(), shopVisit()
+	late.At, elsewhere.Org, foreign.Origin = late.At.Add(10*time.Minute), "other", "https://evil.example"
+	for name, tt := range map[string]struct {
+		visit  chats.Visit
+		change func(*embedStage)
+		want   error
+		asked  bool // whether the token is looked up
+	}{
+		"as it was":                 {shopVisit(), func(*embedStage) {}, nil, true},
+		"its time is over":          {late, func(*embedStage) {}, chat.ErrEmbedSessionInvalid, false},
+		"in another org":            {elsewhere, func(*embedStage) {}, chat.ErrEmbedSessionInvalid, false},
+		"from another site":         {foreign, func(*embedStage) {}, chat.ErrOriginNotAllowed, true},
+		"the token is disabled":     {shopVisit(), func(s *embedStage) { s.token.Enabled = false }, chat.ErrEmbedTokenInvalid, true},
+		"the token has expired":     {shopVisit(), func(s *embedStage) { s.token.ExpiresAt = embedAt }, chat.ErrEmbedTokenInvalid, true},
+		"its secret is rotated out": {shopVisit(), func(s *embedStage) { s.token.Hash[0]++ }, chat.ErrEmbedTokenInvalid, true},
+		"its site is off the list":  {shopVisit(), func(s *embedStage) { s.token.Origins = nil }, chat.ErrOriginNotAllowed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newEmbedStage(t)
+			session := s.session(t, shopVisit(), "").Text.Reveal()
+			tt.change(s)
+			if tt.asked {
+				s.expectByID()
+			}
+			_, err := s.Resume(t.Context(), tt.visit, session, unlimited)
+			wantErr(t, err, tt.want)
+		})
+	}
+	t.Run("one of a frame goes on from our page, which sends no origin when it reads", func(t *testing.T) {
+		s := newEmbedStage(t)
+		session := s.session(t, ourVisit(), s.ticket(t)).Text.Reveal()
+		for _, v := range []chats.Visit{ourVisit(), {Org: "org", At: embedAt}} {
+			s.expectByID()
+			_, err := s.Resume(t.Context(), v, session, unlimited)
+			wantErr(t, err, nil)
+		}
+		s.expectByID()
+		_, err := s.Resume(t.Context(), shopVisit(), session, unlimited)
+		wantErr(t, err, chat.ErrOriginNotAllowed)
+	})
+	t.Run("its limit is the token's, and an outage is passed on", func(t *testing.T) {
+		s, errLimit := newEmbedStage(t), errors.New("too many")
+		session := s.session(t, shopVisit(), "").Text.Reveal()
+		s.expectByID()
+		_, err := s.Resume(t.Context(), shopVisit(), session, func(*chat.EmbedToken) error { return errLimit })
+		wantErr(t, err, errLimit)
+		s.embeds.EXPECT().ByID(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage)
+		_, err = s.Resume(t.Context(), shopVisit(), session, unlimited)
+		wantErr(t, err, errOutage)
+	})
+}
+
+func TestUseIsNotedOnceAMinute(t *testing.T) {
+	s := newEmbedStage(t)
+	session := s.session(t, shopVisit(), "")
+	s.embeds.EXPECT().Used(gomock.Any(), identity.OrgID("org"), s.token.ID, chat.Origin(embedSite), embedAt)
+	wantErr(t, s.NoteUse(t.Context(), session, embedAt), nil)
+	session.Embedding.Token.LastUsedAt = embedAt.Add(-time.Minute + 1)
+	wantErr(t, s.NoteUse(t.Context(), session, embedAt), nil) // the mock would fail a second call
+}
+
+func TestPreflightsAskTheStore(t *testing.T) {
+	s := newEmbedStage(t)
+	s.embeds.EXPECT().Expected(gomock.Any(), identity.OrgID("org"), chat.Origin(embedSite), embedAt).Return(true, nil)
+	if ok, err := s.Expected(t.Context(), shopVisit()); !ok || err != nil {
+		t.Error(ok, err)
+	}
+}

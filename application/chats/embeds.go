@@ -1,0 +1,84 @@
+package chats
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Embeds is how chats get into the pages of other sites: what managers do with embed tokens, and
+// what those pages do by them.
+type Embeds struct {
+	embeds     ports.Embeds
+	chats      ports.Chats
+	sealer     ports.Sealer
+	registries Registries
+}
+
+// NewEmbeds returns the use cases on these stores; the sealer is for what pages keep.
+func NewEmbeds(e ports.Embeds, c ports.Chats, s ports.Sealer, r Registries) *Embeds {
+	return &Embeds{embeds: e, chats: c, sealer: s, registries: r}
+}
+
+// List returns a template's embed tokens.
+func (s *Embeds) List(ctx context.Context, by identity.Actor, of chat.ID, q page.Query) (chat.EmbedTokenPage, error) {
+	t, err := s.chats.Get(ctx, by, of)
+	if err != nil {
+		return chat.EmbedTokenPage{}, err
+	}
+	if err := t.Allow(by, chat.Manager); err != nil {
+		return chat.EmbedTokenPage{}, err
+	}
+	return s.embeds.List(ctx, by.Workspace, of, q)
+}
+
+// Get returns an embed token.
+func (s *Embeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID) (*chat.EmbedToken, error) {
+	t, token, err := s.embeds.Get(ctx, by, of, id)
+	if err != nil {
+		return nil, err
+	}
+	return token, t.MayManage(by, token)
+}
+
+// Create makes an embed token; its secret is shown this once.
+func (s *Embeds) Create(ctx context.Context, by identity.Actor, of chat.ID, c chat.EmbedChanges) (token *chat.EmbedToken, made secret.Token, err error) {
+	err = s.embeds.Add(ctx, by, of, func(t *chat.Template, have int) (*chat.EmbedToken, error) {
+		token, made, err = t.NewEmbedToken(by, have, c)
+		return token, err
+	})
+	return token, made, err
+}
+
+// Change changes an embed token's settings.
+func (s *Embeds) Change(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match, c chat.EmbedChanges) (token *chat.EmbedToken, err error) {
+	err = s.embeds.Update(ctx, by, of, id, func(t *chat.Template, found *chat.EmbedToken) error {
+		token = found
+		return t.ChangeEmbedToken(by, at, found, c)
+	})
+	return token, err
+}
+
+// Rotate gives an embed token another secret, which is shown this once; the one before works for
+// grace still.
+func (s *Embeds) Rotate(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match, grace time.Duration) (token *chat.EmbedToken, made secret.Token, err error) {
+	err = s.embeds.Update(ctx, by, of, id, func(t *chat.Template, found *chat.EmbedToken) error {
+		token = found
+		made, err = t.RotateEmbedToken(by, at, found, grace)
+		return err
+	})
+	return token, made, err
+}
+
+// Delete ends an embed token, and its sessions.
+func (s *Embeds) Delete(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match) error {
+	return s.embeds.Update(ctx, by, of, id, func(t *chat.Template, token *chat.EmbedToken) error {
+		return t.DeleteEmbedToken(by, at, token)
+	})
+}

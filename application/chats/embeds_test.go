@@ -1,0 +1,166 @@
+package chats_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+var embedAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+const embedSite = "https://shop.example"
+
+func embedder(user identity.UserID) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner, At: embedAt}
+}
+
+// embedStage is Embeds on mocked ports; its stores run each change twice, as stores do after a
+// conflict.
+type embedStage struct {
+	*chats.Embeds
+	embeds *mocks.MockEmbeds
+	chats  *mocks.MockChats
+	sealer *mocks.MockSealer
+	token  chat.EmbedToken // of the template
+	secret secret.Token
+}
+
+func newEmbedStage(t *testing.T) *embedStage {
+	c := gomock.NewController(t)
+	s := &embedStage{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c)}
+	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
+	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, s.sealer, func(identity.OrgID) *chat.Registry { return registry })
+	name, origins := "Shop", []string{embedSite}
+	token, made, err := s.template().NewEmbedToken(embedder("ann"), 0, chat.EmbedChanges{Name: &name, Origins: &origins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.token, s.secret = *token, made
+	// A seal is kept in plain text with what it is bound to, for the tests to look at.
+	s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(plain, associated []byte) ([]byte, error) {
+		return []byte(string(associated) + "|" + string(plain)), nil
+	})
+	s.sealer.EXPECT().Open(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(sealed, associated []byte) ([]byte, error) {
+		if plain, ok := strings.CutPrefix(string(sealed), string(associated)+"|"); ok {
+			return []byte(plain), nil
+		}
+		return nil, errors.New("not sealed for this")
+	})
+	return s
+}
+
+func (s *embedStage) template() *chat.Template {
+	return &chat.Template{
+		ID: "ctpl", Workspace: "acme", Owner: "ann", Status: chat.StatusPublished, Visibility: chat.VisibleToWorkspace,
+		Content: chat.Content{Name: "Support", Tools: []chat.Selected{{ID: "search"}, {ID: "admin"}, {ID: "gone"}}},
+	}
+}
+
+func (s *embedStage) embedding() *chat.Embedding {
+	return &chat.Embedding{Token: s.token, Template: *s.template()}
+}
+
+func (s *embedStage) expectUpdate(by identity.Actor) {
+	s.embeds.EXPECT().Update(gomock.Any(), by, chat.ID("ctpl"), s.token.ID, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ chat.EmbedTokenID, change func(*chat.Template, *chat.EmbedToken) error) error {
+			for range 2 {
+				token := s.token
+				if err := change(s.template(), &token); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+}
+
+func unlimited(*chat.EmbedToken) error { return nil }
+
+func shopVisit() chats.Visit { return chats.Visit{Org: "org", Origin: embedSite, At: embedAt} }
+
+func ourVisit() chats.Visit {
+	return chats.Visit{Org: "org", Origin: "https://atrium.example", Ours: true, At: embedAt}
+}
+
+func TestManagersSeeToEmbedTokens(t *testing.T) {
+	ctx, ann, joe := t.Context(), embedder("ann"), embedder("joe")
+	t.Run("they create one", func(t *testing.T) {
+		s := newEmbedStage(t)
+		s.embeds.EXPECT().Add(ctx, ann, chat.ID("ctpl"), gomock.Any()).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ chat.ID, change func(*chat.Template, int) (*chat.EmbedToken, error)) error {
+				_, _ = change(s.template(), 3)
+				_, err := change(s.template(), 4)
+				return err
+			})
+		name, origins := "New", []string{embedSite}
+		token, made, err := s.Create(ctx, ann, "ctpl", chat.EmbedChanges{Name: &name, Origins: &origins})
+		wantErr(t, err, nil)
+		if token.Hash != made.Hash() || token.Name != "New" {
+			t.Errorf("the secret is not that of the token that was stored: %+v", token)
+		}
+	})
+	t.Run("they change, rotate and delete it", func(t *testing.T) {
+		s := newEmbedStage(t)
+		s.expectUpdate(ann)
+		off := false
+		token, err := s.Change(ctx, ann, "ctpl", s.token.ID, nil, chat.EmbedChanges{Enabled: &off})
+		wantErr(t, err, nil)
+		if token.Enabled || token.Revision != 2 {
+			t.Errorf("%+v", token)
+		}
+		s.expectUpdate(ann)
+		token, made, err := s.Rotate(ctx, ann, "ctpl", s.token.ID, nil, time.Minute)
+		wantErr(t, err, nil)
+		if token.Hash != made.Hash() || token.Previous != s.token.Hash {
+			t.Error("the secret is not that of the token that was stored")
+		}
+		s.expectUpdate(ann)
+		wantErr(t, s.Delete(ctx, ann, "ctpl", s.token.ID, nil), nil)
+	})
+	t.Run("they read them", func(t *testing.T) {
+		s := newEmbedStage(t)
+		s.chats.EXPECT().Get(ctx, ann, chat.ID("ctpl")).Return(s.template(), nil)
+		s.embeds.EXPECT().List(ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"), page.Query{Limit: 5}).Return(chat.EmbedTokenPage{Items: []chat.EmbedToken{s.token}}, nil)
+		found, err := s.List(ctx, ann, "ctpl", page.Query{Limit: 5})
+		wantErr(t, err, nil)
+		if len(found.Items) != 1 {
+			t.Error(found)
+		}
+		s.embeds.EXPECT().Get(ctx, ann, chat.ID("ctpl"), s.token.ID).Return(s.template(), &s.token, nil)
+		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
+		wantErr(t, err, nil)
+		s.embeds.EXPECT().Get(ctx, ann, chat.ID("ctpl"), s.token.ID).Return(s.template(), nil, nil)
+		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
+		wantErr(t, err, chat.ErrEmbedTokenNotFound)
+	})
+	t.Run("nobody else does", func(t *testing.T) {
+		s := newEmbedStage(t)
+		s.chats.EXPECT().Get(ctx, joe, chat.ID("ctpl")).Return(s.template(), nil) // and the tokens are not read
+		_, err := s.List(ctx, joe, "ctpl", page.Query{})
+		wantErr(t, err, chat.ErrForbidden)
+		s.embeds.EXPECT().Get(ctx, joe, chat.ID("ctpl"), s.token.ID).Return(s.template(), &s.token, nil)
+		_, err = s.Get(ctx, joe, "ctpl", s.token.ID)
+		wantErr(t, err, chat.ErrForbidden)
+		s.expectUpdate(joe)
+		wantErr(t, s.Delete(ctx, joe, "ctpl", s.token.ID, nil), chat.ErrForbidden)
+	})
+	t.Run("an outage is passed on", func(t *testing.T) {
+		s := newEmbedStage(t)
+		s.chats.EXPECT().Get(ctx, ann, chat.ID("ctpl")).Return(nil, errOutage)
+		_, err := s.List(ctx, ann, "ctpl", page.Query{})
+		wantErr(t, err, errOutage)
+		s.embeds.EXPECT().Get(ctx, ann, chat.ID("ctpl"), s.token.ID).Return(nil, nil, errOutage)
+		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
+		wantErr(t, err, errOutage)
+	})
+}

@@ -1,0 +1,155 @@
+package chats_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// TestOutages stages the faults that a real store cannot be asked for: each reaches the caller as it is.
+func TestOutages(t *testing.T) {
+	update := func(_ *testing.T, s *stage) {
+		s.chats.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
+	}
+	member := func(_ *testing.T, s *stage) {
+		s.users.EXPECT().Member(s.ctx, anything, anything, anything).Return(identity.UserID(""), errOutage)
+	}
+	guest := chat.Grant{Email: "guest@example.com", Role: chat.Viewer}
+	addGuest := func(s *stage) error { _, err := s.AddMember(s.ctx, admin, "ctpl", guest); return err }
+	removeGuest := func(s *stage) error { return s.RemoveMember(s.ctx, manager, "ctpl", "usr_1", nil) }
+	invited := func(s *stage) *stage {
+		s.invitations.EXPECT().Invite(s.ctx, anything, anything, anything, anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {
+				_, err := change(acme(), "", nil)
+				return err
+			})
+		return s
+	}
+	for name, tt := range map[string]struct {
+		fail func(*testing.T, *stage)
+		call func(*stage) error
+	}{
+		"List": {
+			func(_ *testing.T, s *stage) {
+				s.lists.EXPECT().Visible(s.ctx, anything, anything, anything).Return(chat.Page{}, errOutage)
+			},
+			func(s *stage) error { _, err := s.List(s.ctx, owner, chat.Filter{}, page.Query{}); return err },
+		},
+		"Create": {
+			func(_ *testing.T, s *stage) { s.chats.EXPECT().Add(s.ctx, anything).Return(errOutage) },
+			func(s *stage) error {
+				_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x"}})
+				return err
+			},
+		},
+		"Create, looking at the prompt": {
+			func(t *testing.T, s *stage) {
+				s.expectAtomically(t).prompts.EXPECT().UpdateWith(s.ctx, anything, anything, prompt.Ref{Active: true}, anything).Return(nil, errOutage)
+			},
+			func(s *stage) error {
+				_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x", Prompt: chat.Prompt{Template: "ptpl", Ref: "active"}}})
+				return err
+			},
+		},
+		"Get": {
+			func(_ *testing.T, s *stage) { s.chats.EXPECT().Get(s.ctx, anything, anything).Return(nil, errOutage) },
+			func(s *stage) error { _, err := s.Get(s.ctx, owner, "ctpl"); return err },
+		},
+		"Change": {update, func(s *stage) error { _, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{}); return err }},
+		"Change, looking for the new owner": {member, func(s *stage) error {
+			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Owner: new(identity.UserID("sam"))})
+			return err
+		}},
+		"Delete":         {update, func(s *stage) error { return s.Delete(s.ctx, owner, "ctpl", nil) }},
+		"Restore":        {update, func(s *stage) error { _, err := s.Restore(s.ctx, owner, "ctpl"); return err }},
+		"AttachWorkflow": {update, func(s *stage) error { _, _, _, err := s.AttachWorkflow(s.ctx, owner, "ctpl", "digest"); return err }},
+		"DetachWorkflow": {update, func(s *stage) error { return s.DetachWorkflow(s.ctx, owner, "ctpl", nil, "digest") }},
+		"Members": {
+			func(_ *testing.T, s *stage) {
+				s.expectGet(owner)
+				s.lists.EXPECT().Members(s.ctx, anything, anything, anything).Return(chat.MemberPage{}, errOutage)
+			},
+			func(s *stage) error { _, err := s.Members(s.ctx, owner, "ctpl", page.Query{}); return err },
+		},
+		"ChangeMember": {update, func(s *stage) error {
+			_, err := s.ChangeMember(s.ctx, owner, "ctpl", "vic", nil, chat.Editor)
+			return err
+		}},
+		"AddMember, looking for the user": {member, addGuest},
+		"AddMember": {
+			func(t *testing.T, s *stage) { s.expectMember("sam", "", "sam"); update(t, s) },
+			func(s *stage) error {
+				_, err := s.AddMember(s.ctx, owner, "ctpl", chat.Grant{User: "sam", Role: chat.Viewer})
+				return err
+			},
+		},
+		"AddMember, reading the account": {
+			func(_ *testing.T, s *stage) {
+				s.expectMember("sam", "", "sam")
+				var after *chat.Template
+				s.expectUpdate(owner, []identity.UserID{"sam"}, &after)
+				s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage)
+			},
+			func(s *stage) error {
+				_, err := s.AddMember(s.ctx, owner, "ctpl", chat.Grant{User: "sam", Role: chat.Viewer})
+				return err
+			},
+		},
+		"inviting, reading the template": {
+			func(_ *testing.T, s *stage) {
+				s.expectMember("", guest.Email, "")
+				s.chats.EXPECT().Get(s.ctx, anything, anything).Return(nil, errOutage)
+			},
+			addGuest,
+		},
+		"inviting": {
+			func(t *testing.T, s *stage) {
+				s.expectMember("", guest.Email, "")
+				s.expectGet(admin)
+				s.expectAtomically(t).invitations.EXPECT().Invite(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			},
+			addGuest,
+		},
+		"inviting, changing the template": {
+			func(t *testing.T, s *stage) {
+				s.expectMember("", guest.Email, "")
+				s.expectGet(admin)
+				update(t, invited(s.expectAtomically(t)))
+			},
+			addGuest,
+		},
+		"RemoveMember, looking for the user": {member, removeGuest},
+		"RemoveMember, looking for the invitation": {
+			func(t *testing.T, s *stage) {
+				s.expectMember("usr_1", "", "")
+				s.expectAtomically(t).invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			},
+			removeGuest,
+		},
+		"RemoveMember, looking for other chats": {
+			func(t *testing.T, s *stage) {
+				s.expectMember("usr_1", "", "")
+				tx := s.expectAtomically(t)
+				tx.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil)
+				var after *chat.Template
+				tx.expectUpdate(manager, []identity.UserID{"usr_1"}, &after)
+				tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, errOutage)
+			},
+			removeGuest,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			tt.fail(t, s)
+			if err := tt.call(s); !errors.Is(err, errOutage) {
+				t.Errorf("error = %v, want the store's own", err)
+			}
+		})
+	}
+}

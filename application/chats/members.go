@@ -1,0 +1,132 @@
+package chats
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Members lists a template's members, its owner among them.
+func (s *Service) Members(ctx context.Context, by identity.Actor, id chat.ID, q page.Query) (chat.MemberPage, error) {
+	if _, err := s.Get(ctx, by, id); err != nil {
+		return chat.MemberPage{}, err
+	}
+	return s.lists.Members(ctx, by.Workspace, id, q)
+}
+
+// Added is a new member. For one from outside the workspace it holds the invitation with its token,
+// which is shown this once.
+type Added struct {
+	Member     chat.Member
+	Invitation *account.Invitation // nil: a member of the workspace
+	Workspace  *account.Workspace  // of the invitation
+	Token      account.Token
+	Again      bool // had been invited to the template already; the old link ended
+}
+
+// AddMember gives a member of the workspace access at once, and invites anybody else.
+func (s *Service) AddMember(ctx context.Context, by identity.Actor, id chat.ID, g chat.Grant) (out Added, err error) {
+	user, err := s.users.Member(ctx, by.Workspace, g.User, g.Email)
+	if err != nil {
+		return Added{}, err
+	}
+	if user == "" && g.User == "" && g.Email != "" {
+		return s.invite(ctx, by, id, g)
+	}
+	if _, err = s.chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
+		out.Member, err = t.Add(by, user, g)
+		return err
+	}); err != nil {
+		return Added{}, err
+	}
+	u, _, err := s.users.Get(ctx, by.Org, user)
+	if err != nil {
+		return Added{}, err
+	}
+	out.Member.Email, out.Member.Name = u.Email, u.Name
+	return out, nil
+}
+
+// invite asks somebody into the workspace for the sake of a template. The workspace is locked
+// before the template, as when an invitation is accepted.
+func (s *Service) invite(ctx context.Context, by identity.Actor, id chat.ID, g chat.Grant) (out Added, err error) {
+	t, err := s.chats.Get(ctx, by, id)
+	if err != nil {
+		return Added{}, err
+	}
+	if err := t.MayAdd(by, "", g); err != nil {
+		return Added{}, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Invitations.Invite(ctx, by, by.Workspace, g.Email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
+			out.Workspace = w
+			out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending)
+			return out.Invitation, err
+		}); err != nil {
+			return err
+		}
+		reserved := out.Invitation.ID.Reserved()
+		_, err = tx.Chats.Update(ctx, by, id, []identity.UserID{reserved}, func(t *chat.Template) error {
+			_, out.Again = t.Members[reserved]
+			out.Member, err = t.Invite(by, reserved, g)
+			return err
+		})
+		return err
+	})
+	return out, err
+}
+
+// ChangeMember gives a member another role.
+func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match, to chat.Role) (m chat.Member, err error) {
+	_, err = s.chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
+		m, err = t.ChangeMember(by, at, user, to)
+		return err
+	})
+	return m, err
+}
+
+// RemoveMember ends a membership; everyone may end their own. An invitation into the workspace that
+// was made for nothing else ends with it.
+func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match) error {
+	remove := func(chats ports.Chats) (m chat.Member, err error) {
+		_, err = chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
+			m, err = t.Remove(by, at, user)
+			return err
+		})
+		return m, err
+	}
+	member, err := s.users.Member(ctx, by.Workspace, user, "")
+	if err != nil {
+		return err
+	}
+	if member != "" {
+		_, err = remove(s.chats)
+		return err
+	}
+	// Somebody who is invited, if anybody: the workspace is locked first, as in invite.
+	invitation := account.InvitationFor(user)
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Invitations.Update(ctx, by, by.Workspace, invitation, func(*account.Workspace, *account.Invitation) error { return nil }); err != nil {
+			return err
+		}
+		m, err := remove(tx.Chats)
+		if err != nil || !m.Invited {
+			return err
+		}
+		others, err := tx.Chats.Invited(ctx, by.Workspace, user)
+		if err != nil || len(others) > 0 {
+			return err
+		}
+		return tx.Invitations.Update(ctx, by, by.Workspace, invitation, func(_ *account.Workspace, i *account.Invitation) error {
+			if i != nil {
+				i.Lapse(by)
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,209 @@
+package chats_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestMembers(t *testing.T) {
+	q, want := page.Query{Limit: 5}, chat.MemberPage{Items: []chat.Member{{User: "ann"}}, Next: "n"}
+	s := newStage(t)
+	s.expectGet(viewer)
+	s.lists.EXPECT().Members(s.ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"), q).Return(want, nil)
+	if got, err := s.Members(s.ctx, viewer, "ctpl", q); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("Members = %+v, %v", got, err)
+	}
+	s.expectGet(stranger)
+	_, err := s.Members(s.ctx, stranger, "ctpl", q)
+	wantErr(t, err, chat.ErrNotFound)
+}
+
+func TestAddMember(t *testing.T) {
+	for what, g := range map[string]chat.Grant{"by user id": {User: "sam", Role: chat.Editor}, "by address": {Email: "sam@example.com", Role: chat.Editor}} {
+		t.Run("a member of the workspace is active at once, "+what, func(t *testing.T) {
+			s := newStage(t)
+			s.expectMember(g.User, g.Email, "sam")
+			var after *chat.Template
+			s.expectUpdate(manager, []identity.UserID{"sam"}, &after)
+			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("sam")).Return(&account.User{ID: "sam", Email: "sam@example.com", Name: "Sam"}, nil, nil)
+			got, err := s.AddMember(s.ctx, manager, "ctpl", g)
+			wantErr(t, err, nil)
+			if m := got.Member; m.User != "sam" || m.Email != "sam@example.com" || m.Name != "Sam" || m.Invited || got.Invitation != nil || after.Members["sam"].Role != chat.Editor {
+				t.Errorf("AddMember = %+v", got)
+			}
+		})
+	}
+	t.Run("a user who is no member of it is refused", func(t *testing.T) {
+		s := newStage(t)
+		s.expectMember("usr", "", "")
+		var after *chat.Template
+		s.expectUpdate(manager, []identity.UserID{""}, &after)
+		_, err := s.AddMember(s.ctx, manager, "ctpl", chat.Grant{User: "usr", Role: chat.Editor})
+		wantErr(t, err, chat.ErrUserNotInWorkspace)
+	})
+}
+
+// expectInvite lets the workspace make its invitation of an address: in place of one that is
+// pending, if there is one.
+func (s *stage) expectInvite(member identity.UserID, pending *account.Invitation, stored **account.Invitation) {
+	s.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), "guest@example.com", anything).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) (err error) {
+			old := pending
+			if pending != nil {
+				old = new(*pending)
+			}
+			*stored, err = change(acme(), member, old)
+			return err
+		}).MinTimes(1)
+}
+
+func TestInviteFromOutside(t *testing.T) {
+	g := chat.Grant{Email: "guest@example.com", Role: chat.Editor}
+	t.Run("an admin's invitation reserves a user id for the guest", func(t *testing.T) {
+		s := newStage(t)
+		s.expectMember("", g.Email, "")
+		s.expectGet(admin)
+		tx := s.expectAtomically(t)
+		var stored *account.Invitation
+		var after *chat.Template
+		tx.expectInvite("", nil, &stored)
+		tx.chats.EXPECT().Update(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ chat.ID, also []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+				if len(also) != 1 || also[0] != stored.ID.Reserved() {
+					t.Errorf("also %q", also)
+				}
+				after = template()
+				return after, change(after)
+			}).Times(2)
+		got, err := s.AddMember(s.ctx, admin, "ctpl", g)
+		wantErr(t, err, nil)
+		m := got.Member
+		if got.Invitation != stored || stored.Role != identity.Viewer || !stored.Guest || got.Token.Hash() != stored.Hash || got.Workspace.ID != "acme" || got.Again {
+			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
+		}
+		if m.User != stored.ID.Reserved() || !m.Invited || m.Role != chat.Editor || m.Email != g.Email || after.Members[m.User] != m {
+			t.Errorf("member %+v", m)
+		}
+	})
+	t.Run("who is invited already gets another link, and the new role", func(t *testing.T) {
+		s := newStage(t)
+		s.expectMember("", g.Email, "")
+		s.expectGet(admin)
+		tx := s.expectAtomically(t)
+		pending := &account.Invitation{ID: "inv_1", Org: "org", Workspace: "acme", Email: g.Email, Role: identity.Member, Guest: false, ExpiresAt: now.Add(time.Hour), Revision: 2}
+		var stored *account.Invitation
+		var after *chat.Template
+		tx.expectInvite("", pending, &stored)
+		tx.expectUpdate(admin, []identity.UserID{"usr_1"}, &after).Times(2)
+		got, err := s.AddMember(s.ctx, admin, "ctpl", g)
+		wantErr(t, err, nil)
+		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != chat.Editor || stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
+			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
+		}
+	})
+	t.Run("who has become a member meanwhile is one", func(t *testing.T) {
+		s := newStage(t)
+		s.expectMember("", g.Email, "")
+		s.expectGet(admin)
+		tx := s.expectAtomically(t)
+		var stored *account.Invitation
+		tx.expectInvite("sam", nil, &stored)
+		_, err := s.AddMember(s.ctx, admin, "ctpl", g)
+		wantErr(t, err, chat.ErrAlreadyMember)
+	})
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"a manager may not": {manager, chat.ErrInvitationRole}, "nor a viewer": {viewer, chat.ErrForbidden}, "a stranger is told nothing": {stranger, chat.ErrNotFound}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.expectMember("", g.Email, "")
+			s.expectGet(tt.by)
+			_, err := s.AddMember(s.ctx, tt.by, "ctpl", g)
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestChangeMember(t *testing.T) {
+	s := newStage(t)
+	var after *chat.Template
+	s.expectUpdate(manager, []identity.UserID{"vic"}, &after)
+	got, err := s.ChangeMember(s.ctx, manager, "ctpl", "vic", revision.Match{1}, chat.Editor)
+	wantErr(t, err, nil)
+	if got.Role != chat.Editor || after.Members["vic"] != got {
+		t.Errorf("ChangeMember = %+v", got)
+	}
+	s.expectUpdate(viewer, []identity.UserID{"vic"}, &after)
+	_, err = s.ChangeMember(s.ctx, viewer, "ctpl", "vic", nil, chat.Manager)
+	wantErr(t, err, chat.ErrForbidden)
+}
+
+func TestRemoveMember(t *testing.T) {
+	t.Run("who is active loses the membership, and nothing else is touched", func(t *testing.T) {
+		s := newStage(t)
+		s.expectMember("vic", "", "vic")
+		var after *chat.Template
+		s.expectUpdate(viewer, []identity.UserID{"vic"}, &after)
+		wantErr(t, s.RemoveMember(s.ctx, viewer, "ctpl", "vic", nil), nil)
+		if after.Members["vic"].Role != chat.NoRole {
+			t.Errorf("members %+v", after.Members)
+		}
+	})
+	for what, tt := range map[string]struct {
+		by     identity.Actor
+		user   identity.UserID
+		guest  bool
+		others []chat.ID
+		ends   bool
+		want   error
+	}{
+		"who is invited loses the invitation with it":  {manager, "usr_1", true, nil, true, nil},
+		"but not one that is for another chat too":     {manager, "usr_1", true, []chat.ID{"ctpl_2"}, false, nil},
+		"nor one that an admin made for the workspace": {manager, "usr_1", false, nil, false, nil},
+		"nor by a viewer's wish":                       {viewer, "usr_1", true, nil, false, chat.ErrForbidden},
+		"and who is nothing at all is not found":       {manager, "usr_2", true, nil, false, chat.ErrMemberNotFound},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newStage(t)
+			s.expectMember(tt.user, "", "")
+			tx := s.expectAtomically(t)
+			var i *account.Invitation
+			tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationFor(tt.user), anything).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+					i = &account.Invitation{ID: "inv_1", Workspace: "acme", Guest: tt.guest}
+					return change(acme(), i)
+				}).MinTimes(1)
+			var after *chat.Template
+			tx.expectUpdate(tt.by, []identity.UserID{tt.user}, &after).MinTimes(1)
+			if tt.want == nil {
+				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), tt.user).Return(tt.others, nil).MinTimes(1)
+			}
+			wantErr(t, s.RemoveMember(s.ctx, tt.by, "ctpl", tt.user, nil), tt.want)
+			if i.Withdrawn != tt.ends {
+				t.Errorf("withdrawn: %v", i.Withdrawn)
+			}
+		})
+	}
+	t.Run("an invitation that is gone already is no obstacle", func(t *testing.T) {
+		s := newStage(t)
+		s.expectMember("usr_1", "", "")
+		tx := s.expectAtomically(t)
+		tx.invitations.EXPECT().Update(s.ctx, manager, identity.WorkspaceID("acme"), account.InvitationID("inv_1"), anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
+				return change(acme(), nil)
+			}).MinTimes(1)
+		var after *chat.Template
+		tx.expectUpdate(manager, []identity.UserID{"usr_1"}, &after).MinTimes(1)
+		tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, nil).MinTimes(1)
+		wantErr(t, s.RemoveMember(s.ctx, manager, "ctpl", "usr_1", nil), nil)
+	})
+}

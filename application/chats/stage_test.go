@@ -1,0 +1,140 @@
+package chats_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+var (
+	now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+	owner    = actor("ann", identity.Member)
+	manager  = actor("max", identity.Member)
+	viewer   = actor("vic", identity.Member)
+	stranger = actor("sam", identity.Member)
+	admin    = actor("ada", identity.Admin)
+
+	errOutage = errors.New("the store is away")
+	anything  = gomock.Any()
+)
+
+func actor(user identity.UserID, role identity.Role) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
+}
+
+// stage is a Service on mocked ports. A call that a test does not expect fails it.
+type stage struct {
+	*chats.Service
+	atomic      *mocks.MockAtomic
+	chats       *mocks.MockChats
+	lists       *mocks.MockChatLists
+	users       *mocks.MockUsers
+	prompts     *mocks.MockPrompts     // in a transaction alone
+	invitations *mocks.MockInvitations // in a transaction alone
+	ctx         context.Context
+}
+
+type ctxKey struct{}
+
+func newStage(t *testing.T) *stage {
+	c := gomock.NewController(t)
+	s := &stage{
+		atomic: mocks.NewMockAtomic(c), chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c), users: mocks.NewMockUsers(c),
+		prompts: mocks.NewMockPrompts(c), invitations: mocks.NewMockInvitations(c), ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+	}
+	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.users, func(org identity.OrgID) *chat.Registry {
+		if org != "org" {
+			t.Errorf("the registry of %s was asked for", org)
+		}
+		return fixture.Registry(t)
+	})
+	return s
+}
+
+// expectAtomically runs what it is given twice on the transaction's own stores, as a store does after
+// a conflict.
+func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
+	tx = newStage(t)
+	tx.ctx = s.ctx
+	s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
+		for range 2 {
+			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts, Invitations: tx.invitations}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return tx
+}
+
+// template is ann's, with a manager, a viewer, and somebody who is invited.
+func template() *chat.Template {
+	return &chat.Template{
+		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support"}, Status: chat.StatusDraft, Visibility: chat.Private, Revision: 1, MemberCount: 3,
+		Members: map[identity.UserID]chat.Member{
+			"max": {User: "max", Role: chat.Manager, Revision: 1}, "vic": {User: "vic", Role: chat.Viewer, Revision: 1},
+			"usr_1": {User: "usr_1", Role: chat.Viewer, Invited: true, Email: "guest@example.com", Revision: 1},
+		},
+	}
+}
+
+// expectUpdate runs a change twice, on fresh templates; what was changed last is in after.
+func (s *stage) expectUpdate(by identity.Actor, also []identity.UserID, after **chat.Template) *gomock.Call {
+	return s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), also, anything).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+			for range 2 {
+				*after = template()
+				if err := change(*after); err != nil {
+					return nil, err
+				}
+			}
+			return *after, nil
+		})
+}
+
+func (s *stage) expectGet(by identity.Actor) {
+	s.chats.EXPECT().Get(s.ctx, by, chat.ID("ctpl")).Return(template(), nil)
+}
+
+// expectMember answers who is the member of the workspace that is asked for.
+func (s *stage) expectMember(user identity.UserID, email string, is identity.UserID) {
+	s.users.EXPECT().Member(s.ctx, identity.WorkspaceID("acme"), user, email).Return(is, nil)
+}
+
+// expectPrompt loads ptpl, which is ann's, with a draft that ref names, and lets change look at it.
+func (s *stage) expectPrompt(t *testing.T, by identity.Actor, ref prompt.Ref, v *prompt.Version) *gomock.Call {
+	return s.prompts.EXPECT().UpdateWith(s.ctx, by, prompt.ID("ptpl"), ref, anything).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error) {
+			p := &prompt.Template{ID: "ptpl", Workspace: "acme", Owner: "ann", Visibility: prompt.VisibleToWorkspace, Shares: map[identity.UserID]prompt.Share{}}
+			err := change(p, v)
+			if len(p.Recorded()) > 0 {
+				t.Error("the prompt was changed")
+			}
+			return p, err
+		}).AnyTimes()
+}
+
+// acme is the workspace, whose admin is ada.
+func acme() *account.Workspace {
+	return &account.Workspace{ID: "acme", Org: "org", Name: "Acme", Members: map[identity.UserID]account.Member{"ada": {User: "ada", Role: identity.Admin}}}
+}
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,188 @@
+// Package connections is what callers can do with connections to warehouses, and what Atrium does
+// with them by itself. What reaches a warehouse stands apart from what is stored: a probe is made
+// outside of any transaction, and the method that stores its result asks whether it still holds.
+package connections
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Warehouses are the kinds that this program can reach.
+type Warehouses map[connection.Kind]ports.Warehouse
+
+// Offer is what an org lets its workspaces connect to.
+type Offer struct {
+	Kinds  []connection.Kind
+	Egress identity.Egress
+}
+
+// Offers answers the present offer of an org; the zero Offer of one that is not configured.
+type Offers func(identity.OrgID) Offer
+
+// Service holds the use cases, one method each.
+type Service struct {
+	atomic      ports.Atomic
+	connections ports.Connections
+	jobs        ports.Jobs
+	sealer      ports.CredentialSealer
+	warehouses  Warehouses
+	offers      Offers
+	limits      connection.ProbeLimits
+}
+
+// NewService returns the use cases on these stores.
+func NewService(a ports.Atomic, c ports.Connections, j ports.Jobs, s ports.CredentialSealer, w Warehouses, o Offers, l connection.ProbeLimits) *Service {
+	return &Service{atomic: a, connections: c, jobs: j, sealer: s, warehouses: w, offers: o, limits: l}
+}
+
+// List returns the workspace's connections, newest first, and the kinds that its org offers.
+func (s *Service) List(ctx context.Context, by identity.Actor) ([]connection.Connection, []*connection.Descriptor, error) {
+	all, err := s.connections.List(ctx, by.Workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	kinds := slices.DeleteFunc(connection.Kinds(), func(d *connection.Descriptor) bool { return s.offered(by.Org, d.Kind) != nil })
+	return slices.DeleteFunc(all, func(c connection.Connection) bool { return c.Access(by) < connection.See }), kinds, nil
+}
+
+// Get returns a connection.
+func (s *Service) Get(ctx context.Context, by identity.Actor, id connection.ID) (*connection.Connection, error) {
+	c, err := s.connections.Get(ctx, by.Workspace, id)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Allow(by, connection.See)
+}
+
+// Probe tries a credential for a new connection. A trial that it returns has passed; the error of one
+// that failed is a *connection.ProbeError. Nothing is stored but that there was an attempt.
+func (s *Service) Probe(ctx context.Context, by identity.Actor, d connection.Draft) (connection.Trial, error) {
+	if err := connection.MayCreate(by); err != nil {
+		return connection.Trial{}, err
+	}
+	if err := s.offered(by.Org, d.Kind); err != nil {
+		return connection.Trial{}, err
+	}
+	credential, err := connection.ParseCredential(d.Kind, d.Credential)
+	if err := bothInvalid(d.Check(), err); err != nil {
+		return connection.Trial{}, err
+	}
+	switch live, err := s.connections.Live(ctx, by.Workspace); { // decided again when it is stored
+	case err != nil:
+		return connection.Trial{}, err
+	case live >= connection.MaxLive:
+		return connection.Trial{}, connection.ErrLimitReached
+	}
+	if err := s.admit(ctx, by, credential.Target(by.Org)); err != nil {
+		return connection.Trial{}, err
+	}
+	t := connection.Trial{ID: connection.NewID(), Name: d.Name, At: by.At}
+	if t.Report, err = s.reach(ctx, by.Org, credential); err != nil {
+		return connection.Trial{}, err
+	}
+	return s.sealed(by, t, credential)
+}
+
+// Create stores a connection whose trial passed.
+func (s *Service) Create(ctx context.Context, by identity.Actor, t connection.Trial) (c *connection.Connection, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Connections.Add(ctx, by, func(others int) (*connection.Connection, error) {
+			c, err = connection.New(by, t, others)
+			return c, err
+		}); err != nil {
+			return err
+		}
+		return checkLater(ctx, tx.Jobs, by, c)
+	})
+	return c, err
+}
+
+// Revocation is what came of a revocation.
+type Revocation struct {
+	Connection    *connection.Connection
+	CancelledJobs int
+}
+
+// Revoke ends a connection: its credential is erased and its queued jobs are cancelled. What runs
+// notices within a second, and stores nothing.
+func (s *Service) Revoke(ctx context.Context, by identity.Actor, id connection.ID, at revision.Match) (out Revocation, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.Revoke(by, at) }); err != nil {
+			return err
+		}
+		out.CancelledJobs, err = tx.Jobs.Cancel(ctx, by.Workspace, string(id))
+		return err
+	})
+	if err != nil {
+		return Revocation{}, err
+	}
+	return out, nil
+}
+
+// offered returns connection.ErrKindNotOffered unless org offers kind and this program has it.
+func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
+	if s.warehouses[kind] == nil || !slices.Contains(s.offers(org).Kinds, kind) {
+		return connection.ErrKindNotOffered
+	}
+	return nil
+}
+
+// admit notes that by tries to reach target, if the limits of probes allow that.
+func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target) error {
+	return s.connections.Attempt(ctx, by, target, func(workspace, at *connection.Attempts) error {
+		return s.limits.Admit(workspace, at, by.At)
+	})
+}
+
+// reach probes a credential on behalf of org.
+func (s *Service) reach(ctx context.Context, org identity.OrgID, credential connection.Credential) (connection.Report, error) {
+	report := s.warehouses[credential.Kind()].Probe(ctx, ports.Target{Credential: credential, Egress: s.offers(org).Egress, Limits: ports.DefaultLimits()})
+	return report, context.Cause(ctx) // what a probe says that was cut short is not about the warehouse
+}
+
+// sealed adds to a trial its credential as it will be kept, unless it failed.
+func (s *Service) sealed(by identity.Actor, t connection.Trial, credential connection.Credential) (connection.Trial, error) {
+	if err := t.Failure(credential.Kind()); err != nil {
+		return connection.Trial{}, err
+	}
+	plain, err := credential.Reveal()
+	if err != nil {
+		return connection.Trial{}, err
+	}
+	secrets, err := credential.RevealSecrets()
+	if err != nil {
+		return connection.Trial{}, err
+	}
+	place := connection.Seal(by.Org, by.Workspace, t.ID, credential.Kind())
+	t.New = &connection.NewCredential{Credential: credential}
+	if secrets != nil {
+		t.New.Fingerprint = s.sealer.Fingerprint(secrets, place)
+	}
+	t.New.Sealed, err = s.sealer.Seal(plain, place)
+	return t, err
+}
+
+// checkLater queues the next check of a connection.
+func checkLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *connection.Connection) error {
+	return jobs.Enqueue(ctx, job.New(by, connection.CheckJob, string(c.ID), c.NextCheck(by.At, rand.Float64()))) //nolint:gosec // jitter needs no secrecy
+}
+
+// bothInvalid is what is wrong by both errors, with all fields at once.
+func bothInvalid(one, two error) error {
+	a, invalidOne := errors.AsType[*fault.Error](one)
+	b, invalidTwo := errors.AsType[*fault.Error](two)
+	if invalidOne && invalidTwo {
+		return fault.ErrInvalid.With(slices.Concat(a.Fields, b.Fields)...)
+	}
+	return errors.Join(one, two)
+}

@@ -1,0 +1,235 @@
+package connections_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestList(t *testing.T) {
+	t.Run("it answers all, and the kinds that the org offers and the program has", func(t *testing.T) {
+		s := newStage(t)
+		s.offer.Kinds = []connection.Kind{connection.SQLite, connection.Postgres}
+		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)}, nil)
+		got, kinds, err := s.List(s.ctx, viewer)
+		wantErr(t, err, nil)
+		if len(got) != 1 || len(kinds) != 1 || kinds[0].Kind != connection.Postgres {
+			t.Errorf("List = %+v, %+v", got, kinds)
+		}
+	})
+	t.Run("whoever has no role sees none", func(t *testing.T) {
+		s := newStage(t)
+		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)}, nil)
+		if got, _, _ := s.List(s.ctx, actor("sam", identity.NoRole)); len(got) != 0 {
+			t.Errorf("List = %+v", got)
+		}
+	})
+}
+
+func TestGet(t *testing.T) {
+	for who, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{"a viewer reads it": {viewer, nil}, "a stranger is told nothing": {stranger, connection.ErrNotFound}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.connections.EXPECT().Get(s.ctx, tt.by.Workspace, connection.ID("con")).Return(stored(t), nil)
+			_, err := s.Get(s.ctx, tt.by, "con")
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func draft() connection.Draft {
+	return connection.Draft{Kind: connection.Postgres, Name: "The shop", Credential: []byte(submitted)}
+}
+
+func TestProbe(t *testing.T) {
+	live := func(s *stage, n int) {
+		s.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(n, nil)
+	}
+	t.Run("a credential that works comes back sealed for its place", func(t *testing.T) {
+		s := newStage(t)
+		live(s, connection.MaxLive-1)
+		s.expectAttempt(t, maker, 1)
+		s.expectProbe(t, passed())
+		var bound []byte
+		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(plain, associated []byte) ([]byte, error) {
+			again, err := connection.ParseCredential(connection.Postgres, plain)
+			if err != nil || again.Secret("password").Reveal() != canary || again.Port() != 5432 {
+				t.Errorf("sealed %v, %v", again, err)
+			}
+			bound = associated
+			return []byte("sealed"), nil
+		})
+		s.sealer.EXPECT().Fingerprint([]byte(`{"password":"`+canary+`"}`), gomock.Any()).Return("f")
+		got, err := s.Probe(s.ctx, maker, draft())
+		wantErr(t, err, nil)
+		if string(got.New.Sealed) != "sealed" || got.New.Fingerprint != "f" || got.Name != "The shop" || got.At != now ||
+			string(bound) != string(connection.Seal("org", "acme", got.ID, connection.Postgres)) {
+			t.Errorf("Probe = %+v, sealed for %q", got, bound)
+		}
+	})
+	t.Run("where no secret is set there is no fingerprint", func(t *testing.T) {
+		s := newStage(t)
+		live(s, 0)
+		s.expectAttempt(t, maker, 0)
+		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(passed())
+		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).Return([]byte("sealed"), nil)
+		d := draft()
+		d.Credential = []byte(strings.Replace(submitted, `, "password": "`+canary+`"`, "", 1))
+		got, err := s.Probe(s.ctx, maker, d)
+		wantErr(t, err, nil)
+		if got.New.Fingerprint != "" {
+			t.Errorf("fingerprint %q", got.New.Fingerprint)
+		}
+	})
+	t.Run("one that does not work is not sealed", func(t *testing.T) {
+		s := newStage(t)
+		live(s, 0)
+		s.expectAttempt(t, maker, 0)
+		s.expectProbe(t, connection.FailedAt(connection.Authenticate, connection.AuthFailed))
+		_, err := s.Probe(s.ctx, maker, draft())
+		wantErr(t, err, connection.ErrProbeFailed)
+		var e *connection.ProbeError
+		if !errors.As(err, &e) || e.Failure.Code != connection.AuthFailed || strings.Contains(err.Error(), canary) {
+			t.Errorf("error %+v", err)
+		}
+	})
+	t.Run("a viewer is refused before anything else", func(t *testing.T) {
+		s := newStage(t)
+		_, err := s.Probe(s.ctx, viewer, connection.Draft{})
+		wantErr(t, err, connection.ErrForbidden)
+	})
+	for name, offer := range map[string][]connection.Kind{"not on offer": nil, "offered, but not in this program": {"oracle"}} {
+		t.Run("a kind that is "+name+" is refused", func(t *testing.T) {
+			s := newStage(t)
+			s.offer.Kinds = offer
+			d := draft()
+			if offer != nil {
+				d.Kind = offer[0]
+			}
+			_, err := s.Probe(s.ctx, maker, d)
+			wantErr(t, err, connection.ErrKindNotOffered)
+		})
+	}
+	t.Run("all that is wrong is told at once", func(t *testing.T) {
+		s := newStage(t)
+		_, err := s.Probe(s.ctx, maker, connection.Draft{Kind: connection.Postgres, Name: strings.Repeat("x", 121), Credential: []byte(`{"port": 0, "dsn": "` + canary + `"}`)})
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Kind != fault.Invalid || len(f.Fields) != 6 || f.Fields[0].Pointer != "/name" {
+			t.Fatalf("error %+v", err)
+		}
+	})
+	t.Run("a full workspace is told so before anything is dialled", func(t *testing.T) {
+		s := newStage(t)
+		live(s, connection.MaxLive)
+		_, err := s.Probe(s.ctx, maker, draft())
+		wantErr(t, err, connection.ErrLimitReached)
+	})
+	t.Run("so is one that tried too often", func(t *testing.T) {
+		s := newStage(t)
+		live(s, 0)
+		s.expectAttempt(t, maker, 2)
+		_, err := s.Probe(s.ctx, maker, draft())
+		wantErr(t, err, connection.ErrProbeRateLimited)
+		var f *fault.Error
+		if errors.As(err, &f); f.RetryAfter != 59*time.Second {
+			t.Errorf("wait %s", f.RetryAfter)
+		}
+	})
+	t.Run("what is said of a probe that the caller cut short is not believed", func(t *testing.T) {
+		s := newStage(t)
+		ctx, cancel := context.WithCancel(s.ctx)
+		s.connections.EXPECT().Live(ctx, gomock.Any()).Return(0, nil)
+		s.connections.EXPECT().Attempt(ctx, maker, gomock.Any(), gomock.Any()).Return(nil)
+		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Do(func(any, any) { cancel() }).Return(connection.FailedAt(connection.Connect, connection.ConnectTimeout))
+		_, err := s.Probe(ctx, maker, draft())
+		wantErr(t, err, context.Canceled)
+	})
+}
+
+func TestCreate(t *testing.T) {
+	trial := func(t *testing.T) connection.Trial {
+		return connection.Trial{ID: "con", Name: "The shop", At: now, Report: passed(), New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"), Fingerprint: "f"}}
+	}
+	add := func(s *stage, others int) {
+		s.connections.EXPECT().Add(s.ctx, maker, gomock.Any()).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, make func(int) (*connection.Connection, error)) (err error) {
+				for range 2 {
+					if _, err = make(others); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+	}
+	t.Run("it is stored, and will be checked", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		add(s, 0)
+		s.expectCheckLater(t, maker, 6*time.Hour)
+		got, err := s.Create(s.ctx, maker, trial(t))
+		wantErr(t, err, nil)
+		if got.ID != "con" || got.Status != connection.Active || got.Name != "The shop" {
+			t.Errorf("Create = %+v", got)
+		}
+	})
+	t.Run("the limit is asked again, where it counts", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		add(s, connection.MaxLive)
+		_, err := s.Create(s.ctx, maker, trial(t))
+		wantErr(t, err, connection.ErrLimitReached)
+	})
+	t.Run("if the check cannot be queued, the error comes out", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		add(s, 0)
+		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)
+		_, err := s.Create(s.ctx, maker, trial(t))
+		wantErr(t, err, errOutage)
+	})
+}
+
+func TestRevoke(t *testing.T) {
+	t.Run("the connection ends, and its jobs with it", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		s.jobs.EXPECT().Cancel(s.ctx, identity.WorkspaceID("acme"), "con").Return(2, nil)
+		got, err := s.Revoke(s.ctx, maker, "con", revision.Match{1})
+		wantErr(t, err, nil)
+		if got.Connection.Status != connection.Revoked || got.CancelledJobs != 2 {
+			t.Errorf("Revoke = %+v", got)
+		}
+	})
+	t.Run("who may not cancels nothing", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		got, err := s.Revoke(s.ctx, peer, "con", nil)
+		wantErr(t, err, connection.ErrForbidden)
+		if got != (connections.Revocation{}) {
+			t.Errorf("Revoke = %+v", got)
+		}
+	})
+	t.Run("if the jobs cannot be cancelled, the error comes out", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), gomock.Any()).Return(0, errOutage)
+		_, err := s.Revoke(s.ctx, maker, "con", nil)
+		wantErr(t, err, errOutage)
+	})
+}

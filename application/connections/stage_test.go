@@ -1,0 +1,168 @@
+package connections_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+const canary = "c4n4ry"
+
+var (
+	now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+	maker    = actor("ann", identity.Member)
+	peer     = actor("pia", identity.Member)
+	viewer   = actor("vic", identity.Viewer)
+	stranger = identity.Actor{Org: "org", User: "sam", Workspace: "other", Role: identity.Owner, Ceiling: identity.Owner, At: now}
+	system   = identity.System("org", "acme", "test", now)
+
+	errOutage = errors.New("the store is away")
+)
+
+func actor(user identity.UserID, role identity.Role) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
+}
+
+const submitted = `{"host": "db.example.com", "database": "shop", "username": "reader", "password": "` + canary + `"}`
+
+// stage is a Service on mocked ports. A call that a test does not expect fails it.
+type stage struct {
+	*connections.Service
+	atomic      *mocks.MockAtomic
+	connections *mocks.MockConnections
+	jobs        *mocks.MockJobs
+	sealer      *mocks.MockCredentialSealer
+	warehouse   *mocks.MockWarehouse
+	offer       connections.Offer
+	ctx         context.Context
+}
+
+type ctxKey struct{}
+
+func newStage(t *testing.T) *stage {
+	c := gomock.NewController(t)
+	s := &stage{
+		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c), jobs: mocks.NewMockJobs(c),
+		sealer: mocks.NewMockCredentialSealer(c), warehouse: mocks.NewMockWarehouse(c),
+		offer: connections.Offer{Kinds: []connection.Kind{connection.Postgres}},
+		ctx:   context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+	}
+	s.Service = connections.NewService(s.atomic, s.connections, s.jobs, s.sealer, connections.Warehouses{connection.Postgres: s.warehouse},
+		func(org identity.OrgID) connections.Offer {
+			if org != "org" {
+				t.Errorf("the offer of org %q was asked for", org)
+			}
+			return s.offer
+		}, connection.ProbeLimits{WorkspacePerMinute: 2, TargetPerHour: 3})
+	return s
+}
+
+func passed() connection.Report {
+	r := connection.Report{Server: connection.Server{Product: "PostgreSQL"}}
+	for _, step := range connection.Steps() {
+		r.Checks = append(r.Checks, connection.Check{Step: step, Result: connection.OK})
+	}
+	return r
+}
+
+func credential(t *testing.T) connection.Credential {
+	t.Helper()
+	c, err := connection.ParseCredential(connection.Postgres, []byte(submitted))
+	wantErr(t, err, nil)
+	return c
+}
+
+// stored is ann's active connection, at credential revision 1.
+func stored(t *testing.T) *connection.Connection {
+	t.Helper()
+	c, err := connection.New(maker, connection.Trial{ID: "con", New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"), Fingerprint: "f"}, Report: passed(), At: now}, 0)
+	wantErr(t, err, nil)
+	c.Log, c.Sealed = event.Log{}, nil
+	return c
+}
+
+func (s *stage) expectAtomic() {
+	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Connections: s.connections, Jobs: s.jobs})
+	})
+}
+
+// expectUpdate runs a change twice, on fresh aggregates, as stores do after a conflict.
+func (s *stage) expectUpdate(of func() *connection.Connection, others int) {
+	s.connections.EXPECT().Update(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (c *connection.Connection, err error) {
+			for range 2 {
+				c = of()
+				if err := change(c, others); err != nil {
+					return nil, err
+				}
+			}
+			return c, nil
+		})
+}
+
+// expectAttempt lets the workspace have tried so often within the last minute.
+func (s *stage) expectAttempt(t *testing.T, by identity.Actor, before int) {
+	t.Helper()
+	s.connections.EXPECT().Attempt(s.ctx, by, credential(t).Target("org"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ connection.Target, admit func(workspace, at *connection.Attempts) error) error {
+			var workspace, at connection.Attempts
+			for range before {
+				workspace = append(workspace, now.Add(-time.Second))
+			}
+			return admit(&workspace, &at)
+		})
+}
+
+// expectProbe answers a probe of the submitted credential.
+func (s *stage) expectProbe(t *testing.T, r connection.Report) {
+	t.Helper()
+	s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, to ports.Target) connection.Report {
+		if ctx.Value(ctxKey{}) == nil {
+			t.Error("the probe has another context than the caller's")
+		}
+		if got := to.Credential.Secret("password").Reveal(); got != canary || to.Credential.Text("host") != "db.example.com" || to.Limits != ports.DefaultLimits() || len(to.Egress.Allow) != len(s.offer.Egress.Allow) {
+			t.Errorf("probed %+v", to)
+		}
+		return r
+	})
+}
+
+var place = connection.Seal("org", "acme", "con", connection.Postgres)
+
+// expectOpen hands out the sealed credential.
+func (s *stage) expectOpen() {
+	s.connections.EXPECT().Sealed(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return([]byte("sealed"), int64(1), nil)
+	s.sealer.EXPECT().Open([]byte("sealed"), place).Return([]byte(submitted), nil)
+}
+
+// expectCheckLater expects that a check of the connection is queued within some time.
+func (s *stage) expectCheckLater(t *testing.T, by identity.Actor, within time.Duration) {
+	t.Helper()
+	s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
+		wait := j.Due.Sub(now)
+		if j.Kind != connection.CheckJob || j.Workspace != by.Workspace || j.Org != by.Org || wait < within*8/10 || wait > within*12/10 {
+			t.Errorf("queued %+v, which is %s away; want about %s", j, wait, within)
+		}
+		return nil
+	})
+}
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}

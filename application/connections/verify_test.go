@@ -1,0 +1,263 @@
+package connections_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func (s *stage) expectGet(of *connection.Connection) {
+	s.connections.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(of, nil)
+}
+
+// revoked is stored, but without a credential.
+func revoked(t *testing.T) *connection.Connection {
+	c := stored(t)
+	wantErr(t, c.Revoke(maker, nil), nil)
+	c.Log = event.Log{}
+	return c
+}
+
+func TestReprobe(t *testing.T) {
+	authFailed := connection.FailedAt(connection.Authenticate, connection.AuthFailed)
+	t.Run("the stored credential is opened and tried", func(t *testing.T) {
+		for name, report := range map[string]connection.Report{"one that works": passed(), "one that does not": authFailed} {
+			t.Run(name, func(t *testing.T) {
+				s := newStage(t)
+				s.expectGet(stored(t))
+				s.expectAttempt(t, peer, 0)
+				s.expectOpen()
+				s.expectProbe(t, report)
+				got, err := s.Reprobe(s.ctx, peer, "con", nil)
+				wantErr(t, err, nil)
+				if got.ID != "con" || got.Of != 1 || got.New != nil || got.Report.Failure() != report.Failure() {
+					t.Errorf("Reprobe = %+v", got)
+				}
+			})
+		}
+	})
+	t.Run("a new credential is tried in its place, and sealed if it works", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(revoked(t))
+		s.expectAttempt(t, maker, 0)
+		s.expectProbe(t, passed())
+		s.sealer.EXPECT().Seal(gomock.Any(), place).Return([]byte("sealed anew"), nil)
+		s.sealer.EXPECT().Fingerprint(gomock.Any(), place).Return("f")
+		got, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted))
+		wantErr(t, err, nil)
+		if got.Of != 2 || string(got.New.Sealed) != "sealed anew" {
+			t.Errorf("Reprobe = %+v", got)
+		}
+	})
+	t.Run("one that does not work is refused", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t))
+		s.expectAttempt(t, maker, 0)
+		s.expectProbe(t, authFailed)
+		_, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted))
+		wantErr(t, err, connection.ErrProbeFailed)
+	})
+	for name, tt := range map[string]struct {
+		by    identity.Actor
+		of    func(*testing.T) *connection.Connection
+		fresh []byte
+		want  error
+	}{
+		"a viewer tries nothing":                        {viewer, stored, nil, connection.ErrForbidden},
+		"a peer gives no new credential":                {peer, stored, []byte(submitted), connection.ErrForbidden},
+		"a revoked one has nothing to try":              {maker, revoked, nil, connection.ErrRevoked},
+		"what is wrong with a credential is told first": {maker, stored, []byte(`[]`), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(tt.of(t))
+			_, err := s.Reprobe(s.ctx, tt.by, "con", tt.fresh)
+			if err == nil {
+				t.Fatal("it was tried")
+			}
+			if tt.want != nil {
+				wantErr(t, err, tt.want)
+			}
+		})
+	}
+	t.Run("a kind that is not offered any more is not dialled", func(t *testing.T) {
+		s := newStage(t)
+		s.offer.Kinds = nil
+		s.expectGet(stored(t))
+		_, err := s.Reprobe(s.ctx, maker, "con", nil)
+		wantErr(t, err, connection.ErrKindNotOffered)
+	})
+	t.Run("nor is one that was revoked a moment ago", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t))
+		s.expectAttempt(t, maker, 0)
+		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(nil, int64(0), connection.ErrRevoked)
+		_, err := s.Reprobe(s.ctx, maker, "con", nil)
+		wantErr(t, err, connection.ErrRevoked)
+	})
+	t.Run("a credential that does not open is an outage, and no answer to the caller", func(t *testing.T) {
+		for name, open := range map[string]func(*stage){
+			"because of its key":     func(s *stage) { s.sealer.EXPECT().Open(gomock.Any(), place).Return(nil, errOutage) },
+			"because of its content": func(s *stage) { s.sealer.EXPECT().Open(gomock.Any(), place).Return([]byte(`{}`), nil) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := newStage(t)
+				s.expectGet(stored(t))
+				s.expectAttempt(t, maker, 0)
+				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return([]byte("sealed"), int64(1), nil)
+				open(s)
+				_, err := s.Reprobe(s.ctx, maker, "con", nil)
+				if err == nil || isFault(err) {
+					t.Errorf("error %v", err)
+				}
+			})
+		}
+	})
+	t.Run("a probe under way ends within a second of a revocation", func(t *testing.T) {
+		for name, fresh := range map[string][]byte{"of the stored credential": nil, "of a new one": []byte(submitted)} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newStage(t)
+					s.expectGet(stored(t))
+					s.expectAttempt(t, maker, 0)
+					if fresh == nil {
+						s.expectOpen()
+					}
+					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"), connection.ID("con")).Return(stored(t), nil)
+					s.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("acme"), connection.ID("con")).Return(revoked(t), nil)
+					began := time.Now()
+					s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target) connection.Report {
+						<-ctx.Done()
+						return connection.FailedAt(connection.Connect, connection.ConnectTimeout)
+					})
+					_, err := s.Reprobe(s.ctx, maker, "con", fresh)
+					wantErr(t, err, connection.ErrCredentialChanged)
+					if took := time.Since(began); took > time.Second {
+						t.Errorf("it took %s", took)
+					}
+				})
+			})
+		}
+	})
+	t.Run("an outage of the store meanwhile ends no probe", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(stored(t))
+			s.expectAttempt(t, maker, 0)
+			s.expectOpen()
+			s.connections.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, errOutage).MinTimes(1)
+			s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(func(context.Context, ports.Target) connection.Report {
+				time.Sleep(3 * time.Second)
+				return passed()
+			})
+			_, err := s.Reprobe(s.ctx, maker, "con", nil)
+			wantErr(t, err, nil)
+		})
+	})
+}
+
+func TestVerify(t *testing.T) {
+	t.Run("what was found is stored, and the next check is queued", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		s.expectCheckLater(t, peer, 6*time.Hour)
+		got, err := s.Verify(s.ctx, peer, connection.Trial{ID: "con", Of: 1, At: now, Report: connection.FailedAt(connection.TLS, connection.TLSUntrusted)})
+		wantErr(t, err, nil)
+		if got.Status != connection.Failing {
+			t.Errorf("Verify = %+v", got)
+		}
+	})
+	t.Run("what was found with another credential is not", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		got, err := s.Verify(s.ctx, peer, connection.Trial{ID: "con", Of: 0, At: now, Report: passed()})
+		wantErr(t, err, connection.ErrCredentialChanged)
+		if got != nil {
+			t.Errorf("Verify = %+v", got)
+		}
+	})
+}
+
+func TestCheck(t *testing.T) {
+	t.Run("a connection that works is checked again six hours later", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t))
+		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectOpen()
+		s.expectProbe(t, passed())
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		s.expectCheckLater(t, system, 6*time.Hour)
+		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+	})
+	t.Run("one that may be failing is looked at again soon", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t))
+		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectOpen()
+		s.expectProbe(t, connection.FailedAt(connection.Connect, connection.ConnectTimeout))
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		s.expectCheckLater(t, system, 10*time.Minute)
+		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+	})
+	t.Run("one that is gone is no error", func(t *testing.T) {
+		s := newStage(t)
+		s.connections.EXPECT().Get(s.ctx, gomock.Any(), gomock.Any()).Return(nil, connection.ErrNotFound)
+		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+	})
+	t.Run("nor is one that is revoked, and it is not checked again", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(revoked(t))
+		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+	})
+	t.Run("one that is revoked before it is dialled is not dialled", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t))
+		s.expectCheckLater(t, system, 6*time.Hour)
+		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(nil, int64(0), connection.ErrRevoked)
+		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+	})
+	t.Run("one that is revoked while it is probed is not queued again", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t))
+		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectOpen()
+		s.expectProbe(t, passed())
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
+		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+	})
+	t.Run("one whose kind is not offered now is looked at later", func(t *testing.T) {
+		s := newStage(t)
+		s.offer.Kinds = nil
+		s.expectGet(stored(t))
+		s.expectCheckLater(t, system, 6*time.Hour)
+		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+	})
+	t.Run("an outage comes out, after the next check is queued", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t))
+		s.expectCheckLater(t, system, 6*time.Hour)
+		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(nil, int64(0), errOutage)
+		wantErr(t, s.Check(s.ctx, system, "con"), errOutage)
+	})
+}
+
+// isFault reports whether a caller would be told more of err than that something went wrong.
+func isFault(err error) bool {
+	_, told := errors.AsType[*fault.Error](err)
+	return told
+}

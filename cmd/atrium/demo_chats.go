@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// seedChats makes a chat that customers could see, whose instructions are a prompt of demoPrompts if
+// that is there still, and one that is being worked on.
+func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Service, by identity.Actor) error {
+	if there, err := service.List(ctx, by, chat.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
+		return err
+	}
+	resolved, err := texts.Resolve(ctx, by, []prompts.Wanted{{Name: demoPrompts[0].draft.Name, Ref: prompt.Ref{Label: "production"}}})
+	if err != nil {
+		return err
+	}
+	for i, d := range demoChats {
+		if found := resolved[0]; i == 0 && found.Err == nil {
+			d.Instructions, d.Prompt = "", chat.Prompt{Template: found.Template.ID, Ref: "production"}
+		}
+		by.At = by.At.Add(time.Millisecond)
+		t, err := service.Create(ctx, by, d)
+		if errors.Is(err, chat.ErrUnknownItem) || errors.Is(err, chat.ErrInvalidConfig) { // a registry of one's own
+			d.Agents, d.Tools, d.Capabilities = nil, nil, nil
+			t, err = service.Create(ctx, by, d)
+		}
+		if err != nil {
+			return err
+		}
+		if _, _, _, err := service.AttachWorkflow(ctx, by, t.ID, "hand-over"); err != nil && !errors.Is(err, chat.ErrUnknownWorkflow) {
+			return err
+		}
+	}
+	return nil
+}
+
+var demoChats = []chat.Draft{
+	{
+		Content: chat.Content{
+			Name: "Customer support", Description: "Answers customers on the website from the help centre's articles.",
+			Instructions: "You answer support tickets. Be brief and friendly. If you do not know, say that a colleague will reply.",
+			Agents:       []chat.Selected{{ID: "assistant", Config: json.RawMessage(`{"tone":"friendly","max_turns":30}`)}},
+			Tools:        []chat.Selected{{ID: "knowledge-search", Config: json.RawMessage(`{"max_results":5}`)}, {ID: "create-ticket", Config: json.RawMessage(`{"queue":"web"}`)}},
+			Capabilities: []string{"citations"},
+			Model:        &prompt.ModelConfig{Provider: "openai", ModelName: "gpt-5-mini", Temperature: float(0.2)},
+			Greeting:     "Hello! How can we help?",
+			Starters:     []string{"Where is my order?", "How do I change my address?", "I want my money back"},
+		},
+		Status: chat.StatusPublished, Visibility: chat.VisibleToWorkspace,
+	},
+	{
+		Content: chat.Content{
+			Name: "Research desk", Description: "A private draft: reads up on a question and cites what it read.",
+			Instructions: "Answer from sources alone, and cite each. Say what you could not find out.",
+			Agents:       []chat.Selected{{ID: "researcher"}}, Tools: []chat.Selected{{ID: "knowledge-search"}, {ID: "web-search"}}, Capabilities: []string{"citations"},
+			Starters: []string{"What do our customers say about delivery times?"},
+		},
+	},
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+//go:embed demo_shop.sql
+var demoShop string
+
+// demoWarehouse is the file of the sample warehouse.
+const demoWarehouse = "demo.db"
+
+// seedShop makes the sample warehouse and a connection to it, unless the workspace has had
+// connections already, or its org offers no such kind.
+func seedShop(ctx context.Context, app *core, by identity.Actor) error {
+	service := app.services.Connections
+	there, _, err := service.List(ctx, by)
+	if err != nil || len(there) > 0 {
+		return err
+	}
+	if err := makeShop(ctx, warehousesFolder(app.config)); err != nil {
+		return err
+	}
+	trial, err := service.Probe(ctx, by, connection.Draft{Kind: connection.SQLite, Name: "Demo shop", Credential: []byte(`{"file":"` + demoWarehouse + `"}`)})
+	if errors.Is(err, connection.ErrKindNotOffered) {
+		return nil
+	}
+	if err == nil {
+		_, err = service.Create(ctx, by, trial)
+	}
+	return err
+}
+
+// makeShop makes the file, unless there is one. It gets its name when it is whole.
+func makeShop(ctx context.Context, folder string) (err error) {
+	path := filepath.Join(folder, demoWarehouse)
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	unfinished := path + ".new"
+	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	db, err := sql.Open("sqlite", unfinished)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, demoShop)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return os.Rename(unfinished, path)
+}

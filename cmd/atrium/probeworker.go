@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/confine"
+	"github.com/atrium-hq/atrium/adapters/egress"
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
+	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
+	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// probeWorkerCommand is started by Atrium itself, never by people: it does one job that parses what
+// a tenant controls, and ends.
+type probeWorkerCommand struct {
+	Warehouses string `arg:"" help:"Folder of the SQLite files that connections may name."`
+}
+
+func (c *probeWorkerCommand) Run() error {
+	os.Exit(confine.Serve(map[string]confine.Job{
+		warehouse.JobName: warehouse.Job(warehouses(c.Warehouses)),
+	}, os.Stdin, os.Stdout))
+	return nil
+}
+
+// warehouses is every kind of warehouse, as they run within a child.
+func warehouses(folder string) map[connection.Kind]ports.Warehouse {
+	return map[connection.Kind]ports.Warehouse{
+		connection.MySQL:    mysql.New(guard),
+		connection.Postgres: postgres.New(guard),
+		connection.SQLite:   sqlite.New(folder),
+	}
+}
+
+// guard gives a call to a warehouse the egress of its org and the ports of its kind.
+func guard(to ports.Target, end time.Time) warehouse.Network {
+	port := func(uint16) bool { return false }
+	if d, ok := connection.Describe(to.Credential.Kind()); ok {
+		port = d.AllowsPort
+	}
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+)
+
+// resealQuietly seals under the primary key what older keys have sealed. A server does so at its
+// start and after each reload.
+func resealQuietly(ctx context.Context, app *core, log *slog.Logger) {
+	var done sqlstore.Resealed
+	err := app.db.Reseal(ctx, app.beyond.envelope.Rewrap, func(r sqlstore.Resealed) { done = r })
+	switch {
+	case err != nil && ctx.Err() == nil:
+		log.Warn("credentials were not sealed under the primary key", "error", err)
+	case done.Changed > 0 || done.Unopened > 0:
+		log.Info("credentials were sealed under the primary key", "changed", done.Changed, "unopened", done.Unopened, "of", done.Credentials)
+	}
+}
+
+type keysResealCommand struct{}
+
+// Help implements kong.HelpProvider.
+func (keysResealCommand) Help() string {
+	return `Wraps the key of each sealed credential with the primary key; no credential is decrypted. A server
+does so by itself after a reload: use this to see how it goes, or where none runs. Once every node has
+the new key and this reports nothing that does not open, old keys are not needed any more.
+
+Example:
+  atrium keys reseal`
+}
+
+// Run implements the command.
+func (keysResealCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		total, err := app.db.Credentials(p.ctx)
+		if err != nil {
+			return err
+		}
+		var done sqlstore.Resealed
+		if err := app.db.Reseal(p.ctx, app.beyond.envelope.Rewrap, func(r sqlstore.Resealed) {
+			done = r
+			fmt.Fprintf(p.stdout, "%d of %d\n", r.Credentials, total)
+		}); err != nil {
+			return err
+		}
+		fmt.Fprintf(p.stdout, "Sealed %d anew; the others were under the primary key.\n", done.Changed)
+		if done.Unopened > 0 {
+			return fmt.Errorf("%d credential(s) open with no key of the keyring: bring back the key file that sealed them, or give these connections new credentials", done.Unopened)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/worker"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+)
+
+type workCommand struct{}
+
+// Help implements kong.HelpProvider.
+func (workCommand) Help() string {
+	return `Runs what is queued for the background, and removes what has served its time. serve does so too: use this for
+nodes that do nothing else, beside servers that are started with --no-work. SIGTERM and Ctrl-C finish what runs.
+
+Examples:
+  atrium work --config /etc/atrium.yaml
+  ATRIUM_METRICS_ADDR=127.0.0.1:9090 atrium work --data /var/lib/atrium`
+}
+
+// Run implements the command.
+func (workCommand) Run(p *process) error {
+	return p.runNode(nil, false, func(ctx context.Context, n *node) error {
+		n.log.Info("working", "version", version)
+		n.work(ctx)
+		return nil
+	})
+}
+
+// worked says which use case does the work of each kind of job.
+func worked(s rest.Services) worker.Table {
+	return worker.Table{
+		connection.CheckJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Connections.Check(ctx, by, connection.ID(subject))
+			},
+		},
+	}
+}
+
+// work does what nobody waits for, until ctx ends; what runs then has as long to end as requests
+// have.
+func (n *node) work(ctx context.Context) {
+	go sweep(ctx, n.core, n.log)
+	go resealQuietly(ctx, n.core, n.log) // the keyring may have been rotated while nobody ran
+	config := worker.Config{Slots: 10, Poll: time.Second, Grace: 30 * time.Second}
+	worker.New(config, sqlstore.NewJobQueue(n.db), worked(n.services), n.registry, n.log).Run(ctx, n.config.Server.ShutdownTimeout)
+}

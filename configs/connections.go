@@ -1,0 +1,49 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// embedded reports whether this is a deployment for one org alone, on its own disk. Only there may
+// tenants read SQLite files: whatever is in the folder of warehouses is every workspace's to read.
+func (c *Config) embedded() bool {
+	return len(c.Orgs) == 1 && strings.HasPrefix(c.Database.URL.Reveal(), "sqlite:")
+}
+
+// connectionKinds are the kinds of warehouse that an org offers.
+func (c *Config) connectionKinds(o Org) []string {
+	if len(o.ConnectionKinds) > 0 {
+		return o.ConnectionKinds
+	}
+	var all []string
+	for _, d := range connection.Kinds() {
+		if d.Kind != connection.SQLite || c.embedded() {
+			all = append(all, string(d.Kind))
+		}
+	}
+	return all
+}
+
+func (c *Config) validateConnections(found *problems) {
+	l := c.Connections.ProbeLimits
+	within(found, "connections.probe_limits.workspace_per_minute", l.WorkspacePerMinute, 1, 10_000, "1 to 10000")
+	within(found, "connections.probe_limits.target_per_hour", l.TargetPerHour, 1, 10_000, "1 to 10000")
+	var known []string
+	for _, d := range connection.Kinds() {
+		known = append(known, string(d.Kind))
+	}
+	for i, o := range c.Orgs {
+		listed := map[string]string{}
+		for j, kind := range o.ConnectionKinds {
+			key := fmt.Sprintf("orgs[%d].connection_kinds[%d]", i, j)
+			oneOf(found, key, kind, known...)
+			taken(found, listed, kind, key)
+			if connection.Kind(kind) == connection.SQLite && !c.embedded() {
+				found.add(key, "must not be sqlite: that is for a single org whose own database is SQLite, since its files are every workspace's to read")
+			}
+		}
+	}
+}

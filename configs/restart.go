@@ -1,0 +1,34 @@
+package configs
+
+import "reflect"
+
+// NeedRestart returns the dotted keys that differ between two settings and that a reload does not take
+// over: all but the orgs. Of lists and values, secrets among them, it says that they differ and not
+// how. The content of the key file is read anew in any case.
+func NeedRestart(running, read Config) []string {
+	var keys []string
+	var walk func(prefix string, a, b reflect.Value)
+	walk = func(prefix string, a, b reflect.Value) {
+		for f := range a.Type().Fields() {
+			key, x, y := prefix+snake(f.Name), a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
+			switch {
+			case key == "orgs" || key == "base_domain":
+			case isSection(f.Type):
+				walk(key+".", x, y)
+			case !sameValue(x.Interface(), y.Interface()):
+				keys = append(keys, key)
+			}
+		}
+	}
+	walk("", reflect.ValueOf(running), reflect.ValueOf(read))
+	return keys
+}
+
+// sameValue compares secrets by what they hide: each hides it in a function of its own.
+func sameValue(a, b any) bool {
+	if x, ok := a.(interface{ Reveal() string }); ok {
+		y, ok := b.(interface{ Reveal() string })
+		return ok && x.Reveal() == y.Reveal()
+	}
+	return reflect.DeepEqual(a, b)
+}

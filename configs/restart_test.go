@@ -1,0 +1,40 @@
+package configs_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+func TestNeedRestart(t *testing.T) {
+	load := func() configs.Config {
+		c, err := configs.Load(configs.Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Keyring.Keyset = secret.New("the same")
+		return c
+	}
+	for name, tt := range map[string]struct {
+		change func(*configs.Config)
+		want   []string
+	}{
+		"nothing":                      {func(*configs.Config) {}, nil},
+		"orgs and their domain":        {func(c *configs.Config) { c.Orgs = nil; c.BaseDomain = "example.com" }, nil},
+		"settings of several sections": {func(c *configs.Config) { c.Data = "x"; c.Log.Format = "json"; c.Server.RateLimit.Burst++ }, []string{"data", "server.rate_limit.burst", "log.format"}},
+		"a list": {func(c *configs.Config) {
+			c.Server.TrustedProxies = append(c.Server.TrustedProxies, c.Server.TrustedProxies...)
+		}, nil},
+		"a secret": {func(c *configs.Config) { c.Keyring.Keyset = secret.New("another") }, []string{"keyring.keyset"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := load()
+			tt.change(&read)
+			if got := configs.NeedRestart(load(), read); !slices.Equal(got, tt.want) {
+				t.Errorf("NeedRestart = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

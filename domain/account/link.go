@@ -1,0 +1,41 @@
+package account
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// CheckSignIn reports what is wrong with an issuer and a subject that somebody is to sign in by: the
+// issuer is one of org's, to the letter, and the subject as in Claims.
+func CheckSignIn(org *identity.Org, issuer, subject string) error {
+	var wrong []fault.Field
+	if !slices.ContainsFunc(org.Issuers, func(i identity.Issuer) bool { return i.URL == issuer }) {
+		wrong = append(wrong, fault.Field{Pointer: "/issuer", Code: "not_allowed_value", Detail: "Must be one of the organisation's issuers, exactly as it is configured."})
+	}
+	if subject == "" || len(subject) > 255 || !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl) {
+		wrong = append(wrong, fault.Field{Pointer: "/subject", Code: "invalid_format", Detail: "Must have 1 to 255 bytes, and no control characters."})
+	}
+	return fault.InvalidFields(wrong)
+}
+
+// TakeSignIn tells that a sign-in of issuer is p's from now on, and no longer from's, if it was
+// somebody's. Only the system may: whoever runs Atrium knows that it is the same person. What else
+// from has stays theirs.
+func (p *Person) TakeSignIn(by identity.Actor, issuer string, from *Person) error {
+	if by.User != "" || by.Org != p.User.Org {
+		return ErrUserNotFound
+	}
+	if from != nil {
+		if from.User.ID == p.User.ID {
+			return nil
+		}
+		from.User.tell(by, idsOf(from.Memberships), "user.unlinked", map[string]any{"issuer": issuer})
+	}
+	p.User.tell(by, idsOf(p.Memberships), "user.linked", map[string]any{"issuer": issuer})
+	return nil
+}

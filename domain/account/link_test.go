@@ -1,0 +1,86 @@
+package account_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestCheckSignIn(t *testing.T) {
+	org := &identity.Org{Issuers: []identity.Issuer{{URL: "https://one.example"}, {URL: "https://two.example/"}}}
+	for name, tt := range map[string]struct {
+		issuer, subject string
+		wrong           []string
+	}{
+		"an issuer's subject":         {"https://one.example", "sub", nil},
+		"of another issuer":           {"https://two.example/", strings.Repeat("x", 255), nil},
+		"an issuer that is not there": {"https://three.example", "sub", []string{"/issuer not_allowed_value"}},
+		"one without its slash":       {"https://two.example", "sub", []string{"/issuer not_allowed_value"}},
+		"no subject":                  {"https://one.example", "", []string{"/subject invalid_format"}},
+		"one that is too long":        {"https://one.example", strings.Repeat("x", 256), []string{"/subject invalid_format"}},
+		"one that has a NUL":          {"https://one.example", "a\x00", []string{"/subject invalid_format"}},
+		"one that is not UTF-8":       {"https://one.example", "a\xff", []string{"/subject invalid_format"}},
+		"all that is wrong at once":   {"", "", []string{"/issuer not_allowed_value", "/subject invalid_format"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := wrongFields(t, account.CheckSignIn(org, tt.issuer, tt.subject)); !slices.Equal(got, tt.wrong) {
+				t.Errorf("wrong = %q, want %q", got, tt.wrong)
+			}
+		})
+	}
+}
+
+func TestTakeSignIn(t *testing.T) {
+	in := func(u *account.User, workspaces ...identity.WorkspaceID) *account.Person {
+		p := &account.Person{User: *u}
+		for _, ws := range workspaces {
+			p.Memberships = append(p.Memberships, account.Membership{Workspace: account.Workspace{ID: ws}})
+		}
+		return p
+	}
+	told := func(p *account.Person) (out []string) {
+		for _, e := range p.User.Recorded() {
+			out = append(out, e.Type+" "+string(e.Workspace)+" "+e.Subject)
+			if len(e.Data) != 1 || e.Data["issuer"] != issuer {
+				t.Errorf("data = %v", e.Data)
+			}
+		}
+		return out
+	}
+	ann := func() *account.Person { return in(user("ann", "ann@example.com", true), "acme", "beta") }
+	t.Run("what was nobody's is told where the person is", func(t *testing.T) {
+		to := ann()
+		wantErr(t, to.TakeSignIn(signingIn, issuer, nil), nil)
+		if got := told(to); !slices.Equal(got, []string{"user.linked acme ann", "user.linked beta ann"}) {
+			t.Errorf("told %q", got)
+		}
+	})
+	t.Run("what was another's, where that one is too", func(t *testing.T) {
+		to, from := ann(), in(user("bob", "", false), "gamma")
+		wantErr(t, to.TakeSignIn(signingIn, issuer, from), nil)
+		if got := append(told(to), told(from)...); !slices.Equal(got, []string{"user.linked acme ann", "user.linked beta ann", "user.unlinked gamma bob"}) {
+			t.Errorf("told %q", got)
+		}
+	})
+	t.Run("their own is no news", func(t *testing.T) {
+		to := ann()
+		wantErr(t, to.TakeSignIn(signingIn, issuer, ann()), nil)
+		if len(told(to)) != 0 {
+			t.Errorf("told %q", told(to))
+		}
+	})
+	t.Run("nobody but the system says so, and not of another org's", func(t *testing.T) {
+		elsewhere := signingIn
+		elsewhere.Org = "another"
+		for _, by := range []identity.Actor{person("ann"), person("owner"), elsewhere} {
+			to, from := ann(), in(user("bob", "", false))
+			wantErr(t, to.TakeSignIn(by, issuer, from), account.ErrUserNotFound)
+			if len(told(to))+len(told(from)) != 0 {
+				t.Error("it was told all the same")
+			}
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+var now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+// The people around the template that cast makes, each in the workspace acme unless said.
+var (
+	owner    = actor("ann", identity.Member)
+	manager  = actor("max", identity.Member)
+	editor   = actor("eve", identity.Viewer) // a membership counts, whatever the role in the workspace
+	viewer   = actor("vic", identity.Member)
+	invited  = actor("ina", identity.Member) // whoever it is: the id is but reserved
+	stranger = actor("sam", identity.Member)
+	admin    = actor("ada", identity.Admin)
+	boss     = actor("bob", identity.Owner)
+	capped   = with(owner, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer })
+	uncapped = with(owner, func(a *identity.Actor) { a.Ceiling = identity.NoRole })
+	nobody   = with(owner, func(a *identity.Actor) { a.Role = identity.NoRole })
+	outsider = with(owner, func(a *identity.Actor) { a.Workspace, a.Role = "other", identity.Owner })
+)
+
+func actor(user identity.UserID, role identity.Role) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
+}
+
+func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
+	change(&a)
+	return a
+}
+
+// cast is ann's private template with a member of each kind.
+func cast() *chat.Template {
+	t := &chat.Template{
+		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support", Instructions: "Be kind."},
+		Status: chat.StatusDraft, Visibility: chat.Private, Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
+		Members: map[identity.UserID]chat.Member{}, MemberCount: 4,
+	}
+	for user, m := range map[identity.UserID]chat.Member{
+		"max": {Role: chat.Manager}, "eve": {Role: chat.Editor}, "vic": {Role: chat.Viewer}, "ina": {Role: chat.Manager, Invited: true, Email: "ina@example.com"},
+	} {
+		m.User, m.Revision = user, 1
+		t.Members[user] = m
+	}
+	return t
+}
+
+// registry offers an available, a deprecated and a disabled item of each kind; the configuration of
+// the available tool has a schema.
+func registry(t testing.TB) *chat.Registry {
+	t.Helper()
+	items := func(kind string) []chat.Item {
+		return []chat.Item{{ID: kind}, {ID: "old-" + kind, Status: chat.ItemDeprecated}, {ID: "off-" + kind, Status: chat.ItemDisabled}}
+	}
+	r := chat.Registry{Agents: items("agent"), Tools: items("tool"), Capabilities: items("capability"), Workflows: items("workflow")}
+	r.Tools[0].ConfigSchema = json.RawMessage(`{"type":"object","required":["queue"],"additionalProperties":false,
+		"properties":{"queue":{"type":"string","maxLength":8,"pattern":"^[a-z]+$"},"level":{"enum":["low","high"]},"n":{"type":"integer","minimum":1,"maximum":5}}}`)
+	r.Agents[0].Requires = []string{"capability"}
+	made, wrong := chat.NewRegistry(r)
+	for _, err := range wrong {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func facts(t testing.TB) chat.Facts {
+	return chat.Facts{Registry: registry(t), PromptSeen: true, NewOwnerIsMember: true}
+}
+
+func wantErr(t testing.TB, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
+
+// unchanged fails t unless a and b are the same and nothing was recorded.
+func unchanged(t testing.TB, got, want *chat.Template) {
+	t.Helper()
+	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(event.Log{})); d != "" || len(got.Recorded()) > 0 {
+		t.Fatalf("recorded %d events; changes (-before +after):\n%s", len(got.Recorded()), d)
+	}
+}
+
+// recorded fails t unless the template recorded just these events, all by and about the right ones.
+func recorded(t testing.TB, of *chat.Template, by identity.Actor, types ...string) {
+	t.Helper()
+	var got []string
+	for _, e := range of.Recorded() {
+		got = append(got, e.Type)
+		if e.Actor != by.User || e.Subject != string(of.ID) || e.At != by.At || e.Workspace != "acme" {
+			t.Errorf("event %+v", e)
+		}
+	}
+	if !slices.Equal(got, types) {
+		t.Fatalf("recorded %q, want %q", got, types)
+	}
+}
+
+// faulty lists pointers and codes of what an error says about a body.
+func faulty(t testing.TB, err error) (out []string) {
+	t.Helper()
+	f, ok := errors.AsType[*fault.Error](err)
+	if err != nil && (!ok || f.Kind != fault.Invalid) {
+		t.Fatalf("error = %v, want one about fields", err)
+	}
+	if ok {
+		for _, field := range f.Fields {
+			out = append(out, field.Pointer+" "+field.Code)
+		}
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+package chat
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// What a template may hold at most.
+const (
+	maxName         = 120      // characters
+	maxDescription  = 2000     // characters
+	maxAvatarURL    = 2000     // bytes
+	maxInstructions = 64 << 10 // bytes
+	maxGreeting     = 2000     // characters
+	maxStarter      = 200      // characters
+	maxStarters     = 10
+	maxAgents       = 10
+	maxTools        = 50
+	maxCapabilities = 20
+	maxMetadata     = 16 << 10 // bytes
+)
+
+// check returns all that is wrong with the fields of t, whatever the registry holds.
+func (t *Template) check() error {
+	var wrong fields
+	switch n := utf8.RuneCountInString(t.Name); {
+	case n == 0:
+		wrong.add("/name", "too_short", "Must not be empty.")
+	case n > maxName:
+		wrong.add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
+	case t.Name != strings.TrimSpace(t.Name) || strings.ContainsFunc(t.Name, unicode.IsControl):
+		wrong.add("/name", "invalid_format", "Must not hold control characters, nor begin or end with a space.")
+	}
+	wrong.addText("/description", t.Description, maxDescription)
+	wrong.addText("/greeting", t.Greeting, maxGreeting)
+	if t.AvatarURL != "" && !isAvatar(t.AvatarURL) {
+		wrong.add("/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
+	}
+	if len(t.Instructions) > maxInstructions {
+		wrong.add("/instructions", "too_long", "Must take at most 64 KiB.")
+	}
+	wrong.addCharacters("/instructions", t.Instructions)
+	t.checkPrompt(&wrong)
+	wrong.addSelected("/agents", t.Agents, maxAgents)
+	wrong.addSelected("/tools", t.Tools, maxTools)
+	wrong.addIDs("/capabilities", t.Capabilities, maxCapabilities, func(i int) string { return fmt.Sprintf("/capabilities/%d", i) })
+	if len(t.Starters) > maxStarters {
+		wrong.add("/conversation_starters", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxStarters))
+	}
+	for i, s := range t.Starters {
+		pointer := fmt.Sprintf("/conversation_starters/%d", i)
+		if s == "" {
+			wrong.add(pointer, "too_short", "Must not be empty.")
+		}
+		wrong.addText(pointer, s, maxStarter)
+	}
+	if len(t.Metadata) > maxMetadata {
+		wrong.add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
+	}
+	if !slices.Contains([]Status{StatusDraft, StatusPublished, StatusDisabled}, t.Status) {
+		wrong.add("/status", "not_allowed_value", "Must be draft, published or disabled.")
+	}
+	if t.Visibility != Private && t.Visibility != VisibleToWorkspace {
+		wrong.add("/visibility", "not_allowed_value", "Must be private or workspace.")
+	}
+	return fault.InvalidFields(wrong)
+}
+
+func (t *Template) checkPrompt(wrong *fields) {
+	switch p := t.Prompt; {
+	case p == Prompt{}:
+	case t.Instructions != "":
+		wrong.add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
+	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"): // one way to write a number: uses are found by it
+		wrong.add("/prompt/ref", "invalid_format", "Must be active, latest, v and a number, a label, or a version's id.")
+	}
+}
+
+// check holds what was chosen anew to the registry, and a prompt to what the caller may see. All
+// that is wrong is answered at once, under the code of the first.
+func (f Facts) check(c Content, agents, tools, capabilities, newPrompt bool) error {
+	var wrong fields
+	if agents {
+		wrong.addUnfit("/agents", c.Agents, f.Registry.Agents)
+	}
+	if tools {
+		wrong.addUnfit("/tools", c.Tools, f.Registry.Tools)
+	}
+	if capabilities {
+		for i, id := range c.Capabilities {
+			wrong.addUnoffered(fmt.Sprintf("/capabilities/%d", i), id, f.Registry.Capabilities)
+		}
+	}
+	if newPrompt && !f.PromptSeen {
+		wrong.add("/prompt", ErrPromptUnavailable.Code, ErrPromptUnavailable.Detail)
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	for _, err := range []*fault.Error{ErrUnknownItem, ErrInvalidConfig} {
+		if slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Code == err.Code }) {
+			return err.With(wrong...)
+		}
+	}
+	return ErrPromptUnavailable.With(wrong...)
+}
+
+// isAvatar reports whether a browser may fetch s as an image without telling anybody more than that.
+func isAvatar(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && len(s) <= maxAvatarURL && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// fields collects what is wrong with a body, up to maxFields: an answer must not grow to many
+// times the size of its request.
+type fields []fault.Field
+
+const maxFields = 100
+
+func (f *fields) add(pointer, code, detail string) {
+	if len(*f) < maxFields {
+		*f = append(*f, fault.Field{Pointer: pointer, Code: code, Detail: detail})
+	}
+}
+
+func (f *fields) addText(pointer, text string, most int) {
+	if utf8.RuneCountInString(text) > most {
+		f.add(pointer, "too_long", fmt.Sprintf("Must have at most %d characters.", most))
+	}
+	f.addCharacters(pointer, text)
+}
+
+// addCharacters refuses what PostgreSQL cannot store in a text.
+func (f *fields) addCharacters(pointer, text string) {
+	if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
+		f.add(pointer, "invalid_characters", "Must be UTF-8 without NUL.")
+	}
+}
+
+func (f *fields) addSelected(pointer string, selected []Selected, most int) {
+	ids := make([]string, len(selected))
+	for i, s := range selected {
+		ids[i] = s.ID
+	}
+	f.addIDs(pointer, ids, most, func(i int) string { return fmt.Sprintf("%s/%d/id", pointer, i) })
+}
+
+// addIDs refuses too many items, and one that stands there twice.
+func (f *fields) addIDs(pointer string, ids []string, most int, at func(int) string) {
+	if len(ids) > most {
+		f.add(pointer, "too_many_items", fmt.Sprintf("Must have at most %d items.", most))
+	}
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			f.add(at(i), "duplicate_item", "Is in the list already.")
+		}
+	}
+}
+
+// addUnfit notes what the items do not offer, and configurations that break their schema.
+func (f *fields) addUnfit(pointer string, selected []Selected, items []Item) {
+	for i, s := range selected {
+		at := fmt.Sprintf("%s/%d", pointer, i)
+		if item := f.addUnoffered(at+"/id", s.ID, items); item != nil {
+			item.checkConfig(at+"/config", s.Config, f)
+		}
+	}
+}
+
+// addUnoffered notes an id that stands for no item, or for a disabled one; else it returns the item.
+func (f *fields) addUnoffered(pointer, id string, items []Item) *Item {
+	item := find(items, id)
+	switch {
+	case item == nil:
+		f.add(pointer, ErrUnknownItem.Code, "Is not in the registry.")
+		return nil
+	case item.Status == ItemDisabled:
+		f.add(pointer, ErrUnknownItem.Code, "Is disabled in the registry.")
+		return nil
+	}
+	return item
+}

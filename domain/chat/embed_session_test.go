@@ -1,0 +1,142 @@
+package chat_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+func embedding(t *testing.T, c chat.EmbedChanges) (*chat.Embedding, secret.Hash) {
+	t.Helper()
+	token, made := newEmbedToken(t, c)
+	return &chat.Embedding{Token: *token, Template: *embeddable()}, made.Hash()
+}
+
+func TestATokenIsUsableWhileItIsEnabledAndLasts(t *testing.T) {
+	ends := settings("n", "https://a.example")
+	ends.ExpiresAt = ptr(visitAt.Add(time.Hour))
+	e, by := embedding(t, ends)
+	disabled := *e
+	disabled.Token.Enabled = false
+	for name, tt := range map[string]struct {
+		e      *chat.Embedding
+		by     secret.Hash
+		at     time.Time
+		want   error
+		status chat.EmbedStatus
+	}{
+		"at once":                 {e, by, visitAt, nil, chat.EmbedActive},
+		"just before its end":     {e, by, visitAt.Add(time.Hour - 1), nil, chat.EmbedActive},
+		"at its end":              {e, by, visitAt.Add(time.Hour), chat.ErrEmbedTokenInvalid, chat.EmbedExpired},
+		"disabled":                {&disabled, by, visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedDisabled},
+		"disabled and at its end": {&disabled, by, visitAt.Add(time.Hour), chat.ErrEmbedTokenInvalid, chat.EmbedExpired},
+		"by another secret":       {e, secret.NewToken("ate_").Hash(), visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedActive},
+		"by no secret":            {e, secret.Hash{}, visitAt, chat.ErrEmbedTokenInvalid, chat.EmbedActive},
+	} {
+		if err := tt.e.Usable(tt.by, tt.at); !errors.Is(err, tt.want) || tt.e.Token.Status(tt.at) != tt.status {
+			t.Errorf("%s: %v, %s", name, err, tt.e.Token.Status(tt.at))
+		}
+	}
+}
+
+func TestARotatedSecretWorksForItsGraceAlone(t *testing.T) {
+	e, first := embedding(t, settings("n", "https://a.example"))
+	rotate := func(grace time.Duration) secret.Hash {
+		t.Helper()
+		made, err := embeddable().RotateEmbedToken(embedder(), nil, &e.Token, grace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made.Hash()
+	}
+	usable := func(what string, by secret.Hash, after time.Duration, want bool) {
+		t.Helper()
+		if err := e.Usable(by, visitAt.Add(after)); (err == nil) != want {
+			t.Errorf("%s after %s: %v", what, after, err)
+		}
+	}
+	second := rotate(time.Minute)
+	usable("the new one", second, 0, true)
+	usable("the old one", first, time.Minute-1, true)
+	usable("the old one", first, time.Minute, false)
+	third := rotate(time.Hour)
+	usable("the one before last", first, 0, false)
+	usable("the last one", second, time.Minute, true)
+	fourth := rotate(0)
+	usable("one without grace", third, 0, false)
+	usable("nothing", secret.Hash{}, 0, false)
+	usable("the newest", fourth, 0, true)
+}
+
+func TestOnlyPagesOfListedSitesAreAdmitted(t *testing.T) {
+	listed, _ := embedding(t, settings("n", "https://a.example", "https://*.b.example"))
+	open := settings("n", "https://a.example")
+	open.AllowNoOrigin = ptr(true)
+	anywhere, _ := embedding(t, open)
+	draft := *listed
+	draft.Template.Status = chat.StatusDraft
+	off := *listed
+	off.Template.Status = chat.StatusDisabled
+	for name, tt := range map[string]struct {
+		e    *chat.Embedding
+		from chat.Origin
+		want error
+	}{
+		"a listed site":                         {listed, "https://a.example", nil},
+		"a host below one":                      {listed, "https://x.b.example", nil},
+		"another site":                          {listed, "https://evil.example", chat.ErrOriginNotAllowed},
+		"what cannot be read":                   {listed, chat.ForeignOrigin, chat.ErrOriginNotAllowed},
+		"no origin":                             {listed, chat.NoOrigin, chat.ErrOriginNotAllowed},
+		"an opaque one":                         {listed, chat.OpaqueOrigin, chat.ErrOriginNotAllowed},
+		"no origin where that is allowed":       {anywhere, chat.NoOrigin, nil},
+		"an opaque one where that is allowed":   {anywhere, chat.OpaqueOrigin, nil},
+		"another site where none is allowed":    {anywhere, "https://evil.example", chat.ErrOriginNotAllowed},
+		"unreadable where none is allowed":      {anywhere, chat.ForeignOrigin, chat.ErrOriginNotAllowed},
+		"a listed site, of a draft":             {&draft, "https://a.example", chat.ErrNotPublished},
+		"a listed site, of what was taken down": {&off, "https://a.example", chat.ErrNotPublished},
+		"another site hears nothing of a draft": {&draft, "https://evil.example", chat.ErrOriginNotAllowed},
+	} {
+		err := tt.e.Admit(tt.from)
+		_, session := tt.e.Session(secret.Hash{}, tt.from, false, "", visitAt)
+		_, ticket := tt.e.Ticket(secret.Hash{}, tt.from, visitAt)
+		if !errors.Is(err, tt.want) || !errors.Is(session, tt.want) || !errors.Is(ticket, tt.want) {
+			t.Errorf("%s: %v, %v, %v", name, err, session, ticket)
+		}
+	}
+}
+
+func TestAPassEndsInTimeAndStaysWhereItWasHandedTo(t *testing.T) {
+	ends := settings("n", "https://a.example")
+	ends.ExpiresAt = ptr(visitAt.Add(5 * time.Minute))
+	e, by := embedding(t, ends)
+	for at, want := range map[time.Time]time.Time{visitAt.Add(-time.Hour): visitAt.Add(-50 * time.Minute), visitAt: visitAt.Add(5 * time.Minute)} {
+		s, err := e.Session(by, "https://a.example", false, "v", at)
+		if err != nil || !s.ExpiresAt.Equal(want) || s.OpenedBy != by || s.Token != e.Token.ID || s.Visitor != "v" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if !s.Live(want.Add(-1)) || s.Live(want) {
+			t.Error("it does not end at its end")
+		}
+	}
+	ticket, err := e.Ticket(by, "https://a.example", visitAt)
+	if err != nil || !ticket.ExpiresAt.Equal(visitAt.Add(time.Minute)) {
+		t.Errorf("%+v, %v", ticket, err)
+	}
+	plain, framed := chat.EmbedPass{Origin: "https://a.example"}, chat.EmbedPass{Origin: "https://a.example", Framed: true}
+	for name, got := range map[string]bool{
+		"its own site":                         plain.From("https://a.example", false),
+		"not another site":                     !plain.From("https://b.example", false),
+		"not without an origin":                !plain.From(chat.NoOrigin, false),
+		"not our own page":                     !plain.From("https://atrium.example", true),
+		"in a frame, our own page":             framed.From("https://atrium.example", true),
+		"in a frame, a read without an origin": framed.From(chat.NoOrigin, false),
+		"in a frame, not the site around it":   !framed.From("https://a.example", false),
+	} {
+		if !got {
+			t.Error(name)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// What begins an embed token's identifier, and its secret.
+const (
+	EmbedTokenPrefix  = "etok"
+	EmbedSecretPrefix = "ate_"
+)
+
+// What an embed token may be, and is if nobody says otherwise.
+const (
+	MaxEmbedTokens = 20 // of a template
+
+	maxEmbedName = 80 // characters
+	maxOrigins   = 50
+
+	minSessionTTL     = time.Minute
+	maxSessionTTL     = 24 * time.Hour
+	defaultSessionTTL = 10 * time.Minute
+
+	maxPerMinute     = 600
+	defaultPerMinute = 10
+)
+
+// What can go wrong with embed tokens, for those who manage them.
+var (
+	ErrEmbedTokenNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_token_not_found", Detail: "The chat template has no such embed token."}
+	ErrEmbedTokenQuota    = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A chat template has 20 embed tokens at most. Delete one that nobody uses."}
+)
+
+// EmbedTokenID identifies an embed token; the empty one is of none.
+type EmbedTokenID string
+
+// EmbedTokenPage is one page of embed tokens.
+type EmbedTokenPage = page.Of[EmbedToken]
+
+// EmbedToken lets the pages of some sites show one template to their visitors. Its secret stands in
+// those pages for everyone to read: the list of origins is what keeps other sites out, the limits
+// are what keeps programs at bay.
+type EmbedToken struct {
+	event.Log
+	ID        EmbedTokenID
+	Org       identity.OrgID
+	Workspace identity.WorkspaceID
+	Template  ID
+	EmbedSettings
+	Hash           secret.Hash // of the secret
+	Hint           string      // the secret's last four characters
+	Previous       secret.Hash // the secret before the last rotation, which works until PreviousUntil
+	PreviousUntil  time.Time
+	LastUsedAt     time.Time // zero: not yet; exact to a minute
+	LastUsedOrigin Origin    // as of then
+	CreatedBy      identity.UserID
+	Revision       int64
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	Deleted        bool // it goes when it is saved
+}
+
+// EmbedSettings is what managers may set of an embed token.
+type EmbedSettings struct {
+	Name    string          // 1 to 80 characters
+	Origins []OriginPattern // 1 to 50, which may embed
+
+	// AllowNoOrigin lets in what sends no origin, or an opaque one: programs, and pages of files,
+	// but also any site that hides behind a sandboxed frame.
+	AllowNoOrigin bool
+
+	Enabled    bool
+	ExpiresAt  time.Time     // zero: never
+	SessionTTL time.Duration // a minute to a day; whole seconds
+	PerMinute  int           // sessions for one address, 1 to 600
+}
+
+// EmbedStatus says whether an embed token opens sessions.
+type EmbedStatus string
+
+// The statuses.
+const (
+	EmbedActive   EmbedStatus = "active"
+	EmbedDisabled EmbedStatus = "disabled"
+	EmbedExpired  EmbedStatus = "expired"
+)
+
+// Status returns the status of t at a moment. What was disabled and has expired is expired: that
+// needs more to change.
+func (t *EmbedToken) Status(now time.Time) EmbedStatus {
+	switch {
+	case !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt):
+		return EmbedExpired
+	case !t.Enabled:
+		return EmbedDisabled
+	default:
+		return EmbedActive
+	}
+}
+
+// EmbedChanges are values for some settings of an embed token; nil keeps the old one, or of a new
+// token the default.
+type EmbedChanges struct {
+	Name          *string
+	Origins       *[]string // as people write them
+	AllowNoOrigin *bool
+	Enabled       *bool
+	ExpiresAt     *time.Time // zero: never
+	SessionTTL    *time.Duration
+	PerMinute     *int
+}
+
+// NewEmbedToken makes an embed token of t, which has have of them. Managers may.
+func (t *Template) NewEmbedToken(by identity.Actor, have int, c EmbedChanges) (*EmbedToken, secret.Token, error) {
+	if err := t.Allow(by, Manager); err != nil {
+		return nil, secret.Token{}, err
+	}
+	token := &EmbedToken{
+		ID: EmbedTokenID(id.New(EmbedTokenPrefix)), Org: by.Org, Workspace: t.Workspace, Template: t.ID,
+		EmbedSettings: EmbedSettings{Enabled: true, SessionTTL: defaultSessionTTL, PerMinute: defaultPerMinute},
+		CreatedBy:     by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+	}
+	if _, err := token.set(by, c); err != nil {
+		return nil, secret.Token{}, err
+	}
+	if have >= MaxEmbedTokens {
+		return nil, secret.Token{}, ErrEmbedTokenQuota
+	}
+	made := secret.NewToken(EmbedSecretPrefix)
+	token.Hash, token.Hint = made.Hash(), made.Hint()
+	token.Record(by, "embed_token.created", string(token.ID), map[string]any{"chat_template_id": t.ID, "name": token.Name, "allowed_origins": token.Origins})
+	return token, made, nil
+}
+
+// ChangeEmbedToken changes a token of t, nil if t has none such. Managers may.
+func (t *Template) ChangeEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken, c EmbedChanges) error {
+	if err := t.allowToken(by, at, token); err != nil {
+		return err
+	}
+	changed, err := token.set(by, c)
+	if err != nil || len(changed) == 0 {
+		return err
+	}
+	changed["chat_template_id"] = t.ID
+	token.touch(by)
+	token.Record(by, "embed_token.updated", string(token.ID), changed)
+	return nil
+}
+
+// RotateEmbedToken gives a token another secret; the one before works for grace still, and one
+// before that not any more. Managers may.
+func (t *Template) RotateEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken, grace time.Duration) (secret.Token, error) {
+	if err := t.allowToken(by, at, token); err != nil {
+		return secret.Token{}, err
+	}
+	made := secret.NewToken(EmbedSecretPrefix)
+	token.Previous, token.PreviousUntil = secret.Hash{}, time.Time{}
+	if grace > 0 {
+		token.Previous, token.PreviousUntil = token.Hash, by.At.Add(grace)
+	}
+	token.Hash, token.Hint = made.Hash(), made.Hint()
+	token.touch(by)
+	token.Record(by, "embed_token.rotated", string(token.ID), map[string]any{"chat_template_id": t.ID, "grace_seconds": int(grace.Seconds())})
+	return made, nil
+}
+
+// DeleteEmbedToken ends a token, and with it its sessions. Managers may.
+func (t *Template) DeleteEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken) error {
+	if err := t.allowToken(by, at, token); err != nil {
+		return err
+	}
+	token.Deleted = true
+	token.Record(by, "embed_token.deleted", string(token.ID), map[string]any{"chat_template_id": t.ID, "name": token.Name})
+	return nil
+}
+
+// MayManage returns why by may not see and change a token of t, nil if t has none such.
+func (t *Template) MayManage(by identity.Actor, token *EmbedToken) error {
+	if err := t.Allow(by, Manager); err != nil {
+		return err
+	}
+	if token == nil {
+		return ErrEmbedTokenNotFound
+	}
+	return nil
+}
+
+func (t *Template) allowToken(by identity.Actor, at revision.Match, token *EmbedToken) error {
+	if err := t.MayManage(by, token); err != nil {
+		return err
+	}
+	return at.Check(token.Revision)
+}
+
+func (t *EmbedToken) touch(by identity.Actor) { t.Revision, t.UpdatedAt = t.Revision+1, by.At }
+
+// set takes over what c names, or nothing if any of it is wrong.
+func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]any, err error) {
+	next, changed := t.EmbedSettings, map[string]any{}
+	var wrong fields
+	set(&next.Name, c.Name, "name", changed)
+	switch n := utf8.RuneCountInString(next.Name); {
+	case n == 0:
+		wrong.add("/name", "too_short", "Must not be empty.")
+	case n > maxEmbedName:
+		wrong.add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxEmbedName))
+	}
+	wrong.addCharacters("/name", next.Name)
+	if c.Origins != nil {
+		origins := wrong.origins(*c.Origins)
+		if !slices.Equal(origins, t.Origins) {
+			next.Origins = origins
+			changed["allowed_origins"] = event.Change{From: t.Origins, To: origins}
+		}
+	} else if len(t.Origins) == 0 {
+		wrong.add("/allowed_origins", "required", "Name at least one origin.")
+	}
+	set(&next.AllowNoOrigin, c.AllowNoOrigin, "allow_no_origin", changed)
+	set(&next.Enabled, c.Enabled, "enabled", changed)
+	if c.ExpiresAt != nil && !c.ExpiresAt.Equal(next.ExpiresAt) {
+		if !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(by.At) {
+			wrong.add("/expires_at", "in_the_past", "Must be in the future.")
+		}
+		changed["expires_at"] = event.Change{From: moment(next.ExpiresAt), To: moment(*c.ExpiresAt)}
+		next.ExpiresAt = *c.ExpiresAt
+	}
+	if c.SessionTTL != nil && *c.SessionTTL != next.SessionTTL {
+		changed["session_ttl_seconds"] = event.Change{From: int(next.SessionTTL.Seconds()), To: int(c.SessionTTL.Seconds())}
+		next.SessionTTL = *c.SessionTTL
+	}
+	if next.SessionTTL < minSessionTTL || next.SessionTTL > maxSessionTTL {
+		wrong.add("/session_ttl_seconds", "out_of_range", "Must be from 60 to 86400.")
+	}
+	set(&next.PerMinute, c.PerMinute, "rate_limit", changed)
+	if next.PerMinute < 1 || next.PerMinute > maxPerMinute {
+		wrong.add("/rate_limit/per_minute", "out_of_range", fmt.Sprintf("Must be from 1 to %d.", maxPerMinute))
+	}
+	if err := fault.InvalidFields(wrong); err != nil {
+		return nil, err
+	}
+	t.EmbedSettings = next
+	return changed, nil
+}
+
+// origins reads the entries of a list. Those that mean the same count as one too many: a person
+// who writes both expects that they differ.
+func (f *fields) origins(entries []string) []OriginPattern {
+	switch n := len(entries); {
+	case n == 0:
+		f.add("/allowed_origins", "too_few_items", "Name at least one origin.")
+	case n > maxOrigins:
+		f.add("/allowed_origins", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxOrigins))
+	}
+	patterns := make([]OriginPattern, 0, len(entries))
+	for i, entry := range entries {
+		pointer := fmt.Sprintf("/allowed_origins/%d", i)
+		p, bad := parseOriginPattern(entry)
+		switch {
+		case bad != nil:
+			f.add(pointer, bad.code, bad.detail)
+		case slices.Contains(patterns, p):
+			f.add(pointer, "duplicate_item", "Is in the list already, perhaps written otherwise.")
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns
+}
+
+// moment is a time as an event holds it: nil for never.
+func moment(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}

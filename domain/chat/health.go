@@ -1,0 +1,59 @@
+package chat
+
+import "fmt"
+
+// Issue is a reason why a template works less well than it was meant to.
+type Issue struct {
+	Code    string // item_gone, item_disabled, requirement_missing, workflow_gone, workflow_disabled or prompt_gone
+	Pointer string // JSON Pointer (RFC 6901) into the template
+	Detail  string
+}
+
+// Issues returns what the registry no longer offers of what t was given, and whether its prompt is
+// gone. It is computed with every read: the registry changes without any template's doing.
+func (r *Registry) Issues(t *Template) []Issue {
+	var issues []Issue
+	add := func(code, pointer, detail string) {
+		issues = append(issues, Issue{Code: code, Pointer: pointer, Detail: detail})
+	}
+	if t.PromptGone {
+		add("prompt_gone", "/prompt", "The prompt, or its version, is not there any more.")
+	}
+	chosen := map[string]bool{}
+	for _, s := range append(t.Agents[:len(t.Agents):len(t.Agents)], t.Tools...) {
+		chosen[s.ID] = true
+	}
+	for _, id := range t.Capabilities {
+		chosen[id] = true
+	}
+	for _, w := range t.Workflows {
+		chosen[w.ID] = true
+	}
+	inspect := func(kind, pointer, id string, items []Item) {
+		switch item := find(items, id); {
+		case item == nil:
+			add(kind+"_gone", pointer, "The registry does not offer it any more.")
+		case item.Status == ItemDisabled:
+			add(kind+"_disabled", pointer, "The registry has disabled it.")
+		default:
+			for _, needed := range item.Requires {
+				if !chosen[needed] {
+					add("requirement_missing", pointer, "It needs another item of the registry beside it: "+needed+".")
+				}
+			}
+		}
+	}
+	for i, s := range t.Agents {
+		inspect("item", fmt.Sprintf("/agents/%d", i), s.ID, r.Agents)
+	}
+	for i, s := range t.Tools {
+		inspect("item", fmt.Sprintf("/tools/%d", i), s.ID, r.Tools)
+	}
+	for i, id := range t.Capabilities {
+		inspect("item", fmt.Sprintf("/capabilities/%d", i), id, r.Capabilities)
+	}
+	for i, w := range t.Workflows {
+		inspect("workflow", fmt.Sprintf("/workflows/%d", i), w.ID, r.Workflows)
+	}
+	return issues
+}

@@ -1,0 +1,206 @@
+package chat
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+)
+
+// Origin is where a browser says that a page comes from (RFC 6454, section 7): scheme://host, with
+// :port unless it is the scheme's own, in lower case and without a dot at the end. All that are
+// equal to a browser are equal as texts.
+type Origin string
+
+// What a request may bear in the place of an origin.
+const (
+	NoOrigin     Origin = ""     // no browser sent it, or no script of another site
+	OpaqueOrigin Origin = "null" // of a sandboxed frame, or of a file: any site can make one
+
+	// ForeignOrigin stands for whatever cannot be read. No list lets it in.
+	ForeignOrigin Origin = "foreign"
+)
+
+// OriginPattern is an entry of a list of origins that are let in, in its one normal form: an
+// Origin; https://*.host[:port] for the hosts exactly one label below host; or
+// http://localhost:*, whatever the port.
+type OriginPattern string
+
+const (
+	anyLabel      = "*."
+	localhost     = "localhost"
+	anyLocalPort  = OriginPattern("http://localhost:*")
+	maxHostLength = 253 // RFC 1035, section 3.1, without the dot at the end
+)
+
+// originFault says what is wrong with an entry: a code and a sentence of a fault.Field.
+type originFault struct{ code, detail string }
+
+var (
+	badOrigin      = &originFault{"invalid_origin", "Must be https://host[:port], https://*.host[:port], or http://localhost with a port or :*; no path, query or credentials."}
+	insecureOrigin = &originFault{"insecure_origin", "http is for localhost alone: on any other host, whoever is on the way can speak for the site."}
+	badWildcard    = &originFault{"invalid_wildcard", "A wildcard stands for the first label of a host, as in https://*.example.com, or for the port of http://localhost."}
+	publicWildcard = &originFault{"public_suffix", "Anybody can have a name directly below that host: name the hosts that are yours."}
+)
+
+// ParseOrigin reads an Origin header, or the origin part of a URL; what is neither is ForeignOrigin.
+// A host that is not in ASCII is none that a browser sends (WHATWG URL, host serializing).
+func ParseOrigin(header string) (Origin, bool) {
+	if header == string(NoOrigin) || header == string(OpaqueOrigin) {
+		return Origin(header), true
+	}
+	scheme, host, port, ok := splitOrigin(header)
+	if !ok {
+		return ForeignOrigin, false
+	}
+	if host, ok = cleanHost(host); !ok {
+		return ForeignOrigin, false
+	}
+	if port, ok = cleanPort(scheme, port); !ok {
+		return ForeignOrigin, false
+	}
+	return Origin(scheme + "://" + host + port), true
+}
+
+// Patterns returns every entry that lets o in. Matching is looking for one of these few texts: in
+// a list, or in an index of a database.
+func (o Origin) Patterns() []OriginPattern {
+	scheme, rest, ok := strings.Cut(string(o), "://")
+	if !ok {
+		return nil // absent or opaque: no list lets it in
+	}
+	patterns := []OriginPattern{OriginPattern(o)}
+	host, port, _ := strings.Cut(rest, ":")
+	switch {
+	case scheme == "http" && host == localhost:
+		patterns = append(patterns, anyLocalPort)
+	case scheme == "https" && !endsInNumber(host):
+		if _, parent, below := strings.Cut(host, "."); below {
+			if port != "" {
+				port = ":" + port
+			}
+			patterns = append(patterns, OriginPattern("https://"+anyLabel+parent+port))
+		}
+	}
+	return patterns
+}
+
+// In reports whether an entry of list lets o in.
+func (o Origin) In(list []OriginPattern) bool {
+	return slices.ContainsFunc(o.Patterns(), func(p OriginPattern) bool { return slices.Contains(list, p) })
+}
+
+// parseOriginPattern reads an entry as a person writes it: in any case, internationalised, with the
+// scheme's own port, with a dot at the end.
+func parseOriginPattern(s string) (OriginPattern, *originFault) {
+	scheme, host, port, ok := splitOrigin(s)
+	if !utf8.ValidString(s) { // which idna would guess at
+		return "", badOrigin
+	}
+	if !ok {
+		if strings.Contains(s, "*") && !strings.ContainsAny(s, "/?#@\\ ") {
+			return "", badWildcard // * alone, or a host without a scheme
+		}
+		return "", badOrigin
+	}
+	host, wild := strings.CutPrefix(host, anyLabel)
+	anyPort := port == ":*"
+	if strings.Contains(host, "*") || strings.Contains(port, "*") && !anyPort {
+		return "", badWildcard
+	}
+	host, err := idna.Lookup.ToASCII(host) // IDNA as browsers do it (UTS 46, not transitional)
+	if err != nil {
+		return "", badOrigin
+	}
+	if host, ok = cleanHost(host); !ok {
+		return "", badOrigin
+	}
+	local := scheme == "http" && host == localhost && !wild
+	switch {
+	case local && anyPort:
+		return anyLocalPort, nil
+	case anyPort, wild && endsInNumber(host):
+		return "", badWildcard
+	case scheme == "http" && !local:
+		return "", insecureOrigin
+	case wild && isPublicSuffix(host):
+		return "", publicWildcard
+	}
+	if port, ok = cleanPort(scheme, port); !ok {
+		return "", badOrigin
+	}
+	if wild {
+		host = anyLabel + host
+	}
+	return OriginPattern(scheme + "://" + host + port), nil
+}
+
+// splitOrigin takes scheme://host[:port] apart; port keeps its colon. Whatever may follow an
+// origin in a URL stays in host or port, where it is refused.
+func splitOrigin(s string) (scheme, host, port string, ok bool) {
+	scheme, rest, ok := strings.Cut(s, "://")
+	scheme = strings.ToLower(scheme)
+	if !ok || scheme != "https" && scheme != "http" {
+		return "", "", "", false
+	}
+	if at := strings.IndexByte(rest, ':'); at >= 0 {
+		return scheme, rest[:at], rest[at:], true
+	}
+	return scheme, rest, "", true
+}
+
+// cleanHost lowers a name, or an IPv4 address, and takes one dot off its end. It knows letters,
+// digits and hyphens alone: with anything else a Content-Security-Policy could not name it (CSP
+// level 3, host-part). That goes for IPv6 addresses too.
+func cleanHost(host string) (string, bool) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if len(host) > maxHostLength {
+		return "", false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return "", false
+		}
+		for i := range len(label) {
+			if c := label[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+				return "", false
+			}
+		}
+	}
+	if endsInNumber(host) {
+		if ip, err := netip.ParseAddr(host); err != nil || !ip.Is4() {
+			return "", false
+		}
+	}
+	return host, true
+}
+
+// endsInNumber reports whether a browser takes a host for an IPv4 address (WHATWG URL, ends in a
+// number checker).
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return strings.HasPrefix(last, "0x") || strings.Trim(last, "0123456789") == ""
+}
+
+// cleanPort leaves the scheme's own port out.
+func cleanPort(scheme, port string) (string, bool) {
+	switch {
+	case port == "", scheme == "https" && port == ":443", scheme == "http" && port == ":80":
+		return "", true
+	case port[0] != ':', len(port) < 2, port[1] < '1', port[1] > '9': // no sign and no zero in front
+		return "", false
+	}
+	_, err := strconv.ParseUint(port[1:], 10, 16)
+	return port, err == nil
+}
+
+// isPublicSuffix reports whether strangers may register the names below host (publicsuffix.org, as
+// old as this build). A host of one label always counts as one.
+func isPublicSuffix(host string) bool {
+	suffix, _ := publicsuffix.PublicSuffix(host)
+	return suffix == host
+}

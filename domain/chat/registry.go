@@ -1,0 +1,198 @@
+package chat
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Registry is what an org offers to its chats. It comes from the configuration and does not
+// change: a reload makes another one.
+type Registry struct {
+	Revision     string // a hash of all the rest
+	Agents       []Item
+	Tools        []Item
+	Capabilities []Item
+	Workflows    []Item
+}
+
+// Item is one thing that a chat can be given.
+type Item struct {
+	ID           string
+	Name         string
+	Description  string
+	Version      string
+	Status       ItemStatus
+	ConfigSchema json.RawMessage // JSON Schema, draft 2020-12, of Selected.Config, for agents and tools; nil: anything goes
+	Requires     []string        // ids of other items that must be chosen with it
+	Effects      Effects
+	EmbedSafe    bool // visitors of an embedded chat may know of it and use it
+
+	schema *jsonschema.Schema
+}
+
+// ItemStatus says whether an item can be chosen.
+type ItemStatus string
+
+// The statuses of items.
+const (
+	ItemAvailable  ItemStatus = "available"
+	ItemDeprecated ItemStatus = "deprecated" // can still be chosen, and will go
+	ItemDisabled   ItemStatus = "disabled"   // cannot be chosen; templates that have it are degraded
+)
+
+// Effects says what using an item can do.
+type Effects string
+
+// The effects, from none upwards.
+const (
+	EffectsRead     Effects = "read"
+	EffectsWrite    Effects = "write"    // changes things of the workspace
+	EffectsExternal Effects = "external" // reaches systems of others
+)
+
+var itemID = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
+
+// ItemError is what is wrong with one key of a registry's item.
+type ItemError struct {
+	Key    string // agents[0].config_schema
+	Reason string // without the value
+}
+
+func (e *ItemError) Error() string { return e.Key + ": " + e.Reason }
+
+// NewRegistry checks a registry and compiles its schemas. The errors, which are *ItemError, name
+// all that is wrong. Schemas may refer to parts of themselves and to nothing else.
+func NewRegistry(r Registry) (*Registry, []error) {
+	var wrong []error
+	ids := map[string]bool{}
+	for _, items := range r.kinds() {
+		for _, item := range *items.list {
+			ids[item.ID] = true
+		}
+	}
+	for _, kind := range r.kinds() {
+		*kind.list = slices.Clone(*kind.list)
+		for i := range *kind.list {
+			item := &(*kind.list)[i]
+			item.complete(func(key, reason string) {
+				wrong = append(wrong, &ItemError{Key: fmt.Sprintf("%s[%d].%s", kind.name, i, key), Reason: reason})
+			}, (*kind.list)[:i], ids)
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, []error{err}
+	}
+	sum := sha256.Sum256(text)
+	r.Revision = hex.EncodeToString(sum[:8])
+	return &r, nil
+}
+
+type kindOfItem struct {
+	name string
+	list *[]Item
+}
+
+func (r *Registry) kinds() []kindOfItem {
+	return []kindOfItem{{"agents", &r.Agents}, {"tools", &r.Tools}, {"capabilities", &r.Capabilities}, {"workflows", &r.Workflows}}
+}
+
+// complete fills in defaults, and tells what is wrong with an item that stands after others.
+func (i *Item) complete(wrong func(key, reason string), before []Item, known map[string]bool) {
+	if i.Name == "" {
+		i.Name = i.ID
+	}
+	if i.Status == "" {
+		i.Status = ItemAvailable
+	}
+	if i.Effects == "" {
+		i.Effects = EffectsRead
+	}
+	switch {
+	case !itemID.MatchString(i.ID):
+		wrong("id", "must have 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or digit")
+	case find(before, i.ID) != nil:
+		wrong("id", "is the same as another item's")
+	}
+	if !slices.Contains([]ItemStatus{ItemAvailable, ItemDeprecated, ItemDisabled}, i.Status) {
+		wrong("status", "must be available, deprecated or disabled")
+	}
+	if !slices.Contains([]Effects{EffectsRead, EffectsWrite, EffectsExternal}, i.Effects) {
+		wrong("effects", "must be read, write or external")
+	}
+	for _, id := range i.Requires {
+		if !known[id] || id == i.ID {
+			wrong("requires", "must name other items of the registry")
+			break
+		}
+	}
+	if i.ConfigSchema == nil {
+		return
+	}
+	var err error
+	if i.schema, err = compile(i.ConfigSchema); err != nil {
+		wrong("config_schema", "is no JSON Schema of draft 2020-12 that stands alone, or uses a pattern that RE2 does not know")
+	}
+}
+
+// compile reads a schema. Nothing is loaded: not from files, which the compiler would do by itself,
+// nor from the network.
+func compile(text json.RawMessage) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(nothing{})
+	c.AssertFormat()
+	const here = "atrium:config"
+	if err := c.AddResource(here, doc); err != nil {
+		return nil, err
+	}
+	return c.Compile(here)
+}
+
+// nothing is a jsonschema.URLLoader.
+type nothing struct{}
+
+func (nothing) Load(string) (any, error) {
+	return nil, errors.New("chat: schemas refer to nothing but themselves")
+}
+
+// Workflow returns the workflow with an id.
+func (r *Registry) Workflow(id string) (Item, bool) {
+	if item := find(r.Workflows, id); item != nil {
+		return *item, true
+	}
+	return Item{}, false
+}
+
+// EmbedSafe returns those of a template's tools that visitors may know of, as far as they can be used.
+func (r *Registry) EmbedSafe(t *Template) []Item {
+	var safe []Item
+	for _, s := range t.Tools {
+		if item := find(r.Tools, s.ID); item != nil && item.EmbedSafe && item.Status != ItemDisabled {
+			safe = append(safe, *item)
+		}
+	}
+	return safe
+}
+
+func find(items []Item, id string) *Item {
+	if i := slices.IndexFunc(items, func(item Item) bool { return item.ID == id }); i >= 0 {
+		return &items[i]
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+// Package chat holds chat templates: what a chat says and can do, who may change it, and the
+// registry of what an org offers to chats.
+package chat
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// Prefix begins a template's identifier.
+const Prefix = "ctpl"
+
+// RestoreWithin is how long a deleted template can be restored.
+const RestoreWithin = 30 * 24 * time.Hour
+
+// ID identifies a template; the empty one is of none.
+type ID string
+
+// Page is one page of templates.
+type Page = page.Of[Template]
+
+// Status says whether a template serves chats.
+type Status string
+
+// The statuses.
+const (
+	StatusDraft     Status = "draft"
+	StatusPublished Status = "published" // the only one in which embedded chats work
+	StatusDisabled  Status = "disabled"
+)
+
+// Visibility says who sees a template without being its member.
+type Visibility string
+
+// The visibilities.
+const (
+	Private            Visibility = "private"
+	VisibleToWorkspace Visibility = "workspace" // every member of the workspace may view it
+)
+
+// Template is what a kind of chat says and can do. Its owner is one field, so that two owners, or
+// none, cannot be expressed.
+type Template struct {
+	event.Log
+	ID        ID
+	Workspace identity.WorkspaceID
+	Owner     identity.UserID
+	OwnerLeft bool // the owner is no member of the workspace any more
+	Content
+	Status     Status
+	Visibility Visibility
+	Workflows  []Workflow // oldest first
+	Revision   int64
+	CreatedAt  time.Time
+	CreatedBy  identity.UserID
+	UpdatedAt  time.Time
+	DeletedAt  time.Time // zero: live
+
+	// PromptGone says that Prompt names what is not there any more.
+	PromptGone bool
+
+	// Members are not all there are: the caller, and the users that a change names. The owner is
+	// none of them.
+	Members     map[identity.UserID]Member
+	MemberCount int
+}
+
+// Content is what editors may change.
+type Content struct {
+	Name         string // 1 to 120 characters
+	Description  string // up to 2000 characters
+	AvatarURL    string // https; empty: none
+	Instructions string // up to 64 KiB; empty if Prompt holds them, or nothing does
+	Prompt       Prompt
+	Agents       []Selected // up to 10
+	Tools        []Selected // up to 50
+	Capabilities []string   // up to 20
+	Model        *prompt.ModelConfig
+	Greeting     string          // up to 2000 characters
+	Starters     []string        // up to 10, of up to 200 characters: what a visitor may begin with
+	Metadata     json.RawMessage // a JSON object, up to 16 KiB
+}
+
+// Prompt names a version of a prompt template that holds the instructions; the zero Prompt none.
+type Prompt struct {
+	Template prompt.ID
+	Ref      string // active, latest, v<number>, a label or a version's id
+}
+
+// Selected is an agent or a tool of the registry, and how it is to work here.
+type Selected struct {
+	ID     string
+	Config json.RawMessage // a JSON object; nil for the item's own defaults
+}
+
+// Facts are what a change must know of the world around a template.
+type Facts struct {
+	Registry         *Registry // of the org
+	PromptSeen       bool      // the prompt that is set is there, and the caller may see it
+	NewOwnerIsMember bool      // of the workspace
+}
+
+// Draft is what a caller asks of a new template.
+type Draft struct {
+	Content
+	Status     Status     // empty: draft
+	Visibility Visibility // empty: private
+}
+
+// New makes a template that belongs to by. Members of the workspace and above may.
+func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
+	if by.Role < identity.Member || by.ReadOnly() {
+		return nil, ErrForbidden
+	}
+	t := &Template{
+		ID: ID(id.New(Prefix)), Workspace: by.Workspace, Owner: by.User, Content: d.Content, Status: d.Status, Visibility: d.Visibility,
+		Revision: 1, CreatedAt: by.At, CreatedBy: by.User, UpdatedAt: by.At, Members: map[identity.UserID]Member{},
+	}
+	if t.Status == "" {
+		t.Status = StatusDraft
+	}
+	if t.Visibility == "" {
+		t.Visibility = Private
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if err := f.check(t.Content, true, true, true, t.Prompt != Prompt{}); err != nil {
+		return nil, err
+	}
+	t.Record(by, "chat_template.created", string(t.ID), map[string]any{"name": t.Name, "status": t.Status, "visibility": t.Visibility})
+	return t, nil
+}
+
+// Changes are new values for some of a template's fields; nil keeps the old one.
+type Changes struct {
+	Name         *string
+	Description  *string
+	AvatarURL    *string
+	Instructions *string
+	Prompt       *Prompt // the zero Prompt clears
+	Agents       *[]Selected
+	Tools        *[]Selected
+	Capabilities *[]string
+	Model        func(*prompt.ModelConfig) *prompt.ModelConfig // as Metadata
+	Greeting     *string
+	Starters     *[]string
+	Metadata     func(json.RawMessage) json.RawMessage // makes the new one of the old
+	Status       *Status
+	Visibility   *Visibility
+	Owner        *identity.UserID // must be a member of the workspace
+}
+
+// Needs returns the role that these changes take.
+func (c Changes) Needs() Role {
+	switch {
+	case c.Owner != nil:
+		return Owner
+	case c.Status != nil, c.Visibility != nil:
+		return Manager
+	default:
+		return Editor
+	}
+}
+
+// Change applies changes. What they leave alone is not held to the registry: it may have changed
+// since, which is for Registry.Issues to tell.
+func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Facts) error {
+	if err := t.allow(by, c.Needs(), at); err != nil {
+		return err
+	}
+	changed := map[string]any{}
+	set(&t.Name, c.Name, "name", changed)
+	set(&t.Status, c.Status, "status", changed)
+	set(&t.Visibility, c.Visibility, "visibility", changed)
+	quietly(&t.Description, c.Description, "description", changed)
+	quietly(&t.AvatarURL, c.AvatarURL, "avatar_url", changed)
+	quietly(&t.Instructions, c.Instructions, "instructions", changed)
+	quietly(&t.Greeting, c.Greeting, "greeting", changed)
+	newPrompt := c.Prompt != nil && *c.Prompt != t.Prompt
+	if newPrompt {
+		changed["prompt"] = event.Change{From: t.Prompt.named(), To: c.Prompt.named()}
+		t.Prompt, t.PromptGone = *c.Prompt, false
+	}
+	replaced(&t.Agents, c.Agents, sameSelected, "agents", changed)
+	replaced(&t.Tools, c.Tools, sameSelected, "tools", changed)
+	replaced(&t.Capabilities, c.Capabilities, sameText, "capabilities", changed)
+	replaced(&t.Starters, c.Starters, sameText, "conversation_starters", changed)
+	if c.Model != nil {
+		before := t.Model
+		if t.Model = c.Model(t.Model); !sameModel(before, t.Model) {
+			changed["model_config"] = true
+		}
+	}
+	if c.Metadata != nil {
+		before := string(t.Metadata)
+		if t.Metadata = c.Metadata(t.Metadata); string(t.Metadata) != before {
+			changed["metadata"] = true
+		}
+	}
+	if err := t.check(); err != nil {
+		return err
+	}
+	if err := f.check(t.Content, c.Agents != nil, c.Tools != nil, c.Capabilities != nil, newPrompt && t.Prompt != Prompt{}); err != nil {
+		return err
+	}
+	if c.Owner != nil && *c.Owner != t.Owner {
+		if !f.NewOwnerIsMember {
+			return ErrUserNotInWorkspace
+		}
+		t.transfer(by, *c.Owner)
+	}
+	if len(changed) > 0 {
+		t.Record(by, "chat_template.updated", string(t.ID), changed)
+	}
+	t.touch(by)
+	return nil
+}
+
+// transfer makes to the owner. Who owned t before goes on as a manager, so that a transfer locks
+// nobody out by accident.
+func (t *Template) transfer(by identity.Actor, to identity.UserID) {
+	t.Record(by, "chat_template.transferred", string(t.ID), map[string]any{"owner": event.Change{From: t.Owner, To: to}})
+	if !t.OwnerLeft {
+		t.join(Member{User: t.Owner, Role: Manager, InvitedBy: by.User}, by.At)
+	}
+	t.leave(to)
+	t.Owner, t.OwnerLeft = to, false
+}
+
+// Delete hides t from everyone; it can be restored for RestoreWithin.
+func (t *Template) Delete(by identity.Actor, at revision.Match) error {
+	if err := t.allow(by, Owner, at); err != nil {
+		return err
+	}
+	t.DeletedAt = by.At
+	t.Record(by, "chat_template.deleted", string(t.ID), map[string]any{"name": t.Name})
+	t.touch(by)
+	return nil
+}
+
+// Restore brings a deleted template back: its owner and admins of the workspace may, within
+// RestoreWithin. Restoring a live one changes nothing.
+func (t *Template) Restore(by identity.Actor) error {
+	access := t.Access(by)
+	may := access >= Owner || access >= Manager && by.Role >= identity.Admin
+	switch {
+	case access == NoRole, !may && !t.DeletedAt.IsZero(): // to all others a deleted one is not there
+		return ErrNotFound
+	case !may:
+		return ErrForbidden
+	case t.DeletedAt.IsZero():
+		return nil
+	case by.At.Sub(t.DeletedAt) > RestoreWithin:
+		return ErrNotFound
+	}
+	t.DeletedAt = time.Time{}
+	t.Record(by, "chat_template.restored", string(t.ID), map[string]any{"name": t.Name})
+	t.touch(by)
+	return nil
+}
+
+// touch counts a revision if anything was recorded.
+func (t *Template) touch(by identity.Actor) {
+	if len(t.Recorded()) > 0 {
+		t.Revision++
+		t.UpdatedAt = by.At
+	}
+}
+
+// Filter narrows a list of templates; empty fields do not.
+type Filter struct {
+	Query      string // part of the name or description, ignoring case
+	Status     Status
+	Visibility Visibility
+	Prompt     prompt.ID // those that name it
+	Refs       []string  // those that name it by one of these, 12 at most; empty: by any
+}
+
+// named is a prompt as an event holds it: nil for none.
+func (p Prompt) named() any {
+	if p == (Prompt{}) {
+		return nil
+	}
+	return map[string]any{"prompt_template_id": p.Template, "ref": p.Ref}
+}
+
+// set changes a field and notes before and after.
+func set[T comparable](field *T, to *T, name string, changed map[string]any) {
+	if to != nil && *to != *field {
+		changed[name] = event.Change{From: *field, To: *to}
+		*field = *to
+	}
+}
+
+// quietly changes a field and notes only that it changed, for what is too long for an event.
+func quietly(field *string, to *string, name string, changed map[string]any) {
+	if to != nil && *to != *field {
+		changed[name] = true
+		*field = *to
+	}
+}
+
+// replaced puts a list in the place of another and notes that, if they differ.
+func replaced[T any](field *[]T, to *[]T, same func(T, T) bool, name string, changed map[string]any) {
+	if to != nil && !slices.EqualFunc(*field, *to, same) {
+		changed[name] = true
+		*field = *to
+	}
+}
+
+func sameSelected(a, b Selected) bool { return a.ID == b.ID && string(a.Config) == string(b.Config) }
+
+func sameText(a, b string) bool { return a == b }
+
+func sameModel(a, b *prompt.ModelConfig) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}

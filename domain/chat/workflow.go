@@ -1,0 +1,62 @@
+package chat
+
+import (
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// MaxWorkflows is how many workflows one template can have.
+const MaxWorkflows = 50
+
+// Workflow is a workflow of the registry that chats of a template may start.
+type Workflow struct {
+	ID         string          `json:"workflow_id"`
+	AttachedBy identity.UserID `json:"attached_by"`
+	AttachedAt time.Time       `json:"attached_at"`
+}
+
+// Attach attaches a workflow of the registry; attached says whether it was not before.
+func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Workflow, attached bool, err error) {
+	if err := t.Allow(by, Editor); err != nil {
+		return Workflow{}, false, err
+	}
+	if i := t.workflow(workflow); i >= 0 {
+		return t.Workflows[i], false, nil
+	}
+	switch item, ok := r.Workflow(workflow); {
+	case !ok || item.Status == ItemDisabled:
+		return Workflow{}, false, ErrUnknownWorkflow
+	case len(t.Workflows) >= MaxWorkflows:
+		return Workflow{}, false, ErrWorkflowLimit
+	}
+	w = Workflow{ID: workflow, AttachedBy: by.User, AttachedAt: by.At}
+	t.Workflows = append(t.Workflows, w)
+	t.Record(by, "chat_workflow.attached", string(t.ID), map[string]any{"workflow_id": workflow})
+	t.touch(by)
+	return w, true, nil
+}
+
+// Detach takes a workflow off, whether the registry still has it or not.
+func (t *Template) Detach(by identity.Actor, at revision.Match, workflow string) error {
+	if err := t.Allow(by, Editor); err != nil {
+		return err
+	}
+	i := t.workflow(workflow)
+	if i < 0 {
+		return ErrWorkflowNotAttached
+	}
+	if err := at.Check(t.Revision); err != nil {
+		return err
+	}
+	t.Workflows = slices.Delete(slices.Clone(t.Workflows), i, i+1)
+	t.Record(by, "chat_workflow.detached", string(t.ID), map[string]any{"workflow_id": workflow})
+	t.touch(by)
+	return nil
+}
+
+func (t *Template) workflow(id string) int {
+	return slices.IndexFunc(t.Workflows, func(w Workflow) bool { return w.ID == id })
+}

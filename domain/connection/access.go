@@ -1,0 +1,62 @@
+package connection
+
+import (
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// Access is what a user may do with a connection. Each level includes those below it.
+type Access int
+
+// The levels, from none upwards.
+const (
+	None   Access = iota // the zero value: what nobody granted, nobody has
+	See                  // its configuration and health, never a secret
+	Use                  // verify it as it is
+	Manage               // replace its credential, revoke it
+)
+
+// Access returns what by may do with c: everybody in the workspace sees it, members use it, its
+// creator and the workspace's admins manage it. No other code decides this.
+func (c *Connection) Access(by identity.Actor) Access {
+	switch {
+	case by.Workspace != c.Workspace, by.Role == identity.NoRole, by.Ceiling == identity.NoRole:
+		return None
+	case by.ReadOnly():
+		return See
+	case by.Role >= identity.Admin, by.User != "" && by.User == c.CreatedBy:
+		return Manage
+	case by.Role >= identity.Member:
+		return Use
+	default:
+		return See
+	}
+}
+
+// Allow returns nil if by has at least need, and tells who may not even see c that c does not exist.
+func (c *Connection) Allow(by identity.Actor, need Access) error {
+	switch have := c.Access(by); {
+	case have == None:
+		return ErrNotFound
+	case have < need:
+		return ErrForbidden
+	default:
+		return nil
+	}
+}
+
+// allow is Allow for a change, which may be meant for certain revisions only.
+func (c *Connection) allow(by identity.Actor, need Access, at revision.Match) error {
+	if err := c.Allow(by, need); err != nil {
+		return err
+	}
+	return at.Check(c.Revision)
+}
+
+// MayCreate returns ErrForbidden unless by may make connections in its workspace: members may.
+func MayCreate(by identity.Actor) error {
+	if by.Role < identity.Member || by.ReadOnly() {
+		return ErrForbidden
+	}
+	return nil
+}

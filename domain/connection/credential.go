@@ -1,0 +1,158 @@
+package connection
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// The fields that every kind names alike.
+const (
+	FieldHost     = "host"
+	FieldPort     = "port"
+	FieldDatabase = "database"
+	FieldUsername = "username"
+	FieldPassword = "password"
+	FieldTLS      = "tls"
+	FieldTLSCA    = "tls_ca"
+)
+
+// TLSMode says how a connection is encrypted.
+type TLSMode string
+
+// The modes of TLS, as libpq's sslmode has them; none falls back to another.
+const (
+	VerifyFull TLSMode = "verify_full" // the certificate is signed by a trusted authority, for the host's name
+	VerifyCA   TLSMode = "verify_ca"   // signed by a trusted authority, for whatever name
+	Require    TLSMode = "require"     // encrypted; whoever sits in between can read along
+	Disable    TLSMode = "disable"     // not encrypted
+)
+
+// Credential is what somebody gave to reach a warehouse: the fields that its kind's schema names,
+// with defaults filled in. It prints without its secrets. The zero Credential is of no kind.
+type Credential struct {
+	kind    Kind
+	config  map[string]any // string, bool or json.Number
+	secrets map[string]secret.String
+}
+
+// ParseCredential reads a JSON object and holds it to the schema of kind k. What is wrong comes as
+// fault.ErrInvalid with all fields below pointer "/credential"; submitted values are not quoted.
+func ParseCredential(k Kind, text []byte) (Credential, error) {
+	d, ok := Describe(k)
+	if !ok {
+		return Credential{}, errors.New("a credential of no kind")
+	}
+	var fields map[string]any
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	if err := in.Decode(&fields); err != nil || fields == nil || in.Decode(new(any)) != io.EOF {
+		return Credential{}, fault.ErrInvalid.With(fault.Field{Pointer: "/credential", Code: "wrong_type", Detail: "Must be an object."})
+	}
+	if err := d.schema.Validate(fields); err != nil {
+		wrong, ok := errors.AsType[*jsonschema.ValidationError](err)
+		if !ok {
+			return Credential{}, err
+		}
+		return Credential{}, fault.ErrInvalid.With(complaints(wrong)...)
+	}
+	c := Credential{kind: k, config: map[string]any{}, secrets: map[string]secret.String{}}
+	maps.Copy(c.config, d.defaults)
+	for name, v := range fields {
+		if slices.Contains(d.secrets, name) {
+			text, _ := v.(string) // the schema says so of secrets
+			c.secrets[name] = secret.New(text)
+			continue
+		}
+		c.config[name] = v
+	}
+	return c, fault.InvalidFields(c.check())
+}
+
+// check finds what a schema cannot say.
+func (c Credential) check() []fault.Field {
+	if ca := c.Text(FieldTLSCA); ca != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(ca)) {
+		return []fault.Field{{Pointer: "/credential/" + FieldTLSCA, Code: "invalid_format", Detail: "Must be one or more certificates in PEM."}}
+	}
+	return nil
+}
+
+// Kind returns what kind of warehouse this is a credential of.
+func (c Credential) Kind() Kind { return c.kind }
+
+// Text returns a field that is no secret, "" if it is not set.
+func (c Credential) Text(field string) string {
+	s, _ := c.config[field].(string)
+	return s
+}
+
+// Flag returns a field that is true or false; false if it is not set.
+func (c Credential) Flag(field string) bool {
+	b, _ := c.config[field].(bool)
+	return b
+}
+
+// Port returns the field "port", 0 if it is not set.
+func (c Credential) Port() uint16 {
+	n, _ := c.config[FieldPort].(json.Number)
+	port, err := n.Int64()
+	if err != nil || port < 0 || port > 65535 {
+		return 0
+	}
+	return uint16(port)
+}
+
+// TLSMode returns the field "tls".
+func (c Credential) TLSMode() TLSMode { return TLSMode(c.Text(FieldTLS)) }
+
+// Secret returns a secret field; the zero one if it is not set.
+func (c Credential) Secret(field string) secret.String { return c.secrets[field] }
+
+// SecretsSet names the secret fields that are set, in alphabetical order.
+func (c Credential) SecretsSet() []string { return slices.Sorted(maps.Keys(c.secrets)) }
+
+// Config returns the fields that are no secrets, defaults included.
+func (c Credential) Config() map[string]any { return maps.Clone(c.config) }
+
+// Reveal writes the credential as the JSON object that ParseCredential reads, secrets in the clear:
+// to be sealed, or handed to a child process; for nothing else.
+func (c Credential) Reveal() ([]byte, error) {
+	all := maps.Clone(c.config)
+	if all == nil {
+		all = map[string]any{}
+	}
+	for name, s := range c.secrets {
+		all[name] = s.Reveal()
+	}
+	return json.Marshal(all)
+}
+
+// SameTarget reports whether o reaches the same thing as c: the same host, port and database, or
+// what stands for them in this kind.
+func (c Credential) SameTarget(o Credential) bool {
+	if c.kind != o.kind {
+		return false
+	}
+	for _, a := range []about{network, database} {
+		for _, field := range c.kind.fields(a) {
+			same := c.config[field] == o.config[field]
+			if field == FieldHost {
+				same = strings.EqualFold(c.Text(field), o.Text(field)) // as the DNS has it
+			}
+			if !same {
+				return false
+			}
+		}
+	}
+	return true
+}

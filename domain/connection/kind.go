@@ -1,0 +1,161 @@
+// Package connection holds connections to warehouses, their kinds and credentials, and what can
+// be said about one that fails.
+package connection
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Kind names a kind of warehouse. Which there are is said by the descriptors under kinds/.
+type Kind string
+
+// The kinds that need no other names than these.
+const (
+	MySQL    Kind = "mysql" // and MariaDB
+	Postgres Kind = "postgres"
+	SQLite   Kind = "sqlite"
+)
+
+// Descriptor is all that is known of a kind: it drives forms, validation, masking and docs.
+type Descriptor struct {
+	Kind         Kind
+	Title        string
+	DocsURL      string
+	Ports        []uint16 // where its servers usually are, the default first; none if nothing is dialled
+	OtherPorts   bool     // whether its servers may be at any port from 1024 on as well
+	Capabilities []string
+	Grants       string          // the script that lets a user read and nothing more; what to fill in is in <angle brackets>
+	Schema       json.RawMessage // JSON Schema of the credential; x-secret marks secrets, x-order sorts a form
+
+	fields   map[about][]string // of the credential, that a failure can be about
+	schema   *jsonschema.Schema
+	secrets  []string
+	defaults map[string]any
+}
+
+//go:embed kinds/*.json
+var files embed.FS
+
+// kinds is every kind's descriptor, in the order of their names.
+var kinds = mustLoad(files)
+
+// Kinds lists the descriptor of every kind, sorted by kind.
+func Kinds() []*Descriptor { return slices.Clone(kinds) }
+
+// Describe returns the descriptor of a kind.
+func Describe(k Kind) (*Descriptor, bool) {
+	i, ok := slices.BinarySearchFunc(kinds, k, func(d *Descriptor, k Kind) int { return strings.Compare(string(d.Kind), string(k)) })
+	if !ok {
+		return nil, false
+	}
+	return kinds[i], true
+}
+
+// AllowsPort reports whether servers of this kind may be at a port. Below 1024 it is the usual ones
+// alone, so that connections cannot be used to knock at mail servers and the like.
+func (d *Descriptor) AllowsPort(port uint16) bool {
+	return slices.Contains(d.Ports, port) || d.OtherPorts && port >= 1024
+}
+
+func (k Kind) fields(a about) []string {
+	d, ok := Describe(k)
+	if !ok {
+		return nil
+	}
+	return d.fields[a]
+}
+
+// mustLoad reads the descriptors. They are part of the program, so one that is wrong is a bug, and
+// every test shows it.
+func mustLoad(files fs.FS) []*Descriptor {
+	names, err := fs.Glob(files, "kinds/*.json")
+	if err != nil {
+		panic(err)
+	}
+	var all []*Descriptor
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		d, err := load(text)
+		if err != nil {
+			panic(fmt.Errorf("%s: %w", name, err))
+		}
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b *Descriptor) int { return strings.Compare(string(a.Kind), string(b.Kind)) })
+	return all
+}
+
+func load(text []byte) (*Descriptor, error) {
+	var f struct {
+		Kind         Kind               `json:"kind"`
+		Title        string             `json:"title"`
+		DocsURL      string             `json:"docs_url"`
+		Ports        []uint16           `json:"ports"`
+		OtherPorts   bool               `json:"other_ports"`
+		Capabilities []string           `json:"capabilities"`
+		Grants       []string           `json:"grants"` // its lines
+		Fields       map[about][]string `json:"fields"`
+		Schema       json.RawMessage    `json:"credential_schema"`
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(&f); err != nil {
+		return nil, err
+	}
+	d := &Descriptor{
+		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts, Capabilities: f.Capabilities,
+		Grants: strings.Join(f.Grants, "\n"), Schema: f.Schema, fields: f.Fields, defaults: map[string]any{},
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(f.Schema))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(nowhere{})
+	c.AssertFormat()
+	if err := c.AddResource("credential.json", doc); err != nil {
+		return nil, err
+	}
+	if d.schema, err = c.Compile("credential.json"); err != nil {
+		return nil, err
+	}
+	var marks struct {
+		Properties map[string]struct {
+			Secret  bool `json:"x-secret"`
+			Default any  `json:"default"`
+		} `json:"properties"`
+	}
+	in = json.NewDecoder(bytes.NewReader(f.Schema))
+	in.UseNumber()
+	if err := in.Decode(&marks); err != nil {
+		return nil, err
+	}
+	for name, p := range marks.Properties {
+		if p.Secret {
+			d.secrets = append(d.secrets, name)
+		}
+		if p.Default != nil {
+			d.defaults[name] = p.Default
+		}
+	}
+	slices.Sort(d.secrets)
+	return d, nil
+}
+
+// nowhere keeps the schema compiler from files and networks: a descriptor holds all it needs.
+type nowhere struct{}
+
+func (nowhere) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is not part of the schema", url)
+}

@@ -1,0 +1,94 @@
+package connection
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// What a preview shows at most.
+const (
+	MaxCell       = 256 // characters of a value; the rest is cut
+	MaxColumns    = 200 // of a table; the rest is left out
+	MaxSampleRows = 5
+	MaxTables     = 500 // of one page of tables
+)
+
+// TableKind says what kind of relation a table is.
+type TableKind string
+
+// The kinds of tables.
+const (
+	BaseTable        TableKind = "table"
+	View             TableKind = "view"
+	MaterializedView TableKind = "materialized_view"
+	ExternalTable    TableKind = "external_table" // its rows are kept elsewhere
+)
+
+// TableRef names a table. Schema is what the kind calls so: PostgreSQL's schema, MySQL's and
+// ClickHouse's database, BigQuery's dataset, "main" for SQLite.
+type TableRef struct {
+	Schema string
+	Name   string
+}
+
+// Compare orders names by their bytes, schema first.
+func (r TableRef) Compare(o TableRef) int {
+	if c := strings.Compare(r.Schema, o.Schema); c != 0 {
+		return c
+	}
+	return strings.Compare(r.Name, o.Name)
+}
+
+// Table is a table that the user of a connection can read.
+type Table struct {
+	TableRef
+	Kind        TableKind
+	RowEstimate int64 // from the catalogue's statistics, which may be old; -1 if there are none
+}
+
+// TableQuery asks for a page of tables in the order of TableRef.Compare.
+type TableQuery struct {
+	After TableRef // the last one of the page before; zero for the first page
+	Limit int      // 1 to MaxTables
+}
+
+// Type is what values of a column can be used as, whatever the database calls it.
+type Type string
+
+// The types. What is none of the others is a Text.
+const (
+	Text     Type = "text"
+	Integer  Type = "integer"
+	Number   Type = "number"
+	Boolean  Type = "boolean"
+	Date     Type = "date"
+	DateTime Type = "datetime"
+	JSON     Type = "json"
+)
+
+// Column is a column of a table.
+type Column struct {
+	Name         string
+	DatabaseType string // in the database's own words, such as numeric(10,2)
+	Type         Type
+	Nullable     bool
+}
+
+// Preview shows what is in a table. Values are texts as the database writes them, cut to MaxCell
+// characters; nil for NULL.
+type Preview struct {
+	Columns []Column
+	Rows    [][]*string
+}
+
+// Cell returns s as a value of a preview: valid UTF-8, cut to MaxCell characters.
+func Cell(s string) *string {
+	if len(s) > MaxCell*utf8.UTFMax { // what is looked at below
+		s = s[:MaxCell*utf8.UTFMax]
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if utf8.RuneCountInString(s) > MaxCell {
+		s = string([]rune(s)[:MaxCell])
+	}
+	return &s
+}

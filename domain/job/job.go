@@ -1,0 +1,46 @@
+// Package job describes work that no caller waits for: what it is about, when it is due, and how
+// often it is tried.
+package job
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Prefix begins a job's identifier.
+const Prefix = "job"
+
+// ID identifies a job.
+type ID string
+
+// Kind names what a job does, as noun.verb: connection.check. Each area declares its own.
+type Kind string
+
+// Job is one piece of work about one subject. It carries nothing else: whoever runs it reads what
+// is true by then, and saves only if that still is (the revision of the subject's aggregate).
+type Job struct {
+	ID        ID
+	Kind      Kind
+	Org       identity.OrgID
+	Workspace identity.WorkspaceID
+	Subject   string    // identifier of what the work is about
+	Due       time.Time // it does not begin before
+	Attempt   int       // which one this is, from 1; 0 before the first
+	Failures  int       // how many attempts have failed since it was enqueued
+	CreatedAt time.Time
+}
+
+// New returns a job in by's workspace that is due at a time; a time that is over means at once.
+func New(by identity.Actor, kind Kind, subject string, due time.Time) Job {
+	return Job{
+		ID: ID(id.New(Prefix)), Kind: kind, Org: by.Org, Workspace: by.Workspace, Subject: subject,
+		Due: due.UTC(), CreatedAt: by.At,
+	}
+}
+
+// Actor is whoever does j's work at a time. The audit trail names the kind and the job.
+func (j Job) Actor(now time.Time) identity.Actor {
+	return identity.System(j.Org, j.Workspace, string(j.Kind)+" "+string(j.ID), now)
+}

@@ -1,0 +1,141 @@
+package prompt
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// These tests count work in place of seconds: BenchmarkWorst says what a unit of it takes.
+
+// spent is the work of one render, and whether it was given up.
+func spent(t testing.TB, c Content, values map[string]any) (work int, givenUp bool) {
+	t.Helper()
+	parts, err := c.parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := renderer{values: map[string]any{}, missing: map[string]bool{}, space: MaxRenderedBytes, work: maxWork}
+	if _, wrong := c.bind(values, &r); len(wrong) > 0 {
+		t.Fatalf("refused: %+v", wrong)
+	}
+	for _, p := range parts {
+		if _, err := r.render(p); err != nil {
+			return maxWork - r.work, true
+		}
+	}
+	return maxWork - r.work, false
+}
+
+func mustache(text string, variables ...Variable) Content {
+	return Content{Text: text, Format: Mustache, Variables: variables}
+}
+
+func list(n int, item any) []any {
+	items := make([]any, n)
+	for i := range items {
+		items[i] = item
+	}
+	return items
+}
+
+func TestWorkDoesNotGrowWithHowANumberIsWritten(t *testing.T) {
+	text := "{{#l}}{{#x}}{{/x}}{{^x}}{{/x}}{{x}}{{o}}{{/l}}"
+	values := func(number string) map[string]any {
+		return map[string]any{"l": list(100, true), "x": json.Number(number), "o": map[string]any{"n": json.Number(number)}}
+	}
+	short, _ := spent(t, mustache(text), values("1"))
+	if long, _ := spent(t, mustache(text), values("1."+strings.Repeat("0", 60))); long != short {
+		t.Errorf("1 takes %d, 1.000… takes %d", short, long)
+	}
+	// A version that was stored before there was a limit.
+	old := func(zeros int) Content {
+		return mustache(text, Variable{Name: "x", Type: "number", Default: json.RawMessage("1." + strings.Repeat("0", zeros))})
+	}
+	few, _ := spent(t, old(1), map[string]any{"l": list(100, true)})
+	if many, _ := spent(t, old(60_000), map[string]any{"l": list(100, true)}); many != few {
+		t.Errorf("a default of 1.0 takes %d, one of 1.000… takes %d", few, many)
+	}
+}
+
+func TestWorkGrowsWithWhatIsTouched(t *testing.T) {
+	deep := any("x")
+	for range 50 {
+		deep = map[string]any{"a": deep}
+	}
+	path := "a" + strings.Repeat(".a", 48)
+	for name, tt := range map[string]struct {
+		text         string
+		little, much map[string]any
+		times        int // as much work at least
+	}{
+		"a long list":         {"{{#x}}{{/x}}", map[string]any{"x": list(10, true)}, map[string]any{"x": list(1000, true)}, 20},
+		"a long object":       {"{{x}}", map[string]any{"x": map[string]any{}}, map[string]any{"x": map[string]any{"a": strings.Repeat("x", 10_000)}}, 100},
+		"a path into an item": {"{{#x}}{{" + path + "}}{{/x}}", map[string]any{"x": list(100, map[string]any{"a": 1})}, map[string]any{"x": list(100, deep)}, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			little, _ := spent(t, mustache(tt.text), tt.little)
+			if much, _ := spent(t, mustache(tt.text), tt.much); much < tt.times*little {
+				t.Errorf("%d and %d", little, much)
+			}
+		})
+	}
+	t.Run("every tag of a text that prints nothing", func(t *testing.T) {
+		one, _ := spent(t, mustache("{{x}}"), map[string]any{"x": ""})
+		if many, _ := spent(t, mustache(strings.Repeat("{{x}}", 1000)), map[string]any{"x": ""}); many != 1000*one || one == 0 {
+			t.Errorf("one takes %d, a thousand take %d", one, many)
+		}
+	})
+}
+
+func TestAPromptOf1MiBThatAListMakesTakesHalfOfTheWork(t *testing.T) {
+	text := "{{#l}}{{#l}}{{name}} is {{value}}; {{/l}}{{/l}}"
+	work, givenUp := spent(t, mustache(text), map[string]any{"l": list(250, map[string]any{"name": "n", "value": json.Number("7")})})
+	if givenUp || work > maxWork/2 {
+		t.Errorf("work = %d of %d", work, maxWork)
+	}
+}
+
+// BenchmarkWorst renders what uses the work up, in each of the ways that there are to do so: none
+// should take more than a small part of a second.
+func BenchmarkWorst(b *testing.B) {
+	nested := func(name, inside string, depth int) string {
+		return strings.Repeat("{{#"+name+"}}", depth) + inside + strings.Repeat("{{/"+name+"}}", depth)
+	}
+	objects := list(6000, map[string]any{})
+	long := strings.Repeat("m", 64)
+	members := map[string]any{}
+	for i := range 3000 {
+		members[fmt.Sprint("k", i)] = i
+	}
+	deep := any("")
+	for range 30 {
+		deep = map[string]any{"a": deep}
+	}
+	for name, tt := range map[string]struct {
+		text   string
+		values map[string]any
+	}{
+		"nothing":        {nested("l", "", 30), map[string]any{"l": list(6000, true)}},
+		"empty texts":    {nested("l", strings.Repeat("{{x}}", 1000), 2), map[string]any{"l": list(6000, true), "x": ""}},
+		"inverted":       {nested("l", strings.Repeat("{{^x}}{{/x}}", 1000), 2), map[string]any{"l": list(6000, true), "x": true}},
+		"far up":         {nested("l", "{{none}}", 30), map[string]any{"l": list(6000, true)}},
+		"far up objects": {nested("l", strings.Repeat("{{none}}", 100), 30), map[string]any{"l": objects}},
+		"large objects":  {nested("l", strings.Repeat("{{none}}", 100), 30), map[string]any{"l": list(6, members)}},
+		"long names":     {nested("l", strings.Repeat("{{"+long+"."+long+"."+long+"}}", 500), 3), map[string]any{"l": objects}},
+		"many parts":     {nested("l", strings.Repeat("{{a"+strings.Repeat(".b", 120)+"}}", 500), 3), map[string]any{"l": list(6000, true)}},
+		"deep members":   {nested("l", strings.Repeat("{{o"+strings.Repeat(".a", 30)+"}}", 500), 3), map[string]any{"l": list(6000, true), "o": deep}},
+		"empty objects":  {nested("l", strings.Repeat("{{o}}", 500), 3), map[string]any{"l": list(6000, true), "o": map[string]any{}}},
+		"a large object": {nested("l", "{{o}}", 3), map[string]any{"l": list(6000, true), "o": members}},
+		"small texts":    {nested("l", strings.Repeat("{{x}}", 1000), 3), map[string]any{"l": list(6000, true), "x": "y"}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			work := 0
+			for b.Loop() {
+				work, _ = spent(b, mustache(tt.text), tt.values)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(work), "ns/unit")
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package secret
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"hash/crc32"
+	"strings"
+)
+
+// A token is its prefix, 43 base-62 digits (just over 256 random bits), and 6 base-62 digits of a
+// CRC-32 over all before, which refuses garbage without a look at the database.
+const (
+	tokenDigits    = 43
+	checksumDigits = 6
+	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// Hash is the SHA-256 of a whole token: what the store looks up.
+type Hash [sha256.Size]byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hash) MarshalText() ([]byte, error) {
+	return base64.RawURLEncoding.AppendEncode(nil, h[:]), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hash) UnmarshalText(text []byte) error {
+	b, err := base64.RawURLEncoding.DecodeString(string(text))
+	if err != nil || len(b) != len(h) {
+		return errors.New("secret: not a hash")
+	}
+	copy(h[:], b)
+	return nil
+}
+
+// Token is a secret text that Atrium made for somebody to show again.
+type Token struct{ String }
+
+// NewToken returns a fresh token. The prefix says what it is for, and lets scanners of source code
+// find it.
+func NewToken(prefix string) Token {
+	digits := make([]byte, 0, tokenDigits)
+	for buf := make([]byte, 64); len(digits) < tokenDigits; {
+		_, _ = rand.Read(buf) // never fails (crypto/rand)
+		for _, b := range buf {
+			if b < 248 && len(digits) < tokenDigits { // 248 = 4 × 62: no digit is favoured
+				digits = append(digits, base62[b%62])
+			}
+		}
+	}
+	body := prefix + string(digits)
+	return Token{New(body + checksum(body))}
+}
+
+// ParseToken checks the form and checksum of a token with prefix; a false answer costs no look-up.
+func ParseToken(prefix, s string) (Token, bool) {
+	if len(s) != len(prefix)+tokenDigits+checksumDigits || !strings.HasPrefix(s, prefix) {
+		return Token{}, false
+	}
+	body := s[:len(s)-checksumDigits]
+	if checksum(body) != s[len(body):] {
+		return Token{}, false
+	}
+	return Token{New(s)}, true
+}
+
+// Hash returns what is stored of t.
+func (t Token) Hash() Hash { return sha256.Sum256([]byte(t.Reveal())) }
+
+// Hint returns the part of t that may be shown later.
+func (t Token) Hint() string {
+	s := t.Reveal()
+	return s[len(s)-4:]
+}
+
+func checksum(body string) string {
+	sum := crc32.ChecksumIEEE([]byte(body))
+	out := make([]byte, checksumDigits)
+	for i := checksumDigits - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(out)
+}

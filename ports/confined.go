@@ -1,0 +1,19 @@
+package ports
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Confined has a child process with limits of its own do a job within a time: in is what the job
+// reads, and what it answers is read into out, both as JSON. Adapters that parse bytes of a tenant's
+// are handed it. Errors are those below, or that of ctx; then the child is gone.
+type Confined func(ctx context.Context, job string, within time.Duration, in, out any) error
+
+// What can become of a confined job beside its answer.
+var (
+	ErrJobTooLarge = errors.New("the job's answer is larger than allowed, or it ran out of memory")
+	ErrJobTimeout  = errors.New("the job was not done in time, or used up its time on the processor")
+	ErrJobCrashed  = errors.New("the job ended without an answer")
+)

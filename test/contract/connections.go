@@ -1,0 +1,423 @@
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Connections is the suite for ports.Connections.
+func Connections(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("Add and the reads", func(t *testing.T) { connectionReads(t, a) })
+	t.Run("strangers", func(t *testing.T) { connectionStrangers(t, a) })
+	t.Run("Update", func(t *testing.T) { connectionUpdates(t, a) })
+	t.Run("credentials", func(t *testing.T) { connectionCredentials(t, a) })
+	t.Run("the limit", func(t *testing.T) { connectionLimit(t, a) })
+	t.Run("attempts", func(t *testing.T) { connectionAttempts(t, a) })
+}
+
+// revokeConnection ends a connection of by's.
+func revokeConnection(t *testing.T, s ports.Stores, by identity.Actor, id connection.ID) {
+	t.Helper()
+	_, err := s.Connections.Update(t.Context(), by.Workspace, id, func(c *connection.Connection, _ int) error { return c.Revoke(by, nil) })
+	must(t, err)
+}
+
+// sealedOf is the stored credential, "" if there is none.
+func sealedOf(t *testing.T, s ports.Stores, ws identity.WorkspaceID, id connection.ID) string {
+	t.Helper()
+	sealed, _, err := s.Connections.Sealed(t.Context(), ws, id)
+	if err != nil {
+		wantErr(t, err, connection.ErrRevoked)
+	}
+	return string(sealed)
+}
+
+func connectionReads(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	ca := "-----BEGIN CERTIFICATE-----\nÄ\n-----END CERTIFICATE-----\n"
+	var made *connection.Connection
+	must(t, a.Connections.Add(ctx, by, func(others int) (_ *connection.Connection, err error) {
+		same(t, "others", others, 0)
+		made, err = connection.New(by, fixture.Trial(t, connection.NewID(), 0), others)
+		made.Name, made.Config["tls_ca"], made.Config["deep"] = `Ärger "50%"`, ca, json.Number("12345678901234567890")
+		made.Server = connection.Server{Product: "PostgreSQL", Version: "15", CanWrite: true}
+		made.Checks[7] = connection.Check{Step: connection.Privileges, Result: connection.Warning, Took: 1234567 * time.Microsecond, Code: connection.CredentialCanWrite}
+		made.Checks[0].Took = 0
+		return made, err
+	}))
+	sealed := made.Sealed
+	for i := range made.Checks { // what is kept is exact to the microsecond
+		made.Checks[i].Took = made.Checks[i].Took.Truncate(time.Microsecond)
+	}
+	made.Sealed = nil
+
+	t.Run("Get answers what Add was given, but for the credential", func(t *testing.T) {
+		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "connection", got, made)
+		if got.RevokedAt != (time.Time{}) || got.FailedAt != (time.Time{}) {
+			t.Fatalf("times that never were = %v, %v", got.RevokedAt, got.FailedAt)
+		}
+	})
+	t.Run("Sealed answers the credential and its revision", func(t *testing.T) {
+		got, revision, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "sealed", string(got), string(sealed))
+		same(t, "revision", revision, int64(1))
+	})
+	t.Run("Add writes down what was recorded", func(t *testing.T) {
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"connection.created"})
+	})
+	t.Run("what make refuses is not stored", func(t *testing.T) {
+		id := connection.NewID()
+		wantErr(t, a.Connections.Add(ctx, by, func(others int) (*connection.Connection, error) {
+			same(t, "others", others, 1)
+			return nil, errBoom
+		}), errBoom)
+		_, err := a.Connections.Get(ctx, by.Workspace, id)
+		wantErr(t, err, connection.ErrNotFound)
+	})
+	t.Run("List answers all at once, newest first, without credentials", func(t *testing.T) {
+		second, third := fixture.Connection(t, a.Stores, by), fixture.Connection(t, a.Stores, team.Admin)
+		revokeConnection(t, a.Stores, by, second.ID)
+		got, err := a.Connections.List(ctx, by.Workspace)
+		must(t, err)
+		ids := make([]connection.ID, len(got))
+		for i, c := range got {
+			ids[i] = c.ID
+			if c.Sealed != nil {
+				t.Errorf("%s comes with its credential", c.ID)
+			}
+		}
+		same(t, "ids", ids, []connection.ID{third.ID, second.ID, made.ID})
+		same(t, "the oldest", &got[2], made)
+		live, err := a.Connections.Live(ctx, by.Workspace)
+		must(t, err)
+		same(t, "live", live, 2)
+	})
+	t.Run("of the revoked ones List answers the latest hundred", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		first := fixture.Connection(t, a.Stores, team.Member)
+		var ids []connection.ID
+		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			for range 101 {
+				c := fixture.Connection(t, tx, team.Member)
+				revokeConnection(t, tx, team.Member, c.ID)
+				ids = append(ids, c.ID)
+			}
+			return nil
+		}))
+		got, err := a.Connections.List(ctx, team.Workspace.ID)
+		must(t, err)
+		has := func(id connection.ID) bool {
+			return slices.ContainsFunc(got, func(c connection.Connection) bool { return c.ID == id })
+		}
+		if len(got) != 101 || !has(first.ID) || has(ids[0]) || !has(ids[1]) || !has(ids[100]) {
+			t.Fatalf("%d connections; the live one %v, the first revoked %v, the second %v", len(got), has(first.ID), has(ids[0]), has(ids[1]))
+		}
+	})
+}
+
+func connectionStrangers(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	home, foreign, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	made := fixture.Connection(t, a.Stores, home.Member)
+	for name, tt := range map[string]struct {
+		ws identity.WorkspaceID
+		id connection.ID
+	}{
+		"another workspace":        {foreign.Workspace.ID, made.ID},
+		"a workspace of an org":    {other.Workspace.ID, made.ID},
+		"no workspace":             {"", made.ID},
+		"no connection":            {home.Workspace.ID, ""},
+		"one that there never was": {home.Workspace.ID, connection.NewID()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := a.Connections.Get(ctx, tt.ws, tt.id)
+			wantErr(t, err, connection.ErrNotFound)
+			_, _, err = a.Connections.Sealed(ctx, tt.ws, tt.id)
+			wantErr(t, err, connection.ErrNotFound)
+			_, err = a.Connections.Update(ctx, tt.ws, tt.id, func(*connection.Connection, int) error {
+				t.Error("it was changed")
+				return nil
+			})
+			wantErr(t, err, connection.ErrNotFound)
+			if tt.ws == home.Workspace.ID {
+				return
+			}
+			list, err := a.Connections.List(ctx, tt.ws)
+			must(t, err)
+			live, err := a.Connections.Live(ctx, tt.ws)
+			must(t, err)
+			if len(list) != 0 || live != 0 {
+				t.Errorf("%d listed, %d live", len(list), live)
+			}
+		})
+	}
+	t.Run("a workspace that was deleted gets none", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
+		err := a.Connections.Add(ctx, team.Member, func(int) (*connection.Connection, error) {
+			t.Error("it was made")
+			return nil, errBoom
+		})
+		wantErr(t, err, identity.ErrWorkspaceNotFound)
+	})
+}
+
+func connectionUpdates(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := fixture.Later(team.Member, time.Hour)
+	made := fixture.Connection(t, a.Stores, team.Member)
+	fixture.Connection(t, a.Stores, team.Member)
+
+	t.Run("what change did is saved, and what it recorded", func(t *testing.T) {
+		failed := connection.Trial{ID: made.ID, Of: 1, Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed), At: by.At}
+		changed, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, others int) error {
+			same(t, "others", others, 1)
+			same(t, "connection", c, made)
+			return c.Verify(by, failed, others)
+		})
+		must(t, err)
+		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "connection", got, changed)
+		if got.Status != connection.Failing || got.Failed != connection.AuthFailed || got.FailedAt != by.At || got.Failures != 1 {
+			t.Fatalf("%+v", got)
+		}
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"connection.failing", "connection.verified", "connection.created"})
+		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, made.ID), "sealed for "+string(made.ID))
+	})
+	t.Run("what it noted without an event is saved too", func(t *testing.T) {
+		again := connection.Trial{ID: made.ID, Of: 1, Report: connection.FailedAt(connection.Authenticate, connection.TLSRequired), At: by.At.Add(time.Hour)}
+		_, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, _ int) error {
+			c.Check(by, again)
+			return nil
+		})
+		must(t, err)
+		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		if got.Failed != connection.TLSRequired || got.Failures != 2 {
+			t.Fatalf("%+v", got)
+		}
+	})
+	t.Run("nothing is saved if change fails", func(t *testing.T) {
+		before, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		_, err = a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, _ int) error {
+			must(t, c.Revoke(by, nil))
+			return errBoom
+		})
+		wantErr(t, err, errBoom)
+		after, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "connection", after, before)
+		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, made.ID), "sealed for "+string(made.ID))
+	})
+	t.Run("changes follow one another", func(t *testing.T) {
+		var wg sync.WaitGroup
+		before, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		for range 10 {
+			wg.Go(func() {
+				_, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, _ int) error {
+					c.Failures++
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		after, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "failures", after.Failures, before.Failures+10)
+	})
+}
+
+func connectionCredentials(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	made := fixture.Connection(t, a.Stores, by)
+	verify := func(t *testing.T, of int64, sealed string) *connection.Connection {
+		t.Helper()
+		tr := fixture.Trial(t, made.ID, of)
+		tr.New.Sealed = []byte(sealed)
+		c, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, others int) error { return c.Verify(by, tr, others) })
+		must(t, err)
+		if c.Sealed != nil {
+			t.Errorf("Update answers a credential")
+		}
+		return c
+	}
+	t.Run("a new one takes the place of the old one", func(t *testing.T) {
+		verify(t, 1, "second")
+		got, revision, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
+		must(t, err)
+		if string(got) != "second" || revision != 2 {
+			t.Fatalf("sealed = %q, revision %d", got, revision)
+		}
+	})
+	t.Run("that of a revoked connection is erased, and can come again", func(t *testing.T) {
+		revokeConnection(t, a.Stores, by, made.ID)
+		_, _, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
+		wantErr(t, err, connection.ErrRevoked)
+		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		if got.Status != connection.Revoked || got.RevokedAt != by.At || len(got.Secrets) != 0 {
+			t.Fatalf("%+v", got)
+		}
+		back := verify(t, got.CredentialRevision, "third")
+		same(t, "sealed", sealedOf(t, a.Stores, by.Workspace, made.ID), "third")
+		same(t, "status", back.Status, connection.Active)
+	})
+}
+
+func connectionLimit(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	add := func(ctx context.Context, s ports.Stores, by identity.Actor) error {
+		return s.Connections.Add(ctx, by, func(others int) (*connection.Connection, error) {
+			return connection.New(by, fixture.Trial(t, connection.NewID(), 0), others)
+		})
+	}
+	fill := func(t *testing.T, n int) *fixture.Team {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			for range n {
+				must(t, add(ctx, tx, team.Member))
+			}
+			return nil
+		}))
+		return team
+	}
+	t.Run("of many that are added at once only as many come through as may", func(t *testing.T) {
+		team := fill(t, connection.MaxLive-2)
+		var wg sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			wg.Go(func() { errs[i] = add(ctx, a.Stores, team.Member) })
+		}
+		wg.Wait()
+		added := 0
+		for _, err := range errs {
+			if err == nil {
+				added++
+			} else {
+				wantErr(t, err, connection.ErrLimitReached)
+			}
+		}
+		live, err := a.Connections.Live(ctx, team.Workspace.ID)
+		must(t, err)
+		if added != 2 || live != connection.MaxLive {
+			t.Fatalf("%d added, %d live", added, live)
+		}
+	})
+	t.Run("nor does one that comes back pass it", func(t *testing.T) {
+		team := fill(t, connection.MaxLive-1)
+		gone := fixture.Connection(t, a.Stores, team.Member)
+		revokeConnection(t, a.Stores, team.Member, gone.ID)
+		results := make(chan error, 2)
+		go func() { results <- add(ctx, a.Stores, team.Member) }()
+		go func() {
+			_, err := a.Connections.Update(ctx, team.Workspace.ID, gone.ID, func(c *connection.Connection, others int) error {
+				return c.Verify(team.Member, fixture.Trial(t, gone.ID, 2), others)
+			})
+			results <- err
+		}()
+		one, two := <-results, <-results
+		if (one == nil) == (two == nil) || !errors.Is(errors.Join(one, two), connection.ErrLimitReached) {
+			t.Fatalf("errors %v, %v", one, two)
+		}
+	})
+}
+
+func connectionAttempts(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	home, peers, foreign := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	target := fixture.Credential(t, home.Workspace.Slug+".example").Target(home.Org)
+	other := fixture.Credential(t, "other."+home.Workspace.Slug+".example").Target(home.Org)
+	attempt := func(t *testing.T, by identity.Actor, at connection.Target, note bool) (workspace, there int) {
+		t.Helper()
+		err := a.Connections.Attempt(ctx, by, at, func(w, x *connection.Attempts) error {
+			workspace, there = len(*w), len(*x)
+			*w, *x = append(*w, by.At), append(*x, by.At)
+			if !note {
+				return errBoom
+			}
+			return nil
+		})
+		if note {
+			must(t, err)
+		} else {
+			wantErr(t, err, errBoom)
+		}
+		return workspace, there
+	}
+	for _, step := range []struct {
+		name             string
+		by               identity.Actor
+		at               connection.Target
+		note             bool
+		workspace, there int
+	}{
+		{"at first there are none", home.Member, target, true, 0, 0},
+		{"they are counted, whoever tries", home.Admin, target, true, 1, 1},
+		{"what admit refuses is not noted", home.Member, target, false, 2, 2},
+		{"another target of the workspace", home.Member, other, true, 2, 0},
+		{"another workspace at the target", peers.Member, target, true, 0, 2},
+		{"and back", home.Member, target, true, 3, 3},
+		{"another org counts for itself", foreign.Member, fixture.Credential(t, home.Workspace.Slug+".example").Target(foreign.Org), true, 0, 0},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			workspace, there := attempt(t, step.by, step.at, step.note)
+			if workspace != step.workspace || there != step.there {
+				t.Errorf("%d of the workspace, %d at the target; want %d, %d", workspace, there, step.workspace, step.there)
+			}
+		})
+	}
+	t.Run("times come back to the microsecond", func(t *testing.T) {
+		must(t, a.Connections.Attempt(ctx, home.Member, other, func(_, x *connection.Attempts) error {
+			same(t, "attempts", *x, connection.Attempts{fixture.At})
+			return nil
+		}))
+	})
+	t.Run("of many at once as many are admitted as may be", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		limits := connection.ProbeLimits{WorkspacePerMinute: 3, TargetPerHour: 100}
+		at := fixture.Credential(t, team.Workspace.Slug+".example").Target(team.Org)
+		var wg sync.WaitGroup
+		errs := make([]error, 10)
+		for i := range errs {
+			wg.Go(func() {
+				errs[i] = a.Connections.Attempt(ctx, team.Member, at, func(w, x *connection.Attempts) error { return limits.Admit(w, x, team.Member.At) })
+			})
+		}
+		wg.Wait()
+		admitted := 0
+		for _, err := range errs {
+			if err == nil {
+				admitted++
+			} else {
+				wantErr(t, err, connection.ErrProbeRateLimited)
+			}
+		}
+		same(t, "admitted", admitted, 3)
+	})
+}

@@ -1,0 +1,408 @@
+package contract
+
+import (
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Embeds is the suite for ports.Embeds.
+func Embeds(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("Add, Get and List", func(t *testing.T) { embedReads(t, a) })
+	t.Run("Update", func(t *testing.T) { embedUpdates(t, a) })
+	t.Run("BySecret and ByID", func(t *testing.T) { embedVisits(t, a) })
+	t.Run("Expected", func(t *testing.T) { embedExpected(t, a) })
+	t.Run("Used", func(t *testing.T) { embedUsed(t, a) })
+}
+
+const noEmbedToken = chat.EmbedTokenID("etok_00000000000000000000000000")
+
+// addEmbed makes an embed token of a template.
+func addEmbed(t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c chat.EmbedChanges) (token *chat.EmbedToken, err error) {
+	t.Helper()
+	if c.Name == nil {
+		c.Name = new("site")
+	}
+	if c.Origins == nil {
+		c.Origins = &[]string{"https://www.example.com"}
+	}
+	err = s.Embeds.Add(t.Context(), by, of, func(template *chat.Template, have int) (*chat.EmbedToken, error) {
+		token, _, err = template.NewEmbedToken(by, have, c)
+		return token, err
+	})
+	return token, err
+}
+
+func mustEmbed(t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c chat.EmbedChanges) *chat.EmbedToken {
+	t.Helper()
+	token, err := addEmbed(t, s, by, of, c)
+	must(t, err)
+	return token
+}
+
+func changeEmbed(t testing.TB, s ports.Stores, by identity.Actor, token *chat.EmbedToken, change func(*chat.Template, *chat.EmbedToken) error) {
+	t.Helper()
+	must(t, s.Embeds.Update(t.Context(), by, token.Template, token.ID, change))
+}
+
+func wholeEmbed() chat.EmbedChanges {
+	return chat.EmbedChanges{
+		Name: new("Ärger 50%"), Origins: &[]string{"https://www.example.com", "https://*.shop.example:8443", "http://localhost:*"}, AllowNoOrigin: new(true),
+		Enabled: new(false), ExpiresAt: new(fixture.At.Add(time.Hour)), SessionTTL: new(time.Hour), PerMinute: new(600),
+	}
+}
+
+func embedReads(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	template, second := fixture.Chat(t, a.Stores, by, chat.Draft{}), fixture.Chat(t, a.Stores, by, chat.Draft{})
+	whole, plain := mustEmbed(t, a.Stores, by, template.ID, wholeEmbed()), mustEmbed(t, a.Stores, by, template.ID, chat.EmbedChanges{})
+	list := func(ws identity.WorkspaceID, of chat.ID, limit int) []chat.EmbedToken {
+		t.Helper()
+		return fixture.Pages(t, limit, func(q page.Query) (chat.EmbedTokenPage, error) { return a.Embeds.List(ctx, ws, of, q) })
+	}
+	t.Run("Get answers what Add was given, with its template", func(t *testing.T) {
+		for _, want := range []*chat.EmbedToken{whole, plain} {
+			of, got, err := a.Embeds.Get(ctx, by, template.ID, want.ID)
+			must(t, err)
+			same(t, "token", got, want)
+			same(t, "template", of, template)
+		}
+	})
+	t.Run("List answers a template's own, newest first", func(t *testing.T) {
+		for _, limit := range []int{1, 2, 100} {
+			same(t, "tokens", list(by.Workspace, template.ID, limit), []chat.EmbedToken{*plain, *whole})
+		}
+		if got := list(by.Workspace, second.ID, 100); len(got) != 0 {
+			t.Errorf("the other template has %v", got)
+		}
+		if got := list(other.Workspace.ID, template.ID, 100); len(got) != 0 {
+			t.Errorf("another workspace sees %v", got)
+		}
+	})
+	t.Run("a template without it, and another workspace, have no such token", func(t *testing.T) {
+		for of, id := range map[chat.ID]chat.EmbedTokenID{template.ID: noEmbedToken, second.ID: whole.ID} {
+			found, token, err := a.Embeds.Get(ctx, by, of, id)
+			must(t, err)
+			if found == nil || token != nil {
+				t.Errorf("template %v, token %v", found, token)
+			}
+		}
+		_, _, err := a.Embeds.Get(ctx, other.Owner, template.ID, whole.ID)
+		wantErr(t, err, chat.ErrNotFound)
+		_, err = addEmbed(t, a.Stores, other.Owner, template.ID, chat.EmbedChanges{})
+		wantErr(t, err, chat.ErrNotFound)
+	})
+	t.Run("nothing is saved if change fails", func(t *testing.T) {
+		var made *chat.EmbedToken
+		wantErr(t, a.Embeds.Add(ctx, by, second.ID, func(of *chat.Template, have int) (token *chat.EmbedToken, err error) {
+			made, _, err = of.NewEmbedToken(by, have, chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
+			return made, errors.Join(err, errBoom)
+		}), errBoom)
+		_, err := a.Embeds.ByID(ctx, team.Org, made.ID)
+		wantErr(t, err, chat.ErrEmbedTokenInvalid)
+	})
+	t.Run("Add writes down what was recorded", func(t *testing.T) {
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(whole.ID))), []string{"embed_token.created"})
+	})
+	t.Run("nobody else decides about the template meanwhile", func(t *testing.T) {
+		locked := fixture.Chat(t, a.Stores, by, chat.Draft{})
+		inside := make(chan struct{})
+		errs := atOnce(2, func(int) error {
+			return a.Embeds.Add(ctx, by, locked.ID, func(of *chat.Template, have int) (*chat.EmbedToken, error) {
+				select {
+				case inside <- struct{}{}:
+				case <-inside:
+					t.Error("two calls decided at once")
+				case <-time.After(100 * time.Millisecond): // without the lock, the other would be here by now
+				}
+				token, _, err := of.NewEmbedToken(by, have, chat.EmbedChanges{Name: new("n"), Origins: &[]string{"https://a.example"}})
+				return token, err
+			})
+		})
+		must(t, errors.Join(errs...))
+	})
+	t.Run("many calls at once cannot exceed the quota", func(t *testing.T) {
+		crowded := fixture.Chat(t, a.Stores, by, chat.Draft{})
+		for range chat.MaxEmbedTokens - 1 {
+			mustEmbed(t, a.Stores, by, crowded.ID, chat.EmbedChanges{})
+		}
+		oneWon(t, atOnce(16, func(int) error { _, err := addEmbed(t, a.Stores, by, crowded.ID, chat.EmbedChanges{}); return err }), chat.ErrEmbedTokenQuota)
+		if got := len(list(by.Workspace, crowded.ID, 100)); got != chat.MaxEmbedTokens {
+			t.Errorf("it has %d", got)
+		}
+	})
+}
+
+func embedUpdates(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := fixture.Later(team.Member, time.Minute)
+	template := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+	get := func(id chat.EmbedTokenID) *chat.EmbedToken {
+		t.Helper()
+		_, token, err := a.Embeds.Get(ctx, by, template.ID, id)
+		must(t, err)
+		return token
+	}
+	t.Run("what a change recorded is saved", func(t *testing.T) {
+		token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		var want *chat.EmbedToken
+		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *chat.EmbedToken) error {
+			want = found
+			return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()), func() error { _, err := of.RotateEmbedToken(by, nil, found, time.Hour); return err }())
+		})
+		same(t, "token", get(token.ID), want)
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))), []string{"embed_token.rotated", "embed_token.updated", "embed_token.created"})
+	})
+	t.Run("a deleted one is gone", func(t *testing.T) {
+		token, kept := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{}), mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *chat.EmbedToken) error { return of.DeleteEmbedToken(by, nil, found) })
+		if got := get(token.ID); got != nil {
+			t.Errorf("there is %+v", got)
+		}
+		same(t, "the other one", get(kept.ID), kept)
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))), []string{"embed_token.deleted", "embed_token.created"})
+	})
+	t.Run("one that is not there reaches change as nil", func(t *testing.T) {
+		called := false
+		must(t, a.Embeds.Update(ctx, by, template.ID, noEmbedToken, func(of *chat.Template, found *chat.EmbedToken) error {
+			called = of != nil && found == nil
+			return nil
+		}))
+		if !called {
+			t.Error("change got something else")
+		}
+	})
+	t.Run("nothing is saved if change fails", func(t *testing.T) {
+		token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		wantErr(t, a.Embeds.Update(ctx, by, template.ID, token.ID, func(of *chat.Template, found *chat.EmbedToken) error {
+			return errors.Join(of.ChangeEmbedToken(by, nil, found, wholeEmbed()), errBoom)
+		}), errBoom)
+		same(t, "token", get(token.ID), token)
+	})
+	t.Run("answers that showed a secret go when it does", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			change func(*chat.Template, *chat.EmbedToken) error
+			erased bool
+		}{
+			"rotated": {func(of *chat.Template, found *chat.EmbedToken) error {
+				_, err := of.RotateEmbedToken(by, nil, found, time.Hour)
+				return err
+			}, true},
+			"deleted": {func(of *chat.Template, found *chat.EmbedToken) error { return of.DeleteEmbedToken(by, nil, found) }, true},
+			"renamed": {func(of *chat.Template, found *chat.EmbedToken) error {
+				return of.ChangeEmbedToken(by, nil, found, chat.EmbedChanges{Name: new("other")})
+			}, false},
+		} {
+			var token *chat.EmbedToken
+			key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte(name + team.Workspace.Slug)), At: fixture.At}
+			once := func(fn func(ports.Stores) (ports.Answer, error)) error {
+				_, _, err := a.Idempotency.Once(ctx, key, nil, fn, nil)
+				return err
+			}
+			must(t, once(func(s ports.Stores) (ports.Answer, error) {
+				token = mustEmbed(t, s, team.Member, template.ID, chat.EmbedChanges{})
+				return ports.Answer{Status: 201, Body: []byte("secret"), Reveals: string(token.ID)}, nil
+			}))
+			changeEmbed(t, a.Stores, by, token, tt.change)
+			err := once(func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom })
+			if errors.Is(err, ports.ErrAnswerErased) != tt.erased {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// published is a template with something in all that visitors see.
+func published(t testing.TB, a Adapter, by identity.Actor) *chat.Template {
+	t.Helper()
+	return fixture.Chat(t, a.Stores, by, wholeChat())
+}
+
+func embedVisits(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	template := published(t, a, team.Member)
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, wholeEmbed())
+	ways := map[string]func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error){
+		"BySecret": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
+			return a.Embeds.BySecret(ctx, org, token.Hash)
+		},
+		"ByID": func(org identity.OrgID, token *chat.EmbedToken) (*chat.Embedding, error) {
+			return a.Embeds.ByID(ctx, org, token.ID)
+		},
+	}
+	gone := func(t *testing.T, token *chat.EmbedToken) {
+		t.Helper()
+		for name, find := range ways {
+			if _, err := find(team.Org, token); !errors.Is(err, chat.ErrEmbedTokenInvalid) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for name, find := range ways {
+		t.Run(name+" answers the token and what visitors see, disabled or not", func(t *testing.T) {
+			e, err := find(team.Org, token)
+			must(t, err)
+			same(t, "token", &e.Token, token)
+			same(t, "template", e.Template, chat.Template{
+				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished, Content: chat.Content{
+					Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting, Starters: template.Starters,
+					Tools: []chat.Selected{{ID: "search"}, {ID: "tickets"}}, // without configurations
+				},
+			})
+		})
+		t.Run(name+" finds nothing in another org", func(t *testing.T) {
+			_, err := find(a.Orgs[1], token)
+			wantErr(t, err, chat.ErrEmbedTokenInvalid)
+		})
+	}
+	t.Run("a secret that nobody has is none, an empty one neither", func(t *testing.T) {
+		for _, h := range []secret.Hash{{}, secret.NewToken(chat.EmbedSecretPrefix).Hash()} {
+			_, err := a.Embeds.BySecret(ctx, team.Org, h)
+			wantErr(t, err, chat.ErrEmbedTokenInvalid)
+		}
+	})
+	t.Run("the secret before the last rotation is found, the one before that is not", func(t *testing.T) {
+		rotated := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		hashes := []secret.Hash{rotated.Hash}
+		for range 2 {
+			changeEmbed(t, a.Stores, team.Member, rotated, func(of *chat.Template, found *chat.EmbedToken) error {
+				_, err := of.RotateEmbedToken(team.Member, nil, found, time.Hour)
+				hashes = append(hashes, found.Hash)
+				return err
+			})
+		}
+		latest := hashes[len(hashes)-1]
+		e, err := a.Embeds.BySecret(ctx, team.Org, latest)
+		must(t, err)
+		before, err := a.Embeds.BySecret(ctx, team.Org, e.Token.Previous)
+		must(t, err)
+		same(t, "token", before, e)
+		_, err = a.Embeds.BySecret(ctx, team.Org, hashes[0])
+		wantErr(t, err, chat.ErrEmbedTokenInvalid)
+	})
+	t.Run("with the template goes what it shows, until it is restored", func(t *testing.T) {
+		doomed := published(t, a, team.Member)
+		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, chat.EmbedChanges{})
+		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, nil, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+		gone(t, token)
+		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, nil, func(c *chat.Template) error { return c.Restore(team.Member) })
+		_, err := a.Embeds.ByID(ctx, team.Org, token.ID)
+		must(t, err)
+	})
+	t.Run("with the workspace goes all", func(t *testing.T) {
+		doomed := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		token := mustEmbed(t, a.Stores, doomed.Member, published(t, a, doomed.Member).ID, chat.EmbedChanges{})
+		_, err := a.Workspaces.Update(ctx, doomed.Owner, doomed.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(doomed.Owner, nil) })
+		must(t, err)
+		gone(t, token)
+		if known, err := a.Embeds.Expected(ctx, team.Org, "https://www.example.com", fixture.At); err != nil || !known {
+			t.Error("another workspace's token went with it", err)
+		}
+	})
+	t.Run("a change acts on another process at once", func(t *testing.T) {
+		second, token := a.Second(), mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
+		_, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
+		must(t, err)
+		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
+			return of.ChangeEmbedToken(team.Member, nil, found, chat.EmbedChanges{Enabled: new(false)})
+		})
+		e, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
+		must(t, err)
+		if e.Token.Enabled {
+			t.Error("it is enabled there")
+		}
+	})
+}
+
+func embedExpected(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	template := published(t, a, team.Member)
+	token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{
+		Origins: &[]string{"https://expected.example", "https://*.shop.example", "http://localhost:*"}, ExpiresAt: new(fixture.At.Add(time.Hour)),
+	})
+	mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{Origins: &[]string{"https://expected.example"}, Enabled: new(false)})
+	expected := func(org identity.OrgID, at time.Time) (which []chat.Origin) {
+		t.Helper()
+		for _, origin := range []chat.Origin{"https://expected.example", "https://a.shop.example", "http://localhost:3000", "https://evil.example", "https://a.b.shop.example", "https://shop.example", chat.NoOrigin, chat.OpaqueOrigin, chat.ForeignOrigin} {
+			ok, err := a.Embeds.Expected(ctx, org, origin, at)
+			must(t, err)
+			if ok {
+				which = append(which, origin)
+			}
+		}
+		return which
+	}
+	is := func(what string, got []chat.Origin, want ...chat.Origin) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	is("at first", expected(team.Org, fixture.At), "https://expected.example", "https://a.shop.example", "http://localhost:3000")
+	is("in another org", expected(a.Orgs[0], fixture.At))
+	is("after its end", expected(team.Org, fixture.At.Add(time.Hour)))
+	change := func(c chat.EmbedChanges) {
+		t.Helper()
+		changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
+			return of.ChangeEmbedToken(team.Member, nil, found, c)
+		})
+	}
+	change(chat.EmbedChanges{Origins: &[]string{"https://evil.example"}, AllowNoOrigin: new(true)})
+	is("with other origins", expected(team.Org, fixture.At), "https://evil.example", chat.OpaqueOrigin)
+	change(chat.EmbedChanges{Enabled: new(false)})
+	is("disabled", expected(team.Org, fixture.At))
+	change(chat.EmbedChanges{Enabled: new(true)})
+	is("enabled again", expected(team.Org, fixture.At), "https://evil.example", chat.OpaqueOrigin)
+	changeEmbed(t, a.Stores, team.Member, token, func(of *chat.Template, found *chat.EmbedToken) error {
+		return of.DeleteEmbedToken(team.Member, nil, found)
+	})
+	is("deleted", expected(team.Org, fixture.At))
+}
+
+func embedUsed(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	token := mustEmbed(t, a.Stores, team.Member, published(t, a, team.Member).ID, chat.EmbedChanges{})
+	used := func(org identity.OrgID, origin chat.Origin, after time.Duration) chat.EmbedToken {
+		t.Helper()
+		must(t, a.Embeds.Used(ctx, org, token.ID, origin, fixture.At.Add(after)))
+		e, err := a.Embeds.ByID(ctx, team.Org, token.ID)
+		must(t, err)
+		return e.Token
+	}
+	for _, tt := range []struct {
+		what   string
+		org    identity.OrgID
+		origin chat.Origin
+		after  time.Duration
+		noted  time.Duration
+		from   chat.Origin
+	}{
+		{"the first time", team.Org, "https://a.example", time.Hour, time.Hour, "https://a.example"},
+		{"again within a minute", team.Org, "https://b.example", time.Hour + time.Minute, time.Hour, "https://a.example"},
+		{"by another org", a.Orgs[1], "https://b.example", 2 * time.Hour, time.Hour, "https://a.example"},
+		{"a minute later", team.Org, "https://b.example", time.Hour + time.Minute + time.Microsecond, time.Hour + time.Minute + time.Microsecond, "https://b.example"},
+		{"without an origin", team.Org, chat.NoOrigin, 3 * time.Hour, 3 * time.Hour, chat.NoOrigin},
+	} {
+		if got := used(tt.org, tt.origin, tt.after); !got.LastUsedAt.Equal(fixture.At.Add(tt.noted)) || got.LastUsedOrigin != tt.from || got.Revision != 1 {
+			t.Errorf("%s: %s from %q, revision %d", tt.what, got.LastUsedAt, got.LastUsedOrigin, got.Revision)
+		}
+	}
+	same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(token.ID))), []string{"embed_token.created"})
+}

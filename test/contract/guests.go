@@ -1,0 +1,159 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// guests runs invitations that chats wait for through the use cases: these span stores, whose
+// transactions are what matters here.
+func guests(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	registry := fixture.Registry(t)
+	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry })
+	people := accounts.NewService(a.Atomic, a.Users, a.Workspaces, a.Invitations, a.Keys, a.Events)
+	email := func(who string, team *fixture.Team) string { return who + "@" + team.Workspace.Slug + ".example" }
+	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role chat.Role) chats.Added {
+		t.Helper()
+		added, err := using.AddMember(ctx, by, id, chat.Grant{Email: email, Role: role})
+		must(t, err)
+		return added
+	}
+
+	t.Run("that they are guests' is kept, until they are somebody's own", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		first := add(t, team.Admin, made.ID, email("new", team), chat.Viewer)
+		sameInvitations(t, openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5), first.Invitation)
+		if !first.Invitation.Guest {
+			t.Fatal("it is not a guest's")
+		}
+		renewed, _ := invite(t, a.Stores, team.Admin, team.Workspace.ID, email("new", team), identity.Member)
+		sameInvitations(t, openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5), renewed)
+		if renewed.Guest {
+			t.Fatal("it is a guest's still")
+		}
+	})
+	t.Run("one acceptance settles all chats that wait, and joins the workspace as a viewer", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		guest := newcomer(t, a.Stores, team.Org, email("new", team))
+		first, second := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{}), fixture.Chat(t, a.Stores, team.Owner, chat.Draft{})
+		old := add(t, team.Admin, first.ID, email("NEW", team), chat.Viewer)
+		link := add(t, team.Admin, second.ID, email("new", team), chat.Manager)
+		if old.Member.User != link.Member.User || link.Again {
+			t.Fatalf("reserved are %s and %s", old.Member.User, link.Member.User)
+		}
+		_, err := people.AcceptInvitation(ctx, guest, old.Token.Reveal())
+		wantErr(t, err, account.ErrInvitationNotFound)
+		_, err = people.AcceptInvitation(ctx, guest, link.Token.Reveal())
+		must(t, err)
+		for id, want := range map[chat.ID]chat.Role{first.ID: chat.Viewer, second.ID: chat.Manager} {
+			got := membersOf(t, a.Stores, team.Workspace.ID, id)
+			if m := got[guest.User]; len(got) != 2 || m.Role != want || m.Invited {
+				t.Errorf("members %+v", got)
+			}
+		}
+		if m, err := a.Users.Member(ctx, team.Workspace.ID, guest.User, ""); err != nil || m == "" {
+			t.Errorf("member of the workspace: %q, %v", m, err)
+		}
+	})
+	t.Run("whoever joined meanwhile keeps the higher role", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		guest := newcomer(t, a.Stores, team.Org, email("new", team))
+		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		link := add(t, team.Admin, made.ID, email("new", team), chat.Editor)
+		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{guest.User}, func(w *account.Workspace) error {
+			w.Keep(team.Owner, guest.User, identity.Member)
+			return nil
+		})
+		must(t, err)
+		fixture.ChatMember(t, a.Stores, team.Admin, made.ID, guest.User, chat.Manager)
+		_, err = people.AcceptInvitation(ctx, guest, link.Token.Reveal())
+		must(t, err)
+		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 || got[guest.User].Role != chat.Manager {
+			t.Errorf("members %+v", got)
+		}
+	})
+	t.Run("a withdrawn one leaves nobody waiting", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
+		link := add(t, team.Admin, made.ID, email("new", team), chat.Editor)
+		must(t, people.Withdraw(ctx, team.Admin, team.Workspace.ID, link.Invitation.ID, nil))
+		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 {
+			t.Errorf("members %+v", got)
+		}
+		again := add(t, team.Admin, made.ID, email("new", team), chat.Editor)
+		if again.Again || again.Member.User == link.Member.User {
+			t.Errorf("again: %+v", again.Member)
+		}
+	})
+	t.Run("the last chat that is taken away takes the invitation with it", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+		add(t, team.Admin, one.ID, email("new", team), chat.Editor)
+		link := add(t, team.Admin, two.ID, email("new", team), chat.Editor)
+		for i, id := range []chat.ID{one.ID, two.ID} { // by who may not withdraw it otherwise
+			must(t, using.RemoveMember(ctx, team.Member, id, link.Member.User, nil))
+			if open := openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5); len(open) != 1-i {
+				t.Fatalf("%d are open", len(open))
+			}
+		}
+	})
+	t.Run("accepting, removing, inviting again and changing at once leave no half of anything", func(t *testing.T) {
+		for round := range 6 {
+			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+			guest := newcomer(t, a.Stores, team.Org, email("new", team))
+			one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
+			add(t, team.Admin, one.ID, email("new", team), chat.Editor)
+			link := add(t, team.Admin, two.ID, email("new", team), chat.Editor)
+			var wg sync.WaitGroup
+			for what, do := range map[string]func() error{
+				"accept":  func() error { _, err := people.AcceptInvitation(ctx, guest, link.Token.Reveal()); return err },
+				"remove":  func() error { return using.RemoveMember(ctx, team.Member, one.ID, link.Member.User, nil) },
+				"remove2": func() error { return using.RemoveMember(ctx, team.Member, two.ID, link.Member.User, nil) },
+				"invite": func() error {
+					_, err := using.AddMember(ctx, team.Admin, one.ID, chat.Grant{Email: email("new", team), Role: chat.Viewer})
+					return err
+				},
+				"change": func() error {
+					_, err := using.ChangeMember(ctx, team.Member, two.ID, link.Member.User, nil, chat.Manager)
+					return err
+				},
+			} {
+				wg.Go(func() {
+					if err := do(); err != nil {
+						if _, refused := errors.AsType[*fault.Error](err); !refused {
+							t.Errorf("round %d, %s: %v", round, what, err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			open := map[identity.UserID]bool{}
+			for _, i := range openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5) {
+				open[i.ID.Reserved()] = true
+			}
+			waiting := map[identity.UserID]bool{}
+			for _, id := range []chat.ID{one.ID, two.ID} {
+				for user, m := range membersOf(t, a.Stores, team.Workspace.ID, id) {
+					if m.Invited {
+						waiting[user] = true
+					}
+				}
+			}
+			if fmt.Sprint(open) != fmt.Sprint(waiting) {
+				t.Fatalf("round %d: open are %v, waiting are %v", round, open, waiting)
+			}
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// otherSystems is the part of the suite for ports.Idempotency about requests that reach another
+// system before they store anything.
+func otherSystems(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	untouched := func(context.Context) error {
+		t.Error("the other system was reached again")
+		return nil
+	}
+	t.Run("it is reached once, before the effect, and while the key is reserved", func(t *testing.T) {
+		r := newRequests(t, a)
+		reached := 0
+		before := func(context.Context) error {
+			reached++
+			same(t, "made", r.made(t), 0)
+			// Others can write: there is no transaction that would keep them out.
+			other, _, err := a.Idempotency.Once(ctx, r.key("other", "", 0), nil, func(ports.Stores) (ports.Answer, error) { return answer("other"), nil }, noOutcome)
+			must(t, err)
+			same(t, "the other answer", other, answer("other"))
+			_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 0), untouched, never(t), noOutcome)
+			wantErr(t, err, ports.ErrKeyInFlight)
+			return nil
+		}
+		got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), before, r.make(t, "first"), noOutcome)
+		must(t, err)
+		same(t, "answer", got, answer("first"))
+		if replayed || reached != 1 || r.made(t) != 1 {
+			t.Fatalf("replayed %v, reached %d times, %d made", replayed, reached, r.made(t))
+		}
+		got, replayed, err = a.Idempotency.Once(ctx, r.key("k", "", 0), untouched, never(t), noOutcome)
+		must(t, err)
+		same(t, "answer", got, answer("first"))
+		same(t, "replayed", replayed, true)
+	})
+	t.Run("if it cannot be reached the key can be used again", func(t *testing.T) {
+		r := newRequests(t, a)
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), func(context.Context) error { return errBoom }, never(t), noOutcome)
+		wantErr(t, err, errBoom)
+		_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), nil, r.make(t, "first"), noOutcome)
+		must(t, err)
+		if replayed || r.made(t) != 1 {
+			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
+		}
+	})
+	t.Run("a refusal of the other system is an outcome, if it is called one", func(t *testing.T) {
+		r := newRequests(t, a)
+		refusal := ports.Answer{Status: 422, Header: map[string]string{}, Body: []byte(`{"code":"boom"}`)}
+		before := func(context.Context) error { return errBoom }
+		for _, want := range []bool{false, true} {
+			got, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 0), before, never(t), func(err error) (ports.Answer, bool) { return refusal, errors.Is(err, errBoom) })
+			must(t, err)
+			same(t, "answer", got, refusal)
+			same(t, "replayed", replayed, want)
+			before = untouched
+		}
+	})
+	t.Run("whoever took so long that another took over has no effect", func(t *testing.T) {
+		r := newRequests(t, a)
+		slow := func(context.Context) error {
+			_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 31*time.Second), nil, r.make(t, "by the other"), noOutcome)
+			must(t, err)
+			same(t, "replayed", replayed, false)
+			return nil
+		}
+		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), slow, r.make(t, "too late"), noOutcome)
+		wantErr(t, err, ports.ErrKeyInFlight)
+		same(t, "made", r.made(t), 1)
+	})
+}

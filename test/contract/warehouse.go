@@ -1,0 +1,284 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// WarehouseCanary is the password of every user that a rig makes: the suite looks for it in all
+// that comes back.
+const WarehouseCanary = "c4n4ry-pa55word"
+
+// WarehouseRig is a kind of warehouse, with a server that holds the suite's sample in this kind's
+// own words. A rig is made once; what its funcs start ends with the test that they are given.
+type WarehouseRig struct {
+	Kind connection.Kind
+	Open func(*testing.T) ports.Warehouse
+
+	// Reader is a target whose user may read the sample's tables and nothing more.
+	Reader func(*testing.T) ports.Target
+	// Writer is one whose user may change something; nil where that cannot be.
+	Writer func(*testing.T) ports.Target
+
+	// Tables is all that Reader sees, sorted. A RowEstimate of UnknownRows accepts any.
+	Tables []connection.Table
+	// Previews are tables and what Preview answers with three rows, among them
+	//   - one with a column of each type, NULLs, and a text longer than MaxCell,
+	//   - one with more than MaxColumns columns,
+	//   - one whose name needs quoting, with the quote character inside,
+	//   - an empty one.
+	Previews map[connection.TableRef]connection.Preview
+
+	// Failures are stagings of what can go wrong; several may stage one code.
+	Failures []WarehouseFailure
+	// Never holds the reason why a code cannot be produced by the server that is tested against.
+	// Failures and Never together are all of connection.Codes.
+	Never map[connection.Code]string
+
+	// Sessions counts the sessions that the server has for Reader's user; nil where there are none.
+	Sessions func(*testing.T) int
+}
+
+// UnknownRows stands in a rig for whatever estimate the statistics give.
+const UnknownRows int64 = -2
+
+// WarehouseFailure is one way to fail.
+type WarehouseFailure struct {
+	Name string // a sentence
+	Code connection.Code
+	Step connection.Step // where a probe must fail; "" for the failures of Call
+	// Target makes the server, the user or the network so that it fails.
+	Target func(*testing.T) ports.Target
+	// Call is what fails; nil is Probe.
+	Call func(context.Context, ports.Warehouse, ports.Target) error
+}
+
+// Warehouse is the suite for ports.Warehouse, run for each kind against its real server: by its
+// driver directly, and through the child process.
+func Warehouse(t *testing.T, rig WarehouseRig) {
+	t.Run("every failure code is staged, or cannot be by this server", func(t *testing.T) {
+		for _, code := range connection.Codes() {
+			staged := slices.ContainsFunc(rig.Failures, func(f WarehouseFailure) bool { return f.Code == code })
+			if staged == (rig.Never[code] != "") {
+				t.Errorf("%s: staged %v, said to be impossible %v", code, staged, rig.Never[code] != "")
+			}
+		}
+	})
+	t.Run("a probe tries every step", func(t *testing.T) { warehouseProbe(t, rig) })
+	t.Run("tables are listed", func(t *testing.T) { warehouseTables(t, rig) })
+	t.Run("a table is previewed", func(t *testing.T) { warehousePreviews(t, rig) })
+	for _, f := range rig.Failures {
+		t.Run(f.Name, func(t *testing.T) { warehouseFails(t, rig, f) })
+	}
+	t.Run("a context that has ended ends the call", func(t *testing.T) { warehouseEnds(t, rig) })
+}
+
+func warehouseProbe(t *testing.T, rig WarehouseRig) {
+	t.Run("with a user who may read", func(t *testing.T) {
+		w, to := rig.Open(t), rig.Reader(t)
+		quiet(t, rig)
+		r := w.Probe(t.Context(), to)
+		wantSteps(t, r)
+		if r.Failure() != "" || len(r.Warnings()) != 0 {
+			t.Errorf("failure %q, warnings %q, want none: %+v", r.Failure(), r.Warnings(), r.Checks)
+		}
+		if r.Server.Product == "" || r.Server.Version == "" || r.Server.CanWrite {
+			t.Errorf("server = %+v, want a product and version that cannot be written to", r.Server)
+		}
+		tellsNothing(t, r)
+	})
+	if rig.Writer != nil {
+		t.Run("with a user who may write, with a warning", func(t *testing.T) {
+			r := rig.Open(t).Probe(t.Context(), rig.Writer(t))
+			if r.Failure() != "" || !r.Server.CanWrite || !slices.Equal(r.Warnings(), []connection.Code{connection.CredentialCanWrite}) {
+				t.Errorf("failure %q, warnings %q, server %+v", r.Failure(), r.Warnings(), r.Server)
+			}
+		})
+	}
+}
+
+func warehouseTables(t *testing.T, rig WarehouseRig) {
+	w, to := rig.Open(t), rig.Reader(t)
+	estimates := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".RowEstimate" },
+		cmp.Comparer(func(a, b int64) bool { return a == b || a == UnknownRows || b == UnknownRows }))
+	t.Run("all those that the user may read, in order", func(t *testing.T) {
+		quiet(t, rig)
+		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
+		must(t, err)
+		if d := cmp.Diff(rig.Tables, got, estimates); d != "" {
+			t.Errorf("tables (-want +got):\n%s", d)
+		}
+	})
+	t.Run("page by page", func(t *testing.T) {
+		var all []connection.Table
+		for q := (connection.TableQuery{Limit: 2}); ; {
+			got, err := w.Tables(t.Context(), to, q)
+			must(t, err)
+			if len(got) > 2 || len(all) > len(rig.Tables) {
+				t.Fatalf("a page of %d, %d tables so far", len(got), len(all))
+			}
+			all = append(all, got...)
+			if len(got) < 2 {
+				break
+			}
+			q.After = got[1].TableRef
+		}
+		if d := cmp.Diff(rig.Tables, all, estimates); d != "" {
+			t.Errorf("tables (-want +got):\n%s", d)
+		}
+	})
+}
+
+func warehousePreviews(t *testing.T, rig WarehouseRig) {
+	w, to := rig.Open(t), rig.Reader(t)
+	for ref, want := range rig.Previews {
+		t.Run(ref.Name, func(t *testing.T) {
+			quiet(t, rig)
+			got, err := w.Preview(t.Context(), to, ref, 3)
+			must(t, err)
+			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("preview (-want +got):\n%s", d)
+			}
+			for _, row := range got.Rows {
+				if len(row) != len(got.Columns) {
+					t.Errorf("a row of %d values for %d columns", len(row), len(got.Columns))
+				}
+			}
+		})
+		t.Run(ref.Name+" with no rows", func(t *testing.T) {
+			got, err := w.Preview(t.Context(), to, ref, 0)
+			must(t, err)
+			if d := cmp.Diff(want.Columns, got.Columns); d != "" || len(got.Rows) != 0 {
+				t.Errorf("%d rows, columns (-want +got):\n%s", len(got.Rows), d)
+			}
+		})
+		for how, other := range map[string]connection.TableRef{
+			"with something behind its name":   {Schema: ref.Schema, Name: ref.Name + " --"},
+			"with something behind its schema": {Schema: ref.Schema + "; DROP TABLE x", Name: ref.Name},
+			"with a NUL in its name":           {Schema: ref.Schema, Name: ref.Name + "\x00"},
+			"with text that is not UTF-8":      {Schema: ref.Schema, Name: ref.Name + "\xff"},
+			"without a name":                   {Schema: ref.Schema},
+			"without a schema":                 {Name: ref.Name},
+		} {
+			t.Run(ref.Name+" "+how+" is not found", func(t *testing.T) {
+				_, err := w.Preview(t.Context(), to, other, 1)
+				wantErr(t, err, connection.TableNotFound)
+			})
+		}
+	}
+}
+
+func warehouseFails(t *testing.T, rig WarehouseRig, f WarehouseFailure) {
+	w, to := rig.Open(t), f.Target(t)
+	begun := time.Now()
+	if f.Call != nil {
+		err := f.Call(t.Context(), w, to)
+		if !errors.Is(err, f.Code) {
+			t.Errorf("error = %v, want %s", err, f.Code)
+		}
+		tellsNothing(t, err)
+	} else {
+		r := w.Probe(t.Context(), to)
+		wantSteps(t, r)
+		for _, c := range r.Checks {
+			if c.Result == connection.Failed && (c.Code != f.Code || c.Step != f.Step) {
+				t.Errorf("failed with %s at %s, want %s at %s", c.Code, c.Step, f.Code, f.Step)
+			}
+		}
+		if r.Failure() == "" {
+			t.Errorf("it passed, want %s at %s", f.Code, f.Step)
+		}
+		tellsNothing(t, r)
+		if f.Step != connection.Read && f.Step != connection.Privileges {
+			// What is wrong with the connection is wrong with every call.
+			_, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1})
+			if !errors.Is(err, f.Code) {
+				t.Errorf("Tables = %v, want %s", err, f.Code)
+			}
+		}
+	}
+	if took := time.Since(begun); took > 2*to.Limits.Total+2*time.Second {
+		t.Errorf("it took %v, and the limit is %v", took, to.Limits.Total)
+	}
+}
+
+func warehouseEnds(t *testing.T, rig WarehouseRig) {
+	w, to := rig.Open(t), rig.Reader(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	begun := time.Now()
+	if r := w.Probe(ctx, to); r.Failure() == "" {
+		t.Error("the probe passed")
+	}
+	_, err := w.Tables(ctx, to, connection.TableQuery{Limit: 1})
+	wantErr(t, err, context.Canceled)
+	_, err = w.Preview(ctx, to, connection.TableRef{Schema: "a", Name: "b"}, 1)
+	wantErr(t, err, context.Canceled)
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("they took %v", took)
+	}
+}
+
+// wantSteps holds a report to its form: a check for each step; after one that failed, nothing but
+// skipped ones; and a code exactly where there is something to say.
+func wantSteps(t *testing.T, r connection.Report) {
+	t.Helper()
+	var steps []connection.Step
+	failed := false
+	for _, c := range r.Checks {
+		steps = append(steps, c.Step)
+		if failed && c.Result != connection.Skipped {
+			t.Errorf("%s is %s after a failure", c.Step, c.Result)
+		}
+		failed = failed || c.Result == connection.Failed
+		if told := c.Result == connection.Failed || c.Result == connection.Warning; told != (c.Code != "") {
+			t.Errorf("%s is %s with code %q", c.Step, c.Result, c.Code)
+		}
+		if c.Took < 0 || c.Took > time.Minute {
+			t.Errorf("%s took %v", c.Step, c.Took)
+		}
+	}
+	if !slices.Equal(steps, connection.Steps()) {
+		t.Errorf("steps = %q", steps)
+	}
+}
+
+// tellsNothing fails t if the canary is in what came back.
+func tellsNothing(t *testing.T, what any) {
+	t.Helper()
+	if text := fmt.Sprintf("%+v %#v", what, what); strings.Contains(text, WarehouseCanary) {
+		t.Errorf("it tells the password: %s", text)
+	}
+}
+
+// quiet fails t if what follows in it leaves a goroutine, or a session at the server.
+func quiet(t *testing.T, rig WarehouseRig) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		if err := goleak.Find(before); err != nil {
+			t.Error(err)
+		}
+		if rig.Sessions == nil {
+			return
+		}
+		// The server notices an ended session a moment later.
+		for begun := time.Now(); rig.Sessions(t) > 0; time.Sleep(5 * time.Millisecond) {
+			if time.Since(begun) > 5*time.Second {
+				t.Fatal("a session is left at the server")
+			}
+		}
+	})
+}

@@ -1,0 +1,308 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// HostileRig is a kind of warehouse, to be led to servers that mean it harm.
+type HostileRig struct {
+	Open func(*testing.T) ports.Warehouse
+
+	// Target is one at an address, with no password and no TLS if the kind can do without. The suite
+	// sets its egress and limits.
+	Target func(t *testing.T, host string, port uint16) ports.Target
+
+	// Resolving opens the warehouse with a resolver of the suite's; nil where that cannot be, such as
+	// within a child.
+	Resolving func(t *testing.T, lookup func(ctx context.Context, name string) ([]netip.Addr, error)) ports.Warehouse
+
+	// Scripts are what a server of this kind alone can do.
+	Scripts []HostileScript
+}
+
+// HostileScript is one way of a server to mean harm.
+type HostileScript struct {
+	Name  string                          // a sentence
+	Serve func(io.ReadWriter)             // one connection, which ends when it returns
+	Codes []connection.Code               // of which one must come out
+	To    func(ports.Target) ports.Target // changes the rig's target; nil leaves it
+	Plain bool                            // it is plainly hostile, and must be done with in half the time
+}
+
+// hostileLimits are the limits of the suite, a fifth of those of life, so that it takes seconds.
+var hostileLimits = ports.Limits{Connect: time.Second, Statement: time.Second, Total: 2 * time.Second, Bytes: 1 << 20}
+
+// hostileMemory is by how much the memory of this process may grow.
+const hostileMemory = 64 << 20
+
+// hostileSecrets are our own, where drivers look for such.
+const hostileSecrets = "c4n4ry-of-our-own"
+
+// HostileWarehouse is the suite for what a hostile server can do to a ports.Warehouse: it takes bounded time and memory, leaves no
+// goroutine, sends none of our own secrets, and says the right thing about it.
+func HostileWarehouse(t *testing.T, rig HostileRig) {
+	plantSecrets(t)
+	for _, s := range append(hostileScripts(t), rig.Scripts...) {
+		t.Run(s.Name, func(t *testing.T) {
+			w := rig.Open(t)
+			server := listen(t, "127.0.0.1:0", s.Serve)
+			to := rig.Target(t, "127.0.0.1", server.port)
+			to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, hostileLimits
+			if s.To != nil {
+				to = s.To(to)
+			}
+			before, memory := goleak.IgnoreCurrent(), taken()
+			begun := time.Now()
+			r := w.Probe(t.Context(), to)
+			took := time.Since(begun)
+			wantSteps(t, r)
+			if !slices.Contains(s.Codes, r.Failure()) {
+				t.Errorf("failure = %q, want one of %q: %+v", r.Failure(), s.Codes, r.Checks)
+			}
+			most := to.Limits.Total
+			if s.Plain {
+				most /= 2
+			}
+			if took > most+time.Second {
+				t.Errorf("it took %v, more than %v", took, most)
+			}
+			if grown := taken() - memory; grown > hostileMemory {
+				t.Errorf("memory grew by %d MiB", grown>>20)
+			}
+			server.stop()
+			if err := goleak.Find(before); err != nil {
+				t.Error(err)
+			}
+			server.toldNoSecret(t)
+		})
+	}
+	if rig.Resolving != nil {
+		t.Run("a name that means another address the second time", func(t *testing.T) { rebinding(t, rig) })
+	}
+}
+
+// hostileScripts are what any server can do, whatever it pretends to be.
+func hostileScripts(t *testing.T) []HostileScript {
+	elsewhere := listen(t, "127.0.0.2:0", func(io.ReadWriter) {})
+	t.Cleanup(func() {
+		if n := elsewhere.accepted.Load(); n != 0 {
+			t.Errorf("%d connections went where a redirect pointed", n)
+		}
+	})
+	foreign := []connection.Code{connection.NotThisDatabase}
+	late := []connection.Code{connection.ConnectTimeout, connection.NotThisDatabase, connection.QueryTimeout}
+	gone := []connection.Code{connection.PortClosed, connection.HostUnreachable, connection.NotThisDatabase}
+	after := func(text string) func(io.ReadWriter) {
+		return func(c io.ReadWriter) {
+			_, _ = c.Read(make([]byte, 512))
+			_, _ = io.WriteString(c, text)
+			_, _ = io.Copy(io.Discard, c)
+		}
+	}
+	return []HostileScript{
+		{Name: "it says nothing", Codes: []connection.Code{connection.ConnectTimeout}, Serve: func(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }},
+		{Name: "it is an SSH server", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) {
+			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
+			_, _ = io.Copy(io.Discard, c)
+		}},
+		{Name: "it is a mail server", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) {
+			_, _ = io.WriteString(c, "220 mail.example.com ESMTP\r\n")
+			_, _ = io.Copy(io.Discard, c)
+		}},
+		{Name: "it is a web server", Plain: true, Codes: foreign, Serve: after("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")},
+		{Name: "it redirects elsewhere", Plain: true, Codes: append(foreign, connection.NetworkNotAllowed),
+			Serve: after(fmt.Sprintf("HTTP/1.1 302 Found\r\nLocation: https://127.0.0.2:%d/\r\nContent-Length: 0\r\n\r\n", elsewhere.port))},
+		{Name: "it drips", Codes: late, Serve: func(c io.ReadWriter) {
+			for {
+				if _, err := c.Write([]byte{'E'}); err != nil {
+					return
+				}
+				time.Sleep(100 * time.Millisecond) // a byte a second, at the scale of the limits
+			}
+		}},
+		{Name: "it talks nonsense", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) {
+			noise := rand.New(rand.NewPCG(1, 2))
+			b := make([]byte, 4096)
+			for {
+				for i := range b {
+					b[i] = byte(noise.Uint32())
+				}
+				if _, err := c.Write(b); err != nil {
+					return
+				}
+			}
+		}},
+		{Name: "it never stops", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) { forever(c, make([]byte, 4096)) }},
+		{Name: "it repeats what it hears", Codes: append(late, connection.AuthRejected), Serve: func(c io.ReadWriter) { _, _ = io.Copy(c, c) }},
+		{Name: "it closes at once", Plain: true, Codes: gone, Serve: func(io.ReadWriter) {}},
+		{Name: "it closes after the first words", Plain: true, Codes: gone, Serve: func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 512)) }},
+		{Name: "it resets at once", Plain: true, Codes: gone, Serve: Reset},
+		{Name: "it resets after the first words", Plain: true, Codes: gone, Serve: func(c io.ReadWriter) {
+			_, _ = c.Read(make([]byte, 512))
+			Reset(c)
+		}},
+	}
+}
+
+// forever writes b again and again, until nobody listens.
+func forever(c io.Writer, b []byte) {
+	for {
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// Reset ends a connection of a HostileScript without a goodbye.
+func Reset(c io.ReadWriter) {
+	if h, ok := c.(*heard); ok {
+		if tcp, ok := h.Conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+	}
+}
+
+// rebinding gives a name an allowed address first, and then one that is not: nobody connects there.
+func rebinding(t *testing.T, rig HostileRig) {
+	good := listen(t, "127.0.0.1:0", func(io.ReadWriter) {})
+	bad := listen(t, fmt.Sprintf("127.0.0.2:%d", good.port), func(io.ReadWriter) {})
+	var asked atomic.Int32
+	w := rig.Resolving(t, func(context.Context, string) ([]netip.Addr, error) {
+		if asked.Add(1) == 1 {
+			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+		}
+		return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil
+	})
+	to := rig.Target(t, "db.example.com", good.port)
+	to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, hostileLimits
+	w.Probe(t.Context(), to)
+	if r := w.Probe(t.Context(), to); r.Failure() != connection.NetworkNotAllowed {
+		t.Errorf("the second time, failure = %q", r.Failure())
+	}
+	if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.NetworkNotAllowed) {
+		t.Errorf("the third time, error = %v", err)
+	}
+	if good.accepted.Load() == 0 || bad.accepted.Load() != 0 {
+		t.Errorf("%d connections where they may go, %d where not", good.accepted.Load(), bad.accepted.Load())
+	}
+}
+
+// listener is a server of the suite's.
+type listener struct {
+	port     uint16
+	accepted atomic.Int32
+
+	stop  func()
+	mu    sync.Mutex
+	heard bytes.Buffer
+}
+
+// heard is a connection whose server remembers what is said to it.
+type heard struct {
+	net.Conn
+	by *listener
+}
+
+func (h *heard) Read(b []byte) (int, error) {
+	n, err := h.Conn.Read(b)
+	h.by.mu.Lock()
+	defer h.by.mu.Unlock()
+	h.by.heard.Write(b[:n])
+	return n, err
+}
+
+func listen(t *testing.T, address string, serve func(io.ReadWriter)) *listener {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	must(t, err)
+	s := &listener{port: l.Addr().(*net.TCPAddr).AddrPort().Port()}
+	var serving sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.accepted.Add(1)
+			mu.Lock()
+			open = append(open, c)
+			mu.Unlock()
+			serving.Go(func() {
+				defer c.Close()
+				serve(&heard{Conn: c, by: s})
+			})
+		}
+	})
+	s.stop = sync.OnceFunc(func() {
+		l.Close()
+		mu.Lock()
+		for _, c := range open {
+			c.Close()
+		}
+		mu.Unlock()
+		serving.Wait()
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+func (s *listener) toldNoSecret(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bytes.Contains(s.heard.Bytes(), []byte(hostileSecrets)) {
+		t.Errorf("the server was told a secret of ours: %q", s.heard.Bytes())
+	}
+}
+
+// plantSecrets puts secrets of ours wherever a driver might look for some.
+func plantSecrets(t *testing.T) {
+	home := t.TempDir()
+	for name, text := range map[string]string{
+		".pgpass":          "*:*:*:*:" + hostileSecrets + "\n",
+		".pg_service.conf": "[ours]\nhost=127.0.0.2\nuser=" + hostileSecrets + "\npassword=" + hostileSecrets + "\n",
+		".my.cnf":          "[client]\npassword=" + hostileSecrets + "\n",
+	} {
+		must(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o600))
+	}
+	for name, value := range map[string]string{
+		"HOME": home, "PGPASSFILE": filepath.Join(home, ".pgpass"), "PGSERVICEFILE": filepath.Join(home, ".pg_service.conf"), "PGSERVICE": "ours",
+		"PGHOST": "127.0.0.2", "PGHOSTADDR": "127.0.0.2", "PGPORT": "1", "PGUSER": hostileSecrets, "PGPASSWORD": hostileSecrets, "PGDATABASE": hostileSecrets,
+		"PGOPTIONS": "-c application_name=" + hostileSecrets, "PGAPPNAME": hostileSecrets, "PGSSLMODE": "prefer", "MYSQL_PWD": hostileSecrets,
+		"MYSQL_HOST": "127.0.0.2", "CLICKHOUSE_PASSWORD": hostileSecrets, "SNOWFLAKE_PASSWORD": hostileSecrets,
+		"HTTP_PROXY": "http://" + hostileSecrets + "@127.0.0.2:1", "HTTPS_PROXY": "http://" + hostileSecrets + "@127.0.0.2:1",
+		"ALL_PROXY": "socks5://" + hostileSecrets + "@127.0.0.2:1", "GOOGLE_APPLICATION_CREDENTIALS": filepath.Join(home, ".my.cnf"),
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+// taken is how much memory this process has taken from the system, which Go never counts back.
+func taken() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.Sys)
+}

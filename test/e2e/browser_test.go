@@ -1,0 +1,198 @@
+package e2e
+
+import (
+	"context"
+	"html/template"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// browser is a Chromium with an empty profile, which ends with the test. It reaches nothing but
+// this machine.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	profile, err := os.MkdirTemp("", "chromium-") // not t.TempDir: its last process may still write when the test ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(services.Chromium(t)), chromedp.UserDataDir(profile), chromedp.Headless, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(720, 620),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1"),
+	}
+	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage"} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	if os.Getuid() == 0 { // whom Chromium's sandbox refuses
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(allocator)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start Chromium: %v", err)
+	}
+	return ctx
+}
+
+// tab opens another one of the browser, at a page; what runs in it gives up when patience ends.
+func tab(t *testing.T, browser context.Context, url string) (ctx context.Context, console iter.Seq2[chromedp.ConsoleMessage, error]) {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(browser)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(ctx); err != nil { // a deadline of this first call would be the tab's own
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	t.Cleanup(cancel)
+	console = chromedp.Console(ctx)
+	drive(ctx, t, chromedp.Navigate(url))
+	return ctx, console
+}
+
+func drive[T any](ctx context.Context, t *testing.T, action chromedp.Action[T]) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, action)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// keep takes a picture of the tab, for people to look at (go test -artifacts).
+func keep(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+".png"), drive(ctx, t, chromedp.CaptureScreenshot()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sitePage pastes the script as a site does, and keeps what it tells. It has a policy of its own,
+// as careful sites do.
+var sitePage = template.Must(template.New("site").Parse(`<!doctype html><meta charset="utf-8"><title>A shop</title>
+<link rel="icon" href="data:,"><body><h1>A shop</h1><p>Its own text, in its own type.</p>
+<script nonce="site">
+window.told = {}
+for (const what of ['ready', 'starter', 'refused']) addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
+</script>
+<script nonce="site" src="{{.Atrium}}/embed.js" data-token="{{.Token}}" data-mode="{{.Mode}}" data-visitor="customer-42" async></script>
+{{with .Around}}<iframe src="{{.}}" width="600" height="500"></iframe>{{end}}`))
+
+type siteView struct{ Atrium, Token, Mode, Around string }
+
+// site serves pages of a site at an origin of its own: /script, /frame, and /around, which has
+// another page in a frame.
+func site(t *testing.T, e func() *embed) (origin string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"), Around: r.URL.Query().Get("around")}
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
+		w.Header().Set("Referrer-Policy", "no-referrer") // which the frame's own attribute overrides
+		_ = sitePage.Execute(w, view)
+	}))
+	t.Cleanup(s.Close)
+	return strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
+}
+
+func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	var e *embed
+	shop, evil := site(t, func() *embed { return e }), site(t, func() *embed { return e })
+	e = s.user(t, "admin").embeds(t, object{"allowed_origins": []string{shop}})
+	chromium := browser(t)
+
+	const card = `document.querySelector('script[src]').nextElementSibling.shadowRoot.querySelector('.atrium')`
+	t.Run("script mode works on the site", func(t *testing.T) {
+		ctx, _ := tab(t, chromium, shop+"/script")
+		session := drive(ctx, t, chromedp.Poll[object](`told.ready`))
+		keep(ctx, t, "script-listed")
+		text, markup := drive(ctx, t, chromedp.Evaluate[string](card+`.innerText`)), drive(ctx, t, chromedp.Evaluate[string](card+`.innerHTML`))
+		for _, want := range []string{"Support", "Hello <b>you</b>", "Where is it?", `"><script>alert(1)</script>`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in %q", want, text)
+			}
+		}
+		if strings.Contains(markup, "<script") {
+			t.Errorf("a text became markup: %s", markup)
+		}
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](card+`.querySelector('button').click()`))
+		if starter := drive(ctx, t, chromedp.Poll[string](`told.starter`)); starter != "Where is it?" {
+			t.Errorf("the site hears of %q", starter)
+		}
+		token, _ := session["session"].(string)
+		e.resume(t, token, "Origin: "+shop).is(t, 200).has(t, map[string]string{"visitor": "customer-42"})
+	})
+	t.Run("script mode is refused on another", func(t *testing.T) {
+		ctx, console := tab(t, chromium, evil+"/script")
+		drive(ctx, t, chromedp.Poll[string](`told.refused`))
+		keep(ctx, t, "script-foreign")
+		if text := drive(ctx, t, chromedp.Evaluate[string](card+`.innerText`)); text != "This chat is not available." {
+			t.Errorf("it shows %q", text)
+		}
+		complains(t, console, "CORS")
+	})
+	t.Run("frame mode works on the site", func(t *testing.T) {
+		ctx, _ := tab(t, chromium, shop+"/frame")
+		drive(ctx, t, chromedp.Poll[bool](`told.ready`))
+		height := drive(ctx, t, chromedp.Poll[int](`parseInt(document.querySelector('iframe').style.height)`))
+		keep(ctx, t, "frame-listed")
+		if height < 100 || height > 600 {
+			t.Errorf("the frame is %d pixels high", height)
+		}
+		if strings.Contains(s.stderr.String(), `"route":"/embed/{embed_token}","status":403`) {
+			t.Error("the page was refused once")
+		}
+	})
+	t.Run("frame mode is refused on another", func(t *testing.T) {
+		ctx, console := tab(t, chromium, evil+"/frame")
+		complains(t, console, "frame-ancestors 'none'")
+		keep(ctx, t, "frame-foreign")
+		untold(ctx, t)
+	})
+	t.Run("a site cannot be put into another's frame with its chat", func(t *testing.T) {
+		ctx, console := tab(t, chromium, evil+"/none?around="+shop+"/frame")
+		complains(t, console, "frame-ancestors "+shop)
+		keep(ctx, t, "frame-around")
+		untold(ctx, t)
+	})
+	t.Run("disabling the token acts on the next page", func(t *testing.T) {
+		e.manager.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200)
+		ctx, _ := tab(t, chromium, shop+"/script")
+		drive(ctx, t, chromedp.Poll[string](`told.refused`))
+	})
+}
+
+// complains waits until the browser complains about something.
+func complains(t *testing.T, console iter.Seq2[chromedp.ConsoleMessage, error], of string) {
+	t.Helper()
+	var heard []string
+	for m, err := range console {
+		if err != nil {
+			break
+		}
+		if strings.Contains(m.Text, of) {
+			return
+		}
+		heard = append(heard, m.String())
+	}
+	t.Fatalf("the browser did not complain of %s, but of %q", of, heard)
+}
+
+// untold expects that no chat was shown.
+func untold(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if told := drive(ctx, t, chromedp.Evaluate[string](`JSON.stringify(told)`)); strings.Contains(told, "ready") {
+		t.Errorf("the page was told %s", told)
+	}
+}

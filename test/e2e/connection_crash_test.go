@@ -1,0 +1,198 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// proving reports whether the tests take as long as a proof does: ATRIUM_PROVE is set.
+func proving() bool { return os.Getenv("ATRIUM_PROVE") != "" }
+
+// TestACrashAmongConnections kills the server while connections are made, verified and revoked: no
+// secret is ever stored in the clear, and what was revoked stays revoked.
+func TestACrashAmongConnections(t *testing.T) {
+	rounds := 5 // on each engine
+	if proving() {
+		rounds = 50
+	}
+	onEach(t, func(t *testing.T, engine string) {
+		d := deploy(t, engine, toShops)
+		s := d.start(t)
+		admin, shop := s.user(t, "admin"), newShop(t)
+		begun := time.Now()
+		admin.create(t, connections, shop.connection(fixture.Canary))
+		usual := time.Since(begun)
+
+		var mu sync.Mutex
+		var live []string            // not handed to the one who revokes yet
+		revoked := map[string]bool{} // and answered
+		note := func(a *answer) {
+			if a != nil && a.status == 201 {
+				mu.Lock()
+				defer mu.Unlock()
+				live = append(live, a.at("id"))
+			}
+		}
+		// pick hands out one of the live connections; for good if it is to be revoked, so that
+		// nobody begins to verify it after its revocation.
+		pick := func(forGood bool) string {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(live) == 0 {
+				return ""
+			}
+			i := rand.N(len(live))
+			id := live[i]
+			if forGood {
+				live = append(live[:i], live[i+1:]...)
+			}
+			return id
+		}
+		for round := range rounds {
+			c := admin.at(s)
+			var clients sync.WaitGroup
+			until := func(call func(i int) (*answer, error)) {
+				clients.Go(func() {
+					for i := 0; ; i++ {
+						if _, err := call(i); err != nil {
+							return // the server is gone
+						}
+					}
+				})
+			}
+			until(func(i int) (*answer, error) {
+				a, err := c.try(t, "POST", connections, shop.connection(fixture.Canary), fmt.Sprintf("Idempotency-Key: %d-%d", round, i))
+				note(a)
+				return a, err
+			})
+			until(func(int) (*answer, error) {
+				return c.try(t, "POST", connections+"/"+pick(false)+"/verify", object{"credential": shop.credential(fixture.Canary)})
+			})
+			until(func(int) (*answer, error) {
+				id := pick(true)
+				if id == "" {
+					time.Sleep(usual / 10) // until there is one
+					return nil, c.reachable()
+				}
+				a, err := c.try(t, "DELETE", connections+"/"+id, nil)
+				if err == nil && a.status == 200 {
+					mu.Lock()
+					defer mu.Unlock()
+					revoked[id] = true
+				}
+				return a, err
+			})
+			time.Sleep(rand.N(3 * usual))
+			s.kill(t)
+			clients.Wait()
+			lookForCanary(t, s)
+			s = d.start(t)
+			for id, status := range statuses(t, admin.at(s)) {
+				if revoked[id] && status != "revoked" {
+					t.Errorf("after round %d %s is %s, and was revoked", round, id, status)
+				}
+			}
+		}
+		t.Logf("%d were revoked", len(revoked))
+		t.Run("every live connection has a credential that opens, and no other has one", func(t *testing.T) {
+			c := admin.at(s)
+			n := 0
+			for id, status := range statuses(t, c) {
+				if status == "revoked" {
+					c.do(t, "POST", connections+"/"+id+"/verify", nil).problem(t, 409, "connection_revoked")
+					continue
+				}
+				if n++; n <= 3 {
+					c.do(t, "POST", connections+"/"+id+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
+				}
+			}
+			if sealed := strings.Count(s.dumpOf(t, "connection_credentials"), "\n"); sealed != n {
+				t.Errorf("%d credentials of %d live connections", sealed, n)
+			}
+		})
+	})
+}
+
+// statuses are those of the workspace's connections, by id.
+func statuses(t *testing.T, c *client) map[string]string {
+	t.Helper()
+	var list struct {
+		Data []struct{ ID, Status string }
+	}
+	if err := json.Unmarshal([]byte(c.get(t, connections).text), &list); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, one := range list.Data {
+		out[one.ID] = one.Status
+	}
+	return out
+}
+
+// reachable is an error once the server is gone.
+func (c *client) reachable() error {
+	if c.server.running() {
+		return nil
+	}
+	return os.ErrProcessDone
+}
+
+var resealed = regexp.MustCompile(`"msg":"credentials were sealed under the primary key","changed":1`)
+
+func TestTheKeyringOfCredentials(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		d := deploy(t, engine, toShops)
+		s := d.start(t)
+		ann, shop := s.user(t, "member"), newShop(t)
+		one := connections + "/" + ann.create(t, connections, shop.connection(fixture.Canary)).at("id")
+		before := s.dumpOf(t, "connection_credentials")
+
+		t.Run("after a rotation a server that is told so seals anew, and goes on", func(t *testing.T) {
+			d.must(t, "keys", "rotate")
+			s.signal(t, syscall.SIGHUP)
+			s.stderr.await(t, s, resealed)
+			if after := s.dumpOf(t, "connection_credentials"); after == before {
+				t.Error("the sealed credential is the old one")
+			}
+			ann.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
+		})
+		t.Run("a command does so in view", func(t *testing.T) {
+			d.must(t, "keys", "rotate")
+			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "1 of 1\n") || !strings.Contains(out, "Sealed 1 anew") {
+				t.Errorf("it wrote %s", out)
+			}
+			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "Sealed 0 anew") {
+				t.Errorf("it wrote %s", out)
+			}
+			s.signal(t, syscall.SIGHUP)
+			ann.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
+		})
+		s.stop(t)
+		t.Run("without the keyring nothing starts, and it is said how much is lost", func(t *testing.T) {
+			if err := os.Rename(d.keyFile(), d.keyFile()+".away"); err != nil {
+				t.Fatal(err)
+			}
+			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
+				t.Errorf("it ended with %d: %s", r.code, r.stderr)
+			}
+			d.must(t, "keys", "create")
+			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
+				t.Errorf("it ended with %d: %s", r.code, r.stderr)
+			}
+			if err := os.Rename(d.keyFile()+".away", d.keyFile()); err != nil {
+				t.Fatal(err)
+			}
+			ann.at(d.start(t)).do(t, "POST", one+"/verify", nil).is(t, 200)
+		})
+	})
+}

@@ -1,0 +1,303 @@
+package e2e
+
+import (
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+const connections = "/api/connections"
+
+// shopWarehouse is somebody's database, with a table in it.
+type shopWarehouse struct {
+	url  *url.URL
+	name string // of the database
+}
+
+func newShop(t *testing.T) *shopWarehouse {
+	t.Helper()
+	u, err := url.Parse(services.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shopWarehouse{url: u, name: strings.TrimPrefix(u.Path, "/")}
+	s.sql(t, s.name, `CREATE TABLE orders (id BIGINT PRIMARY KEY, total NUMERIC(10, 2))`)
+	return s
+}
+
+// sql runs a statement in a database of the shop's server.
+func (s *shopWarehouse) sql(t *testing.T, database, statement string) {
+	t.Helper()
+	u := *s.url
+	u.Path = "/" + database
+	db, err := sql.Open("postgres", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// credential reaches the shop. The server lets its user in whatever the password.
+func (s *shopWarehouse) credential(password string) object {
+	port, _ := strconv.Atoi(s.url.Port())
+	return object{"host": s.url.Hostname(), "port": port, "database": s.name, "username": s.url.User.Username(), "password": password, "tls": "disable"}
+}
+
+func (s *shopWarehouse) connection(password string) object {
+	return object{"kind": "postgres", "name": "The shop", "credential": s.credential(password)}
+}
+
+// toShops lets every org reach the tests' own servers, and probe as often as it likes.
+func toShops(d *deployment) {
+	set("connections.probe_limits.workspace_per_minute", "10000")(d)
+	set("connections.probe_limits.target_per_hour", "10000")(d)
+	if !slices.ContainsFunc(d.env, func(v string) bool { return strings.HasPrefix(v, "ATRIUM_CONFIG=") }) {
+		configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}}]")(d)
+	}
+}
+
+func TestConnections(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, toShops)
+		ann, admin, peer := s.user(t, "member"), s.user(t, "admin"), s.user(t, "member")
+		owner := s.user(t, "owner")
+		shop := newShop(t)
+
+		made := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made").has(t, map[string]string{
+			"status": "active", "kind": "postgres", "name": "The shop", "secret.set": `["password"]`, "config.database": shop.name, "failure": "null",
+			"sources": "[]", "server.product": "PostgreSQL", "server.can_write": "true", "warnings": `["credential_can_write"]`, "created_by": ann.id,
+		})
+		one := connections + "/" + made.at("id")
+
+		t.Run("a repeated request is answered alike, and nothing is dialled", func(t *testing.T) {
+			again := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made")
+			if again.text != made.text || again.header.Get("Idempotency-Replayed") != "true" || again.header.Get("Location") != one {
+				t.Errorf("%s", again)
+			}
+			if all := ann.get(t, connections).items(t); len(all) != 1 {
+				t.Errorf("%d connections", len(all))
+			}
+		})
+		t.Run("a dry run stores nothing", func(t *testing.T) {
+			ann.do(t, "POST", connections+"?dry_run=true", shop.connection(fixture.Canary), "Idempotency-Key: dry").is(t, 200).has(t, map[string]string{"checks.4.result": "ok"})
+			ann.do(t, "POST", connections+"?dry_run=true", shop.connection(fixture.Canary), "Idempotency-Key: dry").is(t, 200).has(t, map[string]string{"checks.4.step": "authenticate"})
+			if all := ann.get(t, connections).items(t); len(all) != 1 {
+				t.Errorf("%d connections", len(all))
+			}
+		})
+		t.Run("the list names the kinds that are offered", func(t *testing.T) {
+			list := ann.get(t, connections).has(t, map[string]string{"next_cursor": "null", "data.0.id": made.at("id")})
+			if !strings.Contains(list.at("kinds"), `"postgres"`) || !strings.Contains(list.at("kinds"), "x-secret") {
+				t.Errorf("kinds = %s", list.at("kinds"))
+			}
+		})
+		t.Run("what does not work is not stored, and says why", func(t *testing.T) {
+			for want, change := range map[string]object{
+				"database_not_found":  {"database": "no_such_database"},
+				"tls_unsupported":     {"tls": "require"},
+				"network_not_allowed": {"host": "10.0.0.1"},
+			} {
+				body := shop.connection(fixture.Canary)
+				for field, value := range change {
+					body["credential"].(object)[field] = value
+				}
+				a := ann.do(t, "POST", connections, body).problem(t, 422, "probe_failed").has(t, map[string]string{"failure.code": want})
+				if len(a.at("failure.fields")) < 4 || a.at("failure.hint") == "" || !strings.Contains(a.at("checks"), `"failed"`) {
+					t.Errorf("%s", a)
+				}
+			}
+			ann.do(t, "POST", connections, object{"kind": "postgres", "credential": object{"host": "h", "dsn": fixture.Canary}}).problem(t, 422, "invalid_fields")
+			ann.do(t, "POST", connections, object{"kind": "oracle", "credential": object{}}).problem(t, 403, "kind_not_offered")
+			if all := ann.get(t, connections).items(t); len(all) != 1 {
+				t.Errorf("%d connections", len(all))
+			}
+		})
+		t.Run("a member verifies it, and it fails and recovers with its server", func(t *testing.T) {
+			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+` RENAME TO `+shop.name+`_away`)
+			peer.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "failing", "failure.code": "database_not_found", "consecutive_failures": "1", "revision": "2"})
+			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+`_away RENAME TO `+shop.name)
+			peer.do(t, "POST", one+"/verify", object{}).is(t, 200).has(t, map[string]string{"status": "active", "failure": "null", "consecutive_failures": "0", "revision": "3"})
+		})
+		t.Run("what nobody asks about is checked all the same", func(t *testing.T) {
+			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+` RENAME TO `+shop.name+`_away`)
+			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'connection.check' AND state = 'queued'`)
+			s.stderr.await(t, s, checked)
+			ann.get(t, one).has(t, map[string]string{"status": "failing", "failure.code": "database_not_found"})
+			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+`_away RENAME TO `+shop.name)
+			peer.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
+		})
+		t.Run("a new credential takes the place of the old one only if it works", func(t *testing.T) {
+			fingerprint := ann.get(t, one).at("secret.fingerprint")
+			peer.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary + "2")}).problem(t, 403, "connection_forbidden")
+			broken := shop.credential(fixture.Canary + "2")
+			broken["database"] = "no_such_database"
+			ann.do(t, "POST", one+"/verify", object{"credential": broken}).problem(t, 422, "probe_failed")
+			ann.get(t, one).has(t, map[string]string{"secret.fingerprint": fingerprint, "status": "active", "config.database": shop.name})
+			after := admin.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary + "2")}).is(t, 200)
+			if after.at("secret.fingerprint") == fingerprint || after.at("status") != "active" {
+				t.Errorf("%s", after)
+			}
+			back := ann.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200)
+			if back.at("secret.fingerprint") != fingerprint {
+				t.Errorf("the same secret has another fingerprint: %s, then %s", fingerprint, back)
+			}
+		})
+		t.Run("a workspace with a live connection is not deleted", func(t *testing.T) {
+			owner.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil).problem(t, 409, "workspace_in_use")
+			owner.get(t, "/api/workspaces/"+owner.workspace)
+		})
+		t.Run("revoking is for good until a new credential comes", func(t *testing.T) {
+			peer.do(t, "DELETE", one, nil).problem(t, 403, "connection_forbidden")
+			ann.do(t, "DELETE", one, nil, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
+			ann.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"connection.status": "revoked", "cancelled_jobs": "1", "paused_sources": "[]", "connection.secret.set": "[]"})
+			ann.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"connection.status": "revoked", "cancelled_jobs": "0"})
+			ann.do(t, "POST", one+"/verify", nil).problem(t, 409, "connection_revoked")
+			ann.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200).has(t, map[string]string{"status": "active", "revoked_at": "null"})
+			admin.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"cancelled_jobs": "1"})
+		})
+		t.Run("all of it is in the trail, and no secret", func(t *testing.T) {
+			types := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "type")
+			slices.Reverse(types)
+			for i, want := range []string{"created", "verified", "failing", "verified", "recovered", "failing", "verified", "recovered", "credential_replaced", "credential_replaced", "revoked", "credential_replaced", "revoked"} {
+				if i >= len(types) || types[i] != "connection."+want {
+					t.Fatalf("events = %v, want connection.%s in place %d", types, want, i)
+				}
+			}
+		})
+		t.Run("then the workspace can go", func(t *testing.T) {
+			owner.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil).is(t, 204)
+			s.must(t, "workspace", "restore", owner.workspace)
+		})
+		s.stop(t)
+		lookForCanary(t, s)
+	})
+}
+
+func TestProbesAreLimited(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, toShops, set("connections.probe_limits.workspace_per_minute", "2"), set("connections.probe_limits.target_per_hour", "3"))
+		ann, elsewhere := s.user(t, "member"), s.user(t, "member", "--workspace", "elsewhere")
+		body := object{"kind": "postgres", "credential": object{"host": "127.0.0.1", "port": 1, "database": "d", "username": "u"}}
+		limited := func(c *client) {
+			t.Helper()
+			a := c.do(t, "POST", connections, body).problem(t, 429, "probe_rate_limited")
+			if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 3600 {
+				t.Errorf("Retry-After: %q", a.header.Get("Retry-After"))
+			}
+		}
+		for range 2 {
+			ann.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
+		}
+		limited(ann)
+		elsewhere.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
+		limited(elsewhere) // three at the target, from two workspaces
+		body["credential"].(object)["host"] = "127.0.0.2"
+		elsewhere.do(t, "POST", connections, body).problem(t, 422, "probe_failed")
+	})
+}
+
+var checked = regexp.MustCompile(`"kind":"connection.check".*`)
+
+// lookForCanary searches all that a stopped server has left for secrets in the clear.
+func lookForCanary(t *testing.T, s *server) {
+	t.Helper()
+	texts := map[string]string{"the log": s.stderr.String() + s.stdout.String(), "the database": s.dump(t)}
+	for _, name := range []string{"atrium.db", "atrium.db-wal"} {
+		if file, err := os.ReadFile(filepath.Join(s.data, name)); err == nil {
+			texts[name] = string(file)
+		}
+	}
+	for where, text := range texts {
+		for _, form := range []string{fixture.Canary, hex.EncodeToString([]byte(fixture.Canary)), base64.StdEncoding.EncodeToString([]byte(fixture.Canary))[:24]} {
+			if i := strings.Index(text, form); i >= 0 {
+				t.Errorf("%s holds a secret: …%s…", where, text[max(0, i-200):i])
+			}
+		}
+	}
+}
+
+// dump is every row of every table, as text; bytes are in hexadecimal too.
+func (s *server) dump(t *testing.T) string {
+	t.Helper()
+	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
+	if s.database != "" {
+		tables = `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`
+	}
+	db := s.open(t)
+	defer db.Close()
+	var out strings.Builder
+	for _, table := range column(t, db, tables) {
+		out.WriteString(s.dumpOf(t, table))
+	}
+	return out.String()
+}
+
+// dumpOf is every row of a table, a line each.
+func (s *server) dumpOf(t *testing.T, table string) string {
+	t.Helper()
+	db := s.open(t)
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), `SELECT * FROM `+table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			if b, ok := (*v.(*any)).([]byte); ok {
+				fmt.Fprintf(&out, "%q %x ", b, b)
+			} else {
+				fmt.Fprintf(&out, "%q ", fmt.Sprint(*v.(*any)))
+			}
+		}
+		out.WriteByte('\n')
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func column(t *testing.T, db *sql.DB, query string) (out []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, name)
+	}
+	return out
+}

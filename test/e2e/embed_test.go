@@ -1,0 +1,448 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	sessions = "/api/embed/sessions"
+	view     = "/api/embed/template"
+	shop     = "https://www.shop.example"
+	fromShop = "Origin: " + shop
+)
+
+// embed is an embed token of a published chat template.
+type embed struct {
+	manager        *client
+	template, path string // of the template and the token
+	secret         string
+}
+
+// embeds makes a chat that the shop may embed; settings are of the token.
+func (c *client) embeds(t *testing.T, settings object, headers ...string) *embed {
+	t.Helper()
+	template := chats + "/" + c.create(t, chats, object{
+		"name": "Support", "status": "published", "instructions": "inner-thoughts", "greeting": "Hello <b>you</b>",
+		"conversation_starters": []string{"Where is it?", `"><script>alert(1)</script>`}, "description": "for-staff", "metadata": object{"team": "inner-team"},
+	}, headers...).at("id")
+	body := object{"name": "Shop", "allowed_origins": []string{shop, "https://*.stores.example"}, "rate_limit": object{"per_minute": 600}}
+	for key, value := range settings {
+		body[key] = value
+	}
+	made := c.create(t, template+"/embed-tokens", body, headers...)
+	return &embed{manager: c, template: template, path: template + "/embed-tokens/" + made.at("id"), secret: made.at("token")}
+}
+
+// visit asks for a session as a visitor's page does.
+func (e *embed) visit(t *testing.T, headers ...string) *answer {
+	t.Helper()
+	return e.manager.server.anonymous().do(t, "POST", sessions, object{"token": e.secret}, headers...)
+}
+
+// resume uses a session.
+func (e *embed) resume(t *testing.T, session string, headers ...string) *answer {
+	t.Helper()
+	return e.manager.server.anonymous().do(t, "GET", view, nil, append(headers, "Authorization: Bearer "+session)...)
+}
+
+// page opens the page for frames.
+func (e *embed) page(t *testing.T, headers ...string) *answer {
+	t.Helper()
+	return e.manager.server.anonymous().do(t, "GET", "/embed/"+e.secret, nil, headers...)
+}
+
+func TestEmbedTokens(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		admin := s.user(t, "admin")
+		e := admin.embeds(t, nil)
+		tokens := e.template + "/embed-tokens"
+
+		t.Run("the secret is shown once, its end afterwards", func(t *testing.T) {
+			a := admin.get(t, e.path).has(t, map[string]string{
+				"name": "Shop", "status": "active", "enabled": "true", "allow_no_origin": "false", "session_ttl_seconds": "600", "rate_limit.per_minute": "600",
+				"allowed_origins": `["` + shop + `","https://*.stores.example"]`, "hint": e.secret[len(e.secret)-4:], "last_used_at": "null", "expires_at": "null", "token": "",
+			})
+			if l := admin.get(t, tokens); strings.Contains(a.text+l.text, e.secret) || len(l.items(t)) != 1 {
+				t.Error(l)
+			}
+		})
+		t.Run("it is changed field by field", func(t *testing.T) {
+			tag := admin.get(t, e.path).header.Get("ETag")
+			a := admin.do(t, "PATCH", e.path, object{"name": "Other", "allowed_origins": []string{"HTTPS://BÜCHER.example:443"}, "expires_at": "2999-01-01T00:00:00Z"}, "If-Match: "+tag).is(t, 200)
+			a.has(t, map[string]string{"name": "Other", "allowed_origins": `["https://xn--bcher-kva.example"]`, "expires_at": "2999-01-01T00:00:00.000Z", "enabled": "true", "revision": "2"})
+			admin.do(t, "PATCH", e.path, object{"name": "Late"}, "If-Match: "+tag).problem(t, 412, "revision_mismatch")
+			admin.do(t, "PATCH", e.path, object{"expires_at": nil, "enabled": false}).is(t, 200).has(t, map[string]string{"expires_at": "null", "status": "disabled"})
+			admin.do(t, "PATCH", e.path, object{"enabled": true, "allowed_origins": []string{shop}}).is(t, 200)
+		})
+		t.Run("a repeated call shows the secret again, until that is rotated out", func(t *testing.T) {
+			body := object{"name": "Twice", "allowed_origins": []string{shop}}
+			first := admin.create(t, tokens, body, "Idempotency-Key: embed")
+			again := admin.create(t, tokens, body, "Idempotency-Key: embed")
+			if first.at("token") == "" || first.text != again.text || first.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s\n%s", first, again)
+			}
+			rotate := first.header.Get("Location") + "/rotate"
+			rotated := admin.do(t, "POST", rotate, nil, "Idempotency-Key: rotate").is(t, 200)
+			if replayed := admin.do(t, "POST", rotate, nil, "Idempotency-Key: rotate").is(t, 200); rotated.at("token") == first.at("token") || replayed.text != rotated.text {
+				t.Errorf("%s\n%s", rotated, replayed)
+			}
+			admin.do(t, "POST", tokens, body, "Idempotency-Key: embed").problem(t, 409, "idempotency_answer_erased")
+			admin.do(t, "DELETE", first.header.Get("Location"), nil).is(t, 204)
+			admin.do(t, "POST", rotate, nil, "Idempotency-Key: rotate").problem(t, 409, "idempotency_answer_erased")
+			admin.do(t, "GET", first.header.Get("Location"), nil).problem(t, 404, "embed_token_not_found")
+		})
+		t.Run("everything is in the trail, and no secret is", func(t *testing.T) {
+			a := admin.get(t, "/api/events?limit=100")
+			var kinds []string
+			for _, kind := range a.each(t, "type") {
+				if strings.HasPrefix(kind, "embed_token.") {
+					kinds = append(kinds, strings.TrimPrefix(kind, "embed_token."))
+				}
+			}
+			if want := []string{"deleted", "rotated", "created", "updated", "updated", "updated", "created"}; !slices.Equal(kinds, want) {
+				t.Errorf("%v, want %v", kinds, want)
+			}
+			if anyToken.MatchString(a.text) {
+				t.Error("an event holds a secret")
+			}
+		})
+		t.Run("bad input gets its documented answer", func(t *testing.T) {
+			many := make([]string, 51)
+			for i := range many {
+				many[i] = fmt.Sprintf("https://h%d.example", i)
+			}
+			for name, tt := range map[string]struct {
+				body any
+				want []string
+			}{
+				"nothing":                          {object{}, []string{"/allowed_origins required", "/name required"}},
+				"an origin with a path":            {object{"name": "n", "allowed_origins": []string{shop, shop + "/"}}, []string{"/allowed_origins/1 invalid_origin"}},
+				"one with credentials":             {object{"name": "n", "allowed_origins": []string{"https://a:b@shop.example"}}, []string{"/allowed_origins/0 invalid_origin"}},
+				"null":                             {object{"name": "n", "allowed_origins": []string{"null"}}, []string{"/allowed_origins/0 invalid_origin"}},
+				"a wildcard in the middle":         {object{"name": "n", "allowed_origins": []string{"https://a.*.example"}}, []string{"/allowed_origins/0 invalid_wildcard"}},
+				"a wildcard alone":                 {object{"name": "n", "allowed_origins": []string{"*"}}, []string{"/allowed_origins/0 invalid_wildcard"}},
+				"a wildcard above everybody":       {object{"name": "n", "allowed_origins": []string{"https://*.co.uk", "https://*.github.io"}}, []string{"/allowed_origins/0 public_suffix", "/allowed_origins/1 public_suffix"}},
+				"http on a public host":            {object{"name": "n", "allowed_origins": []string{"http://shop.example"}}, []string{"/allowed_origins/0 insecure_origin"}},
+				"51 origins":                       {object{"name": "n", "allowed_origins": many}, []string{"/allowed_origins too_many_items"}},
+				"no origins":                       {object{"name": "n", "allowed_origins": []string{}}, []string{"/allowed_origins too_few_items"}},
+				"the same twice, written in ways":  {object{"name": "n", "allowed_origins": []string{shop, strings.ToUpper(shop) + ".:443"}}, []string{"/allowed_origins/1 duplicate_item"}},
+				"an end in the past":               {object{"name": "n", "allowed_origins": []string{shop}, "expires_at": "2020-01-01T00:00:00Z"}, []string{"/expires_at in_the_past"}},
+				"a session of a second":            {object{"name": "n", "allowed_origins": []string{shop}, "session_ttl_seconds": 1}, []string{"/session_ttl_seconds out_of_range"}},
+				"no calls a minute":                {object{"name": "n", "allowed_origins": []string{shop}, "rate_limit": object{"per_minute": 0}}, []string{"/rate_limit/per_minute out_of_range"}},
+				"a token of one's own choice":      {object{"name": "n", "allowed_origins": []string{shop}, "token": "ate_x"}, []string{"/token unknown_field"}},
+				"all of it is told at once":        {object{"name": "", "allowed_origins": []any{1, shop}, "enabled": "yes"}, []string{"/allowed_origins/0 wrong_type", "/enabled wrong_type", "/name too_short"}},
+				"null for what cannot be cleared":  {object{"name": nil, "allowed_origins": nil}, []string{"/allowed_origins wrong_type", "/name wrong_type"}},
+				"an origin longer than a host can": {object{"name": "n", "allowed_origins": []string{"https://" + strings.Repeat("a.", 127) + "com"}}, []string{"/allowed_origins/0 invalid_origin"}},
+			} {
+				if a := admin.do(t, "POST", tokens, tt.body).problem(t, 422, "invalid_fields"); !slices.Equal(a.wrong(), tt.want) {
+					t.Errorf("%s: %v, want %v", name, a.wrong(), tt.want)
+				}
+			}
+			admin.do(t, "POST", e.path+"/rotate", object{"grace_seconds": 86401}).problem(t, 422, "invalid_fields")
+			admin.do(t, "POST", chats+"/ctpl_x/embed-tokens", object{"name": "n", "allowed_origins": []string{shop}}).problem(t, 404, "chat_template_not_found")
+		})
+		t.Run("20 are enough, however many ask at once", func(t *testing.T) {
+			var wg sync.WaitGroup
+			statuses := make([]int, 24)
+			for i := range statuses {
+				wg.Go(func() {
+					if a, err := admin.try(t, "POST", tokens, object{"name": "n", "allowed_origins": []string{shop}}); err == nil {
+						statuses[i] = a.status
+					}
+				})
+			}
+			wg.Wait()
+			slices.Sort(statuses)
+			if got := len(admin.get(t, tokens+"?limit=100").items(t)); got != 20 || statuses[18] != 201 || statuses[19] != 409 || statuses[23] != 409 {
+				t.Errorf("%d tokens, %v", got, statuses)
+			}
+			admin.do(t, "POST", tokens, object{"name": "n", "allowed_origins": []string{shop}}).problem(t, 409, "quota_exceeded")
+		})
+	})
+}
+
+func TestEmbedSessions(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		admin := s.user(t, "admin")
+		e := admin.embeds(t, nil)
+
+		t.Run("a page of a listed site opens a session, and sees what is for visitors", func(t *testing.T) {
+			a := s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "visitor": "customer-42"}, fromShop).is(t, 200)
+			if a.header.Get("Access-Control-Allow-Origin") != shop || a.header.Get("Vary") != "Origin" || a.header.Get("Access-Control-Allow-Credentials") != "" || a.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("headers %v", a.header)
+			}
+			b := e.resume(t, a.at("session"), fromShop).is(t, 200).has(t, map[string]string{"visitor": "customer-42", "template.name": "Support", "expires_at": a.at("expires_at")})
+			if a.at("template") != b.at("template") {
+				t.Errorf("%s\n%s", a, b)
+			}
+			for _, inner := range []string{"inner-thoughts", "inner-team", "for-staff", "ctpl_", "etok_", "usr_", "wsp_"} {
+				if strings.Contains(a.at("template")+b.text, inner) {
+					t.Errorf("visitors see %s", inner)
+				}
+			}
+			admin.get(t, e.path).has(t, map[string]string{"last_used_origin": shop})
+		})
+		t.Run("only listed origins get in, however they are written", func(t *testing.T) {
+			for origin, want := range map[string]int{
+				shop: 200, "https://www.SHOP.example": 200, shop + ".": 200, shop + ":443": 200, "https://one.stores.example": 200,
+				"https://shop.example": 403, "http://www.shop.example": 403, shop + ":444": 403, shop + ".evil.example": 403, "https://a.one.stores.example": 403, "https://stores.example": 403,
+				"null": 403, shop + "/": 403, shop + "@evil.example": 403, "https://evil.example": 403, "https://*.stores.example": 403, "*": 403, s.url: 403,
+			} {
+				a := e.visit(t, "Origin: "+origin)
+				if cors := a.header.Get("Access-Control-Allow-Origin"); a.status != want || want == 200 && cors != origin || want != 200 && cors != "" {
+					t.Errorf("%s: %s, CORS %q", origin, a, cors)
+				}
+			}
+			e.visit(t).problem(t, 403, "origin_not_allowed")
+			e.visit(t, fromShop, "Origin: https://evil.example").problem(t, 403, "origin_not_allowed")
+			open := admin.embeds(t, object{"allow_no_origin": true})
+			open.visit(t).is(t, 200)
+			open.visit(t, "Origin: null").is(t, 200)
+			open.visit(t, "Origin: https://evil.example").problem(t, 403, "origin_not_allowed")
+		})
+		t.Run("a session stays with the site that opened it", func(t *testing.T) {
+			session := e.visit(t, fromShop).at("session")
+			for _, origin := range []string{"", "Origin: https://one.stores.example", "Origin: https://evil.example", "Origin: null", "Origin: " + s.url} {
+				e.resume(t, session, origin).problem(t, 403, "origin_not_allowed")
+			}
+			e.resume(t, session[:len(session)-2], fromShop).problem(t, 401, "embed_session_invalid")
+			e.resume(t, "", fromShop).problem(t, 401, "embed_session_invalid")
+			e.resume(t, admin.token, fromShop).problem(t, 401, "embed_session_invalid")
+			(&client{server: s, token: session}).do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+		})
+		t.Run("nobody is told why a token is not valid", func(t *testing.T) {
+			disabled, expired, deleted, rotated := admin.embeds(t, nil), admin.embeds(t, nil), admin.embeds(t, nil), admin.embeds(t, nil)
+			gone := admin.embeds(t, nil)
+			admin.do(t, "PATCH", disabled.path, object{"enabled": false}).is(t, 200)
+			s.sql(t, `UPDATE chat_embed_tokens SET expires_at = 1 WHERE id = '`+expired.path[strings.LastIndex(expired.path, "/")+1:]+`'`)
+			admin.get(t, expired.path).has(t, map[string]string{"status": "expired"})
+			admin.do(t, "DELETE", deleted.path, nil).is(t, 204)
+			admin.do(t, "POST", rotated.path+"/rotate", nil).is(t, 200)
+			admin.do(t, "DELETE", gone.template, nil).is(t, 204)
+			unknown := &embed{manager: admin, secret: e.secret[:len(e.secret)-1] + "!"}
+			want := unknown.visit(t, fromShop, "Request-Id: same").problem(t, 401, "embed_token_invalid")
+			for name, one := range map[string]*embed{"disabled": disabled, "expired": expired, "deleted": deleted, "rotated": rotated, "of a deleted template": gone} {
+				same(t, name, want, one.visit(t, fromShop, "Request-Id: same"))
+			}
+		})
+		t.Run("what ends a token ends its sessions", func(t *testing.T) {
+			for name, end := range map[string]func(*embed){
+				"disabled": func(e *embed) { admin.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200) },
+				"deleted":  func(e *embed) { admin.do(t, "DELETE", e.path, nil).is(t, 204) },
+				"rotated":  func(e *embed) { admin.do(t, "POST", e.path+"/rotate", nil).is(t, 200) },
+				"expired": func(e *embed) {
+					s.sql(t, `UPDATE chat_embed_tokens SET expires_at = 1 WHERE id = '`+e.path[strings.LastIndex(e.path, "/")+1:]+`'`)
+				},
+				"of a deleted template": func(e *embed) { admin.do(t, "DELETE", e.template, nil).is(t, 204) },
+			} {
+				one := admin.embeds(t, nil)
+				session := one.visit(t, fromShop).is(t, 200).at("session")
+				one.resume(t, session, fromShop).is(t, 200)
+				end(one)
+				if a := one.resume(t, session, fromShop); a.status != 401 || a.at("code") != "embed_token_invalid" {
+					t.Errorf("%s: %s", name, a)
+				}
+			}
+			one := admin.embeds(t, nil)
+			session := one.visit(t, fromShop).at("session")
+			admin.do(t, "PATCH", one.path, object{"allowed_origins": []string{"https://other.example"}}).is(t, 200)
+			one.resume(t, session, fromShop).problem(t, 403, "origin_not_allowed")
+			admin.do(t, "PATCH", one.path, object{"allowed_origins": []string{shop}}).is(t, 200)
+			admin.do(t, "PATCH", one.template, object{"status": "disabled"}).is(t, 200)
+			one.resume(t, session, fromShop).problem(t, 409, "template_not_published")
+			one.visit(t, fromShop).problem(t, 409, "template_not_published")
+			one.visit(t, "Origin: https://evil.example").problem(t, 403, "origin_not_allowed")
+		})
+		t.Run("a rotated secret and its sessions work for their grace", func(t *testing.T) {
+			one := admin.embeds(t, nil)
+			session := one.visit(t, fromShop).at("session")
+			fresh := *one
+			fresh.secret = admin.do(t, "POST", one.path+"/rotate", object{"grace_seconds": 3600}).is(t, 200).at("token")
+			for _, e := range []*embed{one, &fresh} {
+				e.visit(t, fromShop).is(t, 200)
+			}
+			one.resume(t, session, fromShop).is(t, 200)
+			s.sql(t, `UPDATE chat_embed_tokens SET previous_until = 1 WHERE id = '`+one.path[strings.LastIndex(one.path, "/")+1:]+`'`)
+			one.visit(t, fromShop).problem(t, 401, "embed_token_invalid")
+			one.resume(t, session, fromShop).problem(t, 401, "embed_token_invalid")
+			fresh.visit(t, fromShop).is(t, 200)
+		})
+		t.Run("bad input gets its documented answer", func(t *testing.T) {
+			ask := func(body any, headers ...string) *answer {
+				return s.anonymous().do(t, "POST", sessions, body, append(headers, fromShop)...)
+			}
+			ask(object{}).problem(t, 422, "invalid_fields")
+			ask(object{"token": e.secret, "visitor": strings.Repeat("x", 129)}).problem(t, 422, "invalid_fields")
+			ask(object{"token": e.secret, "origin": shop}).problem(t, 422, "invalid_fields")
+			ask(`{"token"`).problem(t, 400, "malformed_json")
+			ask(object{"token": e.secret}, "Content-Type: text/plain").problem(t, 415, "unsupported_media_type")
+			ask(object{"token": "ate_" + strings.Repeat("0", 49)}).problem(t, 401, "embed_token_invalid")
+			ask(object{"token": admin.token}).problem(t, 401, "embed_token_invalid")
+			ask(object{"token": strings.Repeat("x", 70_000)}).problem(t, 413, "body_too_large")
+			s.anonymous().do(t, "POST", sessions+"?x=1", object{"token": e.secret}, fromShop).problem(t, 400, "unknown_parameter")
+			s.anonymous().do(t, "GET", sessions, nil).problem(t, 405, "method_not_allowed")
+		})
+	})
+}
+
+func TestEmbedLimits(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, set("server.rate_limit.unauthenticated_per_minute", "5"), configured("server: {trusted_proxies: [127.0.0.0/8]}\n"))
+		e := s.user(t, "admin").embeds(t, object{"rate_limit": object{"per_minute": 3}})
+		t.Run("an address opens as many sessions a minute as its token allows", func(t *testing.T) {
+			for range 3 {
+				e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.1").is(t, 200)
+			}
+			a := e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.1").problem(t, 429, "rate_limited")
+			if a.header.Get("Retry-After") != "20" || a.header.Get("RateLimit-Policy") != `"default";q=3;w=60` || a.header.Get("Access-Control-Allow-Origin") != shop {
+				t.Errorf("%v", a.header)
+			}
+			e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.2").is(t, 200)
+			e.page(t, "Referer: "+shop, "X-Forwarded-For: 192.0.2.1").is(t, 200) // is counted apart
+		})
+		t.Run("who asks and asks whether it may is stopped", func(t *testing.T) {
+			preflight := func(address string) *answer {
+				return s.anonymous().do(t, "OPTIONS", sessions, nil, fromShop, "Access-Control-Request-Method: POST", "X-Forwarded-For: "+address)
+			}
+			for i := range 5000 { // ten a second come back
+				if preflight("192.0.2.4").status == 429 {
+					if i < 600 {
+						t.Errorf("stopped after %d", i)
+					}
+					preflight("192.0.2.5").is(t, 204)
+					return
+				}
+			}
+			t.Error("nobody stopped it")
+		})
+		t.Run("who guesses at tokens is stopped", func(t *testing.T) {
+			guess := &embed{manager: e.manager, secret: "ate_x"}
+			for range 5 {
+				guess.visit(t, fromShop, "X-Forwarded-For: 192.0.2.3").problem(t, 401, "embed_token_invalid")
+			}
+			guess.visit(t, fromShop, "X-Forwarded-For: 192.0.2.3").problem(t, 429, "rate_limited")
+			guess.page(t, "X-Forwarded-For: 192.0.2.3").is(t, 429)
+			e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.3").is(t, 200)
+		})
+	})
+}
+
+func TestEmbedPreflights(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		admin := s.user(t, "admin")
+		admin.embeds(t, nil)
+		off := admin.embeds(t, object{"allowed_origins": []string{"https://off.example"}})
+		admin.do(t, "PATCH", off.path, object{"enabled": false}).is(t, 200)
+		preflight := func(path, origin string) http.Header {
+			t.Helper()
+			return s.anonymous().do(t, "OPTIONS", path, nil, "Origin: "+origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type").is(t, 204).header
+		}
+		for _, path := range []string{sessions, view} {
+			for origin, want := range map[string]bool{shop: true, "https://two.stores.example": true, "https://evil.example": false, "https://off.example": false, "null": false, "garbage": false} {
+				h := preflight(path, origin)
+				got := h.Get("Access-Control-Allow-Origin")
+				if want != (got == origin) || !want && got+h.Get("Access-Control-Allow-Headers") != "" || h.Get("Vary") != "Origin" || h.Get("Access-Control-Allow-Credentials") != "" {
+					t.Errorf("%s from %s: %v", path, origin, h)
+				}
+			}
+		}
+		if h := s.anonymous().do(t, "OPTIONS", "/api/me", nil, fromShop, "Access-Control-Request-Method: GET").header; h.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("the rest of the API is open to it too: %v", h)
+		}
+	})
+}
+
+var pageData = regexp.MustCompile(`data-ticket="(att_[^"]+)"`)
+
+func TestEmbedPages(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		admin := s.user(t, "admin")
+		e := admin.embeds(t, nil)
+		ancestors := func(a *answer) string {
+			_, after, _ := strings.Cut(a.header.Get("Content-Security-Policy"), "frame-ancestors ")
+			return after
+		}
+		t.Run("the site of the referer may have the page in a frame, if it is listed", func(t *testing.T) {
+			for referer, want := range map[string]string{
+				shop: shop, shop + "/": shop, shop + "/cart?x=https://evil.example#y": shop, "https://user:pw@www.shop.example/": shop, "https://a.stores.example/": "https://a.stores.example",
+				"https://evil.example/": "", "": "", "null": "", "about:blank": "", "/www.shop.example": "", "https://evil.example/#" + shop: "", shop + ".evil.example/": "", "https://x;y.stores.example/": "", "%": "", s.url + "/": "",
+			} {
+				a := e.page(t, "Referer: "+referer)
+				if want == "" {
+					if a.status != 403 || ancestors(a) != "'none'" || strings.Contains(a.text, "Support") || pageData.MatchString(a.text) {
+						t.Errorf("%q: %s %v", referer, a, a.header)
+					}
+				} else if a.status != 200 || ancestors(a) != want || !pageData.MatchString(a.text) {
+					t.Errorf("%q: %s %v", referer, a, a.header)
+				}
+				if h := a.header; h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
+					t.Errorf("%q: %v", referer, h)
+				}
+			}
+		})
+		t.Run("it shows what is for visitors, and takes nothing of it for markup", func(t *testing.T) {
+			a := e.page(t, "Referer: "+shop)
+			for _, want := range []string{"<h2 id=\"atrium-name\">Support</h2>", "Hello &lt;b&gt;you&lt;/b&gt;", "Where is it?"} {
+				if !strings.Contains(a.text, want) {
+					t.Errorf("%s is not in %s", want, a)
+				}
+			}
+			for _, never := range []string{"<script>alert", "inner-thoughts", "ctpl_", "etok_", "onclick="} {
+				if strings.Contains(a.text, never) {
+					t.Errorf("%s is in %s", never, a)
+				}
+			}
+		})
+		t.Run("its ticket opens one token's session, for our own page alone", func(t *testing.T) {
+			ticket := pageData.FindStringSubmatch(e.page(t, "Referer: "+shop).text)[1]
+			ask := func(e *embed, ticket string, headers ...string) *answer {
+				return s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "ticket": ticket}, headers...)
+			}
+			ours := "Origin: " + s.url
+			session := ask(e, ticket, ours).is(t, 200).at("session")
+			e.resume(t, session).is(t, 200)
+			e.resume(t, session, ours).is(t, 200)
+			e.resume(t, session, fromShop).problem(t, 403, "origin_not_allowed")
+			for _, origin := range []string{"", fromShop, "Origin: null", "Origin: https://evil.example"} {
+				ask(e, ticket, origin).problem(t, 403, "origin_not_allowed")
+			}
+			ask(admin.embeds(t, nil), ticket, ours).problem(t, 401, "embed_ticket_invalid")
+			ask(e, session, ours).problem(t, 401, "embed_ticket_invalid")
+			ask(e, "att_"+strings.TrimPrefix(session, "ats_"), ours).problem(t, 401, "embed_ticket_invalid")
+			e.resume(t, "ats_"+strings.TrimPrefix(ticket, "att_")).problem(t, 401, "embed_session_invalid")
+			ask(e, ticket+"A", ours).problem(t, 401, "embed_ticket_invalid")
+			e.resume(t, ticket).problem(t, 401, "embed_session_invalid")
+			admin.do(t, "PATCH", e.path, object{"allowed_origins": []string{"https://other.example"}}).is(t, 200)
+			ask(e, ticket, ours).problem(t, 403, "origin_not_allowed")
+			e.resume(t, session).problem(t, 403, "origin_not_allowed")
+			admin.do(t, "PATCH", e.path, object{"allowed_origins": []string{shop}}).is(t, 200)
+		})
+		t.Run("what cannot be shown says so, to nobody's frame", func(t *testing.T) {
+			draft := admin.embeds(t, nil)
+			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
+			unknown := &embed{manager: admin, secret: "ate_x"}
+			for want, a := range map[int]*answer{409: draft.page(t, "Referer: "+shop), 401: unknown.page(t, "Referer: "+shop)} {
+				if a.status != want || ancestors(a) != "'none'" || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+					t.Errorf("want %d: %s %v", want, a, a.header)
+				}
+			}
+		})
+		t.Run("the script is small, and is not sent twice", func(t *testing.T) {
+			a := s.anonymous().get(t, "/embed.js")
+			if len(a.text) >= 5000 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/javascript") || strings.Contains(a.text, "/*style*/") {
+				t.Errorf("%d bytes, %v", len(a.text), a.header)
+			}
+			s.anonymous().do(t, "GET", "/embed.js", nil, "If-None-Match: "+a.header.Get("ETag")).is(t, 304)
+		})
+	})
+}

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/worker"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+func TestWorkingAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		d := deploy(t, engine, set("metrics.addr", "127.0.0.1:0"))
+		s := d.spawn(t, d.command("work"))
+		s.stderr.await(t, s, regexp.MustCompile(`"msg":"working"`))
+		s.stderr.await(t, s, regexp.MustCompile(`"msg":"serving metrics"`))
+
+		t.Run("a server that leaves it the work answers beside it", func(t *testing.T) {
+			d.flags = []string{"--no-work"}
+			d.start(t).user(t, "member").get(t, "/api/me")
+		})
+		t.Run("SIGHUP reloads its configuration", func(t *testing.T) {
+			s.signal(t, syscall.SIGHUP)
+			s.stderr.await(t, s, regexp.MustCompile(`the configuration was reloaded`))
+		})
+		t.Run("SIGTERM ends it at once while nothing runs", func(t *testing.T) {
+			begun := time.Now()
+			s.stop(t)
+			if took := time.Since(begun); took > 5*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	})
+}
+
+func TestDoctorTellsOfJobs(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		d := deploy(t, engine)
+		if out := d.must(t, "doctor"); !strings.Contains(out, "0 queued, 0 running\n") {
+			t.Errorf("of an empty queue it says:\n%s", out)
+		}
+		hour := time.Hour.Microseconds()
+		for i, row := range []string{
+			`'due', 'queued', %[1]d - %[2]d, '', 0`, `'later', 'queued', %[1]d + %[2]d, '', 0`, `'running', 'running', %[1]d + %[2]d, '', 0`, `'failed', 'failed', 0, 'auth_failed', %[1]d`,
+		} {
+			d.sql(t, fmt.Sprintf(`INSERT INTO jobs (id, org_id, workspace_id, kind, attempt, failures, created_at, started_at, subject, state, due_at, failure, ended_at)
+				SELECT 'job_%[3]d', id, '', 'test.doctor', 1, 1, 0, 0, `+row+` FROM orgs`, time.Now().UnixMicro(), hour, i))
+		}
+		out := d.must(t, "doctor")
+		for _, want := range []string{"2 queued, 1 running, the first due for 1h0m", "; 1 failed for good within a week, last test.doctor of failed (auth_failed) at 2"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("it does not say %q:\n%s", want, out)
+			}
+		}
+	})
+}
+
+// TestAKilledNode kills a process amid a job, as a machine does that loses its power.
+func TestAKilledNode(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, postgres)
+	d.must(t, "migrate")
+	enqueue := func(subject string) {
+		d.sql(t, fmt.Sprintf(`INSERT INTO jobs (id, org_id, workspace_id, subject, kind, state, due_at, attempt, failures, failure, created_at, started_at, ended_at)
+			SELECT 'job_%[1]s', id, '', '%[1]s', '%[2]s', 'queued', 0, 0, 0, '', 0, 0, 0 FROM orgs`, subject, killed))
+	}
+	doomed := d.spawn(t, node(d, "forever"))
+	enqueue("first")
+	doomed.stdout.await(t, doomed, regexp.MustCompile(`does first\n`))
+	other := d.spawn(t, node(d, "at once"))
+	other.stdout.await(t, other, regexp.MustCompile(`ready\n`))
+
+	begun := time.Now()
+	doomed.kill(t)
+	other.stdout.await(t, other, regexp.MustCompile(`does first\n`))
+	t.Logf("the other node took the job up after %s, at a limit of %s", time.Since(begun), nodeLimit)
+	enqueue("second")
+	other.stdout.await(t, other, regexp.MustCompile(`does second\n`))
+	if n := strings.Count(other.stdout.String(), "does first\n"); n != 1 {
+		t.Errorf("it was done %d times", n)
+	}
+	other.stop(t)
+	if log := other.stderr.String(); strings.Count(log, `"subject":"first"`) != 1 || !regexp.MustCompile(`"subject":"first".*"attempt":2,.*"outcome":"succeeded"`).MatchString(log) {
+		t.Errorf("its log says:\n%s", log)
+	}
+}
+
+const (
+	nodeOf    = "ATRIUM_TEST_NODE_OF" // makes this binary a node that works on the database which it names
+	killed    = job.Kind("test.kill")
+	nodeLimit = time.Second
+)
+
+// node is this test binary as a worker of d, which does each job at once or forever. The program's
+// own jobs last too short to be killed in for certain.
+func node(d *deployment, how string) *exec.Cmd {
+	c := exec.Command(os.Args[0], how)
+	c.Env = append(d.env, nodeOf+"="+d.database)
+	return c
+}
+
+// workAsNode is what the process of node runs, until SIGTERM.
+func workAsNode() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	db, closeDB, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(os.Getenv(nodeOf)), MaxConns: 2, StatementTimeout: patience}, nil, sql.OpenDB)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer closeDB()
+	do := func(_ context.Context, _ identity.Actor, subject string) error {
+		fmt.Println("does", subject)
+		if os.Args[1] == "forever" {
+			select {}
+		}
+		return nil
+	}
+	table := worker.Table{killed: {Policy: job.Policy{Limit: nodeLimit, Attempts: 3}, Do: do}}
+	w := worker.New(worker.Config{Slots: 2, Poll: 50 * time.Millisecond, Grace: nodeLimit / 2}, sqlstore.NewJobQueue(db), table, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	fmt.Println("ready")
+	w.Run(ctx, 0)
+	return 0
+}

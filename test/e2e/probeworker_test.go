@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	_ "modernc.org/sqlite" // for the test's own statements
+
+	"github.com/atrium-hq/atrium/adapters/confine"
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// TestTheProgramIsItsOwnChild runs the confined child as the server does: the same program, by its
+// hidden command.
+func TestTheProgramIsItsOwnChild(t *testing.T) {
+	folder := t.TempDir()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "sample.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`CREATE TABLE people (id INTEGER)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runner, err := confine.New(confine.DefaultLimits(), 2, binary, "probe-worker", folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer runner.Close()
+	w := warehouse.NewConfined(runner.Run)
+	to := func(kind connection.Kind, credential string) ports.Target {
+		t.Helper()
+		c, err := connection.ParseCredential(kind, []byte(credential))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ports.Target{Credential: c, Limits: ports.DefaultLimits()}
+	}
+
+	t.Run("it reads a file", func(t *testing.T) {
+		tables, err := w.Tables(t.Context(), to(connection.SQLite, `{"file":"sample.db"}`), connection.TableQuery{Limit: 10})
+		if err != nil || len(tables) != 1 || tables[0].Name != "people" {
+			t.Errorf("tables = %+v, %v", tables, err)
+		}
+	})
+
+	t.Run("it reaches no network but those allowed", func(t *testing.T) {
+		for _, host := range []string{"127.0.0.1", "localhost"} {
+			r := w.Probe(t.Context(), to(connection.Postgres, `{"host":"`+host+`","database":"d","username":"u"}`))
+			if r.Failure() != connection.NetworkNotAllowed {
+				t.Errorf("%s: failure = %q", host, r.Failure())
+			}
+		}
+	})
+}

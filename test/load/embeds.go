@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+)
+
+// A token gives out 600 sessions a minute, whoever asks: these are enough for the whole of a run.
+const (
+	embedTemplates = 40
+	embedsEach     = 20
+)
+
+// exchange makes chats that a site may embed, and returns what opens sessions for them: each request
+// with the next embed token.
+func exchange(ctx context.Context, p *program, token string) (target, error) {
+	t := target{addr: p.addr, turn: new(atomic.Int64)}
+	for range embedTemplates {
+		var chat struct {
+			ID string `json:"id"`
+		}
+		if err := p.post(ctx, "/api/chat-templates", token, `{"name":"Support","status":"published","greeting":"Hello! How can I help?","conversation_starters":["Where is my order?","Talk to a person"]}`, &chat); err != nil {
+			return t, err
+		}
+		for range embedsEach {
+			var embed struct {
+				Token string `json:"token"`
+			}
+			if err := p.post(ctx, "/api/chat-templates/"+chat.ID+"/embed-tokens", token, `{"name":"Site","allowed_origins":["https://www.example.com","https://*.shop.example"],"rate_limit":{"per_minute":600}}`, &embed); err != nil {
+				return t, err
+			}
+			body := fmt.Sprintf(`{"token":%q,"visitor":"customer-42"}`, embed.Token)
+			t.requests = append(t.requests, fmt.Appendf(nil, "POST /api/embed/sessions HTTP/1.1\r\nHost: %s\r\nOrigin: https://www.example.com\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", p.addr, len(body), body))
+		}
+	}
+	return t, nil
+}
