@@ -252,7 +252,8 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 	return nil
 }
 
-// slugIsFree answers the duplicate before it happens; slugTaken is for the race that it cannot see.
+// slugIsFree answers the duplicate before it happens; slugTaken is for the race that it cannot see,
+// and lets the transaction run again, which PostgreSQL has given up, to see it.
 func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 	var other string
 	found, err := db.get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org, w.Slug, w.ID)
@@ -264,7 +265,7 @@ func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 
 func (db *DB) slugTaken(err error) error {
 	if db.dialect.duplicate(err, "workspaces_slug") {
-		return account.ErrSlugTaken
+		return errRaced
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"errors"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -11,13 +12,24 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// CreateWorkspace makes a workspace of org that by owns.
+// CreateWorkspace makes a workspace of org that by owns. A slug that is made of the name is made anew,
+// a few times, if another workspace has it; one that is given is taken or refused as it is.
 func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, slug, name string) (*account.Workspace, error) {
-	w, err := account.NewWorkspace(by, org.ClaimRules, slug, name)
-	if err != nil {
-		return nil, err
+	const tries = 6
+	given := slug != ""
+	for try := 1; ; try++ {
+		w, err := account.NewWorkspace(by, org.ClaimRules, slug, name)
+		if err == nil {
+			err = s.workspaces.Add(ctx, w)
+		}
+		if err == nil {
+			return w, nil
+		}
+		if given || try == tries || !errors.Is(err, account.ErrSlugTaken) {
+			return nil, err
+		}
+		slug = account.SlugOf(name, try+1)
 	}
-	return w, s.workspaces.Add(ctx, w)
 }
 
 // Workspace returns one of the caller's workspaces.

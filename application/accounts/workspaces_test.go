@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,6 +62,29 @@ func TestCreateWorkspace(t *testing.T) {
 		if err != nil || w != stored || w.Slug != "fresh" || w.Name != "New" || w.Members["ann"].Role != identity.Owner {
 			t.Fatalf("CreateWorkspace = %+v, %v", w, err)
 		}
+	})
+	t.Run("a slug that is made of the name gives way to those that are there", func(t *testing.T) {
+		s := newStage(t)
+		var tried []string
+		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, w *account.Workspace) error {
+			if tried = append(tried, w.Slug); len(tried) < 5 {
+				return account.ErrSlugTaken
+			}
+			return nil
+		}).Times(5)
+		w, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "", "Our Team")
+		if err != nil || w.Slug != tried[4] || w.Name != "Our Team" || !slices.Equal(tried[:4], []string{"our-team", "our-team-2", "our-team-3", "our-team-4"}) {
+			t.Errorf("tried %q: %+v, %v", tried, w, err)
+		}
+	})
+	t.Run("but not for ever, and one that is given not at all", func(t *testing.T) {
+		s := newStage(t)
+		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(account.ErrSlugTaken).Times(6)
+		_, err := s.CreateWorkspace(s.ctx, member, &identity.Org{}, "", "Our Team")
+		wantErr(t, err, account.ErrSlugTaken)
+		s.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(account.ErrSlugTaken)
+		_, err = s.CreateWorkspace(s.ctx, member, &identity.Org{}, "our-team", "Our Team")
+		wantErr(t, err, account.ErrSlugTaken)
 	})
 	t.Run("a slug that the org's rules name is not the caller's to take", func(t *testing.T) {
 		s := newStage(t)

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -306,6 +307,18 @@ func (w *Workspace) part(by identity.Actor, m Member) {
 			k.end(by)
 		}
 	}
+}
+
+// SlugOf makes the nth slug of a name: research-2 where others have research, and something that is
+// nobody's from the fifth on.
+func SlugOf(name string, n int) string {
+	suffix := fmt.Sprintf("-%d", n)
+	if n > 4 {
+		random := id.New(identity.WorkspacePrefix)
+		suffix = "-" + random[len(random)-8:]
+	}
+	slug := slugOf(name)
+	return strings.TrimRight(slug[:min(len(slug), 63-len(suffix))], "-") + suffix
 }
 
 // slugOf makes a slug of a name; what it has no letters for becomes hyphens.

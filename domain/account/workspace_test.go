@@ -145,6 +145,22 @@ func TestSlugOfAName(t *testing.T) {
 	})
 }
 
+func TestSlugOf(t *testing.T) {
+	for _, name := range []string{"Research", strings.Repeat("long-", 20), "Ärger", "api"} {
+		seen := map[string]bool{}
+		for n := 2; n <= 8; n++ {
+			slug := account.SlugOf(name, n)
+			if _, err := account.NewWorkspace(identity.System("org", "", "cli", now), nil, slug, name); err != nil || seen[slug] {
+				t.Errorf("the %dth slug of %q is %q: %v", n, name, slug, err)
+			}
+			seen[slug] = true
+		}
+	}
+	if got := account.SlugOf("Research", 2); got != "research-2" {
+		t.Errorf("the second is %q", got)
+	}
+}
+
 func TestRoleOf(t *testing.T) {
 	elsewhere := person("owner")
 	elsewhere.Org = "another"

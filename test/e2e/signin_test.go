@@ -230,7 +230,7 @@ func TestClaimRules(t *testing.T) {
 		t.Run("a rule for a workspace that is not there makes none, and keeps its slug from people", func(t *testing.T) {
 			r.person(t, "fay", groups("elsewhere")).get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": ""})
 			mallory := r.person(t, "mallory")
-			mallory.do(t, "POST", "/api/workspaces", object{"name": "Nowhere"}).problem(t, 409, "slug_taken")
+			mallory.do(t, "POST", "/api/workspaces", object{"name": "Nowhere", "slug": "nowhere"}).problem(t, 409, "slug_taken")
 			own := "/api/workspaces/" + mallory.create(t, "/api/workspaces", object{"name": "Somewhere"}).at("id")
 			mallory.do(t, "PATCH", own, object{"slug": "nowhere"}).problem(t, 409, "slug_taken")
 		})

@@ -78,6 +78,7 @@ func TestWorkspaceSelection(t *testing.T) {
 		})
 		t.Run("a slug is taken once, and some never are", func(t *testing.T) {
 			ann.do(t, "POST", "/api/workspaces", object{"name": "Foreign", "slug": "foreign"}).problem(t, 409, "slug_taken")
+			ann.create(t, "/api/workspaces", object{"name": "Foreign"}).has(t, map[string]string{"name": "Foreign", "slug": "foreign-2"})
 			ann.do(t, "POST", "/api/workspaces", object{"name": "API", "slug": "api"}).problem(t, 422, "invalid_fields")
 			ann.do(t, "PATCH", "/api/workspaces/"+one, object{"slug": "foreign"}).problem(t, 409, "slug_taken")
 		})

@@ -1680,7 +1680,7 @@ type Workspace struct {
 type WorkspaceCreate struct {
 	Name string `json:"name"`
 
-	// Slug Unique in the org, deleted workspaces included. Made from the name when left out.
+	// Slug Unique in the org, deleted workspaces included. Made from the name when left out, with something behind it where another workspace has that.
 	//
 	// Examples: support
 	Slug string `json:"slug,omitempty,omitzero"`
