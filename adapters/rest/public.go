@@ -26,6 +26,10 @@ func (a *API) publicOperations() ([]publicOperation, error) {
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'")
 		ui.ServeHTTP(w, r)
 	})
+	// Whoever opens the bare address wants to see something; it is no part of the contract.
+	register(a.router, http.MethodGet, "/", named("/", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/api/docs", http.StatusSeeOther)
+	}))
 	operations := []publicOperation{
 		{http.MethodGet, "/api/health/live", named("/api/health/live", a.live)},
 		{http.MethodGet, "/api/health/ready", named("/api/health/ready", a.ready)},
@@ -69,12 +73,25 @@ func (a *API) document(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-var problemTemplate = template.Must(template.New("problem").Parse(`<!doctype html>
+var problemTemplate = template.Must(template.New("problem").Funcs(template.FuncMap{"code": code}).Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.Title}} · Atrium</title>
 <style>body{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222}code{background:#f2f2f2;padding:.1em .3em;border-radius:.2em}</style>
-</head><body><p><code>{{.Status}} {{.Code}}</code></p><h1>{{.Title}}</h1><p>{{.Description}}</p><p><a href="/api/docs">API reference</a></p></body></html>
+</head><body><p><code>{{.Status}} {{.Code}}</code></p><h1>{{.Title}}</h1><p>{{code .Description}}</p><p><a href="/api/docs">API reference</a></p></body></html>
 `))
+
+// code shows what stands in backticks as code.
+func code(markdown string) template.HTML {
+	var out strings.Builder
+	for i, part := range strings.Split(markdown, "`") {
+		text := template.HTMLEscapeString(part)
+		if i%2 == 1 {
+			text = "<code>" + text + "</code>"
+		}
+		out.WriteString(text)
+	}
+	return template.HTML(out.String()) //nolint:gosec // every part is escaped
+}
 
 // problemPage tells people what a problem's code means: it is where a problem's type leads.
 func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {

@@ -106,9 +106,9 @@ func (k *Keyring) Open(sealed, associated []byte) ([]byte, error) {
 
 // KeyInfo tells of a key what may be shown.
 type KeyInfo struct {
-	ID      uint32
-	Primary bool
-	Status  string // enabled, disabled or destroyed; only enabled keys open anything
+	ID      uint32 `json:"id"`
+	Primary bool   `json:"primary"`
+	Status  string `json:"status"` // enabled, disabled or destroyed; only enabled keys open anything
 }
 
 // Keys lists the keys, oldest first.

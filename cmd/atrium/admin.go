@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -151,10 +154,34 @@ func (k *keysCreateCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseSealed(p, c); err != nil {
+		return err
+	}
 	if err := seal.Create(c.Keyring.KeyFile); err != nil {
 		return err
 	}
 	return p.print(false, nil, "Made %s. Back it up: without it sealed secrets are lost.\n", c.Keyring.KeyFile)
+}
+
+// refuseSealed refuses a new key where the database has been sealed with another one: what is missing
+// is that.
+func refuseSealed(p *process, c configs.Config) error {
+	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, openPool)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer closeDB()
+	if pending, err := db.Pending(p.ctx); err != nil || pending > 0 {
+		return err
+	}
+	check, err := db.SealedBy(p.ctx)
+	if err == nil && check != nil {
+		err = errKeyFileMissing(c)
+	}
+	return err
 }
 
 type keysRotateCommand struct{}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -18,31 +20,38 @@ type demoPrompt struct {
 	reason   string
 }
 
-// seedDemo fills the first workspace with prompts and chats worth looking at, unless there are any,
-// and a connection to a sample warehouse.
-func seedDemo(ctx context.Context, app *core) error {
+// seedDemo fills the first owner's workspace with prompts, chats and a connection to a sample warehouse,
+// and says why where it does not: there are prompts already, or nobody is that owner.
+func seedDemo(ctx context.Context, app *core) (why string, err error) {
 	by, err := inOrg(app, "")
 	if err != nil {
-		return err
+		return "", err
 	}
 	owner, memberships, err := app.services.Accounts.Find(ctx, by, firstEmail)
+	if errors.Is(err, account.ErrUserNotFound) || err == nil && len(memberships) == 0 {
+		return firstEmail + " has no workspace here", nil
+	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	by.User, by.Workspace, by.Request = owner.ID, memberships[0].Workspace.ID, identity.Request{ID: "demo"}
-	if err := seedShop(ctx, app, by); err != nil {
-		return err
+	there, err := app.services.Prompts.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1})
+	if err == nil && len(there.Items) > 0 {
+		return "the workspace " + memberships[0].Workspace.Slug + " is in use", nil
 	}
-	if err := seedPrompts(ctx, app.services.Prompts, by); err != nil {
-		return err
+	if err == nil {
+		err = seedShop(ctx, app, by)
 	}
-	return seedChats(ctx, app.services.Chats, app.services.Prompts, by)
+	if err == nil {
+		err = seedPrompts(ctx, app.services.Prompts, by)
+	}
+	if err == nil {
+		err = seedChats(ctx, app.services.Chats, app.services.Prompts, by)
+	}
+	return "", err
 }
 
 func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Actor) error {
-	if there, err := service.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
-		return err
-	}
 	for _, d := range demoPrompts {
 		t, err := service.Create(ctx, by, d.draft)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,7 +46,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 
 	var line commandLine
 	parser, err := kong.New(&line, kong.Name("atrium"), kong.Writers(stdout, stderr), kong.UsageOnError(),
-		kong.Description("The workspace backend behind AI products: prompts, chats, data, connections, payments, presence.\n\nStart with: atrium serve"),
+		kong.Description("The workspace backend behind AI products: prompt templates, chat templates, accounts.\n\nStart with: atrium serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {
@@ -82,8 +83,8 @@ func parse(parser *kong.Kong, args []string) (code int, parsed *kong.Context, er
 			code, parsed = int(e), nil
 		}
 	}()
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if len(args) == 0 || args[0] == "help" {
+		args = append(slices.Clone(args[min(len(args), 1):]), "--help")
 	}
 	parsed, err = parser.Parse(args)
 	if err != nil {
@@ -95,7 +96,7 @@ func parse(parser *kong.Kong, args []string) (code int, parsed *kong.Context, er
 // commandLine is every command and flag.
 type commandLine struct {
 	Config string `help:"Configuration file (YAML)." placeholder:"FILE" env:"ATRIUM_CONFIG" type:"path"`
-	Data   string `help:"Directory of everything that Atrium keeps on this machine. Default: ./atrium-data." placeholder:"DIR" type:"path"`
+	Data   folder `help:"Directory of everything that Atrium keeps on this machine. Default: ./atrium-data." placeholder:"DIR"`
 
 	Serve       serveCommand       `cmd:"" help:"Serve the API."`
 	Work        workCommand        `cmd:"" help:"Run background jobs alone."`
@@ -127,6 +128,19 @@ func (m misuse) Unwrap() error { return m.error }
 // duration is a flag that takes what the settings take: 30s, 12h, 30d.
 type duration time.Duration
 
+// folder is a flag that names a directory. An empty one is a mistake, such as a variable that is not
+// set, and no wish for the default.
+type folder string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (f *folder) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New("must not be empty")
+	}
+	*f = folder(kong.ExpandPath(string(text)))
+	return nil
+}
+
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *duration) UnmarshalText(text []byte) error {
 	parsed, err := configs.ParseDuration(string(text))
@@ -136,7 +150,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 
 // config reads the settings; flags are dotted keys.
 func (p *process) config(flags map[string]string) (configs.Config, error) {
-	c, err := configs.Load(configs.Source{File: p.line.Config, Data: p.line.Data, Environ: p.environ, Flags: flags})
+	c, err := configs.Load(configs.Source{File: p.line.Config, Data: string(p.line.Data), Environ: p.environ, Flags: flags})
 	if err != nil {
 		return c, misuse{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
@@ -150,7 +164,7 @@ func (p *process) self(command string) string {
 		words[0] = "go run ./cmd/atrium"
 	}
 	if p.line.Data != "" {
-		words = append(words, "--data", p.line.Data)
+		words = append(words, "--data", string(p.line.Data))
 	}
 	if p.line.Config != "" {
 		words = append(words, "--config", p.line.Config)

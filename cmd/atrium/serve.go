@@ -47,8 +47,12 @@ func (s *serveCommand) Run(p *process) error {
 			return err
 		}
 		if s.Demo {
-			if err := seedDemo(ctx, n.core); err != nil {
+			why, err := seedDemo(ctx, n.core)
+			if err != nil {
 				return fmt.Errorf("demo data: %w", err)
+			}
+			if why != "" {
+				fmt.Fprintf(p.stdout, "No sample data was added: %s.\n", why)
 			}
 		}
 		var handler http.Handler
@@ -96,25 +100,32 @@ func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, timeout t
 // greet tells a person where the API is, and on the first start how to use it.
 func (p *process) greet(app *core, addr net.Addr, owner *firstOwner) error {
 	url := "http://" + strings.Replace(addr.String(), "[::]", "localhost", 1)
-	fmt.Fprintf(p.stdout, "Atrium %s at %s (reference: %s/api/docs)\n", version, url, url)
+	var next string
 	if owner != nil {
-		fmt.Fprintf(p.stdout, `
+		next = fmt.Sprintf(`
 This is the first start: %s owns the workspace "default". The API key below is shown
 only now; %s.
 
 curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 
 `, owner.email, whereKept(app), url, owner.token.Reveal())
-		return nil
+	} else {
+		var err error
+		if next, err = p.nextKey(app); err != nil {
+			return err
+		}
 	}
+	_, err := fmt.Fprintf(p.stdout, "Atrium %s at %s (reference: %s/api/docs)\n%s", version, url, url, next)
+	return err
+}
+
+// nextKey says how to make an API key, or, where nobody is, the first person.
+func (p *process) nextKey(app *core) (string, error) {
 	empty, err := app.db.Empty(p.ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	email, err := app.db.OnlyPerson(p.ctx)
-	if err != nil {
-		return err
-	}
 	what, command := "an API key", p.self("token create")+" --email "+cmp.Or(email, "EMAIL")
 	if empty {
 		what, command = "the first person", p.self("user create")+" --email EMAIL --role owner"
@@ -122,8 +133,7 @@ curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 	if len(app.orgs.present.Load().All()) > 1 {
 		command += " --org SLUG"
 	}
-	fmt.Fprintf(p.stdout, "Make %s with: %s\n", what, command)
-	return nil
+	return "Make " + what + " with: " + command + "\n", err
 }
 
 // whereKept says what there is to back up.

@@ -31,6 +31,9 @@ func (w *workspaceRestoreCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
+		if len(ws.Recorded()) == 0 {
+			return p.print(false, nil, "Workspace %s (%s) is not deleted; nothing was done.\n", ws.Slug, ws.ID)
+		}
 		return p.print(false, nil, "Workspace %s (%s) is back.\n", ws.Slug, ws.ID)
 	})
 }

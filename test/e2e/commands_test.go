@@ -49,10 +49,33 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%v, %v", doc["openapi"], err)
 		}
 	})
+	t.Run("help is a command too", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		if d.must(t, "help") != d.must(t, "--help") || d.must(t, "help", "token", "create") != d.must(t, "token", "create", "--help") {
+			t.Error("it shows something else than --help")
+		}
+	})
+	t.Run("bringing back what is not deleted says so", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
+		if out := d.must(t, "workspace", "restore", "default"); !strings.Contains(out, "is not deleted; nothing was done") {
+			t.Errorf("it says %s", out)
+		}
+	})
+	t.Run("demo data that is not added is told of", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.flags = []string{"--demo"}
+		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
+		s := d.start(t)
+		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: owner@localhost has no workspace here`))
+	})
 	t.Run("a wrong command line ends with 2", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
-		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"}, {"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"}, {"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"}, {"token", "create", "--email", "a@b.c", "--expires", "soon"}} {
+		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"}, {"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"}, {"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"}, {"token", "create", "--email", "a@b.c", "--expires", "soon"}, {"version", "--data", ""}, {"version", "--data="}} {
 			if r := d.run(t, args...); r.code != 2 || !strings.HasPrefix(r.stderr, "atrium: ") {
 				t.Errorf("%v ended with %d: %s", args, r.code, r.stderr)
 			}
@@ -190,7 +213,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			}
 			says(0, "none yet: serve makes "+d.data, "no key file yet: serve makes "+d.keyFile())
 			if engine == postgres {
-				says(0, "2 migration(s) pending")
+				says(0, "migration(s) pending")
 			} else {
 				says(0, "database       none yet")
 			}
@@ -201,9 +224,9 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 			files := func() string { return fmt.Sprint(os.ReadDir(d.data)) }
 			before := files()
 			says(0, "schema up to date", "none yet: ", "opens what the database holds")
-			d.sql(t, `DELETE FROM goose_db_version WHERE version_id = 2`)
+			d.sql(t, `UPDATE goose_db_version SET is_applied = false WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)`)
 			says(0, "1 migration(s) pending: serve and migrate apply them")
-			d.sql(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, true)`)
+			d.sql(t, `UPDATE goose_db_version SET is_applied = true`)
 			if after := files(); after != before {
 				t.Errorf("before there was %s\nafter %s", before, after)
 			}
@@ -302,6 +325,21 @@ func TestKeyring(t *testing.T) {
 		if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "chmod 600") {
 			t.Errorf("ended with %d: %s", r.code, r.stderr)
 		}
+	})
+	t.Run("keys create makes none where data needs another", func(t *testing.T) {
+		onEach(t, func(t *testing.T, engine string) {
+			d := deploy(t, engine)
+			d.must(t, "migrate")
+			if err := os.Remove(d.keyFile()); err != nil {
+				t.Fatal(err)
+			}
+			if r := d.run(t, "keys", "create"); r.code != 1 || !strings.Contains(r.stderr, "is missing, and the database holds secrets") {
+				t.Errorf("ended with %d: %s", r.code, r.stderr)
+			}
+			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {
+				t.Errorf("there is a key file: %v", err)
+			}
+		})
 	})
 	t.Run("keys create never writes over a file", func(t *testing.T) {
 		t.Parallel()
@@ -404,6 +442,7 @@ func TestStart(t *testing.T) {
 		if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
 			t.Errorf("the second start with --demo leaves the connections %v", again)
 		}
+		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: the workspace default is in use`))
 		hint := s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium (token create --email \S+)`))[1]
 		if strings.Contains(s.stdout.String(), "atk_") || hint != "token create --email owner@localhost" {
 			t.Errorf("the second start wrote %s", s.stdout)

@@ -99,8 +99,27 @@ func TestConventions(t *testing.T) {
 		t.Run("the contract is served, and cached", func(t *testing.T) {
 			served := s.anonymous().get(t, "/api/openapi.json").has(t, map[string]string{"openapi": "3.1.0", "info.title": "Atrium"})
 			s.anonymous().do(t, "GET", "/api/openapi.json", nil, "If-None-Match: "+served.header.Get("Etag")).is(t, 304)
-			if printed := s.must(t, "openapi"); strings.TrimSpace(printed) != served.text {
+			if printed := s.must(t, "openapi"); printed != served.text {
 				t.Error("atrium openapi prints another document")
+			}
+		})
+		t.Run("the bare address leads to the reference", func(t *testing.T) {
+			resp, err := new(http.Transport).RoundTrip(must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/", nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/api/docs" {
+				t.Errorf("it answers %d, %q", resp.StatusCode, resp.Header.Get("Location"))
+			}
+		})
+		t.Run("every answer ends its line", func(t *testing.T) {
+			for _, path := range []string{"/api/me", "/api/openapi.json", "/api/health/live"} {
+				for _, c := range []*client{ann, s.anonymous()} {
+					if a := c.do(t, "GET", path, nil); !strings.HasSuffix(a.text, "}\n") {
+						t.Errorf("%s ends in %q", a.call, a.text[max(0, len(a.text)-5):])
+					}
+				}
 			}
 		})
 		t.Run("health is asked without a credential", func(t *testing.T) {
@@ -356,4 +375,11 @@ func TestForwardedAddresses(t *testing.T) {
 			}
 		})
 	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -1,0 +1,16 @@
+package rest
+
+import "testing"
+
+func TestCodeShowsWhatStandsInBackticks(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                   "plain",
+		"`limit` takes <b>":       "<code>limit</code> takes &lt;b&gt;",
+		"a `<i>` and `b`":         "a <code>&lt;i&gt;</code> and <code>b</code>",
+		"an open ` that ends not": "an open <code> that ends not</code>",
+	} {
+		if got := code(in); string(got) != want {
+			t.Errorf("code(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
