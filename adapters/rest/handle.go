@@ -159,6 +159,9 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 			},
 			func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
 	}
+	if replayed {
+		answer = ofRequest(answer, observation(r.Request).id)
+	}
 	if r.weak && errors.Is(err, revision.ErrMismatch) {
 		err = errWeakTag
 	}

@@ -112,3 +112,17 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	}
 	return ports.Answer{Status: status, Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"}, Body: append(body, '\n')}
 }
+
+// ofRequest is a problem that was kept with the id of the request that it answers now. Any other
+// answer stays to the byte.
+func ofRequest(a ports.Answer, id string) ports.Answer {
+	var p openapi.Problem
+	if a.Header["Content-Type"] != problemType || json.Unmarshal(a.Body, &p) != nil {
+		return a
+	}
+	p.RequestID = id
+	if body, err := json.Marshal(p); err == nil {
+		a.Body = append(body, '\n')
+	}
+	return a
+}

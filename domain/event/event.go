@@ -44,6 +44,14 @@ type Change struct {
 	To   any `json:"to"`
 }
 
+// ID is an identifier as Data holds it: nil for none.
+func ID[T ~string](id T) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
+
 // Log is embedded in an aggregate and gathers what its methods did. The store writes what it
 // holds; an aggregate that recorded nothing has not changed.
 type Log struct{ events []Event }

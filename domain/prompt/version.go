@@ -227,7 +227,7 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, ex
 	step := Activation{From: t.Active.Version, To: v.ID, By: by.User, At: by.At, Reason: reason}
 	t.Active = Active{Version: v.ID, Number: v.Number, At: by.At, By: by.User}
 	t.Activated = append(t.Activated, step)
-	t.Record(by, "prompt_template.activated", string(t.ID), v.named(map[string]any{"active_version_id": event.Change{From: step.From, To: step.To}, "reason": reason}))
+	t.Record(by, "prompt_template.activated", string(t.ID), v.named(map[string]any{"active_version_id": event.Change{From: event.ID(step.From), To: step.To}, "reason": reason}))
 	t.touch(by)
 	return nil
 }

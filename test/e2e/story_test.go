@@ -74,6 +74,14 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.do(t, "PATCH", template, object{"description": "Welcomes"}, "If-Match: "+stale).problem(t, 412, "revision_mismatch")
 			ann.get(t, template).has(t, map[string]string{"description": "Greets", "revision": "3"})
 		})
+		t.Run("a problem that is repeated has the id of the request that it answers now", func(t *testing.T) {
+			for _, id := range []string{"one", "two"} {
+				a := ann.do(t, "POST", templates, object{"name": "support/greeting"}, "Idempotency-Key: taken", "Request-Id: "+id).problem(t, 409, "name_taken")
+				if a.at("request_id") != id || (a.header.Get("Idempotency-Replayed") == "true") != (id == "two") {
+					t.Errorf("it says %s", a)
+				}
+			}
+		})
 		t.Run("a POST that is repeated under its key is answered as it was", func(t *testing.T) {
 			again := ann.create(t, templates, object{"name": "support/greeting", "tags": []string{"mail"}}, "Idempotency-Key: first")
 			if again.header.Get("Idempotency-Replayed") != "true" || made.header.Get("Idempotency-Replayed") != "" {

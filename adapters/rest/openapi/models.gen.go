@@ -578,7 +578,7 @@ type ChatTemplatePatch struct {
 	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
 	Name        *string                                   `json:"name,omitempty"`
 
-	// OwnerID Transfers the template to another member of the workspace. Takes the owner.
+	// OwnerID Transfers the template to another member of the workspace. Takes the owner, who goes on as a manager.
 	OwnerID *string                       `json:"owner_id,omitempty"`
 	Prompt  nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
 
@@ -1316,7 +1316,7 @@ type PromptTemplatePatch struct {
 	Metadata nullable.Nullable[json.RawMessage] `json:"metadata,omitempty,omitzero"`
 	Name     *string                            `json:"name,omitempty"`
 
-	// OwnerID Transfers the template to another member of the workspace. Takes the owner.
+	// OwnerID Transfers the template to another member of the workspace. Takes the owner, who goes on as a manager.
 	OwnerID *string `json:"owner_id,omitempty"`
 
 	// Protected Takes a manager.
@@ -1518,7 +1518,9 @@ type RenderRequest struct {
 	Mode RenderMode `json:"mode,omitempty,omitzero"`
 
 	// Ref `active`, `latest`, `v12`, a label, or the id of a version.
-	Ref       string                 `json:"ref,omitempty,omitzero"`
+	Ref string `json:"ref,omitempty,omitzero"`
+
+	// Variables Values by the names of variables. A placeholder takes a list of messages under its name, each with `role` and `content`.
 	Variables map[string]interface{} `json:"variables,omitempty,omitzero"`
 }
 
