@@ -69,10 +69,11 @@ type Workspaces interface {
 	// Member answers one of them; account.ErrMemberNotFound if there is none.
 	Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error)
 
-	// Update loads a workspace with the memberships of by and of also, and also's API keys in it that
-	// are not revoked, locks it, calls change and saves what it recorded, also of those keys, all in
-	// one transaction, as Prompts.Update does. With a member that change removed go that user's shares
-	// in the workspace, and what answers showed of keys that it ended. account.ErrSlugTaken as in Add.
+	// Update loads a workspace with the memberships of by and of also, and also's API keys in it, and
+	// those that were made by them, at any remove, that are not revoked, locks it, calls change and
+	// saves what it recorded, also of those keys, all in one transaction, as Prompts.Update does. With a
+	// member that change removed go that user's shares in the workspace, and what answers showed of
+	// keys that it ended. account.ErrSlugTaken as in Add.
 	Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error)
 }
 
@@ -103,7 +104,11 @@ type Invitations interface {
 // Keys keeps API keys. Methods that name a key answer account.ErrKeyNotFound if the workspace
 // has none with that id.
 type Keys interface {
-	Add(ctx context.Context, k *account.Key) error
+	// Add stores the key that change makes for user in by's workspace, with its bearer and that one's
+	// membership if they are new. The workspace is loaded and locked as in Workspaces.Update, with the
+	// memberships of by and user, and what keys live at by's time: whoever is removed meanwhile makes
+	// none. identity.ErrWorkspaceNotFound if by's org never had that workspace.
+	Add(ctx context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (bearer *account.User, k *account.Key, err error)) error
 
 	// Get answers a live or revoked key.
 	Get(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID) (*account.Key, error)
@@ -111,11 +116,13 @@ type Keys interface {
 	// List lists the workspace's live keys, newest first; only user's unless that is empty.
 	List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time, q page.Query) (account.KeyPage, error)
 
-	// Update loads a key, calls change and saves what it recorded, as Prompts.Update does.
-	Update(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) error) (*account.Key, error)
+	// Update loads a key of by's workspace, and those that were made by it, at any remove, and are not
+	// revoked; calls change and saves what was recorded of any, as Prompts.Update does. The workspace
+	// is loaded and locked as in Add.
+	Update(ctx context.Context, by identity.Actor, id identity.KeyID, change func(w *account.Workspace, k *account.Key, made []*account.Key) error) (*account.Key, error)
 
 	// Rotate is Update for a key that gets a successor, which is stored with it.
-	Rotate(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) (*account.Key, error)) error
+	Rotate(ctx context.Context, by identity.Actor, id identity.KeyID, change func(*account.Workspace, *account.Key) (*account.Key, error)) error
 
 	// Principal answers whom a token of org authenticates, revoked and expired ones included:
 	// account.Key.Live is the caller's to ask. identity.ErrUnauthenticated if there is none. The

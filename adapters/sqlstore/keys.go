@@ -15,7 +15,7 @@ type Keys struct{ db *DB }
 
 var _ ports.Keys = (*Keys)(nil)
 
-const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.service, t.name, t.ceiling, t.hint, t.expires_at, t.last_used_at, t.revoked_at, t.created_by, t.revision, t.created_at, t.updated_at`
+const keyColumns = `t.id, t.org_id, t.workspace_id, t.user_id, t.service, t.name, t.ceiling, t.hint, t.expires_at, t.last_used_at, t.revoked_at, t.created_by, t.made_by_key, t.revision, t.created_at, t.updated_at`
 
 type keyRow struct {
 	ID         identity.KeyID       `db:"id"`
@@ -30,6 +30,7 @@ type keyRow struct {
 	LastUsedAt int64                `db:"last_used_at"`
 	RevokedAt  int64                `db:"revoked_at"`
 	CreatedBy  identity.UserID      `db:"created_by"`
+	MadeBy     identity.KeyID       `db:"made_by_key"`
 	Revision   int64                `db:"revision"`
 	CreatedAt  int64                `db:"created_at"`
 	UpdatedAt  int64                `db:"updated_at"`
@@ -39,20 +40,57 @@ func (r *keyRow) key() account.Key {
 	return account.Key{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, User: r.User, Service: r.Service, Name: r.Name, Ceiling: r.Ceiling, Hint: r.Hint,
 		ExpiresAt: moment(r.ExpiresAt), LastUsedAt: moment(r.LastUsedAt), RevokedAt: moment(r.RevokedAt),
-		CreatedBy: r.CreatedBy, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		CreatedBy: r.CreatedBy, MadeBy: r.MadeBy, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
 
 // Add implements ports.Keys.
-func (s *Keys) Add(ctx context.Context, k *account.Key) error {
-	return s.db.inTx(ctx, func(tx *DB) error { return tx.addKey(ctx, k) })
+func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		w, err := tx.keyring(ctx, by, user)
+		if err != nil {
+			return err
+		}
+		bearer, k, err := change(w)
+		if err != nil {
+			return err
+		}
+		if bearer != nil {
+			if err := tx.addUser(ctx, bearer); err != nil {
+				return err
+			}
+			if err := tx.saveMember(ctx, w, w.Members[bearer.ID]); err != nil {
+				return err
+			}
+		}
+		return tx.addKey(ctx, k)
+	})
+}
+
+// keyring reads by's workspace, in which a key of user is about to change, and counts its keys. The
+// lock comes before that of any key, as where a member is removed.
+func (db *DB) keyring(ctx context.Context, by identity.Actor, user identity.UserID) (*account.Workspace, error) {
+	w, err := db.lockedWorkspace(ctx, by.Org, by.Workspace, by.User, user)
+	if err != nil {
+		return nil, err
+	}
+	var live struct {
+		User     int `db:"of_user"`
+		Programs int `db:"of_programs"`
+		Maker    int `db:"maker"`
+	}
+	_, err = db.get(ctx, &live, `
+		SELECT COUNT(CASE WHEN user_id = ? THEN 1 END) AS of_user, COUNT(CASE WHEN service THEN 1 END) AS of_programs, COUNT(CASE WHEN id = ? THEN 1 END) AS maker
+		FROM api_keys WHERE workspace_id = ? AND revoked_at = 0 AND (expires_at = 0 OR expires_at > ?)`, user, by.Key, w.ID, micros(by.At))
+	w.Live = account.LiveKeys{User: live.User, Programs: live.Programs, Maker: live.Maker > 0}
+	return w, err
 }
 
 func (db *DB) addKey(ctx context.Context, k *account.Key) error {
 	if _, err := db.exec(ctx, `
-		INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at, last_used_at, revoked_at, created_by, revision, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?)`,
-		k.ID, k.Org, k.Workspace, k.User, k.Service, k.Name, k.Ceiling, k.Hash[:], k.Hint, micros(k.ExpiresAt), k.CreatedBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
+		INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?)`,
+		k.ID, k.Org, k.Workspace, k.User, k.Service, k.Name, k.Ceiling, k.Hash[:], k.Hint, micros(k.ExpiresAt), k.CreatedBy, k.MadeBy, k.Revision, micros(k.CreatedAt), micros(k.UpdatedAt)); err != nil {
 		return err
 	}
 	return db.record(ctx, k.Recorded())
@@ -80,30 +118,39 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 }
 
 // Update implements ports.Keys.
-func (s *Keys) Update(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) error) (*account.Key, error) {
+func (s *Keys) Update(ctx context.Context, by identity.Actor, id identity.KeyID, change func(*account.Workspace, *account.Key, []*account.Key) error) (*account.Key, error) {
 	var changed *account.Key
 	err := s.db.inTx(ctx, func(tx *DB) error {
-		k, err := tx.key(ctx, ws, id, tx.dialect.lock)
+		w, k, err := tx.lockedKey(ctx, by, id)
 		if err != nil {
 			return err
 		}
-		if err := change(k); err != nil {
+		made, err := tx.keysMadeBy(ctx, w.ID, `r.made_by_key = ?`, id)
+		if err != nil {
+			return err
+		}
+		if err := change(w, k, made); err != nil {
 			return err
 		}
 		changed = k
-		return tx.saveKey(ctx, k)
+		for _, k := range append(made, k) {
+			if err := tx.saveKey(ctx, k); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return changed, err
 }
 
 // Rotate implements ports.Keys.
-func (s *Keys) Rotate(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) (*account.Key, error)) error {
+func (s *Keys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID, change func(*account.Workspace, *account.Key) (*account.Key, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
-		k, err := tx.key(ctx, ws, id, tx.dialect.lock)
+		w, k, err := tx.lockedKey(ctx, by, id)
 		if err != nil {
 			return err
 		}
-		next, err := change(k)
+		next, err := change(w, k)
 		if err != nil {
 			return err
 		}
@@ -112,6 +159,39 @@ func (s *Keys) Rotate(ctx context.Context, ws identity.WorkspaceID, id identity.
 		}
 		return tx.addKey(ctx, next)
 	})
+}
+
+// lockedKey reads a key of by's workspace that is about to change, with that.
+func (db *DB) lockedKey(ctx context.Context, by identity.Actor, id identity.KeyID) (*account.Workspace, *account.Key, error) {
+	k, err := db.key(ctx, by.Workspace, id, "") // whose it is never changes
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := db.keyring(ctx, by, k.User)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err = db.key(ctx, by.Workspace, id, db.dialect.lock)
+	return w, k, err
+}
+
+// keysMadeBy reads the keys of a workspace that fit, r, and those that were made by them, at any
+// remove, as far as they are not revoked.
+func (db *DB) keysMadeBy(ctx context.Context, ws identity.WorkspaceID, fit string, arg any) ([]*account.Key, error) {
+	var rows []keyRow
+	if err := db.list(ctx, &rows, `
+		WITH RECURSIVE made (id) AS (
+			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+fit+`
+			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id WHERE c.made_by_key <> ''
+		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0 ORDER BY t.id`+db.dialect.lock, ws, arg); err != nil {
+		return nil, err
+	}
+	keys := make([]*account.Key, len(rows))
+	for i := range rows {
+		k := rows[i].key()
+		keys[i] = &k
+	}
+	return keys, nil
 }
 
 // saveKey writes a key that recorded anything. An answer that showed the token is erased: the key

@@ -67,18 +67,11 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 		t.Fatal(err)
 	}
 	for _, leaves := range []bool{false, true} {
-		program, k, _, err := account.NewServiceKey(by, account.KeyDraft{Name: "program", Ceiling: identity.Member})
-		if err == nil {
-			err = a.Users.Add(ctx, program, []account.Membership{{Workspace: account.Workspace{ID: by.Workspace}, Role: k.Ceiling}})
-		}
-		if err == nil {
-			err = a.Keys.Add(ctx, k)
-		}
-		if err == nil && leaves {
-			_, err = a.Workspaces.Update(ctx, by, by.Workspace, []identity.UserID{program.ID}, func(w *account.Workspace) error { return w.Remove(by, nil, program.ID) })
-		}
-		if err != nil {
-			t.Fatal(err)
+		program, k := fixture.ServiceKey(t, a, by, account.KeyDraft{Name: "program", Ceiling: identity.Member})
+		if leaves {
+			if _, err := a.Workspaces.Update(ctx, by, by.Workspace, []identity.UserID{program.ID}, func(w *account.Workspace) error { return w.Remove(by, nil, program.ID) }); err != nil {
+				t.Fatal(err)
+			}
 		}
 		as := by
 		as.User, as.Role = program.ID, k.Ceiling
@@ -90,12 +83,9 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
 		t.Fatal(err)
 	}
-	k, token, err := account.NewKey(by, account.KeyDraft{Name: "k"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	_, _, err = once.Once(ctx, ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte(by.Workspace)), At: by.At.Add(30 * 24 * time.Hour)}, nil, func(s ports.Stores) (ports.Answer, error) {
-		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
+		k, token := fixture.Key(t, s, by, account.KeyDraft{Name: "k"})
+		return ports.Answer{Status: 201, Body: []byte(token.Reveal()), Reveals: string(k.ID)}, nil
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -147,11 +137,8 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		if _, err := a.Workspaces.Update(ctx, back, own["restored"].Workspace, nil, func(w *account.Workspace) error { return w.Restore(back) }); err != nil {
 			t.Fatal(err)
 		}
-		both, _, _, err := account.NewServiceKey(own["lives"], account.KeyDraft{Name: "elsewhere too", Ceiling: identity.Member})
-		if err == nil {
-			err = a.Users.Add(ctx, both, []account.Membership{{Workspace: account.Workspace{ID: own["first"].Workspace}, Role: identity.Member}, {Workspace: account.Workspace{ID: own["lives"].Workspace}, Role: identity.Member}})
-		}
-		if err != nil {
+		both := &account.User{ID: "usr_both", Org: team.Org, Service: true, CreatedAt: fixture.At, UpdatedAt: fixture.At}
+		if err := a.Users.Add(ctx, both, []account.Membership{{Workspace: account.Workspace{ID: own["first"].Workspace}, Role: identity.Member}, {Workspace: account.Workspace{ID: own["lives"].Workspace}, Role: identity.Member}}); err != nil {
 			t.Fatal(err)
 		}
 		things := map[string]int{

@@ -134,13 +134,12 @@ func TestSecretsAtRest(t *testing.T) {
 		ctx := t.Context()
 		a, rows := adapter(t, url), raw(t, url)
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-		k, token, err := account.NewKey(by, account.KeyDraft{Name: "k"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		var k *account.Key
+		var token account.Token
 		key := ports.IdempotencyKey{Org: by.Org, Scope: sha256.Sum256([]byte("scope")), At: fixture.At}
 		if _, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
-			return ports.Answer{Status: 201, Body: []byte(`{"token":"` + token.Reveal() + `"}`), Reveals: string(k.ID)}, s.Keys.Add(ctx, k)
+			k, token = fixture.Key(t, s, by, account.KeyDraft{Name: "k"})
+			return ports.Answer{Status: 201, Body: []byte(`{"token":"` + token.Reveal() + `"}`), Reveals: string(k.ID)}, nil
 		}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +169,9 @@ func TestSecretsAtRest(t *testing.T) {
 			}
 		})
 		t.Run("a revocation takes it away at once", func(t *testing.T) {
-			if _, err := a.Keys.Update(ctx, by.Workspace, k.ID, func(k *account.Key) error { return k.Revoke(by, nil) }); err != nil {
+			if _, err := a.Keys.Update(ctx, by, k.ID, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
+				return w.RevokeKey(by, nil, k, made)
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if b := body(); len(b) != 0 {

@@ -12,13 +12,8 @@ func TestTheUseOfAKeyIsKnownAtOnceAndNotNotedAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, url string) {
 		a := adapter(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-		k, token, err := account.NewKey(team.Member, account.KeyDraft{Name: "k"})
-		if err == nil {
-			err = a.Keys.Add(t.Context(), k)
-		}
-		if err == nil {
-			_, err = a.Keys.Principal(t.Context(), team.Org, token.Hash()) // so that it is remembered
-		}
+		k, token := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
+		_, err := a.Keys.Principal(t.Context(), team.Org, token.Hash()) // so that it is remembered
 		used := fixture.At.Add(time.Hour)
 		if err == nil {
 			err = a.Keys.Used(t.Context(), team.Org, k.ID, used)

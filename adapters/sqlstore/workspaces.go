@@ -171,16 +171,11 @@ func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...id
 }
 
 // loadKeys reads the API keys in w that end with the memberships of users.
-func (db *DB) loadKeys(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
+func (db *DB) loadKeys(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
 	w.Keys = map[identity.UserID][]*account.Key{}
 	for _, user := range users {
-		var rows []keyRow
-		if err := db.list(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE t.workspace_id = ? AND t.user_id = ? AND t.revoked_at = 0 ORDER BY t.id`+db.dialect.lock, w.ID, user); err != nil {
+		if w.Keys[user], err = db.keysMadeBy(ctx, w.ID, `r.user_id = ?`, user); err != nil {
 			return err
-		}
-		for i := range rows {
-			k := rows[i].key()
-			w.Keys[user] = append(w.Keys[user], &k)
 		}
 	}
 	return nil

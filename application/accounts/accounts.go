@@ -93,40 +93,41 @@ func (s *Service) Key(ctx context.Context, by identity.Actor, id identity.KeyID)
 
 // CreateKey makes an API key for the caller; the token is shown this once.
 func (s *Service) CreateKey(ctx context.Context, by identity.Actor, d account.KeyDraft) (*account.Key, account.Token, error) {
-	k, token, err := account.NewKey(by, d)
-	if err != nil {
-		return nil, account.Token{}, err
-	}
-	return k, token, s.keys.Add(ctx, k)
+	return addKey(ctx, s.keys, by, by.User, d)
+}
+
+// addKey makes an API key for user in by's workspace.
+func addKey(ctx context.Context, keys ports.Keys, by identity.Actor, user identity.UserID, d account.KeyDraft) (k *account.Key, token account.Token, err error) {
+	err = keys.Add(ctx, by, user, func(w *account.Workspace) (*account.User, *account.Key, error) {
+		k, token, err = w.NewKey(by, user, d)
+		return nil, k, err
+	})
+	return k, token, err
 }
 
 // CreateServiceKey makes an API key for a program, with a user of its own.
-func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, d account.KeyDraft) (*account.Key, account.Token, error) {
-	u, k, token, err := account.NewServiceKey(by, d)
-	if err != nil {
-		return nil, account.Token{}, err
-	}
-	membership := account.Membership{Workspace: account.Workspace{ID: by.Workspace}, Role: k.Ceiling}
-	return k, token, s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := tx.Users.Add(ctx, u, []account.Membership{membership}); err != nil {
-			return err
-		}
-		return tx.Keys.Add(ctx, k)
+func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, d account.KeyDraft) (k *account.Key, token account.Token, err error) {
+	err = s.keys.Add(ctx, by, "", func(w *account.Workspace) (bearer *account.User, _ *account.Key, err error) {
+		bearer, k, token, err = w.NewServiceKey(by, d)
+		return bearer, k, err
 	})
+	return k, token, err
 }
 
 // RotateKey gives a key a successor, and lets it work for grace still.
 func (s *Service) RotateKey(ctx context.Context, by identity.Actor, id identity.KeyID, at revision.Match, grace time.Duration) (next *account.Key, token account.Token, err error) {
-	err = s.keys.Rotate(ctx, by.Workspace, id, func(k *account.Key) (*account.Key, error) {
-		next, token, err = k.Rotate(by, at, grace)
+	err = s.keys.Rotate(ctx, by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
+		next, token, err = w.RotateKey(by, at, k, grace)
 		return next, err
 	})
 	return next, token, err
 }
 
-// RevokeKey ends an API key at once.
+// RevokeKey ends an API key at once, and those that were made by it.
 func (s *Service) RevokeKey(ctx context.Context, by identity.Actor, id identity.KeyID, at revision.Match) error {
-	_, err := s.keys.Update(ctx, by.Workspace, id, func(k *account.Key) error { return k.Revoke(by, at) })
+	_, err := s.keys.Update(ctx, by, id, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
+		return w.RevokeKey(by, at, k, made)
+	})
 	return err
 }
 

@@ -78,17 +78,37 @@ func (s *stage) expectAtomically(t *testing.T, times int) (tx *stage) {
 }
 
 // expectUpdateKey runs a change twice, on fresh keys, as stores do after a conflict.
-func (s *stage) expectUpdateKey(ws identity.WorkspaceID, after **account.Key) {
-	s.keys.EXPECT().Update(s.ctx, ws, identity.KeyID("k"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, ws identity.WorkspaceID, _ identity.KeyID, change func(*account.Key) error) (k *account.Key, err error) {
+func (s *stage) expectUpdateKey(by identity.Actor, after, made **account.Key) {
+	s.keys.EXPECT().Update(s.ctx, by, identity.KeyID("k"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, by identity.Actor, _ identity.KeyID, change func(*account.Workspace, *account.Key, []*account.Key) error) (k *account.Key, err error) {
 			for range 2 {
-				k = key(ws)
-				*after = k
-				if err := change(k); err != nil {
+				k = key(by.Workspace)
+				*after, *made = k, key(by.Workspace)
+				w := acme()
+				w.ID = by.Workspace
+				if err := change(w, k, []*account.Key{*made}); err != nil {
 					return nil, err
 				}
 			}
 			return k, nil
+		})
+}
+
+// expectAddKey runs what makes a key for user twice, and notes what would be stored.
+func (s *stage) expectAddKey(by identity.Actor, user identity.UserID, bearer **account.User, stored **account.Key) *gomock.Call {
+	return s.keys.EXPECT().Add(s.ctx, by, user, gomock.Any()).DoAndReturn(
+		func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
+			for range 2 { // the second run must not stand on what the first one left
+				w := acme()
+				w.ID = by.Workspace
+				if by.User == "" {
+					w.Members[user] = account.Member{User: user, Role: identity.Admin}
+				}
+				if *bearer, *stored, err = change(w); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 }
 
@@ -250,14 +270,18 @@ func TestCreateKey(t *testing.T) {
 	t.Run("what is answered is what was stored, with its token", func(t *testing.T) {
 		s := newStage(t)
 		var stored *account.Key
-		s.keys.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, k *account.Key) { stored = k })
+		var bearer *account.User
+		s.expectAddKey(member, "ann", &bearer, &stored)
 		k, token, err := s.CreateKey(s.ctx, member, account.KeyDraft{Name: "k"})
-		if err != nil || k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "acme" {
+		if err != nil || bearer != nil || k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "acme" {
 			t.Fatalf("CreateKey = %+v, %v", k, err)
 		}
 	})
 	t.Run("what breaks a rule is not stored", func(t *testing.T) {
 		s := newStage(t)
+		var stored *account.Key
+		var bearer *account.User
+		s.expectAddKey(member, "ann", &bearer, &stored)
 		k, token, err := s.CreateKey(s.ctx, member, account.KeyDraft{Name: "k", Ceiling: identity.Owner})
 		wantErr(t, err, identity.ErrRoleCeiling)
 		if k != nil || !token.IsZero() {
@@ -274,15 +298,15 @@ func TestRevokeKey(t *testing.T) {
 	}{
 		"whose it is revokes it":         {member, revision.Match{1}, nil},
 		"another revision was meant":     {member, revision.Match{9}, revision.ErrMismatch},
-		"another member is told nothing": {actor("bob", identity.Member), nil, account.ErrKeyNotFound},
+		"another person is told nothing": {actor("mia", identity.Member), nil, account.ErrKeyNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
-			var after *account.Key
-			s.expectUpdateKey("acme", &after)
+			var after, made *account.Key
+			s.expectUpdateKey(tt.by, &after, &made)
 			wantErr(t, s.RevokeKey(s.ctx, tt.by, "k", tt.at), tt.want)
-			if after.RevokedAt.IsZero() == (tt.want == nil) {
-				t.Errorf("key = %+v", after)
+			if after.RevokedAt.IsZero() == (tt.want == nil) || made.RevokedAt != after.RevokedAt {
+				t.Errorf("key = %+v, and made by it %+v", after, made)
 			}
 		})
 	}
@@ -290,9 +314,11 @@ func TestRevokeKey(t *testing.T) {
 
 func TestRevokeKeyOf(t *testing.T) {
 	s := newStage(t)
-	var after *account.Key
+	var after, made *account.Key
 	s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "other-slug").Return(&there, nil)
-	s.expectUpdateKey("other", &after)
+	by := system
+	by.Workspace = "other"
+	s.expectUpdateKey(by, &after, &made)
 	wantErr(t, s.RevokeKeyOf(s.ctx, system, "other-slug", "k"), nil)
 	if after.RevokedAt != now {
 		t.Errorf("key = %+v", after)
@@ -339,7 +365,13 @@ func TestProvision(t *testing.T) {
 			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, memberships []account.Membership) {
 				u, m = user, memberships
 			}).Times(2)
-			tx.keys.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, key *account.Key) { k = key }).Times(2)
+			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+				func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
+					w := acme()
+					w.ID, w.Members = by.Workspace, map[identity.UserID]account.Member{user: {User: user, Role: m[0].Role}}
+					_, k, err = change(w)
+					return err
+				}).Times(2)
 			got, err := s.Provision(s.ctx, system, ask)
 			wantErr(t, err, nil)
 			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Owner || m[0].Workspace.Slug != "acme-slug" {
@@ -363,7 +395,7 @@ func TestProvision(t *testing.T) {
 		nobody(s, tx, 1)
 		var u *account.User
 		tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, _ []account.Membership) { u = user })
-		tx.keys.EXPECT().Add(s.ctx, gomock.Any())
+		tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any())
 		p := ask
 		p.Verified = false
 		if _, err := s.Provision(s.ctx, system, p); err != nil || u.EmailVerified {
@@ -385,7 +417,7 @@ func TestProvision(t *testing.T) {
 				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
 					return ws, change(ws)
 				})
-			tx.keys.EXPECT().Add(s.ctx, gomock.Any())
+			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), identity.UserID("ann"), gomock.Any())
 			p := ask
 			p.Role, p.Operator = identity.Viewer, operator
 			got, err := s.Provision(s.ctx, system, p)
@@ -420,6 +452,13 @@ func TestProvision(t *testing.T) {
 			tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(nil).MaxTimes(1)
 			nobody(s, tx, 1)
 			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Return(nil).MaxTimes(1)
+			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+				func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) error {
+					w := acme()
+					w.Members[user] = account.Member{User: user, Role: identity.Admin}
+					_, _, err := change(w)
+					return err
+				}).MaxTimes(1)
 			p := ask
 			tt.change(&p)
 			_, err := s.Provision(s.ctx, system, p)
@@ -447,8 +486,11 @@ func TestKeyFor(t *testing.T) {
 			s := newStage(t)
 			s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(&account.User{ID: "ann"}, memberships, nil)
 			var stored *account.Key
+			var bearer *account.User
 			if tt.want == nil {
-				s.keys.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, k *account.Key) { stored = k })
+				by := system
+				by.Workspace = "other"
+				s.expectAddKey(by, "ann", &bearer, &stored)
 			}
 			k, token, err := s.KeyFor(s.ctx, system, "ann@example.com", tt.workspace, tt.d)
 			wantErr(t, err, tt.want)

@@ -25,7 +25,7 @@ func TestStoreFaults(t *testing.T) {
 		}
 		found        = func(s *stage) { s.workspaces.EXPECT().Find(s.ctx, anything, anything).Return(&here, nil) }
 		added        = func(s *stage) { s.users.EXPECT().Add(s.ctx, anything, anything).Return(nil) }
-		addKey       = func(s *stage) { s.keys.EXPECT().Add(s.ctx, anything).Return(errOutage) }
+		addKey       = func(s *stage) { s.keys.EXPECT().Add(s.ctx, anything, anything, anything).Return(errOutage) }
 		get          = func(s *stage) { s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage) }
 		getWorkspace = func(s *stage) { s.workspaces.EXPECT().Get(s.ctx, anything, anything).Return(nil, errOutage) }
 		byEmail      = func(s *stage) { s.users.EXPECT().FindByEmail(s.ctx, anything, anything).Return(nil, nil, errOutage) }
@@ -289,23 +289,7 @@ func TestStoreFaults(t *testing.T) {
 				return err
 			},
 		},
-		"CreateServiceKey, beginning": {
-			func(_ *testing.T, s *stage) { s.atomic.EXPECT().Atomically(s.ctx, anything).Return(errOutage) }, serviceKey,
-		},
-		"CreateServiceKey, adding its user": {
-			func(t *testing.T, s *stage) {
-				s.expectAtomically(t, 1).users.EXPECT().Add(s.ctx, anything, anything).Return(errOutage)
-			},
-			serviceKey,
-		},
-		"CreateServiceKey, adding the key": {
-			func(t *testing.T, s *stage) {
-				tx := s.expectAtomically(t, 1)
-				added(tx)
-				addKey(tx)
-			},
-			serviceKey,
-		},
+		"CreateServiceKey": {func(_ *testing.T, s *stage) { addKey(s) }, serviceKey},
 		"RotateKey": {
 			func(_ *testing.T, s *stage) {
 				s.keys.EXPECT().Rotate(s.ctx, anything, anything, anything).Return(errOutage)

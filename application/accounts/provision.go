@@ -43,12 +43,9 @@ func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision)
 		if err != nil {
 			return err
 		}
-		k, token, err := account.NewKeyFor(by, user, account.KeyDraft{Name: p.KeyName, Ceiling: max(p.Role, identity.Member)})
-		if err != nil {
-			return err
-		}
+		_, token, err := addKey(ctx, tx.Keys, by, user, account.KeyDraft{Name: p.KeyName})
 		out = Provisioned{User: user, Workspace: ws.ID, Token: token}
-		return tx.Keys.Add(ctx, k)
+		return err
 	})
 	return out, err
 }
@@ -103,14 +100,7 @@ func (s *Service) KeyFor(ctx context.Context, by identity.Actor, email, workspac
 			continue
 		}
 		by.Workspace = m.Workspace.ID
-		if d.Ceiling == identity.NoRole {
-			d.Ceiling = max(m.Role, identity.Member)
-		}
-		k, token, err := account.NewKeyFor(by, u.ID, d)
-		if err != nil {
-			return nil, account.Token{}, err
-		}
-		return k, token, s.keys.Add(ctx, k)
+		return addKey(ctx, s.keys, by, u.ID, d)
 	}
 	return nil, account.Token{}, identity.ErrWorkspaceNotFound
 }

@@ -18,6 +18,28 @@ var ErrKeyNotFound = &fault.Error{Kind: fault.NotFound, Code: "api_key_not_found
 // ErrKeyInactive is the answer to a rotation of a key that has ended.
 var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive", Detail: "The API key was revoked or has expired. Make a new one."}
 
+// MaxKeys is how many live API keys a person has in a workspace, and how many a workspace has of
+// programs.
+const MaxKeys = 100
+
+// ErrTooManyKeys is the answer to one more key than MaxKeys.
+var ErrTooManyKeys = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "There are 100 live API keys already. Revoke one that nobody uses."}
+
+// LiveKeys are the API keys of a workspace that open anything at a moment.
+type LiveKeys struct {
+	User     int  // how many are of the user whose key is about to be made
+	Programs int  // how many are service keys
+	Maker    bool // whether that is one by which the caller calls
+}
+
+// makes reports why by's credential makes no key in w: it was an API key, and has ended.
+func (w *Workspace) makes(by identity.Actor) error {
+	if by.Key != "" && !w.Live.Maker {
+		return identity.ErrUnauthenticated
+	}
+	return nil
+}
+
 // Key is an API key: a user's credential in one workspace. Its token is shown once and kept
 // nowhere.
 type Key struct {
@@ -35,6 +57,7 @@ type Key struct {
 	LastUsedAt time.Time // zero: not yet; exact to a minute
 	RevokedAt  time.Time // zero: live
 	CreatedBy  identity.UserID
+	MadeBy     identity.KeyID // the key by which it was made, and with which it is revoked; empty: a person signed in
 	Revision   int64
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -50,20 +73,35 @@ type KeyDraft struct {
 	ExpiresAt time.Time     // zero: when the caller's own credential ends
 }
 
-// NewKey makes a key for by itself, in by's workspace. No key allows more, or lives longer, than
-// the credential that made it.
-func NewKey(by identity.Actor, d KeyDraft) (*Key, Token, error) {
-	return NewKeyFor(by, by.User, d)
-}
-
-// NewKeyFor makes a key for user on behalf of by, which is the system or the user.
-func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token, error) {
-	switch {
-	case by.Role == identity.NoRole:
-		return nil, Token{}, identity.ErrForbidden
-	case by.ReadOnly():
+// NewKey makes a key for user in w, who is by itself, or a member on behalf of the system. It goes by
+// by's role in w as it is now, whatever the credential knew a moment ago. No key allows more, or
+// lives longer, than the credential that made it.
+func (w *Workspace) NewKey(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token, error) {
+	if by.User == "" {
+		role := w.Members[user].Role
+		if role == identity.NoRole || !w.DeletedAt.IsZero() {
+			return nil, Token{}, identity.ErrWorkspaceNotFound
+		}
+		if d.Ceiling == identity.NoRole {
+			d.Ceiling = max(role, identity.Member)
+		}
+	} else if by.Role = w.RoleOf(by); by.Role == identity.NoRole || by.User != user {
+		return nil, Token{}, identity.ErrWorkspaceNotFound
+	}
+	if by.ReadOnly() {
 		return nil, Token{}, identity.ErrReadOnly
 	}
+	if err := w.makes(by); err != nil {
+		return nil, Token{}, err
+	}
+	if w.Live.User >= MaxKeys {
+		return nil, Token{}, ErrTooManyKeys
+	}
+	return newKey(by, user, d)
+}
+
+// newKey makes a key whose limits are by's.
+func newKey(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token, error) {
 	// A viewer's key is not for viewing alone: what was shared with them they may do by it.
 	limit := min(max(by.Role, identity.Member), by.Ceiling)
 	if d.Ceiling == identity.NoRole {
@@ -92,37 +130,47 @@ func NewKeyFor(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token
 	k := &Key{
 		ID: identity.KeyID(id.New(identity.KeyPrefix)), Org: by.Org, Workspace: by.Workspace, User: user, Name: d.Name,
 		Ceiling: d.Ceiling, Hash: token.Hash(), Hint: token.Hint(), ExpiresAt: d.ExpiresAt,
-		CreatedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
+		CreatedBy: by.User, MadeBy: by.Key, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	k.Record(by, "api_key.created", string(k.ID), map[string]any{"name": k.Name, "ceiling": k.Ceiling.String()})
 	return k, token, nil
 }
 
-// NewServiceKey makes a key for a program, with a user of its own whose role in by's workspace is
-// the key's ceiling. Admins may.
-func NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, Token, error) {
+// NewServiceKey makes a key for a program, with a user of its own who is a member of w with the
+// key's ceiling as role. Admins may.
+func (w *Workspace) NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, Token, error) {
+	if err := w.Allow(by, identity.Admin); err != nil {
+		return nil, nil, Token{}, err
+	}
+	if err := w.makes(by); err != nil {
+		return nil, nil, Token{}, err
+	}
+	by.Role = w.RoleOf(by)
 	switch {
-	case by.Role < identity.Admin:
-		return nil, nil, Token{}, identity.Needs(identity.Admin)
 	case d.Ceiling == identity.NoRole:
 		return nil, nil, Token{}, fault.InvalidFields([]fault.Field{{Pointer: "/role_ceiling", Code: "required", Detail: "A service key needs a role."}})
+	case w.Live.Programs >= MaxKeys:
+		return nil, nil, Token{}, ErrTooManyKeys
 	}
 	u := &User{
 		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Name: d.Name, Service: true,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
-	k, token, err := NewKeyFor(by, u.ID, d)
+	k, token, err := newKey(by, u.ID, d)
 	if err != nil {
 		return nil, nil, Token{}, err
 	}
 	k.Service = true
+	w.Members[u.ID] = Member{User: u.ID, Name: u.Name, Service: true, Role: k.Ceiling, ByHand: k.Ceiling, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
 	u.Record(by, "user.created", string(u.ID), map[string]any{"service": true, "role": k.Ceiling.String()})
 	return u, k, token, nil
 }
 
-// Rotate makes a key that takes the place of k, which goes on working for grace. Only the user
-// whose key it is may, since the new token acts as that user; of a service key, admins.
-func (k *Key) Rotate(by identity.Actor, at revision.Match, grace time.Duration) (*Key, Token, error) {
+// RotateKey makes a key that takes the place of k, which goes on working for grace. Only the user
+// whose key it is may, since the new token acts as that user; of a service key, admins. A key
+// that makes the successor, be it k itself, has made it.
+func (w *Workspace) RotateKey(by identity.Actor, at revision.Match, k *Key, grace time.Duration) (*Key, Token, error) {
+	by.Role = w.RoleOf(by)
 	if !k.Access(by) {
 		return nil, Token{}, ErrKeyNotFound
 	}
@@ -138,11 +186,24 @@ func (k *Key) Rotate(by identity.Actor, at revision.Match, grace time.Duration) 
 	if !k.Live(by.At) {
 		return nil, Token{}, ErrKeyInactive
 	}
-	next, token, err := NewKeyFor(by, k.User, KeyDraft{Name: k.Name, Ceiling: k.Ceiling, ExpiresAt: k.ExpiresAt})
+	if err := w.makes(by); err != nil {
+		return nil, Token{}, err
+	}
+	live := w.Live.User
+	if k.Service {
+		live = w.Live.Programs
+	}
+	if grace > 0 && live >= MaxKeys || live > MaxKeys {
+		return nil, Token{}, ErrTooManyKeys
+	}
+	next, token, err := newKey(by, k.User, KeyDraft{Name: k.Name, Ceiling: k.Ceiling, ExpiresAt: k.ExpiresAt})
 	if err != nil {
 		return nil, Token{}, err
 	}
 	next.Service = k.Service
+	if next.MadeBy == "" {
+		next.MadeBy = k.MadeBy
+	}
 	if ends := by.At.Add(grace); k.ExpiresAt.IsZero() || ends.Before(k.ExpiresAt) {
 		k.ExpiresAt = ends
 	}
@@ -158,8 +219,12 @@ func (k *Key) Access(by identity.Actor) bool {
 	return by.Workspace == k.Workspace && by.Role != identity.NoRole && (by.User == k.User || by.Role >= identity.Admin)
 }
 
-// Revoke ends k for ever; again is no error.
-func (k *Key) Revoke(by identity.Actor, at revision.Match) error {
+// RevokeKey ends k for ever, and with it made, the keys that were made by it, at any remove: whoever
+// had its token may have those. Again is no error.
+func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made []*Key) error {
+	if by.User != "" {
+		by.Role = w.RoleOf(by)
+	}
 	if !k.Access(by) {
 		return ErrKeyNotFound
 	}
@@ -169,10 +234,21 @@ func (k *Key) Revoke(by identity.Actor, at revision.Match) error {
 	if err := at.Check(k.Revision); err != nil {
 		return err
 	}
-	if k.RevokedAt.IsZero() {
-		k.end(by)
+	if !k.RevokedAt.IsZero() {
+		return nil
 	}
+	k.end(by)
+	endAll(by, made)
 	return nil
+}
+
+// endAll revokes those that live still.
+func endAll(by identity.Actor, keys []*Key) {
+	for _, k := range keys {
+		if k.Live(by.At) {
+			k.end(by)
+		}
+	}
 }
 
 // end revokes k, whoever decided that.

@@ -23,6 +23,15 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: role, Key: "own", At: now}
 }
 
+// of is by's workspace as a store loads it, with the role that by says it has there.
+func of(by identity.Actor) *account.Workspace {
+	w := &account.Workspace{ID: "acme", Org: "org", Slug: "acme-slug", Name: "Acme", Members: map[identity.UserID]account.Member{}, Live: account.LiveKeys{Maker: true}}
+	if by.Role != identity.NoRole {
+		w.Members[by.User] = account.Member{User: by.User, Role: by.Role, ByHand: by.Role, Revision: 1}
+	}
+	return w
+}
+
 func wantErr(t rapid.TB, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
@@ -64,20 +73,20 @@ func TestNewKey(t *testing.T) {
 	t.Run("a viewer's allows what was shared with them, and one for viewing makes no other", func(t *testing.T) {
 		by := actor("vic", identity.Viewer)
 		by.Ceiling = identity.Owner
-		k, _, err := account.NewKey(by, account.KeyDraft{Name: "k"})
+		k, _, err := of(by).NewKey(by, by.User, account.KeyDraft{Name: "k"})
 		if err != nil || k.Ceiling != identity.Member {
 			t.Fatalf("got %+v, %v", k, err)
 		}
 		by.Ceiling = identity.Viewer
 		for _, ceiling := range []identity.Role{identity.NoRole, identity.Viewer, identity.Member} {
-			if _, _, err := account.NewKey(by, account.KeyDraft{Name: "k", Ceiling: ceiling}); !errors.Is(err, identity.ErrForbidden) {
+			if _, _, err := of(by).NewKey(by, by.User, account.KeyDraft{Name: "k", Ceiling: ceiling}); !errors.Is(err, identity.ErrForbidden) {
 				t.Fatalf("error = %v, want ErrForbidden", err)
 			}
 		}
 	})
 	t.Run("it is the caller's, and allows what the caller may", func(t *testing.T) {
 		by := actor("ann", identity.Member)
-		k, token, err := account.NewKey(by, account.KeyDraft{Name: "laptop"})
+		k, token, err := of(by).NewKey(by, by.User, account.KeyDraft{Name: "laptop"})
 		wantErr(t, err, nil)
 		if !id.Valid(identity.KeyPrefix, string(k.ID)) || k.Org != "org" || k.Workspace != "acme" || k.User != "ann" || k.CreatedBy != "ann" || k.Name != "laptop" ||
 			k.Ceiling != identity.Member || k.Hash != token.Hash() || k.Hint != token.Hint() || !k.ExpiresAt.IsZero() || k.Revision != 1 || k.CreatedAt != now || !k.Live(now) {
@@ -89,9 +98,19 @@ func TestNewKey(t *testing.T) {
 		}
 	})
 	t.Run("made for a person on behalf of the system, it is that person's", func(t *testing.T) {
-		k, _, err := account.NewKeyFor(identity.System("org", "acme", "cli", now), "bob", account.KeyDraft{Name: "first", Ceiling: identity.Admin})
-		if err != nil || k.User != "bob" || k.CreatedBy != "" || k.Ceiling != identity.Admin {
-			t.Fatalf("got %+v, %v", k, err)
+		system := identity.System("org", "acme", "cli", now)
+		for ceiling, want := range map[identity.Role]identity.Role{identity.NoRole: identity.Member, identity.Viewer: identity.Viewer, identity.Admin: identity.Admin} {
+			k, _, err := of(actor("bob", identity.Viewer)).NewKey(system, "bob", account.KeyDraft{Name: "first", Ceiling: ceiling})
+			if err != nil || k.User != "bob" || k.CreatedBy != "" || k.MadeBy != "" || k.Ceiling != want {
+				t.Fatalf("got %+v, %v", k, err)
+			}
+		}
+		deleted := of(actor("bob", identity.Owner))
+		deleted.DeletedAt = now
+		for name, w := range map[string]*account.Workspace{"who is no member": of(actor("ann", identity.Owner)), "a deleted workspace": deleted} {
+			if k, _, err := w.NewKey(system, "bob", account.KeyDraft{Name: "first"}); k != nil || !errors.Is(err, identity.ErrWorkspaceNotFound) {
+				t.Errorf("%s: %+v, %v", name, k, err)
+			}
 		}
 	})
 	ends := func(by identity.Actor, at time.Time) identity.Actor { by.KeyUntil = at; return by }
@@ -107,7 +126,7 @@ func TestNewKey(t *testing.T) {
 		{"a lower ceiling", actor("ann", identity.Admin), account.KeyDraft{Name: "k", Ceiling: identity.Viewer}, nil, identity.Viewer, time.Time{}},
 		{"one's own", actor("ann", identity.Member), account.KeyDraft{Name: "k", Ceiling: identity.Member}, nil, identity.Member, time.Time{}},
 		{"a higher one", actor("ann", identity.Member), account.KeyDraft{Name: "k", Ceiling: identity.Admin}, identity.ErrRoleCeiling, 0, time.Time{}},
-		{"who has no role gets none", actor("ann", identity.NoRole), account.KeyDraft{Name: "k"}, identity.ErrForbidden, 0, time.Time{}},
+		{"who has no role gets none", actor("ann", identity.NoRole), account.KeyDraft{Name: "k"}, identity.ErrWorkspaceNotFound, 0, time.Time{}},
 		{"an end", actor("ann", identity.Member), account.KeyDraft{Name: "k", ExpiresAt: hour}, nil, identity.Member, hour},
 		{"it ends with the credential that made it", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k"}, nil, identity.Member, hour},
 		{"or at the very same time", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour}, nil, identity.Member, hour},
@@ -115,7 +134,7 @@ func TestNewKey(t *testing.T) {
 		{"but not later", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour.Add(1)}, identity.ErrRoleCeiling, 0, time.Time{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			k, token, err := account.NewKey(tt.by, tt.d)
+			k, token, err := of(tt.by).NewKey(tt.by, tt.by.User, tt.d)
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				if k != nil || !token.IsZero() {
@@ -140,7 +159,7 @@ func TestNewKey(t *testing.T) {
 		"all that is wrong at once": {account.KeyDraft{ExpiresAt: now}, []string{"/expires_at in_the_past", "/name too_short"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := account.NewKey(actor("ann", identity.Member), tt.d)
+			_, _, err := of(actor("ann", identity.Member)).NewKey(actor("ann", identity.Member), actor("ann", identity.Member).User, tt.d)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("wrong = %q, want %q", got, tt.want)
 			}
@@ -151,7 +170,7 @@ func TestNewKey(t *testing.T) {
 			role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin, identity.Owner})
 			when := rapid.SampledFrom([]time.Time{{}, now.Add(time.Minute), now.Add(time.Hour)})
 			by := ends(actor("ann", role.Draw(t, "role")), when.Draw(t, "until"))
-			k, _, err := account.NewKey(by, account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: when.Draw(t, "expires")})
+			k, _, err := of(by).NewKey(by, by.User, account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: when.Draw(t, "expires")})
 			if err != nil {
 				return
 			}
@@ -160,6 +179,109 @@ func TestNewKey(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestKeysAreMadeByWhatIsTrueNow: an actor is up to a second old, its credential and its role too.
+func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
+	owner := in("ann", identity.Owner) // as the credential said
+	by := owner
+	by.Key = "parent"
+	held := func(role identity.Role, live account.LiveKeys) *account.Workspace {
+		w := of(in("ann", role))
+		w.Live = live
+		return w
+	}
+	draft := account.KeyDraft{Name: "k", Ceiling: identity.Member}
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		w    *account.Workspace
+		want error // of a key of one's own, of a service key, and of a rotation
+		svc  error
+		rot  error
+	}{
+		"who has left makes none":           {owner, held(identity.NoRole, account.LiveKeys{}), identity.ErrWorkspaceNotFound, identity.ErrWorkspaceNotFound, account.ErrKeyNotFound},
+		"who was lowered makes less":        {owner, held(identity.Viewer, account.LiveKeys{}), nil, identity.ErrForbidden, nil},
+		"a key that was revoked makes none": {by, held(identity.Owner, account.LiveKeys{}), identity.ErrUnauthenticated, identity.ErrUnauthenticated, identity.ErrUnauthenticated},
+		"one that lives does":               {by, held(identity.Owner, account.LiveKeys{Maker: true}), nil, nil, nil},
+		"up to a hundred keys live":         {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 99}), nil, nil, nil},
+		"and no more of one's own":          {owner, held(identity.Owner, account.LiveKeys{User: 100, Programs: 99}), account.ErrTooManyKeys, nil, account.ErrTooManyKeys},
+		"or of programs":                    {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 100}), nil, account.ErrTooManyKeys, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, _, err := tt.w.NewKey(tt.by, tt.by.User, draft)
+			wantErr(t, err, tt.want)
+			if err == nil && k.MadeBy != tt.by.Key {
+				t.Errorf("made by %q", k.MadeBy)
+			}
+			before := len(tt.w.Members)
+			u, svc, _, err := tt.w.NewServiceKey(tt.by, draft)
+			wantErr(t, err, tt.svc)
+			if err == nil && (svc.MadeBy != tt.by.Key || tt.w.Members[u.ID].Role != identity.Member || !tt.w.Members[u.ID].Service) || err != nil && len(tt.w.Members) != before {
+				t.Errorf("made by %q, members %+v", svc.MadeBy, tt.w.Members)
+			}
+			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 3}
+			_, _, err = tt.w.RotateKey(tt.by, nil, old, time.Minute)
+			wantErr(t, err, tt.rot)
+			if err != nil && (old.Revision != 3 || len(old.Recorded()) != 0) {
+				t.Errorf("it changed: %+v", old)
+			}
+		})
+	}
+	t.Run("a rotation without grace is one for one", func(t *testing.T) {
+		old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 3}
+		_, _, err := held(identity.Owner, account.LiveKeys{User: 100}).RotateKey(owner, nil, old, 0)
+		wantErr(t, err, nil)
+	})
+	t.Run("a successor is made by the key that rotates, or stays its predecessor's maker's", func(t *testing.T) {
+		for key, want := range map[identity.KeyID]identity.KeyID{"": "parent", "k": "k", "other": "other"} {
+			by := owner
+			by.Key = key
+			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, MadeBy: "parent", Revision: 3}
+			next, _, err := of(by).RotateKey(by, nil, old, time.Minute)
+			if err != nil || next.MadeBy != want {
+				t.Errorf("by %q: made by %q, want %q: %v", key, next.MadeBy, want, err)
+			}
+		}
+	})
+	t.Run("for nobody else but by the system", func(t *testing.T) {
+		_, _, err := of(owner).NewKey(owner, "bob", draft)
+		wantErr(t, err, identity.ErrWorkspaceNotFound)
+	})
+}
+
+func TestWhatAKeyMadeEndsWithIt(t *testing.T) {
+	by := actor("ann", identity.Member)
+	made := func() []*account.Key {
+		return []*account.Key{
+			{ID: "child", Org: "org", Workspace: "acme", User: "ann", Name: "child", Revision: 2},
+			{ID: "expired", Org: "org", Workspace: "acme", User: "ann", Name: "expired", ExpiresAt: now, Revision: 2},
+			{ID: "program's", Org: "org", Workspace: "acme", User: "svc", Service: true, Name: "program's", Revision: 2},
+		}
+	}
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		was  time.Time // when the key was revoked before
+		want error
+		ends bool
+	}{
+		"by a revocation":         {by, time.Time{}, nil, true},
+		"by none that is refused": {actor("bob", identity.Member), time.Time{}, account.ErrKeyNotFound, false},
+		"and not again":           {by, now.Add(-time.Hour), nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, all := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Revision: 3, RevokedAt: tt.was}, made()
+			wantErr(t, of(tt.by).RevokeKey(tt.by, nil, k, all), tt.want)
+			for _, k := range all {
+				ended := tt.ends && k.ID != "expired"
+				if k.RevokedAt.Equal(now) != ended || (k.Revision == 3) != ended || (len(k.Recorded()) == 1) != ended {
+					t.Errorf("got %+v", k)
+				}
+				if ended {
+					recorded(t, k.Log, tt.by, string(k.ID), "api_key.revoked")
+				}
+			}
+		})
+	}
 }
 
 func TestRevoke(t *testing.T) {
@@ -191,7 +313,7 @@ func TestRevoke(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := key()
-			wantErr(t, k.Revoke(tt.by, tt.at), tt.want)
+			wantErr(t, of(tt.by).RevokeKey(tt.by, tt.at, k, nil), tt.want)
 			if tt.want != nil {
 				if !k.RevokedAt.IsZero() || k.Revision != 3 || len(k.Recorded()) != 0 {
 					t.Fatalf("got %+v", k)
@@ -207,7 +329,7 @@ func TestRevoke(t *testing.T) {
 	t.Run("again changes nothing", func(t *testing.T) {
 		k := key()
 		k.RevokedAt = now.Add(-time.Minute)
-		wantErr(t, k.Revoke(actor("ann", identity.Member), nil), nil)
+		wantErr(t, of(actor("ann", identity.Member)).RevokeKey(actor("ann", identity.Member), nil, k, nil), nil)
 		if k.RevokedAt != now.Add(-time.Minute) || k.Revision != 3 || len(k.Recorded()) != 0 {
 			t.Fatalf("got %+v", k)
 		}

@@ -47,9 +47,11 @@ type Workspace struct {
 	Members map[identity.UserID]Member
 	Owners  int // how many people among all members are owners; bearers of service keys do not count
 
-	// Keys are the API keys in w, as far as they are not revoked, of users that a change names: they
-	// end with the membership.
+	// Keys are the API keys in w, as far as they are not revoked, of users that a change names, and
+	// those that were made by them, at any remove: they end with the membership.
 	Keys map[identity.UserID][]*Key
+
+	Live LiveKeys // where a key is about to be made
 }
 
 // Member is a user's standing in one workspace.
@@ -302,11 +304,7 @@ func (w *Workspace) part(by identity.Actor, m Member) {
 	w.record(by, "member.removed", map[string]any{"user_id": m.User, "role": m.Role.String()})
 	w.set(m.User, identity.NoRole, identity.NoRole, by.At)
 	by.Workspace = w.ID
-	for _, k := range w.Keys[m.User] {
-		if k.Live(by.At) {
-			k.end(by)
-		}
-	}
+	endAll(by, w.Keys[m.User])
 }
 
 // SlugOf makes the nth slug of a name: research-2 where others have research, and something that is

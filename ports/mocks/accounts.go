@@ -390,17 +390,17 @@ func (m *MockKeys) EXPECT() *MockKeysMockRecorder {
 }
 
 // Add mocks base method.
-func (m *MockKeys) Add(ctx context.Context, k *account.Key) error {
+func (m *MockKeys) Add(ctx context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Add", ctx, k)
+	ret := m.ctrl.Call(m, "Add", ctx, by, user, change)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Add indicates an expected call of Add.
-func (mr *MockKeysMockRecorder) Add(ctx, k interface{}) *gomock.Call {
+func (mr *MockKeysMockRecorder) Add(ctx, by, user, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockKeys)(nil).Add), ctx, k)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockKeys)(nil).Add), ctx, by, user, change)
 }
 
 // Get mocks base method.
@@ -449,32 +449,32 @@ func (mr *MockKeysMockRecorder) Principal(ctx, org, h interface{}) *gomock.Call 
 }
 
 // Rotate mocks base method.
-func (m *MockKeys) Rotate(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) (*account.Key, error)) error {
+func (m *MockKeys) Rotate(ctx context.Context, by identity.Actor, id identity.KeyID, change func(*account.Workspace, *account.Key) (*account.Key, error)) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Rotate", ctx, ws, id, change)
+	ret := m.ctrl.Call(m, "Rotate", ctx, by, id, change)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Rotate indicates an expected call of Rotate.
-func (mr *MockKeysMockRecorder) Rotate(ctx, ws, id, change interface{}) *gomock.Call {
+func (mr *MockKeysMockRecorder) Rotate(ctx, by, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rotate", reflect.TypeOf((*MockKeys)(nil).Rotate), ctx, ws, id, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Rotate", reflect.TypeOf((*MockKeys)(nil).Rotate), ctx, by, id, change)
 }
 
 // Update mocks base method.
-func (m *MockKeys) Update(ctx context.Context, ws identity.WorkspaceID, id identity.KeyID, change func(*account.Key) error) (*account.Key, error) {
+func (m *MockKeys) Update(ctx context.Context, by identity.Actor, id identity.KeyID, change func(*account.Workspace, *account.Key, []*account.Key) error) (*account.Key, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Update", ctx, ws, id, change)
+	ret := m.ctrl.Call(m, "Update", ctx, by, id, change)
 	ret0, _ := ret[0].(*account.Key)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Update indicates an expected call of Update.
-func (mr *MockKeysMockRecorder) Update(ctx, ws, id, change interface{}) *gomock.Call {
+func (mr *MockKeysMockRecorder) Update(ctx, by, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockKeys)(nil).Update), ctx, ws, id, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockKeys)(nil).Update), ctx, by, id, change)
 }
 
 // Used mocks base method.

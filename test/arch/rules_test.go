@@ -104,7 +104,6 @@ var unscoped = map[string]string{
 	"Atomic.Atomically": "opens the transaction in which scoped stores work",
 	"Idempotency.Once":  "ports.IdempotencyKey names the org, and the caller in its scope",
 	"Users.Add":         "account.User names its org",
-	"Keys.Add":          "account.Key names its org and workspace",
 	"Prompts.Add":       "prompt.Template names its org and workspace",
 	"Chats.Add":         "chat.Template names its workspace",
 	"Workspaces.Add":    "account.Workspace names its org",

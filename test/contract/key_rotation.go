@@ -15,8 +15,8 @@ import (
 
 // rotate is Rotate by somebody.
 func rotate(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID, grace time.Duration) (next *account.Key, err error) {
-	err = s.Keys.Rotate(t.Context(), by.Workspace, id, func(k *account.Key) (*account.Key, error) {
-		next, _, err = k.Rotate(by, nil, grace)
+	err = s.Keys.Rotate(t.Context(), by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
+		next, _, err = w.RotateKey(by, nil, k, grace)
 		return next, err
 	})
 	return next, err
@@ -51,10 +51,7 @@ func keyRotated(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(next.ID))), []string{"api_key.created"})
 	})
 	t.Run("a service key's is one too", func(t *testing.T) {
-		u, k, _, err := account.NewServiceKey(team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
-		must(t, err)
-		must(t, a.Users.Add(ctx, u, []account.Membership{{Workspace: team.Workspace, Role: k.Ceiling}}))
-		must(t, a.Keys.Add(ctx, k))
+		u, k := fixture.ServiceKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
 		next, err := rotate(t, a.Stores, team.Admin, k.ID, 0)
 		must(t, err)
 		got, err := a.Keys.Get(ctx, ws, next.ID)
@@ -67,7 +64,9 @@ func keyRotated(t *testing.T, a Adapter) {
 	t.Run("what the workspace has not is not found", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: k.ID, ws: "key_00000000000000000000000000"} {
-			wantErr(t, a.Keys.Rotate(ctx, where, id, func(*account.Key) (*account.Key, error) {
+			by := by
+			by.Workspace = where
+			wantErr(t, a.Keys.Rotate(ctx, by, id, func(*account.Workspace, *account.Key) (*account.Key, error) {
 				t.Error("change was called")
 				return nil, errBoom
 			}), account.ErrKeyNotFound)
@@ -76,8 +75,8 @@ func keyRotated(t *testing.T, a Adapter) {
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 		var next *account.Key
-		wantErr(t, a.Keys.Rotate(ctx, ws, k.ID, func(k *account.Key) (_ *account.Key, err error) {
-			next, _, err = k.Rotate(by, nil, 0)
+		wantErr(t, a.Keys.Rotate(ctx, by, k.ID, func(w *account.Workspace, k *account.Key) (_ *account.Key, err error) {
+			next, _, err = w.RotateKey(by, nil, k, 0)
 			return next, errors.Join(err, errBoom)
 		}), errBoom)
 		_, err := a.Keys.Get(ctx, ws, next.ID)

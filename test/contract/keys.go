@@ -22,6 +22,7 @@ import (
 func Keys(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("the keys of a workspace", func(t *testing.T) { keysKept(t, a) })
+	t.Run("the makers of keys", func(t *testing.T) { keysMade(t, a) })
 	t.Run("Rotate", func(t *testing.T) { keyRotated(t, a) })
 	t.Run("Principal", func(t *testing.T) { principal(t, a) })
 	t.Run("Used", func(t *testing.T) { keyUsed(t, a) })
@@ -29,20 +30,21 @@ func Keys(t *testing.T, open Opener) {
 
 func addKey(t testing.TB, s ports.Stores, by identity.Actor, d account.KeyDraft) *account.Key {
 	t.Helper()
-	k, _, err := account.NewKey(by, d)
-	if err == nil {
-		err = s.Keys.Add(t.Context(), k)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	k, _ := fixture.Key(t, s, by, d)
 	return k
+}
+
+// tryRevoke is Update that ends a key.
+func tryRevoke(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID) error {
+	_, err := s.Keys.Update(t.Context(), by, id, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
+		return w.RevokeKey(by, nil, k, made)
+	})
+	return err
 }
 
 func revoke(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID) {
 	t.Helper()
-	_, err := s.Keys.Update(t.Context(), by.Workspace, id, func(k *account.Key) error { return k.Revoke(by, nil) })
-	must(t, err)
+	must(t, tryRevoke(t, s, by, id))
 }
 
 // sameKey is same, but for the hash: it is looked up, never read.
@@ -96,7 +98,9 @@ func keysKept(t *testing.T, a Adapter) {
 		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: first.ID, ws: "key_00000000000000000000000000"} {
 			_, err := a.Keys.Get(ctx, where, id)
 			wantErr(t, err, account.ErrKeyNotFound)
-			_, err = a.Keys.Update(ctx, where, id, func(*account.Key) error { t.Error("change was called"); return nil })
+			by := team.Member
+			by.Workspace = where
+			_, err = a.Keys.Update(ctx, by, id, func(*account.Workspace, *account.Key, []*account.Key) error { t.Error("change was called"); return nil })
 			wantErr(t, err, account.ErrKeyNotFound)
 		}
 	})
@@ -110,7 +114,9 @@ func keysKept(t *testing.T, a Adapter) {
 		same(t, "then", list("", until), []identity.KeyID{third.ID, second.ID})
 	})
 	t.Run("nothing is saved if change fails", func(t *testing.T) {
-		_, err := a.Keys.Update(ctx, ws, first.ID, func(k *account.Key) error { return errors.Join(k.Revoke(team.Member, nil), errBoom) })
+		_, err := a.Keys.Update(ctx, team.Member, first.ID, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
+			return errors.Join(w.RevokeKey(team.Member, nil, k, made), errBoom)
+		})
 		wantErr(t, err, errBoom)
 		got, err := a.Keys.Get(ctx, ws, first.ID)
 		must(t, err)
@@ -122,7 +128,7 @@ func keysKept(t *testing.T, a Adapter) {
 		var wg sync.WaitGroup
 		for range 16 {
 			wg.Go(func() {
-				if _, err := a.Keys.Update(ctx, ws, k.ID, func(k *account.Key) error { return k.Revoke(team.Member, nil) }); err != nil {
+				if err := tryRevoke(t, a.Stores, team.Member, k.ID); err != nil {
 					t.Error(err)
 				}
 			})
@@ -154,7 +160,12 @@ func principal(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("who has left has no role", func(t *testing.T) {
-		if who := prove(t, a.Stores, addKey(t, a.Stores, team.Gone, account.KeyDraft{Name: "left"})); who.Membership.Role != identity.NoRole || who.Membership.Workspace.ID != team.Workspace.ID {
+		leaves := newcomer(t, a.Stores, team.Org, "leaves@example.com")
+		join(t, a.Stores, team.Owner, team.Workspace.ID, leaves, identity.Member)
+		leaves.Workspace = team.Workspace.ID
+		left := addKey(t, a.Stores, leaves, account.KeyDraft{Name: "left"})
+		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, leaves.User))
+		if who := prove(t, a.Stores, left); who.Membership.Role != identity.NoRole || who.Membership.Workspace.ID != team.Workspace.ID {
 			t.Fatalf("membership = %+v", who.Membership)
 		}
 	})

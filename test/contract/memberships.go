@@ -100,9 +100,7 @@ func newCrowd(t *testing.T, a Adapter, size int) *crowd {
 func program(t testing.TB, s ports.Stores, by identity.Actor, w *account.Workspace, role identity.Role) identity.Actor {
 	t.Helper()
 	by.Workspace, by.Role = w.ID, identity.Owner
-	u, k, _, err := account.NewServiceKey(by, account.KeyDraft{Name: "program", Ceiling: role})
-	must(t, err)
-	must(t, s.Users.Add(t.Context(), u, []account.Membership{{Workspace: *w, Role: k.Ceiling}}))
+	u, _ := fixture.ServiceKey(t, s, by, account.KeyDraft{Name: "program", Ceiling: role})
 	return identity.Actor{Org: u.Org, User: u.ID, Service: true, Workspace: w.ID, Role: role, Ceiling: identity.Owner, Key: keyOf(identity.Owner), At: by.At}
 }
 

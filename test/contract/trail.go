@@ -74,7 +74,7 @@ func (tr *trail) apply(e event.Event) error {
 	switch e.Type {
 	case "workspace.created":
 		tr.is[e.Actor] = standing{role: identity.Owner, byHand: identity.Owner}
-	case "user.linked":
+	case "user.linked", "api_key.created", "api_key.revoked":
 	case "user.created":
 		if err := tr.may(e, role); err != nil {
 			return err

@@ -212,9 +212,7 @@ func workspaceRead(t *testing.T, a Adapter) {
 func membersListed(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	program, k, _, err := account.NewServiceKey(team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
-	must(t, err)
-	must(t, a.Users.Add(ctx, program, []account.Membership{{Workspace: team.Workspace, Role: k.Ceiling}}))
+	program, _ := fixture.ServiceKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
 	var want []account.Member
 	for _, m := range []struct {
 		by   identity.Actor

@@ -96,12 +96,15 @@ CREATE TABLE api_keys (
     last_used_at BIGINT NOT NULL,
     revoked_at   BIGINT NOT NULL,
     created_by   TEXT NOT NULL,
+    made_by_key  TEXT NOT NULL, -- empty: a person signed in
     revision     BIGINT NOT NULL,
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX api_keys_hash ON api_keys (hash);
 CREATE INDEX api_keys_workspace ON api_keys (workspace_id, id);
+CREATE INDEX api_keys_user ON api_keys (workspace_id, user_id);
+CREATE INDEX api_keys_made_by ON api_keys (made_by_key) WHERE made_by_key <> '';
 
 CREATE TABLE events (
     id           TEXT PRIMARY KEY,
