@@ -54,7 +54,8 @@ type Users interface {
 // identity.ErrWorkspaceNotFound if the org never had such a workspace; a deleted one is found.
 type Workspaces interface {
 	// Add stores a new workspace with the members that it was made with. account.ErrSlugTaken if
-	// another one of the org, deleted ones included, has its slug.
+	// another one of the org, deleted ones included, has its slug; account.ErrTooManyWorkspaces if
+	// account.MaxWorkspaces are there that who made it has made, also where many are made at once.
 	Add(ctx context.Context, w *account.Workspace) error
 
 	// Find answers the workspace of org with that id or slug, without members.
@@ -86,8 +87,9 @@ type Invitations interface {
 	// Get answers one of them; account.ErrInvitationNotFound if there is none.
 	Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error)
 
-	// Invite stores the invitation that change makes of an address. member is the member with
-	// that address, empty if there is none; pending its open invitation, nil if there is none.
+	// Invite stores the invitation that change makes of an address; the workspace tells what it has
+	// sent, at by's time. member is the member with that address, empty if there is none; pending its
+	// open invitation, nil if there is none.
 	Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 		change func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error)) error
 

@@ -11,7 +11,6 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 func (a *API) workspaceOperations() []operation {
@@ -172,7 +171,7 @@ func (a *API) createInvitation(r *request) (reply, error) {
 	i, url := toInvitation(made.Invitation, r.by.At), acceptURL(observation(r.Request).org, made.Token)
 	out := created("/api/workspaces/"+string(made.Workspace.ID)+"/invitations/"+i.ID, openapi.InvitationCreated{
 		AcceptURL: url, CreatedAt: i.CreatedAt, Email: i.Email, ExpiresAt: i.ExpiresAt, ID: i.ID, InvitedBy: i.InvitedBy,
-		Revision: i.Revision, Role: i.Role, Status: i.Status, UpdatedAt: i.UpdatedAt,
+		Revision: i.Revision, Role: i.Role, Status: i.Status, UpdatedAt: i.UpdatedAt, Mailed: made.Invitation.Mailed(),
 	}).at(made.Invitation.Revision)
 	if made.Renewed {
 		out.status, out.location = http.StatusOK, ""
@@ -180,18 +179,6 @@ func (a *API) createInvitation(r *request) (reply, error) {
 	out.reveals = i.ID
 	out.after = func(ctx context.Context) { a.mailInvitation(ctx, made.Invitation, made.Workspace, url) }
 	return out, nil
-}
-
-// mailInvitation sends the link to the person invited. The caller has it too, so that a mail that
-// is not taken is worth a line in the log and nothing more.
-func (a *API) mailInvitation(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) {
-	err := a.Mailer.Send(ctx, ports.Mail{
-		To: i.Email, Subject: "You are invited to " + to.Name,
-		Text: "You are invited to the workspace " + to.Name + ".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
-	})
-	if err != nil {
-		a.Log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", i.ID, "error", err)
-	}
 }
 
 // acceptURL is where the person accepts: the org's configured address, never one from a request.

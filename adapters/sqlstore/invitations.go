@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -14,7 +15,7 @@ type Invitations struct{ db *DB }
 
 var _ ports.Invitations = (*Invitations)(nil)
 
-const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.guest, t.invited_by, t.expires_at, t.open, t.revision, t.created_at, t.updated_at`
+const invitationColumns = `t.id, t.org_id, t.workspace_id, t.email, t.role, t.guest, t.mailed_at, t.invited_by, t.expires_at, t.open, t.revision, t.created_at, t.updated_at`
 
 type invitationRow struct {
 	ID        account.InvitationID `db:"id"`
@@ -23,6 +24,7 @@ type invitationRow struct {
 	Email     string               `db:"email"`
 	Role      identity.Role        `db:"role"`
 	Guest     bool                 `db:"guest"`
+	MailedAt  int64                `db:"mailed_at"`
 	InvitedBy identity.UserID      `db:"invited_by"`
 	ExpiresAt int64                `db:"expires_at"`
 	Open      bool                 `db:"open"`
@@ -34,7 +36,7 @@ type invitationRow struct {
 // invitation is one that is open: those that are not are never read.
 func (r *invitationRow) invitation() *account.Invitation {
 	return &account.Invitation{
-		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest, InvitedBy: r.InvitedBy, ExpiresAt: moment(r.ExpiresAt),
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest, MailedAt: moment(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: moment(r.ExpiresAt),
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
@@ -79,15 +81,18 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		if err != nil {
 			return err
 		}
+		if w.Sent, err = tx.sent(ctx, ws, email, by.At); err != nil {
+			return err
+		}
 		i, err := change(w, member, pending)
 		if err != nil {
 			return err
 		}
 		if pending == nil {
 			if _, err := tx.exec(ctx, `
-				INSERT INTO invitations (id, org_id, workspace_id, email, email_key, role, guest, hash, invited_by, expires_at, open, revision, created_at, updated_at)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				i.ID, i.Org, i.Workspace, i.Email, account.EmailKey(i.Email), i.Role, i.Guest, i.Hash[:], i.InvitedBy, micros(i.ExpiresAt), true, i.Revision, micros(i.CreatedAt), micros(i.UpdatedAt)); err != nil {
+				INSERT INTO invitations (id, org_id, workspace_id, email, email_key, role, guest, hash, mailed_at, invited_by, expires_at, open, revision, created_at, updated_at)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				i.ID, i.Org, i.Workspace, i.Email, account.EmailKey(i.Email), i.Role, i.Guest, i.Hash[:], micros(i.MailedAt), i.InvitedBy, micros(i.ExpiresAt), true, i.Revision, micros(i.CreatedAt), micros(i.UpdatedAt)); err != nil {
 				return err
 			}
 			return tx.record(ctx, i.Recorded())
@@ -95,12 +100,24 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		if err := tx.eraseAnswers(ctx, i.Org, string(i.ID)); err != nil { // they showed the old link
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, guest = ?, hash = ?, invited_by = ?, expires_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
-			i.Role, i.Guest, i.Hash[:], i.InvitedBy, micros(i.ExpiresAt), i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE invitations SET role = ?, guest = ?, hash = ?, mailed_at = ?, invited_by = ?, expires_at = ?, revision = ?, updated_at = ? WHERE id = ? AND workspace_id = ?`,
+			i.Role, i.Guest, i.Hash[:], micros(i.MailedAt), i.InvitedBy, micros(i.ExpiresAt), i.Revision, micros(i.UpdatedAt), i.ID, i.Workspace); err != nil {
 			return err
 		}
 		return tx.record(ctx, i.Recorded())
 	})
+}
+
+// sent tells what a workspace has sent, to email and at all. Invitations that were accepted or
+// withdrawn are kept, so that neither brings a mail forward.
+func (db *DB) sent(ctx context.Context, ws identity.WorkspaceID, email string, now time.Time) (account.Sent, error) {
+	var open int
+	if _, err := db.get(ctx, &open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open AND expires_at > ?`, ws, micros(now)); err != nil {
+		return account.Sent{}, err
+	}
+	var mailed int64
+	_, err := db.get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ? AND email_key = ?`, ws, account.EmailKey(email))
+	return account.Sent{Open: open, MailedAt: moment(mailed)}, err
 }
 
 // Update implements ports.Invitations.

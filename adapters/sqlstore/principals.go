@@ -95,7 +95,7 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 var principalQuery = `SELECT ` +
 	columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "hint", "expires_at", "last_used_at", "revoked_at", "created_by", "made_by_key", "revision", "created_at", "updated_at"}) + `, ` +
 	columns(`u.% AS "u.%"`, []string{"id", "org_id", "email", "email_verified", "name", "service", "operator", "operator_by_hand", "default_workspace_id", "revision", "created_at", "updated_at"}) + `, ` +
-	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "revision", "created_at", "updated_at", "deleted_at"}) + `,
+	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "created_by", "revision", "created_at", "updated_at", "deleted_at"}) + `,
 	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand
 	FROM api_keys t JOIN users u ON u.id = t.user_id JOIN workspaces w ON w.id = t.workspace_id
 	LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.user_id

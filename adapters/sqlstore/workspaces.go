@@ -15,13 +15,14 @@ type Workspaces struct{ db *DB }
 
 var _ ports.Workspaces = (*Workspaces)(nil)
 
-const workspaceColumns = `t.id, t.org_id, t.slug, t.name, t.revision, t.created_at, t.updated_at, t.deleted_at`
+const workspaceColumns = `t.id, t.org_id, t.slug, t.name, t.created_by, t.revision, t.created_at, t.updated_at, t.deleted_at`
 
 type workspaceRow struct {
 	ID        identity.WorkspaceID `db:"id"`
 	Org       identity.OrgID       `db:"org_id"`
 	Slug      string               `db:"slug"`
 	Name      string               `db:"name"`
+	CreatedBy identity.UserID      `db:"created_by"`
 	Revision  int64                `db:"revision"`
 	CreatedAt int64                `db:"created_at"`
 	UpdatedAt int64                `db:"updated_at"`
@@ -30,7 +31,7 @@ type workspaceRow struct {
 
 func (r *workspaceRow) workspace() account.Workspace {
 	return account.Workspace{
-		ID: r.ID, Org: r.Org, Slug: r.Slug, Name: r.Name, Revision: r.Revision,
+		ID: r.ID, Org: r.Org, Slug: r.Slug, Name: r.Name, CreatedBy: r.CreatedBy, Revision: r.Revision,
 		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt),
 	}
 }
@@ -182,11 +183,14 @@ func (db *DB) loadKeys(ctx context.Context, w *account.Workspace, users ...ident
 }
 
 func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
+	if err := db.mayMakeWorkspace(ctx, w); err != nil {
+		return err
+	}
 	if err := db.slugIsFree(ctx, w); err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `INSERT INTO workspaces (id, org_id, slug, name, revision, created_at, updated_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
-		w.ID, w.Org, w.Slug, w.Name, w.Revision, micros(w.CreatedAt), micros(w.UpdatedAt)); err != nil {
+	if _, err := db.exec(ctx, `INSERT INTO workspaces (id, org_id, slug, name, created_by, revision, created_at, updated_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+		w.ID, w.Org, w.Slug, w.Name, w.CreatedBy, w.Revision, micros(w.CreatedAt), micros(w.UpdatedAt)); err != nil {
 		return db.slugTaken(err)
 	}
 	for _, m := range w.Members {
@@ -196,6 +200,23 @@ func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
 	}
 	db.forget()
 	return db.record(ctx, w.Recorded())
+}
+
+// mayMakeWorkspace counts what who made w has made, who waits for their own other calls.
+func (db *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error {
+	if w.CreatedBy == "" {
+		return nil
+	}
+	var maker identity.UserID
+	if _, err := db.get(ctx, &maker, `SELECT t.id FROM users t WHERE t.org_id = ? AND t.id = ?`+db.dialect.lock, w.Org, w.CreatedBy); err != nil {
+		return err
+	}
+	var made int
+	_, err := db.get(ctx, &made, `SELECT COUNT(*) FROM workspaces WHERE created_by = ? AND created_by <> ''`, w.CreatedBy)
+	if err == nil && made >= account.MaxWorkspaces {
+		err = account.ErrTooManyWorkspaces
+	}
+	return err
 }
 
 // saveWorkspace writes a workspace that lockedWorkspace read, if it recorded anything.

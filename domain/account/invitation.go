@@ -16,8 +16,23 @@ import (
 // InvitationPrefix begins an invitation's identifier.
 const InvitationPrefix = "inv"
 
-// InvitationLasts is how long an invitation can be accepted.
-const InvitationLasts = 7 * 24 * time.Hour
+const (
+	// InvitationLasts is how long an invitation can be accepted.
+	InvitationLasts = 7 * 24 * time.Hour
+
+	// MailPause is how long after a mail about an invitation its address gets no other one from the
+	// same workspace: whoever may invite must not be able to flood a mailbox.
+	MailPause = 10 * time.Minute
+
+	// MaxInvitations is how many invitations of a workspace can be open, and not have expired.
+	MaxInvitations = 200
+)
+
+// Sent is what a workspace has sent, where somebody is about to be invited.
+type Sent struct {
+	Open     int       // how many invitations can be accepted still
+	MailedAt time.Time // when the address was mailed last, by whichever invitation; zero: never
+}
 
 // What can go wrong with invitations.
 var (
@@ -25,6 +40,7 @@ var (
 	ErrInvitationExpired  = &fault.Error{Kind: fault.Conflict, Code: "invitation_expired", Detail: "The invitation has expired. Ask for another one."}
 	ErrInvitationEmail    = &fault.Error{Kind: fault.Forbidden, Code: "invitation_email_mismatch", Detail: "The invitation is for another e-mail address, or yours is not verified."}
 	ErrAlreadyMember      = &fault.Error{Kind: fault.Conflict, Code: "already_member", Detail: "That person is a member of the workspace already."}
+	ErrTooManyInvitations = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "There are 200 open invitations already. Withdraw one, or wait until some are accepted."}
 	ErrSignInMissing      = &fault.Error{Kind: fault.Conflict, Code: "sign_in_not_configured", Detail: "Nobody can sign in to this organisation: no issuer is configured."}
 )
 
@@ -42,6 +58,7 @@ type Invitation struct {
 	Role      identity.Role
 	Guest     bool // made for something within the workspace, and ends with it (Lapse)
 	Hash      Hash
+	MailedAt  time.Time // when its address was last mailed for Workspace; zero: never
 	InvitedBy identity.UserID
 	ExpiresAt time.Time
 	Accepted  bool
@@ -54,12 +71,16 @@ type Invitation struct {
 // Expired reports whether i can no longer be accepted: from ExpiresAt on.
 func (i *Invitation) Expired(now time.Time) bool { return !now.Before(i.ExpiresAt) }
 
+// Mailed reports whether the present link is mailed, too: Invite decided so.
+func (i *Invitation) Mailed() bool { return i.MailedAt.Equal(i.UpdatedAt) }
+
 // InvitationPage is one page of invitations.
 type InvitationPage = page.Of[Invitation]
 
 // Invite asks somebody into w: member is who that is, if they are one already, and pending their
 // open invitation, which is sent anew under a new token; the old link ends. Admins may, up to
-// their own role, which also bounds what they may end.
+// their own role, which also bounds what they may end. The link is mailed unless the address had a
+// mail within MailPause.
 func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, member identity.UserID, pending *Invitation) (*Invitation, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, Token{}, err
@@ -79,6 +100,8 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 		return nil, Token{}, identity.ErrRoleCeiling
 	case member != "":
 		return nil, Token{}, ErrAlreadyMember
+	case w.Sent.Open >= MaxInvitations && (pending == nil || pending.Expired(by.At)):
+		return nil, Token{}, ErrTooManyInvitations
 	}
 	token, kind := secret.NewToken(invitationTokenPrefix), "invitation.renewed"
 	i := pending
@@ -89,6 +112,9 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	i.Role, i.Guest, i.Hash, i.InvitedBy, i.ExpiresAt = role, false, token.Hash(), by.User, by.At.Add(InvitationLasts)
 	i.Revision++
 	i.UpdatedAt = by.At
+	if i.MailedAt = w.Sent.MailedAt; by.At.Sub(i.MailedAt) >= MailPause {
+		i.MailedAt = by.At
+	}
 	i.record(by, kind, map[string]any{"role": role.String()})
 	return i, token, nil
 }
@@ -97,7 +123,7 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 // the role of the open invitation that this one renews.
 func (w *Workspace) InviteGuest(by identity.Actor, email string, member identity.UserID, pending *Invitation) (*Invitation, Token, error) {
 	role, guest := identity.Viewer, true
-	if pending != nil && !by.At.After(pending.ExpiresAt) {
+	if pending != nil && !pending.Expired(by.At) {
 		role, guest = pending.Role, pending.Guest
 	}
 	i, token, err := w.Invite(by, email, role, member, pending)

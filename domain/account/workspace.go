@@ -20,15 +20,20 @@ import (
 // noRole is the answer to a request that gives somebody no role at all.
 var noRole = fault.Field{Pointer: "/role", Code: "not_allowed_value", Detail: "Must be viewer, member, admin or owner."}
 
+// MaxWorkspaces is how many workspaces one user makes; deleted ones count until they cannot be
+// restored.
+const MaxWorkspaces = 20
+
 // RestoreWithin is how long a deleted workspace can be brought back.
 const RestoreWithin = 30 * 24 * time.Hour
 
 // What can go wrong with workspaces and their members.
 var (
-	ErrSlugTaken      = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or it is kept for one."}
-	ErrMemberNotFound = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
-	ErrWorkspaceInUse = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has connections that are not revoked. Revoke them first."}
-	ErrLastOwner      = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
+	ErrSlugTaken         = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or it is kept for one."}
+	ErrTooManyWorkspaces = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You have made 20 workspaces already, deleted ones included."}
+	ErrMemberNotFound    = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
+	ErrWorkspaceInUse    = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has connections that are not revoked. Revoke them first."}
+	ErrLastOwner         = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
 )
 
 // Workspace is where a team of an org keeps its things.
@@ -38,6 +43,7 @@ type Workspace struct {
 	Org       identity.OrgID
 	Slug      string // unique in the org
 	Name      string // 1 to 120 characters
+	CreatedBy identity.UserID
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -52,6 +58,7 @@ type Workspace struct {
 	Keys map[identity.UserID][]*Key
 
 	Live LiveKeys // where a key is about to be made
+	Sent Sent     // where somebody is about to be invited
 }
 
 // Member is a user's standing in one workspace.
@@ -98,7 +105,7 @@ func NewWorkspace(by identity.Actor, rules []identity.ClaimRule, slug, name stri
 		slug = slugOf(name)
 	}
 	w := &Workspace{
-		ID: identity.WorkspaceID(id.New(identity.WorkspacePrefix)), Org: by.Org, Slug: slug, Name: name,
+		ID: identity.WorkspaceID(id.New(identity.WorkspacePrefix)), Org: by.Org, Slug: slug, Name: name, CreatedBy: by.User,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At, Members: map[identity.UserID]Member{},
 	}
 	if err := w.check(); err != nil {

@@ -22,7 +22,7 @@ func TestNewWorkspace(t *testing.T) {
 	t.Run("a person's is owned by that person", func(t *testing.T) {
 		by := person("ann")
 		w, err := account.NewWorkspace(by, nil, "acme-2", "Acme")
-		if err != nil || !id.Valid(identity.WorkspacePrefix, string(w.ID)) || w.Org != "org" || w.Slug != "acme-2" || w.Name != "Acme" || w.Revision != 1 ||
+		if err != nil || !id.Valid(identity.WorkspacePrefix, string(w.ID)) || w.Org != "org" || w.Slug != "acme-2" || w.Name != "Acme" || w.CreatedBy != "ann" || w.Revision != 1 ||
 			w.CreatedAt != later || w.UpdatedAt != later || !w.DeletedAt.IsZero() {
 			t.Fatalf("got %+v, %v", w, err)
 		}
@@ -34,7 +34,7 @@ func TestNewWorkspace(t *testing.T) {
 	})
 	t.Run("the system's is nobody's yet", func(t *testing.T) {
 		w, err := account.NewWorkspace(system, nil, "acme-2", "")
-		if err != nil || w.Org != "org" || w.Name != "acme-2" || len(w.Members) != 0 || w.Owners != 0 {
+		if err != nil || w.Org != "org" || w.Name != "acme-2" || len(w.Members) != 0 || w.Owners != 0 || w.CreatedBy != "" {
 			t.Fatalf("got %+v, %v", w, err)
 		}
 		noted(t, w, system, "workspace.created", map[string]any{"slug": "acme-2"})

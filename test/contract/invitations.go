@@ -22,6 +22,7 @@ func Invitations(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("List", func(t *testing.T) { invitationsListed(t, a) })
 	t.Run("Invite", func(t *testing.T) { invited(t, a) })
+	t.Run("Invite within bounds", func(t *testing.T) { invitedWithinBounds(t, a) })
 	t.Run("Update", func(t *testing.T) { invitationWithdrawn(t, a) })
 	t.Run("Accept", func(t *testing.T) { invitationAccepted(t, a) })
 	t.Run("guests", func(t *testing.T) { guests(t, a) })

@@ -20,6 +20,7 @@ func Workspaces(t *testing.T, open Opener) {
 	t.Run("Add", func(t *testing.T) { workspaceAdded(t, a) })
 	t.Run("Find", func(t *testing.T) { workspaceFound(t, a) })
 	t.Run("Get", func(t *testing.T) { workspaceRead(t, a) })
+	t.Run("the quota of who makes them", func(t *testing.T) { workspacesRaceQuota(t, a) })
 	t.Run("Members", func(t *testing.T) { membersListed(t, a) })
 	t.Run("Update", func(t *testing.T) { workspaceUpdated(t, a) })
 	t.Run("Update of members", func(t *testing.T) { membersUpdated(t, a) })

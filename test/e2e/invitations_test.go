@@ -57,6 +57,24 @@ func TestInvitations(t *testing.T) {
 			accept(t, bob, first).problem(t, 404, "invitation_not_found")
 			accept(t, bob, second).is(t, 200).has(t, map[string]string{"my_role": "member"})
 		})
+		t.Run("an address is mailed once in ten minutes, and the link is answered all the same", func(t *testing.T) {
+			for _, mailed := range []string{"true", "false"} {
+				made := owner.do(t, "POST", invitations, object{"email": "often@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": mailed})
+				if !strings.Contains(made.at("accept_url"), "/join/ati_") {
+					t.Error(made)
+				}
+			}
+			owner.do(t, "DELETE", invitations+"/"+owner.get(t, invitations).at("data.0.id"), nil).is(t, 204)
+			owner.create(t, invitations, object{"email": "often@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": "false"})
+			owner.do(t, "DELETE", invitations+"/"+owner.get(t, invitations).at("data.0.id"), nil).is(t, 204)
+		})
+		t.Run("it ends with its maker's right to invite", func(t *testing.T) {
+			maker := r.user(t, "admin")
+			token, _ := r.invite(t, maker, "late@example.com", "admin")
+			owner.do(t, "PATCH", "/api/workspaces/"+owner.workspace+"/members/"+maker.id, object{"role": "member"}).is(t, 200)
+			accept(t, r.person(t, "late"), token).problem(t, 404, "invitation_not_found")
+			owner.do(t, "DELETE", invitations+"/"+owner.get(t, invitations).at("data.0.id"), nil).is(t, 204)
+		})
 		t.Run("withdrawing ends it", func(t *testing.T) {
 			token, _ := r.invite(t, owner, "carl@example.com", "member")
 			id := owner.get(t, invitations).at("data.0.id")

@@ -98,6 +98,30 @@ func TestKeys(t *testing.T) {
 				t.Errorf("its successor is %s", made)
 			}
 		})
+		t.Run("what a key made is revoked with it", func(t *testing.T) {
+			parent := owner.create(t, keys, object{"name": "parent"})
+			by := r.bearer(parent.at("token"))
+			child := by.create(t, keys, object{"name": "child"}).at("token")
+			service := r.bearer(child).create(t, keys, object{"name": "grandchild", "kind": "service", "role_ceiling": "owner"}).at("token")
+			works(t, service, true)
+			owner.do(t, "DELETE", keys+"/"+parent.at("id"), nil).is(t, 204)
+			for _, token := range []string{parent.at("token"), child, service} {
+				works(t, token, false)
+			}
+		})
+		t.Run("a key below its owner's role does not make them leave, nor sees where else they are", func(t *testing.T) {
+			other := r.person(t, "two-places")
+			token, _ := r.invite(t, owner, other.email, "admin")
+			accept(t, other, token).is(t, 200)
+			elsewhere := other.create(t, "/api/workspaces", object{"name": "Elsewhere"}).at("id")
+			here := "Workspace-Id: " + owner.workspace
+			low := r.bearer(other.create(t, keys, object{"name": "low", "role_ceiling": "member"}, here).at("token"))
+			low.do(t, "DELETE", "/api/workspaces/"+owner.workspace+"/members/"+other.id, nil).problem(t, 403, "role_ceiling")
+			other.do(t, "PATCH", "/api/me", object{"default_workspace_id": elsewhere}).is(t, 200)
+			low.get(t, "/api/me").has(t, map[string]string{"user.default_workspace_id": "null"})
+			low.do(t, "PATCH", "/api/me", object{"default_workspace_id": elsewhere}).problem(t, 404, "workspace_not_found")
+			low.do(t, "PATCH", "/api/me", object{"default_workspace_id": owner.workspace}).is(t, 200).has(t, map[string]string{"user.default_workspace_id": owner.workspace})
+		})
 		t.Run("the trail tells of it, and holds no token", func(t *testing.T) {
 			r.leaves(t, []string{"api_key.created", "api_key.rotated", "api_key.revoked", "user.created", "member.removed"})
 		})

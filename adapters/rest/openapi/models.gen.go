@@ -1025,7 +1025,10 @@ type InvitationCreated struct {
 
 	// InvitedBy Id of the user who invited last.
 	InvitedBy string `json:"invited_by"`
-	Revision  int64  `json:"revision"`
+
+	// Mailed Whether the link is mailed too, where a mail server is configured. An address gets one mail in 10 minutes about invitations to a workspace; in between, pass the link on yourself.
+	Mailed   bool  `json:"mailed"`
+	Revision int64 `json:"revision"`
 
 	// Role A role in a workspace. Each includes those before it.
 	Role WorkspaceRole `json:"role"`

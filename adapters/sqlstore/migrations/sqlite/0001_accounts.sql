@@ -45,12 +45,14 @@ CREATE TABLE workspaces (
     org_id     TEXT NOT NULL REFERENCES orgs (id),
     slug       TEXT NOT NULL,
     name       TEXT NOT NULL,
+    created_by TEXT NOT NULL, -- empty: the system
     revision   BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     deleted_at BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX workspaces_slug ON workspaces (org_id, slug);
+CREATE INDEX workspaces_maker ON workspaces (created_by) WHERE created_by <> '';
 
 CREATE TABLE memberships (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id),
@@ -73,6 +75,7 @@ CREATE TABLE invitations (
     role         INTEGER NOT NULL,
     hash         BLOB NOT NULL,
     invited_by   TEXT NOT NULL,
+    mailed_at    BIGINT NOT NULL,
     expires_at   BIGINT NOT NULL,
     open         BOOLEAN NOT NULL,
     revision     BIGINT NOT NULL,
@@ -81,6 +84,7 @@ CREATE TABLE invitations (
 );
 CREATE UNIQUE INDEX invitations_hash ON invitations (hash);
 CREATE UNIQUE INDEX invitations_email ON invitations (workspace_id, email_key) WHERE open;
+CREATE INDEX invitations_mailed ON invitations (workspace_id, email_key, mailed_at);
 
 CREATE TABLE api_keys (
     id           TEXT PRIMARY KEY,

@@ -1,0 +1,45 @@
+package rest
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/account"
+)
+
+// link is whatever some reader of mail makes a link of: a scheme, an address, a dotted name, a path.
+var link = regexp.MustCompile(`[:/@\\%]|[^\s.]\.[^\s."]`)
+
+func TestAMailAboutAnInvitationHoldsNoLinkButOurs(t *testing.T) {
+	const url = "https://app.example.com/join/ati_x"
+	for name, want := range map[string]string{
+		"Acme": "Acme", "Ärzte & Söhne GmbH": "Ärzte & Söhne GmbH", "Dr. Who, Inc.": "Dr. Who, Inc.", "東京 チーム": "東京 チーム", "R&D (v2)": "R&D (v2)", "O'Neil": "O'Neil",
+		"Urgent: sign in at https://evil.example/login": "Urgent sign in at https evil example login",
+		"evil.example":          "evil example",
+		"www.evil.example.":     "www evil example.",
+		"mailto:a@evil.example": "mailto a evil example",
+		"\\\\evil\\share":       "evil share",
+		"evil\u3002example \uff45vil\uff0eexample evil\u2024co": "evil example \uff45vil example evil co",
+		"a\" b \u201cc\u201d <a href=x>":                        "a b c a href x",
+		"tel:+1 800":                                            "tel 1 800",
+		"\u202eevil\u2066":                                      "evil",
+		"...":                                                   ".", ". .": ". .", "https://": "https", "::": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := unlinked(name); got != want {
+				t.Errorf("unlinked = %q, want %q", got, want)
+			}
+			m := invitationMail(&account.Invitation{Email: "ann@example.com"}, &account.Workspace{Name: name, Slug: "acme"}, url)
+			if m.To != "ann@example.com" || m.Subject != "You are invited to a workspace" || strings.Count(m.Text, url) != 1 {
+				t.Errorf("mail %+v", m)
+			}
+			if found := link.FindString(strings.Replace(strings.ReplaceAll(m.Text, "days:\n", ""), url, "", 1)); found != "" {
+				t.Errorf("it holds %q:\n%s", found, m.Text)
+			}
+			if !strings.Contains(m.Text, `"`+want+`"`) || strings.Count(m.Text, `"`) != 2 {
+				t.Errorf("the name is not quoted:\n%s", m.Text)
+			}
+		})
+	}
+}
