@@ -96,6 +96,10 @@ func mustLoad(files fs.FS) []*Descriptor {
 	return all
 }
 
+// location names a schema to the compiler. It is absolute, since a relative one has the compiler look
+// for the working directory, which a confined child does not have.
+const location = "https://atrium.invalid/credential.json"
+
 func load(text []byte) (*Descriptor, error) {
 	var f struct {
 		Kind         Kind               `json:"kind"`
@@ -124,10 +128,10 @@ func load(text []byte) (*Descriptor, error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(nowhere{})
 	c.AssertFormat()
-	if err := c.AddResource("credential.json", doc); err != nil {
+	if err := c.AddResource(location, doc); err != nil {
 		return nil, err
 	}
-	if d.schema, err = c.Compile("credential.json"); err != nil {
+	if d.schema, err = c.Compile(location); err != nil {
 		return nil, err
 	}
 	var marks struct {
