@@ -82,7 +82,7 @@ func nowhere() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := os.Open(path) //nolint:gosec // we made it
+	folder, err := os.Open(path)
 	return folder, errors.Join(err, os.Remove(path))
 }
 
