@@ -40,8 +40,14 @@ const gcPercent = 400
 const memoryLimit = 512 << 20
 
 // runNode runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and
-// Prometheus may scrape.
-func (p *process) runNode(flags map[string]string, serving bool, f func(context.Context, *node) error) error {
+// Prometheus may scrape. A stop that comes amid the start is no failure.
+func (p *process) runNode(flags map[string]string, serving bool, f func(context.Context, *node) error) (err error) {
+	opened := false
+	defer func() {
+		if p.ctx.Err() != nil && (!opened || errors.Is(err, context.Canceled)) {
+			err = nil
+		}
+	}()
 	c, err := p.config(flags)
 	if err != nil {
 		return err
@@ -69,6 +75,7 @@ func (p *process) runNode(flags map[string]string, serving bool, f func(context.
 		return err
 	}
 	defer closeCore()
+	opened = true
 	n := &node{core: app, api: api, registry: newRegistry(app), log: log}
 	if metrics != nil {
 		go serveMetrics(metrics, c, n.registry, log)

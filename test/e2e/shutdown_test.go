@@ -83,6 +83,25 @@ func TestStop(t *testing.T) {
 	t.Parallel()
 	stopping := regexp.MustCompile(`"msg":"stopping"`)
 
+	t.Run("a stop amid the start is no failure", func(t *testing.T) {
+		t.Parallel()
+		silent, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
+		d := deploy(t, sqlite, set("database.url", "postgres://atrium@"+silent.Addr().String()+"/atrium?sslmode=disable"))
+		s := d.launch(t)
+		conn, err := silent.Accept() // it has come to its database, which says nothing
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		s.signal(t, syscall.SIGTERM)
+		if code := s.wait(t); code != 0 {
+			t.Errorf("it ended with %d: %s", code, s.stderr)
+		}
+	})
 	t.Run("a second signal ends the process at once", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, sqlite)
