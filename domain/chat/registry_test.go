@@ -99,7 +99,7 @@ func TestChoices(t *testing.T) {
 			[]string{"/agents/1/id " + unknown, "/tools/0/id " + unknown, "/capabilities/1 " + unknown}},
 		"what is disabled":                           {chat.Content{Agents: []chat.Selected{{ID: "off-agent"}}}, chat.ErrUnknownItem, []string{"/agents/0/id " + unknown}},
 		"no configuration where the schema asks for": {chat.Content{Tools: []chat.Selected{{ID: "tool"}}}, chat.ErrInvalidConfig, []string{"/tools/0/config/queue " + invalid}},
-		"a configuration that breaks the schema":     {tool(`{"queue":"way too long","level":"top","n":9,"x":1}`), chat.ErrInvalidConfig, []string{"/tools/0/config " + invalid, "/tools/0/config/level " + invalid, "/tools/0/config/n " + invalid, "/tools/0/config/queue " + invalid, "/tools/0/config/queue " + invalid}},
+		"a configuration that breaks the schema":     {tool(`{"queue":"way too long","level":"top","n":9,"x":1}`), chat.ErrInvalidConfig, []string{"/tools/0/config/level " + invalid, "/tools/0/config/n " + invalid, "/tools/0/config/queue " + invalid, "/tools/0/config/queue " + invalid, "/tools/0/config/x " + invalid}},
 		"one that is no object":                      {tool(`[1]`), chat.ErrInvalidConfig, []string{"/tools/0/config " + invalid}},
 		"both kinds of faults": {chat.Content{Agents: []chat.Selected{{ID: "x"}}, Tools: []chat.Selected{{ID: "tool"}}}, chat.ErrUnknownItem,
 			[]string{"/agents/0/id " + unknown, "/tools/0/config/queue " + invalid}},

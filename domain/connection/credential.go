@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/schema"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -64,7 +65,7 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 		if !ok {
 			return Credential{}, err
 		}
-		return Credential{}, fault.ErrInvalid.With(complaints(wrong)...)
+		return Credential{}, fault.ErrInvalid.With(schema.Wrong("/credential", wrong)...)
 	}
 	c := Credential{kind: k, config: map[string]any{}, secrets: map[string]secret.String{}}
 	maps.Copy(c.config, d.defaults)

@@ -44,7 +44,7 @@ func TestParseCredential(t *testing.T) {
 		"something behind":         {`{} {"host":"` + canary + `"}`, "/credential wrong_type"},
 		"all that is missing":      {`{}`, "/credential/database required, /credential/host required, /credential/username required"},
 		"an unknown field":         {with(`"sslrootcert":"/etc/passwd"`), "/credential/sslrootcert unknown_field"},
-		"a long unknown field":     {with(`"` + strings.Repeat("x", 200) + `":1`), "/credential/" + strings.Repeat("x", 64) + " unknown_field"},
+		"a long unknown field":     {with(`"` + strings.Repeat("x", 200) + `":1`), "/credential/" + strings.Repeat("x", 64) + "… unknown_field"},
 		"a wrong type":             {with(`"port":"` + canary + `"`), "/credential/port wrong_type"},
 		"null for a field":         {with(`"password":null`), "/credential/password wrong_type"},
 		"a port out of range":      {with(`"port":65536`), "/credential/port out_of_range"},

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/schema"
 )
 
 // ErrMalformedJSON is the answer to a body that is not one JSON value, or is one that Atrium does
@@ -52,15 +53,16 @@ func (o *Operation) CheckBody(body []byte) error {
 	case err != nil:
 		return malformed(err, r.decoder.InputOffset())
 	}
-	found := fields{list: r.fields}
+	found := r.fields
 	if err := o.body.Validate(v); err != nil {
 		invalid := new(jsonschema.ValidationError)
 		if !errors.As(err, &invalid) {
 			return fmt.Errorf("validate body of %s: %w", o.ID, err)
 		}
-		found.add(invalid)
+		found = append(found, schema.Wrong("", invalid)...)
 	}
-	return fault.InvalidFields(found.sorted())
+	found = schema.Sorted(found) // a number too large for the reader is too large for the schema too
+	return fault.InvalidFields(found[:min(len(found), maxFields)])
 }
 
 var (

@@ -13,6 +13,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/atrium-hq/atrium/domain/schema"
 )
 
 // document is the part of openapi.yaml that requests are checked by.
@@ -108,7 +110,7 @@ func (p pathItem) operations() iter.Seq2[string, *operation] {
 // compile makes what requests are checked by.
 func (d *document) compile(method, path string, item pathItem, declared *operation) (*Operation, error) {
 	o := &Operation{ID: declared.ID, Method: method, Path: path, Access: declared.Access, Outbound: declared.Outbound, query: map[string]parameter{}}
-	at := "/paths/" + pointerToken(path)
+	at := "/paths/" + schema.Token(path)
 	for i := range item.Parameters {
 		if err := d.addParameter(o, item.Parameters[i], fmt.Sprint(at, "/parameters/", i)); err != nil {
 			return nil, err
@@ -130,7 +132,7 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 			return nil, errors.New("the request body has no content")
 		}
 		var err error // all media types of a body share one schema: a test holds them to it
-		if o.body, err = d.schema(at + "/requestBody/content/" + pointerToken(o.MediaTypes[0]) + "/schema"); err != nil {
+		if o.body, err = d.schema(at + "/requestBody/content/" + schema.Token(o.MediaTypes[0]) + "/schema"); err != nil {
 			return nil, err
 		}
 	}
@@ -250,8 +252,3 @@ func writeScalar(out *bytes.Buffer, v any) error {
 	out.Write(b)
 	return err
 }
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1") // RFC 6901, section 3
-
-// pointerToken escapes one token of a JSON Pointer.
-func pointerToken(s string) string { return pointerEscapes.Replace(s) }

@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/schema"
 )
 
 // What can be wrong with a request before its body counts. Compare with errors.Is: the details
@@ -116,10 +116,8 @@ func broken(err error) string {
 	if !errors.As(err, &invalid) {
 		return ""
 	}
-	var found fields
-	found.add(invalid)
 	rule := ""
-	for _, f := range found.sorted() {
+	for _, f := range schema.Wrong("", invalid) {
 		text := strings.TrimSuffix(f.Detail, ".")
 		rule += ": it " + strings.ToLower(text[:1]) + text[1:]
 	}
@@ -127,7 +125,7 @@ func broken(err error) string {
 }
 
 // quoteName makes a name that a client made up safe to show.
-func quoteName(name string) string { return strconv.QuoteToASCII(capped(name)) }
+func quoteName(name string) string { return strconv.QuoteToASCII(schema.Capped(name)) }
 
 // because returns e with particulars.
 func because(e *fault.Error, detail string) *fault.Error {
@@ -155,17 +153,4 @@ func checkInt64(v any) error {
 		return errFormat
 	}
 	return nil
-}
-
-// maxNameLength caps, in characters, a name that a client made up where an error repeats it.
-const maxNameLength = 64
-
-func capped(name string) string {
-	n := 0
-	for i := range name {
-		if n++; n > maxNameLength {
-			return fmt.Sprint(name[:i], "…")
-		}
-	}
-	return name
 }

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/schema"
 )
 
 // reader makes Go values of JSON: int64 for what is written as an integer, float64 for other
@@ -124,6 +126,6 @@ func (r *reader) checkText(s string, at func() jsontext.Pointer) {
 
 func (r *reader) note(at jsontext.Pointer, code, detail string) {
 	if len(r.fields) < maxFields {
-		r.fields = append(r.fields, fault.Field{Pointer: pointer(at.Tokens()), Code: code, Detail: detail})
+		r.fields = append(r.fields, fault.Field{Pointer: schema.Pointer(slices.Collect(at.Tokens())...), Code: code, Detail: detail})
 	}
 }

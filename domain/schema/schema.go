@@ -1,0 +1,199 @@
+// Package schema words what a JSON Schema finds wrong with a value, in our own words: those of the
+// validator quote what was submitted, which may be a secret in the wrong place.
+package schema
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// maxName is how much of a name that a caller made up is repeated, in characters.
+const maxName = 64
+
+// Wrong returns what is wrong with a value that stands at pointer, all of it, by pointer and code.
+func Wrong(pointer string, e *jsonschema.ValidationError) []fault.Field {
+	c := complaints{pointer: pointer}
+	c.add(e)
+	return Sorted(c.fields)
+}
+
+// Sorted returns fields in an order that does not change from call to call, and one entry alone for
+// a pointer and code.
+func Sorted(fields []fault.Field) []fault.Field {
+	slices.SortStableFunc(fields, func(a, b fault.Field) int {
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code))
+	})
+	return slices.CompactFunc(fields, func(a, b fault.Field) bool { return a.Pointer == b.Pointer && a.Code == b.Code })
+}
+
+// Pointer writes a JSON Pointer (RFC 6901). Tokens may be submitted too: each is cut at 64 characters.
+func Pointer(tokens ...string) string {
+	var b strings.Builder
+	for _, token := range tokens {
+		b.WriteString("/" + Token(Capped(token)))
+	}
+	return b.String()
+}
+
+// Token escapes one token of a JSON Pointer.
+func Token(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
+
+// Capped is a submitted name as it may be repeated: UTF-8, and cut after 64 characters.
+func Capped(name string) string {
+	name = strings.ToValidUTF8(name, "")
+	n := 0
+	for i := range name {
+		if n++; n > maxName {
+			return name[:i] + "…"
+		}
+	}
+	return name
+}
+
+type complaints struct {
+	pointer string
+	fields  []fault.Field
+}
+
+func (c *complaints) note(at []string, code, detail string) {
+	c.fields = append(c.fields, fault.Field{Pointer: c.pointer + Pointer(at...), Code: code, Detail: detail})
+}
+
+func (c *complaints) add(e *jsonschema.ValidationError) {
+	at := e.InstanceLocation
+	switch k := e.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		c.addAll(e.Causes)
+	case *kind.OneOf, *kind.AnyOf:
+		something := slices.DeleteFunc(slices.Clone(e.Causes), isNull)
+		if len(something) == len(e.Causes) {
+			c.note(at, "not_allowed_value", "Is none of what is allowed here.")
+			return
+		}
+		c.addAll(something) // something or null: what is wrong with the something
+	case *kind.Required:
+		for _, name := range k.Missing {
+			c.note(child(at, name), "required", "Must be given.")
+		}
+	case *kind.AdditionalProperties:
+		for _, name := range k.Properties {
+			c.note(child(at, name), "unknown_field", "There is no such field here.")
+		}
+	case *kind.UniqueItems:
+		c.note(child(at, strconv.Itoa(k.Duplicates[1])), "duplicate_item", "Is in the list already.")
+	case *kind.Type:
+		c.note(at, "wrong_type", "Must be "+typeNames(k.Want)+".")
+	case *kind.Format:
+		if k.Want == "int64" {
+			c.note(at, "wrong_type", "Must be a whole number, written without a fraction or an exponent.")
+			return
+		}
+		c.note(at, "invalid_format", "Must be a valid "+k.Want+".")
+	case *kind.Enum:
+		c.note(at, "not_allowed_value", "Must be one of: "+listed(k.Want)+".")
+	case *kind.Const:
+		c.note(at, "not_allowed_value", "Must be "+listed([]any{k.Want})+".")
+	case *kind.Pattern:
+		c.note(at, "invalid_pattern", "Must match the pattern "+k.Want+".")
+	default:
+		if !c.addBound(at, e.ErrorKind) {
+			c.note(at, "not_allowed_value", "Is not allowed here.")
+		}
+	}
+}
+
+// addBound notes what is too little or too much.
+func (c *complaints) addBound(at []string, bound jsonschema.ErrorKind) bool {
+	switch k := bound.(type) {
+	case *kind.MinLength:
+		c.note(at, "too_short", "Must have at least "+count(k.Want, "character")+".")
+	case *kind.MaxLength:
+		c.note(at, "too_long", "Must have at most "+count(k.Want, "character")+".")
+	case *kind.MinItems:
+		c.note(at, "too_few_items", "Must have at least "+count(k.Want, "item")+".")
+	case *kind.MaxItems:
+		c.note(at, "too_many_items", "Must have at most "+count(k.Want, "item")+".")
+	case *kind.MinProperties:
+		c.note(at, "too_few_items", "Must have at least "+count(k.Want, "member")+".")
+	case *kind.MaxProperties:
+		c.note(at, "too_many_items", "Must have at most "+count(k.Want, "member")+".")
+	case *kind.Minimum:
+		c.note(at, "out_of_range", "Must be at least "+number(k.Want)+".")
+	case *kind.Maximum:
+		c.note(at, "out_of_range", "Must be at most "+number(k.Want)+".")
+	case *kind.ExclusiveMinimum:
+		c.note(at, "out_of_range", "Must be above "+number(k.Want)+".")
+	case *kind.ExclusiveMaximum:
+		c.note(at, "out_of_range", "Must be below "+number(k.Want)+".")
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *complaints) addAll(causes []*jsonschema.ValidationError) {
+	for _, cause := range causes {
+		c.add(cause)
+	}
+}
+
+// isNull reports whether a value fails for not being null.
+func isNull(e *jsonschema.ValidationError) bool {
+	t, ok := e.ErrorKind.(*kind.Type)
+	return ok && slices.Equal(t.Want, []string{"null"})
+}
+
+func child(at []string, name string) []string { return append(slices.Clone(at), name) }
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+func number(r *big.Rat) string {
+	f, _ := r.Float64()
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+func typeNames(types []string) string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		switch t {
+		case "boolean":
+			names[i] = "true or false"
+		case "null":
+			names[i] = "null"
+		case "integer":
+			names[i] = "a whole number"
+		case "array", "object":
+			names[i] = "an " + t
+		default:
+			names[i] = "a " + t
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// listed writes values of a schema: words as they are, anything else as JSON.
+func listed(values []any) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprint(v)
+		if b, err := json.Marshal(v); err == nil {
+			texts[i] = strings.Trim(string(b), `"`)
+		}
+	}
+	return strings.Join(texts, ", ")
+}
