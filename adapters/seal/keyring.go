@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/keyset"
@@ -45,8 +46,9 @@ type Config struct {
 // Keyring seals under its primary key and opens under any of its keys. It is safe for
 // concurrent use, and prints no key material.
 type Keyring struct {
-	file  string // empty for an inline keyset
-	state atomic.Pointer[state]
+	file   string // empty for an inline keyset
+	state  atomic.Pointer[state]
+	looked atomic.Int64 // when the key file was last looked at for a key that is not known, in Unix nanoseconds
 }
 
 var _ ports.Sealer = (*Keyring)(nil)
@@ -95,13 +97,31 @@ func (k *Keyring) Seal(plain, associated []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open implements ports.Sealer.
+// Open implements ports.Sealer. What was sealed with a key that is not known has the key file read
+// again, at most once a second: another process may have rotated it, and sealed with the new key.
 func (k *Keyring) Open(sealed, associated []byte) ([]byte, error) {
 	plain, err := k.state.Load().aead.Decrypt(sealed, associated)
+	if err != nil && k.learn(sealed) {
+		plain, err = k.state.Load().aead.Decrypt(sealed, associated)
+	}
 	if err != nil {
 		return nil, errOpen
 	}
 	return plain, nil
+}
+
+// learn reports whether the key file was read again for the sake of a key that is not known.
+func (k *Keyring) learn(sealed []byte) bool {
+	id, ok := sealingKey(sealed)
+	known := slices.ContainsFunc(k.Keys(), func(i KeyInfo) bool { return i.ID == id })
+	if !ok || known || k.file == "" {
+		return false
+	}
+	now, last := time.Now().UnixNano(), k.looked.Load()
+	if time.Duration(now-last) < time.Second || !k.looked.CompareAndSwap(last, now) {
+		return false
+	}
+	return k.Reload() == nil
 }
 
 // KeyInfo tells of a key what may be shown.
@@ -138,7 +158,7 @@ func (k *Keyring) Check() ([]byte, error) { return k.Seal(checkText, checkPurpos
 // Verify returns ErrWrongKeyring, with the key ids that explain it, unless this keyring opens
 // a value that Check made, of this keyring or of an earlier state of it.
 func (k *Keyring) Verify(check []byte) error {
-	if text, err := k.Open(check, checkPurpose); err == nil && slices.Equal(text, checkText) {
+	if text, err := k.state.Load().aead.Decrypt(check, checkPurpose); err == nil && slices.Equal(text, checkText) {
 		return nil
 	}
 	have := make([]string, 0, 1)
@@ -153,11 +173,20 @@ func (k *Keyring) Verify(check []byte) error {
 		ErrWrongKeyring, neededKey(check), from, strings.Join(have, ", "))
 }
 
-// neededKey names the key that sealed something by its id, which Tink puts in front: one byte
-// of version, then the id in four.
+// neededKey names the key that sealed something.
 func neededKey(sealed []byte) string {
-	if len(sealed) < 5 || sealed[0] != 1 {
+	id, ok := sealingKey(sealed)
+	if !ok {
 		return "another key"
 	}
-	return fmt.Sprintf("key %d", binary.BigEndian.Uint32(sealed[1:]))
+	return fmt.Sprintf("key %d", id)
+}
+
+// sealingKey is the id of the key that sealed something, which Tink puts in front: one byte of
+// version, then the id in four.
+func sealingKey(sealed []byte) (id uint32, ok bool) {
+	if len(sealed) < 5 || sealed[0] != 1 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(sealed[1:]), true
 }

@@ -188,8 +188,8 @@ type keysRotateCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (keysRotateCommand) Help() string {
-	return `A running server takes the new key up at SIGHUP, and seals stored credentials with it. With several nodes, stop all but one, rotate, and
-start the others with the new key file: a node cannot open what a key it does not know has sealed.
+	return `A running server takes the new key up at SIGHUP, and seals stored credentials with it. With several nodes, rotate on one, copy the key
+file to the others, then send each a SIGHUP: a node that meets a key it does not know reads its file again, and needs to find it there.
 
 Example:
   atrium keys rotate && pkill -HUP atrium`

@@ -46,7 +46,7 @@ func TestChatInvitations(t *testing.T) {
 			accept(t, ann, link(t, old)).problem(t, 404, "invitation_not_found")
 			accept(t, ann, link(t, made)).problem(t, 404, "invitation_not_found")
 			member.do(t, "PATCH", first+"/members/"+old.at("user_id"), object{"role": "manager"}).is(t, 200).has(t, map[string]string{"status": "invited", "role": "manager"})
-			member.do(t, "POST", first+"/members", object{"user_id": old.at("user_id"), "role": "viewer"}).problem(t, 422, "user_not_in_workspace")
+			member.do(t, "POST", first+"/members", object{"user_id": old.at("user_id"), "role": "viewer"}).problem(t, 409, "already_member")
 
 			accept(t, ann, link(t, again)).is(t, 200).has(t, map[string]string{"my_role": "viewer"})
 			ann.get(t, first).has(t, map[string]string{"my_role": "manager"})

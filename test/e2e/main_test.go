@@ -4,12 +4,15 @@ package e2e
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // binary is the path of the program under test.
@@ -44,7 +47,24 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build.Args, err, out)
 		return 2
 	}
-	return m.Run()
+	code := m.Run()
+	if code == 0 && flag.Lookup("test.run").Value.String() == "" {
+		code = unreached()
+	}
+	return code
+}
+
+// unreached says which documented answers no test has seen.
+func unreached() int {
+	missing, err := fixture.Unreached()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	for _, m := range missing {
+		fmt.Fprintln(os.Stderr, "openapi.yaml documents an answer that no test has seen:", m)
+	}
+	return min(len(missing), 1)
 }
 
 // dependOnSources looks at every file that the binary is built from, so that go test, which notes
