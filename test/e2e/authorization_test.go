@@ -227,6 +227,10 @@ func (h *house) testOwnThings(t *testing.T) {
 		leaver.do(t, "DELETE", members+leaver.id, nil, onRed).is(t, 204)
 		leaver.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
 	})
+	t.Run("who could not restore a template hears so while it is there", func(t *testing.T) {
+		h.viewer.do(t, "POST", templates+"/"+h.template+"/restore", nil, onRed).problem(t, 403, "prompt_template_forbidden")
+		h.viewer.do(t, "POST", chats+"/"+h.chat+"/restore", nil, onRed).problem(t, 403, "chat_template_forbidden")
+	})
 	t.Run("who may only view cannot even leave", func(t *testing.T) {
 		program := h.program(t, "viewer")
 		program.do(t, "DELETE", members+program.id, nil, onRed).problem(t, 403, "forbidden")

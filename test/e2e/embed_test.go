@@ -305,7 +305,11 @@ func TestEmbedLimits(t *testing.T) {
 			if a.header.Get("Retry-After") != "20" || a.header.Get("RateLimit-Policy") != `"default";q=3;w=60` || a.header.Get("Access-Control-Allow-Origin") != shop {
 				t.Errorf("%v", a.header)
 			}
-			e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.2").is(t, 200)
+			session := "Authorization: Bearer " + e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.2").is(t, 200).at("session")
+			for range 3 { // what it reads is counted apart
+				s.anonymous().get(t, "/api/embed/template", session, fromShop, "X-Forwarded-For: 192.0.2.1")
+			}
+			s.anonymous().do(t, "GET", "/api/embed/template", nil, session, fromShop, "X-Forwarded-For: 192.0.2.1").problem(t, 429, "rate_limited")
 			e.page(t, "Referer: "+shop, "X-Forwarded-For: 192.0.2.1").is(t, 200) // is counted apart
 		})
 		t.Run("who asks and asks whether it may is stopped", func(t *testing.T) {

@@ -74,6 +74,11 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.do(t, "PATCH", template, object{"description": "Welcomes"}, "If-Match: "+stale).problem(t, 412, "revision_mismatch")
 			ann.get(t, template).has(t, map[string]string{"description": "Greets", "revision": "3"})
 		})
+		t.Run("a template is not renamed to what another one is called", func(t *testing.T) {
+			other := templates + "/" + ann.create(t, templates, object{"name": "support/farewell"}).at("id")
+			ann.do(t, "PATCH", other, object{"name": "support/greeting"}).problem(t, 409, "name_taken")
+			ann.do(t, "DELETE", other, nil).is(t, 204)
+		})
 		t.Run("a problem that is repeated has the id of the request that it answers now", func(t *testing.T) {
 			for _, id := range []string{"one", "two"} {
 				a := ann.do(t, "POST", templates, object{"name": "support/greeting"}, "Idempotency-Key: taken", "Request-Id: "+id).problem(t, 409, "name_taken")

@@ -1,0 +1,222 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// prospect is a call of an operation that may be made, and what else it declares to answer.
+type prospect struct {
+	op     *openapi.Operation
+	status map[int]bool // that it declares
+	caller *standing    // who may call it
+	signed *standing    // who signed in
+	at     target
+	once   bool // it takes an Idempotency-Key
+}
+
+// prospects prepares a call of every operation.
+func (h *house) prospects(t *testing.T) []*prospect {
+	t.Helper()
+	contract, err := openapi.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(contract.JSON(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var all []*prospect
+	for _, op := range contract.Operations() {
+		var declared struct {
+			Responses  map[int]json.RawMessage
+			Parameters []struct {
+				Ref string `json:"$ref"`
+			}
+		}
+		if err := json.Unmarshal(doc.Paths[op.Path][strings.ToLower(op.Method)], &declared); err != nil {
+			t.Fatal(err)
+		}
+		p := &prospect{op: op, status: map[int]bool{}}
+		for _, parameter := range declared.Parameters {
+			p.once = p.once || strings.HasSuffix(parameter.Ref, "/IdempotencyKey")
+		}
+		for status := range declared.Responses {
+			p.status[status] = true
+		}
+		for _, c := range h.callers {
+			if expected(op, c) == 200 {
+				p.caller = c // the last may most
+			}
+			if c.jwt {
+				p.signed = c
+			}
+		}
+		if p.at = examples[op.ID].make(t, h, p.caller); op.ID == "acceptInvitation" {
+			p.caller = p.caller.moved(h.server)
+			p.caller.jwt = false // whoever accepts is in no workspace yet that a header could name
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// has calls by c, and expects a status where the operation declares it.
+func (p *prospect) has(t *testing.T, status int, c *standing, at target) {
+	t.Helper()
+	if !p.status[status] {
+		return
+	}
+	if a := c.call(t, p.op, at); a.status != status {
+		t.Errorf("%s answered %.500s, want %d", p.op.ID, a, status)
+	}
+}
+
+// with is the target of p, asked for with other headers.
+func (p *prospect) with(headers ...string) target {
+	at := p.at
+	at.headers = append(headers, at.headers...)
+	return at
+}
+
+// moved is c, calling another server.
+func (c *standing) moved(s *server) *standing {
+	other := *c
+	other.client = c.at(s)
+	return &other
+}
+
+// atOnce calls f for every prospect, a few at a time.
+func atOnce(all []*prospect, f func(p *prospect)) {
+	var wg sync.WaitGroup
+	next := make(chan *prospect)
+	for range 8 {
+		wg.Go(func() {
+			for p := range next {
+				f(p)
+			}
+		})
+	}
+	for _, p := range all {
+		next <- p
+	}
+	close(next)
+	wg.Wait()
+}
+
+// TestSharedAnswers reaches of each operation the answers that openapi.yaml documents for all alike:
+// what is wrong has nothing to do with what the operation does.
+func TestSharedAnswers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, postgres)
+	all := h.prospects(t)
+	t.Run("what is asked wrongly", func(t *testing.T) {
+		for _, p := range all {
+			t.Run(p.op.ID, func(t *testing.T) { p.asksWrongly(t) })
+		}
+	})
+	t.Run("what comes again while it runs", func(t *testing.T) {
+		for _, p := range all {
+			if p.once {
+				h.repeatedMeanwhile(t, p)
+			}
+		}
+	})
+	h.stop(t)
+
+	var proxy *fixture.Proxy
+	behind(t, &proxy)(h.deployment)
+	set("server.request_timeout", "1s")(h.deployment)
+	s := h.deployment.start(t)
+	everybody := func(t *testing.T, s *server, status int) {
+		t.Helper()
+		atOnce(all, func(p *prospect) { p.has(t, status, p.caller.moved(s), p.at) })
+	}
+	t.Run("what takes too long", func(t *testing.T) {
+		tx, err := h.open(t).Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.Exec(`DO $$ DECLARE t text; BEGIN
+			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP;
+		END $$`); err != nil {
+			t.Fatal(err)
+		}
+		everybody(t, s, http.StatusGatewayTimeout)
+	})
+	t.Run("what reaches no database", func(t *testing.T) {
+		proxy.Cut()
+		defer proxy.Restore()
+		everybody(t, s, http.StatusServiceUnavailable)
+	})
+	t.Run("what goes wrong with us", func(t *testing.T) {
+		h.sql(t, `ALTER SCHEMA public RENAME TO away`)
+		defer h.sql(t, `ALTER SCHEMA away RENAME TO public`)
+		time.Sleep(time.Second) // until nobody is remembered
+		everybody(t, s, http.StatusInternalServerError)
+	})
+	s.stop(t)
+	t.Run("what comes too often", func(t *testing.T) {
+		for _, name := range []string{"per_minute", "burst", "unauthenticated_per_minute"} {
+			set("server.rate_limit."+name, "1")(h.deployment)
+		}
+		s := h.deployment.start(t)
+		for _, p := range all {
+			if area := p.op.Access.Area; area == "embed" || area == "public" {
+				continue // how often visitors may call is their token's affair, and has tests of its own
+			}
+			p.caller.moved(s).call(t, p.op, p.at)
+			p.has(t, http.StatusTooManyRequests, p.caller.moved(s), p.at)
+		}
+	})
+}
+
+// asksWrongly does so in each way that p declares an answer for. None of them does anything.
+func (p *prospect) asksWrongly(t *testing.T) {
+	at := p.at
+	at.query += map[bool]string{true: "&", false: "?"}[strings.Contains(at.query, "?")] + "no_such_parameter=1"
+	p.has(t, http.StatusBadRequest, p.caller, at)
+	p.has(t, http.StatusNotAcceptable, p.caller, p.with("Accept: image/png"))
+	p.has(t, http.StatusPreconditionFailed, p.caller, p.with(`If-Match: "999-none"`))
+	stranger := *p.caller
+	stranger.host = "Host: nowhere.example.com"
+	p.has(t, http.StatusMisdirectedRequest, &stranger, p.at)
+	if p.op.HasBody {
+		at = p.at
+		at.body = strings.Repeat(" ", int(p.op.MaxBody)+1)
+		p.has(t, http.StatusRequestEntityTooLarge, p.caller, at)
+		at.body = object{"no_such_field": 1}
+		p.has(t, http.StatusUnprocessableEntity, p.caller, at)
+		at = p.with("Content-Type: text/plain")
+		at.body = "{}"
+		p.has(t, http.StatusUnsupportedMediaType, p.caller, at)
+	}
+	if p.status[http.StatusNotModified] {
+		tag := p.caller.call(t, p.op, p.at).header.Get("Etag")
+		p.has(t, http.StatusNotModified, p.caller, p.with("If-None-Match: "+tag))
+	}
+	if !strings.Contains(p.op.Path, "{") { // else it is what the path names that is not there
+		nowhere := *p.signed
+		nowhere.workspace = "wsp_" + strings.Repeat("0", 26)
+		p.has(t, http.StatusNotFound, &nowhere, p.at)
+	}
+}
+
+// repeatedMeanwhile repeats a call with its Idempotency-Key while the first one seems to run.
+func (h *house) repeatedMeanwhile(t *testing.T, p *prospect) {
+	key := fmt.Sprintf("Idempotency-Key: %s-meanwhile", p.op.ID)
+	p.caller.call(t, p.op, p.with(key))
+	h.sql(t, fmt.Sprintf(`UPDATE idempotency_keys SET until = %d`, time.Now().Add(time.Minute).UnixMicro()))
+	p.has(t, http.StatusConflict, p.caller, p.with(key))
+}
