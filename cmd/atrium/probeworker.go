@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/egress"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
@@ -30,9 +31,10 @@ func (c *probeWorkerCommand) Run() error {
 // warehouses is every kind of warehouse, as they run within a child.
 func warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	return map[connection.Kind]ports.Warehouse{
-		connection.MySQL:    mysql.New(guard),
-		connection.Postgres: postgres.New(guard),
-		connection.SQLite:   sqlite.New(folder),
+		connection.ClickHouse: clickhouse.New(guard),
+		connection.MySQL:      mysql.New(guard),
+		connection.Postgres:   postgres.New(guard),
+		connection.SQLite:     sqlite.New(folder),
 	}
 }
 
