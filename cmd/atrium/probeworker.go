@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/egress"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
@@ -31,6 +32,7 @@ func (c *probeWorkerCommand) Run() error {
 // warehouses is every kind of warehouse, as they run within a child.
 func warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	return map[connection.Kind]ports.Warehouse{
+		connection.BigQuery:   bigquery.New(guard),
 		connection.ClickHouse: clickhouse.New(guard),
 		connection.MySQL:      mysql.New(guard),
 		connection.Postgres:   postgres.New(guard),

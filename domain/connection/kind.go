@@ -19,6 +19,7 @@ type Kind string
 
 // The kinds that need no other names than these.
 const (
+	BigQuery   Kind = "bigquery"
 	ClickHouse Kind = "clickhouse"
 	MySQL      Kind = "mysql" // and MariaDB
 	Postgres   Kind = "postgres"
@@ -125,6 +126,9 @@ func load(text []byte) (*Descriptor, error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(nowhere{})
 	c.AssertFormat()
+	for _, f := range formats {
+		c.RegisterFormat(f)
+	}
 	if err := c.AddResource("credential.json", doc); err != nil {
 		return nil, err
 	}
