@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
+	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
@@ -36,6 +37,7 @@ func warehouses(folder string) map[connection.Kind]ports.Warehouse {
 		connection.ClickHouse: clickhouse.New(guard),
 		connection.MySQL:      mysql.New(guard),
 		connection.Postgres:   postgres.New(guard),
+		connection.Snowflake:  snowflake.New(guard),
 		connection.SQLite:     sqlite.New(folder),
 	}
 }

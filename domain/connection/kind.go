@@ -23,6 +23,7 @@ const (
 	ClickHouse Kind = "clickhouse"
 	MySQL      Kind = "mysql" // and MariaDB
 	Postgres   Kind = "postgres"
+	Snowflake  Kind = "snowflake"
 	SQLite     Kind = "sqlite"
 )
 
