@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -38,8 +39,8 @@ type Descriptor struct {
 	Grants       string          // the script that lets a user read and nothing more; what to fill in is in <angle brackets>
 	Schema       json.RawMessage // JSON Schema of the credential; x-secret marks secrets, x-order sorts a form
 
-	fields   map[about][]string // of the credential, that a failure can be about
-	schema   *jsonschema.Schema
+	fields   map[about][]string        // of the credential, that a failure can be about
+	schema   func() *jsonschema.Schema // compiled at its first use, since a child that reaches one kind needs no other
 	secrets  []string
 	defaults map[string]any
 }
@@ -120,22 +121,13 @@ func load(text []byte) (*Descriptor, error) {
 		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts, Capabilities: f.Capabilities,
 		Grants: strings.Join(f.Grants, "\n"), Schema: f.Schema, fields: f.Fields, defaults: map[string]any{},
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(f.Schema))
-	if err != nil {
-		return nil, err
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
-	c.AssertFormat()
-	for _, f := range formats {
-		c.RegisterFormat(f)
-	}
-	if err := c.AddResource("credential.json", doc); err != nil {
-		return nil, err
-	}
-	if d.schema, err = c.Compile("credential.json"); err != nil {
-		return nil, err
-	}
+	d.schema = sync.OnceValue(func() *jsonschema.Schema {
+		schema, err := compile(d.Schema)
+		if err != nil {
+			panic(fmt.Errorf("%s: %w", d.Kind, err)) // a bug, as in mustLoad
+		}
+		return schema
+	})
 	var marks struct {
 		Properties map[string]struct {
 			Secret  bool `json:"x-secret"`
@@ -157,6 +149,23 @@ func load(text []byte) (*Descriptor, error) {
 	}
 	slices.Sort(d.secrets)
 	return d, nil
+}
+
+func compile(text json.RawMessage) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(nowhere{})
+	c.AssertFormat()
+	for _, f := range formats {
+		c.RegisterFormat(f)
+	}
+	if err := c.AddResource("credential.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("credential.json")
 }
 
 // nowhere keeps the schema compiler from files and networks: a descriptor holds all it needs.
