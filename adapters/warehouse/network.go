@@ -2,9 +2,7 @@ package warehouse
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
-	"net/http"
 	"net/netip"
 	"time"
 
@@ -19,8 +17,6 @@ type Network interface {
 	Lookup(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error)
 	// Dial connects to the first of them that accepts.
 	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
-	// Client is for kinds that are spoken to by HTTP; roots may be nil, for the machine's.
-	Client(roots *tls.Config) *http.Client
 }
 
 // Guard makes the network of one call to a target, which is over at end whatever happens. A kind
