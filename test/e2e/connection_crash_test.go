@@ -104,6 +104,18 @@ func TestACrashAmongConnections(t *testing.T) {
 			}
 		}
 		t.Logf("%d were revoked", len(revoked))
+		t.Run("a revocation that somebody undoes is told from one that is lost", func(t *testing.T) {
+			c := admin.at(s)
+			id := c.create(t, connections, shop.connection(fixture.Canary)).at("id")
+			c.do(t, "DELETE", connections+"/"+id, nil).is(t, 200)
+			if d.broughtBack(t, id) {
+				t.Error("nobody has undone it")
+			}
+			c.do(t, "POST", connections+"/"+id+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200)
+			if !d.broughtBack(t, id) {
+				t.Error("it was undone, and the trail does not tell")
+			}
+		})
 		t.Run("every live connection has a credential that opens, and no other has one", func(t *testing.T) {
 			c := admin.at(s)
 			n := 0
