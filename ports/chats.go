@@ -22,7 +22,8 @@ type Chats interface {
 	Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error)
 
 	// Update loads a template, with the memberships of the users in also too, locks it, calls change
-	// and saves what it recorded, all in one transaction, as Prompts.Update does. Members whose Role
+	// and saves what it recorded, all in one transaction, as Prompts.Update does: which of them are in
+	// the workspace stays so until it ends. Members whose Role
 	// change set to NoRole are removed.
 	Update(ctx context.Context, by identity.Actor, id chat.ID, also []identity.UserID, change func(*chat.Template) error) (*chat.Template, error)
 

@@ -39,7 +39,7 @@ func DefaultLimits() Limits { return Limits{Memory: 128 << 20, CPU: 10, Files: 6
 type Runner struct {
 	command []string // of a child, the program first
 	limits  Limits
-	folder  string        // empty: where children are
+	folder  *os.File      // empty, and removed: where children are
 	running chan struct{} // holds a token for each job under way
 
 	mu     sync.Mutex
@@ -54,12 +54,9 @@ func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err := supported(); err != nil {
 		return nil, err
 	}
-	folder, err := os.MkdirTemp("", "atrium-child-")
+	folder, err := nowhere()
 	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(folder, 0o500); err != nil { //nolint:gosec // a folder is entered by its x
-		return nil, err
+		return nil, fmt.Errorf("confine: make a folder for children: %w", err)
 	}
 	return &Runner{command: command, limits: limits, folder: folder, running: make(chan struct{}, atOnce)}, nil
 }
@@ -75,7 +72,18 @@ func (r *Runner) Close() error {
 		c.end()
 	}
 	r.filled.Wait()
-	return os.Remove(r.folder)
+	return r.folder.Close()
+}
+
+// nowhere returns an open folder that was removed already: nothing can be made in it, and nothing of
+// it is left, however we end.
+func nowhere() (*os.File, error) {
+	path, err := os.MkdirTemp("", "atrium-child-")
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.Open(path)
+	return folder, errors.Join(err, os.Remove(path))
 }
 
 // order is what a child reads.
@@ -188,7 +196,7 @@ var errGone = fmt.Errorf("%w, or the job", ports.ErrJobCrashed)
 
 func (r *Runner) start() (*child, error) {
 	cmd := exec.Command(r.command[0], r.command[1:]...) //nolint:gosec,noctx // it is ourselves, and ends with its job
-	cmd.Dir, cmd.Env = r.folder, []string{}
+	cmd.Dir, cmd.Env = fmt.Sprintf("/proc/self/fd/%d", r.folder.Fd()), []string{}
 	cmd.SysProcAttr = attributes()
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -121,8 +121,10 @@ func ofRequest(a ports.Answer, id string) ports.Answer {
 		return a
 	}
 	p.RequestID = id
-	if body, err := json.Marshal(p); err == nil {
-		a.Body = append(body, '\n')
+	body, err := json.Marshal(p)
+	if err != nil {
+		return a
 	}
+	a.Body = append(body, '\n') //nolint:gocritic // it is another body
 	return a
 }

@@ -187,10 +187,15 @@ func (s *Chats) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat.T
 // Update implements ports.Chats.
 func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID, also []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
 	var t *chat.Template
-	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+	err := s.db.inTx(ctx, func(tx *DB) error {
+		present, err := tx.membersOf(ctx, by.Workspace, also)
+		if err != nil {
+			return err
+		}
 		if t, err = tx.chatTemplate(ctx, by, id, tx.dialect.lock); err != nil {
 			return err
 		}
+		t.InWorkspace = present
 		if err := tx.loadChatMembers(ctx, t, append(also, by.User)); err != nil {
 			return err
 		}

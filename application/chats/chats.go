@@ -63,11 +63,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 	facts := chat.Facts{Registry: s.registries(by.Org)}
 	var also []identity.UserID
 	if c.Owner != nil {
-		member, err := s.users.Member(ctx, by.Workspace, *c.Owner, "")
-		if err != nil {
-			return nil, err
-		}
-		also, facts.NewOwnerIsMember = []identity.UserID{*c.Owner}, member != ""
+		also = []identity.UserID{*c.Owner}
 	}
 	var wanted chat.Prompt
 	if c.Prompt != nil {

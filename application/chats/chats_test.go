@@ -122,15 +122,14 @@ func TestChange(t *testing.T) {
 		wantErr(t, err, revision.ErrMismatch)
 	})
 	for what, tt := range map[string]struct {
-		is   identity.UserID
+		to   identity.UserID
 		want error
-	}{"it is handed to a member of the workspace": {"sam", nil}, "and to nobody else": {"", chat.ErrUserNotInWorkspace}} {
+	}{"it is handed to a member of the workspace": {"sam", nil}, "and to nobody else": {"usr", chat.ErrUserNotInWorkspace}} {
 		t.Run(what, func(t *testing.T) {
 			s := newStage(t)
-			s.expectMember("sam", "", tt.is)
 			var after *chat.Template
-			s.expectUpdate(owner, []identity.UserID{"sam"}, &after)
-			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Owner: new(identity.UserID("sam"))})
+			s.expectUpdate(owner, []identity.UserID{tt.to}, &after)
+			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Owner: &tt.to})
 			wantErr(t, err, tt.want)
 			if tt.want == nil && after.Owner != "sam" {
 				t.Errorf("owner = %s", after.Owner)

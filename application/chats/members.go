@@ -31,12 +31,14 @@ type Added struct {
 
 // AddMember gives a member of the workspace access at once, and invites anybody else.
 func (s *Service) AddMember(ctx context.Context, by identity.Actor, id chat.ID, g chat.Grant) (out Added, err error) {
-	user, err := s.users.Member(ctx, by.Workspace, g.User, g.Email)
-	if err != nil {
-		return Added{}, err
-	}
-	if user == "" && g.User == "" && g.Email != "" {
-		return s.invite(ctx, by, id, g)
+	user := g.User
+	if g.User == "" && g.Email != "" {
+		if user, err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
+			return Added{}, err
+		}
+		if user == "" {
+			return s.invite(ctx, by, id, g)
+		}
 	}
 	if _, err = s.chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
 		out.Member, err = t.Add(by, user, g)

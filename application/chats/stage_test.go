@@ -88,6 +88,7 @@ func template() *chat.Template {
 			"max": {User: "max", Role: chat.Manager, Revision: 1}, "vic": {User: "vic", Role: chat.Viewer, Revision: 1},
 			"usr_1": {User: "usr_1", Role: chat.Viewer, Invited: true, Email: "guest@example.com", Revision: 1},
 		},
+		InWorkspace: map[identity.UserID]bool{"max": true, "vic": true, "sam": true},
 	}
 }
 

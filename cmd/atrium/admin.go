@@ -157,7 +157,7 @@ func (k *keysCreateCommand) Run(p *process) error {
 	if err := refuseSealed(p, c); err != nil {
 		return err
 	}
-	if err := seal.Create(c.Keyring.KeyFile); err != nil {
+	if err := createKeyFile(c); err != nil {
 		return err
 	}
 	return p.print(false, nil, "Made %s. Back it up: without it sealed secrets are lost.\n", c.Keyring.KeyFile)

@@ -47,14 +47,19 @@ func newKeyring(c configs.Config) (keyring, error) {
 	if !errors.Is(err, seal.ErrNoKeyFile) {
 		return keyring{Keyring: ring}, err
 	}
-	if err := os.MkdirAll(filepath.Dir(c.Keyring.KeyFile), 0o700); err != nil {
-		return keyring{}, fmt.Errorf("data directory: %w", err)
-	}
-	if err := seal.Create(c.Keyring.KeyFile); err != nil {
+	if err := createKeyFile(c); err != nil {
 		return keyring{}, err
 	}
 	ring, err = seal.Open(c.Keyring)
 	return keyring{Keyring: ring, isNew: true}, err
+}
+
+// createKeyFile makes the key file, and the folder that it is in.
+func createKeyFile(c configs.Config) error {
+	if err := os.MkdirAll(filepath.Dir(c.Keyring.KeyFile), 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return seal.Create(c.Keyring.KeyFile)
 }
 
 // newDatabase opens the database, brings it up to date, and makes sure that the keyring is the one

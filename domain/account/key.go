@@ -220,7 +220,8 @@ func (k *Key) Access(by identity.Actor) bool {
 }
 
 // RevokeKey ends k for ever, and with it made, the keys that were made by it, at any remove: whoever
-// had its token may have those. Again is no error.
+// had its token may have those. Again is no error. A credential for viewing can end itself alone: who
+// finds one that leaked need not look for its owner.
 func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made []*Key) error {
 	if by.User != "" {
 		by.Role = w.RoleOf(by)
@@ -228,7 +229,7 @@ func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made
 	if !k.Access(by) {
 		return ErrKeyNotFound
 	}
-	if by.ReadOnly() {
+	if by.ReadOnly() && by.Key != k.ID {
 		return identity.ErrReadOnly
 	}
 	if err := at.Check(k.Revision); err != nil {

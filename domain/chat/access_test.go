@@ -90,7 +90,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			return c.Detach(by, nil, "workflow")
 		}},
 		"add a member": {chat.Manager, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
-			_, err := c.Add(by, "new", chat.Grant{User: "new", Role: chat.Viewer})
+			_, err := c.Add(by, "sam", chat.Grant{User: "sam", Role: chat.Viewer})
 			return err
 		}},
 		"change a member": {chat.Manager, func(_ *testing.T, c *chat.Template, by identity.Actor) error {

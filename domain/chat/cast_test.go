@@ -49,6 +49,7 @@ func cast() *chat.Template {
 		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support", Instructions: "Be kind."},
 		Status: chat.StatusDraft, Visibility: chat.Private, Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
 		Members: map[identity.UserID]chat.Member{}, MemberCount: 4,
+		InWorkspace: map[identity.UserID]bool{"ann": true, "max": true, "eve": true, "vic": true, "sam": true},
 	}
 	for user, m := range map[identity.UserID]chat.Member{
 		"max": {Role: chat.Manager}, "eve": {Role: chat.Editor}, "vic": {Role: chat.Viewer}, "ina": {Role: chat.Manager, Invited: true, Email: "ina@example.com"},
@@ -78,7 +79,7 @@ func registry(t testing.TB) *chat.Registry {
 }
 
 func facts(t testing.TB) chat.Facts {
-	return chat.Facts{Registry: registry(t), PromptSeen: true, NewOwnerIsMember: true}
+	return chat.Facts{Registry: registry(t), PromptSeen: true}
 }
 
 func wantErr(t testing.TB, got, want error) {

@@ -37,18 +37,17 @@ type Grant struct {
 	Role  Role // Viewer to Manager
 }
 
-// Add makes somebody a member. user is whom the grant names, empty if no member of the workspace
-// matches.
+// Add makes somebody a member. user is whom the grant names.
 func (t *Template) Add(by identity.Actor, user identity.UserID, g Grant) (Member, error) {
 	if err := t.MayAdd(by, user, g); err != nil {
 		return Member{}, err
 	}
 	_, known := t.Members[user]
 	switch {
-	case user == "":
-		return Member{}, ErrUserNotInWorkspace
 	case known, user == t.Owner:
 		return Member{}, ErrAlreadyMember
+	case !t.InWorkspace[user]:
+		return Member{}, ErrUserNotInWorkspace
 	case t.MemberCount >= MaxMembers:
 		return Member{}, ErrMemberLimit
 	}

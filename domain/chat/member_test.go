@@ -33,7 +33,7 @@ func TestAdd(t *testing.T) {
 		"somebody who is one":                       {manager, "eve", chat.Grant{User: "eve", Role: chat.Viewer}, chat.ErrAlreadyMember},
 		"somebody who is invited":                   {manager, "ina", chat.Grant{User: "ina", Role: chat.Viewer}, chat.ErrAlreadyMember},
 		"the owner":                                 {manager, "ann", chat.Grant{User: "ann", Role: chat.Viewer}, chat.ErrAlreadyMember},
-		"nobody of the workspace":                   {manager, "", chat.Grant{User: "usr", Role: chat.Viewer}, chat.ErrUserNotInWorkspace},
+		"nobody of the workspace":                   {manager, "usr", chat.Grant{User: "usr", Role: chat.Viewer}, chat.ErrUserNotInWorkspace},
 		"an address from outside, by a manager":     {manager, "", chat.Grant{Email: "x@example.com", Role: chat.Viewer}, chat.ErrInvitationRole},
 		"an address from outside, by an editor":     {editor, "", chat.Grant{Email: "x@example.com", Role: chat.Viewer}, chat.ErrForbidden},
 		"an address from outside, by a stranger":    {stranger, "", chat.Grant{Email: "x@example.com", Role: chat.Viewer}, chat.ErrNotFound},

@@ -71,6 +71,9 @@ type Template struct {
 	// none of them.
 	Members     map[identity.UserID]Member
 	MemberCount int
+
+	// InWorkspace are those users that a change names who are members of the workspace.
+	InWorkspace map[identity.UserID]bool
 }
 
 // Content is what editors may change.
@@ -103,9 +106,8 @@ type Selected struct {
 
 // Facts are what a change must know of the world around a template.
 type Facts struct {
-	Registry         *Registry // of the org
-	PromptSeen       bool      // the prompt that is set is there, and the caller may see it
-	NewOwnerIsMember bool      // of the workspace
+	Registry   *Registry // of the org
+	PromptSeen bool      // the prompt that is set is there, and the caller may see it
 }
 
 // Draft is what a caller asks of a new template.
@@ -213,7 +215,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
-		if !f.NewOwnerIsMember {
+		if !t.InWorkspace[*c.Owner] {
 			return ErrUserNotInWorkspace
 		}
 		t.transfer(by, *c.Owner)

@@ -151,6 +151,10 @@ func load(text []byte) (*Descriptor, error) {
 	return d, nil
 }
 
+// location names a schema to the compiler. It is absolute, since a relative one has the compiler look
+// for the working directory, which a confined child does not have.
+const location = "https://atrium.invalid/credential.json"
+
 func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -162,10 +166,10 @@ func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	for _, f := range formats {
 		c.RegisterFormat(f)
 	}
-	if err := c.AddResource("credential.json", doc); err != nil {
+	if err := c.AddResource(location, doc); err != nil {
 		return nil, err
 	}
-	return c.Compile("credential.json")
+	return c.Compile(location)
 }
 
 // nowhere keeps the schema compiler from files and networks: a descriptor holds all it needs.

@@ -52,7 +52,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			switch i % 3 {
 			case 0: // whoever owns it by now gives it away
 				_, err := a.Chats.Update(ctx, by, made.ID, also, func(c *chat.Template) error {
-					return c.Change(by, nil, chat.Changes{Owner: &whom.User}, chat.Facts{NewOwnerIsMember: true, Registry: fixture.Registry(t)})
+					return c.Change(by, nil, chat.Changes{Owner: &whom.User}, chat.Facts{Registry: fixture.Registry(t)})
 				})
 				return err
 			case 1:

@@ -25,6 +25,7 @@ func Chats(t *testing.T, open Opener) {
 	t.Run("invited members", func(t *testing.T) { chatInvited(t, a) })
 	t.Run("prompts", func(t *testing.T) { chatPrompts(t, a) })
 	t.Run("races", func(t *testing.T) { chatRaces(t, a) })
+	t.Run("leaving", func(t *testing.T) { chatLeaving(t, a) })
 }
 
 // wholeChat has something in every field.

@@ -256,11 +256,11 @@ func (h *house) testOwnThings(t *testing.T) {
 			c.do(t, "GET", path, nil, onRed).problem(t, 404, "chat_template_not_found")
 		}
 	})
-	t.Run("a key for viewing neither replaces nor ends itself", func(t *testing.T) {
+	t.Run("a key for viewing ends itself, but does not replace itself", func(t *testing.T) {
 		key, id := h.owner.key(t, "--org", "red", "--role", "viewer")
 		key.do(t, "POST", keys+id+"/rotate", nil, onRed).problem(t, 403, "forbidden")
-		key.do(t, "DELETE", keys+id, nil, onRed).problem(t, 403, "forbidden")
-		key.get(t, "/api/me", onRed)
+		key.do(t, "DELETE", keys+id, nil, onRed).is(t, 204)
+		key.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
 	})
 	t.Run("a peer's key is hidden, from admins not; but nobody takes it over", func(t *testing.T) {
 		for _, c := range h.callers {

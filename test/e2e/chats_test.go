@@ -275,7 +275,7 @@ orgs:
   - {slug: blue, hosts: [blue.example.com]}
 `
 	s := start(t, sqlite, configured(fmt.Sprintf(config, "{id: assistant}, {id: researcher}")))
-	ann, blue := s.user(t, "member", "--org", "default"), s.user(t, "member", "--org", "blue")
+	ann, blue := s.user(t, "owner", "--org", "default"), s.user(t, "owner", "--org", "blue")
 	offered := ann.get(t, chats+"/registry", onRed).has(t, map[string]string{"agents.0.id": "assistant", "agents.0.name": "assistant", "agents.0.status": "available", "agents.0.effects": "read", "tools.0.config_schema.type": "object", "workflows.0.config_schema": "null"})
 	chat := chats + "/" + ann.create(t, chats, object{"name": "x", "agents": []object{{"id": "assistant"}, {"id": "researcher"}}}, onRed).at("id")
 	ann.create(t, chat+"/workflows", object{"workflow_id": "digest"}, onRed)

@@ -94,7 +94,7 @@ func TestCommands(t *testing.T) {
 			"ann@example.com in the workspace nowhere: There is no such workspace": {"token", "create", "--email", "ann@example.com", "--workspace", "nowhere"},
 			"expires_at: Must be":          {"token", "create", "--email", "ann@example.com", "--expires=0s"},
 			"There is no such API key":     {"token", "revoke", "key_01jb4rqnx1e5btz2s1v2j9k3mn"},
-			"key file: open":               {"keys", "create", "--data", "/proc/nowhere"},
+			"data directory: mkdir":        {"keys", "create", "--data", "/proc/nowhere"},
 			"cannot be read: no such file": {"migrate", "--config", "nowhere.yaml"},
 		} {
 			r := d.run(t, args...)

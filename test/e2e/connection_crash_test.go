@@ -210,7 +210,14 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
 				t.Errorf("it ended with %d: %s", r.code, r.stderr)
 			}
-			d.must(t, "keys", "create")
+			if r := d.run(t, "keys", "create"); r.code != 1 {
+				t.Errorf("a new key file was made: %s", r.stdout)
+			}
+			other := deploy(t, sqlite)
+			other.must(t, "keys", "create")
+			if err := os.Rename(other.keyFile(), d.keyFile()); err != nil {
+				t.Fatal(err)
+			}
 			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "the credentials of 1 connection(s)") {
 				t.Errorf("it ended with %d: %s", r.code, r.stderr)
 			}

@@ -191,7 +191,7 @@ func TestConnections(t *testing.T) {
 func TestProbesAreLimited(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine, toShops, set("connections.probe_limits.workspace_per_minute", "2"), set("connections.probe_limits.target_per_hour", "3"))
-		ann, elsewhere := s.user(t, "member"), s.user(t, "member", "--workspace", "elsewhere")
+		ann, elsewhere := s.user(t, "member"), s.user(t, "owner", "--workspace", "elsewhere")
 		body := object{"kind": "postgres", "credential": object{"host": "127.0.0.1", "port": 1, "database": "d", "username": "u"}}
 		limited := func(c *client) {
 			t.Helper()

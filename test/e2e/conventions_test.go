@@ -318,22 +318,27 @@ func TestCredentials(t *testing.T) {
 			brief.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 		})
 		t.Run("a key is shown once, and makes none above or beyond itself", func(t *testing.T) {
-			brief, _ := ann.key(t, "--expires", "1h", "--role", "viewer")
-			brief.do(t, "POST", "/api/api-keys", object{"name": "up", "role_ceiling": "member"}).problem(t, 403, "role_ceiling")
+			looking, lookingID := ann.key(t, "--role", "viewer")
+			looking.do(t, "POST", "/api/api-keys", object{"name": "on", "role_ceiling": "viewer"}).problem(t, 403, "forbidden")
+			brief, _ := ann.key(t, "--expires", "1h", "--role", "member")
+			brief.do(t, "POST", "/api/api-keys", object{"name": "up", "role_ceiling": "admin"}).problem(t, 403, "role_ceiling")
 			brief.do(t, "POST", "/api/api-keys", object{"name": "on", "expires_at": time.Now().Add(2 * time.Hour)}).problem(t, 403, "role_ceiling")
 			ann.do(t, "POST", "/api/api-keys", object{"name": "past", "expires_at": "2001-01-01T00:00:00Z"}).problem(t, 422, "invalid_fields")
-			made := brief.create(t, "/api/api-keys", object{"name": "same"}).has(t, map[string]string{"role_ceiling": "viewer", "status": "active", "user_id": ann.id})
+			made := brief.create(t, "/api/api-keys", object{"name": "same"}).has(t, map[string]string{"role_ceiling": "member", "status": "active", "user_id": ann.id})
 			if made.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("the token may be cached: %q", made.header.Get("Cache-Control"))
 			}
 			child := *ann
 			child.token = made.at("token")
-			child.get(t, "/api/me").has(t, map[string]string{"role": "viewer"})
+			child.get(t, "/api/me").has(t, map[string]string{"role": "member"})
 			if list := ann.get(t, "/api/api-keys"); strings.Contains(list.text, child.token) || !slices.Contains(list.each(t, "id"), made.at("id")) {
 				t.Errorf("the list is %s", list)
 			}
-			child.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).is(t, 204) // itself
-			child.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			looking.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).problem(t, 403, "forbidden")
+			for itself, c := range map[string]*client{made.at("id"): &child, lookingID: looking} {
+				c.do(t, "DELETE", "/api/api-keys/"+itself, nil).is(t, 204)
+				c.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			}
 		})
 		t.Run("a repeated POST shows the key again, until it is revoked", func(t *testing.T) {
 			body, key := object{"name": "once"}, "Idempotency-Key: make-key"

@@ -133,7 +133,7 @@ func TestBadInput(t *testing.T) {
 			admin.get(t, list+cursor)
 			admin.get(t, "/api/events?cursor="+cursor+"&limit=7&type=user.created") // another limit is no other list
 			admin.do(t, "GET", "/api/events?cursor="+cursor, nil).problem(t, 400, "invalid_cursor")
-			admin.do(t, "GET", "/api/events?type=user.created&actor=x&cursor="+cursor, nil).problem(t, 400, "invalid_cursor")
+			admin.do(t, "GET", "/api/events?type=user.created&actor="+other.id+"&cursor="+cursor, nil).problem(t, 400, "invalid_cursor")
 			admin.do(t, "GET", "/api/api-keys?cursor="+cursor, nil).problem(t, 400, "invalid_cursor")
 			other.do(t, "GET", list+cursor, nil).problem(t, 400, "invalid_cursor")
 			forged := []byte(cursor)

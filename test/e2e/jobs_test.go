@@ -51,6 +51,7 @@ func TestWorkingAlone(t *testing.T) {
 func TestDoctorTellsOfJobs(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		d := deploy(t, engine)
+		d.must(t, "migrate")
 		if out := d.must(t, "doctor"); !strings.Contains(out, "0 queued, 0 running\n") {
 			t.Errorf("of an empty queue it says:\n%s", out)
 		}

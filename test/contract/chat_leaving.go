@@ -1,0 +1,54 @@
+package contract
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// chatLeaving removes a member of the workspace while a template's change is about them.
+func chatLeaving(t *testing.T, a Adapter) {
+	for name, tt := range map[string]struct {
+		member  bool // the peer has been one before
+		change  func(c *chat.Template, by identity.Actor, peer identity.UserID) error
+		tooLate error
+	}{
+		"a member is added": {false, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
+			_, err := c.Add(by, peer, chat.Grant{User: peer, Role: chat.Editor})
+			return err
+		}, chat.ErrUserNotInWorkspace},
+		"a role is changed": {true, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
+			_, err := c.ChangeMember(by, nil, peer, chat.Manager)
+			return err
+		}, chat.ErrMemberNotFound},
+		"the chat is handed over": {true, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
+			return c.Change(by, nil, chat.Changes{Owner: &peer}, chat.Facts{Registry: fixture.Registry(t)})
+		}, chat.ErrUserNotInWorkspace},
+	} {
+		whileTheyLeave(t, a, name, func(t *testing.T) leaving {
+			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+			made, peer := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), team.Peer.User
+			if tt.member {
+				fixture.ChatMember(t, a.Stores, team.Member, made.ID, peer, chat.Editor)
+			}
+			return leaving{
+				team: team, tooLate: tt.tooLate,
+				change: func(meanwhile func()) error {
+					_, err := a.Chats.Update(t.Context(), team.Member, made.ID, []identity.UserID{peer}, func(c *chat.Template) error {
+						meanwhile()
+						return tt.change(c, team.Member, peer)
+					})
+					return err
+				},
+				left: func(t *testing.T) {
+					t.Helper()
+					if m, is := membersOf(t, a.Stores, team.Workspace.ID, made.ID)[peer]; is && m.Role != chat.Owner {
+						t.Errorf("a membership is left: %+v", m)
+					}
+				},
+			}
+		})
+	}
+}
