@@ -2,9 +2,7 @@ package warehouse
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
-	"net/http"
 	"net/netip"
 	"time"
 
@@ -19,8 +17,6 @@ type Network interface {
 	Lookup(ctx context.Context, host string, port uint16) ([]netip.AddrPort, error)
 	// Dial connects to the first of them that accepts.
 	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
-	// Client is for kinds that are spoken to by HTTP; roots may be nil, for the machine's.
-	Client(roots *tls.Config) *http.Client
 }
 
 // Guard makes the network of one call to a target, which is over at end whatever happens. A kind
@@ -37,17 +33,26 @@ func (g Guard) Begin(ctx context.Context, to ports.Target) (context.Context, con
 // Open takes a call through its first steps: resolve, policy and connect. The connection is the
 // caller's to close.
 func Open(ctx context.Context, n Network, to ports.Target, t *Trace) (*Recorder, error) {
-	c := to.Credential
-	addresses, err := n.Lookup(ctx, c.Text(connection.FieldHost), c.Port())
+	return OpenAt(ctx, n, to.Credential.Text(connection.FieldHost), to.Credential.Port(), t)
+}
+
+// OpenAt is Open for kinds whose credential names no host. t may be nil, for a connection beside the
+// one that the steps are about.
+func OpenAt(ctx context.Context, n Network, host string, port uint16, t *Trace) (*Recorder, error) {
+	addresses, err := n.Lookup(ctx, host, port)
 	if err != nil {
 		return nil, Classify(ctx, err)
 	}
-	t.Passed(connection.Resolve)
-	t.Passed(connection.Policy)
+	if t != nil {
+		t.Passed(connection.Resolve)
+		t.Passed(connection.Policy)
+	}
 	conn, err := n.Dial(ctx, addresses)
 	if err != nil {
 		return nil, Classify(ctx, err)
 	}
-	t.Passed(connection.Connect)
+	if t != nil {
+		t.Passed(connection.Connect)
+	}
 	return Record(conn), nil
 }

@@ -7,8 +7,11 @@ import (
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/egress"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
+	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
+	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
@@ -30,9 +33,12 @@ func (c *probeWorkerCommand) Run() error {
 // warehouses is every kind of warehouse, as they run within a child.
 func warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	return map[connection.Kind]ports.Warehouse{
-		connection.MySQL:    mysql.New(guard),
-		connection.Postgres: postgres.New(guard),
-		connection.SQLite:   sqlite.New(folder),
+		connection.BigQuery:   bigquery.New(guard),
+		connection.ClickHouse: clickhouse.New(guard),
+		connection.MySQL:      mysql.New(guard),
+		connection.Postgres:   postgres.New(guard),
+		connection.Snowflake:  snowflake.New(guard),
+		connection.SQLite:     sqlite.New(folder),
 	}
 }
 

@@ -60,7 +60,7 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 	if err := in.Decode(&fields); err != nil || fields == nil || in.Decode(new(any)) != io.EOF {
 		return Credential{}, fault.ErrInvalid.With(fault.Field{Pointer: "/credential", Code: "wrong_type", Detail: "Must be an object."})
 	}
-	if err := d.schema.Validate(fields); err != nil {
+	if err := d.schema().Validate(fields); err != nil {
 		wrong, ok := errors.AsType[*jsonschema.ValidationError](err)
 		if !ok {
 			return Credential{}, err

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -19,9 +20,12 @@ type Kind string
 
 // The kinds that need no other names than these.
 const (
-	MySQL    Kind = "mysql" // and MariaDB
-	Postgres Kind = "postgres"
-	SQLite   Kind = "sqlite"
+	BigQuery   Kind = "bigquery"
+	ClickHouse Kind = "clickhouse"
+	MySQL      Kind = "mysql" // and MariaDB
+	Postgres   Kind = "postgres"
+	Snowflake  Kind = "snowflake"
+	SQLite     Kind = "sqlite"
 )
 
 // Descriptor is all that is known of a kind: it drives forms, validation, masking and docs.
@@ -35,8 +39,8 @@ type Descriptor struct {
 	Grants       string          // the script that lets a user read and nothing more; what to fill in is in <angle brackets>
 	Schema       json.RawMessage // JSON Schema of the credential; x-secret marks secrets, x-order sorts a form
 
-	fields   map[about][]string // of the credential, that a failure can be about
-	schema   *jsonschema.Schema
+	fields   map[about][]string        // of the credential, that a failure can be about
+	schema   func() *jsonschema.Schema // compiled at its first use, since a child that reaches one kind needs no other
 	secrets  []string
 	defaults map[string]any
 }
@@ -96,10 +100,6 @@ func mustLoad(files fs.FS) []*Descriptor {
 	return all
 }
 
-// location names a schema to the compiler. It is absolute, since a relative one has the compiler look
-// for the working directory, which a confined child does not have.
-const location = "https://atrium.invalid/credential.json"
-
 func load(text []byte) (*Descriptor, error) {
 	var f struct {
 		Kind         Kind               `json:"kind"`
@@ -121,19 +121,13 @@ func load(text []byte) (*Descriptor, error) {
 		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts, Capabilities: f.Capabilities,
 		Grants: strings.Join(f.Grants, "\n"), Schema: f.Schema, fields: f.Fields, defaults: map[string]any{},
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(f.Schema))
-	if err != nil {
-		return nil, err
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
-	c.AssertFormat()
-	if err := c.AddResource(location, doc); err != nil {
-		return nil, err
-	}
-	if d.schema, err = c.Compile(location); err != nil {
-		return nil, err
-	}
+	d.schema = sync.OnceValue(func() *jsonschema.Schema {
+		schema, err := compile(d.Schema)
+		if err != nil {
+			panic(fmt.Errorf("%s: %w", d.Kind, err)) // a bug, as in mustLoad
+		}
+		return schema
+	})
 	var marks struct {
 		Properties map[string]struct {
 			Secret  bool `json:"x-secret"`
@@ -155,6 +149,27 @@ func load(text []byte) (*Descriptor, error) {
 	}
 	slices.Sort(d.secrets)
 	return d, nil
+}
+
+// location names a schema to the compiler. It is absolute, since a relative one has the compiler look
+// for the working directory, which a confined child does not have.
+const location = "https://atrium.invalid/credential.json"
+
+func compile(text json.RawMessage) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(nowhere{})
+	c.AssertFormat()
+	for _, f := range formats {
+		c.RegisterFormat(f)
+	}
+	if err := c.AddResource(location, doc); err != nil {
+		return nil, err
+	}
+	return c.Compile(location)
 }
 
 // nowhere keeps the schema compiler from files and networks: a descriptor holds all it needs.

@@ -2,6 +2,7 @@ package connection_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
 )
 
 // schemaOf reads what the tests look at.
@@ -61,6 +63,10 @@ func TestEveryKindIsDescribedInFull(t *testing.T) {
 				if p.Secret && (p.Type != "string" || p.Default != nil) {
 					t.Errorf("%s is a secret, of type %q, default %v", name, p.Type, p.Default)
 				}
+			}
+			var wrong *fault.Error
+			if _, err := connection.ParseCredential(d.Kind, []byte(`{}`)); !errors.As(err, &wrong) || len(wrong.Fields) != len(s.Required) {
+				t.Errorf("an empty credential: %v", err)
 			}
 			for _, name := range s.Required {
 				if _, ok := s.Properties[name]; !ok {

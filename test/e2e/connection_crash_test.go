@@ -98,12 +98,24 @@ func TestACrashAmongConnections(t *testing.T) {
 			lookForCanary(t, s)
 			s = d.start(t)
 			for id, status := range statuses(t, admin.at(s)) {
-				if revoked[id] && status != "revoked" {
+				if revoked[id] && status != "revoked" && !d.broughtBack(t, id) {
 					t.Errorf("after round %d %s is %s, and was revoked", round, id, status)
 				}
 			}
 		}
 		t.Logf("%d were revoked", len(revoked))
+		t.Run("a revocation that somebody undoes is told from one that is lost", func(t *testing.T) {
+			c := admin.at(s)
+			id := c.create(t, connections, shop.connection(fixture.Canary)).at("id")
+			c.do(t, "DELETE", connections+"/"+id, nil).is(t, 200)
+			if d.broughtBack(t, id) {
+				t.Error("nobody has undone it")
+			}
+			c.do(t, "POST", connections+"/"+id+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200)
+			if !d.broughtBack(t, id) {
+				t.Error("it was undone, and the trail does not tell")
+			}
+		})
 		t.Run("every live connection has a credential that opens, and no other has one", func(t *testing.T) {
 			c := admin.at(s)
 			n := 0
@@ -121,6 +133,19 @@ func TestACrashAmongConnections(t *testing.T) {
 			}
 		})
 	})
+}
+
+// broughtBack reports whether the trail says that a revoked connection was given a new credential: one
+// who verifies may have chosen it before somebody revoked it, and asked after that.
+func (d *deployment) broughtBack(t *testing.T, id string) bool {
+	t.Helper()
+	_, trail := d.trail(t)
+	for _, line := range strings.Split(trail, "\n") {
+		if strings.HasPrefix(line, "connection.credential_replaced "+id+" ") && strings.Contains(line, `"revoked"`) {
+			return true
+		}
+	}
+	return false
 }
 
 // statuses are those of the workspace's connections, by id.

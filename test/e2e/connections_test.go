@@ -217,6 +217,12 @@ var checked = regexp.MustCompile(`"kind":"connection.check".*`)
 func lookForCanary(t *testing.T, s *server) {
 	t.Helper()
 	texts := map[string]string{"the log": s.stderr.String() + s.stdout.String(), "the database": s.dump(t)}
+	if s.database != "" {
+		texts["what pg_dump writes"] = services.DumpPostgres(t, s.database)
+		if !strings.Contains(texts["what pg_dump writes"], "COPY public.connection_credentials") {
+			t.Error("pg_dump leaves the credentials out")
+		}
+	}
 	for _, name := range []string{"atrium.db", "atrium.db-wal"} {
 		if file, err := os.ReadFile(filepath.Join(s.data, name)); err == nil {
 			texts[name] = string(file)

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +57,25 @@ func Postgres(t testing.TB) string {
 	})
 	u.Path = "/" + name
 	return u.String()
+}
+
+// DumpPostgres returns what pg_dump writes of a database, in plain text: all that a backup of it would
+// hold. The program is that of the server which this package would start; one that is older than
+// the server named by PostgresURL refuses.
+func DumpPostgres(t testing.TB, database string) string {
+	t.Helper()
+	bin, err := postgresBin()
+	if err != nil {
+		t.Fatalf("this test needs pg_dump: %v", err)
+	}
+	dump := exec.Command(filepath.Join(bin, "pg_dump"), "--no-password", "--dbname="+database)
+	var failed strings.Builder
+	dump.Stderr = &failed
+	text, err := dump.Output()
+	if err != nil {
+		t.Fatalf("pg_dump: %v\n%s", err, failed.String())
+	}
+	return string(text)
 }
 
 // execute connects for one statement: a pool that stays open would read as a leaked goroutine

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -280,5 +281,25 @@ func BenchmarkPostgres(b *testing.B) {
 	services.Postgres(b) // starts the server, which is not measured
 	for b.Loop() {
 		services.Postgres(b)
+	}
+}
+
+func TestADumpHoldsWhatIsStored(t *testing.T) {
+	url := services.Postgres(t)
+	db, err := sql.Open("postgres", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{`CREATE TABLE kept (a text, b bytea)`, `INSERT INTO kept VALUES ('stored in the clear', 'stored as bytes')`} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := services.DumpPostgres(t, url)
+	for _, want := range []string{"COPY public.kept", "stored in the clear", hex.EncodeToString([]byte("stored as bytes"))} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in the dump:\n%s", want, text)
+		}
 	}
 }

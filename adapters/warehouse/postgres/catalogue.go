@@ -16,9 +16,29 @@ const ours = `c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
 // readable restricts them to those that the user may read at least a column of.
 const readable = `has_schema_privilege(n.oid, 'USAGE') AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))`
 
-// read asks who the server is, and whether the user can read a table, if there are any.
-func (s *session) read(trace *warehouse.Trace) error {
-	rows, err := s.query(`SELECT version(), current_setting('server_version')`)
+const (
+	who = `SELECT version(), current_setting('server_version')`
+
+	fromOurs = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE ` + ours
+
+	// readsAny is whether the user can read a table, if there are any.
+	readsAny = `SELECT EXISTS (SELECT 1` + fromOurs + ` AND ` + readable + `) OR NOT EXISTS (SELECT 1` + fromOurs + `)`
+
+	// writesAny is whether the user may change data or make tables. A superuser may all; so may
+	// members of pg_write_all_data, as the privileges on tables show.
+	writesAny = `SELECT
+		current_setting('is_superuser') = 'on'
+		OR has_database_privilege(current_database(), 'CREATE')
+		OR EXISTS (SELECT 1 FROM pg_namespace n
+			WHERE n.nspname <> 'information_schema' AND left(n.nspname::text, 3) <> 'pg_' AND has_schema_privilege(n.oid, 'CREATE'))
+		OR EXISTS (SELECT 1` + fromOurs + ` AND has_schema_privilege(n.oid, 'USAGE')
+			AND (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'INSERT, UPDATE')))`
+)
+
+// probe takes the steps read and privileges.
+func (s *session) probe(trace *warehouse.Trace) error {
+	next := s.ask(who, readsAny, writesAny)
+	rows, err := next()
 	if err != nil {
 		return err
 	}
@@ -27,15 +47,21 @@ func (s *session) read(trace *warehouse.Trace) error {
 	}
 	trace.Server.Product = product(string(rows[0][0]))
 	trace.Server.Version = warehouse.Word(string(rows[0][1]))
-
-	const from = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE ` + ours
-	rows, err = s.query(`SELECT EXISTS (SELECT 1` + from + ` AND ` + readable + `) OR NOT EXISTS (SELECT 1` + from + `)`)
-	if err != nil {
+	if rows, err = next(); err != nil {
 		return err
 	}
 	if !isTrue(rows) {
 		return connection.PermissionDenied // there are tables, and none that the user may read
 	}
+	trace.Passed(connection.Read)
+	if rows, err = next(); err != nil {
+		return err
+	}
+	if trace.Server.CanWrite = isTrue(rows); trace.Server.CanWrite {
+		trace.Warned(connection.Privileges, connection.CredentialCanWrite)
+		return nil
+	}
+	trace.Passed(connection.Privileges)
 	return nil
 }
 
@@ -49,20 +75,6 @@ func product(version string) string {
 		}
 	}
 	return "PostgreSQL"
-}
-
-// canWrite reports whether the user may change data or make tables. A superuser may all; so may
-// members of pg_write_all_data, as the privileges on tables show.
-func (s *session) canWrite() (bool, error) {
-	rows, err := s.query(`SELECT
-		current_setting('is_superuser') = 'on'
-		OR has_database_privilege(current_database(), 'CREATE')
-		OR EXISTS (SELECT 1 FROM pg_namespace n
-			WHERE n.nspname <> 'information_schema' AND left(n.nspname::text, 3) <> 'pg_' AND has_schema_privilege(n.oid, 'CREATE'))
-		OR EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE ` + ours + ` AND has_schema_privilege(n.oid, 'USAGE')
-			AND (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'INSERT, UPDATE')))`)
-	return isTrue(rows), err
 }
 
 func isTrue(rows [][][]byte) bool {

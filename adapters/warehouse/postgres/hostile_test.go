@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,12 +77,11 @@ func welcome() []byte {
 // say reads the client's first message and answers.
 func say(c io.ReadWriter, b []byte) { _, _ = c.Read(make([]byte, 4096)); _, _ = c.Write(b) }
 
-// begun answers BEGIN and its like, and then the first query by b.
+// begun answers BEGIN and its like, and the first query behind them by b.
 func begun(c io.ReadWriter, b []byte) {
 	say(c, welcome())
 	tag := &pgproto3.CommandComplete{CommandTag: []byte("SET")}
-	say(c, encode(tag, tag, tag, tag, &pgproto3.ReadyForQuery{TxStatus: 'T'}))
-	say(c, b)
+	say(c, append(encode(tag, tag, tag, tag), b...))
 }
 
 func hold(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
@@ -104,7 +104,7 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}).Credential
 		return to
 	}
-	described := encode(&pgproto3.ParseComplete{}, &pgproto3.BindComplete{}, &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
+	described := encode(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
 		{Name: []byte("version"), DataTypeOID: 25, DataTypeSize: -1}, {Name: []byte("v"), DataTypeOID: 25, DataTypeSize: -1},
 	}})
 	large := []connection.Code{connection.ResponseTooLarge}
@@ -183,6 +183,16 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}},
 		{Name: "it answers with nothing", Codes: foreign, Serve: func(c io.ReadWriter) {
 			begun(c, append(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})...))
+			hold(c)
+		}},
+		{Name: "it answers the first of our statements alone", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) {
+			begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
+				&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})))
+			hold(c)
+		}},
+		{Name: "it answers the first of our statements and fails", Plain: true, Codes: []connection.Code{connection.QueryTimeout}, Serve: func(c io.ReadWriter) {
+			begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
+				&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ErrorResponse{Severity: "ERROR", Code: "57014"}, &pgproto3.ReadyForQuery{TxStatus: 'E'})))
 			hold(c)
 		}},
 		{Name: "it says that it speaks another version", Plain: true, Codes: []connection.Code{connection.UnsupportedVersion}, Serve: func(c io.ReadWriter) {

@@ -21,28 +21,15 @@ func New(guard warehouse.Guard) *Warehouse { return &Warehouse{guard: guard} }
 // Probe is ports.Warehouse's.
 func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Report {
 	trace := warehouse.NewTrace()
-	return trace.Report(w.in(ctx, to, trace, func(s *session) error {
-		if err := s.read(trace); err != nil {
-			return err
-		}
-		trace.Passed(connection.Read)
-		canWrite, err := s.canWrite()
-		if err != nil {
-			return err
-		}
-		trace.Server.CanWrite = canWrite
-		if canWrite {
-			trace.Warned(connection.Privileges, connection.CredentialCanWrite)
-			return nil
-		}
-		trace.Passed(connection.Privileges)
-		return nil
-	}))
+	return trace.Report(w.in(ctx, to, trace, func(s *session) error { return s.probe(trace) }))
 }
 
 // Tables is ports.Warehouse's.
 func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (tables []connection.Table, err error) {
 	err = w.in(ctx, to, warehouse.NewTrace(), func(s *session) error {
+		if err = s.start(); err != nil {
+			return err
+		}
 		tables, err = s.tables(q)
 		return err
 	})
@@ -52,6 +39,9 @@ func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.Ta
 // Preview is ports.Warehouse's.
 func (w *Warehouse) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (p connection.Preview, err error) {
 	err = w.in(ctx, to, warehouse.NewTrace(), func(s *session) error {
+		if err = s.start(); err != nil {
+			return err
+		}
 		p, err = s.preview(table, rows)
 		return err
 	})

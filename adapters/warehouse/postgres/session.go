@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,11 +20,12 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// session is one connection, within a transaction that cannot write.
+// session is one connection, all of it within a transaction that cannot write.
 type session struct {
-	ctx  context.Context
-	conn *pgconn.PgConn
-	wire net.Conn
+	ctx   context.Context
+	conn  *pgconn.PgConn
+	wire  net.Conn
+	begin string // the statements that make it so
 }
 
 // open takes a call through the steps up to database.
@@ -49,14 +51,12 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	}
 	trace.Passed(connection.Authenticate)
 	trace.Passed(connection.Database)
-	s := &session{ctx: ctx, conn: conn, wire: wire}
-	// No startup parameters but those that poolers pass on; these end with the transaction.
-	if err := s.run(`BEGIN READ ONLY; SET LOCAL search_path = pg_catalog; SET LOCAL datestyle = ISO; SET LOCAL statement_timeout = ` +
-		strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10)); err != nil {
-		s.close()
-		return nil, err
-	}
-	return s, nil
+	return &session{
+		ctx: ctx, conn: conn, wire: wire,
+		// No startup parameters but those that poolers pass on; these end with the transaction.
+		begin: `BEGIN READ ONLY; SET LOCAL search_path = pg_catalog; SET LOCAL datestyle = ISO; SET LOCAL statement_timeout = ` +
+			strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10),
+	}, nil
 }
 
 // dial takes a call through the steps up to tls. The connection is secured here and not by pgx,
@@ -206,10 +206,30 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	return err == nil && answer[0] == 'R' // a request to authenticate, or that it is not needed
 }
 
-// run sends statements that answer nothing.
-func (s *session) run(sql string) error {
-	_, err := s.conn.Exec(s.ctx, sql).ReadAll()
+// start begins the transaction of a session that is not about to probe.
+func (s *session) start() error {
+	_, err := s.conn.Exec(s.ctx, s.begin).ReadAll()
 	return classify(s.ctx, err)
+}
+
+// ask begins the transaction and sends statements along with it, in one round trip. Each call of the func
+// that it returns reads the rows of the next; what a statement fails with comes in its turn.
+func (s *session) ask(statements ...string) func() ([][][]byte, error) {
+	results := s.conn.Exec(s.ctx, s.begin+`; `+strings.Join(statements, `; `))
+	return func() ([][][]byte, error) {
+		for results.NextResult() {
+			r := results.ResultReader()
+			if len(r.FieldDescriptions()) == 0 { // of beginning
+				continue
+			}
+			read := r.Read()
+			return read.Rows, classify(s.ctx, read.Err)
+		}
+		if err := results.Close(); err != nil {
+			return nil, classify(s.ctx, err)
+		}
+		return nil, connection.NotThisDatabase // it has answered less than it was asked
+	}
 }
 
 // query runs one statement and returns its rows as text; nil for NULL.

@@ -1,0 +1,111 @@
+package bigquery
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// isName reports whether a table can have a name ("Table naming" of BigQuery's documentation). None of it
+// needs quoting but by backticks, and decorators of a table's history are no part of it.
+func isName(s string) bool {
+	const most = 1024 // bytes
+	return s != "" && len(s) <= most && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.Pc, unicode.Pd, unicode.Zs)
+	})
+}
+
+// entry is a table as lists have it.
+type entry struct {
+	Reference struct {
+		TableID string `json:"tableId"`
+	} `json:"tableReference"`
+	Type string `json:"type"`
+}
+
+// list returns one page of the dataset's tables, in whatever order, and how to ask for the next.
+func (s *session) list(limit int, page string) (tables []entry, next string, err error) {
+	query := url.Values{"maxResults": {strconv.Itoa(limit)}, "fields": {"nextPageToken,tables(tableReference/tableId,type)"}}
+	if page != "" {
+		query.Set("pageToken", page)
+	}
+	var answer struct {
+		Next   string  `json:"nextPageToken"`
+		Tables []entry `json:"tables"`
+	}
+	err = s.call(http.MethodGet, s.path("tables"), query, nil, &answer)
+	return answer.Tables, answer.Next, err
+}
+
+// read reports whether tables can be listed and statements be run, by one that is not. It returns a
+// table, if there is one.
+func (s *session) read() (table string, err error) {
+	tables, _, err := s.list(1, "")
+	if err != nil {
+		return "", err
+	}
+	if _, err := s.query(`SELECT 1`, true); err != nil {
+		return "", err
+	}
+	if len(tables) > 0 {
+		table = tables[0].Reference.TableID
+	}
+	return table, nil
+}
+
+// canWrite reports whether the account, not Atrium's token, could change a table of the dataset. Of an
+// empty dataset nothing is known.
+func (s *session) canWrite(table string) (bool, error) {
+	if table == "" {
+		return false, nil
+	}
+	wanted := map[string][]string{"permissions": {"bigquery.tables.updateData", "bigquery.tables.update", "bigquery.tables.delete"}}
+	var answer struct {
+		Permissions []string `json:"permissions"`
+	}
+	err := s.call(http.MethodPost, s.path("tables", table)+":testIamPermissions", nil, wanted, &answer)
+	return len(answer.Permissions) > 0, err
+}
+
+// tables lists a page of tables. The API has an order of its own, so that all are read each time: their names
+// alone, of which about ten thousand fit into what a call may read.
+func (s *session) tables(q connection.TableQuery) ([]connection.Table, error) {
+	var tables []connection.Table
+	for page := ""; ; {
+		found, next, err := s.list(1000, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range found {
+			ref := connection.TableRef{Schema: s.dataset, Name: e.Reference.TableID}
+			if kind, ok := kinds[e.Type]; ok && ref.Compare(q.After) > 0 {
+				tables = append(tables, connection.Table{TableRef: ref, Kind: kind, RowEstimate: -1})
+			}
+		}
+		if next == "" {
+			break
+		}
+		if next == page {
+			return nil, connection.NotThisDatabase // it would never end
+		}
+		page = next
+	}
+	slices.SortFunc(tables, func(a, b connection.Table) int { return a.Compare(b.TableRef) })
+	return tables[:min(len(tables), min(max(q.Limit, 1), connection.MaxTables))], nil
+}
+
+// kinds are the types of tables that are listed. Models and the like are none.
+var kinds = map[string]connection.TableKind{
+	"TABLE":             connection.BaseTable,
+	"SNAPSHOT":          connection.BaseTable,
+	"CLONE":             connection.BaseTable,
+	"VIEW":              connection.View,
+	"MATERIALIZED_VIEW": connection.MaterializedView,
+	"EXTERNAL":          connection.ExternalTable,
+}

@@ -1,0 +1,109 @@
+package bigquery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// reasons says what the API's reasons mean ("Error messages" of BigQuery's documentation).
+var reasons = map[string]connection.Code{
+	"authError":                connection.AuthFailed,
+	"required":                 connection.AuthFailed,   // a token
+	"accessNotConfigured":      connection.AuthRejected, // the API is off in the project
+	"SERVICE_DISABLED":         connection.AuthRejected, // as newer answers say it
+	"accessDenied":             connection.PermissionDenied,
+	"notFound":                 connection.TableNotFound,
+	"invalidQuery":             connection.TableNotFound, // a view of what has changed since
+	"bytesBilledLimitExceeded": connection.ResponseTooLarge,
+	"responseTooLarge":         connection.ResponseTooLarge,
+	"stopped":                  connection.QueryTimeout,
+	"timeout":                  connection.QueryTimeout,
+	"billingNotEnabled":        connection.QuotaExceeded,
+	"billingTierLimitExceeded": connection.QuotaExceeded,
+	"blocked":                  connection.QuotaExceeded,
+	"dailyLimitExceeded":       connection.QuotaExceeded,
+	"jobRateLimitExceeded":     connection.QuotaExceeded,
+	"quotaExceeded":            connection.QuotaExceeded,
+	"rateLimitExceeded":        connection.QuotaExceeded,
+	"resourcesExceeded":        connection.QuotaExceeded,
+	"userRateLimitExceeded":    connection.QuotaExceeded,
+	"backendError":             connection.ServerStarting, // try again
+	"internalError":            connection.ServerStarting,
+	"tableUnavailable":         connection.ServerStarting,
+}
+
+// statuses says what an answer means whose reason is not known.
+var statuses = map[int]connection.Code{
+	http.StatusUnauthorized:        connection.AuthFailed,
+	http.StatusForbidden:           connection.PermissionDenied,
+	http.StatusNotFound:            connection.TableNotFound,
+	http.StatusTooManyRequests:     connection.QuotaExceeded,
+	http.StatusInternalServerError: connection.ServerStarting,
+	http.StatusBadGateway:          connection.ServerStarting,
+	http.StatusServiceUnavailable:  connection.ServerStarting,
+	http.StatusGatewayTimeout:      connection.QueryTimeout,
+}
+
+// refusal says what an answer of the API means that is not 200.
+func refusal(a warehouse.Answer) connection.Code {
+	var body struct {
+		Error struct {
+			Errors []struct {
+				Reason string `json:"reason"`
+			} `json:"errors"`
+			Details []struct {
+				Reason string `json:"reason"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(a.Body, &body); err != nil {
+		if a.Status == http.StatusServiceUnavailable || a.Status == http.StatusBadGateway {
+			return connection.ServerStarting // what stands in front says so in HTML
+		}
+		return connection.NotThisDatabase
+	}
+	for _, e := range append(body.Error.Details, body.Error.Errors...) {
+		if code, ok := reasons[e.Reason]; ok {
+			return code
+		}
+	}
+	if code, ok := statuses[a.Status]; ok {
+		return code
+	}
+	return connection.Internal
+}
+
+// grantRefused says what an answer of the server of tokens means (RFC 6749, section 5.2).
+func grantRefused(a warehouse.Answer) connection.Code {
+	var body struct {
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal(a.Body, &body); err == nil {
+		switch body.Error {
+		case "invalid_grant", "invalid_client": // no such account or key, or a clock that is wrong
+			return connection.AuthFailed
+		case "unauthorized_client", "access_denied", "disabled_client", "admin_policy_enforced", "invalid_scope":
+			return connection.AuthRejected
+		}
+	}
+	switch code := statuses[a.Status]; code {
+	case connection.AuthFailed, connection.QuotaExceeded, connection.ServerStarting:
+		return code
+	case connection.QueryTimeout:
+		return connection.ServerStarting
+	}
+	return connection.NotThisDatabase
+}
+
+// unlessCanceled returns err, but that of ctx if its owner called the work off.
+func unlessCanceled(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	return err
+}

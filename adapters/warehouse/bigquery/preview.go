@@ -1,0 +1,110 @@
+package bigquery
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// maxBilled is what a preview of a view may read, in bytes: at the list price it costs less than a cent.
+const maxBilled = 1 << 30
+
+// preview reads a table's columns, and some of its rows: of a table as it is stored, which costs nothing; of a
+// view, by a statement.
+func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+	var p connection.Preview
+	if ref.Schema != s.dataset || !isName(ref.Name) {
+		return p, connection.TableNotFound
+	}
+	var table struct {
+		Type   string `json:"type"`
+		Schema struct {
+			Fields []field `json:"fields"`
+		} `json:"schema"`
+	}
+	if err := s.call(http.MethodGet, s.path("tables", ref.Name), url.Values{"fields": {"type,schema"}}, nil, &table); err != nil {
+		return p, err
+	}
+	kind, ok := kinds[table.Type]
+	if !ok {
+		return p, connection.TableNotFound
+	}
+	fields := table.Schema.Fields[:min(len(table.Schema.Fields), connection.MaxColumns)]
+	for _, f := range fields {
+		p.Columns = append(p.Columns, f.column())
+	}
+	rows = min(rows, connection.MaxSampleRows)
+	if rows <= 0 || len(fields) == 0 {
+		return p, nil
+	}
+	var found []row
+	var err error
+	if kind == connection.BaseTable {
+		found, err = s.stored(ref.Name, fields, rows)
+	} else {
+		found, err = s.query(s.statement(ref.Name, fields, rows), false)
+	}
+	if err != nil {
+		return p, err
+	}
+	for _, r := range found {
+		cells, err := r.cells(fields)
+		if err != nil {
+			return connection.Preview{}, err
+		}
+		p.Rows = append(p.Rows, cells)
+	}
+	return p, nil
+}
+
+// stored reads rows by tabledata.list.
+func (s *session) stored(table string, fields []field, rows int) ([]row, error) {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	var answer struct {
+		Rows []row `json:"rows"`
+	}
+	err := s.call(http.MethodGet, s.path("tables", table, "data"), url.Values{
+		"maxResults": {strconv.Itoa(rows)}, "selectedFields": {strings.Join(names, ",")}, "formatOptions.useInt64Timestamp": {"true"}, "fields": {"rows"},
+	}, nil, &answer)
+	return answer.Rows, err
+}
+
+// statement reads rows of what is no stored table. Texts are cut by the server.
+func (s *session) statement(table string, fields []field, rows int) string {
+	list := make([]string, len(fields))
+	for i, f := range fields {
+		list[i] = quote(f.Name)
+		if f.Mode != "REPEATED" && f.Type == "STRING" {
+			list[i] = `LEFT(` + list[i] + `, ` + strconv.Itoa(connection.MaxCell) + `)`
+		}
+	}
+	return `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.project) + `.` + quote(s.dataset) + `.` + quote(table) + ` LIMIT ` + strconv.Itoa(rows)
+}
+
+// query runs a statement, or only has it checked, by jobs.query. The job ends with our patience.
+func (s *session) query(sql string, dryRun bool) ([]row, error) {
+	limit := strconv.FormatInt(max(1, s.to.Limits.Statement.Milliseconds()), 10)
+	var answer struct {
+		Complete bool  `json:"jobComplete"`
+		Rows     []row `json:"rows"`
+	}
+	err := s.call(http.MethodPost, "projects/"+url.PathEscape(s.project)+"/queries", url.Values{"fields": {"jobComplete,rows"}}, map[string]any{
+		"query": sql, "useLegacySql": false, "dryRun": dryRun, "maxResults": connection.MaxSampleRows, "maximumBytesBilled": strconv.Itoa(maxBilled),
+		"timeoutMs": s.to.Limits.Statement.Milliseconds(), "jobTimeoutMs": limit, "formatOptions": map[string]bool{"useInt64Timestamp": true},
+	}, &answer)
+	if err == nil && !answer.Complete && !dryRun {
+		err = connection.QueryTimeout
+	}
+	return answer.Rows, err
+}
+
+// quote writes a name as an identifier ("Lexical structure" of GoogleSQL).
+func quote(name string) string {
+	return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(name) + "`"
+}

@@ -1,0 +1,179 @@
+package bigquery
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// scope lets a token read and nothing else, whatever its account may do.
+const scope = "https://www.googleapis.com/auth/cloud-platform.read-only"
+
+// audience is whom Google's tokens are asked of, wherever the connection goes.
+const audience = "https://oauth2.googleapis.com/token"
+
+// session is one connection to the API, with a token.
+type session struct {
+	ctx              context.Context
+	to               ports.Target
+	web              *warehouse.Web
+	host             string
+	token            string
+	project, dataset string
+}
+
+// open takes a call through the steps up to database.
+func open(ctx context.Context, n warehouse.Network, to ports.Target, at servers, trace *warehouse.Trace) (*session, error) {
+	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	defer cancel()
+	web, err := dial(starting, n, at.api, at, trace)
+	if err != nil {
+		return nil, unlessCanceled(ctx, err)
+	}
+	s := &session{ctx: ctx, to: to, web: web, host: at.api.host, project: to.Credential.Text("project"), dataset: to.Credential.Text("dataset")}
+	if err := s.begin(n, at, trace); err != nil {
+		web.Close()
+		return nil, unlessCanceled(ctx, err)
+	}
+	return s, nil
+}
+
+// dial connects to a server of Google's. They all speak TLS: what does not is none of them.
+func dial(ctx context.Context, n warehouse.Network, a address, at servers, trace *warehouse.Trace) (*warehouse.Web, error) {
+	web, err := warehouse.OpenWeb(ctx, n, a.host, a.port, &tls.Config{ServerName: a.host, RootCAs: at.roots, MinVersion: tls.VersionTLS12}, trace)
+	if errors.Is(err, connection.TLSUnsupported) {
+		err = connection.NotThisDatabase
+	}
+	return web, err
+}
+
+// begin gets a token and looks at the dataset.
+func (s *session) begin(n warehouse.Network, at servers, trace *warehouse.Trace) (err error) {
+	starting, cancel := context.WithTimeout(s.ctx, s.to.Limits.Connect)
+	defer cancel()
+	if s.token, err = authenticate(starting, n, s.to, at); err != nil {
+		return err
+	}
+	err = s.call(http.MethodGet, s.path(), url.Values{"fields": {"datasetReference"}}, nil, new(struct{}))
+	switch {
+	case errors.Is(err, connection.AuthFailed), errors.Is(err, connection.AuthRejected): // of the token, or the API is not for this account
+		return err
+	case errors.Is(err, connection.TableNotFound):
+		err = connection.DatabaseNotFound
+	case errors.Is(err, connection.PermissionDenied):
+		err = connection.DatabaseDeniedOrMissing
+	}
+	trace.Passed(connection.Authenticate)
+	if err != nil {
+		return err
+	}
+	trace.Passed(connection.Database)
+	return nil
+}
+
+// authenticate trades the account's signature for a token (RFC 7523, as Google's "OAuth 2.0 for server to
+// server applications" has it).
+func authenticate(ctx context.Context, n warehouse.Network, to ports.Target, at servers) (string, error) {
+	account, err := connection.ParseServiceAccount(to.Credential.Secret("service_account_key").Reveal())
+	if err != nil {
+		return "", connection.Internal // the credential should have refused it
+	}
+	now := time.Now()
+	assertion, err := warehouse.SignJWT(account.Key, account.KeyID, map[string]any{
+		"iss": account.Email, "scope": scope, "aud": audience, "iat": now.Unix(), "exp": now.Add(10 * time.Minute).Unix(),
+	})
+	if err != nil {
+		return "", connection.Internal
+	}
+	web, err := dial(ctx, n, at.token, at, nil)
+	if err != nil {
+		return "", err
+	}
+	defer web.Close()
+	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+at.token.host+"/token", strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", connection.Internal
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("User-Agent", "atrium")
+	answer, err := web.Do(ctx, r)
+	if errors.Is(err, connection.QueryTimeout) {
+		err = connection.ConnectTimeout
+	}
+	if err != nil {
+		return "", err
+	}
+	if answer.Status != http.StatusOK {
+		return "", grantRefused(answer)
+	}
+	var granted struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.Unmarshal(answer.Body, &granted); err != nil || !isToken(granted.AccessToken) {
+		return "", connection.NotThisDatabase
+	}
+	return granted.AccessToken, nil
+}
+
+// isToken reports whether s can be in a header (RFC 6750, section 2.1).
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// path returns a path of the API below the dataset.
+func (s *session) path(below ...string) string {
+	path := "projects/" + url.PathEscape(s.project) + "/datasets/" + url.PathEscape(s.dataset)
+	for _, part := range below {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// grace is what the server has beyond a call's limit, to say itself that it is over.
+const grace = 500 * time.Millisecond
+
+// call sends one request and reads its answer into out. What is not found is TableNotFound.
+func (s *session) call(method, path string, query url.Values, in, out any) error {
+	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement+grace)
+	defer cancel()
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return connection.Internal
+		}
+		body = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "https://"+s.host+"/bigquery/v2/"+path+"?"+query.Encode(), body)
+	if err != nil {
+		return connection.Internal
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	r.Header.Set("User-Agent", "atrium")
+	if in != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := s.web.Do(ctx, r)
+	if err != nil {
+		return unlessCanceled(s.ctx, err)
+	}
+	if answer.Status != http.StatusOK {
+		return refusal(answer)
+	}
+	if err := json.Unmarshal(answer.Body, out); err != nil {
+		return connection.NotThisDatabase
+	}
+	return nil
+}

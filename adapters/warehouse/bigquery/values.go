@@ -1,0 +1,148 @@
+package bigquery
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// field is a column, or a part of one, as the API describes it.
+type field struct {
+	Name      string  `json:"name"`
+	Type      string  `json:"type"`
+	Mode      string  `json:"mode"`
+	Precision string  `json:"precision"`
+	Scale     string  `json:"scale"`
+	Fields    []field `json:"fields"`
+}
+
+// words are the API's words for types, in those of its SQL.
+var words = map[string]string{"INTEGER": "INT64", "FLOAT": "FLOAT64", "BOOLEAN": "BOOL", "RECORD": "STRUCT"}
+
+var types = map[string]connection.Type{
+	"INT64": connection.Integer, "FLOAT64": connection.Number, "NUMERIC": connection.Number, "BIGNUMERIC": connection.Number, "BOOL": connection.Boolean,
+	"DATE": connection.Date, "DATETIME": connection.DateTime, "TIMESTAMP": connection.DateTime, "JSON": connection.JSON, "STRUCT": connection.JSON,
+}
+
+func (f field) sqlType() string {
+	if word, ok := words[f.Type]; ok {
+		return word
+	}
+	return f.Type
+}
+
+func (f field) column() connection.Column {
+	name := f.sqlType()
+	c := connection.Column{Name: f.Name, Type: connection.Text, Nullable: f.Mode != "REQUIRED" && f.Mode != "REPEATED"}
+	if t, ok := types[name]; ok {
+		c.Type = t
+	}
+	if f.Precision != "" {
+		name += "(" + f.Precision
+		if f.Scale != "" {
+			name += ", " + f.Scale
+		}
+		name += ")"
+	}
+	if f.Mode == "REPEATED" {
+		name, c.Type = "ARRAY<"+name+">", connection.JSON
+	}
+	c.DatabaseType = name
+	return c
+}
+
+// row is one of tabledata.list and of jobs.query: {"f": [{"v": …}, …]}.
+type row struct {
+	Cells []struct {
+		Value json.RawMessage `json:"v"`
+	} `json:"f"`
+}
+
+func (r row) cells(fields []field) ([]*string, error) {
+	if len(r.Cells) != len(fields) {
+		return nil, connection.NotThisDatabase
+	}
+	cells := make([]*string, len(fields))
+	for i, f := range fields {
+		v, err := f.value(r.Cells[i].Value)
+		if err != nil {
+			return nil, err
+		}
+		switch v := v.(type) {
+		case nil:
+		case string:
+			cells[i] = connection.Cell(v)
+		default:
+			text, err := json.Marshal(v)
+			if err != nil {
+				return nil, connection.NotThisDatabase
+			}
+			cells[i] = connection.Cell(string(text))
+		}
+	}
+	return cells, nil
+}
+
+// value reads a value: nil for NULL, a text for what is single, and what JSON is made of for the rest.
+func (f field) value(raw json.RawMessage) (any, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	if f.Mode == "REPEATED" {
+		var items []struct {
+			Value json.RawMessage `json:"v"`
+		}
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return nil, connection.NotThisDatabase
+		}
+		one, values := f, make([]any, len(items))
+		one.Mode = ""
+		for i, item := range items {
+			var err error
+			if values[i], err = one.value(item.Value); err != nil {
+				return nil, err
+			}
+		}
+		return values, nil
+	}
+	if f.sqlType() == "STRUCT" {
+		var inner row
+		if err := json.Unmarshal(raw, &inner); err != nil || len(inner.Cells) != len(f.Fields) {
+			return nil, connection.NotThisDatabase
+		}
+		values := map[string]any{}
+		for i, part := range f.Fields {
+			var err error
+			if values[part.Name], err = part.value(inner.Cells[i].Value); err != nil {
+				return nil, err
+			}
+		}
+		return values, nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return nil, connection.NotThisDatabase
+	}
+	return f.text(text), nil
+}
+
+// text writes what the API has as a number or in base64 as people read it.
+func (f field) text(s string) string {
+	switch f.sqlType() {
+	case "TIMESTAMP":
+		if micros, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return strings.Replace(time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.999999Z07:00"), "Z", " UTC", 1)
+		}
+	case "BYTES":
+		if b, err := base64.StdEncoding.DecodeString(s); err == nil {
+			const shown = connection.MaxCell/2 - 1
+			return "0x" + hex.EncodeToString(b[:min(len(b), shown)])
+		}
+	}
+	return s
+}

@@ -1,0 +1,77 @@
+package clickhouse
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// numbers says what error codes mean (ErrorCodes.cpp of ClickHouse).
+var numbers = map[int]connection.Code{
+	192: connection.AuthFailed, // no such user
+	193: connection.AuthFailed,
+	194: connection.AuthFailed,   // a password is needed
+	516: connection.AuthFailed,   // all of these, since version 20
+	195: connection.AuthRejected, // not from this address
+	452: connection.AuthRejected, // our limits break a constraint of the user's profile
+	81:  connection.DatabaseNotFound,
+	291: connection.DatabaseDeniedOrMissing,
+	164: connection.PermissionDenied, // it would write
+	497: connection.PermissionDenied,
+	16:  connection.TableNotFound, // a column that was dropped since the catalogue was read
+	47:  connection.TableNotFound, // as before
+	60:  connection.TableNotFound,
+	202: connection.TooManyConnections, // queries at a time, which HTTP has in their place
+	159: connection.QueryTimeout,
+	160: connection.QueryTimeout, // too slow to be done in time
+	209: connection.QueryTimeout, // of a server behind it
+	394: connection.QueryTimeout, // somebody ended it
+	396: connection.ResponseTooLarge,
+	158: connection.QuotaExceeded, // more rows to read than the user's profile allows
+	201: connection.QuotaExceeded,
+	241: connection.QuotaExceeded,      // memory
+	243: connection.QuotaExceeded,      // room on the disk
+	307: connection.QuotaExceeded,      // more bytes to read than the user's profile allows
+	46:  connection.UnsupportedVersion, // a function that it lacks
+	62:  connection.UnsupportedVersion, // a statement of ours that it does not read
+	115: connection.UnsupportedVersion, // a setting that it lacks
+}
+
+// refusal says what an answer means that is not 200. The code of an error is in a header since version
+// 20, and before at the very start of the body: "Code: 60, e.displayText() = …". A server without
+// either is none of ClickHouse's, but a proxy in front of one may say that there is none behind it.
+func refusal(a warehouse.Answer) connection.Code {
+	text := a.Header.Get("X-ClickHouse-Exception-Code")
+	if text == "" {
+		body, ok := bytes.CutPrefix(a.Body, []byte("Code: "))
+		switch {
+		case ok:
+			text = string(body[:len(body)-len(bytes.TrimLeft(body, "0123456789"))])
+		case a.Status == http.StatusServiceUnavailable:
+			return connection.ServerStarting
+		default:
+			return connection.NotThisDatabase
+		}
+	}
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		return connection.NotThisDatabase
+	}
+	if code, ok := numbers[number]; ok {
+		return code
+	}
+	return connection.Internal
+}
+
+// unlessCanceled returns err, but that of ctx if its owner called the work off.
+func unlessCanceled(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	return err
+}

@@ -1,0 +1,110 @@
+package clickhouse
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// preview reads the columns of a table that the catalogue confirms, and some of its rows.
+func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+	var p connection.Preview
+	database := s.to.Credential.Text(connection.FieldDatabase)
+	if ref.Schema != database || ref.Name == "" || !isText(ref.Name) {
+		return p, connection.TableNotFound
+	}
+	var err error
+	if p.Columns, err = s.columns(ref.Name); err != nil {
+		return p, err
+	}
+	if len(p.Columns) == 0 {
+		return p, connection.TableNotFound
+	}
+	if rows <= 0 {
+		return p, nil
+	}
+	list := make([]string, len(p.Columns))
+	for i, c := range p.Columns {
+		list[i] = cell(c)
+	}
+	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(ref.Name) +
+		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
+	if err != nil {
+		return p, err
+	}
+	for _, row := range values {
+		if len(row) != len(p.Columns) {
+			return p, connection.NotThisDatabase
+		}
+		for i, v := range row {
+			if v != nil {
+				row[i] = connection.Cell(*v)
+			}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p, nil
+}
+
+// columns lists the columns that the user may read, in their order; none if there is no such table.
+func (s *session) columns(table string) ([]connection.Column, error) {
+	rows, err := s.query(`SELECT name, type FROM system.columns
+		WHERE database = currentDatabase() AND table = ` + literal(table) + ` AND default_kind != 'EPHEMERAL'
+		AND table IN (SELECT name FROM system.tables WHERE ` + ours + ` AND name = ` + literal(table) + `)
+		LIMIT ` + strconv.Itoa(connection.MaxColumns))
+	if err != nil {
+		return nil, err
+	}
+	var columns []connection.Column
+	for _, row := range rows {
+		if !filled(row, 2) {
+			return nil, connection.NotThisDatabase
+		}
+		c := connection.Column{Name: *row[0], DatabaseType: *row[1]}
+		c.Type, c.Nullable = typeOf(c.DatabaseType)
+		columns = append(columns, c)
+	}
+	return columns, nil
+}
+
+// typeOf says what values can be used as, and whether they may be missing.
+func typeOf(name string) (t connection.Type, nullable bool) {
+	name = inside(name, "LowCardinality")
+	bare := inside(name, "Nullable")
+	nullable = bare != name
+	word, _, _ := strings.Cut(bare, "(")
+	switch {
+	case slices.Contains([]string{"Int8", "Int16", "Int32", "Int64", "Int128", "Int256", "UInt8", "UInt16", "UInt32", "UInt64", "UInt128", "UInt256"}, word):
+		return connection.Integer, nullable
+	case strings.HasPrefix(word, "Float"), strings.HasPrefix(word, "Decimal"), word == "BFloat16":
+		return connection.Number, nullable
+	case word == "Bool":
+		return connection.Boolean, nullable
+	case word == "Date", word == "Date32":
+		return connection.Date, nullable
+	case strings.HasPrefix(word, "DateTime"):
+		return connection.DateTime, nullable
+	case word == "JSON", word == "Object":
+		return connection.JSON, nullable
+	}
+	return connection.Text, nullable
+}
+
+// inside takes a wrapper off the name of a type.
+func inside(name, wrapper string) string {
+	if bare, ok := strings.CutPrefix(name, wrapper+"("); ok {
+		return strings.TrimSuffix(bare, ")")
+	}
+	return name
+}
+
+// cell is the expression for a column's value as text, cut to what is shown. States of aggregate
+// functions are no values, and shown as none.
+func cell(c connection.Column) string {
+	if strings.HasPrefix(c.DatabaseType, "AggregateFunction(") {
+		return `CAST(NULL AS Nullable(String))`
+	}
+	return `substringUTF8(toString(` + quote(c.Name) + `), 1, ` + strconv.Itoa(connection.MaxCell) + `)`
+}

@@ -1,0 +1,160 @@
+package clickhouse_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/egress"
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+)
+
+// loopback is the policy of an org that may reach the test's servers.
+var loopback = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}}
+
+func guard(to ports.Target, end time.Time) warehouse.Network {
+	d, _ := connection.Describe(to.Credential.Kind())
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: d.AllowsPort, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+}
+
+func direct(*testing.T) ports.Warehouse { return clickhouse.New(guard) }
+
+func text(s string) *string { return &s }
+
+func ref(name string) connection.TableRef { return connection.TableRef{Schema: "shop", Name: name} }
+
+const strange = "a `strange` name; DROP TABLE shop.kinds"
+
+func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
+	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
+		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
+	}
+	as := func(changes map[string]any) func(*testing.T) ports.Target {
+		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
+	}
+	return contract.WarehouseRig{
+		Kind: connection.ClickHouse, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
+		Tables: []connection.Table{
+			table("Kinds_2", connection.BaseTable, -1),
+			table(strange, connection.BaseTable, -1),
+			table("afar", connection.ExternalTable, -1),
+			table("beyond", connection.View, -1),
+			table("empty", connection.BaseTable, 0),
+			table("kept", connection.MaterializedView, -1),
+			table("kinds", connection.BaseTable, 3),
+			table("leads_nowhere", connection.BaseTable, -1),
+			table("seen", connection.View, -1),
+			table("slow", connection.View, -1),
+			table("wide", connection.BaseTable, -1),
+		},
+		Previews: previews(),
+		Failures: failures(as),
+		Never: map[connection.Code]string{
+			connection.ServerStarting:     "ClickHouse does not listen before it is ready and after it is told to stop; a scripted server stages the proxy in front of it",
+			connection.UnsupportedVersion: "18.16 is the oldest that is supported, and reads all our statements; a scripted server stages it",
+			connection.Internal:           "it stands for a bug of ours; a scripted server stages an error that nobody knows",
+		},
+		Sessions: func(t *testing.T) int {
+			text, err := shared(t).ask(`SELECT count() FROM system.processes WHERE user = 'reader'`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		},
+	}
+}
+
+func previews() map[connection.TableRef]connection.Preview {
+	var wide connection.Preview
+	row := make([]*string, connection.MaxColumns)
+	for i := range connection.MaxColumns {
+		wide.Columns = append(wide.Columns, connection.Column{Name: fmt.Sprintf("c%d", i), DatabaseType: "String", Type: connection.Text})
+		row[i] = text(strings.Repeat(strconv.Itoa(i%10), connection.MaxCell))
+	}
+	wide.Rows = [][]*string{row}
+	return map[connection.TableRef]connection.Preview{
+		ref("kinds"): {
+			Columns: []connection.Column{
+				{Name: "id", DatabaseType: "UInt64", Type: connection.Integer},
+				{Name: "name", DatabaseType: "String", Type: connection.Text},
+				{Name: "price", DatabaseType: "Nullable(Decimal(10, 2))", Type: connection.Number, Nullable: true},
+				{Name: "rate", DatabaseType: "Nullable(Float64)", Type: connection.Number, Nullable: true},
+				{Name: "sold", DatabaseType: "Nullable(UInt8)", Type: connection.Integer, Nullable: true},
+				{Name: "born", DatabaseType: "Date", Type: connection.Date},
+				{Name: "at", DatabaseType: "DateTime('UTC')", Type: connection.DateTime},
+				{Name: "tags", DatabaseType: "Array(String)", Type: connection.Text},
+				{Name: "key", DatabaseType: "UUID", Type: connection.Text},
+				{Name: "size", DatabaseType: "Enum8('small' = 1, 'large' = 2)", Type: connection.Text},
+				{Name: "raw", DatabaseType: "FixedString(4)", Type: connection.Text},
+				{Name: "pair", DatabaseType: "Tuple(Int32, String)", Type: connection.Text},
+				{Name: "lines.n", DatabaseType: "Array(Int8)", Type: connection.Text},
+				{Name: "lines.what", DatabaseType: "Array(String)", Type: connection.Text},
+				{Name: "total", DatabaseType: "AggregateFunction(sum, UInt64)", Type: connection.Text},
+			},
+			Rows: [][]*string{
+				{text("1"), text("Ada"), text("12.50"), text("0.5"), text("1"), text("2015-12-10"), text("2026-01-02 03:04:05"), text("['x','y']"),
+					text("61f0c404-5cb3-11e7-907b-a6006ad3dba0"), text("small"), text("ab"), text("(1,'q')"), text("[1,2]"), text("['a','b']"), nil},
+				{text("2"), text(strings.Repeat("é", connection.MaxCell)), nil, nil, nil, text("0000-00-00"), text("0000-00-00 00:00:00"), text("[]"),
+					text("00000000-0000-0000-0000-000000000000"), text("large"), text(""), text("(0,'')"), text("[]"), text("[]"), nil},
+				{text("18446744073709551615"), text("tab\t\"quote\" 's' \\ \uFFFD"), text("-1.00"), text("nan"), text("0"), text("2038-01-19"), text("2038-01-19 03:14:07"), text(`['it\'s']`),
+					text("61f0c404-5cb3-11e7-907b-a6006ad3dba0"), text("small"), text("abcd"), text("(-1,'')"), text("[-1]"), text("['']"), nil},
+			},
+		},
+		ref(strange): {
+			Columns: []connection.Column{{Name: "a `col`, b?", DatabaseType: "String", Type: connection.Text}},
+			Rows:    [][]*string{{text("here")}},
+		},
+		ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "Int32", Type: connection.Integer}}},
+		ref("wide"):  wide,
+	}
+}
+
+func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(direct)) }
+
+// TestAUserWhoMayChooseNoSettingReadsAllTheSame is about readonly = 1, which refuses our limits.
+func TestAUserWhoMayChooseNoSettingReadsAllTheSame(t *testing.T) {
+	to, w := shared(t).target(t, map[string]any{"username": "locked"}), direct(t)
+	if r := w.Probe(t.Context(), to); r.Failure() != "" || r.Server.CanWrite {
+		t.Errorf("probe: %+v", r)
+	}
+	if p, err := w.Preview(t.Context(), to, ref("kinds"), 1); err != nil || len(p.Rows) != 1 {
+		t.Errorf("preview: %+v, %v", p, err)
+	}
+}
+
+// TestTheServerEndsAStatementThatTakesTooLong sees to it that the limit is the server's to keep: it
+// would work on otherwise, long after the call is over.
+func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
+	s := shared(t)
+	to := s.target(t, nil)
+	to.Limits.Statement, to.Limits.Total = time.Second, 20*time.Second
+	_, err := direct(t).Preview(t.Context(), to, ref("slow"), 1)
+	if !errors.Is(err, connection.QueryTimeout) {
+		t.Errorf("error = %v", err)
+	}
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		n, err := s.ask(`SELECT count() FROM system.processes WHERE user = 'reader'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == "0" {
+			return
+		}
+		if time.Since(begun) > 3*time.Second {
+			t.Fatal("the server works on")
+		}
+	}
+}

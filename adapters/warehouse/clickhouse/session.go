@@ -1,0 +1,197 @@
+package clickhouse
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// session is one connection, whose requests are all the same user's.
+type session struct {
+	ctx      context.Context
+	to       ports.Target
+	web      *warehouse.Web
+	settings url.Values // of each statement
+	server   greeting
+}
+
+// greeting is what a server says of itself and of the user.
+type greeting struct {
+	version   string
+	readonly  bool // the user can change nothing, whatever statement is sent
+	totalRows bool // system.tables has estimates of rows, since version 20
+}
+
+// open takes a call through the steps up to database.
+func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
+	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
+	defer cancel()
+	config, err := warehouse.TLSConfig(to.Credential)
+	if err != nil {
+		return nil, connection.Internal
+	}
+	c := to.Credential
+	web, err := warehouse.OpenWeb(starting, n, c.Text(connection.FieldHost), c.Port(), config, trace)
+	if err != nil {
+		return nil, unlessCanceled(ctx, err)
+	}
+	s := &session{ctx: ctx, to: to, web: web}
+	if err := s.begin(starting, trace); err != nil {
+		if config == nil && web.Silent() && errors.Is(err, connection.PortClosed) && speaksTLS(starting, n, to) {
+			err = connection.TLSRequired
+		}
+		s.close()
+		return nil, unlessCanceled(ctx, err)
+	}
+	return s, nil
+}
+
+// speaksTLS tells a server that wants TLS, which hangs up on who speaks without, from one that is
+// going, by a second connection. Nothing is said on it but the first words of TLS.
+func speaksTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
+	config := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // nothing is sent that anybody could read
+	web, err := warehouse.OpenWeb(ctx, n, to.Credential.Text(connection.FieldHost), to.Credential.Port(), config, nil)
+	if err != nil {
+		return false
+	}
+	web.Close()
+	return true
+}
+
+// begin asks who the server is and what the user may choose, under no settings but the user's own:
+// who may change none is refused for sending some.
+func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
+	rows, err := s.ask(ctx, `SELECT version(),
+		(SELECT value FROM system.settings WHERE name = 'readonly'),
+		(SELECT toString(count()) FROM system.databases WHERE name = currentDatabase()),
+		(SELECT toString(count()) FROM system.columns WHERE database = 'system' AND table = 'tables' AND name = 'total_rows')`)
+	if err != nil {
+		err = s.atStart(err)
+		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
+			trace.Passed(connection.Authenticate) // a server looks for the database of those alone whom it let in
+		}
+		return err
+	}
+	if len(rows) != 1 || !filled(rows[0], 4) {
+		return connection.NotThisDatabase
+	}
+	trace.Passed(connection.Authenticate)
+	if *rows[0][2] == "0" { // since version 20 it shows no database in which the user may do nothing
+		return connection.DatabaseDeniedOrMissing
+	}
+	trace.Passed(connection.Database)
+	readonly := *rows[0][1]
+	s.server = greeting{version: *rows[0][0], readonly: readonly != "0", totalRows: *rows[0][3] != "0"}
+	if readonly == "1" {
+		return nil // nothing can be chosen; the time of a statement is ours to keep
+	}
+	s.settings = url.Values{
+		"max_execution_time":    {strconv.Itoa(max(1, int(s.to.Limits.Statement.Seconds())))}, // fractions are newer
+		"timeout_overflow_mode": {"throw"},
+		"max_result_rows":       {strconv.Itoa(maxRows)},
+		"max_result_bytes":      {strconv.FormatInt(s.to.Limits.Bytes, 10)},
+		"result_overflow_mode":  {"throw"},
+	}
+	if !s.server.readonly {
+		s.settings.Set("readonly", "2") // 1 would refuse the other settings
+	}
+	return nil
+}
+
+// maxRows is more than any of our statements answers.
+const maxRows = connection.MaxTables + connection.MaxColumns
+
+// atStart says why a session did not begin.
+func (s *session) atStart(err error) error {
+	switch {
+	case s.web.SpokeTLS():
+		return connection.TLSRequired
+	case errors.Is(err, connection.PermissionDenied):
+		return connection.DatabaseDeniedOrMissing
+	case errors.Is(err, connection.QueryTimeout):
+		return connection.ConnectTimeout
+	case errors.Is(err, connection.HostUnreachable) && s.web.Silent():
+		return connection.PortClosed // it closed without a word
+	}
+	return err
+}
+
+// grace is what a server has beyond a statement's limit, to say itself that it is over.
+const grace = 500 * time.Millisecond
+
+// query runs one statement under the session's settings.
+func (s *session) query(sql string) ([][]*string, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement+grace)
+	defer cancel()
+	rows, err := s.ask(ctx, sql)
+	switch {
+	case errors.Is(err, connection.DatabaseDeniedOrMissing): // that of a view's tables
+		err = connection.PermissionDenied
+	case errors.Is(err, connection.DatabaseNotFound): // as before
+		err = connection.TableNotFound
+	}
+	return rows, unlessCanceled(s.ctx, err)
+}
+
+// ask sends one statement and returns its rows; nil for NULL. All its columns must be texts.
+func (s *session) ask(ctx context.Context, sql string) ([][]*string, error) {
+	request, err := s.request(ctx, sql)
+	if err != nil {
+		return nil, connection.Internal
+	}
+	answer, err := s.web.Do(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Status != http.StatusOK {
+		return nil, refusal(answer)
+	}
+	var rows struct {
+		Data [][]*string `json:"data"`
+	}
+	if err := json.Unmarshal(answer.Body, &rows); err != nil || rows.Data == nil {
+		return nil, connection.NotThisDatabase
+	}
+	return rows.Data, nil
+}
+
+// request has the statement in its body, since addresses are short and find their way into logs.
+func (s *session) request(ctx context.Context, sql string) (*http.Request, error) {
+	c := s.to.Credential
+	values := url.Values{
+		"database":          {c.Text(connection.FieldDatabase)},
+		"default_format":    {"JSONCompact"},
+		"wait_end_of_query": {"1"}, // else an error can come after the status
+	}
+	for name, v := range s.settings {
+		values[name] = slices.Clone(v)
+	}
+	host := net.JoinHostPort(strings.TrimSuffix(c.Text(connection.FieldHost), "."), strconv.Itoa(int(c.Port())))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+"/?"+values.Encode(), strings.NewReader(sql))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("User-Agent", "atrium")
+	r.Header.Set("X-ClickHouse-User", c.Text(connection.FieldUsername))
+	if password := c.Secret(connection.FieldPassword); !password.IsZero() {
+		r.Header.Set("X-ClickHouse-Key", password.Reveal())
+	}
+	return r, nil
+}
+
+func (s *session) close() { s.web.Close() }
+
+// filled reports whether a row has n values, none of them NULL.
+func filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }

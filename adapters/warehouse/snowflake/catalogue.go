@@ -1,0 +1,90 @@
+package snowflake
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// read sees to it that the database's tables can be listed, by a command that needs no warehouse.
+func (s *session) read() error {
+	_, err := s.query(`SHOW TERSE OBJECTS IN DATABASE ` + quote(s.database) + ` LIMIT 1`)
+	return err
+}
+
+// reading are the privileges that let nothing be changed.
+var reading = []string{"USAGE", "SELECT", "REFERENCES", "MONITOR", "OPERATE", "READ", "REFERENCE_USAGE", "IMPORTED PRIVILEGES"}
+
+// canWrite reports whether the role itself was granted more than reading. Of roles within it the command
+// tells no more than that they are there.
+func (s *session) canWrite() (bool, error) {
+	if s.role == "" {
+		return false, nil
+	}
+	rows, err := s.query(`SHOW GRANTS TO ROLE ` + quote(s.role))
+	if errors.Is(err, connection.PermissionDenied) {
+		return false, nil // it may not even ask
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, row := range rows {
+		if len(row) < 2 || row[1] == nil { // created_on, privilege, …
+			return false, connection.NotThisDatabase
+		}
+		if !slices.Contains(reading, *row[1]) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// catalogue is the database's own.
+func (s *session) catalogue(view string) string {
+	return quote(s.database) + `.INFORMATION_SCHEMA.` + view
+}
+
+// tables lists a page of tables. The catalogue shows a role only those on which it has any privilege.
+func (s *session) tables(q connection.TableQuery) ([]connection.Table, error) {
+	if !isText(q.After.Schema) || !isText(q.After.Name) {
+		return nil, nil
+	}
+	rows, err := s.query(`SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TO_VARCHAR(COALESCE(ROW_COUNT, -1)) FROM `+s.catalogue("TABLES")+`
+		WHERE TABLE_SCHEMA <> 'INFORMATION_SCHEMA' AND (TABLE_SCHEMA > ? OR TABLE_SCHEMA = ? AND TABLE_NAME > ?)
+		ORDER BY TABLE_SCHEMA, TABLE_NAME LIMIT `+strconv.Itoa(min(max(q.Limit, 1), connection.MaxTables)), q.After.Schema, q.After.Schema, q.After.Name)
+	if err != nil {
+		return nil, err
+	}
+	var tables []connection.Table
+	for _, row := range rows {
+		if !filled(row, 4) {
+			return nil, connection.NotThisDatabase
+		}
+		t := connection.Table{TableRef: connection.TableRef{Schema: *row[0], Name: *row[1]}, Kind: kindOf(*row[2])}
+		if t.RowEstimate, err = strconv.ParseInt(*row[3], 10, 64); err != nil {
+			return nil, connection.NotThisDatabase
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+// kindOf reads TABLE_TYPE.
+func kindOf(tableType string) connection.TableKind {
+	switch tableType {
+	case "VIEW":
+		return connection.View
+	case "MATERIALIZED VIEW":
+		return connection.MaterializedView
+	case "EXTERNAL TABLE":
+		return connection.ExternalTable
+	}
+	return connection.BaseTable
+}
+
+// isText reports whether s can be a name at all.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

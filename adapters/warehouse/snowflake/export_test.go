@@ -1,0 +1,26 @@
+package snowflake
+
+import (
+	"crypto/x509"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// NewAt returns a Warehouse that takes a test's server for an account's. There is no other way to make one.
+func NewAt(guard warehouse.Guard, roots *x509.CertPool, at func(account string) (host string, port uint16)) *Warehouse {
+	return &Warehouse{guard: guard, roots: roots, server: func(account string) address {
+		host, port := at(account)
+		return address{host, port}
+	}}
+}
+
+// ServerOf returns where an account is outside of tests.
+func ServerOf(account string) (host string, port uint16) {
+	a := New(nil).server(account)
+	return a.host, a.port
+}
+
+// Sign returns the token of a credential.
+func Sign(c connection.Credential, now time.Time) (string, error) { return sign(c, now) }

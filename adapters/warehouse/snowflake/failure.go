@@ -1,0 +1,82 @@
+package snowflake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// numbers says what the codes of Snowflake's own mean, as far as neither status nor SQLSTATE does.
+var numbers = map[string]connection.Code{
+	"390100": connection.AuthFailed,
+	"390101": connection.AuthRejected, // the user is disabled
+	"390102": connection.AuthRejected, // the user is locked for a while
+	"390144": connection.AuthFailed,   // no such user or key, or a clock that is wrong
+	"390186": connection.AuthRejected, // the role is not the user's
+	"390189": connection.AuthRejected, // there is no such role
+	"390201": connection.DatabaseDeniedOrMissing,
+	"390420": connection.AuthRejected,  // a network policy
+	"390422": connection.AuthRejected,  // as before
+	"090073": connection.QuotaExceeded, // of a resource monitor
+	"391908": connection.ResponseTooLarge,
+	"000904": connection.TableNotFound, // a column that was dropped since the catalogue was read
+	"002037": connection.TableNotFound, // what a view reads
+}
+
+// states says what SQLSTATEs mean.
+var states = map[string]connection.Code{
+	"02000": connection.TableNotFound, // or it is not for this role
+	"42S02": connection.TableNotFound, // as before
+	"42501": connection.PermissionDenied,
+	"57P03": connection.DatabaseDeniedOrMissing, // no warehouse
+	"57014": connection.QueryTimeout,
+	"42000": connection.UnsupportedVersion, // a statement of ours that it does not read
+	"42601": connection.UnsupportedVersion,
+}
+
+// statuses says what an answer means whose code is not known.
+var statuses = map[int]connection.Code{
+	http.StatusAccepted:           connection.QueryTimeout, // it works on; its own limit ends it
+	http.StatusUnauthorized:       connection.AuthFailed,
+	http.StatusForbidden:          connection.AuthRejected,
+	http.StatusRequestTimeout:     connection.QueryTimeout,
+	http.StatusTooManyRequests:    connection.TooManyConnections, // statements at a time, which the API has in their place
+	http.StatusServiceUnavailable: connection.ServerStarting,
+	http.StatusGatewayTimeout:     connection.QueryTimeout,
+}
+
+// refusal says what an answer means that is not 200.
+func refusal(a warehouse.Answer) connection.Code {
+	var body struct {
+		Code  string `json:"code"`
+		State string `json:"sqlState"`
+	}
+	if err := json.Unmarshal(a.Body, &body); err != nil {
+		if a.Status == http.StatusServiceUnavailable || a.Status == http.StatusBadGateway {
+			return connection.ServerStarting // what stands in front says so in HTML
+		}
+		return connection.NotThisDatabase // or no such account, whose host is there all the same
+	}
+	if code, ok := numbers[body.Code]; ok {
+		return code
+	}
+	if code, ok := states[body.State]; ok {
+		return code
+	}
+	if code, ok := statuses[a.Status]; ok {
+		return code
+	}
+	return connection.Internal
+}
+
+// unlessCanceled returns err, but that of ctx if its owner called the work off.
+func unlessCanceled(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return context.Canceled
+	}
+	return err
+}

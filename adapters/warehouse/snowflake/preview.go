@@ -1,0 +1,120 @@
+package snowflake
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// preview reads the columns of a table that the catalogue confirms, and some of its rows.
+func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+	var p connection.Preview
+	if ref.Schema == "" || ref.Schema == "INFORMATION_SCHEMA" || ref.Name == "" || !isText(ref.Schema) || !isText(ref.Name) {
+		return p, connection.TableNotFound
+	}
+	var err error
+	if p.Columns, err = s.columns(ref); err != nil {
+		return p, err
+	}
+	if len(p.Columns) == 0 {
+		return p, connection.TableNotFound
+	}
+	if rows <= 0 {
+		return p, nil
+	}
+	list := make([]string, len(p.Columns))
+	for i, c := range p.Columns {
+		list[i] = cell(c)
+	}
+	values, err := s.query(`SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(s.database) + `.` + quote(ref.Schema) + `.` + quote(ref.Name) +
+		` LIMIT ` + strconv.Itoa(min(rows, connection.MaxSampleRows)))
+	if errors.Is(err, connection.TableNotFound) {
+		err = connection.PermissionDenied // it is there; what may not be read is said to be missing
+	}
+	if err != nil {
+		return p, err
+	}
+	for _, row := range values {
+		if len(row) != len(p.Columns) {
+			return p, connection.NotThisDatabase
+		}
+		for i, v := range row {
+			if v != nil {
+				row[i] = connection.Cell(*v)
+			}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return p, nil
+}
+
+// columns lists a table's columns in their order; none if there is no such table.
+func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) {
+	rows, err := s.query(`SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, TO_VARCHAR(NUMERIC_PRECISION), TO_VARCHAR(NUMERIC_SCALE)
+		FROM `+s.catalogue("COLUMNS")+` WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY ORDINAL_POSITION LIMIT `+strconv.Itoa(connection.MaxColumns), ref.Schema, ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	var columns []connection.Column
+	for _, row := range rows {
+		if len(row) != 5 || !filled(row[:3], 3) {
+			return nil, connection.NotThisDatabase
+		}
+		c := connection.Column{Name: *row[0], DatabaseType: *row[1], Nullable: *row[2] == "YES"}
+		c.Type = typeOf(c.DatabaseType)
+		if c.DatabaseType == "NUMBER" && row[3] != nil && row[4] != nil {
+			if *row[4] == "0" {
+				c.Type = connection.Integer
+			}
+			c.DatabaseType += "(" + *row[3] + "," + *row[4] + ")"
+		}
+		columns = append(columns, c)
+	}
+	return columns, nil
+}
+
+// typeOf says what values can be used as.
+func typeOf(name string) connection.Type {
+	switch name {
+	case "NUMBER", "FLOAT", "DECFLOAT":
+		return connection.Number
+	case "BOOLEAN":
+		return connection.Boolean
+	case "DATE":
+		return connection.Date
+	case "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP_TZ":
+		return connection.DateTime
+	case "VARIANT", "OBJECT", "ARRAY", "MAP":
+		return connection.JSON
+	}
+	return connection.Text
+}
+
+// cell is the expression for a column's value as text, cut to what is shown. Bytes are written as
+// hexadecimal digits, shapes in the words of WKT.
+func cell(c connection.Column) string {
+	name := quote(c.Name)
+	word, _, _ := strings.Cut(c.DatabaseType, "(")
+	text := `TO_VARCHAR(` + name + `)`
+	switch word {
+	case "DATE":
+		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD')`
+	case "TIMESTAMP_NTZ":
+		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD HH24:MI:SS.FF3')`
+	case "TIMESTAMP_LTZ", "TIMESTAMP_TZ":
+		text = `TO_VARCHAR(` + name + `, 'YYYY-MM-DD HH24:MI:SS.FF3 TZH:TZM')`
+	case "VARIANT", "OBJECT", "ARRAY", "MAP":
+		text = `TO_JSON(TO_VARIANT(` + name + `))`
+	case "BINARY":
+		text = `'0x' || HEX_ENCODE(` + name + `, 0)`
+	case "GEOGRAPHY", "GEOMETRY":
+		text = `ST_ASWKT(` + name + `)`
+	case "VECTOR":
+		text = `TO_JSON(TO_VARIANT(` + name + `::ARRAY))`
+	case "FILE":
+		text = `CAST(NULL AS VARCHAR)` // it is not in the table
+	}
+	return `LEFT(` + text + `, ` + strconv.Itoa(connection.MaxCell) + `)`
+}

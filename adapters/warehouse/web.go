@@ -1,0 +1,118 @@
+package warehouse
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+)
+
+// Web is one connection to a server of HTTP/1.1, on which one request follows another. It follows no
+// redirect, knows no proxy, asks for no compression, and reads no more than its network lets it.
+type Web struct {
+	recorder *Recorder
+	conn     net.Conn // the recorder, or TLS above it
+	answers  *bufio.Reader
+}
+
+// Answer is what a server said to a request.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// OpenWeb takes a call through the steps up to tls; a nil config asks for none. t is as in OpenAt.
+func OpenWeb(ctx context.Context, n Network, host string, port uint16, config *tls.Config, t *Trace) (*Web, error) {
+	recorder, err := OpenAt(ctx, n, host, port, t)
+	if err != nil {
+		return nil, err
+	}
+	w := &Web{recorder: recorder, conn: recorder}
+	switch {
+	case config != nil:
+		secured, err := Secure(ctx, recorder, config)
+		if err != nil {
+			w.Close()
+			if errors.Is(err, connection.TLSUnsupported) && w.isForeign() {
+				err = connection.NotThisDatabase
+			}
+			return nil, err
+		}
+		w.conn = secured
+		if t != nil {
+			t.Passed(connection.TLS)
+		}
+	case t != nil:
+		t.Skipped(connection.TLS)
+	}
+	w.answers = bufio.NewReader(w.conn)
+	return w, nil
+}
+
+// isForeign reports whether the first bytes are of neither HTTP nor TLS.
+func (w *Web) isForeign() bool {
+	first := w.recorder.First()
+	return Foreign(first) && !bytes.HasPrefix(first, []byte("HTTP/")) && !w.SpokeTLS()
+}
+
+// SpokeTLS reports whether the server's first bytes are an alert of TLS: to who speaks without it,
+// that says what is missing.
+func (w *Web) SpokeTLS() bool { return bytes.HasPrefix(w.recorder.First(), []byte("\x15\x03")) }
+
+// Silent reports whether the server has not said a word.
+func (w *Web) Silent() bool { return w.recorder.Count() == 0 }
+
+// Do sends a request and reads the whole answer. ctx must have a deadline; who passes it is
+// QueryTimeout. Whatever is not HTTP is NotThisDatabase, and a server that hangs up in the middle
+// HostUnreachable.
+func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
+	end, _ := ctx.Deadline()
+	if err := w.conn.SetDeadline(end); err != nil {
+		return Answer{}, Classify(ctx, err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = w.conn.SetDeadline(time.Now()) })()
+	if err := r.Write(w.conn); err != nil && !w.recorder.Ended() { // a server that refuses may answer and hang up before it has heard all
+		return Answer{}, w.broken(ctx, err)
+	}
+	response, err := http.ReadResponse(w.answers, r)
+	if err != nil {
+		return Answer{}, w.broken(ctx, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body) // as much as the network lets through
+	if err != nil {
+		return Answer{}, w.broken(ctx, err)
+	}
+	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
+}
+
+// broken says why there was no answer that could be read.
+func (w *Web) broken(ctx context.Context, err error) error {
+	wired := w.recorder.Err()
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return context.Canceled
+	case errors.Is(wired, connection.ResponseTooLarge):
+		return connection.ResponseTooLarge
+	case IsTimeout(wired), ctx.Err() != nil:
+		return connection.QueryTimeout
+	case w.isForeign():
+		return connection.NotThisDatabase
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isReset(err):
+		return connection.HostUnreachable
+	case wired != nil && !errors.Is(wired, io.EOF):
+		return Classify(ctx, wired)
+	}
+	return connection.NotThisDatabase
+}
+
+// Close ends the connection; a server ends with it what it still does for it, if it notices.
+func (w *Web) Close() { _ = w.recorder.Close() }
