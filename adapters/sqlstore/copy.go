@@ -1,0 +1,50 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// ErrNoCopy is the answer of CopyTo where the engine has tools of its own for that.
+var ErrNoCopy = errors.New("database: this is PostgreSQL's: back it up with pg_dump, or as its host does")
+
+// CopyTo writes the database as it is at one moment to a file that is not there yet, while others go
+// on reading and writing. ErrNoCopy but of SQLite.
+func (db *DB) CopyTo(ctx context.Context, path string) error {
+	if db.Engine() != sqliteDialect.name {
+		return ErrNoCopy
+	}
+	conn, err := db.reader.Connx(ctx)
+	if err != nil {
+		return db.explain(ctx, err)
+	}
+	defer conn.Close()
+	// What is only to be read is not written to another file either.
+	_, err = conn.ExecContext(ctx, `PRAGMA query_only = 0`)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, path)
+	}
+	return db.explain(ctx, err)
+}
+
+// File returns where a SQLite database is; empty for others.
+func (c Config) File() string {
+	path, _ := strings.CutPrefix(c.URL.Reveal(), "sqlite:")
+	if path == c.URL.Reveal() {
+		return ""
+	}
+	return path
+}
+
+// Whole returns an error that names the first damage of a SQLite database, if there is any.
+func (db *DB) Whole(ctx context.Context) error {
+	var found string
+	if err := db.reader.GetContext(ctx, &found, `PRAGMA quick_check(1)`); err != nil {
+		return db.explain(ctx, err)
+	}
+	if found != "ok" {
+		return errors.New("the database is damaged: " + found)
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// another returns a deployment whose data directory is empty, but for the key file of d.
+func (d *deployment) another(t *testing.T) *deployment {
+	t.Helper()
+	other := deploy(t, sqlite)
+	key, err := os.ReadFile(d.keyFile())
+	if err == nil {
+		err = os.MkdirAll(other.data, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(other.keyFile(), key, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, sqlite)
+	d.flags = append(d.flags, "--demo")
+	s := d.start(t)
+	ann := s.user(t, "member")
+	template := ann.template(t, "kept")
+	archive := filepath.Join(t.TempDir(), "backup.tar.gz")
+
+	t.Run("what is restored is what there was, to the row", func(t *testing.T) {
+		s.stop(t)
+		s.must(t, "backup", archive)
+		other := d.another(t)
+		if out := other.must(t, "restore", archive); !strings.Contains(out, "opens what it holds") {
+			t.Errorf("it wrote %s", out)
+		}
+		copied := &server{deployment: other}
+		if before, after := s.dump(t), copied.dump(t); before != after {
+			t.Errorf("the database differs: %d and %d bytes", len(before), len(after))
+		}
+		for _, file := range []string{"warehouses/demo.db"} {
+			want, err := os.ReadFile(filepath.Join(d.data, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(filepath.Join(other.data, file)); err != nil || string(got) != string(want) {
+				t.Errorf("%s: %d bytes, want %d, %v", file, len(got), len(want), err)
+			}
+		}
+		again := ann.at(other.start(t))
+		again.get(t, template).has(t, map[string]string{"name": "kept"})
+		if leaks(t, archive, keyMaterial(t, d)) {
+			t.Error("the backup holds key material")
+		}
+		if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+	})
+	t.Run("a backup beside a busy server holds all that was acknowledged before it", func(t *testing.T) {
+		s := d.start(t)
+		ann := ann.at(s)
+		stop, busy := make(chan struct{}), sync.WaitGroup{}
+		for i := range 4 {
+			busy.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-stop:
+						return
+					default:
+						ann.create(t, templates, object{"name": fmt.Sprintf("busy %d %d", i, n)})
+					}
+				}
+			})
+		}
+		last := ann.create(t, templates, object{"name": "the last before"}).at("id")
+		path := filepath.Join(t.TempDir(), "busy.tar.gz")
+		s.must(t, "backup", path)
+		close(stop)
+		busy.Wait()
+		other := d.another(t)
+		other.must(t, "restore", path)
+		ann.at(other.start(t)).get(t, templates+"/"+last)
+	})
+	t.Run("nothing is replaced", func(t *testing.T) {
+		if r := d.run(t, "backup", archive); r.code != 1 || !strings.Contains(r.stderr, "exists") {
+			t.Errorf("it ended with %d: %s", r.code, r.stderr)
+		}
+		if r := d.run(t, "restore", archive); r.code != 1 || !strings.Contains(r.stderr, "is there already") {
+			t.Errorf("it ended with %d: %s", r.code, r.stderr)
+		}
+	})
+	t.Run("without the key file it says what is left to do, with a foreign one it is refused", func(t *testing.T) {
+		other := deploy(t, sqlite)
+		if out := other.must(t, "restore", archive); !strings.Contains(out, "keyring.json") {
+			t.Errorf("it wrote %s", out)
+		}
+		if r := other.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "is missing, and the database holds secrets") {
+			t.Errorf("serve ended with %d: %s", r.code, r.stderr)
+		}
+		foreign := deploy(t, sqlite)
+		foreign.must(t, "keys", "create")
+		if r := foreign.run(t, "restore", archive); r.code != 1 || !strings.Contains(r.stderr, "not the keyring") {
+			t.Errorf("it ended with %d: %s", r.code, r.stderr)
+		}
+	})
+	t.Run("what is no backup, or not a whole one, leaves nothing behind", func(t *testing.T) {
+		whole, err := os.ReadFile(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := append([]byte{}, whole...)
+		broken[len(broken)/2] ^= 1
+		for name, content := range map[string][]byte{"cut": whole[:len(whole)/2], "broken": broken, "empty": nil, "text": []byte("hello")} {
+			path := filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			other := deploy(t, sqlite)
+			if r := other.run(t, "restore", path); r.code != 1 || !regexp.MustCompile(`^atrium: `).MatchString(r.stderr) {
+				t.Errorf("%s: it ended with %d: %s", name, r.code, r.stderr)
+			}
+			if left, err := os.ReadDir(other.data); err == nil && len(left) > 0 {
+				t.Errorf("%s: it left %v", name, left)
+			}
+		}
+	})
+	t.Run("of PostgreSQL it says what to use", func(t *testing.T) {
+		p := start(t, postgres)
+		if r := p.run(t, "backup", filepath.Join(t.TempDir(), "x")); r.code != 1 || !strings.Contains(r.stderr, "pg_dump") {
+			t.Errorf("it ended with %d: %s", r.code, r.stderr)
+		}
+	})
+}
+
+// leaks reports whether an archive holds one of several texts.
+func leaks(t *testing.T, archive string, texts []string) bool {
+	t.Helper()
+	file, err := os.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	zipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return containsAny(string(content), texts...)
+}
