@@ -19,7 +19,7 @@ func (db *DB) CopyTo(ctx context.Context, path string) error {
 	if err != nil {
 		return db.explain(ctx, err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	// What is only to be read is not written to another file either.
 	_, err = conn.ExecContext(ctx, `PRAGMA query_only = 0`)
 	if err == nil {
