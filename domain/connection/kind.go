@@ -19,9 +19,10 @@ type Kind string
 
 // The kinds that need no other names than these.
 const (
-	MySQL    Kind = "mysql" // and MariaDB
-	Postgres Kind = "postgres"
-	SQLite   Kind = "sqlite"
+	GoogleSheets Kind = "google_sheets"
+	MySQL        Kind = "mysql" // and MariaDB
+	Postgres     Kind = "postgres"
+	SQLite       Kind = "sqlite"
 )
 
 // Descriptor is all that is known of a kind: it drives forms, validation, masking and docs.
