@@ -1,5 +1,11 @@
 package source
 
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
 // Suggestion says that a column probably holds a field.
 type Suggestion struct {
 	Field  string  // its key
@@ -18,3 +24,273 @@ const (
 // Memory is what a workspace chose before for a type: the keys of fields by the Normalise of their
 // columns' names. The last choice counts. A nil Memory remembers nothing.
 type Memory map[string]string
+
+// Suggest says which column each field of a type probably is, in the order of the fields. No column
+// is suggested twice. All pairs are looked at together: the whole is the likeliest there is, which
+// is not the same as taking the likeliest pairs in turn.
+//
+// A pair is judged by its names: what was chosen before, the field's own name, a synonym, shared
+// words (those that many columns have count less), or a slip of the pen; then by what the column's
+// values are.
+func Suggest(t Type, headers []Header, memory Memory) []Suggestion {
+	m := newMatcher(t, headers, memory)
+	worth := make([][]float64, len(t.Fields))
+	pairs := make([][]judgement, len(t.Fields))
+	for f := range t.Fields {
+		worth[f], pairs[f] = make([]float64, len(headers)), make([]judgement, len(headers))
+		for c := range headers {
+			j := m.judge(f, c)
+			if j.score >= MinScore {
+				// Steep, so that a sure pair is not given up for two doubtful ones.
+				worth[f][c], pairs[f][c] = math.Pow(j.score, 4), j
+			}
+		}
+	}
+	var out []Suggestion
+	for f, c := range assign(worth) {
+		if c < 0 {
+			continue
+		}
+		j := pairs[f][c]
+		out = append(out, Suggestion{
+			Field: t.Fields[f].Key, Column: headers[c].Name, Score: math.Round(100*j.score) / 100, Reason: j.sentence(t.Fields[f], headers[c]),
+		})
+	}
+	return out
+}
+
+// The scores of names that agree. What else agrees is worth less.
+const (
+	scoreChosen  = 1
+	scoreNamed   = 0.98
+	scoreSynonym = 0.95 // of the first one; a little less for each after it
+	scoreShared  = 0.94 // if nothing but noise is beside the shared words
+	scoreValues  = 0.6
+	scoreSlip    = 0.75 // at most: many a word is a letter away from another
+)
+
+// noise are words that say whose something is, or that it is the usual one.
+var noise = set("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer", "requester", "subscriber",
+	"member", "lead", "billing", "1", "value", "eur", "usd", "gbp")
+
+// owners are words for somebody else than the row is about.
+var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor", "supplier", "created", "updated", "by", "referrer", "sender", "cc", "employee", "staff", "support"}
+
+// alike are words that a slip of the pen is not to be taken for.
+var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "stage"}, {"contact", "contract"}, {"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"}}
+
+// matcher holds what judging the pairs of one table needs.
+type matcher struct {
+	fields  []fieldNames
+	columns []columnName
+	types   []FieldType
+	weights map[string]float64
+	noise   map[string]bool
+	memory  Memory
+	emails  int // columns of addresses
+}
+
+type fieldNames struct {
+	Field
+	names []name // key and title, then the synonyms, the likelier first
+}
+
+const namesOfItsOwn = 2 // of a field
+
+type columnName struct {
+	name
+	head string // the last word that is no noise: what it is about
+}
+
+type name struct {
+	text  string // as Normalise has it
+	words []string
+}
+
+func newName(s string) name {
+	w := words(s)
+	return name{strings.Join(w, " "), w}
+}
+
+func newMatcher(t Type, headers []Header, memory Memory) *matcher {
+	m := &matcher{weights: map[string]float64{}, noise: map[string]bool{}, memory: memory}
+	for w := range noise {
+		m.noise[w] = true
+	}
+	for _, w := range append(words(string(t.Key)), words(t.Title)...) { // a product's name is its name
+		m.noise[w], m.noise[strings.TrimSuffix(w, "s")] = true, true
+	}
+	for _, f := range t.Fields {
+		named := fieldNames{Field: f, names: []name{newName(f.Key), newName(f.Title)}}
+		for _, s := range f.Synonyms {
+			named.names = append(named.names, newName(s))
+		}
+		m.fields = append(m.fields, named)
+	}
+	for _, h := range headers {
+		n := newName(h.Name)
+		c := columnName{name: n}
+		for _, w := range n.words {
+			if !m.noise[w] {
+				c.head = w
+			}
+		}
+		for _, w := range slices.Compact(slices.Sorted(slices.Values(n.words))) {
+			m.weights[w]++
+		}
+		m.columns, m.types = append(m.columns, c), append(m.types, h.Type)
+		if h.Type == Email {
+			m.emails++
+		}
+	}
+	for w, in := range m.weights {
+		m.weights[w] = math.Log(1 + float64(len(headers)+1)/in)
+	}
+	return m
+}
+
+// weight is how much a word tells: the less, the more columns have it.
+func (m *matcher) weight(w string) float64 {
+	if known, ok := m.weights[w]; ok {
+		return known
+	}
+	return math.Log(1 + float64(len(m.columns)+1))
+}
+
+// judgement is how likely a pair is, and why.
+type judgement struct {
+	score float64
+	why   why
+	words []string // that both names have, for shared
+	fits  bool     // the values are what the field's are
+}
+
+type why int
+
+const (
+	chosen why = iota + 1
+	named
+	synonym
+	shared
+	values
+	slip
+)
+
+func (m *matcher) judge(f, c int) judgement {
+	field, column := &m.fields[f], &m.columns[c]
+	if column.text == "" {
+		return judgement{}
+	}
+	if key, ok := m.memory[column.text]; ok {
+		if key == field.Key {
+			return judgement{score: scoreChosen, why: chosen, fits: true}
+		}
+		return judgement{} // it was chosen for something else
+	}
+	var best judgement
+	for i, n := range field.names {
+		j := m.compare(n, column)
+		if j.why == named && i >= namesOfItsOwn {
+			j.why, j.score = synonym, scoreSynonym-0.001*float64(i-namesOfItsOwn)
+		}
+		if j.score > best.score {
+			best = j
+		}
+	}
+	if best.score < scoreValues && field.Type == Email && m.types[c] == Email && m.emails == 1 && !slices.ContainsFunc(column.words, func(w string) bool { return slices.Contains(owners, w) }) {
+		best = judgement{score: scoreValues, why: values}
+	}
+	fit := fitness(field.Type, m.types[c])
+	best.score *= fit
+	best.fits = fit > 0.9
+	return best
+}
+
+// compare judges a pair by one of the field's names.
+func (m *matcher) compare(n name, column *columnName) judgement {
+	if n.text == "" {
+		return judgement{}
+	}
+	if n.text == column.text {
+		return judgement{score: scoreNamed, why: named}
+	}
+	var both []string
+	var of, common, beside float64
+	for _, w := range n.words {
+		of += m.weight(w)
+		if slices.Contains(column.words, w) {
+			common += m.weight(w)
+			both = append(both, w)
+		}
+	}
+	if len(both) == 0 {
+		return misspelt(n, column)
+	}
+	for _, w := range column.words {
+		switch {
+		case slices.Contains(both, w):
+		case m.noise[w]:
+			beside += 0.05 * m.weight(w)
+		default:
+			beside += m.weight(w)
+		}
+	}
+	score := scoreShared * math.Pow(common/of, 1.5) * common / (common + beside)
+	if column.head != "" && !slices.Contains(n.words, column.head) {
+		score *= 0.6 // it is about something else: the domain of an e-mail address
+	}
+	if slips := misspelt(n, column); slips.score > score {
+		return slips
+	}
+	return judgement{score: score, why: shared, words: both}
+}
+
+// misspelt judges names that are the same but for one word, which is almost the same.
+func misspelt(n name, column *columnName) judgement {
+	if len(n.words) != len(column.words) {
+		return judgement{}
+	}
+	score := 0.0
+	for i, w := range n.words {
+		other := column.words[i]
+		if w == other {
+			continue
+		}
+		const least = 0.93
+		if score > 0 || w[0] != other[0] || min(len(w), len(other)) < 4 || slices.Contains(alike, [2]string{min(w, other), max(w, other)}) {
+			return judgement{}
+		}
+		similar := jaroWinkler(w, other)
+		if similar < least {
+			return judgement{}
+		}
+		score = scoreSlip - (1-similar)*2
+	}
+	return judgement{score: score, why: slip}
+}
+
+// sentence says to a person why.
+func (j judgement) sentence(f Field, h Header) string {
+	var s string
+	switch j.why {
+	case chosen:
+		return "This workspace chose a column with this name before."
+	case named:
+		s = "The column is named like the field"
+	case synonym:
+		s = "The column's name is another one for the field"
+	case shared:
+		s = "Both names have “" + strings.Join(j.words, " ") + "” in them"
+	case values:
+		return "No other column holds e-mail addresses."
+	case slip:
+		s = "The names are spelled almost alike"
+	}
+	switch {
+	case j.fits && f.Type == h.Type:
+		return s + ", and its values fit."
+	case !j.fits:
+		return s + ", but its values are of type " + string(h.Type) + "."
+	}
+	return s + "."
+}

@@ -17,8 +17,7 @@ const (
 // FieldType is what the values of a field, or those of a column, are.
 type FieldType string
 
-// The types of fields. What is seen in a column is never an Enum, and it is a String only if nothing
-// is known of it: what is no other type is Text if it is long, else String.
+// The types of fields. Of a column, Infer says all but Enum.
 const (
 	String   FieldType = "string" // one line
 	Text     FieldType = "text"
@@ -40,13 +39,13 @@ type Field struct {
 	Type     FieldType
 	Required bool     // a mapping must name a column for it
 	Unique   bool     // no two rows have the same value
-	Synonyms []string // other names that columns have for it
+	Synonyms []string // other names that columns have for it, the likelier first
 	Enum     []string // the values of an Enum; of no other type
 	Example  string
 }
 
 // Type is a kind of data that an org takes in: what its rows tell, and where they may come from.
-// Types are configuration; NewTypes checks them.
+// Types are configuration; CheckTypes says what is wrong with them.
 type Type struct {
 	Key     TypeKey
 	Title   string
