@@ -64,9 +64,9 @@ func assign(worth [][]float64) []int {
 		}
 	}
 	out := none(rows)
-	for c := 1; c <= columns; c++ {
-		if r := p[c]; r > 0 && worth[r-1][c-1] > 0 {
-			out[r-1] = c - 1
+	for c, r := range p[1:] {
+		if r > 0 && worth[r-1][c] > 0 {
+			out[r-1] = c
 		}
 	}
 	return out
