@@ -90,7 +90,7 @@ const (
 	weightFull     = 0.35 // it has a cell for every column
 	weightWords    = 0.25 // its cells are words, no numbers, dates, addresses
 	weightDistinct = 0.15 // no cell is there twice
-	weightContrast = 0.15 // below its words there is something else than words
+	weightContrast = 0.15 // above what is no words it has words
 	weightFollowed = 0.05 // the row below is about as wide
 	weightShort    = 0.05 // its cells are names, not sentences
 	perRow         = 0.01 // the earlier of two alike is it
@@ -132,9 +132,9 @@ func headerScore(rows [][]*string, at, width int) float64 {
 		if isWord {
 			words++
 		}
-		if values := columnOf(rows[at+1:], column); filled(values) > 0 {
+		if Infer(columnOf(rows[at+1:], column)) != String {
 			below++
-			if isWord && Infer(values) != String {
+			if isWord {
 				contrast++
 			}
 		}
