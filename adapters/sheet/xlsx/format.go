@@ -94,7 +94,8 @@ func (b *workbook) extract(cells []cell, styles []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return out.Bytes(), archive.Close()
+	err := archive.Close() // which writes the directory
+	return out.Bytes(), err
 }
 
 func sheetXML(cells []cell) []byte {
