@@ -9,18 +9,16 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/adapters/sheet/upstream"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -138,10 +136,10 @@ func (d *Documents) fetch(ctx context.Context, u *url.URL, egress identity.Egres
 	request.Header.Set("User-Agent", "Atrium")
 	response, err := client.Do(request)
 	if err != nil {
-		return document{}, unreachable(err)
+		return document{}, upstream.Unreachable(err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read from
-	if err := refusal(response); err != nil {
+	if err := upstream.Refusal(response.StatusCode, response.Header); err != nil {
 		return document{}, err
 	}
 	if response.ContentLength > d.limits.Bytes {
@@ -149,58 +147,12 @@ func (d *Documents) fetch(ctx context.Context, u *url.URL, egress identity.Egres
 	}
 	body, err := readBlocks(io.LimitReader(response.Body, d.limits.Bytes+1))
 	if err != nil {
-		return document{}, unreachable(err)
+		return document{}, upstream.Unreachable(err)
 	}
 	if body.size > d.limits.Bytes {
 		return document{}, source.ErrFileTooLarge
 	}
 	return document{ReaderAt: body, size: body.size, name: fileName(response), web: true}, nil
-}
-
-// unreachable says what an error of the network means, by its type alone.
-func unreachable(err error) error {
-	if code, ok := errors.AsType[connection.Code](err); ok {
-		switch code {
-		case connection.NetworkNotAllowed:
-			return source.ErrURLNotAllowed
-		case connection.ResponseTooLarge:
-			return source.ErrFileTooLarge
-		}
-		return source.ErrSheetFailed
-	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
-		return source.ErrSheetNotFound.Because("The host of this location does not exist.")
-	}
-	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() || errors.Is(err, os.ErrDeadlineExceeded) {
-		return source.ErrSheetTimeout
-	}
-	return source.ErrSheetFailed
-}
-
-// refusal says what a status means that is not 200.
-func refusal(r *http.Response) error {
-	switch r.StatusCode {
-	case http.StatusOK:
-		return nil
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return source.ErrSheetNotShared
-	case http.StatusNotFound, http.StatusGone:
-		return source.ErrSheetNotFound
-	case http.StatusTooManyRequests:
-		return source.ErrSheetRateLimited.After(retryAfter(r.Header.Get("Retry-After")))
-	case http.StatusGatewayTimeout, http.StatusRequestTimeout:
-		return source.ErrSheetTimeout
-	}
-	return source.ErrSheetFailed
-}
-
-// retryAfter reads seconds (RFC 9110, section 10.2.3), at most an hour; a minute if it says nothing.
-func retryAfter(s string) time.Duration {
-	seconds, err := strconv.Atoi(s)
-	if err != nil || seconds < 1 {
-		return time.Minute
-	}
-	return min(time.Duration(seconds)*time.Second, time.Hour)
 }
 
 // fileName is what a response says its file is called, or else its URL.
