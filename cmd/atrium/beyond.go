@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sheet"
+	"github.com/atrium-hq/atrium/adapters/sheet/google"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/application/chats"
@@ -26,6 +29,7 @@ type beyond struct {
 	credentials ports.CredentialSealer // the envelope
 	registries  chats.Registries
 	warehouses  connections.Warehouses
+	sheets      ports.Sheets
 	offers      connections.Offers
 	limits      connection.ProbeLimits
 }
@@ -35,41 +39,64 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	if err != nil {
 		return beyond{}, nil, err
 	}
-	w, closeAll, err := newWarehouses(c)
+	w, s, closeAll, err := newTenants(c)
 	if err != nil {
 		return beyond{}, nil, err
 	}
-	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, offers: o.offer, limits: c.Connections.ProbeLimits}, closeAll, nil
+	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, sheets: s, offers: o.offer, limits: c.Connections.ProbeLimits}, closeAll, nil
 }
 
-// children is how many calls to warehouses run at the same time on a node.
+// children is how many calls to warehouses and sheets run at the same time on a node.
 const children = 8
 
 // warehousesFolder is where the SQLite files are that connections may name.
 func warehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "warehouses") }
 
-// newWarehouses reaches every kind of warehouse from children of this very program.
-func newWarehouses(c configs.Config) (connections.Warehouses, func(), error) {
+// sheetsFolder is where the spreadsheets are that sources may name.
+func sheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheets") }
+
+// newTenants reaches what tenants keep elsewhere: every kind of warehouse and all files from children
+// of this very program, Google's services from here.
+func newTenants(c configs.Config) (connections.Warehouses, ports.Sheets, func(), error) {
+	atGoogle := google.Default()
+	run, folder, closeAll, err := newChildren(c)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("warehouses and sheets: %w", err)
+	}
+	all := connections.Warehouses{connection.GoogleSheets: google.NewAccounts(atGoogle)}
+	if folder != "" {
+		confined := warehouse.NewConfined(run)
+		for kind := range warehouses(folder) {
+			all[kind] = confined
+		}
+	}
+	return all, sheet.NewRouter(sheet.NewConfined(run, sheet.DefaultLimits().Total), google.New(atGoogle)), closeAll, nil
+}
+
+// newChildren returns what has children do jobs, and the folder of warehouses as they know it. Where
+// the system cannot confine them there are none, and no folder: the rest of Atrium needs none.
+func newChildren(c configs.Config) (ports.Confined, string, func(), error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, nil, fmt.Errorf("warehouses: %w", err)
+		return nil, "", nil, err
 	}
-	folder, err := filepath.Abs(warehousesFolder(c)) // children run elsewhere
+	var folders []string // absolute, for children run elsewhere
+	for _, folder := range []string{warehousesFolder(c), sheetsFolder(c)} {
+		absolute, err := filepath.Abs(folder)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		folders = append(folders, absolute)
+	}
+	run, err := confine.New(confine.DefaultLimits(), children, program, "probe-worker", folders[0], folders[1])
+	if errors.Is(err, errors.ErrUnsupported) {
+		nothing := func(context.Context, string, time.Duration, any, any) error { return ports.ErrUnavailable }
+		return nothing, "", func() {}, nil
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("warehouses: %w", err)
+		return nil, "", nil, err
 	}
-	run, err := confine.New(confine.DefaultLimits(), children, program, "probe-worker", folder)
-	if errors.Is(err, errors.ErrUnsupported) { // then there are none; the rest of Atrium needs no children
-		return nil, func() {}, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("warehouses: %w", err)
-	}
-	confined, all := warehouse.NewConfined(run.Run), connections.Warehouses{}
-	for kind := range warehouses(folder) {
-		all[kind] = confined
-	}
-	return all, func() { _ = run.Close() }, nil
+	return run.Run, folders[0], func() { _ = run.Close() }, nil
 }
 
 // offer is what an org lets its workspaces connect to, by the present configuration.
