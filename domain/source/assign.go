@@ -65,7 +65,7 @@ func assign(worth [][]float64) []int {
 	}
 	out := none(rows)
 	for c, r := range p[1:] {
-		if r > 0 && worth[r-1][c] > 0 {
+		if r > 0 && worth[r-1][c] > 0 { //nolint:gosec // a row from 1 to all of them
 			out[r-1] = c
 		}
 	}

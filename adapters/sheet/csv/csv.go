@@ -110,7 +110,7 @@ func lines(r io.Reader) (n int, err error) {
 	for {
 		read, err := r.Read(buffer)
 		if read > 0 {
-			n, last = n+bytes.Count(buffer[:read], []byte{'\n'}), buffer[read-1]
+			n, last = n+bytes.Count(buffer[:read], []byte{'\n'}), buffer[max(read-1, 0)]
 		}
 		if errors.Is(err, io.EOF) {
 			if last != '\n' {

@@ -23,10 +23,14 @@ type Config struct {
 
 // Default is where Google is.
 func Default() Config {
-	return Config{API: "https://sheets.googleapis.com", TokenURL: "https://oauth2.googleapis.com/token", Client: &http.Client{
-		Timeout:       patience,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // there is none to follow
-	}}
+	return Config{
+		API:      "https://sheets.googleapis.com",
+		TokenURL: "https://oauth2.googleapis.com/token", //nolint:gosec // an address
+		Client: &http.Client{
+			Timeout:       patience,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // there is none to follow
+		},
+	}
 }
 
 // Sheets is ports.Sheets for Google Sheets. Several may use one at once.
