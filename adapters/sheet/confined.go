@@ -16,6 +16,10 @@ import (
 // JobName is the name by which a child process knows Job.
 const JobName = "sheet"
 
+// ChildMemory is what a child needs for Job, in bytes: a file that was fetched, whole, and again as
+// much for what parses it and for Go, which takes memory in pieces of 64 MiB.
+const ChildMemory = 192 << 20
+
 // Confined is ports.Sheets for files. It has a child process read each.
 type Confined struct {
 	run    ports.Confined

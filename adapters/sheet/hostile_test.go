@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strings"
@@ -408,6 +409,29 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 	})
+}
+
+// TestAChildHoldsTheLargestFileThereMayBe fetches one of 64 MiB less a little, which a child keeps
+// whole while it reads it.
+func TestAChildHoldsTheLargestFileThereMayBe(t *testing.T) {
+	noise := make([]byte, source.MaxSheetBytes-(1<<20))
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	content := workbook(t, sheetBegin+`<sheetData><row><c t="str"><v>Name</v></c></row><row><c><v>1.5</v></c></row></sheetData></worksheet>`, [2]string{"xl/media/image1.png", string(noise)})
+	var lines strings.Builder
+	for lines.Len() < source.MaxSheetBytes-100 {
+		lines.WriteString("Ann,7,“quoted”,ann@example.com\n")
+	}
+	h := newHost(t)
+	sheets := confined(t, t.TempDir(), h.pem())
+	for name, file := range map[string][]byte{"a workbook": content, "a text": []byte("Name,Age,Word,E-mail\n" + lines.String())[:source.MaxSheetBytes]} {
+		t.Run(name, func(t *testing.T) {
+			path := strings.ReplaceAll("/"+name, " ", "-")
+			h.put(path, file)
+			if s, err := sheets.Preview(t.Context(), "", h.at(path)); err != nil || s.Preview.Headers[0].Name != "Name" {
+				t.Errorf("%+v, %v", s.Preview, err)
+			}
+		})
+	}
 }
 
 func TestAFetchEndsWithItsCaller(t *testing.T) {

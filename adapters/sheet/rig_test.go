@@ -2,6 +2,8 @@ package sheet_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -21,13 +23,18 @@ import (
 )
 
 // childMode is the argument that makes this test binary a child process; the folder of the files
-// follows.
+// follows, and an authority if it is to trust one.
 const childMode = "probe-worker"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childMode {
+		var roots *tls.Config
+		if len(os.Args) > 3 { // the authority to trust, in PEM
+			roots = &tls.Config{RootCAs: x509.NewCertPool()}
+			roots.RootCAs.AppendCertsFromPEM([]byte(os.Args[3]))
+		}
 		os.Exit(confine.Serve(map[string]confine.Job{
-			sheet.JobName: sheet.Job(sheet.NewDocuments(guard, nil, os.Args[2], limits())),
+			sheet.JobName: sheet.Job(sheet.NewDocuments(guard, roots, os.Args[2], limits())),
 		}, os.Stdin, os.Stdout))
 	}
 	var remove func()
@@ -49,9 +56,16 @@ func guard(e identity.Egress, l sheet.Limits, end time.Time) sheet.Network {
 
 func limits() sheet.Limits { return sheet.DefaultLimits() }
 
-func confined(t testing.TB, folder string) *sheet.Confined {
+// childLimits are those of releases.
+func childLimits() confine.Limits {
+	l := confine.DefaultLimits()
+	l.Memory = sheet.ChildMemory
+	return l
+}
+
+func confined(t testing.TB, arguments ...string) *sheet.Confined {
 	t.Helper()
-	runner, err := confine.New(confine.DefaultLimits(), 4, program, childMode, folder)
+	runner, err := confine.New(childLimits(), 4, append([]string{program, childMode}, arguments...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +89,11 @@ func newHost(t testing.TB) *host {
 	server := httptest.NewTLSServer(mux)
 	t.Cleanup(server.Close)
 	return &host{Server: server, mux: mux}
+}
+
+// pem is the host's certificate.
+func (h *host) pem() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw}))
 }
 
 // put serves content, which says of itself what is not true.
