@@ -46,8 +46,11 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, sheets: s, offers: o.offer, limits: c.Connections.ProbeLimits}, closeAll, nil
 }
 
-// children is how many calls to warehouses and sheets run at the same time on a node.
-const children = 8
+// How many calls run at the same time on a node. Each may take as much memory as its child.
+const (
+	warehouseChildren = 8
+	sheetChildren     = 4
+)
 
 // warehousesFolder is where the SQLite files are that connections may name.
 func warehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "warehouses") }
@@ -56,47 +59,46 @@ func warehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "w
 func sheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheets") }
 
 // newTenants reaches what tenants keep elsewhere: every kind of warehouse and all files from children
-// of this very program, Google's services from here.
-func newTenants(c configs.Config) (connections.Warehouses, ports.Sheets, func(), error) {
-	atGoogle := google.Default()
-	run, folder, closeAll, err := newChildren(c)
+// of this very program, Google's services from here. Where the system cannot confine children there
+// are no warehouses and no files; the rest of Atrium needs none.
+func newTenants(c configs.Config) (_ connections.Warehouses, _ ports.Sheets, closeAll func(), err error) {
+	program, err := os.Executable()
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("warehouses and sheets: %w", err)
 	}
-	all := connections.Warehouses{connection.GoogleSheets: google.NewAccounts(atGoogle)}
-	if folder != "" {
-		confined := warehouse.NewConfined(run)
-		for kind := range warehouses(folder) {
-			all[kind] = confined
-		}
-	}
-	return all, sheet.NewRouter(sheet.NewConfined(run, sheet.DefaultLimits().Total), google.New(atGoogle)), closeAll, nil
-}
-
-// newChildren returns what has children do jobs, and the folder of warehouses as they know it. Where
-// the system cannot confine them there are none, and no folder: the rest of Atrium needs none.
-func newChildren(c configs.Config) (ports.Confined, string, func(), error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, "", nil, err
-	}
-	var folders []string // absolute, for children run elsewhere
+	command := []string{program, "probe-worker"}
 	for _, folder := range []string{warehousesFolder(c), sheetsFolder(c)} {
-		absolute, err := filepath.Abs(folder)
+		absolute, err := filepath.Abs(folder) // children run elsewhere
 		if err != nil {
-			return nil, "", nil, err
+			return nil, nil, nil, fmt.Errorf("warehouses and sheets: %w", err)
 		}
-		folders = append(folders, absolute)
+		command = append(command, absolute)
 	}
-	run, err := confine.New(confine.DefaultLimits(), children, program, "probe-worker", folders[0], folders[1])
+	atGoogle := google.Default()
+	all := connections.Warehouses{connection.GoogleSheets: google.NewAccounts(atGoogle)}
+	large := confine.DefaultLimits()
+	large.Memory = sheet.ChildMemory
+	reader, err := confine.New(large, sheetChildren, command...)
 	if errors.Is(err, errors.ErrUnsupported) {
 		nothing := func(context.Context, string, time.Duration, any, any) error { return ports.ErrUnavailable }
-		return nothing, "", func() {}, nil
+		return all, newSheets(nothing, atGoogle), func() {}, nil
 	}
 	if err != nil {
-		return nil, "", nil, err
+		return nil, nil, nil, fmt.Errorf("sheets: %w", err)
 	}
-	return run.Run, folders[0], func() { _ = run.Close() }, nil
+	prober, err := confine.New(confine.DefaultLimits(), warehouseChildren, command...)
+	if err != nil {
+		return nil, nil, nil, errors.Join(fmt.Errorf("warehouses: %w", err), reader.Close())
+	}
+	confined := warehouse.NewConfined(prober.Run)
+	for kind := range warehouses("") { // whose names are all that is wanted of them here
+		all[kind] = confined
+	}
+	return all, newSheets(reader.Run, atGoogle), func() { _ = errors.Join(prober.Close(), reader.Close()) }, nil
+}
+
+func newSheets(run ports.Confined, atGoogle google.Config) ports.Sheets {
+	return sheet.NewRouter(sheet.NewConfined(run, sheet.DefaultLimits().Total), google.New(atGoogle))
 }
 
 // offer is what an org lets its workspaces connect to, by the present configuration.
