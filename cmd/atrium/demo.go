@@ -21,7 +21,7 @@ type demoPrompt struct {
 }
 
 // seedDemo fills the first owner's workspace with prompts, chats and a connection to a sample warehouse,
-// and says why where it does not: there are prompts already, or nobody is that owner.
+// makes sample workbooks, and says why where it does not: there are prompts already, or nobody is that owner.
 func seedDemo(ctx context.Context, app *core) (why string, err error) {
 	by, err := inOrg(app, "")
 	if err != nil {
@@ -38,6 +38,9 @@ func seedDemo(ctx context.Context, app *core) (why string, err error) {
 	there, err := app.services.Prompts.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1})
 	if err == nil && len(there.Items) > 0 {
 		return "the workspace " + memberships[0].Workspace.Slug + " is in use", nil
+	}
+	if err == nil {
+		err = makeSheets(sheetsFolder(app.config))
 	}
 	if err == nil {
 		err = seedShop(ctx, app, by)

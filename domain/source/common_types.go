@@ -25,7 +25,7 @@ func CommonTypes() []Type {
 			{Key: "birthday", Title: "Birthday", Type: Date, Example: "1990-01-31", Synonyms: []string{"date of birth", "geburtstag", "geburtsdatum", "date de naissance"}},
 			{Key: "notes", Title: "Notes", Type: Text, Synonyms: []string{"note", "comment", "comments", "remarks", "description", "notizen", "bemerkung", "bemerkungen"}},
 			{Key: "created_at", Title: "Created", Type: DateTime, Example: "2026-01-31T12:00:00Z",
-				Synonyms: []string{"create date", "created date", "date created", "created on", "creation date", "created time", "customer since", "signup date", "subscribed at", "added", "added on", "date added", "erstellt am", "member since", "add time", "optin time"}},
+				Synonyms: []string{"create date", "created date", "date created", "created on", "creation date", "created time", "customer since", "signup date", "signed up", "signed up at", "registered", "registered at", "registration date", "joined", "subscribed at", "added", "added on", "date added", "erstellt am", "member since", "add time", "optin time"}},
 		}},
 		{Key: "faq", Title: "FAQ", Accepts: both, Fields: []Field{
 			{Key: "question", Title: "Question", Type: Text, Required: true, Unique: true, Example: "How do I return an order?",
