@@ -53,7 +53,7 @@ func CommonTypes() []Type {
 			{Key: "stock", Title: "In stock", Type: Integer, Example: "42",
 				Synonyms: []string{"quantity", "inventory", "inventory quantity", "variant inventory quantity", "stock quantity", "stock level", "quantity on hand", "on hand", "available", "available quantity", "stock", "bestand", "lagerbestand", "current stock level"}},
 			{Key: "url", Title: "URL", Type: URL, Synonyms: []string{"link", "product link", "product page", "permalink", "external url"}},
-			{Key: "image_url", Title: "Image", Type: URL, Synonyms: []string{"image src", "image link", "images", "picture", "photo", "main image", "product image url", "thumbnail", "bild", "image 1"}},
+			{Key: "image_url", Title: "Image", Type: URL, Synonyms: []string{"image src", "image link", "images", "picture", "photo", "photo url", "main image", "product image url", "thumbnail", "bild", "image 1"}},
 			{Key: "barcode", Title: "Barcode", Type: String, Synonyms: []string{"gtin", "ean", "upc", "isbn", "variant barcode", "gtin upc ean or isbn", "ean code"}},
 			{Key: "weight", Title: "Weight", Type: Number, Synonyms: []string{"variant weight", "variant grams", "weight kg", "weight g", "shipping weight", "gewicht", "product weight", "poids"}},
 			{Key: "active", Title: "Active", Type: Boolean, Synonyms: []string{"published", "enabled", "visible", "is active", "is visible", "available for sale", "in online store", "aktiv", "can be sold"}},

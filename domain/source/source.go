@@ -88,6 +88,8 @@ func (d Draft) Check(t Type) error {
 		wrong = append(wrong, fault.Field{Pointer: "/location", Code: "not_allowed_value", Detail: "Must name either a sheet or a table of a connection."})
 	case table && d.Location.Connection == "":
 		wrong = append(wrong, fault.Field{Pointer: "/location/connection_id", Code: "required", Detail: "Must be set for a table."})
+	case table && d.Location.Table.Schema == "":
+		wrong = append(wrong, fault.Field{Pointer: "/location/schema", Code: "required", Detail: "Must be set for a table, as the list of tables has it."})
 	case table && d.Location.Table.Name == "":
 		wrong = append(wrong, fault.Field{Pointer: "/location/table", Code: "required", Detail: "Must be set for a table."})
 	case !table && d.Location.Sheet.URL == "":

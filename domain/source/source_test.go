@@ -157,12 +157,15 @@ func TestAttaching(t *testing.T) {
 		change func(*source.Draft)
 		want   string
 	}{
-		"a long name":           {func(d *source.Draft) { d.Name = strings.Repeat("ä", 121) }, "/name too_long"},
-		"a name of two lines":   {func(d *source.Draft) { d.Name = "a\nb" }, "/name invalid_characters"},
-		"no place":              {func(d *source.Draft) { d.Location = source.Location{} }, "/location/url required"},
-		"two places":            {func(d *source.Draft) { d.Location.Connection = "con" }, "/location not_allowed_value"},
-		"a table of nothing":    {func(d *source.Draft) { d.Location = source.Location{Table: connection.TableRef{Name: "t"}} }, "/location/connection_id required"},
-		"a connection alone":    {func(d *source.Draft) { d.Location = source.Location{Connection: "con"} }, "/location/table required"},
+		"a long name":         {func(d *source.Draft) { d.Name = strings.Repeat("ä", 121) }, "/name too_long"},
+		"a name of two lines": {func(d *source.Draft) { d.Name = "a\nb" }, "/name invalid_characters"},
+		"no place":            {func(d *source.Draft) { d.Location = source.Location{} }, "/location/url required"},
+		"two places":          {func(d *source.Draft) { d.Location.Connection = "con" }, "/location not_allowed_value"},
+		"a table of nothing":  {func(d *source.Draft) { d.Location = source.Location{Table: connection.TableRef{Name: "t"}} }, "/location/connection_id required"},
+		"a connection alone":  {func(d *source.Draft) { d.Location = source.Location{Connection: "con"} }, "/location/schema required"},
+		"a schema alone": {func(d *source.Draft) {
+			d.Location = source.Location{Connection: "con", Table: connection.TableRef{Schema: "s"}}
+		}, "/location/table required"},
 		"a backend of no avail": {func(d *source.Draft) { d.Type = "tables" }, "/location not_allowed_value"},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {

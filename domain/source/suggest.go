@@ -64,6 +64,7 @@ const (
 	scoreChosen  = 1
 	scoreNamed   = 0.98
 	scoreSynonym = 0.95 // of the first one; a little less for each after it
+	scoreEither  = 0.85 // of a column that is this/that
 	scoreShared  = 0.94 // if nothing but noise is beside the shared words
 	scoreValues  = 0.6
 	scoreSlip    = 0.75 // at most: many a word is a letter away from another
@@ -72,6 +73,12 @@ const (
 // noise are words that say whose something is, or that it is the usual one.
 var noise = set("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer", "requester", "subscriber",
 	"member", "lead", "billing", "1", "value", "eur", "usd", "gbp")
+
+// qualifiers say which of several, and generics what any column is: they matter, but not much.
+var (
+	qualifiers = set("home", "office", "work", "business", "private", "personal", "gross", "net", "official", "suggested", "current", "seller")
+	generics   = set("name", "title", "text", "field")
+)
 
 // owners are words for somebody else than the row is about.
 var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor", "supplier", "created", "updated", "by", "referrer", "sender", "cc", "employee", "staff", "support"}
@@ -99,7 +106,8 @@ const namesOfItsOwn = 2 // of a field
 
 type columnName struct {
 	name
-	head string // the last word that is no noise: what it is about
+	head   string // the last word that is neither noise nor generic: what it is about
+	either []name // if it is this/that: each
 }
 
 type name struct {
@@ -130,9 +138,14 @@ func newMatcher(t Type, headers []Header, memory Memory) *matcher {
 	for _, h := range headers {
 		n := newName(h.Name)
 		c := columnName{name: n}
-		for _, w := range n.words {
-			if !m.noise[w] {
+		for i, w := range n.words {
+			if !m.noise[w] && (i == 0 || !generics[w]) {
 				c.head = w
+			}
+		}
+		if strings.Contains(h.Name, "/") {
+			for part := range strings.SplitSeq(h.Name, "/") {
+				c.either = append(c.either, newName(part))
 			}
 		}
 		for _, w := range slices.Compact(slices.Sorted(slices.Values(n.words))) {
@@ -211,6 +224,9 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 	if n.text == "" {
 		return judgement{}
 	}
+	if n.text != column.text && slices.ContainsFunc(column.either, func(e name) bool { return e.text == n.text }) {
+		return judgement{score: scoreEither, why: shared, words: n.words}
+	}
 	if n.text == column.text {
 		return judgement{score: scoreNamed, why: named}
 	}
@@ -231,12 +247,14 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 		case slices.Contains(both, w):
 		case m.noise[w]:
 			beside += 0.05 * m.weight(w)
+		case qualifiers[w], generics[w]:
+			beside += 0.3 * m.weight(w)
 		default:
 			beside += m.weight(w)
 		}
 	}
 	score := scoreShared * math.Pow(common/of, 1.5) * common / (common + beside)
-	if column.head != "" && !slices.Contains(n.words, column.head) {
+	if column.head != "" && !slices.Contains(n.words, column.head) && !slices.Contains(n.words, column.words[len(column.words)-1]) {
 		score *= 0.6 // it is about something else: the domain of an e-mail address
 	}
 	if slips := misspelt(n, column); slips.score > score {
