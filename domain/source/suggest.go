@@ -91,8 +91,9 @@ type matcher struct {
 	fields  []fieldNames
 	columns []columnName
 	types   []FieldType
-	weights map[string]float64
-	noise   map[string]bool
+	known   map[string]int // the number of each word
+	weights []float64      // of each word: how much it tells; the less, the more columns have it
+	beside  []float64      // of each word: how much of that counts where only one of two names has it
 	memory  Memory
 	emails  int // columns of addresses
 }
@@ -106,75 +107,85 @@ const namesOfItsOwn = 2 // of a field
 
 type columnName struct {
 	name
-	head   string // the last word that is neither noise nor generic: what it is about
+	head   int    // the last word that is neither noise nor generic: what it is about; -1 if there is none
 	either []name // if it is this/that: each
 }
 
 type name struct {
 	text  string // as Normalise has it
 	words []string
+	ids   []int // of the words
 }
 
-func newName(s string) name {
-	w := words(s)
-	return name{strings.Join(w, " "), w}
+func (m *matcher) name(s string) name {
+	n := name{words: words(s)}
+	n.text = strings.Join(n.words, " ")
+	for _, w := range n.words {
+		id, ok := m.known[w]
+		if !ok {
+			id = len(m.known)
+			m.known[w] = id
+		}
+		n.ids = append(n.ids, id)
+	}
+	return n
 }
 
 func newMatcher(t Type, headers []Header, memory Memory) *matcher {
-	m := &matcher{weights: map[string]float64{}, noise: map[string]bool{}, memory: memory}
-	for w := range noise {
-		m.noise[w] = true
+	m := &matcher{known: map[string]int{}, memory: memory}
+	ownNoise := map[string]bool{} // a product's name is its name
+	for _, w := range append(words(string(t.Key)), words(t.Title)...) {
+		ownNoise[w], ownNoise[strings.TrimSuffix(w, "s")] = true, true
 	}
-	for _, w := range append(words(string(t.Key)), words(t.Title)...) { // a product's name is its name
-		m.noise[w], m.noise[strings.TrimSuffix(w, "s")] = true, true
-	}
+	isNoise := func(w string) bool { return noise[w] || ownNoise[w] }
 	for _, f := range t.Fields {
-		named := fieldNames{Field: f, names: []name{newName(f.Key), newName(f.Title)}}
+		named := fieldNames{Field: f, names: []name{m.name(f.Key), m.name(f.Title)}}
 		for _, s := range f.Synonyms {
-			named.names = append(named.names, newName(s))
+			named.names = append(named.names, m.name(s))
 		}
 		m.fields = append(m.fields, named)
 	}
+	columnsWith := map[int]int{}
 	for _, h := range headers {
-		n := newName(h.Name)
-		c := columnName{name: n}
-		for i, w := range n.words {
-			if !m.noise[w] && (i == 0 || !generics[w]) {
-				c.head = w
+		c := columnName{name: m.name(h.Name), head: -1}
+		for i, w := range c.words {
+			if !isNoise(w) && (i == 0 || !generics[w]) {
+				c.head = c.ids[i]
 			}
 		}
 		if strings.Contains(h.Name, "/") {
 			for part := range strings.SplitSeq(h.Name, "/") {
-				c.either = append(c.either, newName(part))
+				c.either = append(c.either, m.name(part))
 			}
 		}
-		for _, w := range slices.Compact(slices.Sorted(slices.Values(n.words))) {
-			m.weights[w]++
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(c.ids))) {
+			columnsWith[id]++
 		}
 		m.columns, m.types = append(m.columns, c), append(m.types, h.Type)
 		if h.Type == Email {
 			m.emails++
 		}
 	}
-	for w, in := range m.weights {
-		m.weights[w] = math.Log(1 + float64(len(headers)+1)/in)
+	m.weights, m.beside = make([]float64, len(m.known)), make([]float64, len(m.known))
+	for w, id := range m.known {
+		m.weights[id] = math.Log(1 + float64(len(headers)+1)/float64(max(columnsWith[id], 1)))
+		switch {
+		case isNoise(w):
+			m.beside[id] = 0.05 * m.weights[id]
+		case qualifiers[w], generics[w]:
+			m.beside[id] = 0.3 * m.weights[id]
+		default:
+			m.beside[id] = m.weights[id]
+		}
 	}
 	return m
-}
-
-// weight is how much a word tells: the less, the more columns have it.
-func (m *matcher) weight(w string) float64 {
-	if known, ok := m.weights[w]; ok {
-		return known
-	}
-	return math.Log(1 + float64(len(m.columns)+1))
 }
 
 // judgement is how likely a pair is, and why.
 type judgement struct {
 	score float64
 	why   why
-	words []string // that both names have, for shared
+	words []string // of the field's name, for shared
 	fits  bool     // the values are what the field's are
 }
 
@@ -230,37 +241,31 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 	if n.text == column.text {
 		return judgement{score: scoreNamed, why: named}
 	}
-	var both []string
+	var both int
 	var of, common, beside float64
-	for _, w := range n.words {
-		of += m.weight(w)
-		if slices.Contains(column.words, w) {
-			common += m.weight(w)
-			both = append(both, w)
+	for _, id := range n.ids {
+		of += m.weights[id]
+		if slices.Contains(column.ids, id) {
+			common += m.weights[id]
+			both++
 		}
 	}
-	if len(both) == 0 {
+	if both == 0 {
 		return misspelt(n, column)
 	}
-	for _, w := range column.words {
-		switch {
-		case slices.Contains(both, w):
-		case m.noise[w]:
-			beside += 0.05 * m.weight(w)
-		case qualifiers[w], generics[w]:
-			beside += 0.3 * m.weight(w)
-		default:
-			beside += m.weight(w)
+	for _, id := range column.ids {
+		if !slices.Contains(n.ids, id) {
+			beside += m.beside[id]
 		}
 	}
 	score := scoreShared * math.Pow(common/of, 1.5) * common / (common + beside)
-	if column.head != "" && !slices.Contains(n.words, column.head) && !slices.Contains(n.words, column.words[len(column.words)-1]) {
+	if column.head >= 0 && !slices.Contains(n.ids, column.head) && !slices.Contains(n.ids, column.ids[len(column.ids)-1]) {
 		score *= 0.6 // it is about something else: the domain of an e-mail address
 	}
 	if slips := misspelt(n, column); slips.score > score {
 		return slips
 	}
-	return judgement{score: score, why: shared, words: both}
+	return judgement{score: score, why: shared, words: n.words}
 }
 
 // misspelt judges names that are the same but for one word, which is almost the same.
@@ -298,7 +303,7 @@ func (j judgement) sentence(f Field, h Header) string {
 	case synonym:
 		s = "The column's name is another one for the field"
 	case shared:
-		s = "Both names have “" + strings.Join(j.words, " ") + "” in them"
+		s = "The column's name is like “" + strings.Join(j.words, " ") + "”"
 	case values:
 		return "No other column holds e-mail addresses."
 	case slip:
