@@ -23,9 +23,9 @@ type Config struct {
 
 // Default is where Google is.
 func Default() Config {
-	return Config{
+	return Config{ //nolint:gosec // of addresses
 		API:      "https://sheets.googleapis.com",
-		TokenURL: "https://oauth2.googleapis.com/token", //nolint:gosec // an address
+		TokenURL: "https://oauth2.googleapis.com/token",
 		Client: &http.Client{
 			Timeout:       patience,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // there is none to follow
@@ -65,10 +65,14 @@ func newSheets(c Config, now func() time.Time) *Sheets {
 	}
 }
 
+// firstID is the id of the tab that every document begins with. It mostly stays the first, and is in
+// most addresses that people copy.
+const firstID = "0"
+
 var numeric = regexp.MustCompile(`^-?\d+$`)
 
-// Preview is ports.Sheets'. A tab that is named by its id takes one request after the other until
-// the tabs are known: only these tell its title, by which alone ranges are named.
+// Preview is ports.Sheets'. A tab that is named by its id, but the first, takes one request after the
+// other until the tabs are known: only these tell its title, by which alone ranges are named.
 func (s *Sheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 	if ctx.Err() != nil {
 		return source.Sheet{}, ctx.Err()
@@ -87,10 +91,14 @@ func (s *Sheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of
 	}
 	call := call{s, as, headKey{bookKey: bookKey{workspace, as.key, at.sheet}, headerRow: of.Location.HeaderRow}}
 	b, known := s.books.peek(call.bookKey)
+	guess := asked
+	if asked == firstID {
+		guess = ""
+	}
 	var early head
 	if !known {
-		if !numeric.MatchString(asked) {
-			early = call.begin(ctx, asked)
+		if !numeric.MatchString(guess) {
+			early = call.begin(ctx, guess)
 		}
 		if b, err = call.book(ctx); err != nil {
 			return source.Sheet{}, err
@@ -101,7 +109,8 @@ func (s *Sheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of
 		return source.Sheet{}, err
 	}
 	out := source.Sheet{Title: b.title, Tabs: b.tabs, Tab: tab}
-	if early == nil || asked != "" && asked != tab.Title {
+	first, err := source.FindTab(b.tabs, "")
+	if early == nil || err != nil || guess != tab.Title && (guess != "" || tab != first) {
 		out.Preview, err = call.head(ctx, tab.Title)
 		return out, err
 	}

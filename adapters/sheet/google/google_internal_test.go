@@ -146,8 +146,26 @@ func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {
 	preview(t, s, of)
 }
 
-func TestTheTabOfTheAddressIsRead(t *testing.T) {
+func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
 	g, _, s, of := rig(t)
+	of.Location.URL += "#gid=0"
+	if got := preview(t, s, of); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
+		t.Errorf("%+v", got)
+	}
+	asked(t, g, "token", "tabs", "values A1:GR52")
+	t.Run("but where it is hidden", func(t *testing.T) {
+		book := team()
+		book.Tabs[0].Hidden = true
+		of := target(t, g, g.Put(book)+"#gid=0")
+		if got := preview(t, s, of); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
+			t.Errorf("%+v", got)
+		}
+		asked(t, g, "tabs", "values A1:GR52", "values 'People'!A1:GR52")
+	})
+}
+
+func TestTheTabOfTheAddressIsRead(t *testing.T) {
+	_, _, s, of := rig(t)
 	for _, suffix := range []string{"#gid=1001", "?gid=1001#gid=1001", "?gid=1001"} {
 		with := of
 		with.Location.URL += suffix
@@ -159,7 +177,6 @@ func TestTheTabOfTheAddressIsRead(t *testing.T) {
 	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrTabNotFound) {
 		t.Errorf("a tab that is gone: %v", err)
 	}
-	_ = g
 }
 
 func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
