@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -31,6 +32,7 @@ type beyond struct {
 	warehouses  connections.Warehouses
 	sheets      ports.Sheets
 	offers      connections.Offers
+	intake      sources.Offers
 	limits      connection.ProbeLimits
 }
 
@@ -43,7 +45,7 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	if err != nil {
 		return beyond{}, nil, err
 	}
-	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, sheets: s, offers: o.offer, limits: c.Connections.ProbeLimits}, closeAll, nil
+	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits}, closeAll, nil
 }
 
 // How many calls run at the same time on a node. Each may take as much memory as its child.
@@ -113,3 +115,16 @@ func (o *orgs) offer(id identity.OrgID) connections.Offer {
 	}
 	return out
 }
+
+// intake is what an org lets its workspaces take in, by the present configuration.
+func (o *orgs) intake(id identity.OrgID) sources.Offer {
+	org, ok := o.present.Load().ByID(id)
+	if !ok {
+		return sources.Offer{}
+	}
+	configured := (*o.sources.Load())[id]
+	return sources.Offer{Types: configured.Types, Egress: org.Egress, Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey}}
+}
+
+// newLend lets sources read through connections.
+func newLend(c *connections.Service) sources.Lend { return c.Use }
