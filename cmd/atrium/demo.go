@@ -46,6 +46,9 @@ func seedDemo(ctx context.Context, app *core) (why string, err error) {
 		err = seedShop(ctx, app, by)
 	}
 	if err == nil {
+		err = seedSources(ctx, app, by)
+	}
+	if err == nil {
 		err = seedPrompts(ctx, app.services.Prompts, by)
 	}
 	if err == nil {

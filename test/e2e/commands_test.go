@@ -70,6 +70,9 @@ func TestCommands(t *testing.T) {
 		d.flags = []string{"--demo"}
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
 		s := d.start(t)
+		if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
+			t.Errorf("the second start with --demo leaves %d sources", again)
+		}
 		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: owner@localhost has no workspace here`))
 	})
 	t.Run("a wrong command line ends with 2", func(t *testing.T) {
@@ -426,6 +429,8 @@ func TestStart(t *testing.T) {
 		}
 		shop := owner.get(t, connections).has(t, map[string]string{"data.0.name": "Demo shop", "data.0.status": "active"}).at("data.0.id")
 		owner.do(t, "POST", connections+"/"+shop+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active", "server.product": "SQLite"})
+		owner.get(t, sources).has(t, map[string]string{"data.0.name": "Customers of the demo shop", "data.0.status": "active", "data.0.mapping_report.matched": "4", "data.1.name": "Sign-ups", "data.1.status": "unmapped"})
+		owner.get(t, sources+"/sheet-preview?source_id="+owner.get(t, sources).at("data.1.id")).has(t, map[string]string{"suggestions.0.field": "email", "suggestions.0.column": "E-mail Address"})
 		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600, filepath.Join(d.data, "atrium.db"): 0o600, filepath.Join(d.data, "atrium.db-wal"): 0o600} {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 				t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
