@@ -224,6 +224,17 @@ func TestFormulasAreNotEvaluatedAndLinksNotFollowed(t *testing.T) {
 	}
 }
 
+func TestHowAWordIsSpokenIsNotPartOfIt(t *testing.T) {
+	folder := t.TempDir()
+	const text = `<t>漢字</t><rPh sb="0" eb="2"><t>かんじ</t></rPh>`
+	book := workbook(t, sheetBegin+`<sheetData><row><c t="inlineStr"><is>`+text+`</is></c><c t="s"><v>0</v></c></row></sheetData></worksheet>`,
+		[2]string{"xl/sharedStrings.xml", `<sst><si>` + text + `</si></sst>`})
+	s, err := confined(t, folder).Preview(t.Context(), "", put(t, folder, "words.xlsx", book))
+	if err != nil || s.Preview.Headers[0].Name != "漢字" || s.Preview.Headers[1].Name != "漢字 (2)" {
+		t.Errorf("%+v, %v", s.Preview.Headers, err)
+	}
+}
+
 func TestOddValuesAreShownAsTheyAre(t *testing.T) {
 	folder := t.TempDir()
 	sheets := confined(t, folder)

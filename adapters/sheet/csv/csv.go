@@ -44,14 +44,14 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 	}
 	plain := transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder())
 	skip, most := source.Window(at.HeaderRow)
-	rows, all, err := records(plain, delimiter(string(text), whole), skip, most)
+	rows, seen, all, err := records(plain, delimiter(string(text), whole), skip, most)
 	if err != nil {
 		return source.Sheet{}, err
 	}
 	for _, row := range rows {
 		tab.Columns = max(tab.Columns, len(row))
 	}
-	tab.Rows = skip + len(rows)
+	tab.Rows = seen
 	if !all {
 		if tab.Rows, err = lines(io.NewSectionReader(r, 0, size)); err != nil {
 			return source.Sheet{}, err
@@ -60,24 +60,25 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Examine(rows, at.HeaderRow)}, nil
 }
 
-// records reads most records after the first skip, and reports whether those are all.
-func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, all bool, err error) {
+// records reads most records after the first skip. It also says how many it saw, and whether those are
+// all.
+func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, seen int, all bool, err error) {
 	limited := &allowance{from: plain}
 	in := csv.NewReader(limited)
 	in.Comma, in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = comma, -1, true, true
-	for n := range skip + most {
+	for seen = range skip + most {
 		limited.left = maxRecord
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
-			return rows, true, nil
+			return rows, seen, true, nil
 		}
 		if err != nil {
 			if errors.Is(err, source.ErrFileTooLarge) {
-				return nil, false, source.ErrFileTooLarge
+				return nil, 0, false, source.ErrFileTooLarge
 			}
-			return nil, false, source.ErrUnsupportedFormat
+			return nil, 0, false, source.ErrUnsupportedFormat
 		}
-		if n < skip {
+		if seen < skip {
 			continue
 		}
 		var row []*string
@@ -86,7 +87,7 @@ func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, all
 		}
 		rows = append(rows, row)
 	}
-	return rows, false, nil
+	return rows, seen + 1, false, nil
 }
 
 // allowance lets left bytes be read, and then is source.ErrFileTooLarge.

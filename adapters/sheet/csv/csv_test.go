@@ -129,6 +129,15 @@ func TestWhatIsNoTextIsRefused(t *testing.T) {
 	}
 }
 
+func TestRowsAreCountedWhereverTheHeaderIs(t *testing.T) {
+	for headerRow, want := range map[int]int{0: 3, 1: 3, 3: 3, 500: 3} {
+		s, err := read("Name,Age\na,1\nb,2\n", source.SheetLocation{HeaderRow: headerRow})
+		if err != nil || s.Tab.Rows != want {
+			t.Errorf("header row %d: %d rows, %v", headerRow, s.Tab.Rows, err)
+		}
+	}
+}
+
 func TestTheOnlyTabHasAName(t *testing.T) {
 	for asked, want := range map[string]error{"": nil, "1": nil, "people": nil, "PEOPLE": nil, "Sheet2": source.ErrTabNotFound} {
 		if _, err := read("Name,Age\na,1\n", source.SheetLocation{Tab: asked}); !errors.Is(err, want) {
