@@ -70,9 +70,6 @@ func TestCommands(t *testing.T) {
 		d.flags = []string{"--demo"}
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
 		s := d.start(t)
-		if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
-			t.Errorf("the second start with --demo leaves %d sources", again)
-		}
 		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: owner@localhost has no workspace here`))
 	})
 	t.Run("a wrong command line ends with 2", func(t *testing.T) {
@@ -446,6 +443,9 @@ func TestStart(t *testing.T) {
 		}
 		if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
 			t.Errorf("the second start with --demo leaves the connections %v", again)
+		}
+		if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
+			t.Errorf("the second start with --demo leaves %d sources", again)
 		}
 		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: the workspace default is in use`))
 		hint := s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium (token create --email \S+)`))[1]
