@@ -47,7 +47,7 @@ func TestTypesAreInferredFromSamples(t *testing.T) {
 		{"a word", []string{"1", "two"}, source.String},
 		{"leading zeros", []string{"00123", "04567"}, source.String},
 		{"a code of many digits", []string{"12345678901234567890"}, source.String},
-		{"telephone numbers", []string{"+49 170 123 456", "+1 555 123 4567"}, source.String},
+		{"telephone numbers", []string{"+49 170 123 456", "+47 220 123 456"}, source.String},
 		{"groups of other sizes", []string{"1,23,456"}, source.String},
 		{"article numbers", []string{"SKU123", "ABC456"}, source.String},
 		{"versions", []string{"1.2.3"}, source.String},

@@ -124,6 +124,20 @@ func TestSuggestionsAreTheBestAsAWhole(t *testing.T) {
 	}
 }
 
+func TestASurePairIsNotGivenUpForTwoDoubtfulOnes(t *testing.T) {
+	got := source.Suggest(typeOf("phone", "phones"), headersOf("Phone,Phnoe"), nil)
+	if len(got) != 1 || got[0].Field != "phone" || got[0].Column != "Phone" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAColumnIsAboutItsLastWord(t *testing.T) {
+	// “domain” tells little here, since most columns have it.
+	if got := source.Suggest(typeOf("email"), headersOf("Email domain,Shop domain,Domain rank,Domain age"), nil); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestNothingIsSuggestedForNothing(t *testing.T) {
 	contacts := source.CommonTypes()[0]
 	if got := source.Suggest(contacts, nil, nil); len(got) > 0 {
