@@ -152,14 +152,15 @@ func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft,
 				return err
 			}
 		}
-		return tx.Sources.Add(ctx, by, func(others int) (*source.Source, error) {
-			src, err := source.New(by, t, d, r, others)
-			if err != nil {
-				return nil, err
-			}
-			out = s.seen(src)
-			return src, tx.Jobs.Enqueue(ctx, refreshOf(src, by))
-		})
+		var made *source.Source
+		if err := tx.Sources.Add(ctx, by, func(others int) (_ *source.Source, err error) {
+			made, err = source.New(by, t, d, r, others)
+			return made, err
+		}); err != nil {
+			return err
+		}
+		out = s.seen(made)
+		return tx.Jobs.Enqueue(ctx, refreshOf(made, by))
 	})
 	if err != nil {
 		return Seen{}, err
