@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -95,6 +96,18 @@ func preview(t *testing.T, s *Sheets, of ports.SheetTarget) source.Sheet {
 		t.Fatal(err)
 	}
 	return sheet
+}
+
+// quiet waits until nothing is under way: an answer that one question settles does not wait for the
+// other one.
+func quiet(s *Sheets) {
+	for under := 1; under > 0; runtime.Gosched() {
+		s.heads.mu.Lock()
+		s.books.mu.Lock()
+		under = len(s.heads.flights) + len(s.books.flights)
+		s.books.mu.Unlock()
+		s.heads.mu.Unlock()
+	}
 }
 
 func asked(t *testing.T, g *fixture.Google, want ...string) {
@@ -246,6 +259,7 @@ func TestWhatIsKeptIsShownWhileGoogleTakesNoMoreRequests(t *testing.T) {
 		t.Errorf("err = %+v", err)
 	}
 	t.Run("but not once it is shared no more", func(t *testing.T) {
+		quiet(s)
 		g.Answer(nil)
 		preview(t, s, of)
 		c.advance(fresh + time.Second)
