@@ -176,13 +176,13 @@ var examples = map[string]example{
 
 	"listSources":     plainly(nil),
 	"listSourceTypes": plainly(nil),
-	"attachSource": {make: func(t *testing.T, h *house, _ *standing) target {
-		return target{body: h.shop.people(t, h.connection)}
+	"attachSource": {make: func(t *testing.T, h *house, c *standing) target {
+		return target{body: h.shop.people(t, h.connectionFor(t, c))}
 	}},
-	// No sheet can be reached here that is not reached by all the world.
-	"previewSheet": {answers: 422, make: func(*testing.T, *house, *standing) target { return target{query: "?url=https://127.0.0.1/people.csv"} }},
-	"previewWarehouse": {make: func(_ *testing.T, h *house, _ *standing) target {
-		return target{query: "?connection_id=" + h.connection}
+	// What can be reached here is no sheet.
+	"previewSheet": {answers: 422, make: func(*testing.T, *house, *standing) target { return target{query: "?url=http://127.0.0.1/people.csv"} }},
+	"previewWarehouse": {make: func(t *testing.T, h *house, c *standing) target {
+		return target{query: "?connection_id=" + h.connectionFor(t, c)}
 	}},
 	"getSource":      ofSource(nil),
 	"mapSource":      ofSource(object{"mapping": []object{{"field": "email", "column": "email"}}}),

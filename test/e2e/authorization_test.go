@@ -240,7 +240,7 @@ func (h *house) testOwnThings(t *testing.T) {
 		h.author.do(t, "DELETE", path, nil, onRed).is(t, 200)
 	})
 	t.Run("whoever attached a data source may map and detach it; a peer may not, and an admin detaches none", func(t *testing.T) {
-		path := sources + "/" + h.attach(t, h.author)
+		path := sources + "/" + h.author.create(t, sources, h.shop.people(t, h.connect(t, h.author)), onRed).at("id")
 		mapping := object{"mapping": []object{{"field": "email", "column": "email"}}}
 		h.editor.do(t, "PUT", path+"/mapping", mapping, onRed).problem(t, 403, "source_forbidden")
 		h.editor.do(t, "DELETE", path, nil, onRed).problem(t, 403, "not_source_owner")

@@ -151,6 +151,15 @@ func (h *house) connect(t *testing.T, by *client) string {
 	return by.create(t, connections, h.shop.connection("secret"), onRed).at("id")
 }
 
+// connectionFor is the connection of the house, or for who is known elsewhere one of their own.
+func (h *house) connectionFor(t *testing.T, c *standing) string {
+	t.Helper()
+	if !c.known || c.role != identity.NoRole {
+		return h.connection
+	}
+	return c.create(t, connections, h.shop.connection("secret"), c.host).at("id")
+}
+
 // attach makes a data source of by's, of a table that no other has.
 func (h *house) attach(t *testing.T, by *client) string {
 	t.Helper()
