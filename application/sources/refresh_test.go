@@ -130,6 +130,13 @@ func TestRefresh(t *testing.T) {
 		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(&account.Workspace{DeletedAt: now}, nil)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 	})
+	t.Run("whether that is so must be known", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, table))
+		s.expectQueued(day)
+		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(nil, errOutage)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), errOutage)
+	})
 	for name, err := range map[string]error{"was revoked": connection.ErrRevoked, "was given another credential": connection.ErrCredentialChanged} {
 		t.Run("what was read while the connection "+name+" is dropped", func(t *testing.T) {
 			s := begin(t, stored(t, table))

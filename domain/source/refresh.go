@@ -108,7 +108,7 @@ type Outcome struct {
 // began, for then it says nothing of what s is by now. t is nil if the org has the type no more.
 // chance is as in NextRefresh.
 func (s *Source) Refreshed(by identity.Actor, t *Type, o Outcome, chance float64) (counts bool) {
-	if s.Revision != o.Of || s.Paused != "" {
+	if s.Revision != o.Of { // a pause counts too
 		return false
 	}
 	if t == nil {
