@@ -71,7 +71,9 @@ type Org struct {
 	Registry           Registry
 	ConnectionKinds    []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
 	Egress             identity.Egress
-	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
+	SourceTypes        []SourceType  // empty: source.CommonTypes
+	GoogleAPIKey       secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
+	AcceptURL          string        // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
 }
 
 // ClaimRule is identity.ClaimRule with the role's name.

@@ -141,7 +141,7 @@ orgs:
 				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true},
 			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}},
 		}
-		if diff := cmp.Diff(want, c.Orgs); diff != "" {
+		if diff := cmp.Diff(want, c.Orgs, equal); diff != "" {
 			t.Errorf("orgs (-want +got):\n%s", diff)
 		}
 	})

@@ -93,6 +93,9 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for a kind named twice":                     {"orgs: [{slug: a, connection_kinds: [postgres, postgres]}]", "orgs[0].connection_kinds[1]: is the same as orgs[0].connection_kinds[0]"},
 		"for sqlite where there are two orgs":        {"orgs: [{slug: a, hosts: [a.test], connection_kinds: [sqlite]}, {slug: b, hosts: [b.test]}]", "orgs[0].connection_kinds[0]: must not be sqlite"},
 		"for sqlite beside PostgreSQL":               {"database: {url: 'postgres://db/a'}\norgs: [{slug: a, connection_kinds: [sqlite]}]", "orgs[0].connection_kinds[0]: must not be sqlite"},
+		"for a type of source without fields":        {"orgs: [{slug: a, source_types: [{type: x, title: X}]}]", "orgs[0].source_types[0].fields: must be 1 to 200 fields"},
+		"for a field of an unknown type":             {"orgs: [{slug: a, source_types: [{type: x, title: X, fields: [{key: k, title: K, type: mail}]}]}]", "orgs[0].source_types[0].fields[0].type: must be one of"},
+		"for a field of an unknown key":              {"orgs: [{slug: a, source_types: [{type: x, title: X, fields: [{key: k, title: K, type: string, uniq: true}]}]}]", "orgs[0].source_types[0].fields[0].uniq: unknown key"},
 		"for a network that connections cannot name": {"orgs: [{slug: a, egress: {allow: [localhost]}}]", "orgs[0].egress.allow[0]: must be an IP address"},
 	}
 	for name, tt := range tests {

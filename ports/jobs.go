@@ -7,6 +7,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -28,6 +29,10 @@ type Jobs interface {
 	// how many they were. A job that is running goes on: whoever carries it out asks whether its
 	// subject still is as it was.
 	Cancel(ctx context.Context, ws identity.WorkspaceID, subject string) (cancelled int, err error)
+
+	// History lists the jobs about subject, of whatever kind, newest first: those that are queued or
+	// running, and those that ended within the last week. Cancelled ones are not among them.
+	History(ctx context.Context, ws identity.WorkspaceID, subject string, q page.Query) (page.Of[job.Entry], error)
 }
 
 // ErrJobLost says that a job is not, or not any more, the caller's to settle.

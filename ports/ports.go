@@ -36,5 +36,6 @@ type Stores struct {
 	Keys        Keys
 	Events      Events
 	Connections Connections
+	Sources     Sources
 	Jobs        Jobs
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 func (a *API) connectionOperations() []operation {
@@ -32,8 +33,12 @@ func (a *API) listConnections(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	sources, err := r.Sources.Through(r.Context(), r.by, "")
+	if err != nil {
+		return reply{}, err
+	}
 	return ok(openapi.ConnectionList{
-		Data: each(all, toConnection), NextCursor: nullable.NewNullNullable[string](),
+		Data: each(all, func(c *connection.Connection) openapi.Connection { return toConnection(c, sources) }), NextCursor: nullable.NewNullNullable[string](),
 		Kinds: each(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(*d) }),
 	}), nil
 }
@@ -58,13 +63,13 @@ func (a *API) createConnection(r *request) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return created("/api/connections/"+string(c.ID), toConnection(c)).at(c.Revision), nil
+		return created("/api/connections/"+string(c.ID), toConnection(c, nil)).at(c.Revision), nil
 	}}, nil
 }
 
 func (a *API) getConnection(r *request) (reply, error) {
 	c, err := r.Connections.Get(r.Context(), r.by, connectionID(r))
-	return connectionReply(c, err)
+	return r.connection(c, err)
 }
 
 // verifyConnection tries a credential, and leaves the rest to store.
@@ -79,7 +84,7 @@ func (a *API) verifyConnection(r *request) (reply, error) {
 	}
 	return reply{then: func(r *request) (reply, error) {
 		c, err := r.Connections.Verify(r.Context(), r.by, trial)
-		return connectionReply(c, err)
+		return r.connection(c, err)
 	}}, nil
 }
 
@@ -89,18 +94,21 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.ConnectionRevocation{
-		Connection: toConnection(out.Connection), PausedSources: []openapi.ConnectionSource{}, CancelledJobs: out.CancelledJobs,
+		Connection: toConnection(out.Connection, out.Paused), PausedSources: each(out.Paused, toConnectionSource), CancelledJobs: out.CancelledJobs,
 	}).at(out.Connection.Revision), nil
 }
 
-func connectionReply(c *connection.Connection, err error) (reply, error) {
+// connection answers a connection with the sources that read through it.
+func (r *request) connection(c *connection.Connection, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toConnection(c)).at(c.Revision), nil
+	sources, err := r.Sources.Through(r.Context(), r.by, c.ID)
+	return ok(toConnection(c, sources)).at(c.Revision), err
 }
 
-func toConnection(c *connection.Connection) openapi.Connection {
+// toConnection shows c, and those of sources that read through it.
+func toConnection(c *connection.Connection, sources []source.Source) openapi.Connection {
 	out := openapi.Connection{
 		ID: string(c.ID), Kind: string(c.Kind), Name: c.Name, Status: openapi.ConnectionStatus(c.Status), Config: c.Config,
 		Secret: openapi.ConnectionSecret{Set: list(c.Secrets), Fingerprint: openapi.OrNull(c.Fingerprint), UpdatedAt: openapi.Time(c.SecretUpdatedAt)},
@@ -109,10 +117,19 @@ func toConnection(c *connection.Connection) openapi.Connection {
 		Sources: []openapi.ConnectionSource{}, CreatedBy: openapi.OrNull(string(c.CreatedBy)), RevokedAt: openapi.OrNull(openapi.Time(c.RevokedAt)),
 		Revision: c.Revision, CreatedAt: openapi.Time(c.CreatedAt), UpdatedAt: openapi.Time(c.UpdatedAt),
 	}
+	for i := range sources {
+		if sources[i].Location.Connection == c.ID {
+			out.Sources = append(out.Sources, toConnectionSource(&sources[i]))
+		}
+	}
 	if f := c.Failure(); f != nil {
 		out.Failure = nullable.NewNullableWithValue(toFailure(f))
 	}
 	return out
+}
+
+func toConnectionSource(s *source.Source) openapi.ConnectionSource {
+	return openapi.ConnectionSource{ID: string(s.ID), Name: s.Name, Status: string(s.Status())}
 }
 
 func toServer(s connection.Server) openapi.ConnectionServer {

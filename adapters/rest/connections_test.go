@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -204,9 +206,13 @@ func TestVerifyConnection(t *testing.T) {
 			return c, change(c, 0)
 		})
 	h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
+	h.sources.EXPECT().Through(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return([]source.Source{{ID: "src_1", Workspace: "wsp_1", Name: "People", Location: source.Location{Connection: id}}}, nil)
 	w := h.call("POST", connectionsPath+"/"+id+"/verify", "")
 	got := body(t, h, w)
 	failure, _ := got["failure"].(map[string]any)
+	if read, _ := got["sources"].([]any); len(read) != 1 || fmt.Sprint(read[0]) != "map[id:src_1 name:People status:unmapped]" {
+		t.Errorf("sources %v", read)
+	}
 	if w.Code != 200 || got["status"] != "failing" || failure["code"] != "port_closed" || failure["hint"] == "" {
 		t.Errorf("%d %v", w.Code, got)
 	}
@@ -215,7 +221,7 @@ func TestVerifyConnection(t *testing.T) {
 func TestRevokeConnection(t *testing.T) {
 	h := newHouse(t)
 	h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Connections: h.connections, Jobs: h.jobs})
+		return fn(ports.Stores{Connections: h.connections, Sources: h.sources, Jobs: h.jobs})
 	})
 	const id = "con_01jb4rqnx1e0g8w5t2m7k4y6zc"
 	h.connections.EXPECT().Update(gomock.Any(), gomock.Any(), connection.ID(id), gomock.Any()).DoAndReturn(
@@ -223,11 +229,16 @@ func TestRevokeConnection(t *testing.T) {
 			c, err := connection.New(identity.System("org_1", "wsp_1", "test", fixture.At), fixture.Trial(t, id, 0), 0)
 			return c, errors.Join(err, change(c, 0))
 		})
-	h.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("wsp_1"), id).Return(1, nil)
+	h.sources.EXPECT().UpdateThrough(gomock.Any(), gomock.Any(), connection.ID(id), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*source.Source) error) error {
+		return change(&source.Source{ID: "src_1", Name: "People", Location: source.Location{Connection: id}})
+	})
+	for _, subject := range []string{id, "src_1"} {
+		h.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("wsp_1"), subject).Return(1, nil)
+	}
 	w := h.call("DELETE", connectionsPath+"/"+id, "")
 	got := body(t, h, w)
 	c, _ := got["connection"].(map[string]any)
-	if w.Code != 200 || got["cancelled_jobs"] != 1.0 || c["status"] != "revoked" || c["revoked_at"] == nil {
+	if w.Code != 200 || got["cancelled_jobs"] != 2.0 || fmt.Sprint(got["paused_sources"]) != "[map[id:src_1 name:People status:paused]]" || c["status"] != "revoked" || c["revoked_at"] == nil {
 		t.Errorf("%d %v", w.Code, got)
 	}
 }

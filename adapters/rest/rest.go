@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -30,6 +31,7 @@ type Services struct {
 	Chats       *chats.Service
 	Embeds      *chats.Embeds
 	Connections *connections.Service
+	Sources     *sources.Service
 }
 
 // Bind makes the use cases on given stores.
@@ -81,6 +83,7 @@ func New(c Config, d Deps) (*API, error) {
 		"/api/prompt-templates": a.promptOperations(),
 		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
 		"/api/connections":      a.connectionOperations(),
+		"/api/datasources":      a.sourceOperations(),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -104,7 +107,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/"} {
+	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/datasources", "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
 			declared, ok := a.contract.Operation(op.method, op.path)

@@ -17,9 +17,11 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -34,6 +36,8 @@ type house struct {
 	lists       *mocks.MockPromptLists
 	prompts     *mocks.MockPrompts
 	connections *mocks.MockConnections
+	sources     *mocks.MockSources
+	sheets      *mocks.MockSheets
 	atomic      *mocks.MockAtomic
 	jobs        *mocks.MockJobs
 	seals       *mocks.MockCredentialSealer
@@ -61,22 +65,26 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 	}, nil)
 	h := &house{
 		t: t, token: token.Reveal(), lists: mocks.NewMockPromptLists(mock), prompts: mocks.NewMockPrompts(mock),
-		connections: mocks.NewMockConnections(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
+		connections: mocks.NewMockConnections(mock), sources: mocks.NewMockSources(mock), sheets: mocks.NewMockSheets(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
 		seals: mocks.NewMockCredentialSealer(mock), warehouse: mocks.NewMockWarehouse(mock),
 		idempotency: mocks.NewMockIdempotency(mock), log: new(bytes.Buffer),
 	}
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 	api, err := New(c, Deps{
 		Orgs:   func() *identity.Directory { return directory },
-		Stores: ports.Stores{Prompts: h.prompts, PromptLists: h.lists, Keys: keys, Connections: h.connections, Atomic: h.atomic, Jobs: h.jobs},
+		Stores: ports.Stores{Prompts: h.prompts, PromptLists: h.lists, Keys: keys, Connections: h.connections, Sources: h.sources, Atomic: h.atomic, Jobs: h.jobs},
 		Bind: func(s ports.Stores) Services {
+			c := connections.NewService(s.Atomic, s.Connections, s.Jobs, h.seals, connections.Warehouses{connection.Postgres: h.warehouse},
+				func(identity.OrgID) connections.Offer {
+					return connections.Offer{Kinds: []connection.Kind{connection.Postgres}}
+				}, connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30})
 			return Services{
-				Accounts: accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events),
-				Prompts:  prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users),
-				Connections: connections.NewService(s.Atomic, s.Connections, s.Jobs, h.seals, connections.Warehouses{connection.Postgres: h.warehouse},
-					func(identity.OrgID) connections.Offer {
-						return connections.Offer{Kinds: []connection.Kind{connection.Postgres}}
-					}, connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30}),
+				Accounts:    accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events),
+				Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users),
+				Connections: c,
+				Sources: sources.NewService(s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, h.sheets, c.Use, func(identity.OrgID) sources.Offer {
+					return sources.Offer{Types: []source.Type{fixture.People}}
+				}),
 			}
 		},
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Metrics: prometheus.NewRegistry(),

@@ -39,6 +39,7 @@ func TestContract(t *testing.T) {
 			t.Run("Atomic", func(t *testing.T) { contract.Atomic(t, open) })
 			t.Run("Jobs", func(t *testing.T) { contract.Jobs(t, open) })
 			t.Run("Connections", func(t *testing.T) { contract.Connections(t, open) })
+			t.Run("Sources", func(t *testing.T) { contract.Sources(t, open) })
 			t.Run("JobQueue", func(t *testing.T) { contract.JobQueue(t, open) })
 			t.Run("Idempotency", func(t *testing.T) { contract.Idempotency(t, open) })
 		})

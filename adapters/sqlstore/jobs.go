@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -28,4 +29,27 @@ func (s *Jobs) Enqueue(ctx context.Context, j job.Job) error {
 func (s *Jobs) Cancel(ctx context.Context, ws identity.WorkspaceID, subject string) (int, error) {
 	cancelled, err := s.db.exec(ctx, `DELETE FROM jobs WHERE workspace_id = ? AND subject = ? AND state = ? AND ended_at = 0`, ws, subject, job.Queued)
 	return int(cancelled), err
+}
+
+// History implements ports.Jobs.
+func (s *Jobs) History(ctx context.Context, ws identity.WorkspaceID, subject string, q page.Query) (page.Of[job.Entry], error) {
+	where := newConditions(`workspace_id = ? AND subject = ?`, ws, subject)
+	where.when(q.After != "", `id < ?`, q.After)
+	var rows []struct {
+		jobRow
+		StartedAt int64 `db:"started_at"`
+		EndedAt   int64 `db:"ended_at"`
+	}
+	err := s.db.list(ctx, &rows, `
+		SELECT id, kind, org_id, workspace_id, subject, state, due_at, attempt, failures, failure, created_at, started_at, ended_at
+		FROM jobs WHERE `+where.sql()+` ORDER BY id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	if err != nil {
+		return page.Of[job.Entry]{}, err
+	}
+	entries := make([]job.Entry, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		entries[i] = job.Entry{Job: r.job(), State: r.State, Failure: r.Failure, StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt)}
+	}
+	return page.Cut(entries, q.Limit, func(e job.Entry) string { return string(e.ID) }), nil
 }

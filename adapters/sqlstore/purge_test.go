@@ -80,6 +80,7 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 		}
 	}
 	fixture.Connection(t, a, by)
+	fixture.Source(t, a, by, fixture.SheetReading())
 	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			"workspaces": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 2,
 			"prompt_templates": 3, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
 			"chat_templates": 2, "chat_members": 2, "chat_embed_tokens": 2, "chat_embed_origins": 4,
-			"jobs": 1, "connections": 1, "connection_credentials": 1,
+			"jobs": 1, "connections": 1, "connection_credentials": 1, "sources": 1, "source_memory": 1,
 		}
 		first := maps.Clone(things) // and the membership of a program that is a member elsewhere too
 		first["memberships"]++

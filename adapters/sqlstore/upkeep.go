@@ -52,7 +52,7 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 				(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys WHERE workspace_id = ?)`, id, id); err != nil {
 				return err
 			}
-			for _, table := range []string{"jobs", "connections", "prompt_templates", "chat_templates", "invitations", "api_keys", "memberships"} {
+			for _, table := range []string{"jobs", "sources", "source_memory", "connections", "prompt_templates", "chat_templates", "invitations", "api_keys", "memberships"} {
 				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
 					return err
 				}

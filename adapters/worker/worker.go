@@ -152,6 +152,8 @@ func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 			r.outcome = j.Success(time.Now())
 		case errors.Is(r.err, errStopping):
 			r.outcome = j.Interruption(time.Now())
+		case job.IsFinal(r.err):
+			r.outcome = j.End(code(r.err), time.Now())
 		default:
 			r.outcome = work.Failure(j, code(r.err), time.Now(), rand.Float64()) //nolint:gosec // jitter needs no secrecy
 		}

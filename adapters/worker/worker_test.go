@@ -82,6 +82,19 @@ func TestTheLastFailureIsForGood(t *testing.T) {
 	})
 }
 
+func TestAnAttemptThatWantsNoOtherIsTheLast(t *testing.T) {
+	gone := &fault.Error{Kind: fault.Conflict, Code: "thing_gone", Detail: "The thing is gone."}
+	perform(t, func(s *stage) {
+		s.do = func(context.Context, identity.Actor, string) error { return job.Final(gone) }
+		s.start("a")
+		s.wait(0)
+		if o := s.want("a", job.Failed, "thing_gone", 0); o.Failures != 1 {
+			t.Errorf("%+v", o)
+		}
+		s.logged("level=WARN", "outcome=failed", "failure=thing_gone")
+	})
+}
+
 func TestAJobWhoseLastWorkerDiedIsNotDoneAgain(t *testing.T) {
 	perform(t, func(s *stage) {
 		s.do = func(context.Context, identity.Actor, string) error { t.Error("it is done again"); return nil }

@@ -13,7 +13,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
-	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -107,28 +106,6 @@ func (s *Service) Create(ctx context.Context, by identity.Actor, t connection.Tr
 	return c, err
 }
 
-// Revocation is what came of a revocation.
-type Revocation struct {
-	Connection    *connection.Connection
-	CancelledJobs int
-}
-
-// Revoke ends a connection: its credential is erased and its queued jobs are cancelled. What runs
-// notices within a second, and stores nothing.
-func (s *Service) Revoke(ctx context.Context, by identity.Actor, id connection.ID, at revision.Match) (out Revocation, err error) {
-	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.Revoke(by, at) }); err != nil {
-			return err
-		}
-		out.CancelledJobs, err = tx.Jobs.Cancel(ctx, by.Workspace, string(id))
-		return err
-	})
-	if err != nil {
-		return Revocation{}, err
-	}
-	return out, nil
-}
-
 // offered returns connection.ErrKindNotOffered unless org offers kind and this program has it.
 func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
 	if s.warehouses[kind] == nil || !slices.Contains(s.offers(org).Kinds, kind) {
@@ -146,7 +123,7 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 
 // reach probes a credential on behalf of org.
 func (s *Service) reach(ctx context.Context, org identity.OrgID, credential connection.Credential) (connection.Report, error) {
-	report := s.warehouses[credential.Kind()].Probe(ctx, ports.Target{Credential: credential, Egress: s.offers(org).Egress, Limits: ports.DefaultLimits()})
+	report := s.warehouses[credential.Kind()].Probe(ctx, s.target(org, credential))
 	return report, context.Cause(ctx) // what a probe says that was cut short is not about the warehouse
 }
 

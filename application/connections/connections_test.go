@@ -9,11 +9,9 @@ import (
 
 	"github.com/golang/mock/gomock"
 
-	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 func TestList(t *testing.T) {
@@ -198,38 +196,6 @@ func TestCreate(t *testing.T) {
 		add(s, 0)
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)
 		_, err := s.Create(s.ctx, maker, trial(t))
-		wantErr(t, err, errOutage)
-	})
-}
-
-func TestRevoke(t *testing.T) {
-	t.Run("the connection ends, and its jobs with it", func(t *testing.T) {
-		s := newStage(t)
-		s.expectAtomic()
-		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
-		s.jobs.EXPECT().Cancel(s.ctx, identity.WorkspaceID("acme"), "con").Return(2, nil)
-		got, err := s.Revoke(s.ctx, maker, "con", revision.Match{1})
-		wantErr(t, err, nil)
-		if got.Connection.Status != connection.Revoked || got.CancelledJobs != 2 {
-			t.Errorf("Revoke = %+v", got)
-		}
-	})
-	t.Run("who may not cancels nothing", func(t *testing.T) {
-		s := newStage(t)
-		s.expectAtomic()
-		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
-		got, err := s.Revoke(s.ctx, peer, "con", nil)
-		wantErr(t, err, connection.ErrForbidden)
-		if got != (connections.Revocation{}) {
-			t.Errorf("Revoke = %+v", got)
-		}
-	})
-	t.Run("if the jobs cannot be cancelled, the error comes out", func(t *testing.T) {
-		s := newStage(t)
-		s.expectAtomic()
-		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
-		s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), gomock.Any()).Return(0, errOutage)
-		_, err := s.Revoke(s.ctx, maker, "con", nil)
 		wantErr(t, err, errOutage)
 	})
 }

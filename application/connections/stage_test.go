@@ -42,6 +42,7 @@ type stage struct {
 	*connections.Service
 	atomic      *mocks.MockAtomic
 	connections *mocks.MockConnections
+	sources     *mocks.MockSources
 	jobs        *mocks.MockJobs
 	sealer      *mocks.MockCredentialSealer
 	warehouse   *mocks.MockWarehouse
@@ -54,7 +55,7 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c), jobs: mocks.NewMockJobs(c),
+		atomic: mocks.NewMockAtomic(c), connections: mocks.NewMockConnections(c), sources: mocks.NewMockSources(c), jobs: mocks.NewMockJobs(c),
 		sealer: mocks.NewMockCredentialSealer(c), warehouse: mocks.NewMockWarehouse(c),
 		offer: connections.Offer{Kinds: []connection.Kind{connection.Postgres}},
 		ctx:   context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
@@ -95,7 +96,7 @@ func stored(t *testing.T) *connection.Connection {
 
 func (s *stage) expectAtomic() {
 	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Connections: s.connections, Jobs: s.jobs})
+		return fn(ports.Stores{Connections: s.connections, Sources: s.sources, Jobs: s.jobs})
 	})
 }
 

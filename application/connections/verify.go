@@ -3,17 +3,11 @@ package connections
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
-
-// lookAgain is how often whoever uses a credential asks whether it still may. Together with what a
-// cut connection takes to close it keeps a revocation within two seconds.
-const lookAgain = 500 * time.Millisecond
 
 // Reprobe tries a connection's stored credential, or the new one if fresh is not nil. Its trial may
 // have failed; that of a new credential has passed, or the error is a *connection.ProbeError.
@@ -41,18 +35,28 @@ func (s *Service) Reprobe(ctx context.Context, by identity.Actor, id connection.
 	if err := s.admit(ctx, by, credential.Target(by.Org)); err != nil {
 		return connection.Trial{}, err
 	}
-	t, err := s.fenced(ctx, by, c, c.CredentialRevision, credential)
+	t, err := s.try(ctx, by, c, c.CredentialRevision, credential)
 	if err != nil {
 		return connection.Trial{}, err
 	}
 	return s.sealed(by, t, credential)
 }
 
-// Verify stores what Reprobe found.
+// Verify stores what Reprobe found. A new credential that works brings the connection's paused sources
+// back, each with a refresh; where it leads elsewhere they wait for their owners.
 func (s *Service) Verify(ctx context.Context, by identity.Actor, t connection.Trial) (c *connection.Connection, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if c, err = tx.Connections.Update(ctx, by.Workspace, t.ID, func(c *connection.Connection, others int) error { return c.Verify(by, t, others) }); err != nil {
+		elsewhere := false
+		if c, err = tx.Connections.Update(ctx, by.Workspace, t.ID, func(c *connection.Connection, others int) error {
+			elsewhere = t.New != nil && !c.LeadsTo(t.New.Credential)
+			return c.Verify(by, t, others)
+		}); err != nil {
 			return err
+		}
+		if t.New != nil {
+			if err := reconnect(ctx, tx, by, t.ID, elsewhere); err != nil {
+				return err
+			}
 		}
 		return checkLater(ctx, tx.Jobs, by, c) // nothing is queued for one that comes back
 	})
@@ -98,45 +102,21 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 	})
 }
 
-// tryStored probes the stored credential, which is in the clear from here until the probe has ended.
-// It is read at the last moment: a connection that was revoked by then is not dialled.
+// tryStored probes the stored credential.
 func (s *Service) tryStored(ctx context.Context, by identity.Actor, c *connection.Connection) (connection.Trial, error) {
-	sealed, revision, err := s.connections.Sealed(ctx, by.Workspace, c.ID)
+	credential, revision, err := s.open(ctx, by, c)
 	if err != nil {
 		return connection.Trial{}, err
 	}
-	plain, err := s.sealer.Open(sealed, connection.Seal(c.Org, c.Workspace, c.ID, c.Kind))
-	if err != nil {
-		return connection.Trial{}, fmt.Errorf("the credential of %s: %w", c.ID, err)
-	}
-	credential, err := connection.ParseCredential(c.Kind, plain)
-	if err != nil {
-		// Not %w: to the caller it is no answer about what was submitted.
-		return connection.Trial{}, fmt.Errorf("the stored credential of %s: %v", c.ID, err) //nolint:errorlint // see above
-	}
-	return s.fenced(ctx, by, c, revision, credential)
+	return s.try(ctx, by, c, revision, credential)
 }
 
-// fenced probes a credential as long as that of the connection has a revision, and cuts the probe
-// short when it has not: connection.ErrCredentialChanged.
-func (s *Service) fenced(ctx context.Context, by identity.Actor, c *connection.Connection, revision int64, credential connection.Credential) (connection.Trial, error) {
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	go func() {
-		for tick := time.NewTicker(lookAgain); ; {
-			select {
-			case <-ctx.Done():
-				tick.Stop()
-				return
-			case <-tick.C:
-			}
-			if now, err := s.connections.Get(ctx, by.Workspace, c.ID); err == nil && now.CredentialRevision != revision {
-				end(connection.ErrCredentialChanged)
-			}
-		}
-	}()
+// try probes a credential as long as that of the connection has a revision.
+func (s *Service) try(ctx context.Context, by identity.Actor, c *connection.Connection, revision int64, credential connection.Credential) (connection.Trial, error) {
 	t := connection.Trial{ID: c.ID, Of: revision, At: by.At}
-	var err error
-	t.Report, err = s.reach(ctx, by.Org, credential)
+	err := s.fenced(ctx, by, c.ID, revision, func(ctx context.Context) (err error) {
+		t.Report, err = s.reach(ctx, by.Org, credential)
+		return err
+	})
 	return t, err
 }

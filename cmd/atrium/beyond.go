@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sheet"
+	"github.com/atrium-hq/atrium/adapters/sheet/google"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -26,7 +30,9 @@ type beyond struct {
 	credentials ports.CredentialSealer // the envelope
 	registries  chats.Registries
 	warehouses  connections.Warehouses
+	sheets      ports.Sheets
 	offers      connections.Offers
+	intake      sources.Offers
 	limits      connection.ProbeLimits
 }
 
@@ -35,41 +41,66 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	if err != nil {
 		return beyond{}, nil, err
 	}
-	w, closeAll, err := newWarehouses(c)
+	w, s, closeAll, err := newTenants(c)
 	if err != nil {
 		return beyond{}, nil, err
 	}
-	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, offers: o.offer, limits: c.Connections.ProbeLimits}, closeAll, nil
+	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits}, closeAll, nil
 }
 
-// children is how many calls to warehouses run at the same time on a node.
-const children = 8
+// How many calls run at the same time on a node. Each may take as much memory as its child.
+const (
+	warehouseChildren = 8
+	sheetChildren     = 4
+)
 
 // warehousesFolder is where the SQLite files are that connections may name.
 func warehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "warehouses") }
 
-// newWarehouses reaches every kind of warehouse from children of this very program.
-func newWarehouses(c configs.Config) (connections.Warehouses, func(), error) {
+// sheetsFolder is where the spreadsheets are that sources may name.
+func sheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheets") }
+
+// newTenants reaches what tenants keep elsewhere: every kind of warehouse and all files from children
+// of this very program, Google's services from here. Where the system cannot confine children there
+// are no warehouses and no files; the rest of Atrium needs none.
+func newTenants(c configs.Config) (_ connections.Warehouses, _ ports.Sheets, closeAll func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, nil, fmt.Errorf("warehouses: %w", err)
+		return nil, nil, nil, fmt.Errorf("warehouses and sheets: %w", err)
 	}
-	folder, err := filepath.Abs(warehousesFolder(c)) // children run elsewhere
+	command := []string{program, "probe-worker"}
+	for _, folder := range []string{warehousesFolder(c), sheetsFolder(c)} {
+		absolute, err := filepath.Abs(folder) // children run elsewhere
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("warehouses and sheets: %w", err)
+		}
+		command = append(command, absolute)
+	}
+	atGoogle := google.Default()
+	all := connections.Warehouses{connection.GoogleSheets: google.NewAccounts(atGoogle)}
+	large := confine.DefaultLimits()
+	large.Memory = sheet.ChildMemory
+	reader, err := confine.New(large, sheetChildren, command...)
+	if errors.Is(err, errors.ErrUnsupported) {
+		nothing := func(context.Context, string, time.Duration, any, any) error { return ports.ErrUnavailable }
+		return all, newSheets(nothing, atGoogle), func() {}, nil
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("warehouses: %w", err)
+		return nil, nil, nil, fmt.Errorf("sheets: %w", err)
 	}
-	run, err := confine.New(confine.DefaultLimits(), children, program, "probe-worker", folder)
-	if errors.Is(err, errors.ErrUnsupported) { // then there are none; the rest of Atrium needs no children
-		return nil, func() {}, nil
-	}
+	prober, err := confine.New(confine.DefaultLimits(), warehouseChildren, command...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("warehouses: %w", err)
+		return nil, nil, nil, errors.Join(fmt.Errorf("warehouses: %w", err), reader.Close())
 	}
-	confined, all := warehouse.NewConfined(run.Run), connections.Warehouses{}
-	for kind := range warehouses(folder) {
+	confined := warehouse.NewConfined(prober.Run)
+	for kind := range warehouses("") { // whose names are all that is wanted of them here
 		all[kind] = confined
 	}
-	return all, func() { _ = run.Close() }, nil
+	return all, newSheets(reader.Run, atGoogle), func() { _ = errors.Join(prober.Close(), reader.Close()) }, nil
+}
+
+func newSheets(run ports.Confined, atGoogle google.Config) ports.Sheets {
+	return sheet.NewRouter(sheet.NewConfined(run, sheet.DefaultLimits().Total), google.New(atGoogle))
 }
 
 // offer is what an org lets its workspaces connect to, by the present configuration.
@@ -84,3 +115,16 @@ func (o *orgs) offer(id identity.OrgID) connections.Offer {
 	}
 	return out
 }
+
+// intake is what an org lets its workspaces take in, by the present configuration.
+func (o *orgs) intake(id identity.OrgID) sources.Offer {
+	org, ok := o.present.Load().ByID(id)
+	if !ok {
+		return sources.Offer{}
+	}
+	configured := (*o.sources.Load())[id]
+	return sources.Offer{Types: configured.Types, Egress: org.Egress, Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey}}
+}
+
+// newLend lets sources read through connections.
+func newLend(c *connections.Service) sources.Lend { return c.Use }

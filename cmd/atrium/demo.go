@@ -21,7 +21,7 @@ type demoPrompt struct {
 }
 
 // seedDemo fills the first owner's workspace with prompts, chats and a connection to a sample warehouse,
-// and says why where it does not: there are prompts already, or nobody is that owner.
+// makes sample workbooks, and says why where it does not: there are prompts already, or nobody is that owner.
 func seedDemo(ctx context.Context, app *core) (why string, err error) {
 	by, err := inOrg(app, "")
 	if err != nil {
@@ -40,7 +40,13 @@ func seedDemo(ctx context.Context, app *core) (why string, err error) {
 		return "the workspace " + memberships[0].Workspace.Slug + " is in use", nil
 	}
 	if err == nil {
+		err = makeSheets(sheetsFolder(app.config))
+	}
+	if err == nil {
 		err = seedShop(ctx, app, by)
+	}
+	if err == nil {
+		err = seedSources(ctx, app, by)
 	}
 	if err == nil {
 		err = seedPrompts(ctx, app.services.Prompts, by)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/egress"
+	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
@@ -14,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
 	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -21,11 +23,13 @@ import (
 // a tenant controls, and ends.
 type probeWorkerCommand struct {
 	Warehouses string `arg:"" help:"Folder of the SQLite files that connections may name."`
+	Sheets     string `arg:"" help:"Folder of the spreadsheets that sources may name."`
 }
 
 func (c *probeWorkerCommand) Run() error {
 	os.Exit(confine.Serve(map[string]confine.Job{
 		warehouse.JobName: warehouse.Job(warehouses(c.Warehouses)),
+		sheet.JobName:     sheet.Job(sheet.NewDocuments(sheetGuard, nil, c.Sheets, sheet.DefaultLimits())),
 	}, os.Stdin, os.Stdout))
 	return nil
 }
@@ -49,4 +53,11 @@ func guard(to ports.Target, end time.Time) warehouse.Network {
 		port = d.AllowsPort
 	}
 	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+}
+
+// sheetGuard gives the fetch of a sheet the egress of its org. What TLS, headers and redirects take on
+// the wire comes on top of the file.
+func sheetGuard(e identity.Egress, l sheet.Limits, end time.Time) sheet.Network {
+	const around = 1 << 20
+	return egress.New(egress.Rules{Allow: e.Allow, Port: sheet.AllowsPort, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + l.Bytes/16 + around})
 }

@@ -124,10 +124,12 @@ func openPool(c driver.Connector) *sql.DB {
 	}))
 }
 
-// orgs is the present directory of orgs and what each offers to chats; a reload swaps both.
+// orgs is the present directory of orgs, and what each offers to chats and takes in from sources; a
+// reload swaps them.
 type orgs struct {
 	present    atomic.Pointer[identity.Directory]
 	registries atomic.Pointer[map[identity.OrgID]*chat.Registry]
+	sources    atomic.Pointer[map[identity.OrgID]configs.SourceOffer]
 	db         *sqlstore.DB
 }
 
@@ -148,6 +150,8 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 	byID := func(slug string) identity.OrgID { return ids[slug] }
 	offered := c.Registries(byID)
 	o.registries.Store(&offered)
+	taken := c.SourceOffers(byID)
+	o.sources.Store(&taken)
 	o.present.Store(c.Directory(byID))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -23,9 +24,9 @@ var (
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
-		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Jobs"),
-		wire.FieldsOf(new(beyond), "sealer", "credentials", "registries", "warehouses", "offers", "limits"),
-		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, wire.Struct(new(rest.Services), "*"),
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Sources", "Jobs"),
+		wire.FieldsOf(new(beyond), "sealer", "credentials", "registries", "warehouses", "sheets", "offers", "intake", "limits"),
+		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, newLend, sources.NewService, wire.Struct(new(rest.Services), "*"),
 	)
 
 	// serving is the HTTP API on a core.

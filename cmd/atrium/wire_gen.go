@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,12 +75,18 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	offers := mainBeyond.offers
 	probeLimits := mainBeyond.limits
 	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
+	portsSources := stores.Sources
+	sheets := mainBeyond.sheets
+	lend := newLend(connectionsService)
+	sourcesOffers := mainBeyond.intake
+	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers)
 	services := rest.Services{
 		Accounts:    service,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
+		Sources:     sourcesService,
 	}
 	mainCore := &core{
 		config:   c,
@@ -121,12 +128,18 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 	offers := b.offers
 	probeLimits := b.limits
 	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
+	portsSources := stores.Sources
+	sheets := b.sheets
+	lend := newLend(connectionsService)
+	sourcesOffers := b.intake
+	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers)
 	services := rest.Services{
 		Accounts:    service,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
+		Sources:     sourcesService,
 	}
 	return services
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/source"
 )
 
 type workCommand struct{}
@@ -40,6 +41,12 @@ func worked(s rest.Services) worker.Table {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Connections.Check(ctx, by, connection.ID(subject))
+			},
+		},
+		source.RefreshJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Sources.Refresh(ctx, by, source.ID(subject))
 			},
 		},
 	}

@@ -157,3 +157,9 @@ func (c Credential) SameTarget(o Credential) bool {
 	}
 	return true
 }
+
+// LeadsTo reports whether o reaches the same thing as the credential of c does, or did before it was
+// erased.
+func (c *Connection) LeadsTo(o Credential) bool {
+	return Credential{kind: c.Kind, config: c.Config}.SameTarget(o)
+}

@@ -143,6 +143,9 @@ func TestSameTarget(t *testing.T) {
 			if got := a.SameTarget(parse(t, tt.other)); got != tt.want {
 				t.Errorf("SameTarget = %v", got)
 			}
+			if got := (&connection.Connection{Kind: connection.Postgres, Config: a.Config()}).LeadsTo(parse(t, tt.other)); got != tt.want {
+				t.Errorf("LeadsTo = %v", got)
+			}
 		})
 	}
 	other, err := connection.ParseCredential(connection.SQLite, []byte(`{"file":"d"}`))

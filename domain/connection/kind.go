@@ -20,12 +20,13 @@ type Kind string
 
 // The kinds that need no other names than these.
 const (
-	BigQuery   Kind = "bigquery"
-	ClickHouse Kind = "clickhouse"
-	MySQL      Kind = "mysql" // and MariaDB
-	Postgres   Kind = "postgres"
-	Snowflake  Kind = "snowflake"
-	SQLite     Kind = "sqlite"
+	BigQuery     Kind = "bigquery"
+	ClickHouse   Kind = "clickhouse"
+	GoogleSheets Kind = "google_sheets"
+	MySQL        Kind = "mysql" // and MariaDB
+	Postgres     Kind = "postgres"
+	Snowflake    Kind = "snowflake"
+	SQLite       Kind = "sqlite"
 )
 
 // Descriptor is all that is known of a kind: it drives forms, validation, masking and docs.

@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Policy says how jobs of one kind are tried.
 type Policy struct {
@@ -66,6 +69,21 @@ func (p Policy) Failure(j Job, code string, now time.Time, chance float64) Outco
 	}
 	o.State, o.Due = Queued, now.Add(time.Duration(float64(wait)*(0.75+chance/2)))
 	return o
+}
+
+// errFinal marks the error of an attempt that wants no other.
+var errFinal = errors.New("the attempt is not repeated")
+
+// Final returns err as that of an attempt after which no other is wanted: who did the work has seen
+// to what follows. The job has failed then, for the reason that err has.
+func Final(err error) error { return errors.Join(err, errFinal) }
+
+// IsFinal reports whether err is one of Final.
+func IsFinal(err error) bool { return errors.Is(err, errFinal) }
+
+// End is what an attempt leads to that failed and wants no other.
+func (j Job) End(code string, now time.Time) Outcome {
+	return Outcome{State: Failed, At: now, Failures: j.Failures + 1, Failure: code}
 }
 
 // Interruption is what an attempt leads to that was cut short through no fault of its own: it does

@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -58,5 +59,12 @@ func TestAJobWhoseLastAttemptWasLostIsNotTriedAgain(t *testing.T) {
 	}
 	if got, want := (job.Job{Failures: 3}).Abandonment(now), (job.Outcome{State: job.Failed, At: now, Failures: 3, Failure: job.Lost}); got != want {
 		t.Errorf("Abandonment = %+v", got)
+	}
+}
+
+func TestAFinalErrorIsStillTheOneItWas(t *testing.T) {
+	boom := errors.New("boom")
+	if err := job.Final(boom); !errors.Is(err, boom) || !job.IsFinal(err) || job.IsFinal(boom) {
+		t.Errorf("Final = %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	job "github.com/atrium-hq/atrium/domain/job"
+	page "github.com/atrium-hq/atrium/domain/page"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -64,6 +65,21 @@ func (m *MockJobs) Enqueue(ctx context.Context, j job.Job) error {
 func (mr *MockJobsMockRecorder) Enqueue(ctx, j interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Enqueue", reflect.TypeOf((*MockJobs)(nil).Enqueue), ctx, j)
+}
+
+// History mocks base method.
+func (m *MockJobs) History(ctx context.Context, ws identity.WorkspaceID, subject string, q page.Query) (page.Of[job.Entry], error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "History", ctx, ws, subject, q)
+	ret0, _ := ret[0].(page.Of[job.Entry])
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// History indicates an expected call of History.
+func (mr *MockJobsMockRecorder) History(ctx, ws, subject, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "History", reflect.TypeOf((*MockJobs)(nil).History), ctx, ws, subject, q)
 }
 
 // MockJobQueue is a mock of JobQueue interface.

@@ -73,6 +73,7 @@ func (b *backlog) settle(t *testing.T, j job.Job, o job.Outcome) {
 // Jobs is the suite for ports.Jobs.
 func Jobs(t *testing.T, open Opener) {
 	a := open(t)
+	t.Run("History", func(t *testing.T) { jobHistory(t, a) })
 
 	t.Run("a job is handed out as it was queued, in its first attempt", func(t *testing.T) {
 		b := newBacklog(t, a)

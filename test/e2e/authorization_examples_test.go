@@ -13,6 +13,8 @@ type example struct {
 	make  func(t *testing.T, h *house, c *standing) target
 	each  bool // a target is about its caller; others may be refused the same one
 	after func(t *testing.T, h *house)
+
+	answers int // a status that who may is answered, if no request of the test's can succeed
 }
 
 // target is what a request is about.
@@ -86,6 +88,11 @@ func visiting(in func(e *embed, session string) target) example {
 // ofConnection is an example at the connection of the house.
 func ofConnection() example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connection}} }}
+}
+
+// ofSource is an example at the data source of the house.
+func ofSource(body any) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.source}, body: body} }}
 }
 
 // withKey is an example about a key of the caller's own; of the owner's for who is not in the house.
@@ -166,6 +173,24 @@ var examples = map[string]example{
 	"getConnection":    ofConnection(),
 	"verifyConnection": ofConnection(),
 	"revokeConnection": {make: func(t *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connect(t, h.owner)}} }},
+
+	"listSources":     plainly(nil),
+	"listSourceTypes": plainly(nil),
+	"attachSource": {make: func(t *testing.T, h *house, c *standing) target {
+		return target{body: h.shop.people(t, h.connectionFor(t, c))}
+	}},
+	// What can be reached here is no sheet.
+	"previewSheet": {answers: 422, make: func(*testing.T, *house, *standing) target { return target{query: "?url=http://127.0.0.1/people.csv"} }},
+	"previewWarehouse": {make: func(t *testing.T, h *house, c *standing) target {
+		return target{query: "?connection_id=" + h.connectionFor(t, c)}
+	}},
+	"getSource":      ofSource(nil),
+	"mapSource":      ofSource(object{"mapping": []object{{"field": "email", "column": "email"}}}),
+	"refreshSource":  ofSource(nil),
+	"listSourceJobs": ofSource(nil),
+	"detachSource": {make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.attach(t, h.owner)}}
+	}},
 
 	"listPromptTemplates": plainly(nil),
 	"createPromptTemplate": anew(plainly, func() any {

@@ -426,6 +426,8 @@ func TestStart(t *testing.T) {
 		}
 		shop := owner.get(t, connections).has(t, map[string]string{"data.0.name": "Demo shop", "data.0.status": "active"}).at("data.0.id")
 		owner.do(t, "POST", connections+"/"+shop+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active", "server.product": "SQLite"})
+		owner.get(t, sources).has(t, map[string]string{"data.0.name": "Customers of the demo shop", "data.0.status": "active", "data.0.mapping_report.matched": "4", "data.1.name": "Sign-ups", "data.1.status": "unmapped"})
+		owner.get(t, sources+"/sheet-preview?source_id="+owner.get(t, sources).at("data.1.id")).has(t, map[string]string{"suggestions.0.field": "email", "suggestions.0.column": "E-mail Address"})
 		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600, filepath.Join(d.data, "atrium.db"): 0o600, filepath.Join(d.data, "atrium.db-wal"): 0o600} {
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
 				t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
@@ -441,6 +443,9 @@ func TestStart(t *testing.T) {
 		}
 		if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
 			t.Errorf("the second start with --demo leaves the connections %v", again)
+		}
+		if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
+			t.Errorf("the second start with --demo leaves %d sources", again)
 		}
 		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: the workspace default is in use`))
 		hint := s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium (token create --email \S+)`))[1]

@@ -25,6 +25,7 @@ type house struct {
 	session             string // of embed's, which opens nothing but that
 	shop                *shopWarehouse
 	connection          string // id of one that the owner made
+	source              string // id of a data source of the owner's, through the connection
 	owner, author       *client
 	editor              *client
 	viewer              *client // of the template
@@ -115,6 +116,7 @@ orgs:
 	h.template, h.chat = h.newTemplate(t, manager.id), h.newChat(t, manager.id)
 	h.shop = newShop(t)
 	h.connection = h.connect(t, h.owner)
+	h.source = h.attach(t, h.owner)
 	return h
 }
 
@@ -147,6 +149,21 @@ func (h *house) newTemplate(t *testing.T, manager string) string {
 func (h *house) connect(t *testing.T, by *client) string {
 	t.Helper()
 	return by.create(t, connections, h.shop.connection("secret"), onRed).at("id")
+}
+
+// connectionFor is the connection of the house, or for who is known elsewhere one of their own.
+func (h *house) connectionFor(t *testing.T, c *standing) string {
+	t.Helper()
+	if !c.known || c.role != identity.NoRole {
+		return h.connection
+	}
+	return c.create(t, connections, h.shop.connection("secret"), c.host).at("id")
+}
+
+// attach makes a data source of by's, of a table that no other has.
+func (h *house) attach(t *testing.T, by *client) string {
+	t.Helper()
+	return by.create(t, sources, h.shop.people(t, h.connection), onRed).at("id")
 }
 
 // disconnect revokes every connection of the house, which would keep it from being deleted.

@@ -2,14 +2,18 @@ package e2e
 
 import (
 	"database/sql"
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
 	_ "modernc.org/sqlite" // for the test's own statements
 
 	"github.com/atrium-hq/atrium/adapters/confine"
+	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -27,7 +31,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	runner, err := confine.New(confine.DefaultLimits(), 2, binary, "probe-worker", folder)
+	runner, err := confine.New(confine.DefaultLimits(), 2, binary, "probe-worker", folder, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +58,25 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 			r := w.Probe(t.Context(), to(connection.Postgres, `{"host":"`+host+`","database":"d","username":"u"}`))
 			if r.Failure() != connection.NetworkNotAllowed {
 				t.Errorf("%s: failure = %q", host, r.Failure())
+			}
+		}
+	})
+
+	sheets := sheet.NewConfined(runner.Run, sheet.DefaultLimits().Total)
+	t.Run("it reads a sheet", func(t *testing.T) {
+		if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte("Name;Age\nAnn;7\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := sheets.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"}, Offer: ports.SheetOffer{Files: true}})
+		if err != nil || len(s.Preview.Headers) != 2 {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+
+	t.Run("it fetches none from networks that are not allowed", func(t *testing.T) {
+		for _, url := range []string{"https://127.0.0.1:8443/a.csv", "https://localhost/a.csv", "https://169.254.169.254/a.csv"} {
+			if _, err := sheets.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: url}}); !errors.Is(err, source.ErrURLNotAllowed) {
+				t.Errorf("%s: %v", url, err)
 			}
 		}
 	})

@@ -180,6 +180,80 @@ const (
 	ShareRoleViewer  ShareRole = "viewer"
 )
 
+// Defines values for SourceBackend.
+const (
+	SourceBackendSheet     SourceBackend = "sheet"
+	SourceBackendWarehouse SourceBackend = "warehouse"
+)
+
+// Defines values for SourceStatus.
+const (
+	SourceStatusActive   SourceStatus = "active"
+	SourceStatusDrifted  SourceStatus = "drifted"
+	SourceStatusFailing  SourceStatus = "failing"
+	SourceStatusPaused   SourceStatus = "paused"
+	SourceStatusUnmapped SourceStatus = "unmapped"
+)
+
+// Defines values for SourceDriftLevel.
+const (
+	SourceDriftLevelAdditive SourceDriftLevel = "additive"
+	SourceDriftLevelBreaking SourceDriftLevel = "breaking"
+	SourceDriftLevelNone     SourceDriftLevel = "none"
+	SourceDriftLevelRenamed  SourceDriftLevel = "renamed"
+)
+
+// Defines values for SourceDriftedColumnChange.
+const (
+	SourceDriftedColumnChangeAdded   SourceDriftedColumnChange = "added"
+	SourceDriftedColumnChangeRemoved SourceDriftedColumnChange = "removed"
+	SourceDriftedColumnChangeRenamed SourceDriftedColumnChange = "renamed"
+	SourceDriftedColumnChangeRetyped SourceDriftedColumnChange = "retyped"
+)
+
+// Defines values for SourceFieldType.
+const (
+	SourceFieldTypeBoolean  SourceFieldType = "boolean"
+	SourceFieldTypeDate     SourceFieldType = "date"
+	SourceFieldTypeDatetime SourceFieldType = "datetime"
+	SourceFieldTypeEmail    SourceFieldType = "email"
+	SourceFieldTypeEnum     SourceFieldType = "enum"
+	SourceFieldTypeInteger  SourceFieldType = "integer"
+	SourceFieldTypeJSON     SourceFieldType = "json"
+	SourceFieldTypeNumber   SourceFieldType = "number"
+	SourceFieldTypeString   SourceFieldType = "string"
+	SourceFieldTypeText     SourceFieldType = "text"
+	SourceFieldTypeURL      SourceFieldType = "url"
+)
+
+// Defines values for SourceJobState.
+const (
+	SourceJobStateFailed    SourceJobState = "failed"
+	SourceJobStateQueued    SourceJobState = "queued"
+	SourceJobStateRunning   SourceJobState = "running"
+	SourceJobStateSucceeded SourceJobState = "succeeded"
+)
+
+// Defines values for SourcePauseReason.
+const (
+	SourcePauseReasonBreakingDrift     SourcePauseReason = "breaking_drift"
+	SourcePauseReasonConnectionChanged SourcePauseReason = "connection_changed"
+	SourcePauseReasonConnectionRevoked SourcePauseReason = "connection_revoked"
+)
+
+// Defines values for SourceTypeAccepts.
+const (
+	SourceTypeAcceptsSheet     SourceTypeAccepts = "sheet"
+	SourceTypeAcceptsWarehouse SourceTypeAccepts = "warehouse"
+)
+
+// Defines values for SourceWarningCode.
+const (
+	SourceWarningCodeColumnMissing SourceWarningCode = "column_missing"
+	SourceWarningCodeFieldMissing  SourceWarningCode = "field_missing"
+	SourceWarningCodeTypeDiffers   SourceWarningCode = "type_differs"
+)
+
 // Defines values for VariableType.
 const (
 	VariableTypeArray   VariableType = "array"
@@ -199,6 +273,14 @@ const (
 const (
 	VisibilityPrivate   Visibility = "private"
 	VisibilityWorkspace Visibility = "workspace"
+)
+
+// Defines values for WarehouseTableKind.
+const (
+	WarehouseTableKindExternalTable    WarehouseTableKind = "external_table"
+	WarehouseTableKindMaterializedView WarehouseTableKind = "materialized_view"
+	WarehouseTableKindTable            WarehouseTableKind = "table"
+	WarehouseTableKindView             WarehouseTableKind = "view"
 )
 
 // Defines values for WorkspaceRole.
@@ -731,8 +813,10 @@ type ConnectionServer struct {
 
 // ConnectionSource defines model for ConnectionSource.
 type ConnectionSource struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+
+	// Status As the data source has it.
 	Status string `json:"status"`
 }
 
@@ -1627,6 +1711,319 @@ type SharePatch struct {
 // ShareRole What a share allows. Each role includes those before it.
 type ShareRole string
 
+// SheetPreview defines model for SheetPreview.
+type SheetPreview struct {
+	HeaderConfidence float64 `json:"header_confidence"`
+
+	// HeaderRow From 1; null if the tab is empty.
+	HeaderRow nullable.Nullable[int] `json:"header_row"`
+	Headers   []SourceColumn         `json:"headers"`
+
+	// Rows The first two rows below the header. Cells are texts as they are shown, or null.
+	Rows        [][]nullable.Nullable[string] `json:"rows"`
+	Suggestions []SourceSuggestion            `json:"suggestions"`
+
+	// Tab Id of the one that was read.
+	Tab   string     `json:"tab"`
+	Tabs  []SheetTab `json:"tabs"`
+	Title string     `json:"title"`
+}
+
+// SheetTab defines model for SheetTab.
+type SheetTab struct {
+	Columns nullable.Nullable[int] `json:"columns"`
+	Hidden  bool                   `json:"hidden"`
+	ID      string                 `json:"id"`
+
+	// Rows An estimate, header included; null if nothing says so without reading everything.
+	Rows  nullable.Nullable[int] `json:"rows"`
+	Title string                 `json:"title"`
+}
+
+// Source defines model for Source.
+type Source struct {
+	Backend SourceBackend `json:"backend"`
+
+	// Columns As they were when the data source was last mapped, or attached.
+	Columns   []SourceColumn `json:"columns"`
+	CreatedAt Time           `json:"created_at"`
+
+	// Drift What has changed of the columns since they were mapped.
+	Drift SourceDrift `json:"drift"`
+
+	// Failure Why the last refresh failed; null if it did not.
+	Failure nullable.Nullable[SourceFailure] `json:"failure"`
+
+	// ID Examples: src_01jb4rqnx1e0g8w5t2m7k4y6zc
+	ID string `json:"id"`
+
+	// LastRefreshedAt When a refresh last worked.
+	LastRefreshedAt nullable.Nullable[Time] `json:"last_refreshed_at"`
+
+	// Location A sheet has `url`, `tab` and `header_row`; a table has `connection_id`, `schema` and `table`.
+	Location SourceLocation `json:"location"`
+	Mapping  []SourcePair   `json:"mapping"`
+
+	// MappingReport How far the columns fill the fields of the type.
+	MappingReport SourceMappingReport `json:"mapping_report"`
+	Name          string              `json:"name"`
+
+	// NextRefreshAt Null while it is paused.
+	NextRefreshAt nullable.Nullable[Time] `json:"next_refresh_at"`
+	OwnerID       string                  `json:"owner_id"`
+
+	// PauseReason Null unless it is paused.
+	PauseReason nullable.Nullable[SourcePauseReason] `json:"pause_reason"`
+	Revision    int64                                `json:"revision"`
+
+	// RowEstimate Rows below the header, by what the file or the catalogue says without counting; null if nobody knows.
+	RowEstimate nullable.Nullable[int64] `json:"row_estimate"`
+
+	// Status `active`; `unmapped`: nobody has said which columns hold the fields; `drifted`: mapped columns are not as they were; `failing`: it cannot be read, `failure` says why; `paused`: it is not read until somebody does something, `pause_reason` says what about.
+	Status    SourceStatus `json:"status"`
+	Type      string       `json:"type"`
+	UpdatedAt Time         `json:"updated_at"`
+}
+
+// SourceBackend defines model for Source.Backend.
+type SourceBackend string
+
+// SourceStatus `active`; `unmapped`: nobody has said which columns hold the fields; `drifted`: mapped columns are not as they were; `failing`: it cannot be read, `failure` says why; `paused`: it is not read until somebody does something, `pause_reason` says what about.
+type SourceStatus string
+
+// SourceAttach defines model for SourceAttach.
+type SourceAttach struct {
+	// Location A sheet has `url`, `tab` and `header_row`; a table has `connection_id`, `schema` and `table`.
+	Location SourceLocation `json:"location"`
+	Mapping  []SourcePair   `json:"mapping,omitempty,omitzero"`
+
+	// Name Made of what is read when left out.
+	Name string `json:"name,omitempty,omitzero"`
+	Type string `json:"type"`
+}
+
+// SourceColumn defines model for SourceColumn.
+type SourceColumn struct {
+	// Column Letters, as spreadsheets have them; null for a column of a warehouse.
+	Column       nullable.Nullable[string] `json:"column"`
+	InferredType SourceFieldType           `json:"inferred_type"`
+
+	// Name Different from all others of the table.
+	Name string `json:"name"`
+}
+
+// SourceDrift What has changed of the columns since they were mapped.
+type SourceDrift struct {
+	Columns []SourceDriftedColumn `json:"columns"`
+
+	// Level `additive`: nothing that is mapped; `renamed`: each mapped column that is gone has one which probably took its place; `breaking`: a mapped column is gone, or holds something else. Two refreshes in a row that find a breaking drift pause the data source.
+	Level SourceDriftLevel `json:"level"`
+}
+
+// SourceDriftLevel `additive`: nothing that is mapped; `renamed`: each mapped column that is gone has one which probably took its place; `breaking`: a mapped column is gone, or holds something else. Two refreshes in a row that find a breaking drift pause the data source.
+type SourceDriftLevel string
+
+// SourceDriftedColumn defines model for SourceDriftedColumn.
+type SourceDriftedColumn struct {
+	Change SourceDriftedColumnChange `json:"change"`
+	Column string                    `json:"column"`
+
+	// To Of a renamed one, its name now; of a retyped one, its type now.
+	To nullable.Nullable[string] `json:"to"`
+}
+
+// SourceDriftedColumnChange defines model for SourceDriftedColumn.Change.
+type SourceDriftedColumnChange string
+
+// SourceFailure defines model for SourceFailure.
+type SourceFailure struct {
+	At Time `json:"at"`
+
+	// Code Stable. Those of connections and of previews.
+	Code string `json:"code"`
+
+	// Hint What to do about it.
+	Hint string `json:"hint"`
+
+	// Retryable Whether it may pass by itself.
+	Retryable bool `json:"retryable"`
+}
+
+// SourceField defines model for SourceField.
+type SourceField struct {
+	// Enum The values of an `enum`.
+	Enum    []string `json:"enum"`
+	Example string   `json:"example"`
+	Key     string   `json:"key"`
+
+	// Required Whether a mapping must name a column for it.
+	Required bool `json:"required"`
+
+	// Synonyms Other names that columns have for it.
+	Synonyms []string        `json:"synonyms"`
+	Title    string          `json:"title"`
+	Type     SourceFieldType `json:"type"`
+
+	// Unique Whether no two rows have the same value.
+	Unique bool `json:"unique"`
+}
+
+// SourceFieldType defines model for SourceFieldType.
+type SourceFieldType string
+
+// SourceJob defines model for SourceJob.
+type SourceJob struct {
+	// Attempt Which one this is; 0 before the first.
+	Attempt   int  `json:"attempt"`
+	CreatedAt Time `json:"created_at"`
+
+	// DueAt Of a queued one.
+	DueAt   nullable.Nullable[Time] `json:"due_at"`
+	EndedAt nullable.Nullable[Time] `json:"ended_at"`
+
+	// Failure Why the last attempt failed.
+	Failure nullable.Nullable[string] `json:"failure"`
+
+	// Failures Attempts that failed.
+	Failures int `json:"failures"`
+
+	// ID Examples: job_01jb4rqnx1e0g8w5t2m7k4y6zc
+	ID string `json:"id"`
+
+	// Kind `source.refresh`.
+	Kind string `json:"kind"`
+
+	// StartedAt When its last attempt began.
+	StartedAt nullable.Nullable[Time] `json:"started_at"`
+	State     SourceJobState          `json:"state"`
+}
+
+// SourceJobState defines model for SourceJob.State.
+type SourceJobState string
+
+// SourceJobList defines model for SourceJobList.
+type SourceJobList struct {
+	Data       []SourceJob               `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// SourceList defines model for SourceList.
+type SourceList struct {
+	Data       []Source                  `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// SourceLocation A sheet has `url`, `tab` and `header_row`; a table has `connection_id`, `schema` and `table`.
+type SourceLocation struct {
+	ConnectionID string `json:"connection_id,omitempty,omitzero"`
+
+	// HeaderRow From 1; left out: the likeliest of the first 20 rows.
+	HeaderRow int    `json:"header_row,omitempty,omitzero"`
+	Schema    string `json:"schema,omitempty,omitzero"`
+
+	// Tab Id or title; left out: the one that the URL names, or the first that is not hidden.
+	Tab   string `json:"tab,omitempty,omitzero"`
+	Table string `json:"table,omitempty,omitzero"`
+	URL   string `json:"url,omitempty,omitzero"`
+}
+
+// SourceMap defines model for SourceMap.
+type SourceMap struct {
+	// HeaderRow Of a sheet alone.
+	HeaderRow int          `json:"header_row,omitempty,omitzero"`
+	Mapping   []SourcePair `json:"mapping"`
+}
+
+// SourceMapped defines model for SourceMapped.
+type SourceMapped struct {
+	// Rows The first two rows, values by fields.
+	Rows   []map[string]*string `json:"rows"`
+	Source Source               `json:"source"`
+}
+
+// SourceMappingReport How far the columns fill the fields of the type.
+type SourceMappingReport struct {
+	// Matched Fields that have a column.
+	Matched         int      `json:"matched"`
+	UnmappedColumns []string `json:"unmapped_columns"`
+
+	// UnmappedRequired Required fields that have none.
+	UnmappedRequired []string        `json:"unmapped_required"`
+	Warnings         []SourceWarning `json:"warnings"`
+}
+
+// SourcePair defines model for SourcePair.
+type SourcePair struct {
+	// Column Name of a column.
+	Column string `json:"column"`
+
+	// Field Key of a field of the type.
+	Field string `json:"field"`
+}
+
+// SourcePauseReason `connection_revoked`: until its connection is back; `connection_changed`: that leads elsewhere by now, until the owner maps it; `breaking_drift`: until somebody maps it.
+type SourcePauseReason string
+
+// SourceSuggestion defines model for SourceSuggestion.
+type SourceSuggestion struct {
+	Column string `json:"column"`
+	Field  string `json:"field"`
+
+	// Reason Why, in a sentence.
+	Reason string `json:"reason"`
+
+	// Score From 0.8 on a form may choose it before anybody looked.
+	Score float64 `json:"score"`
+}
+
+// SourceType defines model for SourceType.
+type SourceType struct {
+	Accepts []SourceTypeAccepts `json:"accepts"`
+	Fields  []SourceField       `json:"fields"`
+	Title   string              `json:"title"`
+	Type    string              `json:"type"`
+}
+
+// SourceTypeAccepts defines model for SourceType.Accepts.
+type SourceTypeAccepts string
+
+// SourceTypeList defines model for SourceTypeList.
+type SourceTypeList struct {
+	Data []SourceType `json:"data"`
+
+	// NextCursor Always null.
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// SourceWarning defines model for SourceWarning.
+type SourceWarning struct {
+	// Code `type_differs`: the column's values are hardly the field's; `column_missing`: the table has it no more; `field_missing`: the type has it no more.
+	Code   SourceWarningCode `json:"code"`
+	Column string            `json:"column"`
+	Field  string            `json:"field"`
+}
+
+// SourceWarningCode `type_differs`: the column's values are hardly the field's; `column_missing`: the table has it no more; `field_missing`: the type has it no more.
+type SourceWarningCode string
+
+// TableColumn defines model for TableColumn.
+type TableColumn struct {
+	// DatabaseType In the database's own words.
+	DatabaseType string          `json:"database_type"`
+	InferredType SourceFieldType `json:"inferred_type"`
+	Name         string          `json:"name"`
+	Nullable     bool            `json:"nullable"`
+}
+
+// TablePreview defines model for TablePreview.
+type TablePreview struct {
+	Columns []TableColumn `json:"columns"`
+
+	// Rows Values as the database writes them, cut at 256 characters; null for NULL.
+	Rows        [][]nullable.Nullable[string] `json:"rows"`
+	Suggestions []SourceSuggestion            `json:"suggestions"`
+}
+
 // User defines model for User.
 type User struct {
 	// DefaultWorkspaceID Where GET requests go that name no workspace.
@@ -1663,6 +2060,25 @@ type VersionState string
 
 // Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
 type Visibility string
+
+// WarehouseTable defines model for WarehouseTable.
+type WarehouseTable struct {
+	Kind WarehouseTableKind `json:"kind"`
+	Name string             `json:"name"`
+
+	// RowEstimate By the catalogue's statistics; null if there are none.
+	RowEstimate nullable.Nullable[int64] `json:"row_estimate"`
+	Schema      string                   `json:"schema"`
+}
+
+// WarehouseTableKind defines model for WarehouseTable.Kind.
+type WarehouseTableKind string
+
+// WarehouseTableList defines model for WarehouseTableList.
+type WarehouseTableList struct {
+	Data       []WarehouseTable          `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
 
 // Workspace defines model for Workspace.
 type Workspace struct {

@@ -1,0 +1,132 @@
+package rest
+
+import (
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// fromLocation reads where a source is to be; an id that is none of ours is one that nothing has.
+func fromLocation(in openapi.SourceLocation) source.Location {
+	return source.Location{
+		Sheet:      source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: in.HeaderRow},
+		Connection: connection.ID(in.ConnectionID), Table: connection.TableRef{Schema: in.Schema, Name: in.Table},
+	}
+}
+
+// fromPairs reads a mapping: nil if there was none, and not nil if it was empty.
+func fromPairs(in []openapi.SourcePair) []source.Pair {
+	if in == nil {
+		return nil
+	}
+	return each(in, func(p *openapi.SourcePair) source.Pair { return source.Pair{Field: p.Field, Column: p.Column} })
+}
+
+func toSource(s *sources.Seen) openapi.Source {
+	at := s.Location
+	out := openapi.Source{
+		ID: string(s.ID), Type: string(s.Type), Name: s.Name, Backend: openapi.SourceBackend(at.Backend()),
+		Location: openapi.SourceLocation{
+			URL: at.Sheet.URL, Tab: at.Sheet.Tab, HeaderRow: at.Sheet.HeaderRow,
+			ConnectionID: string(at.Connection), Schema: at.Table.Schema, Table: at.Table.Name,
+		},
+		Columns: each(s.Columns, toColumn),
+		Mapping: each(s.Mapping, func(p *source.Pair) openapi.SourcePair { return openapi.SourcePair{Field: p.Field, Column: p.Column} }),
+		MappingReport: openapi.SourceMappingReport{
+			Matched: s.Report.Matched, UnmappedRequired: list(s.Report.UnmappedRequired), UnmappedColumns: list(s.Report.UnmappedColumns),
+			Warnings: each(s.Report.Warnings, func(w *source.Warning) openapi.SourceWarning {
+				return openapi.SourceWarning{Field: w.Field, Column: w.Column, Code: openapi.SourceWarningCode(w.Code)}
+			}),
+		},
+		Status: openapi.SourceStatus(s.Status()), PauseReason: openapi.OrNull(openapi.SourcePauseReason(s.Paused)), Failure: nullable.NewNullNullable[openapi.SourceFailure](),
+		Drift: openapi.SourceDrift{
+			Level: openapi.SourceDriftLevel(s.Drift.Level), Columns: each(s.Drift.Columns, func(c *source.DriftedColumn) openapi.SourceDriftedColumn {
+				return openapi.SourceDriftedColumn{Column: c.Column, Change: openapi.SourceDriftedColumnChange(c.Change), To: openapi.OrNull(c.To)}
+			}),
+		},
+		LastRefreshedAt: openapi.OrNull(openapi.Time(s.LastRefreshedAt)), NextRefreshAt: openapi.OrNull(openapi.Time(s.NextRefreshAt)),
+		RowEstimate: orUnknown(s.RowEstimate), OwnerID: string(s.Owner), Revision: s.Revision, CreatedAt: openapi.Time(s.CreatedAt), UpdatedAt: openapi.Time(s.UpdatedAt),
+	}
+	if f := s.Failure; f != nil {
+		out.Failure = nullable.NewNullableWithValue(openapi.SourceFailure{Code: f.Code, Retryable: f.Transient, Hint: f.Hint, At: openapi.Time(f.At)})
+	}
+	return out
+}
+
+// orUnknown is an estimate, null if nobody knows.
+func orUnknown[T int | int64](n T) nullable.Nullable[T] {
+	if n < 0 {
+		return nullable.NewNullNullable[T]()
+	}
+	return nullable.NewNullableWithValue(n)
+}
+
+func toColumn(h *source.Header) openapi.SourceColumn {
+	return openapi.SourceColumn{Name: h.Name, Column: openapi.OrNull(h.Column), InferredType: openapi.SourceFieldType(h.Type)}
+}
+
+func toSourceType(t *source.Type) openapi.SourceType {
+	return openapi.SourceType{
+		Type: string(t.Key), Title: t.Title,
+		Accepts: each(t.Accepts, func(b *source.Backend) openapi.SourceTypeAccepts { return openapi.SourceTypeAccepts(*b) }),
+		Fields: each(t.Fields, func(f *source.Field) openapi.SourceField {
+			return openapi.SourceField{
+				Key: f.Key, Title: f.Title, Type: openapi.SourceFieldType(f.Type), Required: f.Required, Unique: f.Unique,
+				Synonyms: list(f.Synonyms), Enum: list(f.Enum), Example: f.Example,
+			}
+		}),
+	}
+}
+
+func toSuggestion(s *source.Suggestion) openapi.SourceSuggestion {
+	return openapi.SourceSuggestion{Field: s.Field, Column: s.Column, Score: s.Score, Reason: s.Reason}
+}
+
+// toRows shows cells, null for what is empty.
+func toRows(rows [][]*string) [][]nullable.Nullable[string] {
+	return each(rows, func(row *[]*string) []nullable.Nullable[string] {
+		return each(*row, func(cell **string) nullable.Nullable[string] {
+			if *cell == nil {
+				return nullable.NewNullNullable[string]()
+			}
+			return nullable.NewNullableWithValue(**cell)
+		})
+	})
+}
+
+func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
+	return openapi.SheetPreview{
+		Title: p.Title, Tab: p.Tab.ID, HeaderRow: openapi.OrNull(p.Preview.HeaderRow), HeaderConfidence: p.Preview.Confidence,
+		Tabs: each(p.Tabs, func(t *source.Tab) openapi.SheetTab {
+			return openapi.SheetTab{ID: t.ID, Title: t.Title, Rows: orUnknown(t.Rows), Columns: orUnknown(t.Columns), Hidden: t.Hidden}
+		}),
+		Headers: each(p.Preview.Headers, toColumn), Rows: toRows(p.Preview.Rows), Suggestions: each(p.Suggestions, toSuggestion),
+	}
+}
+
+func toTablePreview(p sources.TablePreview) openapi.TablePreview {
+	columns := make([]openapi.TableColumn, len(p.Columns))
+	for i, c := range p.Columns {
+		columns[i] = openapi.TableColumn{Name: c.Name, DatabaseType: c.DatabaseType, InferredType: openapi.SourceFieldType(p.Headers[i].Type), Nullable: c.Nullable}
+	}
+	return openapi.TablePreview{Columns: columns, Rows: toRows(p.Rows), Suggestions: each(p.Suggestions, toSuggestion)}
+}
+
+func toWarehouseTable(t *connection.Table) openapi.WarehouseTable {
+	return openapi.WarehouseTable{Schema: t.Schema, Name: t.Name, Kind: openapi.WarehouseTableKind(t.Kind), RowEstimate: orUnknown(t.RowEstimate)}
+}
+
+func toSourceJob(e *job.Entry) openapi.SourceJob {
+	out := openapi.SourceJob{
+		ID: string(e.ID), Kind: string(e.Kind), State: openapi.SourceJobState(e.State), Attempt: e.Attempt, Failures: e.Failures, Failure: openapi.OrNull(e.Failure),
+		DueAt: nullable.NewNullNullable[openapi.Time](), CreatedAt: openapi.Time(e.CreatedAt), StartedAt: openapi.OrNull(openapi.Time(e.StartedAt)), EndedAt: openapi.OrNull(openapi.Time(e.EndedAt)),
+	}
+	if e.State == job.Queued {
+		out.DueAt = nullable.NewNullableWithValue(openapi.Time(e.Due))
+	}
+	return out
+}

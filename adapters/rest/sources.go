@@ -1,0 +1,211 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+func (a *API) sourceOperations() []operation {
+	const one = "/api/datasources/{source_id}"
+	return []operation{
+		{http.MethodGet, "/api/datasources", a.listSources},
+		{http.MethodPost, "/api/datasources", a.attachSource},
+		{http.MethodGet, "/api/datasources/types", a.listSourceTypes}, // before what an id could be
+		{http.MethodGet, "/api/datasources/sheet-preview", a.previewSheet},
+		{http.MethodGet, "/api/datasources/warehouse-preview", a.previewWarehouse},
+		{http.MethodGet, one, a.getSource},
+		{http.MethodDelete, one, a.detachSource},
+		{http.MethodPut, one + "/mapping", a.mapSource},
+		{http.MethodPost, one + "/refresh", a.refreshSource},
+		{http.MethodGet, one + "/jobs", a.listSourceJobs},
+	}
+}
+
+func sourceID(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }
+
+// queryID is the identifier in a query parameter; a malformed one, or of another kind, is one that no
+// thing has.
+func queryID[T ~string](r *request, name, prefix string) T {
+	if s := r.query.Get(name); id.Valid(prefix, s) {
+		return T(s)
+	}
+	return T(prefix)
+}
+
+// number is a whole number in a query parameter, which the contract has checked.
+func (r *request) number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(r.query.Get(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+func (a *API) listSources(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := r.Sources.List(r.Context(), r.by, q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.SourceList{Data: each(found.Items, toSource), NextCursor: next}), err
+}
+
+func (a *API) listSourceTypes(r *request) (reply, error) {
+	return ok(openapi.SourceTypeList{Data: each(r.Sources.Types(r.by), toSourceType), NextCursor: openapi.OrNull("")}), nil
+}
+
+var errOneSheet = openapi.ErrInvalidParameter.Because("Give either url or source_id.")
+
+func (a *API) previewSheet(r *request) (reply, error) {
+	if r.query.Has("url") == r.query.Has("source_id") {
+		return reply{}, errOneSheet
+	}
+	var of source.ID
+	if r.query.Has("source_id") {
+		of = queryID[source.ID](r, "source_id", source.Prefix)
+	}
+	at := source.SheetLocation{URL: r.query.Get("url"), Tab: r.query.Get("tab"), HeaderRow: r.number("header_row", 0)}
+	p, err := r.Sources.PreviewSheet(r.Context(), r.by, of, at, source.TypeKey(r.query.Get("type")))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toSheetPreview(p)), nil
+}
+
+var (
+	errNoConnection = openapi.ErrInvalidParameter.Because("Give the connection_id of the connection to read through.")
+	errHalfATable   = openapi.ErrInvalidParameter.Because("A table is named by schema and table together, as the list of tables has them.")
+)
+
+func (a *API) previewWarehouse(r *request) (reply, error) {
+	if !r.query.Has("connection_id") {
+		return reply{}, errNoConnection
+	}
+	if r.query.Has("schema") != r.query.Has("table") {
+		return reply{}, errHalfATable
+	}
+	through := queryID[connection.ID](r, "connection_id", connection.Prefix)
+	if !r.query.Has("table") {
+		return a.listTables(r, through)
+	}
+	table := connection.TableRef{Schema: r.query.Get("schema"), Name: r.query.Get("table")}
+	p, err := r.Sources.PreviewTable(r.Context(), r.by, through, table, r.number("sample_rows", 3), source.TypeKey(r.query.Get("type")))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toTablePreview(p)), nil
+}
+
+// listTables answers a page of a warehouse's tables; its positions are the names of tables.
+func (a *API) listTables(r *request, through connection.ID) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	var after connection.TableRef
+	if q.After != "" {
+		if err := json.Unmarshal([]byte(q.After), &after); err != nil {
+			return reply{}, openapi.ErrInvalidCursor
+		}
+	}
+	tables, err := r.Sources.Tables(r.Context(), r.by, through, connection.TableQuery{After: after, Limit: q.Limit + 1})
+	if err != nil {
+		return reply{}, err
+	}
+	position := ""
+	if len(tables) > q.Limit {
+		tables = tables[:q.Limit]
+		text, err := json.Marshal(tables[q.Limit-1].TableRef)
+		if err != nil {
+			return reply{}, err
+		}
+		position = string(text)
+	}
+	next, err := r.next(position)
+	return ok(openapi.WarehouseTableList{Data: each(tables, toWarehouseTable), NextCursor: next}), err
+}
+
+// attachSource reads the table, and leaves the rest to store.
+func (a *API) attachSource(r *request) (reply, error) {
+	in, err := decode[openapi.SourceAttach](r)
+	if err != nil {
+		return reply{}, err
+	}
+	d := source.Draft{Type: source.TypeKey(in.Type), Name: in.Name, Location: fromLocation(in.Location), Mapping: fromPairs(in.Mapping)}
+	reading, err := r.Sources.Read(r.Context(), r.by, d)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{then: func(r *request) (reply, error) {
+		s, err := r.Sources.Attach(r.Context(), r.by, d, reading)
+		if err != nil {
+			return reply{}, err
+		}
+		return created("/api/datasources/"+string(s.ID), toSource(&s)).at(s.Revision), nil
+	}}, nil
+}
+
+func (a *API) getSource(r *request) (reply, error) {
+	s, err := r.Sources.Get(r.Context(), r.by, sourceID(r))
+	return sourceReply(s, err)
+}
+
+func sourceReply(s sources.Seen, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toSource(&s)).at(s.Revision), nil
+}
+
+func (a *API) detachSource(r *request) (reply, error) {
+	return noContent, r.Sources.DetachSource(r.Context(), r.by, sourceID(r), r.match)
+}
+
+// mapSource reads the table again, and leaves the rest to store.
+func (a *API) mapSource(r *request) (reply, error) {
+	in, err := decode[openapi.SourceMap](r)
+	if err != nil {
+		return reply{}, err
+	}
+	reading, err := r.Sources.Reread(r.Context(), r.by, sourceID(r), r.match, in.HeaderRow)
+	if err != nil {
+		return reply{}, err
+	}
+	return reply{then: func(r *request) (reply, error) {
+		s, rows, err := r.Sources.Map(r.Context(), r.by, sourceID(r), r.match, fromPairs(in.Mapping), reading)
+		if err != nil {
+			return reply{}, err
+		}
+		return ok(openapi.SourceMapped{Source: toSource(&s), Rows: rows}).at(s.Revision), nil
+	}}, nil
+}
+
+func (a *API) refreshSource(r *request) (reply, error) {
+	s, err := r.Sources.RequestRefresh(r.Context(), r.by, sourceID(r))
+	out, err := sourceReply(s, err)
+	out.status = http.StatusAccepted
+	return out, err
+}
+
+func (a *API) listSourceJobs(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := r.Sources.Jobs(r.Context(), r.by, sourceID(r), q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.SourceJobList{Data: each(found.Items, toSourceJob), NextCursor: next}), err
+}

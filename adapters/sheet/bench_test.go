@@ -1,0 +1,83 @@
+package sheet_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// large writes a workbook of about size bytes, of one tab.
+func large(b testing.TB, size int) []byte {
+	b.Helper()
+	f := excelize.NewFile()
+	defer f.Close()
+	w, err := f.NewStreamWriter("Sheet1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	const bytesPerRow = 145 // packed
+	for row := 1; row <= min(size/bytesPerRow, 1<<20); row++ {
+		values := make([]any, 10)
+		for i := range values {
+			if values[i] = fmt.Sprintf("%x", random.Uint64()); row == 1 {
+				values[i] = fmt.Sprint("Column no. ", i)
+			}
+		}
+		if err := w.SetRow(fmt.Sprintf("A%d", row), values); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := f.Write(&out); err != nil {
+		b.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// BenchmarkPreviewOf50MB reads the head of a workbook of 50 MB in a child process, and compares with
+// what the library alone takes to open the same workbook.
+func BenchmarkPreviewOf50MB(b *testing.B) {
+	folder := b.TempDir()
+	content := large(b, 50<<20)
+	to := put(b, folder, "large.xlsx", content)
+	h := newHost(b)
+	fetched := h.put("/large.xlsx", content)
+	b.Logf("%d MB", len(content)>>20)
+
+	begun := time.Now()
+	f, err := excelize.OpenFile(folder+"/large.xlsx", excelize.Options{TmpDir: folder})
+	if err != nil {
+		b.Fatal(err)
+	}
+	_ = f.Close()
+	alone := time.Since(begun)
+
+	sheets := confined(b, folder)
+	before := memory(b)
+	b.Run("file", func(b *testing.B) {
+		for b.Loop() {
+			if s, err := sheets.Preview(b.Context(), "", to); err != nil || len(s.Preview.Headers) != 10 {
+				b.Fatal(s, err)
+			}
+		}
+		took := b.Elapsed() / time.Duration(b.N)
+		b.ReportMetric(took.Seconds()/alone.Seconds(), "of-the-library")
+		b.ReportMetric(float64(memory(b)-before)/(1<<20), "MiB-more")
+	})
+	b.Run("https", func(b *testing.B) {
+		sheets := confined(b, folder, h.pem())
+		for b.Loop() {
+			if s, err := sheets.Preview(b.Context(), "", fetched); err != nil || len(s.Preview.Headers) != 10 {
+				b.Fatal(s, err)
+			}
+		}
+	})
+}

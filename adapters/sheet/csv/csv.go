@@ -1,0 +1,155 @@
+// Package csv reads the heads of tables in plain text: values parted by commas, semicolons, tabs or
+// bars (RFC 4180 and what programs make of it), in UTF-8, UTF-16 or Windows-1252.
+package csv
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"io"
+	"strings"
+
+	"golang.org/x/text/transform"
+
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+const (
+	maxRecord = 1 << 20  // bytes of a record, all of its lines together
+	maxSample = 64 << 10 // bytes that charset and delimiter are guessed from
+)
+
+// Read reads the head of a table. It has one tab, named title.
+//
+// Rows are counted without empty lines. How many there are is an estimate: lines within quotes count
+// too. source.ErrFileTooLarge if one of those that are read is longer than 1 MiB,
+// source.ErrUnsupportedFormat if this is no text.
+func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (source.Sheet, error) {
+	sample := make([]byte, min(size, maxSample))
+	if n, err := r.ReadAt(sample, 0); n < len(sample) {
+		return source.Sheet{}, err
+	}
+	whole := int64(len(sample)) == size
+	encoding := charset(sample, whole)
+	if encoding == nil {
+		return source.Sheet{}, source.ErrUnsupportedFormat
+	}
+	text, _, err := transform.Bytes(encoding.NewDecoder(), sample)
+	if err != nil && !errors.Is(err, transform.ErrShortSrc) { // the sample may end within a character
+		return source.Sheet{}, source.ErrUnsupportedFormat
+	}
+	tab := source.Tab{ID: "1", Title: source.TabTitle(title)}
+	if _, err := source.FindTab([]source.Tab{tab}, at.Tab); err != nil {
+		return source.Sheet{}, err
+	}
+	plain := transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder())
+	skip, most := source.Window(at.HeaderRow)
+	rows, seen, all, err := records(plain, delimiter(string(text), whole), skip, most)
+	if err != nil {
+		return source.Sheet{}, err
+	}
+	for _, row := range rows {
+		tab.Columns = max(tab.Columns, len(row))
+	}
+	tab.Rows = seen
+	if !all {
+		if tab.Rows, err = lines(io.NewSectionReader(r, 0, size)); err != nil {
+			return source.Sheet{}, err
+		}
+	}
+	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Examine(rows, at.HeaderRow)}, nil
+}
+
+// records reads most records after the first skip. It also says how many it saw, and whether those are
+// all.
+func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, seen int, all bool, err error) {
+	limited := &allowance{from: plain}
+	in := csv.NewReader(limited)
+	in.Comma, in.FieldsPerRecord, in.LazyQuotes, in.ReuseRecord = comma, -1, true, true
+	for seen = range skip + most {
+		limited.left = maxRecord
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, seen, true, nil
+		}
+		if err != nil {
+			if errors.Is(err, source.ErrFileTooLarge) {
+				return nil, 0, false, source.ErrFileTooLarge
+			}
+			return nil, 0, false, source.ErrUnsupportedFormat
+		}
+		if seen < skip {
+			continue
+		}
+		var row []*string
+		for _, v := range record[:min(len(record), source.MaxColumns)] {
+			row = append(row, source.Cell(v))
+		}
+		rows = append(rows, row)
+	}
+	return rows, seen + 1, false, nil
+}
+
+// allowance lets left bytes be read, and then is source.ErrFileTooLarge.
+type allowance struct {
+	from io.Reader
+	left int
+}
+
+func (a *allowance) Read(b []byte) (int, error) {
+	if a.left <= 0 {
+		return 0, source.ErrFileTooLarge
+	}
+	n, err := a.from.Read(b[:min(len(b), a.left)])
+	a.left -= n
+	return n, err
+}
+
+// lines counts lines, the last one also if nothing ends it.
+func lines(r io.Reader) (n int, err error) {
+	buffer, last := make([]byte, 64<<10), byte('\n')
+	for {
+		read, err := r.Read(buffer)
+		if read > 0 {
+			n, last = n+bytes.Count(buffer[:read], []byte{'\n'}), buffer[max(read-1, 0)]
+		}
+		if errors.Is(err, io.EOF) {
+			if last != '\n' {
+				n++
+			}
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// delimiter guesses what parts the values: what gives most records the same number of them, more
+// than one, and the most values if that is a tie. A comma if nothing does.
+func delimiter(sample string, whole bool) rune {
+	const enough = 20 // records
+	best, bestShare, bestWidth := ',', 0.0, 1
+	for _, comma := range []rune{',', ';', '\t', '|'} {
+		in := csv.NewReader(strings.NewReader(sample))
+		in.Comma, in.FieldsPerRecord, in.LazyQuotes = comma, -1, true
+		widths, n := map[int]int{}, 0
+		for ; n < enough; n++ {
+			record, err := in.Read()
+			if err != nil {
+				break
+			}
+			if !whole && in.InputOffset() >= int64(len(sample)) { // cut
+				break
+			}
+			widths[len(record)]++
+		}
+		for width, times := range widths {
+			share := float64(times) / float64(n)
+			if width > 1 && (share > bestShare || share == bestShare && width > bestWidth) {
+				best, bestShare, bestWidth = comma, share, width
+			}
+		}
+	}
+	return best
+}

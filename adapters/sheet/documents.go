@@ -1,0 +1,167 @@
+// Package sheet reads the heads of spreadsheets: files that a host serves by https or that lie in
+// the data directory, here and in a child process, and through them or a service's own interface
+// whatever a location names.
+package sheet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sheet/upstream"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Limits bound what one call may take.
+type Limits struct {
+	Connect time.Duration // until a connection stands
+	Total   time.Duration // for all of the call
+	Bytes   int64         // of a file, and read on the wire
+}
+
+// DefaultLimits are the limits that sheets are held to.
+func DefaultLimits() Limits {
+	return Limits{Connect: 5 * time.Second, Total: 20 * time.Second, Bytes: source.MaxSheetBytes}
+}
+
+// Network opens guarded connections for one call. What its rules refuse is
+// connection.NetworkNotAllowed, and more than its bytes are connection.ResponseTooLarge.
+type Network interface {
+	Client(roots *tls.Config) *http.Client
+}
+
+// Guard makes the network of one call, which is over at end whatever happens.
+type Guard func(egress identity.Egress, limits Limits, end time.Time) Network
+
+// AllowsPort reports whether files may be fetched from a port: that of https, or one at which
+// nothing of the system's is.
+func AllowsPort(port uint16) bool { return port == 443 || port >= 1024 }
+
+// Documents is ports.Sheets for files. It parses what strangers wrote: see Confined.
+type Documents struct {
+	guard  Guard
+	roots  *tls.Config
+	folder string
+	limits Limits
+}
+
+// NewDocuments returns a Documents that fetches through guard, trusting roots (nil: the machine's),
+// and reads the files of folder, which need not exist.
+func NewDocuments(guard Guard, roots *tls.Config, folder string, limits Limits) *Documents {
+	return &Documents{guard: guard, roots: roots, folder: folder, limits: limits}
+}
+
+// Preview is ports.Sheets'.
+func (d *Documents) Preview(ctx context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Total, source.ErrSheetTimeout)
+	defer cancel()
+	s, err := d.read(ctx, of)
+	switch {
+	case err == nil:
+		return s, nil
+	case ctx.Err() != nil:
+		return source.Sheet{}, context.Cause(ctx)
+	}
+	if known, ok := errors.AsType[*fault.Error](err); ok {
+		return source.Sheet{}, known
+	}
+	return source.Sheet{}, source.ErrSheetFailed
+}
+
+func (d *Documents) read(ctx context.Context, of ports.SheetTarget) (source.Sheet, error) {
+	if name, ok := strings.CutPrefix(of.Location.URL, source.FileScheme); ok && of.Offer.Files {
+		return d.file(name, of.Location)
+	}
+	u, err := url.Parse(of.Location.URL)
+	if err != nil || u.Scheme != "https" || u.User != nil || u.Hostname() == "" || len(of.Location.URL) > source.MaxLocation {
+		return source.Sheet{}, source.ErrURLNotAllowed
+	}
+	doc, err := d.fetch(ctx, u, of.Egress)
+	if err != nil {
+		return source.Sheet{}, err
+	}
+	return doc.read(of.Location)
+}
+
+// fileForm is what a file may be called: no folders, nothing hidden.
+var fileForm = regexp.MustCompile(`^[\pL\pN_-][\pL\pN ._()-]{0,127}$`)
+
+// file reads a file of the folder. A link that leads out of it is not followed, a pipe in its place
+// not waited for.
+func (d *Documents) file(name string, at source.SheetLocation) (source.Sheet, error) {
+	if !fileForm.MatchString(name) {
+		return source.Sheet{}, source.ErrURLNotAllowed
+	}
+	root, err := os.OpenRoot(d.folder)
+	if err != nil {
+		return source.Sheet{}, source.ErrSheetNotFound // there are no files at all
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return source.Sheet{}, source.ErrSheetNotFound
+	}
+	defer func() { _ = f.Close() }() // it was read from
+	switch info, err := f.Stat(); {
+	case err != nil || !info.Mode().IsRegular():
+		return source.Sheet{}, source.ErrSheetNotFound
+	case info.Size() > d.limits.Bytes:
+		return source.Sheet{}, source.ErrFileTooLarge
+	default:
+		return document{ReaderAt: f, size: info.Size(), name: name}.read(at)
+	}
+}
+
+// fetch gets a file into memory.
+func (d *Documents) fetch(ctx context.Context, u *url.URL, egress identity.Egress) (document, error) {
+	end, _ := ctx.Deadline()
+	client := d.guard(egress, d.limits, end).Client(d.roots)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return document{}, source.ErrURLNotAllowed
+	}
+	request.Header.Set("User-Agent", "Atrium")
+	response, err := client.Do(request)
+	if err != nil {
+		return document{}, upstream.Unreachable(err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was read from
+	if err := upstream.Refusal(response.StatusCode, response.Header); err != nil {
+		return document{}, err
+	}
+	if response.ContentLength > d.limits.Bytes {
+		return document{}, source.ErrFileTooLarge
+	}
+	body, err := readBlocks(io.LimitReader(response.Body, d.limits.Bytes+1))
+	if err != nil {
+		return document{}, upstream.Unreachable(err)
+	}
+	if body.size > d.limits.Bytes {
+		return document{}, source.ErrFileTooLarge
+	}
+	return document{ReaderAt: body, size: body.size, name: fileName(response), web: true}, nil
+}
+
+// fileName is what a response says its file is called, or else its URL.
+func fileName(r *http.Response) string {
+	if _, params, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && params["filename"] != "" {
+		return path.Base(params["filename"])
+	}
+	if base := path.Base(r.Request.URL.Path); base != "." && base != "/" {
+		return base
+	}
+	return r.Request.URL.Hostname()
+}

@@ -1,0 +1,85 @@
+package sheet
+
+import (
+	"bytes"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/sheet/csv"
+	"github.com/atrium-hq/atrium/adapters/sheet/ods"
+	"github.com/atrium-hq/atrium/adapters/sheet/xlsx"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// document is a file, wherever it came from.
+type document struct {
+	io.ReaderAt
+	size int64
+	name string // of the file
+	web  bool   // it was fetched: a page in its place asks somebody to sign in
+}
+
+// read reads a document by what it is, which its first bytes tell. What its name and its host say of
+// it is often wrong.
+func (d document) read(at source.SheetLocation) (s source.Sheet, err error) {
+	const enough = 512 // bytes
+	head := make([]byte, min(d.size, enough))
+	if n, err := d.ReadAt(head, 0); n < len(head) {
+		return source.Sheet{}, err
+	}
+	title := strings.TrimSuffix(d.name, path.Ext(d.name))
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		if isODS(head) {
+			s, err = ods.Read(d, d.size, at)
+		} else {
+			s, err = xlsx.Read(d, d.size, at)
+		}
+	case isPage(head):
+		if d.web {
+			return source.Sheet{}, source.ErrSheetNotShared
+		}
+		return source.Sheet{}, source.ErrUnsupportedFormat
+	case isForeign(head):
+		return source.Sheet{}, source.ErrUnsupportedFormat
+	default:
+		s, err = csv.Read(d, d.size, title, at)
+	}
+	s.Title = source.TabTitle(title)
+	return s, err
+}
+
+// isODS reports whether an archive's first part is what OpenDocument has there (part 2, 3.3): its
+// media type, stored as it is.
+func isODS(head []byte) bool {
+	const name, nameAt = "mimetype", 30
+	return len(head) > nameAt && bytes.HasPrefix(head[nameAt:], []byte(name+ods.MediaType))
+}
+
+// isPage reports whether a text is HTML.
+func isPage(head []byte) bool {
+	text := strings.ToLower(strings.TrimSpace(string(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))))
+	for strings.HasPrefix(text, "<!--") {
+		_, after, _ := strings.Cut(text, "-->")
+		text = strings.TrimSpace(after)
+	}
+	for _, begin := range []string{"<!doctype html", "<html", "<head", "<body", "<script", "<meta"} {
+		if strings.HasPrefix(text, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// isForeign reports whether a text is known to be no table, though it could be read as one: PDF, RTF,
+// JSON, other markup.
+func isForeign(head []byte) bool {
+	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
+	for _, begin := range []string{"%PDF-", "{", "<", "#!"} {
+		if bytes.HasPrefix(text, []byte(begin)) {
+			return true
+		}
+	}
+	return len(text) == 0
+}

@@ -1,0 +1,153 @@
+package google
+
+import (
+	"context"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/jwt"
+	"golang.org/x/time/rate"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// scope is all that Atrium asks for.
+const scope = "https://www.googleapis.com/auth/spreadsheets.readonly"
+
+// Google lets a user read 60 times a minute (https://developers.google.com/sheets/api/limits). What
+// is saved up and what comes in within a minute stay below.
+const (
+	perMinute   = 50
+	burst       = 10
+	maxAccounts = 1000 // that are remembered; one that is forgotten signs in anew
+)
+
+// key tells credentials apart without holding them.
+type key [sha256.Size]byte
+
+// account is somebody as whom Google is asked.
+type account struct {
+	key    key
+	email  string             // of a service account, which sheets are shared with
+	tokens oauth2.TokenSource // nil for an API key
+	apiKey secret.String
+	budget *rate.Limiter
+	used   time.Time
+}
+
+// accounts remembers accounts for as long as they are in use, with their tokens and budgets.
+type accounts struct {
+	config Config
+	now    func() time.Time
+
+	mu  sync.Mutex
+	all map[key]*account
+}
+
+// of returns the account for a target: the workspace's own, else that of the org's API key.
+func (a *accounts) of(to ports.SheetTarget) (*account, error) {
+	var text []byte
+	switch {
+	case to.Google.Kind() == connection.GoogleSheets:
+		revealed, err := to.Google.Reveal()
+		if err != nil {
+			return nil, source.ErrSheetFailed
+		}
+		text = append([]byte("service account "), revealed...)
+	case !to.Offer.GoogleAPIKey.IsZero():
+		text = append([]byte("API key "), to.Offer.GoogleAPIKey.Reveal()...)
+	default:
+		return nil, source.ErrSheetNotShared.Because("This workspace has no connection to Google Sheets. Add one of kind google_sheets, and share the sheet with its client_email.")
+	}
+	k := key(sha256.Sum256(text))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found, ok := a.all[k]
+	if !ok {
+		found = &account{key: k, budget: rate.NewLimiter(rate.Every(time.Minute/perMinute), burst), apiKey: to.Offer.GoogleAPIKey}
+		if to.Google.Kind() == connection.GoogleSheets {
+			found.apiKey = secret.String{}
+			found.email, found.tokens = to.Google.Text("client_email"), a.config.tokens(to.Google)
+		}
+		a.forget()
+		a.all[k] = found
+	}
+	found.used = a.now()
+	return found, nil
+}
+
+// forget makes room for one more.
+func (a *accounts) forget() {
+	for len(a.all) >= maxAccounts {
+		var oldest *account
+		for _, one := range a.all {
+			if oldest == nil || one.used.Before(oldest.used) {
+				oldest = one
+			}
+		}
+		delete(a.all, oldest.key)
+	}
+}
+
+// tokens signs in as a service account (RFC 7523). Where is not the credential's to say.
+func (c Config) tokens(credential connection.Credential) oauth2.TokenSource {
+	if !isPrivateKey(credential.Secret("private_key").Reveal()) {
+		return keyless{}
+	}
+	config := jwt.Config{
+		Email: credential.Text("client_email"), PrivateKey: []byte(credential.Secret("private_key").Reveal()), PrivateKeyID: credential.Text("private_key_id"),
+		Scopes: []string{scope}, TokenURL: c.TokenURL,
+	}
+	// Tokens outlive the call that asks for them, so it is the client that ends what takes too long.
+	return config.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient, c.Client))
+}
+
+// keyless is an account whose key is none.
+type keyless struct{}
+
+var errKeyless = errors.New("what should be a private key is none")
+
+func (keyless) Token() (*oauth2.Token, error) { return nil, errKeyless }
+
+func isPrivateKey(text string) bool {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return false
+	}
+	if k, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+		_, ok := k.(*rsa.PrivateKey)
+		return ok
+	}
+	_, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	return err == nil
+}
+
+// sign adds the account to a request. Of what Google says when it refuses, nothing is kept.
+func (a *account) sign(r *http.Request) error {
+	if a.tokens == nil {
+		r.Header.Set("X-Goog-Api-Key", a.apiKey.Reveal()) // not in the address, which is logged on its way
+		return nil
+	}
+	token, err := a.tokens.Token()
+	switch failure(err) {
+	case "":
+	case connection.AuthFailed:
+		return source.ErrSheetNotShared.Because("Google does not accept the key of this workspace's service account. Verify its connection with a new one.")
+	case connection.QuotaExceeded:
+		return source.ErrSheetRateLimited.After(time.Minute)
+	default:
+		return source.ErrSheetFailed
+	}
+	token.SetAuthHeader(r)
+	return nil
+}

@@ -1,0 +1,153 @@
+package google
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sheet/upstream"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 8 << 20
+
+// The masks say which fields to answer, and so what an answer costs.
+const (
+	maskTabs   = "properties.title,sheets.properties(sheetId,title,hidden,sheetType,gridProperties(rowCount,columnCount))"
+	maskValues = "values"
+)
+
+// book is what is asked of a sheet as a whole.
+type book struct {
+	title string
+	tabs  []source.Tab
+}
+
+// tabs asks for a sheet's title and tabs. What is no grid (charts, connected data) is no tab.
+func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, error) {
+	var answer struct {
+		Properties struct{ Title string }
+		Sheets     []struct {
+			Properties struct {
+				SheetID        int64
+				Title          string
+				Hidden         bool
+				SheetType      string
+				GridProperties struct{ RowCount, ColumnCount int }
+			}
+		}
+	}
+	if err := s.get(ctx, as, url.PathEscape(sheet), url.Values{"fields": {maskTabs}}, &answer); err != nil {
+		return book{}, err
+	}
+	b := book{title: source.TabTitle(answer.Properties.Title)}
+	for _, one := range answer.Sheets {
+		p := one.Properties
+		if p.SheetType != "" && p.SheetType != "GRID" || len(b.tabs) == source.MaxTabs {
+			continue
+		}
+		b.tabs = append(b.tabs, source.Tab{
+			ID: strconv.FormatInt(p.SheetID, 10), Title: source.TabTitle(p.Title), Hidden: p.Hidden, Rows: p.GridProperties.RowCount, Columns: p.GridProperties.ColumnCount,
+		})
+	}
+	return b, nil
+}
+
+// values asks for the head of a tab, of the first one if title is empty.
+func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, headerRow int) (source.Preview, error) {
+	var answer struct{ Values [][]string }
+	query := url.Values{"fields": {maskValues}, "majorDimension": {"ROWS"}, "valueRenderOption": {"FORMATTED_VALUE"}}
+	if err := s.get(ctx, as, url.PathEscape(sheet)+"/values/"+url.PathEscape(a1(title, headerRow)), query, &answer); err != nil {
+		if errors.Is(err, errBadRequest) {
+			return source.Preview{}, source.ErrTabNotFound
+		}
+		return source.Preview{}, err
+	}
+	rows := make([][]*string, len(answer.Values))
+	for i, row := range answer.Values {
+		for _, v := range row {
+			rows[i] = append(rows[i], source.Cell(v))
+		}
+	}
+	return source.Examine(rows, headerRow), nil
+}
+
+// errBadRequest says that Google found no sense in a request, such as a tab that is not there.
+var errBadRequest = errors.New("a request that Google refused")
+
+func (s *Sheets) get(ctx context.Context, as *account, path string, query url.Values, into any) error {
+	if wait := s.wait(as); wait > 0 {
+		return source.ErrSheetRateLimited.After(wait)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.config.API+"/v4/spreadsheets/"+path+"?"+query.Encode(), nil)
+	if err != nil {
+		return source.ErrSheetFailed
+	}
+	if err := as.sign(request); err != nil {
+		return err
+	}
+	response, err := s.config.Client.Do(request)
+	if err != nil {
+		return upstream.Unreachable(err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was read from
+	body := &io.LimitedReader{R: response.Body, N: maxAnswer}
+	if response.StatusCode != http.StatusOK {
+		return as.refusal(response, body)
+	}
+	if err := json.NewDecoder(body).Decode(into); err != nil {
+		if body.N <= 0 {
+			return source.ErrFileTooLarge
+		}
+		return upstream.Unreachable(err)
+	}
+	return nil
+}
+
+// wait returns how long to wait before the account may ask again, 0 if it may now.
+func (s *Sheets) wait(as *account) time.Duration {
+	now := s.now()
+	r := as.budget.ReserveN(now, 1)
+	wait := r.DelayFrom(now)
+	if wait > 0 {
+		r.CancelAt(now)
+	}
+	return wait
+}
+
+// refusal says what an answer other than 200 means, by its status and by what machines are told of
+// the reason (https://cloud.google.com/apis/design/errors).
+func (a *account) refusal(r *http.Response, body io.Reader) error {
+	var answer struct {
+		Error struct {
+			Status  string
+			Details []struct{ Reason string }
+		}
+	}
+	_ = json.NewDecoder(body).Decode(&answer) // without it, the status says enough
+	reason := ""
+	for _, d := range answer.Error.Details {
+		if d.Reason != "" {
+			reason = d.Reason
+		}
+	}
+	switch {
+	case reason == "SERVICE_DISABLED":
+		return source.ErrSheetNotShared.Because("The Google Sheets API is turned off in the project of this workspace's service account. Turn it on there.")
+	case reason == "API_KEY_INVALID":
+		return source.ErrSheetFailed // which the operator must mend
+	case r.StatusCode == http.StatusForbidden && a.email != "":
+		return source.ErrSheetNotShared.Because("Atrium may not read this sheet. Share it, for viewing, with " + a.email + ".")
+	case answer.Error.Status == "FAILED_PRECONDITION": // a file of another program that only lies with Google
+		return source.ErrUnsupportedFormat
+	case r.StatusCode == http.StatusBadRequest:
+		return errBadRequest
+	}
+	return upstream.Refusal(r.StatusCode, r.Header)
+}

@@ -1,0 +1,167 @@
+package google
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// patience is how long all requests of one question may take.
+const patience = 15 * time.Second
+
+// Config says where Google is. It is no setting: tests alone have another one.
+type Config struct {
+	API      string // the base of its REST interface
+	TokenURL string // where service accounts sign in, whatever their keys say
+	Client   *http.Client
+}
+
+// Default is where Google is.
+func Default() Config {
+	return Config{ //nolint:gosec // of addresses
+		API:      "https://sheets.googleapis.com",
+		TokenURL: "https://oauth2.googleapis.com/token",
+		Client: &http.Client{
+			Timeout:       patience,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // there is none to follow
+		},
+	}
+}
+
+// Sheets is ports.Sheets for Google Sheets. Several may use one at once.
+type Sheets struct {
+	config   Config
+	now      func() time.Time
+	accounts *accounts
+	books    *cache[bookKey, book]
+	heads    *cache[headKey, source.Preview]
+}
+
+// bookKey is whose view of which sheet.
+type bookKey struct {
+	workspace identity.WorkspaceID
+	as        key
+	sheet     string
+}
+
+type headKey struct {
+	bookKey
+	tab       string // its title; empty: the first that is not hidden
+	headerRow int
+}
+
+// New returns a Sheets.
+func New(c Config) *Sheets { return newSheets(c, time.Now) }
+
+func newSheets(c Config, now func() time.Time) *Sheets {
+	return &Sheets{
+		config: c, now: now, accounts: &accounts{config: c, now: now, all: map[key]*account{}},
+		books: newCache[bookKey, book](now), heads: newCache[headKey, source.Preview](now),
+	}
+}
+
+// firstID is the id of the tab that every document begins with. It mostly stays the first, and is in
+// most addresses that people copy.
+const firstID = "0"
+
+var numeric = regexp.MustCompile(`^-?\d+$`)
+
+// Preview is ports.Sheets'. A tab that is named by its id, but the first, takes one request after the
+// other until the tabs are known: only these tell its title, by which alone ranges are named.
+func (s *Sheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+	if ctx.Err() != nil {
+		return source.Sheet{}, ctx.Err()
+	}
+	at, ok := parse(of.Location.URL)
+	if !ok {
+		return source.Sheet{}, source.ErrURLNotAllowed
+	}
+	as, err := s.accounts.of(of)
+	if err != nil {
+		return source.Sheet{}, err
+	}
+	asked := of.Location.Tab
+	if asked == "" {
+		asked = at.gid
+	}
+	call := call{s, as, headKey{bookKey: bookKey{workspace, as.key, at.sheet}, headerRow: of.Location.HeaderRow}}
+	b, known := s.books.peek(call.bookKey)
+	guess := asked
+	if asked == firstID {
+		guess = ""
+	}
+	var early head
+	if !known {
+		if !numeric.MatchString(guess) {
+			early = call.begin(ctx, guess)
+		}
+		if b, err = call.book(ctx); err != nil {
+			return source.Sheet{}, err
+		}
+	}
+	tab, err := source.FindTab(b.tabs, asked)
+	if err != nil {
+		return source.Sheet{}, err
+	}
+	out := source.Sheet{Title: b.title, Tabs: b.tabs, Tab: tab}
+	first, err := source.FindTab(b.tabs, "")
+	if early == nil || err != nil || guess != tab.Title && (guess != "" || tab != first) {
+		out.Preview, err = call.head(ctx, tab.Title)
+		return out, err
+	}
+	if out.Preview, err = early(); err == nil {
+		call.keep(tab.Title, out.Preview)
+	}
+	return out, err
+}
+
+// call is one Preview under way.
+type call struct {
+	*Sheets
+	as *account
+	headKey
+}
+
+// head is what will be known of a tab.
+type head func() (source.Preview, error)
+
+// begin asks for the head of a tab while other things are asked.
+func (c call) begin(ctx context.Context, title string) head {
+	type result struct {
+		preview source.Preview
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		p, err := c.head(ctx, title)
+		done <- result{p, err}
+	}()
+	return func() (source.Preview, error) {
+		r := <-done
+		return r.preview, r.err
+	}
+}
+
+func (c call) head(ctx context.Context, title string) (source.Preview, error) {
+	k := c.headKey
+	k.tab = title
+	return c.heads.get(ctx, k, func(ctx context.Context) (source.Preview, error) {
+		return c.values(ctx, c.as, k.sheet, title, k.headerRow)
+	})
+}
+
+// keep remembers a head under its tab's title, by which it is asked for once the tabs are known.
+func (c call) keep(title string, p source.Preview) {
+	k := c.headKey
+	k.tab = title
+	c.heads.keep(k, p)
+}
+
+func (c call) book(ctx context.Context) (book, error) {
+	return c.books.get(ctx, c.bookKey, func(ctx context.Context) (book, error) { return c.tabs(ctx, c.as, c.sheet) })
+}

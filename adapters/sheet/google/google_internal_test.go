@@ -1,0 +1,450 @@
+package google
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// clock is one that a test moves.
+type clock struct{ at atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.Unix(0, c.at.Load()) }
+func (c *clock) advance(d time.Duration) { c.at.Add(int64(d)) }
+func newClock() *clock                   { c := &clock{}; c.at.Store(time.Now().UnixNano()); return c }
+func config(g *fixture.Google) Config {
+	c := Default()
+	c.API, c.TokenURL = g.URL, g.URL+"/token"
+	return c
+}
+
+func credential(t testing.TB, g *fixture.Google, changes map[string]string) connection.Credential {
+	t.Helper()
+	fields := map[string]string{"client_email": g.Email, "private_key": g.PrivateKey, "private_key_id": "k1"}
+	for name, v := range changes {
+		fields[name] = v
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := connection.ParseCredential(connection.GoogleSheets, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func target(t testing.TB, g *fixture.Google, url string) ports.SheetTarget {
+	return ports.SheetTarget{Location: source.SheetLocation{URL: url}, Google: credential(t, g, nil)}
+}
+
+// impatient moves the clock with every call, so that no budget is used up.
+type impatient struct {
+	*Sheets
+	clock *clock
+}
+
+func (i impatient) Preview(ctx context.Context, ws identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+	i.clock.advance(time.Hour)
+	return i.Sheets.Preview(ctx, ws, of)
+}
+
+func TestGoogleSheets(t *testing.T) {
+	g, c := fixture.NewGoogle(t), newClock()
+	contract.Sheets(t, contract.SheetsRig{
+		Sheets: impatient{newSheets(config(g), c.now), c},
+		Absent: target(t, g, "https://docs.google.com/spreadsheets/d/1absent00000000000000/edit"),
+		Put:    func(t *testing.T, w fixture.Workbook) ports.SheetTarget { return target(t, g, g.Put(w)) },
+	})
+}
+
+func team() fixture.Workbook {
+	rows := func(first string) [][]string { return [][]string{{first, "Age"}, {"Ann", "7"}} }
+	return fixture.Workbook{Name: "Team", Tabs: []fixture.Tab{{Title: "People", Rows: rows("Name")}, {Title: "It's more", Rows: rows("Who")}}}
+}
+
+// rig is a server with one sheet, and what reads it.
+func rig(t *testing.T) (*fixture.Google, *clock, *Sheets, ports.SheetTarget) {
+	t.Helper()
+	g, c := fixture.NewGoogle(t), newClock()
+	return g, c, newSheets(config(g), c.now), target(t, g, g.Put(team()))
+}
+
+func preview(t *testing.T, s *Sheets, of ports.SheetTarget) source.Sheet {
+	t.Helper()
+	sheet, err := s.Preview(t.Context(), "wsp_1", of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sheet
+}
+
+// quiet waits until nothing is under way: an answer that one question settles does not wait for the
+// other one.
+func quiet(s *Sheets) {
+	for under := 1; under > 0; runtime.Gosched() {
+		s.heads.mu.Lock()
+		s.books.mu.Lock()
+		under = len(s.heads.flights) + len(s.books.flights)
+		s.books.mu.Unlock()
+		s.heads.mu.Unlock()
+	}
+}
+
+func asked(t *testing.T, g *fixture.Google, want ...string) {
+	t.Helper()
+	got := g.Requests()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("Google was asked %q, want %q", got, want)
+	}
+}
+
+func TestGoogleIsAskedAsRarelyAsCanBe(t *testing.T) {
+	g, c, s, of := rig(t)
+	preview(t, s, of)
+	asked(t, g, "token", "tabs", "values A1:GR52")
+
+	preview(t, s, of)
+	asked(t, g)
+
+	of.Location.Tab = "It's more"
+	if got := preview(t, s, of); got.Preview.Headers[0].Name != "Who" {
+		t.Errorf("headers %+v", got.Preview.Headers)
+	}
+	asked(t, g, "values 'It''s more'!A1:GR52")
+
+	of.Location.Tab, of.Location.HeaderRow = "1001", 2
+	if got := preview(t, s, of); got.Preview.Headers[0].Name != "Ann" || got.Tab.Title != "It's more" {
+		t.Errorf("%+v", got)
+	}
+	asked(t, g, "values 'It''s more'!A2:GR34")
+
+	c.advance(fresh)
+	preview(t, s, of)
+	asked(t, g, "tabs", "values 'It''s more'!A2:GR34") // its id is known no more
+}
+
+func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {
+	g, _, s, of := rig(t)
+	var both sync.WaitGroup
+	both.Add(2)
+	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/token" { // each waits for the other
+			both.Done()
+			both.Wait()
+		}
+		return false
+	})
+	preview(t, s, of)
+}
+
+func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
+	g, _, s, of := rig(t)
+	of.Location.URL += "#gid=0"
+	if got := preview(t, s, of); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
+		t.Errorf("%+v", got)
+	}
+	asked(t, g, "token", "tabs", "values A1:GR52")
+	t.Run("but where it is hidden", func(t *testing.T) {
+		book := team()
+		book.Tabs[0].Hidden = true
+		of := target(t, g, g.Put(book)+"#gid=0")
+		if got := preview(t, s, of); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
+			t.Errorf("%+v", got)
+		}
+		asked(t, g, "tabs", "values A1:GR52", "values 'People'!A1:GR52")
+	})
+}
+
+func TestTheTabOfTheAddressIsRead(t *testing.T) {
+	_, _, s, of := rig(t)
+	for _, suffix := range []string{"#gid=1001", "?gid=1001#gid=1001", "?gid=1001"} {
+		with := of
+		with.Location.URL += suffix
+		if got := preview(t, s, with); got.Tab.ID != "1001" {
+			t.Errorf("%s: tab %+v", suffix, got.Tab)
+		}
+	}
+	of.Location.URL += "#gid=77"
+	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrTabNotFound) {
+		t.Errorf("a tab that is gone: %v", err)
+	}
+}
+
+func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
+	g, _, s, of := rig(t)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if _, err := s.Preview(t.Context(), "wsp_1", of); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	asked(t, g, "token", "tabs", "values A1:GR52")
+}
+
+func TestNobodySeesWhatWasKeptForAnother(t *testing.T) {
+	g, _, s, of := rig(t)
+	preview(t, s, of)
+	g.Requests()
+	if _, err := s.Preview(t.Context(), "wsp_2", of); err != nil {
+		t.Fatal(err)
+	}
+	asked(t, g, "tabs", "values A1:GR52")
+	t.Run("nor one whose credential was not let in", func(t *testing.T) {
+		of.Google = credential(t, g, map[string]string{"client_email": "other@tests.iam.gserviceaccount.com"})
+		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
+	g, _, s, of := rig(t)
+	begun, goOn := make(chan struct{}, 8), make(chan struct{})
+	g.Answer(func(http.ResponseWriter, *http.Request) bool { begun <- struct{}{}; <-goOn; return false })
+	ctx, cancel := context.WithCancel(t.Context())
+	first, second := make(chan error), make(chan error)
+	go func() { _, err := s.Preview(ctx, "wsp_1", of); first <- err }()
+	<-begun
+	go func() { _, err := s.Preview(t.Context(), "wsp_1", of); second <- err }()
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("who went away is told %v", err)
+	}
+	close(goOn)
+	if err := <-second; err != nil {
+		t.Errorf("the other is told %v", err)
+	}
+}
+
+func TestWhatIsKeptIsShownWhileGoogleTakesNoMoreRequests(t *testing.T) {
+	g, c, s, of := rig(t)
+	preview(t, s, of)
+	g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Retry-After", "17")
+		g.Fail(w, 429, "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED")
+		return true
+	})
+	c.advance(fresh + time.Second)
+	if got := preview(t, s, of); got.Preview.Headers[0].Name != "Name" {
+		t.Errorf("%+v", got)
+	}
+	c.advance(stale)
+	_, err := s.Preview(t.Context(), "wsp_1", of)
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.RateLimited || f.RetryAfter != 17*time.Second {
+		t.Errorf("err = %+v", err)
+	}
+	t.Run("but not once it is shared no more", func(t *testing.T) {
+		quiet(s)
+		g.Answer(nil)
+		preview(t, s, of)
+		c.advance(fresh + time.Second)
+		g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
+			g.Fail(w, 403, "PERMISSION_DENIED", "")
+			return true
+		})
+		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
+			t.Errorf("err = %v", err)
+		}
+		g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
+			g.Fail(w, 429, "RESOURCE_EXHAUSTED", "")
+			return true
+		})
+		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetRateLimited) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestACredentialAsksFiftyTimesAMinute(t *testing.T) {
+	g, c, s, of := rig(t)
+	begun, allowed := c.now(), 0
+	for c.now().Sub(begun) < time.Minute {
+		of.Location.HeaderRow = 1 + allowed%source.MaxHeaderRow // so that nothing is kept
+		before := len(g.Requests())
+		_, err := s.Preview(t.Context(), "wsp_1", of)
+		allowed += before
+		if err != nil {
+			f, ok := errors.AsType[*fault.Error](err)
+			if !ok || f.Kind != fault.RateLimited || f.RetryAfter <= 0 {
+				t.Fatal(err)
+			}
+		}
+		of.Location.HeaderRow++
+		c.advance(200 * time.Millisecond)
+	}
+	allowed += len(g.Requests())
+	if allowed < perMinute || allowed > 60+1 { // the token
+		t.Errorf("it asked %d times within a minute", allowed)
+	}
+}
+
+func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
+	for _, tt := range []struct {
+		code           int
+		status, reason string
+		want           error
+		detail         string
+	}{
+		{403, "PERMISSION_DENIED", "", source.ErrSheetNotShared, "atrium@tests.iam.gserviceaccount.com"},
+		{403, "PERMISSION_DENIED", "SERVICE_DISABLED", source.ErrSheetNotShared, "turned off"},
+		{401, "UNAUTHENTICATED", "", source.ErrSheetNotShared, ""},
+		{404, "NOT_FOUND", "", source.ErrSheetNotFound, ""},
+		{400, "FAILED_PRECONDITION", "", source.ErrUnsupportedFormat, ""},
+		{429, "RESOURCE_EXHAUSTED", "", source.ErrSheetRateLimited, ""},
+		{500, "INTERNAL", "", source.ErrSheetFailed, ""},
+		{503, "UNAVAILABLE", "", source.ErrSheetFailed, ""},
+		{504, "DEADLINE_EXCEEDED", "", source.ErrSheetTimeout, ""},
+		{302, "", "", source.ErrSheetFailed, ""},
+	} {
+		t.Run(fmt.Sprint(tt.code, tt.status, tt.reason), func(t *testing.T) {
+			g, _, s, of := rig(t)
+			g.Answer(func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == "/token" {
+					return false
+				}
+				w.Header().Set("Location", "https://example.com/")
+				g.Fail(w, tt.code, tt.status, tt.reason)
+				return true
+			})
+			_, err := s.Preview(t.Context(), "wsp_1", of)
+			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.detail) {
+				t.Errorf("err = %v, want %v with %q", err, tt.want, tt.detail)
+			}
+			if strings.Contains(fmt.Sprintf("%+v", err), "canary") {
+				t.Errorf("it quotes: %v", err)
+			}
+		})
+	}
+	for name, with := range map[string]func(w http.ResponseWriter){
+		"no JSON":          func(w http.ResponseWriter) { fmt.Fprint(w, "<html>") },
+		"cut JSON":         func(w http.ResponseWriter) { fmt.Fprint(w, `{"values": [["a"`) },
+		"another shape":    func(w http.ResponseWriter) { fmt.Fprint(w, `{"values": {}, "sheets": 1}`) },
+		"an endless value": func(w http.ResponseWriter) { fmt.Fprintf(w, `{"values": [[%q]]}`, strings.Repeat("a", maxAnswer)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _, s, of := rig(t)
+			g.Answer(func(w http.ResponseWriter, r *http.Request) bool {
+				if !strings.Contains(r.URL.Path, "/values/") {
+					return false
+				}
+				with(w)
+				return true
+			})
+			want := source.ErrSheetFailed
+			if name == "an endless value" {
+				want = source.ErrFileTooLarge
+			}
+			if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, want) {
+				t.Errorf("err = %v", err)
+			}
+		})
+	}
+}
+
+func TestWhoeverHasNoKeyIsToldHowToGetOne(t *testing.T) {
+	g, _, s, of := rig(t)
+	of.Google = connection.Credential{}
+	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) || !strings.Contains(err.Error(), "google_sheets") {
+		t.Errorf("err = %v", err)
+	}
+	asked(t, g)
+	t.Run("but an org's API key reads what is shared by its link", func(t *testing.T) {
+		of.Offer.GoogleAPIKey = secret.New(g.APIKey)
+		preview(t, s, of)
+		asked(t, g, "tabs", "values A1:GR52")
+		of.Offer.GoogleAPIKey = secret.New("another")
+		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
+			t.Errorf("with another key: %v", err)
+		}
+	})
+}
+
+func TestAKeyDoesNotSayWhereToSignIn(t *testing.T) {
+	g := fixture.NewGoogle(t)
+	text, err := json.Marshal(map[string]string{"client_email": g.Email, "private_key": g.PrivateKey, "token_uri": "https://attacker.example/token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connection.ParseCredential(connection.GoogleSheets, text); !errors.Is(err, fault.ErrInvalid) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestLocationsOfGoogleAreKnown(t *testing.T) {
+	for url, want := range map[string]bool{
+		"https://docs.google.com/spreadsheets/d/1abcdefghijklmnop/edit#gid=0": true,
+		"https://docs.google.com/spreadsheets/d/1abcdefghijklmnop":            true,
+		"https://docs.google.com/spreadsheets/u/1/d/1abcdefghijklmnop/edit":   true,
+		"https://docs.google.com/spreadsheets/d/1abcdefghijklmnop/export":     false,
+		"https://docs.google.com/spreadsheets/d/e/2PACX-abcdefghij/pub":       false,
+		"http://docs.google.com/spreadsheets/d/1abcdefghijklmnop/edit":        false,
+		"https://docs.google.com.evil.test/spreadsheets/d/1abcdefghijklmnop":  false,
+		"https://user@docs.google.com/spreadsheets/d/1abcdefghijklmnop":       false,
+		"https://docs.google.com:8443/spreadsheets/d/1abcdefghijklmnop":       false,
+		"https://docs.google.com/spreadsheets/d/../../v1/secret":              false,
+		"https://docs.google.com/document/d/1abcdefghijklmnop/edit":           false,
+		"https://example.com/spreadsheets/d/1abcdefghijklmnop/edit":           false,
+		"file:a.csv": false,
+		"":           false,
+	} {
+		if got := Owns(url); got != want {
+			t.Errorf("Owns(%q) = %v", url, got)
+		}
+	}
+}
+
+func TestAProbeSignsIn(t *testing.T) {
+	g := fixture.NewGoogle(t)
+	a := NewAccounts(config(g))
+	to := ports.Target{Credential: credential(t, g, nil), Limits: ports.DefaultLimits()}
+	report := a.Probe(t.Context(), to)
+	if report.Failure() != "" || len(report.Checks) != len(connection.Steps()) {
+		t.Errorf("%+v", report)
+	}
+	for name, tt := range map[string]struct {
+		change map[string]string
+		answer int
+		want   connection.Code
+	}{
+		"as nobody":        {map[string]string{"client_email": "nobody@tests.iam.gserviceaccount.com"}, 0, connection.AuthFailed},
+		"without a key":    {map[string]string{"private_key": "-----BEGIN PRIVATE KEY-----\nnone"}, 0, connection.AuthFailed},
+		"where all is out": {nil, 503, connection.HostUnreachable},
+		"too often":        {nil, 429, connection.QuotaExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g.Answer(nil)
+			if tt.answer > 0 {
+				g.Answer(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(tt.answer); return true })
+			}
+			to := ports.Target{Credential: credential(t, g, tt.change), Limits: ports.DefaultLimits()}
+			if got := a.Probe(t.Context(), to).Failure(); got != tt.want {
+				t.Errorf("failure %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+// Package google reads Google Sheets through their REST interface (https://developers.google.com/sheets/api).
+//
+// It asks for as little as there is to show, as rarely as it can: the tabs and the head of one at the
+// same time, then the head alone when another tab is chosen, and nothing that it asked for within
+// the last 30 s.
+package google
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// pathForm is the path at which browsers show a sheet; /u/1 names which of several accounts looks at
+// it. What is published (/d/e/…) is none: it is a file.
+var pathForm = regexp.MustCompile(`^/spreadsheets/(?:u/\d{1,3}/)?d/([A-Za-z0-9_-]{10,128})(?:/.*)?$`)
+
+var gidForm = regexp.MustCompile(`^\d{1,10}$`)
+
+// place is a sheet, and the tab of which a browser's address has the id in gid.
+type place struct {
+	sheet string
+	gid   string
+}
+
+// parse reads the address that a browser shows.
+func parse(location string) (place, bool) {
+	u, err := url.Parse(location)
+	if err != nil || u.Scheme != "https" || u.Host != "docs.google.com" || u.User != nil || len(location) > source.MaxLocation {
+		return place{}, false
+	}
+	m := pathForm.FindStringSubmatch(u.Path)
+	if m == nil || strings.Contains(u.Path, "/export") || strings.Contains(u.Path, "/pub") {
+		return place{}, false
+	}
+	p := place{sheet: m[1]}
+	fragment, err := url.ParseQuery(u.Fragment)
+	if err != nil {
+		fragment = nil
+	}
+	for _, gid := range []string{fragment.Get("gid"), u.Query().Get("gid")} {
+		if p.gid == "" && gidForm.MatchString(gid) {
+			p.gid = gid
+		}
+	}
+	return p, true
+}
+
+// Owns reports whether a location is that of a Google Sheet.
+func Owns(location string) bool {
+	_, ok := parse(location)
+	return ok
+}
+
+// a1 names a range as A1 notation has it: the columns and rows that are shown, of a tab, or of the
+// first one that is not hidden.
+func a1(title string, headerRow int) string {
+	skip, rows := source.Window(headerRow)
+	cells := fmt.Sprintf("A%d:%s%d", skip+1, source.ColumnLetters(source.MaxColumns-1), skip+rows)
+	if title == "" {
+		return cells
+	}
+	return "'" + strings.ReplaceAll(title, "'", "''") + "'!" + cells
+}

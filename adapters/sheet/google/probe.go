@@ -1,0 +1,84 @@
+package google
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Accounts is ports.Warehouse for service accounts, which hold no tables: Google lists nobody the
+// sheets that others shared with an account. A probe signs in as one.
+type Accounts struct {
+	config Config
+}
+
+// NewAccounts returns an Accounts.
+func NewAccounts(c Config) *Accounts { return &Accounts{config: c} }
+
+// Probe is ports.Warehouse's.
+func (a *Accounts) Probe(ctx context.Context, to ports.Target) connection.Report {
+	ctx, cancel := context.WithTimeout(ctx, to.Limits.Total)
+	defer cancel()
+	begun := time.Now()
+	signedIn := make(chan error, 1)
+	go func() { // a source of tokens knows no context; its client ends it
+		_, err := a.config.tokens(to.Credential).Token()
+		signedIn <- err
+	}()
+	var err error
+	select {
+	case err = <-signedIn:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		return connection.FailedAt(connection.Authenticate, failure(err))
+	}
+	report := connection.Report{Server: connection.Server{Product: "Google Sheets"}}
+	for _, step := range connection.Steps() {
+		check := connection.Check{Step: step, Result: connection.Skipped}
+		if step == connection.Authenticate {
+			check.Result, check.Took = connection.OK, time.Since(begun)
+		}
+		report.Checks = append(report.Checks, check)
+	}
+	return report
+}
+
+// failure says what an error of signing in means, by its type alone; "" if there is none.
+func failure(err error) connection.Code {
+	if err == nil {
+		return ""
+	}
+	if errors.Is(err, errKeyless) {
+		return connection.AuthFailed
+	}
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		switch status := refused.Response.StatusCode; {
+		case status == 429:
+			return connection.QuotaExceeded
+		case status < 500:
+			return connection.AuthFailed
+		}
+		return connection.HostUnreachable
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return connection.ConnectTimeout
+	}
+	return connection.HostUnreachable
+}
+
+// Tables is ports.Warehouse's. There are none.
+func (a *Accounts) Tables(context.Context, ports.Target, connection.TableQuery) ([]connection.Table, error) {
+	return nil, nil
+}
+
+// Preview is ports.Warehouse's. There are no tables to look at.
+func (a *Accounts) Preview(context.Context, ports.Target, connection.TableRef, int) (connection.Preview, error) {
+	return connection.Preview{}, connection.TableNotFound
+}

@@ -1,0 +1,496 @@
+package sheet_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+const (
+	sheetBegin = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`
+	odsBegin   = `<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet><table:table table:name="T">`
+	odsEnd     = `</table:table></office:spreadsheet></office:body></office:document-content>`
+)
+
+// workbookParts are those of a workbook of one sheet, before the sheet.
+func workbookParts() [][2]string {
+	return [][2]string{
+		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`},
+		{"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+		{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`},
+		{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/sharedStrings" Target="sharedStrings.xml"/></Relationships>`},
+	}
+}
+
+// workbook packs a workbook of one sheet, and more parts.
+func workbook(t testing.TB, sheetXML string, more ...[2]string) []byte {
+	t.Helper()
+	return fixture.Zipped(t, append(append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetXML}), more...)...)
+}
+
+// bomb packs parts, the last of which is begun and then goes on with 1 GiB of blanks.
+func bomb(t testing.TB, parts ...[2]string) []byte { return bombOf(t, 1<<10, parts...) }
+
+// bombOf packs one with so many MiB of blanks. Of these only the first are compressed: from then on
+// what is compressed repeats itself.
+func bombOf(t testing.TB, pieces int, parts ...[2]string) []byte {
+	t.Helper()
+	blank := bytes.Repeat([]byte(" "), 1<<20)
+	last := parts[len(parts)-1]
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(err)
+	write := func(text []byte) (size int) {
+		before := packed.Len()
+		_, err := w.Write(text)
+		must(errors.Join(err, w.Flush()))
+		return packed.Len() - before
+	}
+	write([]byte(last[1]))
+	write(blank)
+	size := write(blank)
+	again := bytes.Clone(packed.Bytes()[packed.Len()-size:])
+	for range pieces - 2 {
+		packed.Write(again)
+	}
+	must(w.Close())
+	sum := crc32.ChecksumIEEE([]byte(last[1]))
+	for range pieces {
+		sum = crc32.Update(sum, crc32.IEEETable, blank)
+	}
+	var out bytes.Buffer
+	archive := zip.NewWriter(&out)
+	for _, part := range parts[:len(parts)-1] {
+		header := &zip.FileHeader{Name: part[0], Method: zip.Deflate}
+		if part[0] == "mimetype" {
+			header.Method = zip.Store
+		}
+		w, err := archive.CreateHeader(header)
+		must(err)
+		_, err = io.WriteString(w, part[1])
+		must(err)
+	}
+	raw, err := archive.CreateRaw(&zip.FileHeader{
+		Name: last[0], Method: zip.Deflate, CRC32: sum, CompressedSize64: uint64(packed.Len()), UncompressedSize64: uint64(len(last[1]) + pieces<<20),
+	})
+	must(err)
+	_, err = raw.Write(packed.Bytes())
+	must(errors.Join(err, archive.Close()))
+	if out.Len() > 6<<20 {
+		t.Fatalf("the bomb is of %d bytes", out.Len())
+	}
+	return out.Bytes()
+}
+
+func TestABombUnpacksToWhatItSays(t *testing.T) {
+	content := bombOf(t, 5, [2]string{"a", "<a>"})
+	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := archive.File[0].Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, r); err != nil || n != 5<<20+3 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
+// memory is what this process holds at most, ever, in bytes.
+func memory(t testing.TB) int64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return used.Maxrss << 10
+}
+
+func TestBombsAreRefusedWithinASecond(t *testing.T) {
+	folder := t.TempDir()
+	sheets := confined(t, folder)
+	cells := func(of string) string {
+		return sheetBegin + `<sheetData><row><c t="` + of + `"><v>0</v></c></row><row><c><v>1</v></c></row></sheetData></worksheet>`
+	}
+	names := map[string][]byte{
+		"a sheet before its rows":  bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin})...),
+		"a sheet within its rows":  bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData>"})...),
+		"a value of a sheet":       bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData><row><c><v>1"})...),
+		"shared texts":             bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", cells("s")}, [2]string{"xl/sharedStrings.xml", "<sst>"})...),
+		"the directory":            bomb(t, append(workbookParts()[:2], [2]string{"xl/workbook.xml", "<workbook>"})...),
+		"an OpenDocument's text":   bomb(t, [2]string{"mimetype", "application/vnd.oasis.opendocument.spreadsheet"}, [2]string{"content.xml", odsBegin + "<table:table-row><table:table-cell><text:p>"}),
+		"an OpenDocument's tables": bomb(t, [2]string{"mimetype", "application/vnd.oasis.opendocument.spreadsheet"}, [2]string{"content.xml", odsBegin}),
+	}
+	before := memory(t)
+	for name, content := range names {
+		t.Run(name, func(t *testing.T) {
+			to := put(t, folder, "bomb.bin", content)
+			begun := time.Now()
+			_, err := sheets.Preview(t.Context(), "", to)
+			took := time.Since(begun)
+			if !errors.Is(err, source.ErrFileTooLarge) {
+				t.Errorf("err = %v", err)
+			}
+			most := 10 * time.Second // of a busy machine
+			if os.Getenv("ATRIUM_PROVE") != "" {
+				most = time.Second
+			}
+			if took > most {
+				t.Errorf("it took %v", took)
+			}
+			t.Logf("%d bytes: %v", len(content), took)
+		})
+	}
+	if grown := memory(t) - before; grown > 64<<20 {
+		t.Errorf("this process grew by %d MiB", grown>>20)
+	}
+}
+
+func TestLinesWithoutAnEndAreRefused(t *testing.T) {
+	folder := t.TempDir()
+	sheets := confined(t, folder)
+	for name, content := range map[string]string{
+		"one line":       strings.Repeat("a,", 10<<20),
+		"one value":      strings.Repeat("a", 10<<20),
+		"one quote":      `"` + strings.Repeat("a\n", 5<<20),
+		"after a header": "Name,Age\n" + strings.Repeat("a", 2<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := sheets.Preview(t.Context(), "", put(t, folder, "endless.csv", []byte(content))); !errors.Is(err, source.ErrFileTooLarge) {
+				t.Errorf("err = %v", err)
+			}
+		})
+	}
+	t.Run("a line beyond those that are read matters to nobody", func(t *testing.T) {
+		content := "Name,Age\n" + strings.Repeat("Ann,7\n", 1000) + strings.Repeat("a", 2<<20)
+		s, err := sheets.Preview(t.Context(), "", put(t, folder, "late.csv", []byte(content)))
+		if err != nil || s.Tab.Rows != 1002 {
+			t.Errorf("%+v, %v", s.Tab, err)
+		}
+	})
+}
+
+func TestSheetsOfTheLargestSizeAreReadAtTheirHead(t *testing.T) {
+	folder := t.TempDir()
+	sheets := confined(t, folder)
+	var x strings.Builder
+	x.WriteString(sheetBegin + `<dimension ref="A1:XFD1048576"/><sheetData>`)
+	for row := 1; row <= 60; row++ { // of all columns
+		fmt.Fprintf(&x, `<row r="%d">`, row)
+		for range 16384 {
+			x.WriteString(`<c><v>1</v></c>`)
+		}
+		x.WriteString("</row>")
+	}
+	for row := 61; row <= 1<<20; row++ {
+		fmt.Fprintf(&x, `<row r="%d"><c r="A%d"><v>%d</v></c></row>`, row, row, row)
+	}
+	x.WriteString("</sheetData></worksheet>")
+	to := put(t, folder, "large.xlsx", workbook(t, x.String()))
+	begun := time.Now()
+	s, err := sheets.Preview(t.Context(), "", to)
+	if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != source.MaxColumns {
+		t.Errorf("%+v with %d headers, %v", s.Tab, len(s.Preview.Headers), err)
+	}
+	t.Logf("1,048,576 rows and 16,384 columns: %v", time.Since(begun))
+
+	t.Run("as OpenDocument, whose repeated cells are not written out", func(t *testing.T) {
+		content := odsBegin + `<table:table-row><table:table-cell table:number-columns-repeated="16384"><text:p>h</text:p></table:table-cell></table:table-row>` +
+			`<table:table-row table:number-rows-repeated="1048575"><table:table-cell table:number-columns-repeated="16384"><text:p>v</text:p></table:table-cell></table:table-row>` + odsEnd
+		s, err := sheets.Preview(t.Context(), "", put(t, folder, "large.ods", fixture.ODSOf(t, content)))
+		if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != source.MaxColumns || len(s.Preview.Rows) != 2 {
+			t.Errorf("%+v with %d headers, %v", s.Tab, len(s.Preview.Headers), err)
+		}
+	})
+	t.Run("as OpenDocument with numbers that are none", func(t *testing.T) {
+		content := odsBegin + `<table:table-row table:number-rows-repeated="99999999999999999999"><table:table-cell table:number-columns-repeated="-5"><text:p>h<text:s text:c="2000000000"/></text:p></table:table-cell></table:table-row>` + odsEnd
+		if s, err := sheets.Preview(t.Context(), "", put(t, folder, "odd.ods", fixture.ODSOf(t, content))); err != nil || len(s.Preview.Headers) != 1 {
+			t.Errorf("%+v, %v", s.Preview, err)
+		}
+	})
+}
+
+func TestFormulasAreNotEvaluatedAndLinksNotFollowed(t *testing.T) {
+	asked := make(chan string, 8)
+	h := newHost(t)
+	h.mux.HandleFunc("/other.xlsx", func(http.ResponseWriter, *http.Request) { asked <- "the link" })
+	book := workbook(t, sheetBegin+`<sheetData><row r="1"><c r="A1" t="str"><v>Sum</v></c><c r="B1" t="str"><v>Call</v></c></row>`+
+		`<row r="2"><c r="A2"><f>1+1</f><v>3</v></c><c r="B2" t="str"><f>WEBSERVICE("`+h.URL+`/other.xlsx")</f><v>cached</v></c></row>`+
+		`<row r="3"><c r="A3"><f>1+1</f></c><c r="B3"><f>[1]S!A1</f></c></row></sheetData></worksheet>`,
+		[2]string{"xl/externalLinks/externalLink1.xml", `<externalLink/>`},
+		[2]string{"xl/externalLinks/_rels/externalLink1.xml.rels", `<Relationships><Relationship Id="r1" TargetMode="External" Target="` + h.URL + `/other.xlsx"/></Relationships>`})
+	s, err := h.documents(limits()).Preview(t.Context(), "", h.put("/book.xlsx", book))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Preview.Rows) != 1 || *s.Preview.Rows[0][0] != "3" || *s.Preview.Rows[0][1] != "cached" {
+		t.Errorf("rows = %v", s.Preview.Rows)
+	}
+	select {
+	case what := <-asked:
+		t.Errorf("%s was followed", what)
+	default:
+	}
+}
+
+func TestHowAWordIsSpokenIsNotPartOfIt(t *testing.T) {
+	folder := t.TempDir()
+	const text = `<t>漢字</t><rPh sb="0" eb="2"><t>かんじ</t></rPh>`
+	book := workbook(t, sheetBegin+`<sheetData><row><c t="inlineStr"><is>`+text+`</is></c><c t="s"><v>0</v></c></row></sheetData></worksheet>`,
+		[2]string{"xl/sharedStrings.xml", `<sst><si>` + text + `</si></sst>`})
+	s, err := confined(t, folder).Preview(t.Context(), "", put(t, folder, "words.xlsx", book))
+	if err != nil || s.Preview.Headers[0].Name != "漢字" || s.Preview.Headers[1].Name != "漢字 (2)" {
+		t.Errorf("%+v, %v", s.Preview.Headers, err)
+	}
+}
+
+func TestOddValuesAreShownAsTheyAre(t *testing.T) {
+	folder := t.TempDir()
+	sheets := confined(t, folder)
+	var x strings.Builder
+	x.WriteString(sheetBegin + `<sheetData><row r="1"><c t="str"><v>Value</v></c></row>`)
+	for i, v := range []string{"NaN", "Infinity", "1e400", "-1e400", "2958466", "-1", "0", "1e308", "x", "99999999999999999999999"} {
+		for _, kind := range []string{"", "n", "d", "b", "s", "e", "unknown"} {
+			fmt.Fprintf(&x, `<row r="%d"><c t="%s" s="%d"><v>%s</v></c></row>`, i+2, kind, i, v)
+		}
+	}
+	x.WriteString(`</sheetData></worksheet>`)
+	styles := `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs count="2"><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="9999"/><xf numFmtId="-1"/></cellXfs></styleSheet>`
+	for name, content := range map[string][]byte{
+		"xlsx": workbook(t, x.String(), [2]string{"xl/styles.xml", styles}),
+		"csv":  []byte("Value\nNaN\nInfinity\n1e400\n0000-01-01\n10000-01-01\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := put(t, folder, "odd."+name, content)
+			to.Location.HeaderRow = 1
+			s, err := sheets.Preview(t.Context(), "", to)
+			if err != nil || s.Preview.Headers[0].Name != "Value" || len(s.Preview.Rows) != 2 {
+				t.Errorf("%+v, %v", s.Preview, err)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoTableIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	sheets := confined(t, folder)
+	for name, content := range map[string]string{
+		"nothing":                        "",
+		"blanks":                         " \n\n",
+		"a page":                         "<!DOCTYPE html><html><body>Sign in</body></html>",
+		"a PDF":                          "%PDF-1.7\n",
+		"JSON":                           `{"a": 1}`,
+		"other markup":                   `<?xml version="1.0"?><Workbook/>`,
+		"an old workbook":                "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 600),
+		"a picture":                      "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+		"zeros":                          strings.Repeat("\x00", 100),
+		"another archive":                string(fixture.Zipped(t, [2]string{"a.txt", "a"})),
+		"a broken archive":               "PK\x03\x04 and nothing else",
+		"a document of words":            string(fixture.Zipped(t, [2]string{"_rels/.rels", `<Relationships><Relationship Type="x/officeDocument" Target="word/document.xml"/></Relationships>`}, [2]string{"word/document.xml", "<document/>"})),
+		"a workbook in binary":           string(fixture.Zipped(t, [2]string{"_rels/.rels", `<Relationships><Relationship Type="x/officeDocument" Target="xl/workbook.bin"/></Relationships>`}, [2]string{"xl/workbook.bin", "\x83"})),
+		"a workbook of no XML":           string(workbook(t, "<worksheet><sheetData><row><c><v>1</c>")),
+		"an OpenDocument of no XML":      string(fixture.ODSOf(t, "<office")),
+		"an OpenDocument without tables": string(fixture.ODSOf(t, "<a/>")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := sheets.Preview(t.Context(), "", put(t, folder, "odd.csv", []byte(content))); !errors.Is(err, source.ErrUnsupportedFormat) {
+				t.Errorf("err = %v", err)
+			}
+		})
+	}
+}
+
+func TestFilesAreReadWhereTheyAreAndNowhereElse(t *testing.T) {
+	folder, outside := t.TempDir(), t.TempDir()
+	sheets := confined(t, folder)
+	put(t, outside, "secret.csv", []byte("Secret\nx\n"))
+	if err := os.Symlink(outside+"/secret.csv", folder+"/link.csv"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder+"/sub.csv", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(folder+"/pipe.csv", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link.csv", "sub.csv", "pipe.csv"} {
+		if s, err := sheets.Preview(t.Context(), "", file(name)); !errors.Is(err, source.ErrSheetNotFound) {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	large, err := os.Create(folder + "/large.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer large.Close()
+	if err := large.Truncate(source.MaxSheetBytes + 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sheets.Preview(t.Context(), "", file("large.csv")); !errors.Is(err, source.ErrFileTooLarge) {
+		t.Errorf("a file over the limit: %v", err)
+	}
+	t.Run("a folder that is not there has no files", func(t *testing.T) {
+		if _, err := confined(t, folder+"/none").Preview(t.Context(), "", file("a.csv")); !errors.Is(err, source.ErrSheetNotFound) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
+	h := newHost(t)
+	short := limits()
+	short.Total, short.Bytes = 500*time.Millisecond, 1<<20
+	answer := func(path string, status int, headers ...string) {
+		h.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			for i := 0; i < len(headers); i += 2 {
+				w.Header().Set(headers[i], headers[i+1])
+			}
+			w.WriteHeader(status)
+			fmt.Fprint(w, "<html>secret banner</html>")
+		})
+	}
+	answer("/page", 200, "Content-Type", "text/csv")
+	answer("/401", 401)
+	answer("/403", 403)
+	answer("/404", 404)
+	answer("/410", 410)
+	answer("/429", 429, "Retry-After", "7")
+	answer("/500", 500)
+	answer("/204", 204)
+	answer("/504", 504)
+	answer("/private", 302, "Location", "https://10.0.0.1/a.csv")
+	answer("/metadata", 302, "Location", "https://169.254.169.254/latest")
+	answer("/plain", 302, "Location", "http://127.0.0.1:1/a.csv")
+	answer("/loop", 302, "Location", "/loop")
+	answer("/file", 302, "Location", "file:///etc/passwd")
+	h.mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	h.mux.HandleFunc("/trickle", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "Name,Age\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	h.mux.HandleFunc("/endless", func(w http.ResponseWriter, _ *http.Request) {
+		for line := []byte(strings.Repeat("a,b\n", 1<<10)); ; {
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+		}
+	})
+	h.mux.HandleFunc("/claims", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(1<<40))
+		w.WriteHeader(200)
+	})
+	h.mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		fmt.Fprint(w, "Name,Age\n")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	h.mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/good", 302) })
+	h.put("/good", []byte("Name,Age\nAnn,7\n"))
+	sheets := h.documents(short)
+	for path, want := range map[string]error{
+		"/page": source.ErrSheetNotShared, "/401": source.ErrSheetNotShared, "/403": source.ErrSheetNotShared,
+		"/404": source.ErrSheetNotFound, "/410": source.ErrSheetNotFound, "/429": source.ErrSheetRateLimited,
+		"/500": source.ErrSheetFailed, "/204": source.ErrSheetFailed, "/504": source.ErrSheetTimeout,
+		"/private": source.ErrURLNotAllowed, "/metadata": source.ErrURLNotAllowed, "/plain": source.ErrURLNotAllowed,
+		"/loop": source.ErrURLNotAllowed, "/file": source.ErrURLNotAllowed,
+		"/slow": source.ErrSheetTimeout, "/trickle": source.ErrSheetTimeout, "/endless": source.ErrFileTooLarge, "/claims": source.ErrFileTooLarge,
+		"/cut": source.ErrSheetFailed, "/moved": nil, "/good": nil,
+	} {
+		t.Run(path, func(t *testing.T) {
+			_, err := sheets.Preview(t.Context(), "", h.at(path))
+			if !errors.Is(err, want) {
+				t.Errorf("err = %v, want %v", err, want)
+			}
+			if err != nil && strings.Contains(err.Error(), "banner") {
+				t.Errorf("it quotes the host: %v", err)
+			}
+			if f, ok := errors.AsType[*fault.Error](err); path == "/429" && (!ok || f.RetryAfter != 7*time.Second) {
+				t.Errorf("it does not say when to come back: %+v", f)
+			}
+		})
+	}
+	t.Run("a host that nobody allowed", func(t *testing.T) {
+		to := h.at("/good")
+		to.Egress = identity.Egress{}
+		if _, err := sheets.Preview(t.Context(), "", to); !errors.Is(err, source.ErrURLNotAllowed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a host that does not answer", func(t *testing.T) {
+		to := ports.SheetTarget{Egress: loopback, Location: source.SheetLocation{URL: "https://127.0.0.1:1024/a.csv"}}
+		if _, err := sheets.Preview(t.Context(), "", to); !errors.Is(err, source.ErrSheetFailed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a certificate that nobody trusts", func(t *testing.T) {
+		if _, err := confined(t, t.TempDir()).Preview(t.Context(), "", h.at("/good")); !errors.Is(err, source.ErrSheetFailed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+// TestAChildHoldsTheLargestFileThereMayBe fetches one of 64 MiB less a little, which a child keeps
+// whole while it reads it.
+func TestAChildHoldsTheLargestFileThereMayBe(t *testing.T) {
+	noise := make([]byte, source.MaxSheetBytes-(1<<20))
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	content := workbook(t, sheetBegin+`<sheetData><row><c t="str"><v>Name</v></c></row><row><c><v>1.5</v></c></row></sheetData></worksheet>`, [2]string{"xl/media/image1.png", string(noise)})
+	var lines strings.Builder
+	for lines.Len() < source.MaxSheetBytes-100 {
+		lines.WriteString("Ann,7,“quoted”,ann@example.com\n")
+	}
+	h := newHost(t)
+	sheets := confined(t, t.TempDir(), h.pem())
+	for name, file := range map[string][]byte{"a workbook": content, "a text": []byte("Name,Age,Word,E-mail\n" + lines.String())[:source.MaxSheetBytes]} {
+		t.Run(name, func(t *testing.T) {
+			path := strings.ReplaceAll("/"+name, " ", "-")
+			h.put(path, file)
+			if s, err := sheets.Preview(t.Context(), "", h.at(path)); err != nil || s.Preview.Headers[0].Name != "Name" {
+				t.Errorf("%+v, %v", s.Preview, err)
+			}
+		})
+	}
+}
+
+func TestAFetchEndsWithItsCaller(t *testing.T) {
+	h := newHost(t)
+	begun := make(chan struct{})
+	h.mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { close(begun); <-r.Context().Done() })
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := h.documents(limits()).Preview(ctx, "", h.at("/slow"))
+		done <- err
+	}()
+	<-begun
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+}

@@ -1,0 +1,287 @@
+// Package ods reads the heads of OpenDocument spreadsheets (ISO/IEC 26300).
+//
+// All tabs are in one part, one after the other, so that a large one keeps those behind it from
+// being seen: what lies beyond 64 MiB of XML is not looked for.
+package ods
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/sheet/packed"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// maxContent is how much is unpacked of the part that holds the tabs, in bytes.
+const maxContent = 64 << 20
+
+// The namespaces of the elements that matter.
+const (
+	nsOffice = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+	nsTable  = "urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+	nsText   = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+	nsStyle  = "urn:oasis:names:tc:opendocument:xmlns:style:1.0"
+)
+
+// MediaType is what an archive's first part says that holds such a document.
+const MediaType = "application/vnd.oasis.opendocument.spreadsheet"
+
+// Read reads a document's tabs and the head of one. Tabs have no ids in this format: their titles
+// stand for them. source.ErrFileTooLarge if the tab that is asked for lies too far behind.
+func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, error) {
+	pack, err := packed.Open(r, size)
+	if err != nil {
+		return source.Sheet{}, err
+	}
+	part, err := pack.Part("content.xml", maxContent)
+	if err != nil {
+		return source.Sheet{}, err
+	}
+	defer func() { _ = part.Close() }() // it was read from
+	d := &document{in: xml.NewDecoder(part), at: at, hidden: map[string]bool{}}
+	err = packed.Broken(d.read())
+	if err != nil && (!errors.Is(err, source.ErrFileTooLarge) || len(d.tables) == 0) {
+		return source.Sheet{}, err
+	}
+	tabs := make([]source.Tab, len(d.tables))
+	for i, t := range d.tables {
+		tabs[i] = t.Tab
+	}
+	tab, missing := source.FindTab(tabs, at.Tab)
+	if missing != nil {
+		return source.Sheet{}, errors.Join(err, missing)
+	}
+	i := slices.Index(tabs, tab)
+	if d.tables[i].rows == nil && err != nil { // it is the one in which the limit was met
+		return source.Sheet{}, err
+	}
+	return source.Sheet{Tabs: tabs, Tab: tab, Preview: source.Examine(d.tables[i].rows, at.HeaderRow)}, nil
+}
+
+// document is read from its first element to its last.
+type document struct {
+	in     *xml.Decoder
+	at     source.SheetLocation
+	hidden map[string]bool // styles of tables that are not displayed
+	tables []*table
+}
+
+type table struct {
+	source.Tab
+	rows [][]*string // those of the window
+	next int         // the row that comes next, from 0
+	skip int
+	most int
+}
+
+func (d *document) read() error {
+	style := ""
+	for {
+		token, err := d.in.Token()
+		if errors.Is(err, io.EOF) {
+			if len(d.tables) == 0 {
+				return source.ErrUnsupportedFormat
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch e.Name {
+		case xml.Name{Space: nsStyle, Local: "style"}:
+			style = packed.Attribute(e, "name")
+		case xml.Name{Space: nsStyle, Local: "table-properties"}:
+			if packed.Attribute(e, "display") == "false" {
+				d.hidden[style] = true
+			}
+		case xml.Name{Space: nsTable, Local: "tracked-changes"}, xml.Name{Space: nsTable, Local: "dde-links"}:
+			if err := d.in.Skip(); err != nil {
+				return err
+			}
+		case xml.Name{Space: nsTable, Local: "table"}:
+			if len(d.tables) == source.MaxTabs {
+				return nil
+			}
+			if err := d.table(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// table reads a tab.
+func (d *document) table(e xml.StartElement) error {
+	title := source.TabTitle(packed.Attribute(e, "name"))
+	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1, Hidden: d.hidden[packed.Attribute(e, "style-name")]}}
+	t.skip, t.most = source.Window(d.at.HeaderRow)
+	d.tables = append(d.tables, t)
+	rows, columns := 0, 0
+	for {
+		token, err := d.in.Token()
+		if err != nil {
+			return err
+		}
+		switch token := token.(type) {
+		case xml.EndElement:
+			if token.Name.Local == "table" {
+				t.Rows, t.Columns = rows, columns
+				return nil
+			}
+		case xml.StartElement:
+			switch token.Name.Local {
+			case "table-row":
+				times := repeated(token, "number-rows-repeated", 1<<20)
+				row, width, err := d.row()
+				if err != nil {
+					return err
+				}
+				t.add(row, times)
+				if width > 0 {
+					rows, columns = t.next, max(columns, width)
+				}
+			case "table-header-rows", "table-rows", "table-row-group": // rows are within
+			default:
+				if err := d.in.Skip(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// add keeps a row as often as it is within the window.
+func (t *table) add(row []*string, times int) {
+	from, to := max(t.next, t.skip), min(t.next+times, t.skip+t.most)
+	for at := from; at < to; at++ {
+		for len(t.rows) < at-t.skip {
+			t.rows = append(t.rows, nil)
+		}
+		t.rows = append(t.rows, row)
+	}
+	t.next += times
+}
+
+// row reads the cells of a row, and how many columns it takes up to its last one that is not empty.
+func (d *document) row() (row []*string, width int, err error) {
+	column := 0
+	for {
+		token, err := d.in.Token()
+		if err != nil {
+			return nil, 0, err
+		}
+		switch token := token.(type) {
+		case xml.EndElement:
+			if token.Name.Local == "table-row" {
+				return row, width, nil
+			}
+		case xml.StartElement:
+			times := repeated(token, "number-columns-repeated", 16384)
+			var cell *string
+			switch token.Name.Local {
+			case "table-cell":
+				if cell, err = d.cell(token); err != nil {
+					return nil, 0, err
+				}
+			default: // a cell that another one covers
+				if err := d.in.Skip(); err != nil {
+					return nil, 0, err
+				}
+			}
+			if cell != nil {
+				for len(row) < min(column, source.MaxColumns) {
+					row = append(row, nil)
+				}
+				for at := column; at < min(column+times, source.MaxColumns); at++ {
+					row = append(row, cell)
+				}
+				width = column + times
+			}
+			column = min(column+times, 16384)
+		}
+	}
+}
+
+// cell reads what a cell shows: its paragraphs. Comments and drawings are passed over.
+func (d *document) cell(e xml.StartElement) (*string, error) {
+	var paragraphs []string
+	for {
+		token, err := d.in.Token()
+		if err != nil {
+			return nil, err
+		}
+		switch token := token.(type) {
+		case xml.EndElement: // all others were passed over
+			if len(paragraphs) == 0 {
+				return source.Cell(packed.Attribute(e, "value")), nil
+			}
+			return source.Cell(strings.Join(paragraphs, "\n")), nil
+		case xml.StartElement:
+			if token.Name != (xml.Name{Space: nsText, Local: "p"}) {
+				if err := d.in.Skip(); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			text, err := d.paragraph()
+			if err != nil {
+				return nil, err
+			}
+			if len(paragraphs) < source.MaxCell { // more cannot be shown
+				paragraphs = append(paragraphs, text)
+			}
+		}
+	}
+}
+
+// paragraph reads a paragraph's text, to its end.
+func (d *document) paragraph() (string, error) {
+	var text strings.Builder
+	for depth := 1; depth > 0; {
+		token, err := d.in.Token()
+		if err != nil {
+			return "", err
+		}
+		switch token := token.(type) {
+		case xml.CharData:
+			if text.Len() <= 4*source.MaxCell {
+				text.Write(token)
+			}
+		case xml.EndElement:
+			depth--
+		case xml.StartElement:
+			if token.Name.Space == nsOffice { // a comment
+				if err := d.in.Skip(); err != nil {
+					return "", err
+				}
+				continue
+			}
+			depth++
+			switch token.Name.Local {
+			case "s": // so many spaces
+				text.WriteString(strings.Repeat(" ", repeated(token, "c", source.MaxCell)))
+			case "tab":
+				text.WriteByte('\t')
+			case "line-break":
+				text.WriteByte('\n')
+			}
+		}
+	}
+	return text.String(), nil
+}
+
+// repeated reads how often something is there: 1 to most, 1 if nothing is said.
+func repeated(e xml.StartElement, attribute string, most int) int {
+	n, err := strconv.Atoi(packed.Attribute(e, attribute))
+	if err != nil {
+		return 1
+	}
+	return min(max(n, 1), most)
+}

@@ -1,0 +1,113 @@
+// Package packed opens the parts of a document that is a zip archive, within limits: what a few
+// bytes unpack to is decided by whoever packed them.
+package packed
+
+import (
+	"archive/zip"
+	"encoding/xml"
+	"errors"
+	"io"
+
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// MaxBytes is how much is unpacked of a document, all parts together.
+const MaxBytes = 192 << 20
+
+// Package is a zip archive that was opened. It is for one goroutine.
+type Package struct {
+	archive *zip.Reader
+	left    int64
+}
+
+// Open reads an archive's directory. source.ErrUnsupportedFormat if it is none.
+func Open(r io.ReaderAt, size int64) (*Package, error) {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, source.ErrUnsupportedFormat
+	}
+	return &Package{archive: archive, left: MaxBytes}, nil
+}
+
+// Has reports whether there is a part.
+func (p *Package) Has(name string) bool {
+	for _, f := range p.archive.File {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Part opens a part, of which most bytes at most can be read: then comes source.ErrFileTooLarge. A
+// part that is not there, or cannot be unpacked, is source.ErrUnsupportedFormat, and so is what is
+// encrypted.
+func (p *Package) Part(name string, most int64) (io.ReadCloser, error) {
+	for _, f := range p.archive.File {
+		if f.Name != name {
+			continue
+		}
+		const encrypted = 1
+		if f.Flags&encrypted != 0 {
+			return nil, source.ErrUnsupportedFormat
+		}
+		r, err := f.Open()
+		if err != nil {
+			return nil, source.ErrUnsupportedFormat
+		}
+		return &part{ReadCloser: r, of: p, left: most}, nil
+	}
+	return nil, source.ErrUnsupportedFormat
+}
+
+// part is a part behind its own limit and that of its package.
+type part struct {
+	io.ReadCloser
+	of   *Package
+	left int64
+}
+
+func (p *part) Read(b []byte) (int, error) {
+	left := min(p.left, p.of.left)
+	// One byte more than is left tells an end from too much.
+	n, err := p.ReadCloser.Read(b[:min(int64(len(b)), left+1)])
+	p.left, p.of.left = p.left-int64(n), p.of.left-int64(n)
+	if p.left < 0 || p.of.left < 0 {
+		p.left = 0
+		p.of.left = max(p.of.left, 0)
+		return 0, source.ErrFileTooLarge
+	}
+	return n, err
+}
+
+// Broken says what an error of reading a part, or XML from it, means: source.ErrFileTooLarge stays,
+// all others are source.ErrUnsupportedFormat.
+func Broken(err error) error {
+	if err == nil || errors.Is(err, source.ErrFileTooLarge) || errors.Is(err, source.ErrTabNotFound) {
+		return err
+	}
+	return source.ErrUnsupportedFormat
+}
+
+// Decode reads the XML of a part into v. A part that is not there leaves v alone.
+func (p *Package) Decode(name string, most int64, v any) error {
+	if !p.Has(name) {
+		return nil
+	}
+	r, err := p.Part(name, most)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // it was read from
+	return Broken(xml.NewDecoder(r).Decode(v))
+}
+
+// Attribute returns an element's attribute by its local name, "" if it has none.
+func Attribute(e xml.StartElement, local string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == local {
+			return a.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+// Package upstream says what it means for a sheet that its host fails.
+package upstream
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// Unreachable says what an error of the network means, by its type alone.
+func Unreachable(err error) error {
+	if code, ok := errors.AsType[connection.Code](err); ok {
+		switch code {
+		case connection.NetworkNotAllowed:
+			return source.ErrURLNotAllowed
+		case connection.ResponseTooLarge:
+			return source.ErrFileTooLarge
+		}
+		return source.ErrSheetFailed
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return source.ErrSheetNotFound.Because("The host of this location does not exist.")
+	}
+	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() || errors.Is(err, os.ErrDeadlineExceeded) {
+		return source.ErrSheetTimeout
+	}
+	return source.ErrSheetFailed
+}
+
+// Refusal says what a status means that is not 200; nil for that.
+func Refusal(status int, header http.Header) error {
+	switch status {
+	case http.StatusOK:
+		return nil
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return source.ErrSheetNotShared
+	case http.StatusNotFound, http.StatusGone:
+		return source.ErrSheetNotFound
+	case http.StatusTooManyRequests:
+		return source.ErrSheetRateLimited.After(retryAfter(header.Get("Retry-After")))
+	case http.StatusGatewayTimeout, http.StatusRequestTimeout:
+		return source.ErrSheetTimeout
+	}
+	return source.ErrSheetFailed
+}
+
+// retryAfter reads seconds (RFC 9110, section 10.2.3), at most an hour; a minute if it says nothing.
+func retryAfter(s string) time.Duration {
+	seconds, err := strconv.Atoi(s)
+	if err != nil || seconds < 1 {
+		return time.Minute
+	}
+	return min(time.Duration(seconds)*time.Second, time.Hour)
+}

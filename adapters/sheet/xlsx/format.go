@@ -1,0 +1,126 @@
+package xlsx
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// The parts of a workbook that holds nothing but some cells and the styles of another.
+const (
+	contentTypes = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.styles+xml"/></Types>`
+	rootParts    = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`
+	bookParts    = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/></Relationships>`
+	book         = `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><workbookPr date1904="%t"/><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`
+	sheetBegin   = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>`
+	sheetEnd     = `</sheetData></worksheet>`
+)
+
+// format shows numbers, dates and booleans as Excel does in English: by the number formats of the
+// workbook's styles. What excelize cannot format is shown as it is stored.
+func (b *workbook) format(cells []cell, put func(cell, string)) error {
+	if len(cells) == 0 {
+		return nil
+	}
+	styles, err := b.stylesXML()
+	if err != nil {
+		return err
+	}
+	document, err := b.extract(cells, styles)
+	if err != nil {
+		return err
+	}
+	f, err := excelize.OpenReader(bytes.NewReader(document), excelize.Options{UnzipSizeLimit: maxHead, UnzipXMLSizeLimit: maxHead})
+	if err != nil {
+		return source.ErrUnsupportedFormat
+	}
+	defer func() { _ = f.Close() }() // it has no files
+	rows, err := f.GetRows("S")
+	if err != nil {
+		return source.ErrUnsupportedFormat
+	}
+	for _, c := range cells {
+		shown := c.value
+		if c.row < len(rows) && c.column < len(rows[c.row]) {
+			shown = rows[c.row][c.column]
+		}
+		put(c, shown)
+	}
+	return nil
+}
+
+func reference(c cell) string { return source.ColumnLetters(c.column) + strconv.Itoa(c.row+1) }
+
+// stylesXML returns the part, or one that has no styles.
+func (b *workbook) stylesXML() ([]byte, error) {
+	if !b.pack.Has(b.styles) {
+		return []byte(`<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`), nil
+	}
+	r, err := b.pack.Part(b.styles, maxStyles)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }() // it was read from
+	return io.ReadAll(r)
+}
+
+// extract packs a workbook with these cells alone.
+func (b *workbook) extract(cells []cell, styles []byte) ([]byte, error) {
+	var out bytes.Buffer
+	archive := zip.NewWriter(&out)
+	for _, part := range []struct {
+		name string
+		text []byte
+	}{
+		{"[Content_Types].xml", []byte(contentTypes)},
+		{"_rels/.rels", []byte(rootParts)},
+		{"xl/workbook.xml", fmt.Appendf(nil, book, b.dates == "1" || b.dates == "true")},
+		{"xl/_rels/workbook.xml.rels", []byte(bookParts)},
+		{"xl/styles.xml", styles},
+		{"xl/worksheets/sheet1.xml", sheetXML(cells)},
+	} {
+		w, err := archive.CreateHeader(&zip.FileHeader{Name: part.name, Method: zip.Store})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(part.text); err != nil {
+			return nil, err
+		}
+	}
+	err := archive.Close() // which writes the directory
+	return out.Bytes(), err
+}
+
+func sheetXML(cells []cell) []byte {
+	out := bytes.NewBufferString(sheetBegin)
+	row := -1
+	for _, c := range cells {
+		if c.row != row {
+			if row >= 0 {
+				out.WriteString("</row>")
+			}
+			fmt.Fprintf(out, `<row r="%d">`, c.row+1)
+			row = c.row
+		}
+		fmt.Fprintf(out, `<c r="%s"`, reference(c))
+		for _, a := range []struct{ name, value string }{{"s", c.style}, {"t", c.kind}} {
+			if a.value != "" {
+				fmt.Fprintf(out, ` %s="`, a.name)
+				_ = xml.EscapeText(out, []byte(a.value)) // a buffer takes everything
+				out.WriteByte('"')
+			}
+		}
+		out.WriteString("><v>")
+		_ = xml.EscapeText(out, []byte(c.value))
+		out.WriteString("</v></c>")
+	}
+	out.WriteString("</row>" + sheetEnd)
+	return out.Bytes()
+}

@@ -1,0 +1,196 @@
+package xlsx
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/adapters/sheet/packed"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// cell is what a sheet holds in one place.
+type cell struct {
+	row, column int    // from 0, within what is read
+	kind        string // as the attribute t has it (ECMA-376 part 1, 18.18.11)
+	style       string
+	value       string
+}
+
+// extent is how much of a sheet was seen.
+type extent struct {
+	rows, columns int
+	all           bool // there is no more
+}
+
+// rows reads n rows of a sheet after the first skip. Rows that are not there are empty.
+func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
+	cells, seen, err := b.cells(part, skip, n)
+	if err != nil {
+		return nil, extent{}, err
+	}
+	rows := make([][]*string, n)
+	put := func(c cell, shown string) {
+		for len(rows[c.row]) <= c.column {
+			rows[c.row] = append(rows[c.row], nil)
+		}
+		rows[c.row][c.column] = source.Cell(shown)
+	}
+	shared := map[int][]cell{}
+	var styled []cell
+	for _, c := range cells {
+		switch c.kind {
+		case "s":
+			if i, err := strconv.Atoi(c.value); err == nil && i >= 0 {
+				shared[i] = append(shared[i], c)
+			}
+		case "inlineStr", "str", "e":
+			put(c, c.value)
+		default:
+			styled = append(styled, c)
+		}
+	}
+	if err := b.sharedTexts(shared, put); err != nil {
+		return nil, extent{}, err
+	}
+	if err := b.format(styled, put); err != nil {
+		return nil, extent{}, err
+	}
+	for len(rows) > 0 && len(rows[len(rows)-1]) == 0 {
+		rows = rows[:len(rows)-1]
+	}
+	return rows, seen, nil
+}
+
+// cells reads what is in n rows after the first skip, as far left as is shown.
+func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
+	r, err := b.pack.Part(part, maxHead)
+	if err != nil {
+		return nil, extent{}, err
+	}
+	defer func() { _ = r.Close() }() // it was read from
+	var cells []cell
+	var seen extent
+	row, column := 0, 0 // of what was read last, from 1
+	in := xml.NewDecoder(r)
+	for {
+		token, err := in.Token()
+		if err != nil {
+			seen.all = notEnd(err) == nil
+			return cells, seen, packed.Broken(notEnd(err))
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch e.Name.Local {
+		case "row":
+			row, column = row+1, 0
+			if at, err := strconv.Atoi(packed.Attribute(e, "r")); err == nil && at > 0 {
+				row = at
+			}
+			if row > skip+n {
+				return cells, seen, nil
+			}
+		case "c":
+			column++
+			if _, at, ok := parseCell(packed.Attribute(e, "r")); ok {
+				column = at
+			}
+			if row <= skip || column > source.MaxColumns {
+				continue
+			}
+			c := cell{row: row - skip - 1, column: column - 1, kind: packed.Attribute(e, "t"), style: packed.Attribute(e, "s")}
+			if c.value, err = value(in); err != nil {
+				return nil, extent{}, packed.Broken(err)
+			}
+			if c.value != "" {
+				cells = append(cells, c)
+				seen.rows, seen.columns = max(seen.rows, row), max(seen.columns, column)
+			}
+		}
+	}
+}
+
+// value reads the rest of a cell: what was computed last, or the text within. Formulas are passed
+// over.
+func value(in *xml.Decoder) (string, error) {
+	var text strings.Builder
+	var v struct {
+		Chars string `xml:",chardata"`
+	}
+	for {
+		token, err := in.Token()
+		if err != nil {
+			return "", err
+		}
+		switch t := token.(type) {
+		case xml.EndElement:
+			if t.Name.Local == "c" {
+				return text.String(), nil
+			}
+		case xml.StartElement:
+			switch t.Name.Local {
+			case "v", "t":
+				v.Chars = ""
+				if err := in.DecodeElement(&v, &t); err != nil {
+					return "", err
+				}
+				text.WriteString(v.Chars)
+			case "is", "r": // rich text is in parts
+			default: // formulas, how East Asian text is spoken
+				if err := in.Skip(); err != nil {
+					return "", err
+				}
+			}
+		}
+	}
+}
+
+// sharedTexts puts the texts of the cells that wanted names by their number.
+func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) error {
+	if len(wanted) == 0 || !b.pack.Has(b.texts) {
+		return nil
+	}
+	r, err := b.pack.Part(b.texts, maxTexts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // it was read from
+	in := xml.NewDecoder(r)
+	for i := 0; len(wanted) > 0; {
+		token, err := in.Token()
+		if err != nil {
+			return packed.Broken(notEnd(err))
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok || e.Name.Local != "si" {
+			continue
+		}
+		cells, ok := wanted[i]
+		i++
+		if !ok {
+			if err := in.Skip(); err != nil {
+				return packed.Broken(err)
+			}
+			continue
+		}
+		var text struct {
+			T string `xml:"t"`
+			R []struct {
+				T string `xml:"t"`
+			} `xml:"r"`
+		}
+		if err := in.DecodeElement(&text, &e); err != nil {
+			return packed.Broken(err)
+		}
+		for _, run := range text.R {
+			text.T += run.T
+		}
+		for _, c := range cells {
+			put(c, text.T)
+		}
+		delete(wanted, i-1)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// sourceChanging are the columns of a source that a change may touch, in the order of sourceValues.
+var sourceChanging = []string{
+	"name", "url", "tab", "header_row", "connection_id", "table_schema", "table_name", "place", "columns", "mapping",
+	"paused", "failed", "failed_at", "failure_transient", "failure_hint", "failures", "drift_level", "drift_columns", "drift_seen",
+	"row_estimate", "last_refreshed_at", "next_refresh_at", "revision", "updated_at",
+}
+
+var (
+	insertSource = `INSERT INTO sources (id, org_id, workspace_id, type, owner_id, created_at, ` + strings.Join(sourceChanging, ", ") + `)
+		VALUES (?, ?, ?, ?, ?, ?` + strings.Repeat(", ?", len(sourceChanging)) + `)`
+	updateSource = `UPDATE sources SET ` + strings.Join(sourceChanging, " = ?, ") + ` = ? WHERE workspace_id = ? AND id = ?`
+)
+
+const sourceColumns = `t.id, t.org_id, t.workspace_id, t.type, t.name, t.url, t.tab, t.header_row, t.connection_id, t.table_schema, t.table_name,
+	t.columns, t.mapping, t.paused, t.failed, t.failed_at, t.failure_transient, t.failure_hint, t.failures, t.drift_level, t.drift_columns, t.drift_seen,
+	t.row_estimate, t.last_refreshed_at, t.next_refresh_at, t.owner_id, t.revision, t.created_at, t.updated_at`
+
+type sourceRow struct {
+	ID               source.ID            `db:"id"`
+	Org              identity.OrgID       `db:"org_id"`
+	Workspace        identity.WorkspaceID `db:"workspace_id"`
+	Type             source.TypeKey       `db:"type"`
+	Name             string               `db:"name"`
+	URL              string               `db:"url"`
+	Tab              string               `db:"tab"`
+	HeaderRow        int                  `db:"header_row"`
+	Connection       connection.ID        `db:"connection_id"`
+	TableSchema      string               `db:"table_schema"`
+	TableName        string               `db:"table_name"`
+	Columns          []byte               `db:"columns"`
+	Mapping          []byte               `db:"mapping"`
+	Paused           source.PauseReason   `db:"paused"`
+	Failed           string               `db:"failed"`
+	FailedAt         int64                `db:"failed_at"`
+	FailureTransient bool                 `db:"failure_transient"`
+	FailureHint      string               `db:"failure_hint"`
+	Failures         int                  `db:"failures"`
+	DriftLevel       source.DriftLevel    `db:"drift_level"`
+	DriftColumns     []byte               `db:"drift_columns"`
+	DriftSeen        int                  `db:"drift_seen"`
+	RowEstimate      int64                `db:"row_estimate"`
+	LastRefreshedAt  int64                `db:"last_refreshed_at"`
+	NextRefreshAt    int64                `db:"next_refresh_at"`
+	Owner            identity.UserID      `db:"owner_id"`
+	Revision         int64                `db:"revision"`
+	CreatedAt        int64                `db:"created_at"`
+	UpdatedAt        int64                `db:"updated_at"`
+}
+
+// The parts of a source as they are kept in JSON: tags beside the domain's types, which have none.
+type (
+	headerRow struct {
+		Name   string           `json:"name"`
+		Column string           `json:"column,omitempty"`
+		Type   source.FieldType `json:"type"`
+	}
+	pairRow struct {
+		Field  string `json:"field"`
+		Column string `json:"column"`
+	}
+	driftedRow struct {
+		Column string              `json:"column"`
+		Change source.ColumnChange `json:"change"`
+		To     string              `json:"to,omitempty"`
+	}
+)
+
+func (r *sourceRow) source() (*source.Source, error) {
+	s := &source.Source{
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Name: r.Name,
+		Location: source.Location{
+			Sheet:      source.SheetLocation{URL: r.URL, Tab: r.Tab, HeaderRow: r.HeaderRow},
+			Connection: r.Connection, Table: connection.TableRef{Schema: r.TableSchema, Name: r.TableName},
+		},
+		Paused: r.Paused, Failures: r.Failures, Drift: source.Drift{Level: r.DriftLevel, Seen: r.DriftSeen},
+		RowEstimate: r.RowEstimate, LastRefreshedAt: moment(r.LastRefreshedAt), NextRefreshAt: moment(r.NextRefreshAt),
+		Owner: r.Owner, Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+	if r.Failed != "" {
+		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint, At: moment(r.FailedAt)}
+	}
+	var err error
+	if s.Columns, err = decoded(r.Columns, func(h headerRow) source.Header { return source.Header(h) }); err != nil {
+		return nil, err
+	}
+	if s.Mapping, err = decoded(r.Mapping, func(p pairRow) source.Pair { return source.Pair(p) }); err != nil {
+		return nil, err
+	}
+	s.Drift.Columns, err = decoded(r.DriftColumns, func(c driftedRow) source.DriftedColumn { return source.DriftedColumn(c) })
+	return s, err
+}
+
+// sourceValues are the values of sourceChanging.
+func sourceValues(s *source.Source) ([]any, error) {
+	columns, err := jsonOf(s.Columns, func(h source.Header) headerRow { return headerRow(h) })
+	if err != nil {
+		return nil, err
+	}
+	mapping, err := jsonOf(s.Mapping, func(p source.Pair) pairRow { return pairRow(p) })
+	if err != nil {
+		return nil, err
+	}
+	drifted, err := jsonOf(s.Drift.Columns, func(c source.DriftedColumn) driftedRow { return driftedRow(c) })
+	if err != nil {
+		return nil, err
+	}
+	var f source.Failure
+	if s.Failure != nil {
+		f = *s.Failure
+	}
+	at := s.Location
+	return []any{
+		s.Name, at.Sheet.URL, at.Sheet.Tab, at.Sheet.HeaderRow, at.Connection, at.Table.Schema, at.Table.Name, at.Key(), columns, mapping,
+		s.Paused, f.Code, micros(f.At), f.Transient, f.Hint, s.Failures, s.Drift.Level, drifted, s.Drift.Seen,
+		s.RowEstimate, micros(s.LastRefreshedAt), micros(s.NextRefreshAt), s.Revision, micros(s.UpdatedAt),
+	}, nil
+}
+
+// jsonOf writes a list, each item as it is kept.
+func jsonOf[T, Row any](items []T, row func(T) Row) (string, error) {
+	rows := make([]Row, len(items))
+	for i, item := range items {
+		rows[i] = row(item)
+	}
+	text, err := json.Marshal(rows)
+	return string(text), err
+}
+
+// decoded reads what jsonOf wrote; nil for an empty list.
+func decoded[Row, T any](text []byte, item func(Row) T) ([]T, error) {
+	var rows []Row
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, err
+	}
+	var items []T
+	for _, r := range rows {
+		items = append(items, item(r))
+	}
+	return items, nil
+}

@@ -1,0 +1,191 @@
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Sources keeps data sources.
+type Sources struct{ db *DB }
+
+var _ ports.Sources = (*Sources)(nil)
+
+// sourcesPlace allows one source of each type at each location.
+const sourcesPlace = "sources_place"
+
+// maxMemory is how many names of columns are remembered of a workspace's type.
+const maxMemory = 2000
+
+// Add implements ports.Sources.
+func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others int) (*source.Source, error)) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+			return err
+		}
+		var others int
+		if _, err := tx.get(ctx, &others, `SELECT COUNT(*) FROM sources WHERE workspace_id = ?`, by.Workspace); err != nil {
+			return err
+		}
+		made, err := make(others)
+		if err != nil {
+			return err
+		}
+		v, err := sourceValues(made)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, insertSource, append([]any{made.ID, made.Org, made.Workspace, made.Type, made.Owner, micros(made.CreatedAt)}, v...)...)
+		if tx.dialect.duplicate(err, sourcesPlace) {
+			return source.ErrAlreadyAttached
+		}
+		if err != nil {
+			return err
+		}
+		return tx.keepLearnt(ctx, made)
+	})
+}
+
+// keepLearnt adds what s teaches to the memory of its workspace, and writes down what it recorded.
+func (db *DB) keepLearnt(ctx context.Context, s *source.Source) error {
+	// In one order, so that two transactions never wait for each other.
+	for _, column := range slices.Sorted(maps.Keys(s.Learnt)) {
+		if _, err := db.exec(ctx, `INSERT INTO source_memory (workspace_id, type, column_name, field, taught_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, type, column_name) DO UPDATE SET field = excluded.field, taught_at = excluded.taught_at`,
+			s.Workspace, s.Type, column, s.Learnt[column], micros(s.UpdatedAt)); err != nil {
+			return err
+		}
+	}
+	return db.record(ctx, s.Recorded())
+}
+
+// Get implements ports.Sources.
+func (s *Sources) Get(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
+	return s.db.source(ctx, ws, id, "")
+}
+
+func (db *DB) source(ctx context.Context, ws identity.WorkspaceID, id source.ID, lock string) (*source.Source, error) {
+	var row sourceRow
+	found, err := db.get(ctx, &row, `SELECT `+sourceColumns+` FROM sources t WHERE t.workspace_id = ? AND t.id = ?`+lock, ws, id)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, source.ErrNotFound
+	}
+	return row.source()
+}
+
+// List implements ports.Sources.
+func (s *Sources) List(ctx context.Context, ws identity.WorkspaceID, q page.Query) (page.Of[source.Source], error) {
+	where := newConditions(`t.workspace_id = ?`, ws)
+	where.when(q.After != "", `t.id < ?`, q.After)
+	found, err := s.db.sources(ctx, `WHERE `+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	if err != nil {
+		return page.Of[source.Source]{}, err
+	}
+	return page.Cut(found, q.Limit, func(s source.Source) string { return string(s.ID) }), nil
+}
+
+// Through implements ports.Sources.
+func (s *Sources) Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Source, error) {
+	where := newConditions(`t.workspace_id = ? AND t.connection_id <> ''`, ws)
+	where.when(through != "", `t.connection_id = ?`, through)
+	return s.db.sources(ctx, `WHERE `+where.sql()+` ORDER BY t.id DESC`, where.args()...)
+}
+
+// sources lists what a condition finds.
+func (db *DB) sources(ctx context.Context, where string, args ...any) ([]source.Source, error) {
+	var rows []sourceRow
+	if err := db.list(ctx, &rows, `SELECT `+sourceColumns+` FROM sources t `+where, args...); err != nil {
+		return nil, err
+	}
+	found := make([]source.Source, len(rows))
+	for i := range rows {
+		s, err := rows[i].source()
+		if err != nil {
+			return nil, err
+		}
+		found[i] = *s
+	}
+	return found, nil
+}
+
+// Update implements ports.Sources.
+func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source.ID, change func(*source.Source) error) (*source.Source, error) {
+	var changed *source.Source
+	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+		if changed, err = tx.source(ctx, ws, id, tx.dialect.lock); err != nil {
+			return err
+		}
+		return tx.changeSource(ctx, changed, change)
+	})
+	if err != nil {
+		return nil, err
+	}
+	changed.Learnt = nil
+	return changed, nil
+}
+
+// UpdateThrough implements ports.Sources.
+func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, through connection.ID, change func(*source.Source) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		found, err := tx.sources(ctx, `WHERE t.workspace_id = ? AND t.connection_id <> '' AND t.connection_id = ? ORDER BY t.id`+tx.dialect.lock, ws, through)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			if err := tx.changeSource(ctx, &found[i], change); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// changeSource changes a source that is locked, and saves it.
+func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
+	if err := change(s); err != nil {
+		return err
+	}
+	if s.Detached {
+		if _, err := db.exec(ctx, `DELETE FROM sources WHERE workspace_id = ? AND id = ?`, s.Workspace, s.ID); err != nil {
+			return err
+		}
+		return db.record(ctx, s.Recorded())
+	}
+	v, err := sourceValues(s)
+	if err != nil {
+		return err
+	}
+	_, err = db.exec(ctx, updateSource, append(v, s.Workspace, s.ID)...)
+	if db.dialect.duplicate(err, sourcesPlace) {
+		return source.ErrAlreadyAttached
+	}
+	if err != nil {
+		return err
+	}
+	return db.keepLearnt(ctx, s)
+}
+
+// Memory implements ports.Sources.
+func (s *Sources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (source.Memory, error) {
+	var rows []struct {
+		Column string `db:"column_name"`
+		Field  string `db:"field"`
+	}
+	if err := s.db.list(ctx, &rows, `SELECT column_name, field FROM source_memory WHERE workspace_id = ? AND type = ? ORDER BY taught_at DESC, column_name LIMIT ?`, ws, t, maxMemory); err != nil {
+		return nil, err
+	}
+	m := source.Memory{}
+	for _, r := range rows {
+		m[r.Column] = r.Field
+	}
+	return m, nil
+}

@@ -1,0 +1,81 @@
+package connections
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Revocation is what came of a revocation.
+type Revocation struct {
+	Connection    *connection.Connection
+	Paused        []source.Source // those that wait for the connection's return, newest first
+	CancelledJobs int
+}
+
+// Revoke ends a connection: its credential is erased, the sources that read through it are paused, and
+// the queued jobs of all of them are cancelled, in one transaction. What runs is cut off, and stores
+// nothing: the revisions that it began with are gone. By the time Revoke returns, nobody opens a
+// connection with the credential any more.
+func (s *Service) Revoke(ctx context.Context, by identity.Actor, id connection.ID, at revision.Match) (out Revocation, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		out = Revocation{}
+		if out.Connection, err = tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.Revoke(by, at) }); err != nil {
+			return err
+		}
+		if err = tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {
+			src.Pause(by, source.ConnectionRevoked)
+			out.Paused = append(out.Paused, *src)
+			return nil
+		}); err != nil {
+			return err
+		}
+		slices.Reverse(out.Paused)
+		subjects := []string{string(id)}
+		for _, src := range out.Paused {
+			subjects = append(subjects, string(src.ID))
+		}
+		for _, subject := range subjects {
+			n, err := tx.Jobs.Cancel(ctx, by.Workspace, subject)
+			if err != nil {
+				return err
+			}
+			out.CancelledJobs += n
+		}
+		return nil
+	})
+	if err != nil {
+		return Revocation{}, err
+	}
+	select {
+	case <-ctx.Done(): // it is done all the same
+	case <-time.After(calm):
+	}
+	return out, nil
+}
+
+// reconnect ends the pauses that the revocation of a connection began.
+func reconnect(ctx context.Context, tx ports.Stores, by identity.Actor, id connection.ID, elsewhere bool) error {
+	var resumed []job.Job
+	if err := tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {
+		if src.Reconnect(by, elsewhere) {
+			resumed = append(resumed, job.New(by, source.RefreshJob, string(src.ID), src.NextRefreshAt))
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, j := range resumed {
+		if err := tx.Jobs.Enqueue(ctx, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}

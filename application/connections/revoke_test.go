@@ -1,0 +1,199 @@
+package connections_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// reader is a source that reads through the connection.
+func reader(id source.ID, paused source.PauseReason) *source.Source {
+	return &source.Source{ID: id, Org: "org", Workspace: "acme", Name: string(id), Location: source.Location{Connection: "con"}, Mapping: []source.Pair{{Field: "f", Column: "c"}}, Paused: paused, Revision: 1}
+}
+
+// expectThrough changes sources that read through the connection.
+func (s *stage) expectThrough(sources ...*source.Source) {
+	s.sources.EXPECT().UpdateThrough(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*source.Source) error) error {
+			for _, src := range sources {
+				if err := change(src); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+}
+
+func TestRevoke(t *testing.T) {
+	perform := func(name string, test func(t *testing.T, s *stage)) {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { test(t, newStage(t)) }) })
+	}
+	perform("the connection ends, its sources are paused, and the jobs of all are cancelled", func(t *testing.T, s *stage) {
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		older, newer := reader("src_1", ""), reader("src_2", source.BreakingDrift)
+		s.expectThrough(older, newer)
+		for subject, n := range map[string]int{"con": 1, "src_1": 2, "src_2": 0} {
+			s.jobs.EXPECT().Cancel(s.ctx, identity.WorkspaceID("acme"), subject).Return(n, nil)
+		}
+		began := time.Now()
+		got, err := s.Revoke(s.ctx, maker, "con", revision.Match{1})
+		wantErr(t, err, nil)
+		if got.Connection.Status != connection.Revoked || got.CancelledJobs != 3 || len(got.Paused) != 2 || got.Paused[0].ID != "src_2" || got.Paused[1].ID != "src_1" {
+			t.Errorf("Revoke = %+v", got)
+		}
+		for _, src := range got.Paused {
+			if src.Paused != source.ConnectionRevoked {
+				t.Errorf("%s is paused by %q", src.ID, src.Paused)
+			}
+		}
+		if took := time.Since(began); took < 500*time.Millisecond || took > time.Second {
+			t.Errorf("it was answered after %s: whoever holds the credential asks every 250 ms whether it still may", took)
+		}
+	})
+	perform("a caller who does not wait for the answer takes nothing back", func(t *testing.T, s *stage) {
+		ctx, cancel := context.WithCancel(s.ctx)
+		s.ctx = ctx
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		s.expectThrough()
+		s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), "con").Return(0, nil)
+		cancel()
+		got, err := s.Revoke(ctx, maker, "con", nil)
+		wantErr(t, err, nil)
+		if got.Connection.Status != connection.Revoked {
+			t.Errorf("Revoke = %+v", got)
+		}
+	})
+	perform("who may not pauses and cancels nothing", func(t *testing.T, s *stage) {
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		got, err := s.Revoke(s.ctx, peer, "con", nil)
+		wantErr(t, err, connection.ErrForbidden)
+		if got.Connection != nil {
+			t.Errorf("Revoke = %+v", got)
+		}
+	})
+	perform("if the jobs cannot be cancelled, the error comes out", func(t *testing.T, s *stage) {
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		s.expectThrough()
+		s.jobs.EXPECT().Cancel(s.ctx, gomock.Any(), gomock.Any()).Return(0, errOutage)
+		_, err := s.Revoke(s.ctx, maker, "con", nil)
+		wantErr(t, err, errOutage)
+	})
+	perform("so does it if the sources cannot be paused", func(t *testing.T, s *stage) {
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+		s.sources.EXPECT().UpdateThrough(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(errOutage)
+		_, err := s.Revoke(s.ctx, maker, "con", nil)
+		wantErr(t, err, errOutage)
+	})
+}
+
+func TestANewCredentialBringsSourcesBack(t *testing.T) {
+	fresh := func(t *testing.T, host string) connection.Trial {
+		c, err := connection.ParseCredential(connection.Postgres, []byte(`{"host": "`+host+`", "database": "shop", "username": "another", "password": "pw"}`))
+		wantErr(t, err, nil)
+		return connection.Trial{ID: "con", Of: 2, At: now, Report: passed(), New: &connection.NewCredential{Credential: c, Sealed: []byte("anew"), Fingerprint: "g"}}
+	}
+	t.Run("each with one refresh, but those that wait for something else", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
+		paused, drifted := reader("src_1", source.ConnectionRevoked), reader("src_2", source.BreakingDrift)
+		s.expectThrough(paused, drifted, reader("src_3", ""))
+		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
+			if j.Kind != source.RefreshJob || j.Subject != "src_1" || j.Due.After(now) || j.Workspace != "acme" {
+				t.Errorf("queued %+v", j)
+			}
+			return nil
+		})
+		s.expectCheckLater(t, maker, 6*time.Hour)
+		_, err := s.Verify(s.ctx, maker, fresh(t, "db.example.com"))
+		wantErr(t, err, nil)
+		if paused.Paused != "" || drifted.Paused != source.BreakingDrift {
+			t.Errorf("paused: %q, %q", paused.Paused, drifted.Paused)
+		}
+	})
+	t.Run("where it leads elsewhere they wait for their owners", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
+		paused := reader("src_1", source.ConnectionRevoked)
+		s.expectThrough(paused)
+		s.expectCheckLater(t, maker, 6*time.Hour)
+		_, err := s.Verify(s.ctx, maker, fresh(t, "elsewhere.example.com"))
+		wantErr(t, err, nil)
+		if paused.Paused != source.ConnectionChanged {
+			t.Errorf("paused: %q", paused.Paused)
+		}
+	})
+	t.Run("if they cannot be resumed, the error comes out", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
+		s.expectThrough(reader("src_1", source.ConnectionRevoked))
+		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)
+		_, err := s.Verify(s.ctx, maker, fresh(t, "db.example.com"))
+		wantErr(t, err, errOutage)
+	})
+}
+
+func TestUse(t *testing.T) {
+	t.Run("lends the credential to members", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t))
+		s.expectOpen()
+		lent := false
+		wantErr(t, s.Use(s.ctx, peer, "con", func(_ context.Context, w ports.Warehouse, to ports.Target) error {
+			lent = w == s.warehouse && to.Credential.Secret("password").Reveal() == canary && to.Limits == ports.DefaultLimits()
+			return errOutage
+		}), errOutage)
+		if !lent {
+			t.Error("it was not lent")
+		}
+	})
+	t.Run("cuts short who uses what was revoked, whatever they make of it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(stored(t))
+			s.expectOpen()
+			s.connections.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(revoked(t), nil)
+			wantErr(t, s.Use(s.ctx, peer, "con", func(ctx context.Context, _ ports.Warehouse, _ ports.Target) error {
+				<-ctx.Done()
+				return connection.QueryTimeout
+			}), connection.ErrCredentialChanged)
+		})
+	})
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		of   func(*testing.T) *connection.Connection
+		want error
+	}{
+		"not to viewers": {viewer, stored, connection.ErrForbidden}, "not to strangers": {stranger, stored, connection.ErrNotFound},
+		"not what was revoked": {peer, revoked, connection.ErrRevoked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.connections.EXPECT().Get(s.ctx, tt.by.Workspace, connection.ID("con")).Return(tt.of(t), nil)
+			wantErr(t, s.Use(s.ctx, tt.by, "con", func(context.Context, ports.Warehouse, ports.Target) error { t.Error("lent"); return nil }), tt.want)
+		})
+	}
+	t.Run("not of a kind that is not offered", func(t *testing.T) {
+		s := newStage(t)
+		s.offer.Kinds = nil
+		s.expectGet(stored(t))
+		wantErr(t, s.Use(s.ctx, peer, "con", nil), connection.ErrKindNotOffered)
+	})
+}

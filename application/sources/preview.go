@@ -1,0 +1,117 @@
+package sources
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// SheetPreview is the head of a sheet, and which fields of a type its columns probably are.
+type SheetPreview struct {
+	source.Sheet
+	Suggestions []source.Suggestion
+}
+
+// PreviewSheet reads the head of a sheet: at a location, or of a source that by may use, whose tab and
+// header row at may replace. Suggestions are for a type, for the source's own if key is empty, and
+// none if there is neither.
+func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, key source.TypeKey) (SheetPreview, error) {
+	if err := source.MayCreate(by); err != nil {
+		return SheetPreview{}, err
+	}
+	if of != "" {
+		src, err := s.get(ctx, by, of, source.Use)
+		if err != nil {
+			return SheetPreview{}, err
+		}
+		if src.Location.Backend() != source.SheetBackend {
+			return SheetPreview{}, source.ErrNotASheet
+		}
+		if at.URL = src.Location.Sheet.URL; at.Tab == "" {
+			at.Tab = src.Location.Sheet.Tab
+			if at.HeaderRow == 0 { // which is that of the tab
+				at.HeaderRow = src.Location.Sheet.HeaderRow
+			}
+		}
+		if key == "" && s.typeOf(by.Org, src.Type) != nil {
+			key = src.Type
+		}
+	}
+	t, err := s.suggested(by, key)
+	if err != nil {
+		return SheetPreview{}, err
+	}
+	sheet, err := s.readSheet(ctx, by, at)
+	if err != nil {
+		return SheetPreview{}, answer(err)
+	}
+	suggestions, err := s.suggest(ctx, by, t, sheet.Preview.Headers)
+	return SheetPreview{Sheet: sheet, Suggestions: suggestions}, err
+}
+
+// TablePreview is what is in a table, and which fields of a type its columns probably are.
+type TablePreview struct {
+	connection.Preview
+	Headers     []source.Header // of its columns
+	Suggestions []source.Suggestion
+}
+
+// PreviewTable reads a table through a connection, and up to rows of its rows (1 to
+// connection.MaxSampleRows). Suggestions are for a type, and none without one.
+func (s *Service) PreviewTable(ctx context.Context, by identity.Actor, through connection.ID, table connection.TableRef, rows int, key source.TypeKey) (out TablePreview, err error) {
+	if err := source.MayCreate(by); err != nil {
+		return TablePreview{}, err
+	}
+	t, err := s.suggested(by, key)
+	if err != nil {
+		return TablePreview{}, err
+	}
+	err = s.lend(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
+		out.Preview, err = w.Preview(ctx, to, table, rows)
+		return err
+	})
+	if err != nil {
+		return TablePreview{}, answer(err)
+	}
+	out.Headers = headers(out.Preview)
+	out.Suggestions, err = s.suggest(ctx, by, t, out.Headers)
+	return out, err
+}
+
+// Tables lists the tables that a connection's user can read.
+func (s *Service) Tables(ctx context.Context, by identity.Actor, through connection.ID, q connection.TableQuery) (tables []connection.Table, err error) {
+	if err := source.MayCreate(by); err != nil {
+		return nil, err
+	}
+	err = s.lend(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
+		tables, err = w.Tables(ctx, to, q)
+		return err
+	})
+	if err != nil {
+		return nil, answer(err)
+	}
+	return tables, nil
+}
+
+// suggested is the type that suggestions are for; nil without a key.
+func (s *Service) suggested(by identity.Actor, key source.TypeKey) (*source.Type, error) {
+	if key == "" {
+		return nil, nil //nolint:nilnil // none is wanted, and none is missing
+	}
+	t, err := s.offeredType(by, key)
+	return &t, err
+}
+
+func (s *Service) suggest(ctx context.Context, by identity.Actor, t *source.Type, columns []source.Header) ([]source.Suggestion, error) {
+	if t == nil {
+		return nil, nil
+	}
+	memory, err := s.sources.Memory(ctx, by.Workspace, t.Key)
+	if err != nil {
+		return nil, err
+	}
+	return source.Suggest(*t, columns, memory), nil
+}

@@ -1,0 +1,156 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// What a caller is told of a warehouse that does not answer as it should.
+var (
+	ErrTableNotFound    = &fault.Error{Kind: fault.NotFound, Code: "table_not_found", Detail: "There is no such table, or the user of the connection cannot see it."}
+	ErrPermissionDenied = &fault.Error{Kind: fault.Invalid, Code: "permission_denied", Detail: "The user of the connection may not read this. Run the grants for this kind of connection."}
+	ErrReadFailed       = &fault.Error{Kind: fault.Upstream, Code: "upstream_failed", Detail: "The warehouse could not be read."}
+	ErrReadTimeout      = &fault.Error{Kind: fault.UpstreamTimeout, Code: "upstream_timeout", Detail: "The warehouse did not answer in time."}
+)
+
+// answer is what a caller is told of an error of reading; those that callers know stay as they are.
+func answer(err error) error {
+	code, ok := errors.AsType[connection.Code](err)
+	if !ok {
+		return err
+	}
+	switch code {
+	case connection.TableNotFound:
+		return ErrTableNotFound
+	case connection.PermissionDenied:
+		return ErrPermissionDenied
+	case connection.QueryTimeout, connection.ConnectTimeout:
+		return ErrReadTimeout
+	}
+	return ErrReadFailed.Because("The warehouse could not be read: " + string(code) + ". Verify its connection, which says what to do.")
+}
+
+// read reads the head of a table. Its error may be a connection.Code.
+func (s *Service) read(ctx context.Context, by identity.Actor, at source.Location) (r source.Reading, err error) {
+	if at.Backend() == source.SheetBackend {
+		sheet, err := s.readSheet(ctx, by, at.Sheet)
+		if err != nil {
+			return source.Reading{}, err
+		}
+		return ofSheet(at, sheet), nil
+	}
+	err = s.lend(ctx, by, at.Connection, func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
+		p, err := w.Preview(ctx, to, at.Table, connection.MaxSampleRows)
+		r = ofTable(at, p)
+		return err
+	})
+	if err != nil {
+		return source.Reading{}, err
+	}
+	return r, nil
+}
+
+// readSheet reads the head of a sheet: of Google's, with the workspace's own credential if it has one.
+func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.SheetLocation) (sheet source.Sheet, err error) {
+	offer := s.offers(by.Org)
+	target := ports.SheetTarget{Location: at, Egress: offer.Egress, Offer: offer.Sheets}
+	read := func(ctx context.Context) (err error) {
+		sheet, err = s.sheets.Preview(ctx, by.Workspace, target)
+		return err
+	}
+	through, err := s.google(ctx, by, at)
+	switch {
+	case err != nil:
+		return source.Sheet{}, err
+	case through == "":
+		err = read(ctx)
+	default:
+		err = s.lend(ctx, by, through, func(ctx context.Context, _ ports.Warehouse, to ports.Target) error {
+			target.Google = to.Credential
+			return read(ctx)
+		})
+	}
+	if err != nil {
+		return source.Sheet{}, err
+	}
+	return sheet, nil
+}
+
+// google names the connection by which the workspace reads a sheet of Google's; "" if it has none, and
+// for any other sheet. The one that was made last counts.
+func (s *Service) google(ctx context.Context, by identity.Actor, at source.SheetLocation) (connection.ID, error) {
+	if u, err := url.Parse(at.URL); err != nil || !strings.EqualFold(u.Hostname(), "docs.google.com") {
+		return "", nil //nolint:nilerr // ports.Sheets says what is wrong with it
+	}
+	all, err := s.connections.List(ctx, by.Workspace)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range all {
+		if c.Kind == connection.GoogleSheets && c.Status != connection.Revoked {
+			return c.ID, nil
+		}
+	}
+	return "", nil
+}
+
+func ofSheet(at source.Location, sheet source.Sheet) source.Reading {
+	at.Sheet.Tab, at.Sheet.HeaderRow = sheet.Tab.ID, sheet.Preview.HeaderRow
+	r := source.Reading{Location: at, Title: sheet.Title, Columns: sheet.Preview.Headers, Rows: sheet.Preview.Rows, RowEstimate: -1}
+	if sheet.Tab.Rows >= 0 {
+		r.RowEstimate = int64(max(sheet.Tab.Rows-sheet.Preview.HeaderRow, 0))
+	}
+	return r
+}
+
+func ofTable(at source.Location, p connection.Preview) source.Reading {
+	return source.Reading{Location: at, Title: at.Table.Name, Columns: headers(p), Rows: p.Rows, RowEstimate: -1}
+}
+
+// headers names the columns of a table. What the database calls a text may be more than that to
+// people: its values say.
+func headers(p connection.Preview) []source.Header {
+	out := make([]source.Header, len(p.Columns))
+	for i, c := range p.Columns {
+		out[i] = source.Header{Name: c.Name, Type: source.FieldType(c.Type)}
+		if c.Type == connection.Text {
+			values := make([]*string, 0, len(p.Rows))
+			for _, row := range p.Rows {
+				if i < len(row) {
+					values = append(values, row[i])
+				}
+			}
+			// A text that looks like a number today is a text still, such as a postal code.
+			switch t := source.Infer(values); t {
+			case source.Email, source.URL, source.Text:
+				out[i].Type = t
+			default:
+				out[i].Type = source.String
+			}
+		}
+	}
+	return out
+}
+
+// estimate counts the rows of a table by the catalogue; -1 if that does not know.
+func estimate(ctx context.Context, w ports.Warehouse, to ports.Target, t connection.TableRef) int64 {
+	before := []rune(t.Name)
+	tables, err := w.Tables(ctx, to, connection.TableQuery{After: connection.TableRef{Schema: t.Schema, Name: string(before[:max(len(before)-1, 0)])}, Limit: connection.MaxTables})
+	if err != nil {
+		return -1
+	}
+	for _, found := range tables {
+		if found.TableRef == t {
+			return found.RowEstimate
+		}
+	}
+	return -1
+}

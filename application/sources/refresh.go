@@ -1,0 +1,156 @@
+package sources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// lookAgain is how often a refresh asks whether its source still is as it was.
+const lookAgain = 500 * time.Millisecond
+
+// errOvertaken ends a refresh whose source is gone, paused or mapped anew.
+var errOvertaken = errors.New("the source has changed since its refresh began")
+
+// refreshOf is the refresh that is next for a source.
+func refreshOf(src *source.Source, by identity.Actor) job.Job {
+	return job.New(by, source.RefreshJob, string(src.ID), src.NextRefreshAt)
+}
+
+// RequestRefresh has a source read anew as soon as a worker is free. While one reads it already, it is
+// read once more afterwards.
+func (s *Service) RequestRefresh(ctx context.Context, by identity.Actor, id source.ID) (out Seen, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Due(by) })
+		if err != nil {
+			return err
+		}
+		out = s.seen(src)
+		return tx.Jobs.Enqueue(ctx, refreshOf(src, by))
+	})
+	if err != nil {
+		return Seen{}, err
+	}
+	return out, nil
+}
+
+// Refresh reads a source anew, notes what it found, and sees to it that it is read again. by is the
+// system. A source that is gone or paused is no error. One that cannot be read is, a job.Final: the
+// source itself says when it is tried again.
+func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) error {
+	src, err := s.sources.Get(ctx, by.Workspace, id)
+	if errors.Is(err, source.ErrNotFound) || err == nil && src.Paused != "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	chance := rand.Float64() //nolint:gosec // jitter needs no secrecy
+	// First, so that a refresh which fails for good does not end all that would follow it.
+	if err := s.jobs.Enqueue(ctx, job.New(by, source.RefreshJob, string(id), by.At.Add(refreshLater(chance)))); err != nil {
+		return err
+	}
+	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
+		return err // it may be restored; until then nothing of it is read
+	}
+	o := source.Outcome{Of: src.Revision}
+	o.Reading, err = s.readWhile(ctx, by, src)
+	if err != nil && !s.failed(ctx, by, src, err, &o) {
+		if errors.Is(err, errOvertaken) || errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) {
+			return nil // by whoever did that, the next refresh is queued, or wanted no more
+		}
+		return err
+	}
+	if err := s.note(ctx, by, id, o, chance); err != nil {
+		return err
+	}
+	if f := o.Failure; f != nil {
+		return job.Final(fmt.Errorf("%s: %w", id, &fault.Error{Kind: fault.Upstream, Code: f.Code, Detail: f.Hint}))
+	}
+	return nil
+}
+
+// refreshLater is when a source is read again if this refresh leaves no word about it.
+func refreshLater(chance float64) time.Duration {
+	return new(source.Source).NextRefresh(time.Time{}, chance).Sub(time.Time{})
+}
+
+// failed notes in o why reading failed, and reports whether that says something of the source.
+func (s *Service) failed(ctx context.Context, by identity.Actor, src *source.Source, err error, o *source.Outcome) bool {
+	if errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) || errors.Is(err, errOvertaken) || context.Cause(ctx) != nil {
+		return false
+	}
+	kind := connection.Kind("")
+	if id := src.Location.Connection; id != "" {
+		if c, err := s.connections.Get(ctx, by.Workspace, id); err == nil {
+			kind = c.Kind
+		}
+	}
+	var ok bool
+	o.Failure, ok = source.FailureOf(err, kind, by.At)
+	return ok
+}
+
+// readWhile reads a source and counts its rows, as long as it has the revision that it has: then
+// errOvertaken.
+func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.Source) (r source.Reading, err error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		for tick := time.NewTicker(lookAgain); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+			now, err := s.sources.Get(ctx, by.Workspace, src.ID)
+			if errors.Is(err, source.ErrNotFound) || err == nil && now.Revision != src.Revision {
+				end(errOvertaken)
+			}
+		}
+	}()
+	if r, err = s.read(ctx, by, src.Location); err == nil && src.Location.Backend() == source.WarehouseBackend {
+		err = s.lend(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
+			r.RowEstimate = estimate(ctx, w, to, src.Location.Table)
+			return nil
+		})
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return source.Reading{}, cause
+	}
+	return r, err
+}
+
+// note stores the outcome of a refresh, if it still counts, and queues the next one, unless the
+// source is paused by it.
+func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, o source.Outcome, chance float64) error {
+	err := s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		counts := false
+		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
+			counts = src.Refreshed(by, s.typeOf(src.Org, src.Type), o, chance)
+			return nil
+		})
+		if err != nil || !counts {
+			return err
+		}
+		if src.Paused != "" {
+			_, err := tx.Jobs.Cancel(ctx, by.Workspace, string(id))
+			return err
+		}
+		return tx.Jobs.Enqueue(ctx, refreshOf(src, by)) // sooner than was thought, if it failed or drifted
+	})
+	if errors.Is(err, source.ErrNotFound) {
+		return nil
+	}
+	return err
+}

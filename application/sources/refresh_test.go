@@ -1,0 +1,208 @@
+package sources_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+const day = 24 * time.Hour
+
+func TestRequestRefresh(t *testing.T) {
+	t.Run("queues one that is due now", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(stored(t, table))
+		s.expectQueued(0)
+		got, err := s.RequestRefresh(s.ctx, peer, "src")
+		wantErr(t, err, nil)
+		if !got.NextRefreshAt.Equal(now) {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("queues none for a viewer", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(stored(t, table))
+		_, err := s.RequestRefresh(s.ctx, viewer, "src")
+		wantErr(t, err, source.ErrForbidden)
+	})
+}
+
+func TestRefresh(t *testing.T) {
+	// begin expects what every refresh of src begins with.
+	begin := func(t *testing.T, src *source.Source) *stage {
+		s := newStage(t)
+		s.expectGet(src)
+		s.expectQueued(day)
+		s.expectLiveWorkspace()
+		return s
+	}
+	tables := func(s *stage) {
+		s.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, _ ports.Target, q connection.TableQuery) ([]connection.Table, error) {
+			if q.After.Compare(table.Table) >= 0 {
+				t.Errorf("the table is looked for after %v", q.After)
+			}
+			return []connection.Table{{TableRef: connection.TableRef{Schema: "public", Name: "peopl2"}}, {TableRef: table.Table, RowEstimate: 77}}, nil
+		})
+	}
+	t.Run("what was found is stored, and the next one queued for tomorrow", func(t *testing.T) {
+		src := stored(t, table)
+		s := begin(t, src)
+		s.expectTable(preview, nil)
+		tables(s)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.expectQueued(day)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		if src.RowEstimate != 77 || !src.LastRefreshedAt.Equal(now) || src.Drift.Level != source.NoDrift {
+			t.Errorf("%+v", src)
+		}
+	})
+	t.Run("a breaking drift is looked at again soon, and pauses the second time", func(t *testing.T) {
+		src := stored(t, sheetAt)
+		other := aSheet()
+		other.Preview.Headers = []source.Header{{Name: "Other", Type: source.Integer}}
+		s := begin(t, src)
+		s.expectSheet(other, nil)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.expectQueued(10 * time.Minute)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		s = begin(t, src)
+		s.expectSheet(other, nil)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.jobs.EXPECT().Cancel(gomock.Any(), acme, "src").Return(1, nil)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		if src.Paused != source.BreakingDrift {
+			t.Errorf("%+v", src)
+		}
+	})
+	t.Run("a failure is stored, ends the job, and says when it is tried again", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			err  error
+			code string
+			next time.Duration
+		}{
+			"one that may pass":             {connection.QueryTimeout, "query_timeout", time.Minute},
+			"one that somebody must see to": {connection.AuthFailed, "auth_failed", day},
+		} {
+			t.Run(name, func(t *testing.T) {
+				src := stored(t, table)
+				s := begin(t, src)
+				s.expectTable(connection.Preview{}, tt.err)
+				s.connections.EXPECT().Get(gomock.Any(), acme, connection.ID("con")).Return(&connection.Connection{Kind: connection.Postgres}, nil)
+				s.expectAtomic()
+				s.expectUpdate(src)
+				s.expectQueued(tt.next)
+				err := s.Refresh(s.ctx, system, "src")
+				if !job.IsFinal(err) || src.Failure == nil || src.Failure.Code != tt.code {
+					t.Errorf("error %v, failure %+v", err, src.Failure)
+				}
+			})
+		}
+	})
+	t.Run("a source that is gone or paused is not read", func(t *testing.T) {
+		s := newStage(t)
+		s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).Return(nil, source.ErrNotFound)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		paused := stored(t, table)
+		paused.Paused = source.ConnectionRevoked
+		s = newStage(t)
+		s.expectGet(paused)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+	})
+	t.Run("nor is one of a deleted workspace; it is asked again tomorrow", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, table))
+		s.expectQueued(day)
+		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(&account.Workspace{DeletedAt: now}, nil)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+	})
+	t.Run("whether that is so must be known", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, table))
+		s.expectQueued(day)
+		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(nil, errOutage)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), errOutage)
+	})
+	for name, err := range map[string]error{"was revoked": connection.ErrRevoked, "was given another credential": connection.ErrCredentialChanged} {
+		t.Run("what was read while the connection "+name+" is dropped", func(t *testing.T) {
+			s := begin(t, stored(t, table))
+			s.lent = err
+			wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		})
+	}
+	t.Run("one that was overtaken is cut off within a second, and stores nothing", func(t *testing.T) {
+		for name, now := range map[string]func(*source.Source) (*source.Source, error){
+			"by its end": func(*source.Source) (*source.Source, error) { return nil, source.ErrNotFound },
+			"by a new mapping": func(src *source.Source) (*source.Source, error) {
+				c := *src
+				c.Revision++
+				return &c, nil
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s, src := newStage(t), stored(t, table)
+					first := s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).Return(src, nil)
+					s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) { return now(src) }).After(first)
+					s.expectQueued(day)
+					s.expectLiveWorkspace()
+					began := time.Now()
+					s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target, _ connection.TableRef, _ int) (connection.Preview, error) {
+						<-ctx.Done()
+						return connection.Preview{}, connection.QueryTimeout
+					})
+					wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+					if took := time.Since(began); took > time.Second {
+						t.Errorf("it took %s", took)
+					}
+				})
+			})
+		}
+	})
+	t.Run("one whose source changed at the last moment queues nothing", func(t *testing.T) {
+		src := stored(t, table)
+		s := begin(t, src)
+		s.expectTable(preview, nil)
+		tables(s)
+		changed := *src
+		changed.Revision++
+		s.expectAtomic()
+		s.expectUpdate(&changed)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		if !changed.LastRefreshedAt.IsZero() {
+			t.Error("it was stored")
+		}
+	})
+	t.Run("an outage comes out, after the next one is queued", func(t *testing.T) {
+		src := stored(t, table)
+		s := begin(t, src)
+		s.expectTable(preview, nil)
+		tables(s)
+		s.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).Return(errOutage)
+		err := s.Refresh(s.ctx, system, "src")
+		wantErr(t, err, errOutage)
+		if job.IsFinal(err) {
+			t.Error("it is not tried again")
+		}
+	})
+	t.Run("a refresh that its worker cuts short says nothing of the source", func(t *testing.T) {
+		s := begin(t, stored(t, sheetAt))
+		ctx, cancel := context.WithCancel(s.ctx)
+		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).Do(func(any, any, any) { cancel() }).Return(source.Sheet{}, source.ErrSheetTimeout)
+		wantErr(t, s.Refresh(ctx, system, "src"), context.Canceled)
+	})
+}

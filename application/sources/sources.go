@@ -1,0 +1,223 @@
+// Package sources is what callers can do with data sources, and what Atrium does with them by itself.
+// What reads a sheet or a warehouse stands apart from what is stored: a table is read outside of any
+// transaction, and the method that stores what was found asks whether it still holds.
+package sources
+
+import (
+	"context"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Offer is what an org lets its workspaces take in.
+type Offer struct {
+	Types  []source.Type
+	Egress identity.Egress
+	Sheets ports.SheetOffer
+}
+
+// Offers answers the present offer of an org; the zero Offer of one that is not configured.
+type Offers func(identity.OrgID) Offer
+
+// Lend lends do what a connection reaches and its credential, as connections.Service.Use does.
+type Lend func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error
+
+// Service holds the use cases, one method each.
+type Service struct {
+	atomic      ports.Atomic
+	sources     ports.Sources
+	connections ports.Connections
+	workspaces  ports.Workspaces
+	jobs        ports.Jobs
+	sheets      ports.Sheets
+	lend        Lend
+	offers      Offers
+}
+
+// NewService returns the use cases on these stores.
+func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, l Lend, o Offers) *Service {
+	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o}
+}
+
+// Seen is a source, and how far it fills the fields of its type as the org has it now.
+type Seen struct {
+	*source.Source
+	Report source.MappingReport
+}
+
+func (s *Service) seen(src *source.Source) Seen {
+	return Seen{Source: src, Report: src.Report(s.typeOf(src.Org, src.Type))}
+}
+
+// typeOf is a type that an org has now; nil if it has none with this key.
+func (s *Service) typeOf(org identity.OrgID, key source.TypeKey) *source.Type {
+	types := s.offers(org).Types
+	if i := slices.IndexFunc(types, func(t source.Type) bool { return t.Key == key }); i >= 0 {
+		return &types[i]
+	}
+	return nil
+}
+
+// offeredType is typeOf for a caller who asks for the type.
+func (s *Service) offeredType(by identity.Actor, key source.TypeKey) (source.Type, error) {
+	t := s.typeOf(by.Org, key)
+	if t == nil {
+		return source.Type{}, source.ErrUnknownType
+	}
+	return *t, nil
+}
+
+// Types returns the types of by's org.
+func (s *Service) Types(by identity.Actor) []source.Type { return s.offers(by.Org).Types }
+
+// List returns the workspace's sources, newest first.
+func (s *Service) List(ctx context.Context, by identity.Actor, q page.Query) (page.Of[Seen], error) {
+	found, err := s.sources.List(ctx, by.Workspace, q)
+	if err != nil {
+		return page.Of[Seen]{}, err
+	}
+	out := page.Of[Seen]{Next: found.Next}
+	for i := range found.Items {
+		if src := &found.Items[i]; src.Access(by) >= source.See {
+			out.Items = append(out.Items, s.seen(src))
+		}
+	}
+	return out, nil
+}
+
+// Through returns the sources that read through a connection; through any if none is named.
+func (s *Service) Through(ctx context.Context, by identity.Actor, id connection.ID) ([]source.Source, error) {
+	found, err := s.sources.Through(ctx, by.Workspace, id)
+	return slices.DeleteFunc(found, func(src source.Source) bool { return src.Access(by) < source.See }), err
+}
+
+// Get returns a source.
+func (s *Service) Get(ctx context.Context, by identity.Actor, id source.ID) (Seen, error) {
+	src, err := s.get(ctx, by, id, source.See)
+	if err != nil {
+		return Seen{}, err
+	}
+	return s.seen(src), nil
+}
+
+func (s *Service) get(ctx context.Context, by identity.Actor, id source.ID, need source.Access) (*source.Source, error) {
+	src, err := s.sources.Get(ctx, by.Workspace, id)
+	if err != nil {
+		return nil, err
+	}
+	return src, src.Allow(by, need)
+}
+
+// Jobs returns what was and will be done about a source, newest first.
+func (s *Service) Jobs(ctx context.Context, by identity.Actor, id source.ID, q page.Query) (page.Of[job.Entry], error) {
+	if _, err := s.get(ctx, by, id, source.See); err != nil {
+		return page.Of[job.Entry]{}, err
+	}
+	return s.jobs.History(ctx, by.Workspace, string(id), q)
+}
+
+// Read reads the table of a new source. Nothing is stored.
+func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (source.Reading, error) {
+	if err := source.MayCreate(by); err != nil {
+		return source.Reading{}, err
+	}
+	t, err := s.offeredType(by, d.Type)
+	if err != nil {
+		return source.Reading{}, err
+	}
+	if err := d.Check(t); err != nil {
+		return source.Reading{}, err
+	}
+	r, err := s.read(ctx, by, d.Location)
+	return r, answer(err)
+}
+
+// Attach stores a source whose table Read has read, and queues its first refresh. It holds the
+// connection meanwhile, so that a revocation finds the source or ends it before it begins.
+func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft, r source.Reading) (out Seen, err error) {
+	t, err := s.offeredType(by, d.Type)
+	if err != nil {
+		return Seen{}, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if id := r.Location.Connection; id != "" {
+			if _, err := tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.MayTry(by, false) }); err != nil {
+				return err
+			}
+		}
+		var made *source.Source
+		if err := tx.Sources.Add(ctx, by, func(others int) (_ *source.Source, err error) {
+			made, err = source.New(by, t, d, r, others)
+			return made, err
+		}); err != nil {
+			return err
+		}
+		out = s.seen(made)
+		return tx.Jobs.Enqueue(ctx, refreshOf(made, by))
+	})
+	if err != nil {
+		return Seen{}, err
+	}
+	return out, nil
+}
+
+// Reread reads the table of a source whose mapping is to be replaced; a headerRow of 0 is the present
+// one. Nothing is stored.
+func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, at revision.Match, headerRow int) (source.Reading, error) {
+	src, err := s.get(ctx, by, id, source.See)
+	if err != nil {
+		return source.Reading{}, err
+	}
+	if err := src.MayMap(by, at); err != nil {
+		return source.Reading{}, err
+	}
+	location := src.Location
+	if headerRow != 0 && location.Backend() == source.SheetBackend {
+		location.Sheet.HeaderRow = headerRow
+	}
+	r, err := s.read(ctx, by, location)
+	return r, answer(err)
+}
+
+// Map replaces the mapping of a source whose table Reread has read, and queues a refresh. The rows are
+// the first ones as the mapping has them: values by fields.
+func (s *Service) Map(ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, r source.Reading) (out Seen, rows []map[string]*string, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
+			t := s.typeOf(by.Org, src.Type)
+			if t == nil {
+				return source.ErrUnknownType
+			}
+			return src.Map(by, at, *t, pairs, r)
+		})
+		if err != nil {
+			return err
+		}
+		out, rows = s.seen(src), src.Mapped(r)
+		return tx.Jobs.Enqueue(ctx, refreshOf(src, by))
+	})
+	if err != nil {
+		return Seen{}, nil, err
+	}
+	return out, rows, nil
+}
+
+// DetachSource ends a source, which takes its owner or one of the workspace: its queued jobs are
+// cancelled in the same transaction. One that runs is cut off within half a second, and stores
+// nothing, for there is nothing any more that it could be stored in.
+func (s *Service) DetachSource(ctx context.Context, by identity.Actor, id source.ID, at revision.Match) error {
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Detach(by, at) }); err != nil {
+			return err
+		}
+		_, err := tx.Jobs.Cancel(ctx, by.Workspace, string(id))
+		return err
+	})
+}

@@ -1,0 +1,316 @@
+package sources_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func TestReadsAskWhoMay(t *testing.T) {
+	outsider := owner
+	outsider.Role = identity.NoRole
+	t.Run("a source is shown with its report", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, table))
+		got, err := s.Get(s.ctx, viewer, "src")
+		wantErr(t, err, nil)
+		if got.Report.Matched != 1 || len(got.Report.UnmappedColumns) != 1 {
+			t.Errorf("%+v", got.Report)
+		}
+	})
+	t.Run("an outsider sees none", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, table))
+		_, err := s.Get(s.ctx, outsider, "src")
+		wantErr(t, err, source.ErrNotFound)
+		_, err = s.Jobs(s.ctx, outsider, "src", page.Query{Limit: 1})
+		wantErr(t, err, source.ErrNotFound)
+		s.sources.EXPECT().List(s.ctx, acme, page.Query{Limit: 1}).Return(page.Of[source.Source]{Items: []source.Source{*stored(t, table)}}, nil)
+		listed, err := s.List(s.ctx, outsider, page.Query{Limit: 1})
+		wantErr(t, err, nil)
+		s.sources.EXPECT().Through(s.ctx, acme, connection.ID("con")).Return([]source.Source{*stored(t, table)}, nil)
+		through, err := s.Through(s.ctx, outsider, "con")
+		wantErr(t, err, nil)
+		if len(listed.Items)+len(through) > 0 {
+			t.Errorf("listed %v, through the connection %v", listed, through)
+		}
+	})
+	t.Run("a member reads the jobs of a source", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, table))
+		want := page.Of[job.Entry]{Items: []job.Entry{{State: job.Running}}}
+		s.jobs.EXPECT().History(s.ctx, acme, "src", page.Query{Limit: 3}).Return(want, nil)
+		got, err := s.Jobs(s.ctx, viewer, "src", page.Query{Limit: 3})
+		wantErr(t, err, nil)
+		if len(got.Items) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestRead(t *testing.T) {
+	draft := source.Draft{Type: "people", Location: table}
+	t.Run("a table is read through its connection", func(t *testing.T) {
+		s := newStage(t)
+		s.expectTable(preview, nil)
+		got, err := s.Read(s.ctx, owner, draft)
+		wantErr(t, err, nil)
+		if got.Location != table || got.Columns[0].Type != source.Email || got.Columns[1].Type != source.Integer || len(got.Rows) != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("a sheet is found with its tab and header row", func(t *testing.T) {
+		s := newStage(t)
+		s.expectSheet(aSheet(), nil)
+		got, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: sheetAt})
+		wantErr(t, err, nil)
+		if got.Location.Sheet.Tab != "0" || got.Location.Sheet.HeaderRow != 2 || got.RowEstimate != 11 || got.Title != "people.csv" {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("Google is shown the workspace's credential, which is lent", func(t *testing.T) {
+		s := newStage(t)
+		s.connections.EXPECT().List(s.ctx, acme).Return([]connection.Connection{{ID: "con_old", Kind: connection.GoogleSheets, Status: connection.Revoked}, {ID: "con_google", Kind: connection.GoogleSheets, Status: connection.Active}}, nil)
+		s.lent = connection.ErrCredentialChanged
+		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: source.Location{Sheet: source.SheetLocation{URL: "https://docs.google.com/spreadsheets/d/x/edit"}}})
+		wantErr(t, err, connection.ErrCredentialChanged)
+	})
+	t.Run("without one it is asked as everybody is", func(t *testing.T) {
+		s := newStage(t)
+		s.connections.EXPECT().List(s.ctx, acme).Return(nil, nil)
+		s.expectSheet(source.Sheet{}, source.ErrSheetNotShared)
+		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: source.Location{Sheet: source.SheetLocation{URL: "https://docs.google.com/spreadsheets/d/x/edit"}}})
+		wantErr(t, err, source.ErrSheetNotShared)
+	})
+	for name, tt := range map[string]struct{ is, want error }{
+		"no table":            {connection.TableNotFound, sources.ErrTableNotFound},
+		"no grant":            {connection.PermissionDenied, sources.ErrPermissionDenied},
+		"no answer":           {connection.QueryTimeout, sources.ErrReadTimeout},
+		"a wrong password":    {connection.AuthFailed, sources.ErrReadFailed},
+		"an outage of ours":   {errOutage, errOutage},
+		"a caller who is off": {context.Canceled, context.Canceled},
+	} {
+		t.Run("what went wrong is told: "+name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectTable(connection.Preview{}, tt.is)
+			_, err := s.Read(s.ctx, owner, draft)
+			wantErr(t, err, tt.want)
+		})
+	}
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		d    source.Draft
+		want error
+	}{
+		"a viewer":           {viewer, draft, source.ErrForbidden},
+		"an unknown type":    {owner, source.Draft{Type: "x", Location: table}, source.ErrUnknownType},
+		"nothing to read at": {owner, source.Draft{Type: "people"}, source.Draft{}.Check(people)},
+	} {
+		t.Run("nothing is read for "+name, func(t *testing.T) {
+			_, err := newStage(t).Read(t.Context(), tt.by, tt.d)
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestAttach(t *testing.T) {
+	draft, reading := source.Draft{Type: "people", Location: table, Mapping: email}, source.Reading{Location: table, Columns: columns, RowEstimate: -1}
+	add := func(s *stage, others int) {
+		s.sources.EXPECT().Add(s.ctx, owner, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.Actor, make func(int) (*source.Source, error)) error {
+			_, err := make(others)
+			return err
+		})
+	}
+	live := func(s *stage, status connection.Status) {
+		s.connections.EXPECT().Update(s.ctx, acme, connection.ID("con"), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
+			return nil, change(&connection.Connection{Workspace: acme, Status: status}, 0)
+		})
+	}
+	t.Run("a source is stored, and refreshed at once", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		live(s, connection.Active)
+		add(s, 0)
+		s.expectQueued(0)
+		got, err := s.Attach(s.ctx, owner, draft, reading)
+		wantErr(t, err, nil)
+		if got.Status() != source.Active || got.Name != "People" || got.Report.Matched != 1 {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("a connection that was revoked meanwhile takes none", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		live(s, connection.Revoked)
+		_, err := s.Attach(s.ctx, owner, draft, reading)
+		wantErr(t, err, connection.ErrRevoked)
+	})
+	t.Run("the limit counts where it is stored", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		live(s, connection.Active)
+		add(s, source.MaxSources)
+		_, err := s.Attach(s.ctx, owner, draft, reading)
+		wantErr(t, err, source.ErrLimitReached)
+	})
+	t.Run("if the refresh cannot be queued, the error comes out", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		live(s, connection.Active)
+		add(s, 0)
+		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)
+		_, err := s.Attach(s.ctx, owner, draft, reading)
+		wantErr(t, err, errOutage)
+	})
+}
+
+func TestMap(t *testing.T) {
+	t.Run("the table is read again, at another header row if one is given", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, sheetAt))
+		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+			if of.Location.HeaderRow != 7 || of.Location.Tab != "0" {
+				t.Errorf("read %+v", of.Location)
+			}
+			return aSheet(), nil
+		})
+		_, err := s.Reread(s.ctx, admin, "src", revision.Match{1}, 7)
+		wantErr(t, err, nil)
+	})
+	t.Run("a peer, a revoked connection and another revision are told before anything is read", func(t *testing.T) {
+		paused := stored(t, table)
+		paused.Paused = source.ConnectionRevoked
+		for _, tt := range []struct {
+			by   identity.Actor
+			src  *source.Source
+			at   revision.Match
+			want error
+		}{{peer, stored(t, table), nil, source.ErrForbidden}, {owner, paused, nil, source.ErrPaused}, {owner, stored(t, table), revision.Match{9}, revision.ErrMismatch}} {
+			s := newStage(t)
+			s.expectGet(tt.src)
+			_, err := s.Reread(s.ctx, tt.by, "src", tt.at, 0)
+			wantErr(t, err, tt.want)
+		}
+	})
+	t.Run("the mapping is stored with a refresh, and shown on the rows", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(stored(t, table))
+		s.expectQueued(0)
+		got, shown, err := s.Map(s.ctx, owner, "src", nil, email, source.Reading{Location: table, Columns: columns, Rows: rows, RowEstimate: -1})
+		wantErr(t, err, nil)
+		if got.Revision != 2 || len(shown) != 1 || *shown[0]["email"] != "ann@example.com" {
+			t.Errorf("%+v, %v", got, shown)
+		}
+	})
+	t.Run("a type that the org has no more takes no mapping", func(t *testing.T) {
+		s := newStage(t)
+		src := stored(t, table)
+		src.Type = "gone"
+		s.expectAtomic()
+		s.expectUpdate(src)
+		_, _, err := s.Map(s.ctx, owner, "src", nil, email, source.Reading{})
+		wantErr(t, err, source.ErrUnknownType)
+	})
+}
+
+func TestDetachSource(t *testing.T) {
+	t.Run("the source ends, and its jobs with it", func(t *testing.T) {
+		s, src := newStage(t), stored(t, table)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.jobs.EXPECT().Cancel(s.ctx, acme, "src").Return(1, nil)
+		wantErr(t, s.DetachSource(s.ctx, owner, "src", revision.Match{1}), nil)
+		if !src.Detached {
+			t.Error("it is still there")
+		}
+	})
+	t.Run("an admin cancels nothing", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(stored(t, table))
+		wantErr(t, s.DetachSource(s.ctx, admin, "src", nil), source.ErrNotOwner)
+	})
+	t.Run("if the jobs cannot be cancelled, the error comes out", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectUpdate(stored(t, table))
+		s.jobs.EXPECT().Cancel(s.ctx, acme, "src").Return(0, errOutage)
+		wantErr(t, s.DetachSource(s.ctx, owner, "src", nil), errOutage)
+	})
+}
+
+func TestPreviews(t *testing.T) {
+	t.Run("of a sheet, with suggestions by what the workspace chose before", func(t *testing.T) {
+		s := newStage(t)
+		s.expectSheet(aSheet(), nil)
+		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(source.Memory{"age": "email"}, nil)
+		got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, "people")
+		wantErr(t, err, nil)
+		if len(got.Suggestions) != 1 || got.Suggestions[0].Column != "Age" {
+			t.Errorf("%+v", got.Suggestions)
+		}
+	})
+	t.Run("of a source's sheet, at another tab with another header", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, sheetAt))
+		s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+			if want := (source.SheetLocation{URL: sheetAt.Sheet.URL, Tab: "Other"}); of.Location != want {
+				t.Errorf("read %+v, want %+v", of.Location, want)
+			}
+			return aSheet(), nil
+		})
+		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(nil, nil)
+		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{Tab: "Other"}, "")
+		wantErr(t, err, nil)
+	})
+	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
+		s := newStage(t)
+		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), table.Table, 3).Return(preview, nil)
+		got, err := s.PreviewTable(s.ctx, peer, "con", table.Table, 3, "")
+		wantErr(t, err, nil)
+		if got.Suggestions != nil || got.Headers[0].Type != source.Email {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("a source that is a table has no sheet", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, table))
+		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, "")
+		wantErr(t, err, source.ErrNotASheet)
+	})
+	t.Run("tables are listed", func(t *testing.T) {
+		s := newStage(t)
+		s.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(), connection.TableQuery{Limit: 3}).Return([]connection.Table{{TableRef: table.Table}}, nil)
+		got, err := s.Tables(s.ctx, peer, "con", connection.TableQuery{Limit: 3})
+		if err != nil || len(got) != 1 {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+	t.Run("nothing is read for a viewer", func(t *testing.T) {
+		s := newStage(t)
+		_, one := s.PreviewSheet(s.ctx, viewer, "", sheetAt.Sheet, "")
+		_, two := s.PreviewTable(s.ctx, viewer, "con", table.Table, 3, "")
+		_, three := s.Tables(s.ctx, viewer, "con", connection.TableQuery{})
+		for _, err := range []error{one, two, three} {
+			wantErr(t, err, source.ErrForbidden)
+		}
+	})
+	t.Run("nor for a type that there is not", func(t *testing.T) {
+		_, err := newStage(t).PreviewTable(t.Context(), peer, "con", table.Table, 3, "x")
+		if !errors.Is(err, source.ErrUnknownType) {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package sources_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+const acme = identity.WorkspaceID("acme")
+
+var (
+	now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+	owner  = actor("ann", identity.Member)
+	peer   = actor("pia", identity.Member)
+	admin  = actor("ada", identity.Admin)
+	viewer = actor("vic", identity.Viewer)
+	system = identity.System("org", acme, "test", now)
+
+	errOutage = errors.New("the store is away")
+
+	people = source.Type{Key: "people", Title: "People", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []source.Field{
+		{Key: "email", Title: "E-mail", Type: source.Email, Required: true},
+	}}
+	columns = []source.Header{{Name: "Mail", Column: "A", Type: source.Email}, {Name: "Age", Column: "B", Type: source.Integer}}
+	rows    = [][]*string{{new("ann@example.com"), new("30")}}
+	email   = []source.Pair{{Field: "email", Column: "Mail"}}
+	table   = source.Location{Connection: "con", Table: connection.TableRef{Schema: "public", Name: "people"}}
+	sheetAt = source.Location{Sheet: source.SheetLocation{URL: "https://files.example.com/people.csv"}}
+)
+
+func actor(user identity.UserID, role identity.Role) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Workspace: acme, Role: role, Ceiling: identity.Owner, At: now}
+}
+
+// stage is a Service on mocked ports. A call that a test does not expect fails it.
+type stage struct {
+	*sources.Service
+	t           *testing.T
+	atomic      *mocks.MockAtomic
+	sources     *mocks.MockSources
+	connections *mocks.MockConnections
+	workspaces  *mocks.MockWorkspaces
+	jobs        *mocks.MockJobs
+	sheets      *mocks.MockSheets
+	warehouse   *mocks.MockWarehouse
+	lent        error // instead of lending
+	ctx         context.Context
+}
+
+func newStage(t *testing.T) *stage {
+	c := gomock.NewController(t)
+	s := &stage{
+		t: t, atomic: mocks.NewMockAtomic(c), sources: mocks.NewMockSources(c), connections: mocks.NewMockConnections(c), workspaces: mocks.NewMockWorkspaces(c),
+		jobs: mocks.NewMockJobs(c), sheets: mocks.NewMockSheets(c), warehouse: mocks.NewMockWarehouse(c), ctx: t.Context(),
+	}
+	lend := func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error {
+		if by.Workspace != acme || id != "con" && id != "con_google" {
+			t.Errorf("%s of %s was to be lent", id, by.Workspace)
+		}
+		if s.lent != nil {
+			return s.lent
+		}
+		return do(ctx, s.warehouse, ports.Target{Limits: ports.DefaultLimits()})
+	}
+	s.Service = sources.NewService(s.atomic, s.sources, s.connections, s.workspaces, s.jobs, s.sheets, lend, func(org identity.OrgID) sources.Offer {
+		if org != "org" {
+			t.Errorf("the offer of org %q was asked for", org)
+		}
+		return sources.Offer{Types: []source.Type{people}, Sheets: ports.SheetOffer{Files: true}}
+	})
+	return s
+}
+
+func (s *stage) expectAtomic() {
+	s.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Sources: s.sources, Connections: s.connections, Jobs: s.jobs})
+	})
+}
+
+// stored is ann's source, active, with nothing recorded.
+func stored(t *testing.T, at source.Location) *source.Source {
+	t.Helper()
+	if at.Connection == "" {
+		at.Sheet.Tab, at.Sheet.HeaderRow = "0", 1
+	}
+	src, err := source.New(owner, people, source.Draft{Type: "people", Location: at, Mapping: email}, source.Reading{Location: at, Columns: columns, RowEstimate: -1}, 0)
+	wantErr(t, err, nil)
+	src.ID, src.Log, src.Learnt = "src", event.Log{}, nil
+	return src
+}
+
+func (s *stage) expectGet(src *source.Source) {
+	s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) {
+		c := *src
+		return &c, nil
+	}).MinTimes(1)
+}
+
+// expectUpdate changes src, after a first try on a copy that loses a race.
+func (s *stage) expectUpdate(src *source.Source) {
+	s.sources.EXPECT().Update(gomock.Any(), acme, source.ID("src"), gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Source) error) (*source.Source, error) {
+			lost := *src
+			_ = change(&lost)
+			if err := change(src); err != nil {
+				return nil, err
+			}
+			return src, nil
+		})
+}
+
+// expectQueued expects a refresh of the source, due after a time.
+func (s *stage) expectQueued(after time.Duration) {
+	s.t.Helper()
+	s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, j job.Job) error {
+		wait := j.Due.Sub(now)
+		if j.Kind != source.RefreshJob || j.Workspace != acme || j.Org != "org" || wait < after*89/100 || wait > after*11/10 {
+			s.t.Errorf("queued %+v, which is %s away; want about %s", j, wait, after)
+		}
+		return nil
+	})
+}
+
+// expectTable answers a preview of the table.
+func (s *stage) expectTable(p connection.Preview, err error) {
+	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), table.Table, connection.MaxSampleRows).Return(p, err)
+}
+
+var preview = connection.Preview{Columns: []connection.Column{{Name: "Mail", Type: connection.Text}, {Name: "Age", Type: connection.Integer}}, Rows: rows}
+
+// expectSheet answers a preview of a sheet.
+func (s *stage) expectSheet(sheet source.Sheet, err error) *gomock.Call {
+	return s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+		if !of.Offer.Files {
+			s.t.Error("the org's offer is missing")
+		}
+		return sheet, err
+	})
+}
+
+func aSheet() source.Sheet {
+	tab := source.Tab{ID: "0", Title: "People", Rows: 13, Columns: 2}
+	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Preview{HeaderRow: 2, Confidence: 0.9, Headers: columns, Rows: rows}}
+}
+
+func (s *stage) expectLiveWorkspace() {
+	s.workspaces.EXPECT().Find(gomock.Any(), identity.OrgID("org"), "acme").Return(&account.Workspace{ID: acme}, nil)
+}
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// seedSources attaches the sample shop's customers, mapped, and a sample workbook, for a newcomer to
+// map; unless the workspace has had sources already. What the org does not take in is left out.
+func seedSources(ctx context.Context, app *core, by identity.Actor) error {
+	service := app.services.Sources
+	there, err := service.List(ctx, by, page.Query{Limit: 1})
+	if err != nil || len(there.Items) > 0 {
+		return err
+	}
+	drafts := []source.Draft{{Type: "contacts", Name: "Sign-ups", Location: source.Location{Sheet: source.SheetLocation{URL: source.FileScheme + demoSignups}}}}
+	connections, _, err := app.services.Connections.List(ctx, by)
+	if err != nil {
+		return err
+	}
+	for _, c := range connections {
+		if c.Kind == connection.SQLite && c.Status == connection.Active {
+			drafts = append(drafts, source.Draft{
+				Type: "contacts", Name: "Customers of the demo shop",
+				Location: source.Location{Connection: c.ID, Table: connection.TableRef{Schema: "main", Name: "customers"}},
+				Mapping:  []source.Pair{{Field: "email", Column: "email"}, {Field: "full_name", Column: "name"}, {Field: "country", Column: "country"}, {Field: "created_at", Column: "since"}},
+			})
+			break
+		}
+	}
+	for _, d := range drafts {
+		if err := seedSource(ctx, service, by, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seedSource attaches a source, unless it is refused.
+func seedSource(ctx context.Context, service *sources.Service, by identity.Actor, d source.Draft) error {
+	reading, err := service.Read(ctx, by, d)
+	if err == nil {
+		_, err = service.Attach(ctx, by, d, reading)
+	}
+	if _, refused := errors.AsType[*fault.Error](err); refused { // the org offers no files, or the system confines no children
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package configs
+
+import (
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// SourceType is source.Type as it is configured.
+type SourceType struct {
+	Type    string
+	Title   string
+	Accepts []string // sheet and warehouse; empty: both
+	Fields  []SourceField
+}
+
+// SourceField is source.Field as it is configured.
+type SourceField struct {
+	Key      string
+	Title    string
+	Type     string
+	Required bool
+	Unique   bool
+	Synonyms []string
+	Enum     []string
+	Example  string
+}
+
+// SourceOffer is what an org's workspaces may take data in as, and how sheets are reached for them.
+type SourceOffer struct {
+	Types        []source.Type
+	Files        bool          // whether they may read the data directory's folder sheets
+	GoogleAPIKey secret.String // zero: none
+}
+
+// SourceOffers returns each org's offer; ids as for Directory.
+func (c Config) SourceOffers(ids func(slug string) identity.OrgID) map[identity.OrgID]SourceOffer {
+	all := make(map[identity.OrgID]SourceOffer, len(c.Orgs))
+	for _, o := range c.Orgs {
+		all[ids(o.Slug)] = SourceOffer{Types: o.sourceTypes(), Files: c.embedded(), GoogleAPIKey: o.GoogleAPIKey}
+	}
+	return all
+}
+
+// sourceTypes are those that are configured, or the common ones.
+func (o Org) sourceTypes() []source.Type {
+	if len(o.SourceTypes) == 0 {
+		return source.CommonTypes()
+	}
+	types := make([]source.Type, len(o.SourceTypes))
+	for i, t := range o.SourceTypes {
+		types[i] = source.Type{Key: source.TypeKey(t.Type), Title: t.Title}
+		for _, b := range t.Accepts {
+			types[i].Accepts = append(types[i].Accepts, source.Backend(b))
+		}
+		if len(t.Accepts) == 0 {
+			types[i].Accepts = []source.Backend{source.SheetBackend, source.WarehouseBackend}
+		}
+		for _, f := range t.Fields {
+			types[i].Fields = append(types[i].Fields, source.Field{
+				Key: f.Key, Title: f.Title, Type: source.FieldType(f.Type), Required: f.Required, Unique: f.Unique, Synonyms: f.Synonyms, Enum: f.Enum, Example: f.Example,
+			})
+		}
+	}
+	return types
+}
+
+func (o Org) validateSourceTypes(found *problems, key string) {
+	for _, wrong := range source.CheckTypes(o.sourceTypes()) {
+		found.add(key+".source_types"+wrong.Key, "%s", wrong.Reason)
+	}
+}

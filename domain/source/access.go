@@ -1,0 +1,81 @@
+package source
+
+import (
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// Access is what a user may do with a source. Each level includes those below it.
+type Access int
+
+// The levels, from none upwards.
+const (
+	None   Access = iota // the zero value: what nobody granted, nobody has
+	See                  // all that is stored of it
+	Use                  // look at its rows, have it read anew
+	Manage               // say which columns hold its fields
+	Own                  // detach it
+)
+
+// Access returns what by may do with s: everybody in the workspace sees it, members use it, its owner
+// and the workspace's admins manage it. To detach it takes its owner, or one of the workspace: an
+// admin may mend what a colleague brought in, and not take it away. No other code decides this.
+func (s *Source) Access(by identity.Actor) Access {
+	switch {
+	case by.Workspace != s.Workspace, by.Role == identity.NoRole, by.Ceiling == identity.NoRole:
+		return None
+	case by.ReadOnly():
+		return See
+	case by.Role == identity.Owner, by.User != "" && by.User == s.Owner:
+		return Own
+	case by.Role >= identity.Admin:
+		return Manage
+	case by.Role >= identity.Member:
+		return Use
+	default:
+		return See
+	}
+}
+
+// Allow returns nil if by has at least need, and tells who may not even see s that s does not exist.
+func (s *Source) Allow(by identity.Actor, need Access) error {
+	switch have := s.Access(by); {
+	case have == None:
+		return ErrNotFound
+	case have < need && need == Own:
+		return ErrNotOwner
+	case have < need:
+		return ErrForbidden
+	default:
+		return nil
+	}
+}
+
+// allow is Allow for a change, which may be meant for certain revisions only.
+func (s *Source) allow(by identity.Actor, need Access, at revision.Match) error {
+	if err := s.Allow(by, need); err != nil {
+		return err
+	}
+	return at.Check(s.Revision)
+}
+
+// MayCreate returns ErrForbidden unless by may attach sources in its workspace, and look at what it
+// could attach: members may.
+func MayCreate(by identity.Actor) error {
+	if by.Role < identity.Member || by.ReadOnly() {
+		return ErrForbidden
+	}
+	return nil
+}
+
+// Detach ends s: nothing of it stays but its events, and what its mappings taught. A refresh that
+// runs meanwhile finds it gone, and leaves nothing.
+func (s *Source) Detach(by identity.Actor, at revision.Match) error {
+	if err := s.allow(by, Own, at); err != nil {
+		return err
+	}
+	s.Detached = true
+	s.Record(by, "source.detached", string(s.ID), map[string]any{"type": s.Type, "name": s.Name, "backend": s.Location.Backend()})
+	s.touch(by)
+	return nil
+}

@@ -1,0 +1,92 @@
+package source
+
+import "math"
+
+// assign pairs rows with columns so that the sum of worth over all pairs is the greatest there is:
+// the result is each row's column, -1 for a row without one. worth[r][c] is 0 or more, and all rows
+// are of one length; a pair that is worth 0 is not made.
+//
+// It is the method of shortest augmenting paths with potentials (Kuhn 1955; Jonker and Volgenant
+// 1987), in time rows² × columns. Which of several best ones it finds depends on worth alone.
+func assign(worth [][]float64) []int {
+	if len(worth) == 0 || len(worth[0]) == 0 {
+		return none(len(worth))
+	}
+	if len(worth) > len(worth[0]) { // each row must find a column below
+		rows := none(len(worth))
+		for c, r := range assign(transpose(worth)) {
+			if r >= 0 {
+				rows[r] = c
+			}
+		}
+		return rows
+	}
+	rows, columns := len(worth), len(worth[0])
+	// Index 0 of columns stands for none; p[c] is the row of column c, from 1.
+	u, v := make([]float64, rows+1), make([]float64, columns+1)
+	p, way := make([]int, columns+1), make([]int, columns+1)
+	least, seen := make([]float64, columns+1), make([]bool, columns+1)
+	for r := 1; r <= rows; r++ {
+		p[0] = r
+		for c := range least {
+			least[c], seen[c] = math.Inf(1), false
+		}
+		at := 0
+		for {
+			seen[at] = true
+			row, delta, next := p[at], math.Inf(1), 0
+			for c := 1; c <= columns; c++ {
+				if seen[c] {
+					continue
+				}
+				if cost := -worth[row-1][c-1] - u[row] - v[c]; cost < least[c] {
+					least[c], way[c] = cost, at
+				}
+				if least[c] < delta {
+					delta, next = least[c], c
+				}
+			}
+			for c := range seen {
+				if seen[c] {
+					u[p[c]] += delta
+					v[c] -= delta
+				} else {
+					least[c] -= delta
+				}
+			}
+			if at = next; p[at] == 0 {
+				break
+			}
+		}
+		for at != 0 {
+			p[at] = p[way[at]]
+			at = way[at]
+		}
+	}
+	out := none(rows)
+	for c, r := range p[1:] {
+		if r > 0 && worth[r-1][c] > 0 { //nolint:gosec // a row from 1 to all of them
+			out[r-1] = c
+		}
+	}
+	return out
+}
+
+func none(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = -1
+	}
+	return all
+}
+
+func transpose(m [][]float64) [][]float64 {
+	out := make([][]float64, len(m[0]))
+	for c := range out {
+		out[c] = make([]float64, len(m))
+		for r := range m {
+			out[c][r] = m[r][c]
+		}
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package source
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Window says which rows of a tab Examine needs for a header row, as SheetLocation has it: how many
+// to skip, and how many to read after those.
+func Window(headerRow int) (skip, rows int) {
+	if headerRow == 0 {
+		return 0, HeaderWindow + SampleWindow
+	}
+	return headerRow - 1, 1 + SampleWindow
+}
+
+// Examine finds the header of a table and says what is below it. rows are those of the Window for
+// headerRow; each may be of any length, and what is right of MaxColumns is left out.
+func Examine(rows [][]*string, headerRow int) Preview {
+	rows = slices.Clone(rows)
+	for i, row := range rows {
+		rows[i] = row[:min(len(row), MaxColumns)]
+	}
+	p := Preview{HeaderRow: headerRow, Confidence: 1}
+	at := 0
+	if headerRow == 0 {
+		at, p.Confidence = likeliestHeader(rows)
+		p.HeaderRow = at + 1
+	}
+	if at < 0 || at >= len(rows) || filled(rows[at]) == 0 && headerRow == 0 {
+		return Preview{HeaderRow: headerRow}
+	}
+	var below [][]*string
+	for _, row := range rows[at+1:] {
+		if filled(row) > 0 && len(below) < SampleWindow {
+			below = append(below, row)
+		}
+	}
+	width := extent(rows[at])
+	for _, row := range below {
+		width = max(width, extent(row))
+	}
+	names := distinct(rows[at], width)
+	for column, name := range names {
+		p.Headers = append(p.Headers, Header{Name: name, Column: ColumnLetters(column), Type: Infer(columnOf(below, column))})
+	}
+	for _, row := range below[:min(len(below), ShownRows)] {
+		shown := make([]*string, width)
+		copy(shown, row)
+		p.Rows = append(p.Rows, shown)
+	}
+	return p
+}
+
+// distinct names width columns after the cells of a header. A cell that is empty is named after its
+// column, one that repeats another gets a number.
+func distinct(header []*string, width int) []string {
+	names, taken := make([]string, width), map[string]bool{}
+	for _, c := range header {
+		if c != nil {
+			taken[oneLine(*c)] = true // so that no number makes a name that another column has
+		}
+	}
+	used := map[string]bool{}
+	for i := range names {
+		name := "Column " + ColumnLetters(i)
+		if i < len(header) && header[i] != nil {
+			name = oneLine(*header[i])
+			if !used[name] {
+				names[i], used[name] = name, true
+				continue
+			}
+		}
+		unique := name
+		for n := 2; used[unique] || taken[unique]; n++ {
+			unique = name + " (" + strconv.Itoa(n) + ")"
+		}
+		names[i], used[unique] = unique, true
+	}
+	return names
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// The weights of what tells a header from other rows; their sum is 1.
+const (
+	weightFull     = 0.35 // it has a cell for every column
+	weightWords    = 0.25 // its cells are words, no numbers, dates, addresses
+	weightDistinct = 0.15 // no cell is there twice
+	weightContrast = 0.15 // above what is no words it has words
+	weightFollowed = 0.05 // the row below is about as wide
+	weightShort    = 0.05 // its cells are names, not sentences
+	perRow         = 0.01 // the earlier of two alike is it
+)
+
+// likeliestHeader returns which of the first HeaderWindow rows is most like a header, and how much
+// so; -1 if all are empty.
+func likeliestHeader(rows [][]*string) (at int, confidence float64) {
+	width := 0
+	for _, row := range rows {
+		width = max(width, filled(row))
+	}
+	at = -1
+	for i := range rows[:min(len(rows), HeaderWindow)] {
+		if filled(rows[i]) == 0 {
+			continue
+		}
+		if score := headerScore(rows, i, width) - perRow*float64(i); at < 0 || score > confidence {
+			at, confidence = i, score
+		}
+	}
+	return at, math.Round(100*min(max(confidence, 0), 1)) / 100
+}
+
+func headerScore(rows [][]*string, at, width int) float64 {
+	row := rows[at]
+	var cells, words, short, contrast, below float64
+	seen := map[string]bool{}
+	for column, c := range row {
+		if c == nil {
+			continue
+		}
+		cells++
+		seen[oneLine(*c)] = true
+		if utf8.RuneCountInString(*c) <= 40 {
+			short++
+		}
+		isWord := slices.Contains([]FieldType{String, Text}, Infer([]*string{c}))
+		if isWord {
+			words++
+		}
+		if Infer(columnOf(rows[at+1:], column)) != String {
+			below++
+			if isWord {
+				contrast++
+			}
+		}
+	}
+	score := weightFull*cells/float64(width) + weightWords*words/cells + weightDistinct*float64(len(seen))/cells + weightShort*short/cells
+	if below > 0 {
+		score += weightContrast * contrast / below
+	}
+	if at+1 < len(rows) && filled(rows[at+1])*2 >= len(seen) {
+		score += weightFollowed
+	}
+	return score
+}
+
+func columnOf(rows [][]*string, column int) []*string {
+	var cells []*string
+	for _, row := range rows {
+		if column < len(row) {
+			cells = append(cells, row[column])
+		}
+	}
+	return cells
+}
+
+// filled counts the cells of a row that are not empty.
+func filled(row []*string) (n int) {
+	for _, c := range row {
+		if c != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// extent is how many columns a row takes up to its last cell.
+func extent(row []*string) int {
+	for i := len(row); i > 0; i-- {
+		if row[i-1] != nil {
+			return i
+		}
+	}
+	return 0
+}
+
+// FindTab returns the tab that a location asks for, by its id or else its title; without either, the
+// first that is not hidden, or the first. ErrTabNotFound if there is none.
+func FindTab(tabs []Tab, asked string) (Tab, error) {
+	if asked != "" {
+		for _, match := range []func(Tab) bool{
+			func(t Tab) bool { return t.ID == asked },
+			func(t Tab) bool { return t.Title == asked },
+			func(t Tab) bool { return strings.EqualFold(t.Title, asked) },
+		} {
+			if i := slices.IndexFunc(tabs, match); i >= 0 {
+				return tabs[i], nil
+			}
+		}
+		return Tab{}, ErrTabNotFound
+	}
+	if i := slices.IndexFunc(tabs, func(t Tab) bool { return !t.Hidden }); i >= 0 {
+		return tabs[i], nil
+	}
+	if len(tabs) == 0 {
+		return Tab{}, ErrTabNotFound
+	}
+	return tabs[0], nil
+}

@@ -1,0 +1,156 @@
+package source_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// table reads rows whose cells are parted by |; a blank cell is empty.
+func table(lines ...string) [][]*string {
+	var rows [][]*string
+	for _, line := range lines {
+		var row []*string
+		for _, c := range strings.Split(line, "|") {
+			row = append(row, source.Cell(strings.TrimSpace(c)))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func names(p source.Preview) []string {
+	var out []string
+	for _, h := range p.Headers {
+		out = append(out, h.Name)
+	}
+	return out
+}
+
+func TestTheHeaderRowIsFound(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		rows [][]*string
+		want int
+	}{
+		{"in the first row", table("Name|E-mail|Age", "Ann|a@example.com|7", "Bob|b@example.com|8"), 1},
+		{"where all are words", table("Name|City", "Ann|Oslo", "Bob|Rome"), 1},
+		{"below a title", table("Contacts of 2026||", "Name|E-mail|Age", "Ann|a@example.com|7"), 2},
+		{"below a title and an empty row", table("Report||", "||", "Name|E-mail|Age", "Ann|a@example.com|7"), 3},
+		{"below a merged row", table("Person||Address||", "First|Last|Street|City|Since", "Ann|Lee|Elm 1|Oslo|2026-01-01", "Bo|Ray|Oak 2|Rome|2026-01-02"), 2},
+		{"below what a program wrote", table("Generated:|2026-01-01||", "Rows:|2||", "Id|Name|Price|Stock", "1|Pen|1.50|3", "2|Ink|2.50|0"), 3},
+		{"with an empty cell in it", table("Id||Price", "1|Pen|1.5", "2|Ink|2.5"), 1},
+		{"with repeated and empty cells above full rows", table("Name|E-mail|Name|", "Ann|a@example.com|Lee|x", "Bob|b@example.com||y"), 1},
+		{"of a single column", table("E-mail", "a@example.com", "b@example.com"), 1},
+		{"without anything below", table("Name|E-mail"), 1},
+		{"beside years", table("Region|2024|2025", "North|1|2", "South|3|4"), 1},
+		{"after empty rows", table("|", "|", "Name|Age", "Ann|7"), 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := source.Examine(tt.rows, 0)
+			if p.HeaderRow != tt.want || p.Confidence <= 0 || p.Confidence > 1 {
+				t.Errorf("row %d with confidence %v, want row %d", p.HeaderRow, p.Confidence, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnEmptyTabHasNoHeader(t *testing.T) {
+	for name, rows := range map[string][][]*string{"without rows": nil, "of empty rows": table("|", "|")} {
+		if p := source.Examine(rows, 0); p.HeaderRow != 0 || p.Headers != nil || p.Confidence != 0 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if p := source.Examine(nil, 7); p.HeaderRow != 7 || p.Headers != nil {
+		t.Errorf("beyond its end: %+v", p)
+	}
+}
+
+func TestAHeaderBelowTheFirstRowsIsNotLookedFor(t *testing.T) {
+	lines := slices.Repeat([]string{"|"}, source.HeaderWindow)
+	if p := source.Examine(table(append(lines, "Name|Age", "Ann|7")...), 0); p.Headers != nil {
+		t.Errorf("found in row %d", p.HeaderRow)
+	}
+}
+
+func TestAGivenHeaderRowIsTakenAsItIs(t *testing.T) {
+	skip, n := source.Window(3)
+	if skip != 2 || n != 1+source.SampleWindow {
+		t.Fatalf("Window = %d, %d", skip, n)
+	}
+	p := source.Examine(table("1|2", "3|4", "5|6", "7|8"), 3)
+	if p.HeaderRow != 3 || p.Confidence != 1 || !slices.Equal(names(p), []string{"1", "2"}) || len(p.Rows) != 2 || *p.Rows[0][0] != "3" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestColumnsNeverVanishAndNeverShareAName(t *testing.T) {
+	for _, tt := range []struct {
+		header, row string
+		want        []string
+	}{
+		{"Name||Name|Name", "a|b|c|d", []string{"Name", "Column B", "Name (2)", "Name (3)"}},
+		{"Name|Name (2)|Name", "a|b|c", []string{"Name", "Name (2)", "Name (3)"}},
+		{"Name|Name|Name (2)", "a|b|c", []string{"Name", "Name (3)", "Name (2)"}},
+		{"Column B|", "a|b", []string{"Column B", "Column B (2)"}},
+		{"First\n name|first name", "a|b", []string{"First name", "first name"}},
+		{"Name", "a|b|c", []string{"Name", "Column B", "Column C"}},
+		{"Name|Age||", "a|1||", []string{"Name", "Age"}},
+	} {
+		p := source.Examine(table(tt.header, tt.row), 1)
+		if diff := cmp.Diff(tt.want, names(p)); diff != "" {
+			t.Errorf("%q: %s", tt.header, diff)
+		}
+		for _, row := range p.Rows {
+			if len(row) != len(p.Headers) {
+				t.Errorf("%q: a row of %d cells below %d headers", tt.header, len(row), len(p.Headers))
+			}
+		}
+	}
+}
+
+func TestTwoRowsAreShownAndMoreLookedAt(t *testing.T) {
+	p := source.Examine(table("Code|Price", "|", "1|2", "|", "2|", "x|2.5"), 1)
+	if len(p.Rows) != source.ShownRows || *p.Rows[0][0] != "1" || *p.Rows[1][0] != "2" || p.Rows[1][1] != nil {
+		t.Errorf("rows = %v", p.Rows)
+	}
+	if p.Headers[0].Type != source.String || p.Headers[1].Type != source.Number || p.Headers[1].Column != "B" {
+		t.Errorf("headers = %+v", p.Headers)
+	}
+}
+
+func TestColumnsBeyondTheLimitAreLeftOut(t *testing.T) {
+	wide := make([]*string, 16384)
+	for i := range wide {
+		wide[i] = source.Cell(fmt.Sprint("c", i))
+	}
+	p := source.Examine([][]*string{wide, wide}, 0)
+	if len(p.Headers) != source.MaxColumns || p.Headers[199].Column != "GR" || len(p.Rows[0]) != source.MaxColumns {
+		t.Errorf("%d headers, rows of %d", len(p.Headers), len(p.Rows[0]))
+	}
+}
+
+func TestTabsAreFoundByIDAndTitle(t *testing.T) {
+	tabs := []source.Tab{{ID: "1", Title: "Secret", Hidden: true}, {ID: "2", Title: "People"}, {ID: "3", Title: "2"}, {ID: "4", Title: "people"}}
+	for asked, want := range map[string]string{"": "2", "1": "1", "2": "2", "People": "2", "people": "4", "PEOPLE": "2"} {
+		if got, err := source.FindTab(tabs, asked); err != nil || got.ID != want {
+			t.Errorf("%q is tab %q, %v", asked, got.ID, err)
+		}
+	}
+	if got, err := source.FindTab(tabs[:1], ""); err != nil || got.ID != "1" {
+		t.Errorf("of hidden ones alone: %q, %v", got.ID, err)
+	}
+	for _, none := range [][]source.Tab{nil, tabs} {
+		if _, err := source.FindTab(none, "Foo"); err != source.ErrTabNotFound {
+			t.Errorf("a tab that is not there: %v", err)
+		}
+	}
+	if _, err := source.FindTab(nil, ""); err != source.ErrTabNotFound {
+		t.Errorf("without tabs: %v", err)
+	}
+}

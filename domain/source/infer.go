@@ -1,0 +1,157 @@
+package source
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine is how many characters a String has at most; what is longer, or of several lines, is Text.
+const maxLine = 100
+
+// Infer says what the values of a column are. All that are there must be of a type; what people and
+// programs write for nothing (n/a, NULL, NaN, a dash) tells nothing. A column without values is
+// String.
+//
+// Digits with leading zeros, or more than 18 of them, are no numbers but codes. Dates are of the
+// years 1 to 9999, and must all have one order of day and month. The numbers may have separators of
+// thousands (a comma, a point, a space, an apostrophe), a currency's sign or code, a percent sign,
+// brackets for a minus, or an exponent of any size.
+func Infer(cells []*string) FieldType {
+	var values []string
+	for _, c := range cells {
+		if c == nil {
+			continue
+		}
+		if v := strings.TrimSpace(*c); !nothings[strings.ToLower(v)] {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return String
+	}
+	for _, t := range []struct {
+		is FieldType
+		of func([]string) bool
+	}{
+		{Boolean, each(isBoolean)},
+		{Email, each(isEmail)},
+		{URL, each(isURL)},
+		{Date, areDates},
+		{DateTime, areDateTimes},
+		{Integer, areIntegers},
+		{Number, areNumbers},
+		{JSON, each(isJSON)},
+	} {
+		if t.of(values) {
+			return t.is
+		}
+	}
+	if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, "\n") || utf8.RuneCountInString(v) > maxLine }) {
+		return Text
+	}
+	return String
+}
+
+// nothings are what stands for no value, in lower case.
+var nothings = set("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?", "#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
+
+// booleans are the words for true and false of the languages that spreadsheets show them in.
+var booleans = set("true", "false", "yes", "no", "y", "n", "wahr", "falsch", "ja", "nein", "vrai", "faux", "oui", "non",
+	"verdadero", "falso", "sí", "si", "vero", "sim", "não", "nao", "waar", "onwaar", "nee", "on", "off", "☑", "☐", "✓", "✗")
+
+func set(words ...string) map[string]bool {
+	s := map[string]bool{}
+	for _, w := range words {
+		s[w] = true
+	}
+	return s
+}
+
+func each(is func(string) bool) func([]string) bool {
+	return func(values []string) bool {
+		return !slices.ContainsFunc(values, func(v string) bool { return !is(v) })
+	}
+}
+
+func isBoolean(v string) bool { return booleans[strings.ToLower(v)] }
+
+// emailForm takes what people write as an address, not all that RFC 5322 allows.
+var emailForm = regexp.MustCompile(`^[^\s@<>()\[\],;:"\\]{1,64}@[\pL\pN-]+(\.[\pL\pN-]+)+$`)
+
+func isEmail(v string) bool {
+	return len(v) <= 254 && emailForm.MatchString(strings.TrimPrefix(v, "mailto:"))
+}
+
+func isURL(v string) bool {
+	lower := strings.ToLower(v)
+	switch {
+	case strings.HasPrefix(lower, "https://"), strings.HasPrefix(lower, "http://"):
+	case strings.HasPrefix(lower, "www."):
+		v = "https://" + v
+	default:
+		return false
+	}
+	u, err := url.Parse(v)
+	return err == nil && u.Hostname() != "" && !strings.ContainsAny(v, " \n\t")
+}
+
+func isJSON(v string) bool {
+	return (strings.HasPrefix(v, "{") || strings.HasPrefix(v, "[")) && json.Valid([]byte(v))
+}
+
+var (
+	// sign, groups of three with one separator, a fraction after another one
+	groupedForm = regexp.MustCompile(`^[+-]?\d{1,3}(?:(,\d{3})+(?:\.\d+)?|(\.\d{3})+(?:,\d+)?|([ '’\x{00A0}\x{202F}]\d{3})+(?:[.,]\d+)?)$`)
+	plainForm   = regexp.MustCompile(`^[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?$`)
+	integerForm = regexp.MustCompile(`^[+-]?(?:0|[1-9]\d{0,17})$`)
+	codeForm    = regexp.MustCompile(`^[+-]?(?:0\d+|\d{19,})$`)
+	phoneForm   = regexp.MustCompile(`^\+\d{1,3}[ '’\x{00A0}\x{202F}]`)
+	moneyForm   = regexp.MustCompile(`^(?:\p{Sc}\s*|[A-Z]{3}\s+)?(\S.*?)(?:\s*[\p{Sc}%]|\s+[A-Z]{3})?$`)
+)
+
+// number strips v to its digits and separators, and says whether it is a number, and whether it can
+// only be read as one without a fraction.
+func number(v string) (ok, whole bool) {
+	bracketed := strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")")
+	if bracketed {
+		v = v[1 : len(v)-1]
+	}
+	sign := ""
+	if strings.HasPrefix(v, "-") || strings.HasPrefix(v, "−") { // before a currency
+		sign = "-"
+		v = strings.TrimPrefix(strings.TrimPrefix(v, "-"), "−")
+	}
+	bare := v
+	if m := moneyForm.FindStringSubmatch(v); m != nil {
+		bare = m[1]
+	}
+	amount := bare != v || bracketed
+	bare = sign + bare
+	switch {
+	case strings.EqualFold(strings.TrimLeft(bare, "+-"), "inf"), strings.EqualFold(strings.TrimLeft(bare, "+-"), "infinity"), strings.TrimLeft(bare, "+-") == "∞":
+		return true, false
+	case phoneForm.MatchString(bare), codeForm.MatchString(bare):
+		return false, false
+	case integerForm.MatchString(bare):
+		return true, !amount
+	}
+	if m := groupedForm.FindStringSubmatch(bare); m != nil {
+		fraction := m[1] != "" && strings.Contains(bare, ".") || m[2] != "" && strings.Contains(bare, ",") || m[3] != "" && strings.ContainsAny(bare, ".,")
+		// 1.234 alone is more often a fraction than a thousand; 1,234 is not, nor is 1.234.567.
+		unclear := m[2] != "" && strings.Count(bare, ".") == 1
+		return true, !amount && !fraction && !unclear
+	}
+	return plainForm.MatchString(bare), false
+}
+
+func areNumbers(values []string) bool {
+	return each(func(v string) bool { ok, _ := number(v); return ok })(values)
+}
+
+func areIntegers(values []string) bool {
+	return each(func(v string) bool { ok, whole := number(v); return ok && whole })(values)
+}

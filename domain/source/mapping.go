@@ -1,0 +1,213 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// ErrMappingInvalid is the answer to a mapping that breaks a rule; With names what does.
+var ErrMappingInvalid = &fault.Error{Kind: fault.Invalid, Code: "mapping_invalid", Detail: "The mapping breaks a rule; errors says which."}
+
+// Pair says that a column holds a field.
+type Pair struct {
+	Field  string // its key
+	Column string // a Header's name
+}
+
+// MayMap returns nil if by may change the mapping of s now. While its connection is revoked nobody
+// can, for its columns cannot be read.
+func (s *Source) MayMap(by identity.Actor, at revision.Match) error {
+	if err := s.allow(by, Manage, at); err != nil {
+		return err
+	}
+	switch {
+	case s.Paused == ConnectionRevoked:
+		return ErrPaused.Because("The data source's connection is revoked. Verify it with a new credential first.")
+	case s.Paused == ConnectionChanged && s.Access(by) < Own:
+		return ErrPaused.Because("The data source's connection leads elsewhere by now. Its owner, or an owner of the workspace, resumes it by a mapping.")
+	}
+	return nil
+}
+
+// Map replaces the mapping of s by pairs, and its columns by those that were just read. It lifts
+// every pause, and is what drift is told from. The next refresh is due at once.
+func (s *Source) Map(by identity.Actor, at revision.Match, t Type, pairs []Pair, r Reading) error {
+	if err := s.MayMap(by, at); err != nil {
+		return err
+	}
+	before, columns := s.Mapping, s.Columns
+	s.Columns = r.Columns
+	if err := s.choose(t, pairs); err != nil {
+		s.Columns = columns
+		return err
+	}
+	data := map[string]any{"fields": len(s.Mapping), "changed": !slices.Equal(before, s.Mapping)}
+	if s.Paused != "" {
+		data["resumed_from"] = s.Paused
+	}
+	s.Record(by, "source.mapped", string(s.ID), data)
+	s.Location, s.RowEstimate = r.Location, known(r.RowEstimate, s.RowEstimate)
+	s.Paused, s.Failure, s.Failures, s.Drift = "", nil, 0, Drift{Level: NoDrift}
+	s.NextRefreshAt = by.At
+	s.touch(by)
+	return nil
+}
+
+// choose makes pairs the mapping, and what to learn from it.
+func (s *Source) choose(t Type, pairs []Pair) error {
+	if err := checkMapping(t, s.Columns, pairs); err != nil {
+		return err
+	}
+	s.Mapping, s.Learnt = slices.Clone(pairs), Memory{}
+	for _, p := range pairs {
+		if column := Normalise(p.Column); column != "" {
+			s.Learnt[column] = p.Field
+		}
+	}
+	return nil
+}
+
+// checkMapping finds all that is wrong with pairs, as fields of a body's /mapping.
+func checkMapping(t Type, columns []Header, pairs []Pair) error {
+	var wrong []fault.Field
+	add := func(at, code, detail string) {
+		wrong = append(wrong, fault.Field{Pointer: "/mapping" + at, Code: code, Detail: detail})
+	}
+	fields, used := map[string]bool{}, map[string]bool{}
+	for i, p := range pairs {
+		at := "/" + strconv.Itoa(i)
+		switch {
+		case t.field(p.Field) == nil:
+			add(at+"/field", "unknown_mapping_field", "The type has no such field.")
+		case fields[p.Field]:
+			add(at+"/field", "duplicate_item", "The field is mapped twice.")
+		}
+		switch {
+		case columnNamed(columns, p.Column) == nil:
+			add(at+"/column", "unknown_column", "The table has no such column.")
+		case used[p.Column]:
+			add(at+"/column", "duplicate_item", "The column is used twice.")
+		}
+		fields[p.Field], used[p.Column] = true, true
+	}
+	for _, f := range t.Fields {
+		if f.Required && !fields[f.Key] {
+			add("", "required_field_unmapped", fmt.Sprintf("The field %s is required, and no column is given for it.", f.Key))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	return ErrMappingInvalid.With(wrong...)
+}
+
+// Warning is something about a mapping that somebody should look at.
+type Warning struct {
+	Field  string
+	Column string
+	Code   WarningCode
+}
+
+// WarningCode says what it is.
+type WarningCode string
+
+// The warnings.
+const (
+	TypeDiffers   WarningCode = "type_differs"   // the column's values are hardly the field's
+	ColumnMissing WarningCode = "column_missing" // the table had no such column when it was read last
+	FieldMissing  WarningCode = "field_missing"  // the type has no such field any more
+)
+
+// MappingReport says how far the columns of a source fill the fields of its type.
+type MappingReport struct {
+	Matched          int      // fields that have a column
+	UnmappedRequired []string // keys of required fields that have none
+	UnmappedColumns  []string // names of columns that hold no field
+	Warnings         []Warning
+}
+
+// Report says how far s fills the fields of t. A nil t is a type that the org has no more.
+func (s *Source) Report(t *Type) MappingReport {
+	if t == nil {
+		t = &Type{}
+	}
+	gone := map[string]bool{}
+	for _, c := range s.Drift.Columns {
+		gone[c.Column] = c.Change == ColumnRemoved || c.Change == ColumnRenamed
+	}
+	var r MappingReport
+	fields, used := map[string]bool{}, map[string]bool{}
+	for _, p := range s.Mapping {
+		f, c := t.field(p.Field), columnNamed(s.Columns, p.Column)
+		fields[p.Field], used[p.Column] = true, true
+		switch {
+		case f == nil:
+			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, FieldMissing})
+			continue
+		case c == nil || gone[p.Column]:
+			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, ColumnMissing})
+		case fitness(f.Type, c.Type) < MinScore:
+			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, TypeDiffers})
+		}
+		r.Matched++
+	}
+	for _, f := range t.Fields {
+		if f.Required && !fields[f.Key] {
+			r.UnmappedRequired = append(r.UnmappedRequired, f.Key)
+		}
+	}
+	for _, c := range s.Columns {
+		if !used[c.Name] {
+			r.UnmappedColumns = append(r.UnmappedColumns, c.Name)
+		}
+	}
+	return r
+}
+
+// Mapped returns rows of a reading as the mapping of s has them: values by the keys of fields. A
+// column that was not read is nil in all of them.
+func (s *Source) Mapped(r Reading) []map[string]*string {
+	rows := make([]map[string]*string, 0, ShownRows)
+	for _, cells := range r.Rows[:min(len(r.Rows), ShownRows)] {
+		row := map[string]*string{}
+		for _, p := range s.Mapping {
+			row[p.Field] = nil
+			if i := slices.IndexFunc(r.Columns, func(h Header) bool { return h.Name == p.Column }); i >= 0 && i < len(cells) {
+				row[p.Field] = cells[i]
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// field is the field of t with a key, nil if there is none.
+func (t *Type) field(key string) *Field {
+	for i := range t.Fields {
+		if t.Fields[i].Key == key {
+			return &t.Fields[i]
+		}
+	}
+	return nil
+}
+
+func columnNamed(columns []Header, name string) *Header {
+	for i := range columns {
+		if columns[i].Name == name {
+			return &columns[i]
+		}
+	}
+	return nil
+}
+
+func known(now, before int64) int64 {
+	if now < 0 {
+		return before
+	}
+	return now
+}

@@ -1,0 +1,104 @@
+package source
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Normalise brings the name of a column or field into the form in which names are compared: words in
+// lower case with single spaces, without accents and punctuation, abbreviations written out. It takes
+// camelCase, snake_case and numbers apart: "Contact: E-Mail1" is "contact email 1".
+func Normalise(name string) string { return strings.Join(words(name), " ") }
+
+// words is Normalise in parts.
+func words(name string) []string {
+	var all []string
+	for _, w := range joined.Replace(split(name)) {
+		if long, ok := abbreviations[w]; ok {
+			all = append(all, long...)
+			continue
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// split parts a name where its letters' case or kind changes, and at all that is no letter or digit.
+func split(name string) []string {
+	var all []string
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			all = append(all, strings.ToLower(string(word)))
+			word = word[:0]
+		}
+	}
+	runes := []rune(norm.NFKD.String(strings.ReplaceAll(name, "#", " number ")))
+	for i, r := range runes {
+		switch {
+		case unicode.Is(unicode.Mn, r): // what NFKD took off a letter
+			continue
+		case r == '\'' || r == '’': // customer's
+			continue
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			end()
+			continue
+		case len(word) == 0:
+		case unicode.IsDigit(r) != unicode.IsDigit(word[len(word)-1]):
+			end()
+		case unicode.IsUpper(r) && !unicode.IsUpper(word[len(word)-1]):
+			end()
+		case unicode.IsUpper(r) && i+1 < len(runes) && unicode.IsLower(runes[i+1]): // the N of IDName
+			end()
+		}
+		if len(word) < maxLine {
+			word = append(word, r)
+		}
+	}
+	end()
+	return all[:min(len(all), maxWords)]
+}
+
+// maxWords is how many words of a name are looked at.
+const maxWords = 12
+
+// compounds are words that people write in one, in two, or with a hyphen.
+type compounds map[[2]string]string
+
+var joined = compounds{
+	{"e", "mail"}: "email", {"first", "name"}: "firstname", {"last", "name"}: "lastname", {"full", "name"}: "fullname",
+	{"given", "name"}: "firstname", {"family", "name"}: "lastname", {"sur", "name"}: "lastname",
+	{"post", "code"}: "postcode", {"zip", "code"}: "postcode", {"postal", "code"}: "postcode",
+	{"web", "site"}: "website", {"bar", "code"}: "barcode", {"birth", "day"}: "birthday", {"birth", "date"}: "birthday",
+	{"date", "birth"}: "birthday", {"job", "title"}: "jobtitle", {"e", "mails"}: "email",
+}
+
+// Replace puts words together. "of" between two of them is passed over.
+func (c compounds) Replace(all []string) []string {
+	all = slices.DeleteFunc(all, func(w string) bool { return w == "of" || w == "the" })
+	var out []string
+	for i := 0; i < len(all); i++ {
+		if i+1 < len(all) {
+			if one, ok := c[[2]string{all[i], all[i+1]}]; ok {
+				out = append(out, one)
+				i++
+				continue
+			}
+		}
+		out = append(out, all[i])
+	}
+	return out
+}
+
+// abbreviations are written out, and what means the same in every name is made the same.
+var abbreviations = map[string][]string{
+	"no": {"number"}, "nr": {"number"}, "num": {"number"}, "qty": {"quantity"}, "desc": {"description"}, "descr": {"description"},
+	"addr": {"address"}, "tel": {"phone"}, "telephone": {"phone"}, "ph": {"phone"}, "fname": {"firstname"}, "lname": {"lastname"},
+	"forename": {"firstname"}, "surname": {"lastname"}, "firstname": {"firstname"}, "dob": {"birthday"}, "birthdate": {"birthday"},
+	"zip": {"postcode"}, "zipcode": {"postcode"}, "plz": {"postcode"}, "emails": {"email"}, "mail": {"email"}, "emailaddress": {"email", "address"},
+	"amt": {"amount"}, "org": {"organisation"}, "organization": {"organisation"}, "colour": {"color"}, "cat": {"category"}, "categories": {"category"},
+	"tags": {"tag"}, "img": {"image"}, "pic": {"picture"}, "url": {"url"}, "link": {"url"}, "identifier": {"id"}, "phonenumber": {"phone", "number"}, "homepage": {"website"},
+}

@@ -1,0 +1,179 @@
+package source_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// refresh has s refreshed once, and reports what was recorded.
+func refresh(t *testing.T, s *source.Source, o source.Outcome) string {
+	t.Helper()
+	o.Of = s.Revision
+	s.Log = event.Log{}
+	if !s.Refreshed(machine, &people, o, 0.5) {
+		t.Fatal("it does not count")
+	}
+	return recorded(s)
+}
+
+func read(header string) source.Outcome { return source.Outcome{Reading: reading(header)} }
+
+func failed(transient bool) source.Outcome {
+	return source.Outcome{Failure: &source.Failure{Code: "x", Transient: transient, At: start}}
+}
+
+func TestDriftIsToldByWhatIsMapped(t *testing.T) {
+	for name, tt := range map[string]struct {
+		now  string
+		want source.Drift
+	}{
+		"none":                                 {usual, source.Drift{Level: source.NoDrift}},
+		"in another order":                     {"Note:string Age:integer Mail:email", source.Drift{Level: source.NoDrift}},
+		"a column more":                        {usual + " New:string", source.Drift{Level: source.Additive, Columns: []source.DriftedColumn{{Column: "New", Change: source.ColumnAdded}}}},
+		"an unused column less":                {"Mail:email Age:integer", source.Drift{Level: source.Additive, Columns: []source.DriftedColumn{{Column: "Note", Change: source.ColumnRemoved}}}},
+		"another spelling, elsewhere":          {"Note:string Age:integer E-Mail:email", source.Drift{Level: source.Renamed, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRenamed, To: "E-Mail"}}}},
+		"another name at its place":            {"Contact:email Age:integer Note:string", source.Drift{Level: source.Renamed, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRenamed, To: "Contact"}}}},
+		"something else at its place":          {"Count:integer Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}, {Column: "Count", Change: source.ColumnAdded}}, Seen: 1}},
+		"a mapped column less":                 {"Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}}, Seen: 1}},
+		"other values in it":                   {"Mail:integer Age:integer Note:string", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRetyped, To: "integer"}}, Seen: 1}},
+		"no values in it, which tells nothing": {"Mail:string Age:integer Note:string", source.Drift{Level: source.NoDrift}},
+		"nothing at all":                       {"", source.Drift{Level: source.Breaking, Columns: []source.DriftedColumn{{Column: "Mail", Change: source.ColumnRemoved}, {Column: "Age", Change: source.ColumnRemoved}, {Column: "Note", Change: source.ColumnRemoved}}, Seen: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := attached(t, email)
+			if tt.now == "" {
+				s = attached(t, email, age)
+			}
+			refresh(t, s, read(tt.now))
+			same(t, "drift", s.Drift, tt.want)
+		})
+	}
+}
+
+func TestABreakingDriftPausesWhenItIsSeenTwiceInARow(t *testing.T) {
+	s := attached(t, email)
+	same(t, "at first", refresh(t, s, read("Age:integer")), "drifted")
+	same(t, "status", s.Status(), source.Drifted)
+	same(t, "it is looked at again soon", s.NextRefreshAt.Sub(start), 10*time.Minute)
+	same(t, "it was a half-written file", refresh(t, s, read(usual)), "drifted")
+	same(t, "status", s.Status(), source.Active)
+	refresh(t, s, read("Age:integer"))
+	same(t, "and again", refresh(t, s, read("Age:integer")), "paused")
+	if s.Status() != source.Paused || s.Paused != source.BreakingDrift || !s.NextRefreshAt.IsZero() {
+		t.Errorf("%+v", s)
+	}
+	wantErr(t, s.MayRefresh(owner), source.ErrPaused)
+}
+
+func TestARenamedColumnPausesNothing(t *testing.T) {
+	s := attached(t, email)
+	for range 3 {
+		refresh(t, s, read("Contact:email Age:integer Note:string"))
+	}
+	same(t, "status", s.Status(), source.Drifted)
+	same(t, "revision", s.Revision, int64(2))
+}
+
+func TestARefreshCountsForTheRevisionItBeganWith(t *testing.T) {
+	for name, change := range map[string]func(*source.Source){
+		"mapped meanwhile": func(s *source.Source) { _ = s.Map(owner, nil, people, []source.Pair{email, age}, reading(usual)) },
+		"paused meanwhile": func(s *source.Source) { s.Pause(machine, source.ConnectionRevoked) },
+		"paused and resumed meanwhile": func(s *source.Source) {
+			s.Pause(machine, source.ConnectionRevoked)
+			s.Reconnect(machine, false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := attached(t, email)
+			of := s.Revision
+			change(s)
+			before := *s
+			if s.Refreshed(machine, &people, source.Outcome{Of: of, Reading: reading("Age:integer")}, 0) {
+				t.Error("it counts")
+			}
+			same(t, "drift", s.Drift, before.Drift)
+			same(t, "revision", s.Revision, before.Revision)
+		})
+	}
+}
+
+func TestFailuresOfRefreshes(t *testing.T) {
+	t.Run("one that somebody must mend counts at once", func(t *testing.T) {
+		s := attached(t, email)
+		same(t, "recorded", refresh(t, s, failed(false)), "failing")
+		same(t, "status", s.Status(), source.Failing)
+		same(t, "next", s.NextRefreshAt.Sub(start), 24*time.Hour)
+		same(t, "the same again", refresh(t, s, failed(false)), "")
+		same(t, "recovery", refresh(t, s, read(usual)), "recovered")
+		if s.Status() != source.Active || s.Failure != nil || s.Failures != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("one that may pass counts when it is the third in a row, and is retried with longer waits", func(t *testing.T) {
+		s := attached(t, email)
+		var waits []time.Duration
+		var statuses []source.Status
+		for range 12 {
+			refresh(t, s, failed(true))
+			waits, statuses = append(waits, s.NextRefreshAt.Sub(start)), append(statuses, s.Status())
+		}
+		same(t, "statuses", statuses[:4], []source.Status{source.Active, source.Active, source.Failing, source.Failing})
+		same(t, "waits", waits, []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, 64 * time.Minute, 128 * time.Minute, 256 * time.Minute, 6 * time.Hour, 6 * time.Hour, 6 * time.Hour})
+	})
+	t.Run("it changes nothing of what is known", func(t *testing.T) {
+		s := attached(t, email)
+		refresh(t, s, read(usual))
+		refresh(t, s, failed(true))
+		if s.RowEstimate != 12 || !s.LastRefreshedAt.Equal(start) || s.Revision != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestRefreshesAreADayApartByATenthMoreOrLess(t *testing.T) {
+	s := attached(t, email)
+	for chance, want := range map[float64]time.Duration{0: 21*time.Hour + 36*time.Minute, 0.5: 24 * time.Hour} {
+		same(t, "wait", s.NextRefresh(start, chance).Sub(start), want)
+	}
+}
+
+func TestPauseAndReconnect(t *testing.T) {
+	t.Run("what a revocation paused is resumed by the connection's return", func(t *testing.T) {
+		s := attached(t, email)
+		if !s.Pause(machine, source.ConnectionRevoked) || s.Pause(machine, source.ConnectionRevoked) {
+			t.Error("it is not paused once")
+		}
+		if !s.Reconnect(machine, false) || s.Status() != source.Active || !s.NextRefreshAt.Equal(start) {
+			t.Errorf("%+v", s)
+		}
+		same(t, "recorded", recorded(s), "paused resumed")
+	})
+	t.Run("what drift paused is not", func(t *testing.T) {
+		s := attached(t, email)
+		s.Pause(machine, source.BreakingDrift)
+		if s.Reconnect(machine, false) || s.Paused != source.BreakingDrift {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("a refresh on demand takes a member, and a source that is read", func(t *testing.T) {
+		s := attached(t, email)
+		wantErr(t, s.Due(viewer), source.ErrForbidden)
+		wantErr(t, s.Due(peer), nil)
+		s.Pause(machine, source.ConnectionRevoked)
+		wantErr(t, s.Due(peer), source.ErrPaused)
+	})
+}
+
+func TestLocationsAreTheSameWhateverTheHeaderRow(t *testing.T) {
+	a := source.Location{Sheet: book}
+	b := a
+	b.Sheet.HeaderRow, b.Sheet.URL = 9, book.URL+"#gid=0"
+	c := a
+	c.Sheet.Tab = "1"
+	if a.Key() != b.Key() || a.Key() == c.Key() {
+		t.Error("the keys do not tell locations apart")
+	}
+}

@@ -1,0 +1,45 @@
+package source
+
+// jaroWinkler is how similar two words are, from 0 to 1: their common letters at about the same
+// places, with favour for a common beginning (Winkler 1990). Words are compared by bytes, which
+// finds slips in Latin letters.
+func jaroWinkler(a, b string) float64 {
+	if a == b {
+		return 1
+	}
+	reach := max(max(len(a), len(b))/2-1, 0)
+	var inA, inB [maxLine * 4]bool // longer words do not come out of split
+	matches := 0
+	for i := range len(a) {
+		for j := max(0, i-reach); j < min(len(b), i+reach+1); j++ {
+			if !inB[j] && a[i] == b[j] {
+				inA[i], inB[j] = true, true
+				matches++
+				break
+			}
+		}
+	}
+	if matches == 0 {
+		return 0
+	}
+	swapped, j := 0, 0
+	for i := range len(a) {
+		if !inA[i] {
+			continue
+		}
+		for !inB[j] {
+			j++
+		}
+		if a[i] != b[j] {
+			swapped++
+		}
+		j++
+	}
+	m := float64(matches)
+	jaro := (m/float64(len(a)) + m/float64(len(b)) + (m-float64(swapped)/2)/m) / 3
+	prefix := 0
+	for prefix < min(4, len(a), len(b)) && a[prefix] == b[prefix] {
+		prefix++
+	}
+	return jaro + 0.1*float64(prefix)*(1-jaro)
+}

@@ -1,0 +1,319 @@
+package source
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// Suggestion says that a column probably holds a field.
+type Suggestion struct {
+	Field  string  // its key
+	Column string  // a Header's name
+	Score  float64 // from MinScore to 1
+	Reason string  // one sentence for a person
+}
+
+const (
+	// MinScore is the least score of a suggestion: what is less likely is not worth a look.
+	MinScore = 0.5
+	// AutoSelect is the score from which a form may choose a suggestion before anybody looked.
+	AutoSelect = 0.8
+)
+
+// Memory is what a workspace chose before for a type: the keys of fields by the Normalise of their
+// columns' names. The last choice counts. A nil Memory remembers nothing.
+type Memory map[string]string
+
+// Suggest says which column each field of a type probably is, in the order of the fields. No column
+// is suggested twice. All pairs are looked at together: the whole is the likeliest there is, which
+// is not the same as taking the likeliest pairs in turn.
+//
+// A pair is judged by its names: what was chosen before, the field's own name, a synonym, shared
+// words (those that many columns have count less), or a slip of the pen; then by what the column's
+// values are.
+func Suggest(t Type, headers []Header, memory Memory) []Suggestion {
+	m := newMatcher(t, headers, memory)
+	worth := make([][]float64, len(t.Fields))
+	pairs := make([][]judgement, len(t.Fields))
+	for f := range t.Fields {
+		worth[f], pairs[f] = make([]float64, len(headers)), make([]judgement, len(headers))
+		for c := range headers {
+			j := m.judge(f, c)
+			if j.score >= MinScore {
+				// Steep, so that a sure pair is not given up for two doubtful ones.
+				worth[f][c], pairs[f][c] = math.Pow(j.score, 4), j
+			}
+		}
+	}
+	var out []Suggestion
+	for f, c := range assign(worth) {
+		if c < 0 {
+			continue
+		}
+		j := pairs[f][c]
+		out = append(out, Suggestion{
+			Field: t.Fields[f].Key, Column: headers[c].Name, Score: math.Round(100*j.score) / 100, Reason: j.sentence(t.Fields[f], headers[c]),
+		})
+	}
+	return out
+}
+
+// The scores of names that agree. What else agrees is worth less.
+const (
+	scoreChosen  = 1
+	scoreNamed   = 0.98
+	scoreSynonym = 0.95 // of the first one; a little less for each after it
+	scoreEither  = 0.85 // of a column that is this/that
+	scoreShared  = 0.94 // if nothing but noise is beside the shared words
+	scoreValues  = 0.6
+	scoreSlip    = 0.75 // at most: many a word is a letter away from another
+)
+
+// noise are words that say whose something is, or that it is the usual one.
+var noise = set("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer", "requester", "subscriber",
+	"member", "lead", "billing", "1", "value", "eur", "usd", "gbp")
+
+// qualifiers say which of several, and generics what any column is: they matter, but not much.
+var (
+	qualifiers = set("home", "office", "work", "business", "private", "personal", "gross", "net", "official", "suggested", "current", "seller")
+	generics   = set("name", "title", "text", "field")
+)
+
+// owners are words for somebody else than the row is about.
+var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor", "supplier", "created", "updated", "by", "referrer", "sender", "cc", "employee", "staff", "support"}
+
+// alike are words that a slip of the pen is not to be taken for.
+var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "stage"}, {"contact", "contract"}, {"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"}}
+
+// matcher holds what judging the pairs of one table needs.
+type matcher struct {
+	fields  []fieldNames
+	columns []columnName
+	types   []FieldType
+	known   map[string]int // the number of each word
+	weights []float64      // of each word: how much it tells; the less, the more columns have it
+	beside  []float64      // of each word: how much of that counts where only one of two names has it
+	memory  Memory
+	emails  int // columns of addresses
+}
+
+type fieldNames struct {
+	Field
+	names []name // key and title, then the synonyms, the likelier first
+}
+
+const namesOfItsOwn = 2 // of a field
+
+type columnName struct {
+	name
+	head   int    // the last word that is neither noise nor generic: what it is about; -1 if there is none
+	either []name // if it is this/that: each
+}
+
+type name struct {
+	text  string // as Normalise has it
+	words []string
+	ids   []int // of the words
+}
+
+func (m *matcher) name(s string) name {
+	n := name{words: words(s)}
+	n.text = strings.Join(n.words, " ")
+	for _, w := range n.words {
+		id, ok := m.known[w]
+		if !ok {
+			id = len(m.known)
+			m.known[w] = id
+		}
+		n.ids = append(n.ids, id)
+	}
+	return n
+}
+
+func newMatcher(t Type, headers []Header, memory Memory) *matcher {
+	m := &matcher{known: map[string]int{}, memory: memory}
+	ownNoise := map[string]bool{} // a product's name is its name
+	for _, w := range append(words(string(t.Key)), words(t.Title)...) {
+		ownNoise[w], ownNoise[strings.TrimSuffix(w, "s")] = true, true
+	}
+	isNoise := func(w string) bool { return noise[w] || ownNoise[w] }
+	for _, f := range t.Fields {
+		named := fieldNames{Field: f, names: []name{m.name(f.Key), m.name(f.Title)}}
+		for _, s := range f.Synonyms {
+			named.names = append(named.names, m.name(s))
+		}
+		m.fields = append(m.fields, named)
+	}
+	columnsWith := map[int]int{}
+	for _, h := range headers {
+		c := columnName{name: m.name(h.Name), head: -1}
+		for i, w := range c.words {
+			if !isNoise(w) && (i == 0 || !generics[w]) {
+				c.head = c.ids[i]
+			}
+		}
+		if strings.Contains(h.Name, "/") {
+			for part := range strings.SplitSeq(h.Name, "/") {
+				c.either = append(c.either, m.name(part))
+			}
+		}
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(c.ids))) {
+			columnsWith[id]++
+		}
+		m.columns, m.types = append(m.columns, c), append(m.types, h.Type)
+		if h.Type == Email {
+			m.emails++
+		}
+	}
+	m.weights, m.beside = make([]float64, len(m.known)), make([]float64, len(m.known))
+	for w, id := range m.known {
+		m.weights[id] = math.Log(1 + float64(len(headers)+1)/float64(max(columnsWith[id], 1)))
+		switch {
+		case isNoise(w):
+			m.beside[id] = 0.05 * m.weights[id]
+		case qualifiers[w], generics[w]:
+			m.beside[id] = 0.3 * m.weights[id]
+		default:
+			m.beside[id] = m.weights[id]
+		}
+	}
+	return m
+}
+
+// judgement is how likely a pair is, and why.
+type judgement struct {
+	score float64
+	why   why
+	words []string // of the field's name, for shared
+	fits  bool     // the values are what the field's are
+}
+
+type why int
+
+const (
+	chosen why = iota + 1
+	named
+	synonym
+	shared
+	values
+	slip
+)
+
+func (m *matcher) judge(f, c int) judgement {
+	field, column := &m.fields[f], &m.columns[c]
+	if column.text == "" {
+		return judgement{}
+	}
+	if key, ok := m.memory[column.text]; ok {
+		if key == field.Key {
+			return judgement{score: scoreChosen, why: chosen, fits: true}
+		}
+		return judgement{} // it was chosen for something else
+	}
+	var best judgement
+	for i, n := range field.names {
+		j := m.compare(n, column)
+		if j.why == named && i >= namesOfItsOwn {
+			j.why, j.score = synonym, scoreSynonym-0.001*float64(i-namesOfItsOwn)
+		}
+		if j.score > best.score {
+			best = j
+		}
+	}
+	if best.score < scoreValues && field.Type == Email && m.types[c] == Email && m.emails == 1 && !slices.ContainsFunc(column.words, func(w string) bool { return slices.Contains(owners, w) }) {
+		best = judgement{score: scoreValues, why: values}
+	}
+	fit := fitness(field.Type, m.types[c])
+	best.score *= fit
+	best.fits = fit > 0.9
+	return best
+}
+
+// compare judges a pair by one of the field's names.
+func (m *matcher) compare(n name, column *columnName) judgement {
+	if n.text == "" {
+		return judgement{}
+	}
+	if n.text != column.text && slices.ContainsFunc(column.either, func(e name) bool { return e.text == n.text }) {
+		return judgement{score: scoreEither, why: shared, words: n.words}
+	}
+	if n.text == column.text {
+		return judgement{score: scoreNamed, why: named}
+	}
+	var both int
+	var of, common, beside float64
+	for _, id := range n.ids {
+		of += m.weights[id]
+		if slices.Contains(column.ids, id) {
+			common += m.weights[id]
+			both++
+		}
+	}
+	if both == 0 {
+		return misspelt(n, column)
+	}
+	for _, id := range column.ids {
+		if !slices.Contains(n.ids, id) {
+			beside += m.beside[id]
+		}
+	}
+	score := scoreShared * math.Pow(common/of, 1.5) * common / (common + beside)
+	if column.head >= 0 && !slices.Contains(n.ids, column.head) && !slices.Contains(n.ids, column.ids[len(column.ids)-1]) {
+		score *= 0.6 // it is about something else: the domain of an e-mail address
+	}
+	if slips := misspelt(n, column); slips.score > score {
+		return slips
+	}
+	return judgement{score: score, why: shared, words: n.words}
+}
+
+// misspelt judges names that are the same but for one word, which is almost the same.
+func misspelt(n name, column *columnName) judgement {
+	if len(n.words) != len(column.words) {
+		return judgement{}
+	}
+	score := 0.0
+	for i, w := range n.words {
+		other := column.words[i]
+		if w == other {
+			continue
+		}
+		const least = 0.93
+		if score > 0 || w[0] != other[0] || min(len(w), len(other)) < 4 || slices.Contains(alike, [2]string{min(w, other), max(w, other)}) {
+			return judgement{}
+		}
+		similar := jaroWinkler(w, other)
+		if similar < least {
+			return judgement{}
+		}
+		score = scoreSlip - (1-similar)*2
+	}
+	return judgement{score: score, why: slip}
+}
+
+// sentence says to a person why.
+func (j judgement) sentence(f Field, h Header) string {
+	var s string
+	switch j.why {
+	case chosen:
+		return "This workspace chose a column with this name before."
+	case named:
+		s = "The column is named like the field"
+	case synonym:
+		s = "The column's name is another one for the field"
+	case shared:
+		s = "The column's name is like “" + strings.Join(j.words, " ") + "”"
+	case values:
+		return "No other column holds e-mail addresses."
+	case slip:
+		s = "The names are spelled almost alike"
+	}
+	switch {
+	case j.fits && f.Type == h.Type:
+		return s + ", and its values fit."
+	case !j.fits:
+		return s + ", but its values are of type " + string(h.Type) + "."
+	}
+	return s + "."
+}

@@ -1,0 +1,219 @@
+package source_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// typeOf is a type of the fields named, whose types may be given after a colon.
+func typeOf(fields ...string) source.Type {
+	t := source.Type{Key: "rows", Title: "Rows"}
+	for _, f := range fields {
+		key, kind, ok := strings.Cut(f, ":")
+		if !ok {
+			kind = "string"
+		}
+		t.Fields = append(t.Fields, source.Field{Key: key, Title: strings.ReplaceAll(key, "_", " "), Type: source.FieldType(kind)})
+	}
+	return t
+}
+
+// headersOf reads headers parted by commas, whose types may be given after a colon and no space.
+func headersOf(line string) []source.Header {
+	var out []source.Header
+	for i, h := range strings.Split(line, ",") {
+		h = strings.TrimSpace(h)
+		kind := source.String
+		if at := strings.LastIndex(h, "::"); at > 0 {
+			h, kind = h[:at], source.FieldType(h[at+2:])
+		}
+		out = append(out, source.Header{Name: h, Column: source.ColumnLetters(i), Type: kind})
+	}
+	return out
+}
+
+func chosen(suggestions []source.Suggestion) map[string]string {
+	out := map[string]string{}
+	for _, s := range suggestions {
+		out[s.Field] = s.Column
+	}
+	return out
+}
+
+func TestKnownWrongGuessesAreNotSuggested(t *testing.T) {
+	for field, column := range map[string]string{
+		"id": "IP", "age": "tag", "first_name": "Last Name", "start_date": "End date", "state": "Status", "country": "County",
+		"email:email": "Email opt-in::boolean", "email": "Email domain", "name": "Company Name", "company": "Company ID", "phone": "Fax", "updated_at": "Created at",
+		"price:number": "Price list::string", "city": "Capacity", "title": "Subtitle", "address": "IP address", "url:url": "Curl",
+	} {
+		t.Run(field+" is not "+column, func(t *testing.T) {
+			if got := source.Suggest(typeOf(field), headersOf(column), nil); len(got) > 0 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestOtherSpellingsAreSuggested(t *testing.T) {
+	contacts := source.CommonTypes()[0]
+	for _, column := range []string{"EMAIL", "e-mail", "e-mail address", "Contact: Email", "contact_email", "EmailAddress", "E-Mail-Adresse", "Primary e-mail", "Email 1"} {
+		got := source.Suggest(contacts, headersOf("Id,"+column+"::email,IP"), nil)
+		if len(got) != 1 || got[0].Field != "email" || got[0].Column != column || got[0].Score < source.AutoSelect || !strings.HasSuffix(got[0].Reason, ".") {
+			t.Errorf("%s: %+v", column, got)
+		}
+	}
+	for _, column := range []string{"Emial", "Compnay", "Contry", "Adress"} {
+		got := source.Suggest(contacts, headersOf(column), nil)
+		if len(got) != 1 || got[0].Score >= source.AutoSelect || !strings.Contains(got[0].Reason, "spelled") {
+			t.Errorf("%s: %+v", column, got)
+		}
+	}
+}
+
+func TestWhatWasChosenBeforeWins(t *testing.T) {
+	contacts := source.CommonTypes()[0]
+	headers := headersOf("Email::email,Kontakt,Reply to::email")
+	if got := chosen(source.Suggest(contacts, headers, nil)); got["email"] != "Email" {
+		t.Fatalf("without a memory: %v", got)
+	}
+	memory := source.Memory{source.Normalise("REPLY-TO"): "email", source.Normalise("Email"): "notes"}
+	got := source.Suggest(contacts, headers, memory)
+	if c := chosen(got); c["email"] != "Reply to" || c["notes"] != "Email" {
+		t.Errorf("with one: %+v", got)
+	}
+	if got[0].Score != 1 || !strings.Contains(got[0].Reason, "before") {
+		t.Errorf("%+v", got[0])
+	}
+}
+
+func TestValuesCorrectWhatNamesSay(t *testing.T) {
+	contacts := source.CommonTypes()[0]
+	for _, tt := range []struct {
+		name, headers string
+		want          string // of email
+	}{
+		{"the one with addresses of two", "Email::boolean,Email address::email", "Email address"},
+		{"none if it holds numbers", "Email::integer", ""},
+		{"the only one with addresses, whatever its name", "Kontakt::email,Nr::integer", "Kontakt"},
+		{"not that of somebody else", "Owner::email", ""},
+		{"none of several with addresses", "A1::email,B1::email", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := chosen(source.Suggest(contacts, headersOf(tt.headers), nil))["email"]; got != tt.want {
+				t.Errorf("email is %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSuggestionsAreTheBestAsAWhole(t *testing.T) {
+	// Taken in turn, "Name" would go to whichever field came first.
+	ty := source.Type{Key: "rows", Fields: []source.Field{
+		{Key: "label", Type: source.String, Synonyms: []string{"name"}},
+		{Key: "name", Type: source.String},
+	}}
+	got := chosen(source.Suggest(ty, headersOf("Name,Label"), nil))
+	if got["name"] != "Name" || got["label"] != "Label" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestASurePairIsNotGivenUpForTwoDoubtfulOnes(t *testing.T) {
+	got := source.Suggest(typeOf("phone", "phones"), headersOf("Phone,Phnoe"), nil)
+	if len(got) != 1 || got[0].Field != "phone" || got[0].Column != "Phone" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAColumnIsAboutItsLastWord(t *testing.T) {
+	// “domain” tells little here, since most columns have it.
+	if got := source.Suggest(typeOf("email"), headersOf("Email domain,Shop domain,Domain rank,Domain age"), nil); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestNothingIsSuggestedForNothing(t *testing.T) {
+	contacts := source.CommonTypes()[0]
+	if got := source.Suggest(contacts, nil, nil); len(got) > 0 {
+		t.Errorf("without headers: %v", got)
+	}
+	if got := source.Suggest(source.Type{}, headersOf("Email"), nil); len(got) > 0 {
+		t.Errorf("without fields: %v", got)
+	}
+	if got := source.Suggest(contacts, headersOf("***,???"), nil); len(got) > 0 {
+		t.Errorf("of names without words: %v", got)
+	}
+}
+
+// TestSuggestionsAreRightForExportsOfOtherPrograms reads headers in the style of what other programs
+// export, and compares with what a person would choose. A line of the file is type | headers |
+// field=header; …, and every field that is not named must stay without a suggestion.
+func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
+	f, err := os.Open("testdata/exports.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var tables, fields, right int
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		line := lines.Text()
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := strings.Split(line, " | ")
+		if len(parts) != 3 {
+			t.Fatalf("%q has %d parts", line, len(parts))
+		}
+		at := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
+		ty, headers := source.CommonTypes()[at], headersOf(parts[1])
+		want := map[string]string{}
+		for pair := range strings.SplitSeq(parts[2], ";") {
+			field, column, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if !slices.ContainsFunc(headers, func(h source.Header) bool { return h.Name == column }) || !slices.ContainsFunc(ty.Fields, func(f source.Field) bool { return f.Key == field }) {
+				t.Fatalf("%q: there is no %q or %q", line, field, column)
+			}
+			want[field] = column
+		}
+		got := source.Suggest(ty, headers, nil)
+		for _, s := range got {
+			if s.Score >= source.AutoSelect && want[s.Field] != s.Column {
+				t.Errorf("%s, line %d: %s is %q with %v, want %q: %s", ty.Key, tables+1, s.Field, s.Column, s.Score, want[s.Field], s.Reason)
+			}
+		}
+		tables++
+		for _, field := range ty.Fields {
+			fields++
+			if g := chosen(got)[field.Key]; g == want[field.Key] {
+				right++
+			} else {
+				t.Logf("%s, table %d: %s is %q, want %q", ty.Key, tables, field.Key, g, want[field.Key])
+			}
+		}
+	}
+	share := float64(right) / float64(fields)
+	t.Logf("%d of %d fields of %d tables are right: %.1f %%", right, fields, tables, 100*share)
+	if tables < 60 || share < 0.95 {
+		t.Errorf("%.1f %% of %d tables, want 95 %% of 60", 100*share, tables)
+	}
+}
+
+func BenchmarkSuggest200By200(b *testing.B) {
+	ty := source.Type{Key: "wide"}
+	var headers []source.Header
+	for i := range 200 {
+		word := fmt.Sprintf("%c%cword", 'a'+i%26, 'a'+i/26)
+		ty.Fields = append(ty.Fields, source.Field{Key: "customer_" + word, Title: "Customer " + word, Type: source.String, Synonyms: []string{word, "the " + word + " date", word + " amount"}})
+		headers = append(headers, source.Header{Name: "Customer: " + word + " value", Type: source.String})
+	}
+	for b.Loop() {
+		if got := source.Suggest(ty, headers, nil); len(got) != 200 {
+			b.Fatalf("%d suggestions", len(got))
+		}
+	}
+}

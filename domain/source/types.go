@@ -1,0 +1,112 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+)
+
+// What types may have at most.
+const (
+	maxTypes    = 50
+	maxFields   = MaxColumns
+	maxSynonyms = 50 // of a field
+	maxEnum     = 200
+	maxTitle    = 120 // characters of a title, and of a synonym
+	maxExample  = MaxCell
+)
+
+var keyForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+
+// TypeError says what is wrong with types as they are configured.
+type TypeError struct {
+	Key    string // where, such as [0].fields[2].key
+	Reason string // without the value
+}
+
+func (e *TypeError) Error() string { return e.Key + ": " + e.Reason }
+
+// CheckTypes finds all that is wrong with the types of an org: keys are 1 to 63 characters of lower
+// snake_case and name one thing, titles and synonyms have 1 to 120 characters, a type accepts some
+// backend and has 1 to 200 fields, an Enum and nothing else has values.
+func CheckTypes(types []Type) []*TypeError {
+	c := &typeCheck{}
+	c.count("", "types", len(types), 0, maxTypes)
+	seen := map[string]bool{}
+	for i, t := range types {
+		at := fmt.Sprintf("[%d]", i)
+		c.key(at+".type", string(t.Key), seen)
+		c.length(at+".title", t.Title, 1, maxTitle)
+		c.count(at+".accepts", "backends", len(t.Accepts), 1, 2)
+		for j, b := range t.Accepts {
+			switch {
+			case b != SheetBackend && b != WarehouseBackend:
+				c.add(fmt.Sprintf("%s.accepts[%d]", at, j), "must be one of: sheet, warehouse")
+			case slices.Contains(t.Accepts[:j], b):
+				c.add(fmt.Sprintf("%s.accepts[%d]", at, j), "is there twice")
+			}
+		}
+		c.count(at+".fields", "fields", len(t.Fields), 1, maxFields)
+		keys := map[string]bool{}
+		for j, f := range t.Fields {
+			c.field(fmt.Sprintf("%s.fields[%d]", at, j), f, keys)
+		}
+	}
+	return c.found
+}
+
+type typeCheck struct{ found []*TypeError }
+
+func (c *typeCheck) add(key, format string, args ...any) {
+	c.found = append(c.found, &TypeError{Key: key, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (c *typeCheck) key(at, key string, seen map[string]bool) {
+	switch {
+	case !keyForm.MatchString(key) || len(key) > 63:
+		c.add(at, "must be 1 to 63 lower-case letters and digits, with single underscores between them, and begin with a letter")
+	case seen[key]:
+		c.add(at, "is there twice")
+	}
+	seen[key] = true
+}
+
+func (c *typeCheck) length(at, s string, least, most int) {
+	if n := utf8.RuneCountInString(s); n < least || n > most || !utf8.ValidString(s) {
+		c.add(at, "must have %d to %d characters", least, most)
+	}
+}
+
+func (c *typeCheck) count(at, of string, n, least, most int) {
+	if n < least || n > most {
+		c.add(at, "must be %d to %d %s", least, most, of)
+	}
+}
+
+// fieldTypes are all there are.
+var fieldTypes = []FieldType{String, Text, Integer, Number, Boolean, Date, DateTime, URL, Email, Enum, JSON}
+
+func (c *typeCheck) field(at string, f Field, keys map[string]bool) {
+	c.key(at+".key", f.Key, keys)
+	c.length(at+".title", f.Title, 1, maxTitle)
+	c.length(at+".example", f.Example, 0, maxExample)
+	if !slices.Contains(fieldTypes, f.Type) {
+		c.add(at+".type", "must be one of: string, text, integer, number, boolean, date, datetime, url, email, enum, json")
+	}
+	c.count(at+".synonyms", "synonyms", len(f.Synonyms), 0, maxSynonyms)
+	for i, s := range f.Synonyms {
+		c.length(fmt.Sprintf("%s.synonyms[%d]", at, i), s, 1, maxTitle)
+	}
+	if f.Type == Enum {
+		c.count(at+".enum", "values", len(f.Enum), 1, maxEnum)
+	} else if len(f.Enum) > 0 {
+		c.add(at+".enum", "is for fields of type enum alone")
+	}
+	for i, v := range f.Enum {
+		c.length(fmt.Sprintf("%s.enum[%d]", at, i), v, 1, maxTitle)
+		if slices.Contains(f.Enum[:i], v) {
+			c.add(fmt.Sprintf("%s.enum[%d]", at, i), "is there twice")
+		}
+	}
+}

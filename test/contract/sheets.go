@@ -1,0 +1,206 @@
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// SheetsRig is a ports.Sheets and a place from which it reads.
+type SheetsRig struct {
+	Sheets ports.Sheets
+	// Put makes a sheet in the place and says where it is.
+	Put func(t *testing.T, w fixture.Workbook) ports.SheetTarget
+	// Absent is where there is none.
+	Absent ports.SheetTarget
+	// OneTab says that the format knows no more than one, without a name of its own.
+	OneTab bool
+}
+
+// sheetsWorkspace is whose sheets are read; there is nothing of a workspace's that the port looks up.
+const sheetsWorkspace identity.WorkspaceID = "wsp_01jcontractsheets0000000000"
+
+// people is a table of four columns, below a header.
+var people = [][]string{
+	{"Name", "E-mail", "Name", ""},
+	{"Ann", "ann@example.com", "Lee", "x"},
+	{"Bøb", "bob@example.com", "", "y"},
+	{"Cid, “the 3rd”", "cid@example.com", "Ray", "z"},
+}
+
+// Sheets is what any ports.Sheets must do.
+func Sheets(t *testing.T, rig SheetsRig) {
+	read := func(t *testing.T, to ports.SheetTarget) source.Sheet {
+		t.Helper()
+		s, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(s.Tabs, s.Tab) {
+			t.Errorf("the tab read, %+v, is none of %+v", s.Tab, s.Tabs)
+		}
+		if text, err := json.Marshal(s); err != nil || len(text) > 2<<20 {
+			t.Errorf("it cannot be told: %d bytes, %v", len(text), err)
+		}
+		return s
+	}
+	one := func(rows ...[]string) fixture.Workbook {
+		return fixture.Workbook{Name: "people", Tabs: []fixture.Tab{{Title: "People", Rows: rows}}}
+	}
+
+	t.Run("the head of a table is read", func(t *testing.T) {
+		s := read(t, rig.Put(t, one(people...)))
+		if !strings.HasPrefix(s.Title, "people") {
+			t.Errorf("title %q", s.Title)
+		}
+		want := source.Preview{
+			HeaderRow: 1, Confidence: s.Preview.Confidence,
+			Headers: []source.Header{
+				{Name: "Name", Column: "A", Type: source.String}, {Name: "E-mail", Column: "B", Type: source.Email},
+				{Name: "Name (2)", Column: "C", Type: source.String}, {Name: "Column D", Column: "D", Type: source.String},
+			},
+			Rows: [][]*string{
+				{new("Ann"), new("ann@example.com"), new("Lee"), new("x")},
+				{new("Bøb"), new("bob@example.com"), nil, new("y")},
+			},
+		}
+		if diff := cmp.Diff(want, s.Preview); diff != "" {
+			t.Error(diff)
+		}
+		if s.Preview.Confidence <= 0.5 || s.Preview.Confidence > 1 {
+			t.Errorf("confidence %v", s.Preview.Confidence)
+		}
+		if s.Tab.Rows != -1 && s.Tab.Rows < 4 || s.Tab.Columns != -1 && s.Tab.Columns < 4 {
+			t.Errorf("the tab has %d rows and %d columns", s.Tab.Rows, s.Tab.Columns)
+		}
+	})
+	t.Run("a header below a title is found, and another may be given", func(t *testing.T) {
+		to := rig.Put(t, one(append([][]string{{"All our people"}}, people...)...))
+		if s := read(t, to); s.Preview.HeaderRow != 2 || s.Preview.Headers[1].Name != "E-mail" {
+			t.Errorf("row %d: %+v", s.Preview.HeaderRow, s.Preview.Headers)
+		}
+		to.Location.HeaderRow = 4
+		s := read(t, to)
+		if s.Preview.HeaderRow != 4 || s.Preview.Headers[0].Name != "Bøb" || len(s.Preview.Rows) != 1 || s.Preview.Confidence != 1 {
+			t.Errorf("%+v", s.Preview)
+		}
+	})
+	t.Run("below a header row that is not there is nothing", func(t *testing.T) {
+		to := rig.Put(t, one(people...))
+		to.Location.HeaderRow = source.MaxHeaderRow
+		if s := read(t, to); len(s.Preview.Headers) > 0 || s.Preview.HeaderRow != source.MaxHeaderRow {
+			t.Errorf("%+v", s.Preview)
+		}
+	})
+	t.Run("a wide table is cut at its right", func(t *testing.T) {
+		var header, row []string
+		for i := range source.MaxColumns + 50 {
+			header, row = append(header, fmt.Sprint("Column no. ", i)), append(row, "v")
+		}
+		s := read(t, rig.Put(t, one(header, row)))
+		if len(s.Preview.Headers) != source.MaxColumns || s.Preview.Headers[source.MaxColumns-1].Column != "GR" {
+			t.Errorf("%d columns", len(s.Preview.Headers))
+		}
+	})
+	t.Run("a long table is read no further than needed", func(t *testing.T) {
+		rows := slices.Clone(people)
+		for range 2000 {
+			rows = append(rows, people[1])
+		}
+		s := read(t, rig.Put(t, one(rows...)))
+		if len(s.Preview.Rows) != source.ShownRows || s.Tab.Rows != -1 && s.Tab.Rows < len(rows) {
+			t.Errorf("%d rows are shown, of %d", len(s.Preview.Rows), s.Tab.Rows)
+		}
+	})
+	t.Run("cells are cut, and can be shown", func(t *testing.T) {
+		s := read(t, rig.Put(t, one([]string{"Text", "Emoji"}, []string{strings.Repeat("long ", 200), strings.Repeat("😀", 300)})))
+		for i, c := range s.Preview.Rows[0] {
+			if n := len([]rune(*c)); n != source.MaxCell {
+				t.Errorf("cell %d has %d characters", i, n)
+			}
+		}
+	})
+	t.Run("what is not there is not found", func(t *testing.T) {
+		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, rig.Absent); !errors.Is(err, source.ErrSheetNotFound) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a tab that is not there is not found", func(t *testing.T) {
+		to := rig.Put(t, one(people...))
+		to.Location.Tab = "Nobody"
+		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrTabNotFound) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("other locations are refused", func(t *testing.T) {
+		for _, url := range []string{
+			"", "people", "http://example.com/a.csv", "ftp://example.com/a.csv", "https://", "https:///a.csv", "https://user:password@example.com/a.csv",
+			"file:///etc/passwd", "file:../atrium.db", "file:a/b.csv", "file:.hidden", "file:", "https://127.1/a.csv", "https://[::1]/a.csv",
+			"https://169.254.169.254/latest/meta-data", "https://localhost./a.csv", "https://example.com:22/a.csv", "https://\x00", "https://exam ple.com/",
+			"https://example.com/" + strings.Repeat("a", source.MaxLocation), "\xff",
+		} {
+			to := ports.SheetTarget{Location: source.SheetLocation{URL: url}, Offer: ports.SheetOffer{Files: true}}
+			if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
+				t.Errorf("%.40q: err = %v", url, err)
+			}
+		}
+	})
+	t.Run("files are for those to whom they are offered", func(t *testing.T) {
+		to := ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"}}
+		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("a call ends with its context", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := rig.Sheets.Preview(ctx, sheetsWorkspace, rig.Put(t, one(people...))); !errors.Is(err, context.Canceled) {
+			t.Errorf("err = %v", err)
+		}
+	})
+	if rig.OneTab {
+		return
+	}
+	t.Run("an empty tab has no header", func(t *testing.T) {
+		if s := read(t, rig.Put(t, one())); len(s.Preview.Headers) > 0 || s.Preview.HeaderRow != 0 {
+			t.Errorf("%+v", s.Preview)
+		}
+	})
+	t.Run("tabs are listed and chosen by id or title", func(t *testing.T) {
+		to := rig.Put(t, fixture.Workbook{Name: "book", Tabs: []fixture.Tab{
+			{Title: "Secret", Hidden: true, Rows: [][]string{{"Code", "Word"}, {"1", "x"}}},
+			{Title: "Empty"},
+			{Title: "It's “odd”! & <more>", Rows: people},
+		}})
+		s := read(t, to)
+		var titles []string
+		for _, tab := range s.Tabs {
+			titles = append(titles, tab.Title)
+		}
+		if !slices.Equal(titles, []string{"Secret", "Empty", "It's “odd”! & <more>"}) || !s.Tabs[0].Hidden || s.Tabs[1].Hidden {
+			t.Fatalf("%+v", s.Tabs)
+		}
+		if s.Tab != s.Tabs[1] {
+			t.Errorf("without a tab, it reads %+v", s.Tab)
+		}
+		for i, want := range map[int]string{0: "Code", 2: "Name"} {
+			for _, asked := range []string{s.Tabs[i].ID, s.Tabs[i].Title, strings.ToUpper(s.Tabs[i].Title)} {
+				to.Location.Tab = asked
+				if s := read(t, to); s.Preview.Headers[0].Name != want || s.Tab.ID != s.Tabs[i].ID {
+					t.Errorf("tab %q: %+v of %+v", asked, s.Preview.Headers, s.Tab)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,314 @@
+package contract
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Sources is the suite for ports.Sources.
+func Sources(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("Add and the reads", func(t *testing.T) { sourceReads(t, a) })
+	t.Run("strangers", func(t *testing.T) { sourceStrangers(t, a) })
+	t.Run("Update", func(t *testing.T) { sourceUpdates(t, a) })
+	t.Run("through a connection", func(t *testing.T) { sourcesThrough(t, a) })
+	t.Run("memory", func(t *testing.T) { sourceMemory(t, a) })
+	t.Run("races", func(t *testing.T) { sourceRaces(t, a) })
+}
+
+// addSource stores a source of a reading, unless it is refused.
+func addSource(t *testing.T, s ports.Stores, by identity.Actor, r source.Reading) error {
+	t.Helper()
+	return s.Sources.Add(t.Context(), by, func(others int) (*source.Source, error) {
+		return source.New(by, fixture.People, fixture.SourceDraft(r), r, others)
+	})
+}
+
+func sourceReads(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	sheet := fixture.Source(t, a.Stores, by, fixture.SheetReading())
+	table := fixture.Source(t, a.Stores, team.Admin, fixture.TableReading(connection.NewID()))
+
+	t.Run("Get answers what Add was given", func(t *testing.T) {
+		for _, made := range []*source.Source{sheet, table} {
+			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+			must(t, err)
+			same(t, "source", got, made)
+		}
+	})
+	t.Run("Add writes down what was recorded", func(t *testing.T) {
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(sheet.ID))), []string{"source.attached"})
+	})
+	t.Run("others counts those of the workspace, and what make refuses is not stored", func(t *testing.T) {
+		wantErr(t, a.Sources.Add(ctx, by, func(others int) (*source.Source, error) {
+			same(t, "others", others, 2)
+			return nil, errBoom
+		}), errBoom)
+	})
+	t.Run("a location is taken once for each type of a workspace, whatever its header row", func(t *testing.T) {
+		again := fixture.SheetReading()
+		again.Location = sheet.Location
+		again.Location.Sheet.HeaderRow = 7
+		wantErr(t, addSource(t, a.Stores, by, again), source.ErrAlreadyAttached)
+		must(t, addSource(t, a.Stores, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, again))
+		other := fixture.People
+		other.Key = "animals"
+		must(t, a.Sources.Add(ctx, team.Owner, func(others int) (*source.Source, error) {
+			return source.New(team.Owner, other, fixture.SourceDraft(again), again, others)
+		}))
+	})
+	t.Run("a deleted workspace takes none", func(t *testing.T) {
+		gone := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		_, err := a.Workspaces.Update(ctx, gone.Owner, gone.Owner.Workspace, nil, func(w *account.Workspace) error { return w.Delete(gone.Owner, nil) })
+		must(t, err)
+		wantErr(t, addSource(t, a.Stores, gone.Owner, fixture.SheetReading()), identity.ErrWorkspaceNotFound)
+	})
+	t.Run("List answers pages, newest first", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		var want []source.ID
+		for range 5 {
+			want = append([]source.ID{fixture.Source(t, a.Stores, team.Member, fixture.SheetReading()).ID}, want...)
+		}
+		var got []source.ID
+		for _, s := range fixture.Pages(t, 2, func(q page.Query) (page.Of[source.Source], error) {
+			return a.Sources.List(ctx, team.Member.Workspace, q)
+		}) {
+			got = append(got, s.ID)
+		}
+		same(t, "ids", got, want)
+	})
+}
+
+func sourceStrangers(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	by, made := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, (*source.Source)(nil)
+	through := connection.NewID()
+	made = fixture.Source(t, a.Stores, by, fixture.TableReading(through))
+	for name, ws := range map[string]identity.WorkspaceID{
+		"another workspace": fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member.Workspace,
+		"another org":       fixture.NewTeam(t, a.Stores, a.Orgs[1]).Member.Workspace,
+		"no workspace":      "",
+	} {
+		t.Run(name+" has no such source", func(t *testing.T) {
+			_, err := a.Sources.Get(ctx, ws, made.ID)
+			wantErr(t, err, source.ErrNotFound)
+			_, err = a.Sources.Update(ctx, ws, made.ID, func(*source.Source) error { t.Error("it was changed"); return nil })
+			wantErr(t, err, source.ErrNotFound)
+			must(t, a.Sources.UpdateThrough(ctx, ws, through, func(*source.Source) error { t.Error("it was changed"); return nil }))
+			found, err := a.Sources.Through(ctx, ws, through)
+			must(t, err)
+			same(t, "through", len(found), 0)
+			listed, err := a.Sources.List(ctx, ws, page.Query{Limit: 10})
+			must(t, err)
+			same(t, "listed", len(listed.Items), 0)
+			memory, err := a.Sources.Memory(ctx, ws, made.Type)
+			must(t, err)
+			same(t, "memory", len(memory), 0)
+		})
+	}
+}
+
+func sourceUpdates(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+	made := fixture.Source(t, a.Stores, by, fixture.SheetReading())
+	system := identity.System(by.Org, by.Workspace, "test", fixture.At.Add(time.Hour))
+
+	t.Run("saves all that may change", func(t *testing.T) {
+		changed, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
+			s.Refreshed(system, &fixture.People, source.Outcome{Of: 1, Reading: source.Reading{Columns: []source.Header{{Name: "Contact", Type: source.Email}, {Name: "Age", Type: source.Integer}, {Name: "x"}}, RowEstimate: 99}}, 0.5)
+			s.Refreshed(system, nil, source.Outcome{Of: 2, Failure: &source.Failure{Code: "sheet_not_shared", Transient: true, Hint: "Share it.", At: system.At}}, 0.5)
+			return nil
+		})
+		must(t, err)
+		if changed.Failure == nil || changed.Drift.Level != source.Renamed || changed.RowEstimate != 99 {
+			t.Fatalf("%+v", changed)
+		}
+		got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "source", got, changed)
+		_, err = a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error { s.Pause(system, source.ConnectionRevoked); return nil })
+		must(t, err)
+		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"source.paused", "source.drifted", "source.attached"})
+	})
+	t.Run("saves nothing of a change that fails", func(t *testing.T) {
+		before, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		_, err = a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
+			s.Pause(system, source.BreakingDrift)
+			return errBoom
+		})
+		wantErr(t, err, errBoom)
+		after, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+		must(t, err)
+		same(t, "source", after, before)
+	})
+	t.Run("removes what was detached, and keeps its events and what it taught", func(t *testing.T) {
+		_, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error { return s.Detach(by, nil) })
+		must(t, err)
+		_, err = a.Sources.Get(ctx, by.Workspace, made.ID)
+		wantErr(t, err, source.ErrNotFound)
+		_, err = a.Sources.Update(ctx, by.Workspace, made.ID, func(*source.Source) error { return nil })
+		wantErr(t, err, source.ErrNotFound)
+		same(t, "the last event", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID)))[0], "source.detached")
+		memory, err := a.Sources.Memory(ctx, by.Workspace, made.Type)
+		must(t, err)
+		same(t, "memory", memory, source.Memory{"email": "email"})
+		again := fixture.SheetReading()
+		again.Location = made.Location
+		must(t, addSource(t, a.Stores, by, again))
+	})
+}
+
+func sourcesThrough(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+	one, two := connection.NewID(), connection.NewID()
+	fixture.Source(t, a.Stores, by, fixture.SheetReading())
+	first, second, third := fixture.Source(t, a.Stores, by, fixture.TableReading(one)), fixture.Source(t, a.Stores, by, fixture.TableReading(one)), fixture.Source(t, a.Stores, by, fixture.TableReading(two))
+
+	ids := func(through connection.ID) (ids []source.ID) {
+		found, err := a.Sources.Through(ctx, by.Workspace, through)
+		must(t, err)
+		for _, s := range found {
+			ids = append(ids, s.ID)
+		}
+		return ids
+	}
+	same(t, "through one", ids(one), []source.ID{second.ID, first.ID})
+	same(t, "through any", ids(""), []source.ID{third.ID, second.ID, first.ID})
+
+	t.Run("all are changed, or none", func(t *testing.T) {
+		system := identity.System(by.Org, by.Workspace, "test", fixture.At)
+		wantErr(t, a.Sources.UpdateThrough(ctx, by.Workspace, one, func(s *source.Source) error {
+			s.Pause(system, source.ConnectionRevoked)
+			if s.ID == second.ID {
+				return errBoom
+			}
+			return nil
+		}), errBoom)
+		var seen []source.ID
+		must(t, a.Sources.UpdateThrough(ctx, by.Workspace, one, func(s *source.Source) error {
+			same(t, "paused", s.Paused, source.PauseReason(""))
+			s.Pause(system, source.ConnectionRevoked)
+			seen = append(seen, s.ID)
+			return nil
+		}))
+		same(t, "oldest first", seen, []source.ID{first.ID, second.ID})
+		for id, want := range map[source.ID]source.Status{first.ID: source.Paused, second.ID: source.Paused, third.ID: source.Active} {
+			s, err := a.Sources.Get(ctx, by.Workspace, id)
+			must(t, err)
+			same(t, "status", s.Status(), want)
+		}
+	})
+}
+
+func sourceMemory(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+	teach := func(t *testing.T, s ports.Stores, learnt source.Memory, at time.Time) {
+		t.Helper()
+		r := fixture.SheetReading()
+		must(t, s.Sources.Add(ctx, by, func(others int) (*source.Source, error) {
+			made, err := source.New(by, fixture.People, fixture.SourceDraft(r), r, others)
+			made.Learnt, made.UpdatedAt = learnt, at
+			return made, err
+		}))
+	}
+	t.Run("the last choice counts", func(t *testing.T) {
+		teach(t, a.Stores, source.Memory{"contact": "email", "years": "age"}, fixture.At)
+		teach(t, a.Stores, source.Memory{"contact": "age"}, fixture.At.Add(time.Second))
+		got, err := a.Sources.Memory(ctx, by.Workspace, fixture.People.Key)
+		must(t, err)
+		same(t, "memory", got, source.Memory{"contact": "age", "years": "age"})
+	})
+	t.Run("another type has its own", func(t *testing.T) {
+		got, err := a.Sources.Memory(ctx, by.Workspace, "animals")
+		must(t, err)
+		same(t, "memory", got, source.Memory{})
+	})
+	t.Run("of more than 2000 the last are remembered", func(t *testing.T) {
+		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			many := source.Memory{}
+			for i := range 2000 {
+				many[fmt.Sprint("column ", i)] = "age"
+			}
+			teach(t, tx, many, fixture.At.Add(time.Minute))
+			return nil
+		}))
+		got, err := a.Sources.Memory(ctx, by.Workspace, fixture.People.Key)
+		must(t, err)
+		if _, old := got["years"]; old || len(got) != 2000 {
+			t.Errorf("%d names, the oldest among them: %v", len(got), old)
+		}
+	})
+}
+
+// sourceRaces has two processes do the same at once.
+func sourceRaces(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	second := a.Second()
+	t.Run("of two that attach the same, one does", func(t *testing.T) {
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		r := fixture.SheetReading()
+		errs := make([]error, 2)
+		var both sync.WaitGroup
+		for i, s := range []ports.Stores{a.Stores, second} {
+			both.Go(func() { errs[i] = addSource(t, s, by, r) })
+		}
+		both.Wait()
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Fatalf("errors %v", errs)
+		}
+		for _, err := range errs {
+			if err != nil {
+				wantErr(t, err, source.ErrAlreadyAttached)
+			}
+		}
+	})
+	t.Run("a refresh that a pause overtook leaves nothing", func(t *testing.T) {
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		through := connection.NewID()
+		system := identity.System(by.Org, by.Workspace, "test", fixture.At)
+		for range 10 {
+			made := fixture.Source(t, a.Stores, by, fixture.TableReading(through))
+			var both sync.WaitGroup
+			both.Go(func() {
+				_, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
+					s.Refreshed(system, &fixture.People, source.Outcome{Of: 1, Reading: source.Reading{RowEstimate: 99}}, 0)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			both.Go(func() {
+				if err := second.Sources.UpdateThrough(ctx, by.Workspace, through, func(s *source.Source) error {
+					s.Pause(system, source.ConnectionRevoked)
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+			both.Wait()
+			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
+			must(t, err)
+			// Either order is one: the refresh before the pause, or not at all.
+			if got.Paused != source.ConnectionRevoked || !got.NextRefreshAt.IsZero() || got.RowEstimate == 99 && got.LastRefreshedAt.IsZero() {
+				t.Fatalf("%+v", got)
+			}
+		}
+	})
+}

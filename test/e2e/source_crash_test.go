@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// through reaches the shop by a proxy, at which a test sees who connects.
+func (s *shopWarehouse) through(t *testing.T) (*shopWarehouse, *fixture.Proxy) {
+	t.Helper()
+	p := fixture.NewProxy(t, s.url.Host)
+	u := *s.url
+	u.Host = p.Addr()
+	return &shopWarehouse{url: &u, name: s.name}, p
+}
+
+// hold keeps everybody from reading the tables of the shop, until the returned function is called.
+func (s *shopWarehouse) hold(t *testing.T, held []string) (release func()) {
+	t.Helper()
+	u := *s.url
+	u.Path = "/" + s.name
+	db, err := sql.Open("postgres", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err == nil {
+		_, err = tx.ExecContext(t.Context(), `LOCK TABLE `+strings.Join(held, ", ")+` IN ACCESS EXCLUSIVE MODE`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		_ = tx.Rollback()
+		_ = db.Close()
+	}
+}
+
+// awaits waits until something is so.
+func awaits(t *testing.T, what string, s *server, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it was not so: %s\nthe server wrote: %s", what, s.stderr)
+		}
+	}
+}
+
+// TestARevocationAmidRefreshes revokes a connection while two nodes refresh twenty sources through it:
+// once that is answered nobody connects any more, what reads is cut off, and no source changes.
+func TestARevocationAmidRefreshes(t *testing.T) {
+	t.Parallel()
+	const many = 20
+	rounds := 5
+	if proving() {
+		rounds = 50
+	}
+	d := deploy(t, postgres, toShops)
+	s := d.start(t)
+	other := d.spawn(t, d.command("work"))
+	ann := s.user(t, "member")
+	shop := newShop(t)
+	seen, proxy := shop.through(t)
+	connection := ann.create(t, connections, seen.connection(fixture.Canary)).at("id")
+	var ids, held []string
+	for range many {
+		body := shop.people(t, connection)
+		held = append(held, body["location"].(object)["table"].(string))
+		ids = append(ids, ann.create(t, sources, body).at("id"))
+	}
+	shared := regexp.MustCompile(`"kind":"source.refresh"`)
+	other.stderr.await(t, other, shared)
+	settled := func() bool {
+		db := d.open(t)
+		defer db.Close()
+		return column(t, db, fmt.Sprintf(`SELECT COUNT(*) FROM jobs WHERE kind = 'source.refresh' AND (state = 'running' OR state = 'queued' AND due_at < %d)`, time.Now().UnixMicro()))[0] == "0"
+	}
+	for round := range rounds {
+		awaits(t, "all refreshes of the round before have ended", s, settled)
+		release := shop.hold(t, held)
+		for _, id := range ids {
+			ann.do(t, "POST", sources+"/"+id+"/refresh", nil).is(t, 202)
+		}
+		awaits(t, "refreshes have connected", s, func() bool { return proxy.Open() >= 4 })
+		ann.do(t, "DELETE", connections+"/"+connection, nil).is(t, 200)
+		answered, connected, rows := time.Now(), proxy.Accepted(), s.dumpOf(t, "sources")
+		awaits(t, "what reads is cut off", s, func() bool { return proxy.Open() == 0 })
+		if took := time.Since(answered); took > 2*time.Second {
+			t.Errorf("round %d: reads went on for %s", round, took)
+		}
+		release()
+		awaits(t, "the jobs have ended", s, settled)
+		time.Sleep(time.Until(answered.Add(3 * time.Second))) // for what must not come
+		if now := proxy.Accepted(); now != connected {
+			t.Errorf("round %d: %d connections were opened after the answer", round, now-connected)
+		}
+		if after := s.dumpOf(t, "sources"); after != rows {
+			t.Errorf("round %d: sources changed after the answer:\n%s\nbefore:\n%s", round, after, rows)
+		}
+		ann.do(t, "POST", connections+"/"+connection+"/verify", object{"credential": seen.credential(fixture.Canary)}).is(t, 200)
+	}
+	awaits(t, "all have come back", s, settled)
+	for _, id := range ids {
+		ann.get(t, sources+"/"+id).has(t, map[string]string{"status": "active", "failure": "null"})
+	}
+	t.Logf("%d rounds, %d connections", rounds, proxy.Accepted())
+}
+
+// TestAKilledRefresh kills a node amid a refresh, as a machine does that loses its power.
+func TestAKilledRefresh(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, postgres, toShops)
+	d.flags = []string{"--no-work"}
+	s := d.start(t)
+	ann := s.user(t, "member")
+	shop := newShop(t)
+	seen, proxy := shop.through(t)
+	body := shop.people(t, ann.create(t, connections, seen.connection(fixture.Canary)).at("id"))
+	id := ann.create(t, sources, body).at("id")
+
+	release := shop.hold(t, []string{body["location"].(object)["table"].(string)})
+	doomed := d.spawn(t, d.command("work"))
+	awaits(t, "the refresh has connected", doomed, func() bool { return proxy.Open() > 0 })
+	doomed.kill(t)
+	release()
+	db := d.open(t)
+	defer db.Close()
+	lease, err := strconv.ParseInt(column(t, db, `SELECT due_at - started_at FROM jobs WHERE state = 'running' AND subject = '`+id+`'`)[0], 10, 64)
+	if err != nil || time.Duration(lease)*time.Microsecond > 2*time.Minute {
+		t.Fatalf("the job is somebody's for %s: more than its limit of a minute, and another one", time.Duration(lease)*time.Microsecond)
+	}
+	d.sql(t, `UPDATE jobs SET due_at = 1 WHERE state = 'running' AND subject = '`+id+`'`) // that time has passed
+	other := d.spawn(t, d.command("work"))
+	found := other.stderr.await(t, other, regexp.MustCompile(`"kind":"source.refresh".*`))[0]
+	if !strings.Contains(found, `"attempt":2`) || !strings.Contains(found, `"outcome":"succeeded"`) {
+		t.Errorf("the other node says %s", found)
+	}
+	refreshed(t, ann, id).has(t, map[string]string{"status": "active"})
+	if n := strings.Count(other.stderr.String(), `"kind":"source.refresh"`); n != 1 {
+		t.Errorf("it was done %d times", n)
+	}
+}
