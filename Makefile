@@ -9,7 +9,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-10s %s\n' "$$name" "$$does"; done
 
 run: ## serve with demo data on http://127.0.0.1:8080
-	@trap 'exit 0' INT; go run ./cmd/atrium serve --demo
+	@trap 'exit 0' INT; CGO_ENABLED=0 go run ./cmd/atrium serve --demo
 
 build: ## build bin/atrium, one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/atrium ./cmd/atrium
