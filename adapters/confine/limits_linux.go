@@ -23,14 +23,14 @@ func bind(l Limits) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // no core, no debugger
 		return fmt.Errorf("not dumpable: %w", err)
 	}
-	cpu := uint64(max(l.CPU, 1))
+	cpu, data := uint64(max(l.CPU, 1)), uint64(l.Memory+threadStacks) //nolint:gosec // from constants
 	for _, limit := range []struct {
 		name      string
 		resource  int
 		soft, max uint64
 	}{
-		{"memory", unix.RLIMIT_DATA, uint64(l.Memory), uint64(l.Memory)}, //nolint:gosec // from a constant
-		{"processor time", unix.RLIMIT_CPU, cpu, cpu + 1},                // at the first the kernel warns, at the second it kills
+		{"memory", unix.RLIMIT_DATA, data, data},
+		{"processor time", unix.RLIMIT_CPU, cpu, cpu + 1}, // at the first the kernel warns, at the second it kills
 		{"size of files", unix.RLIMIT_FSIZE, 0, 0},
 		{"open files", unix.RLIMIT_NOFILE, uint64(l.Files), uint64(l.Files)}, //nolint:gosec // from a constant
 		{"core dumps", unix.RLIMIT_CORE, 0, 0},
