@@ -37,4 +37,6 @@ type Stores struct {
 	Events      Events
 	Connections Connections
 	Jobs        Jobs
+	Payments    Payments
+	Inbox       Inbox
 }
