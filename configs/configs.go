@@ -71,6 +71,7 @@ type Org struct {
 	Registry           Registry
 	ConnectionKinds    []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
 	Egress             identity.Egress
+	Payments           Payments
 	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
 }
 
@@ -142,7 +143,7 @@ func (c *Config) complete() {
 		c.Keyring.KeyFile = filepath.Join(c.Data, "keyring.json")
 	}
 	if len(c.Orgs) == 0 {
-		c.Orgs = []Org{{Slug: "default", Name: "Default", Registry: sampleRegistry()}}
+		c.Orgs = []Org{{Slug: "default", Name: "Default", Registry: sampleRegistry(), Payments: samplePayments()}}
 	}
 	c.BaseDomain = strings.ToLower(c.BaseDomain)
 	for i := range c.Orgs {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -30,6 +32,7 @@ type Services struct {
 	Chats       *chats.Service
 	Embeds      *chats.Embeds
 	Connections *connections.Service
+	Payments    *payments.Service
 }
 
 // Bind makes the use cases on given stores.
@@ -81,6 +84,7 @@ func New(c Config, d Deps) (*API, error) {
 		"/api/prompt-templates": a.promptOperations(),
 		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
 		"/api/connections":      a.connectionOperations(),
+		paymentPaths:            a.paymentOperations(),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -104,7 +108,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/"} {
+	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", paymentPaths, "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
 			declared, ok := a.contract.Operation(op.method, op.path)
@@ -119,7 +123,7 @@ func (a *API) route(areas map[string][]operation) error {
 	if err != nil {
 		return err
 	}
-	for _, op := range append(public, a.visitOperations()...) {
+	for _, op := range slices.Concat(public, a.visitOperations(), a.webhookOperations()) {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}

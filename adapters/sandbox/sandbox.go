@@ -34,6 +34,7 @@ type Gateway struct {
 	mac     func(text string) string // by a key that only the deployment has
 	deliver Deliver
 	trouble Trouble
+	post    *post
 }
 
 var (
@@ -43,7 +44,7 @@ var (
 
 // New returns the sandbox of an org. Secrets are made by mac, and are kept nowhere.
 func New(org identity.OrgID, books ports.SandboxBooks, clock func() time.Time, mac func(text string) string, deliver Deliver) *Gateway {
-	return &Gateway{org: org, books: books, clock: clock, mac: mac, deliver: deliver}
+	return &Gateway{org: org, books: books, clock: clock, mac: mac, deliver: deliver, post: &post{busy: map[billing.CustomerID]bool{}}}
 }
 
 // WebhookKey signs the events.
@@ -191,6 +192,12 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 		return "", err
 	}
 	id := billing.CustomerID("cus_" + name(string(g.org), "customer", key))
+	if text, err := g.books.Read(ctx, g.org, string(id)); err == nil && text != nil {
+		if late := fail(); late != nil {
+			return "", late
+		}
+		return id, nil
+	}
 	err = g.books.Write(ctx, g.org, string(id), func(text []byte) ([]byte, error) {
 		if text != nil {
 			return nil, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,9 @@ const (
 func Kinds() []Kind {
 	return []Kind{Timeout, TimeoutAfter, Failure, FailureAfter, Limited, Reset, Garbage}
 }
+
+// ParseKind reads the name of a kind of trouble.
+func ParseKind(name string) (Kind, bool) { return Kind(name), slices.Contains(Kinds(), Kind(name)) }
 
 // Trouble decides, for tests, what goes wrong with a call.
 type Trouble func(call string) (Kind, time.Duration)

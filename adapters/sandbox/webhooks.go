@@ -4,13 +4,57 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
+// post sees to it that what a customer's book has to tell is delivered by one at a time: busy holds whether
+// somebody else has asked for it meanwhile.
+type post struct {
+	mu   sync.Mutex
+	busy map[billing.CustomerID]bool
+}
+
+// begin reports whether the caller is to deliver; else whoever does so looks once more.
+func (p *post) begin(c billing.CustomerID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, busy := p.busy[c]; busy {
+		p.busy[c] = true
+		return false
+	}
+	p.busy[c] = false
+	return true
+}
+
+// end reports whether there is nothing more to deliver.
+func (p *post) end(c billing.CustomerID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy[c] {
+		p.busy[c] = false
+		return false
+	}
+	delete(p.busy, c)
+	return true
+}
+
 // flush delivers what a customer's book has to tell. What cannot be delivered stays in it until it is
 // looked at again; it is no failure of the call that caused it.
 func (g *Gateway) flush(ctx context.Context, c billing.CustomerID) {
+	if !g.post.begin(c) {
+		return
+	}
+	for {
+		g.deliverAll(ctx, c)
+		if g.post.end(c) {
+			return
+		}
+	}
+}
+
+func (g *Gateway) deliverAll(ctx context.Context, c billing.CustomerID) {
 	text, err := g.books.Read(ctx, g.org, string(c))
 	if err != nil {
 		return

@@ -148,14 +148,12 @@ func (s *SandboxBooks) Write(ctx context.Context, org identity.OrgID, id string,
 		if err != nil {
 			return err
 		}
-		if changed != nil {
-			book = string(changed)
-		}
-		if book == "" {
+		switch {
+		case changed != nil:
+			_, err = tx.exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`, string(changed), org, id)
+		case book == "":
 			_, err = tx.exec(ctx, `DELETE FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
-			return err
 		}
-		_, err = tx.exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`, book, org, id)
 		return err
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -28,6 +29,8 @@ type beyond struct {
 	warehouses  connections.Warehouses
 	offers      connections.Offers
 	limits      connection.ProbeLimits
+	gateways    *gateways
+	terms       payments.TermsOf // the gateways'
 }
 
 func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *orgs) (beyond, func(), error) {
@@ -35,11 +38,15 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	if err != nil {
 		return beyond{}, nil, err
 	}
+	g, err := newGateways(ctx, c, db, envelope, o)
+	if err != nil {
+		return beyond{}, nil, err
+	}
 	w, closeAll, err := newWarehouses(c)
 	if err != nil {
 		return beyond{}, nil, err
 	}
-	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, offers: o.offer, limits: c.Connections.ProbeLimits}, closeAll, nil
+	return beyond{gateways: g, terms: g.terms, sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, offers: o.offer, limits: c.Connections.ProbeLimits}, closeAll, nil
 }
 
 // children is how many calls to warehouses run at the same time on a node.

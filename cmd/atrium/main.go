@@ -105,6 +105,7 @@ type commandLine struct {
 	User        userCommand        `cmd:"" help:"Make people, and say who signs in as them."`
 	Token       tokenCommand       `cmd:"" help:"Make and revoke API keys."`
 	Workspace   workspaceCommand   `cmd:"" help:"Bring deleted workspaces back."`
+	Payments    paymentsCommand    `cmd:"" help:"Show what payment gateways told of; move the sandbox's clock."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`
 	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
@@ -74,12 +75,17 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	offers := mainBeyond.offers
 	probeLimits := mainBeyond.limits
 	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
+	portsPayments := stores.Payments
+	inbox := stores.Inbox
+	termsOf := mainBeyond.terms
+	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
 	services := rest.Services{
 		Accounts:    service,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
+		Payments:    paymentsService,
 	}
 	mainCore := &core{
 		config:   c,
@@ -121,12 +127,17 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 	offers := b.offers
 	probeLimits := b.limits
 	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
+	portsPayments := stores.Payments
+	inbox := stores.Inbox
+	termsOf := b.terms
+	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
 	services := rest.Services{
 		Accounts:    service,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
+		Payments:    paymentsService,
 	}
 	return services
 }

@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/event"
@@ -104,4 +105,27 @@ func (c *Customer) touch(by identity.Actor) {
 // Settled reports whether nothing is left to find out about c.
 func (c *Customer) Settled() bool {
 	return c.ID != "" && c.Pending == nil && len(c.Leaving()) == 0
+}
+
+// Differences says in what the mirror and the gateway differ, as events that would tell of it. It changes
+// nothing.
+func (c *Customer) Differences(by identity.Actor, w Wallet, held []Held, plans Plans) []event.Event {
+	seen := *c
+	seen.Log = event.Log{}
+	seen.Methods = slices.Clone(c.Methods)
+	if c.Subscription != nil {
+		s := *c.Subscription
+		seen.Subscription = &s
+	}
+	seen.SeeWallet(by, seen.Revision, w)
+	if seen.Default != c.Default && len(seen.Recorded()) == 0 {
+		seen.Record(by, "payment_method.default_changed", string(seen.Default), map[string]any{"default": event.Change{From: event.ID(c.Default), To: event.ID(seen.Default)}})
+	}
+	seen.SeeSubscriptions(by, seen.Revision, held, plans)
+	return seen.Recorded()
+}
+
+// Corrected notes that an audit has found the mirror to differ from the gateway in so many things.
+func (c *Customer) Corrected(by identity.Actor, differences int) {
+	c.Record(by, "payment_mirror.corrected", string(c.ID), map[string]any{"differences": differences})
 }

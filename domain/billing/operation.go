@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 // OperationKind says what is asked of the gateway.
@@ -109,7 +110,7 @@ type Changes struct {
 // ChangeSubscription begins a change under key. What costs more a day than now is bought at once, what
 // costs less when the period ends; a trial has cost nothing, so that there all is done at once. Nothing
 // to do is no error (done).
-func (c *Customer) ChangeSubscription(by identity.Actor, key string, ch Changes, plans Plans) (done bool, err error) {
+func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes, plans Plans) (done bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
@@ -117,10 +118,13 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, ch Changes,
 		return false, err
 	}
 	s := c.Subscription
-	switch {
-	case s == nil:
+	if s == nil {
 		return false, ErrNoSubscription
-	case s.Status != Active && s.Status != Trialing && s.Status != PastDue:
+	}
+	if err := at.Check(c.Revision); err != nil {
+		return false, err
+	}
+	if s.Status != Active && s.Status != Trialing && s.Status != PastDue {
 		return false, ErrSubscriptionNotActive
 	}
 	op := &Operation{Kind: Change, Key: key, At: by.At, Subscription: s.ID, Plan: s.Plan, Quantity: s.Quantity}
@@ -173,7 +177,7 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 }
 
 // CancelSubscription begins to end the subscription at once, under key.
-func (c *Customer) CancelSubscription(by identity.Actor, key string) error {
+func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match) error {
 	if err := c.allow(by); err != nil {
 		return err
 	}
@@ -182,6 +186,9 @@ func (c *Customer) CancelSubscription(by identity.Actor, key string) error {
 	}
 	if c.Subscription == nil {
 		return ErrNoSubscription
+	}
+	if err := at.Check(c.Revision); err != nil {
+		return err
 	}
 	c.begin(by, &Operation{Kind: Cancel, Key: key, At: by.At, Subscription: c.Subscription.ID}, "subscription.cancellation_requested", string(c.Subscription.ID), nil)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 func TestSubscribing(t *testing.T) {
@@ -102,7 +103,7 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		"a change that is under way comes before": {of: pending(subscribed("basic", billing.Active), "other"), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			done, err := tt.of.ChangeSubscription(owner, "key", tt.changes, plans)
+			done, err := tt.of.ChangeSubscription(owner, "key", nil, tt.changes, plans)
 			wantErr(t, err, tt.err)
 			if done != tt.done {
 				t.Fatalf("done = %v", done)
@@ -145,14 +146,14 @@ func TestAnOperationIsSettledOnce(t *testing.T) {
 	if got := recorded(&c.Log); got != "subscription.requested subscription.started " {
 		t.Errorf("recorded %s", got)
 	}
-	wantErr(t, c.CancelSubscription(owner, "end"), nil)
-	wantErr(t, c.CancelSubscription(owner, "end"), nil)
-	wantErr(t, c.CancelSubscription(owner, "other"), billing.ErrPending)
+	wantErr(t, c.CancelSubscription(owner, "end", nil), nil)
+	wantErr(t, c.CancelSubscription(owner, "end", nil), nil)
+	wantErr(t, c.CancelSubscription(owner, "other", nil), billing.ErrPending)
 	c.Settle(owner, "end", []billing.Held{held(billing.Canceled)}, plans)
 	if c.Subscription != nil || c.Ended == nil || c.Ended.EndedAt != now {
 		t.Fatalf("%+v", c)
 	}
-	wantErr(t, c.CancelSubscription(owner, "again"), billing.ErrNoSubscription)
+	wantErr(t, c.CancelSubscription(owner, "again", nil), billing.ErrNoSubscription)
 }
 
 func TestWhatHadNoEffectIsAbandoned(t *testing.T) {
@@ -163,4 +164,16 @@ func TestWhatHadNoEffectIsAbandoned(t *testing.T) {
 	if c.Pending != nil || c.Subscription != nil || recorded(&c.Log) != "subscription.requested subscription.request_failed " {
 		t.Errorf("%+v", c)
 	}
+}
+
+func TestAChangeMayBeMeantForOneRevision(t *testing.T) {
+	plan := billing.PlanID("pro")
+	c := subscribed("basic", billing.Active, card("a", 1))
+	_, err := c.ChangeSubscription(owner, "k", revision.Match{4}, billing.Changes{Plan: &plan}, plans)
+	wantErr(t, err, revision.ErrMismatch)
+	wantErr(t, c.CancelSubscription(owner, "k", revision.Match{4}), revision.ErrMismatch)
+	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, billing.Changes{Plan: &plan}, plans)
+	wantErr(t, err, nil)
+	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, billing.Changes{Plan: &plan}, plans)
+	wantErr(t, err, nil) // it resumes
 }

@@ -118,6 +118,7 @@ func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans)
 			c.Record(by, "subscription.started", string(now.ID), map[string]any{"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status})
 		}
 	}
+	c.InvoicesAt = time.Time{} // there may be a new one
 	c.touch(by)
 }
 

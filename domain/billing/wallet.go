@@ -148,6 +148,16 @@ func (c *Customer) Removed(by identity.Actor, id MethodID) {
 	}
 }
 
+// Kept shows a method again that the gateway has refused to let go.
+func (c *Customer) Kept(by identity.Actor, id MethodID) {
+	for i := range c.Methods {
+		if m := &c.Methods[i]; m.ID == id && m.Leaving {
+			m.Leaving = false
+			c.touch(by)
+		}
+	}
+}
+
 // Leaving returns the methods that the gateway has yet to let go.
 func (c *Customer) Leaving() []MethodID {
 	var ids []MethodID

@@ -115,10 +115,10 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 				"remove":      func(c *billing.Customer) error { _, err := c.Remove(tt.by, "a", ""); return err },
 				"set default": func(c *billing.Customer) error { return c.SetDefault(tt.by, "b") },
 				"change": func(c *billing.Customer) error {
-					_, err := c.ChangeSubscription(tt.by, "k", billing.Changes{Plan: &plan}, plans)
+					_, err := c.ChangeSubscription(tt.by, "k", nil, billing.Changes{Plan: &plan}, plans)
 					return err
 				},
-				"cancel": func(c *billing.Customer) error { return c.CancelSubscription(tt.by, "k") },
+				"cancel": func(c *billing.Customer) error { return c.CancelSubscription(tt.by, "k", nil) },
 				"subscribe": func(c *billing.Customer) error {
 					c.Subscription = nil
 					_, err := c.Subscribe(tt.by, "k", billing.Wanted{Plan: "pro", Quantity: 1}, plans)
