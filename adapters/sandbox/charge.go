@@ -52,7 +52,7 @@ func (b *book) bill(s *subscription, amount int64, paid bool, now time.Time) *in
 }
 
 func (b *book) pay(i *invoice, now time.Time) {
-	i.Status, i.AmountPaid, i.AmountDue, i.PaidAt = billing.Paid, i.Total, 0, now
+	i.Status, i.AmountPaid, i.PaidAt = billing.Paid, i.Total, now
 	b.tell("invoice.paid", "invoice", string(i.ID), now)
 }
 
@@ -69,7 +69,7 @@ func (b *book) open(id billing.SubscriptionID) *invoice {
 // voidAll gives up what a subscription that ends was not paid for.
 func (b *book) voidAll(id billing.SubscriptionID) {
 	for i := b.open(id); i != nil; i = b.open(id) {
-		i.Status, i.AmountDue = billing.Void, 0
+		i.Status = billing.Void
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -101,7 +102,15 @@ func (g *gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 		t.Account, t.Gateway, t.Payer, t.PublishableKey = sandbox.Account, s, s, ""
 		t.WebhookKeys = slices.Concat(keys, []secret.String{s.WebhookKey()})
 	case billing.Stripe:
-		return t, errors.New("stripe is not built in")
+		key, err := p.Stripe.SecretKey.Resolve()
+		if err != nil {
+			return payments.Terms{}, fmt.Errorf("stripe.secret_key: %w", err)
+		}
+		t.Gateway = stripe.New(stripe.Config{SecretKey: key, Account: p.Stripe.Account, BaseURL: p.Stripe.BaseURL})
+		t.Account, t.Connected = "stripe "+stripe.Mode(key), p.Stripe.Account
+		if p.Stripe.Account != "" {
+			t.Account += " " + p.Stripe.Account
+		}
 	}
 	return t, nil
 }
