@@ -129,7 +129,7 @@ func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, url(t))
 			for seed := range samples(3, 200) {
-				random := rand.New(rand.NewPCG(uint64(seed), 7)) //nolint:gosec // chance, to be repeated
+				random := rand.New(rand.NewPCG(uint64(seed), 7))
 				var mu sync.Mutex
 				s := w.service(func(g *sandbox.Gateway) ports.Gateway {
 					return g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
@@ -217,7 +217,7 @@ func TestWalksEndInAgreement(t *testing.T) {
 
 func walk(t *testing.T, w *world, seed uint64, steps int) {
 	t.Helper()
-	random := rand.New(rand.NewPCG(seed, 11)) //nolint:gosec // chance, to be repeated
+	random := rand.New(rand.NewPCG(seed, 11))
 	s := w.service(func(g *sandbox.Gateway) ports.Gateway {
 		return mortal{g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
 			if random.IntN(8) > 0 {
