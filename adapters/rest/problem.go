@@ -126,7 +126,8 @@ func ofRequest(a ports.Answer, id string) ports.Answer {
 	}
 	p.RequestID = id
 	if body, err := json.Marshal(p); err == nil {
-		a.Body = append(body, '\n')
+		body = append(body, '\n')
+		a.Body = body
 	}
 	return a
 }
