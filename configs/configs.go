@@ -73,7 +73,8 @@ type Org struct {
 	Egress             identity.Egress
 	SourceTypes        []SourceType  // empty: source.CommonTypes
 	GoogleAPIKey       secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
-	AcceptURL          string        // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
+	Payments           Payments
+	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
 }
 
 // ClaimRule is identity.ClaimRule with the role's name.
@@ -144,7 +145,7 @@ func (c *Config) complete() {
 		c.Keyring.KeyFile = filepath.Join(c.Data, "keyring.json")
 	}
 	if len(c.Orgs) == 0 {
-		c.Orgs = []Org{{Slug: "default", Name: "Default", Registry: sampleRegistry()}}
+		c.Orgs = []Org{{Slug: "default", Name: "Default", Registry: sampleRegistry(), Payments: samplePayments()}}
 	}
 	c.BaseDomain = strings.ToLower(c.BaseDomain)
 	for i := range c.Orgs {

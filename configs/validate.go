@@ -23,6 +23,7 @@ func (c *Config) validate(found *problems) {
 	oneOf(found, "log.format", c.Log.Format, "text", "json")
 	within(found, "events.retention", c.Events.Retention, day, 3650*day, "1d to 3650d")
 	c.validateConnections(found)
+	c.validatePayments(found)
 	c.validateOrgs(found)
 }
 

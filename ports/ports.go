@@ -38,4 +38,6 @@ type Stores struct {
 	Connections Connections
 	Sources     Sources
 	Jobs        Jobs
+	Payments    Payments
+	Inbox       Inbox
 }

@@ -12,8 +12,10 @@ import (
 )
 
 // answersAnyHost reports whether a path is served whatever the Host: health checks come by
-// address.
-func answersAnyHost(path string) bool { return strings.HasPrefix(path, "/api/health/") }
+// address, and payment gateways name the org in the path.
+func answersAnyHost(path string) bool {
+	return strings.HasPrefix(path, "/api/health/") || strings.HasPrefix(path, webhookPaths)
+}
 
 // host is the name that the client asked for: from X-Forwarded-Host if a trusted proxy says so.
 func (a *API) host(r *http.Request) string {

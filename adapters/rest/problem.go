@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -99,6 +100,9 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	}
 	if e, ok := errors.AsType[*connection.ProbeError](err); ok {
 		p.Failure, p.Checks = toFailure(&e.Failure), each(e.Checks, toCheck)
+	}
+	if e, ok := errors.AsType[*billing.DeclinedError](err); ok {
+		p.DeclineCode = e.DeclineCode
 	}
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, openapi.FieldError{Pointer: field.Pointer, Code: field.Code, Detail: field.Detail})

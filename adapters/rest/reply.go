@@ -21,6 +21,7 @@ type reply struct {
 	body     any    // nil for 204; encoded is sent as it is
 	revision int64  // of the resource; 0 for what has none
 	location string // of what was made
+	vary     string // which headers of a request make another answer, where caches may keep it
 	reveals  string // the id of the thing whose secret body shows
 
 	// then stores what an operation found that reaches another system (x-outbound): it is run in
@@ -55,6 +56,9 @@ func (r reply) encode() (ports.Answer, error) {
 	a := ports.Answer{Status: r.status, Header: map[string]string{}, Reveals: r.reveals}
 	if r.location != "" {
 		a.Header["Location"] = r.location
+	}
+	if r.vary != "" {
+		a.Header["Vary"] = r.vary
 	}
 	if r.reveals != "" {
 		a.Header["Cache-Control"] = "no-store"

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -32,6 +34,7 @@ type Services struct {
 	Embeds      *chats.Embeds
 	Connections *connections.Service
 	Sources     *sources.Service
+	Payments    *payments.Service
 }
 
 // Bind makes the use cases on given stores.
@@ -84,6 +87,7 @@ func New(c Config, d Deps) (*API, error) {
 		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
 		"/api/connections":      a.connectionOperations(),
 		"/api/datasources":      a.sourceOperations(),
+		paymentPaths:            a.paymentOperations(),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -107,7 +111,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/datasources", "/api/"} {
+	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/datasources", paymentPaths, "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
 			declared, ok := a.contract.Operation(op.method, op.path)
@@ -122,7 +126,7 @@ func (a *API) route(areas map[string][]operation) error {
 	if err != nil {
 		return err
 	}
-	for _, op := range append(public, a.visitOperations()...) {
+	for _, op := range slices.Concat(public, a.visitOperations(), a.webhookOperations()) {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}

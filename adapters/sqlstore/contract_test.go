@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
@@ -23,6 +24,7 @@ var engines = map[string]func(*testing.T) string{
 func TestContract(t *testing.T) {
 	for engine, url := range engines {
 		t.Run(engine, func(t *testing.T) {
+			openDB := open
 			open := func(t *testing.T) contract.Adapter { return adapter(t, url(t)) }
 			t.Run("Prompts", func(t *testing.T) { contract.Prompts(t, open) })
 			t.Run("PromptLists", func(t *testing.T) { contract.PromptLists(t, open) })
@@ -40,6 +42,19 @@ func TestContract(t *testing.T) {
 			t.Run("Jobs", func(t *testing.T) { contract.Jobs(t, open) })
 			t.Run("Connections", func(t *testing.T) { contract.Connections(t, open) })
 			t.Run("Sources", func(t *testing.T) { contract.Sources(t, open) })
+			t.Run("Payments", func(t *testing.T) { contract.Payments(t, open) })
+			t.Run("Inbox", func(t *testing.T) { contract.Inbox(t, open) })
+			t.Run("SandboxBooks", func(t *testing.T) {
+				contract.SandboxBooks(t, func(t *testing.T) (books, second ports.SandboxBooks, orgs [2]identity.OrgID) {
+					at, sealer := url(t), keyring(t)
+					db := openDB(t, at, sealer)
+					ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return sqlstore.NewSandboxBooks(db), sqlstore.NewSandboxBooks(openDB(t, at, sealer)), [2]identity.OrgID{ids["one"], ids["two"]}
+				})
+			})
 			t.Run("JobQueue", func(t *testing.T) { contract.JobQueue(t, open) })
 			t.Run("Idempotency", func(t *testing.T) { contract.Idempotency(t, open) })
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -81,6 +82,20 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	}
 	fixture.Connection(t, a, by)
 	fixture.Source(t, a, by, fixture.SheetReading())
+	pays, err := billing.NewCustomer(identity.System(by.Org, by.Workspace, "test", by.At), billing.Sandbox, "sandbox", "key", billing.Details{})
+	if err == nil {
+		_, err = a.Payments.Reserve(ctx, by, pays)
+	}
+	if err == nil {
+		_, err = a.Payments.Update(ctx, by, "sandbox", func(c *billing.Customer) error {
+			c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{{ID: "pm_1"}}})
+			c.SeeInvoices(by, []billing.Invoice{{ID: "in_1"}})
+			return nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := a.Jobs.Enqueue(ctx, job.New(by, "test.purge", "subject", by.At)); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +161,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			"workspaces": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 2,
 			"prompt_templates": 3, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
 			"chat_templates": 2, "chat_members": 2, "chat_embed_tokens": 2, "chat_embed_origins": 4,
-			"jobs": 1, "connections": 1, "connection_credentials": 1, "sources": 1, "source_memory": 1,
+			"jobs": 1, "connections": 1, "connection_credentials": 1, "sources": 1, "source_memory": 1, "payment_customers": 1, "payment_methods": 1, "payment_invoices": 1,
 		}
 		first := maps.Clone(things) // and the membership of a program that is a member elsewhere too
 		first["memberships"]++

@@ -11,19 +11,20 @@ import (
 )
 
 // Sweep removes what has served its time: idempotency records, events older than retention, jobs
-// that ended a week ago, probes that no limit looks back at, and templates and workspaces that can no
+// that ended a week ago, events of payment gateways that were worked off 90 days ago, probes that no limit looks back at, and templates and workspaces that can no
 // longer be restored. It works in small steps, so that nobody waits for it.
 func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
 	if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE erase_at > 0 AND erase_at < ?`, []byte{}, micros(now)); err != nil {
 		return err
 	}
 	for query, before := range map[string]time.Time{
-		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:             now,
-		`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? LIMIT 1000)`:                                       now.Add(-retention),
-		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                            now.Add(-jobsKept),
-		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                    now.Add(-time.Hour),
-		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`: now.Add(-prompt.RestoreWithin),
-		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:     now.Add(-chat.RestoreWithin),
+		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:                                          now,
+		`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? LIMIT 1000)`:                                                                    now.Add(-retention),
+		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                                                         now.Add(-jobsKept),
+		`DELETE FROM payment_events WHERE (org_id, account, id) IN (SELECT org_id, account, id FROM payment_events WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`: now.Add(-paymentEventsKept),
+		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                                                 now.Add(-time.Hour),
+		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                              now.Add(-prompt.RestoreWithin),
+		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                  now.Add(-chat.RestoreWithin),
 	} {
 		for {
 			removed, err := db.exec(ctx, query, micros(before))
@@ -37,6 +38,10 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 	}
 	return db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin))
 }
+
+// paymentEventsKept is for how long an event of a payment gateway is known after it was worked off: longer
+// than gateways repeat one (Stripe: 3 days, and 30 by hand).
+const paymentEventsKept = 90 * 24 * time.Hour
 
 // purgeWorkspaces removes workspaces that were deleted before a time, with all that is in them, and
 // the programs that were members there and nowhere else. Their events stay as long as all events do.
@@ -52,7 +57,7 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 				(SELECT user_id FROM memberships WHERE workspace_id = ? UNION SELECT user_id FROM api_keys WHERE workspace_id = ?)`, id, id); err != nil {
 				return err
 			}
-			for _, table := range []string{"jobs", "sources", "source_memory", "connections", "prompt_templates", "chat_templates", "invitations", "api_keys", "memberships"} {
+			for _, table := range []string{"jobs", "sources", "source_memory", "connections", "payment_customers", "prompt_templates", "chat_templates", "invitations", "api_keys", "memberships"} {
 				if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE workspace_id = ?`, id); err != nil {
 					return err
 				}

@@ -24,7 +24,8 @@ import (
 var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "memberships", "invitations", "api_keys", "events", "idempotency_keys", "jobs",
 	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations",
 	"chat_templates", "chat_members", "chat_embed_tokens", "chat_embed_origins",
-	"connections", "connection_credentials", "probe_attempts", "sources", "source_memory"}
+	"connections", "connection_credentials", "probe_attempts", "sources", "source_memory",
+	"payment_customers", "payment_methods", "payment_subscriptions", "payment_invoices", "payment_events"}
 
 func counts(t *testing.T, db *sql.DB) map[string]int {
 	t.Helper()

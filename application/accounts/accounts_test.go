@@ -47,6 +47,7 @@ type stage struct {
 	events      *mocks.MockEvents
 	chats       *mocks.MockChats // in a transaction alone
 	connections *mocks.MockConnections
+	payments    *mocks.MockPayments
 	ctx         context.Context
 }
 
@@ -55,7 +56,7 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c),
+		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c), payments: mocks.NewMockPayments(c),
 		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
 	s.Service = accounts.NewService(s.atomic, s.users, s.workspaces, s.invitations, s.keys, s.events)
@@ -68,7 +69,7 @@ func (s *stage) expectAtomically(t *testing.T, times int) (tx *stage) {
 	tx.ctx = s.ctx
 	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range times {
-			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations, Keys: tx.keys, Chats: tx.chats, Connections: tx.connections}); err != nil {
+			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations, Keys: tx.keys, Chats: tx.chats, Connections: tx.connections, Payments: tx.payments}); err != nil {
 				return err
 			}
 		}

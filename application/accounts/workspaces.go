@@ -46,19 +46,24 @@ func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *i
 	return s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Change(by, at, org.ClaimRules, c) })
 }
 
-// DeleteWorkspace hides a workspace; RestoreWorkspace brings it back. Live connections are in its way:
-// nothing may go on reading through them. They are counted once the workspace is locked, so that
+// DeleteWorkspace hides a workspace; RestoreWorkspace brings it back. Live connections and subscriptions are
+// in its way: nothing may go on reading through the one, or being charged by the other. They are counted once the workspace is locked, so that
 // none can be made meanwhile.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {
 			return err
 		}
-		live, err := tx.Connections.Live(ctx, id)
-		if err == nil && live > 0 {
-			return account.ErrWorkspaceInUse
+		for _, live := range []func(context.Context, identity.WorkspaceID) (int, error){tx.Connections.Live, tx.Payments.Live} {
+			n, err := live(ctx, id)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				return account.ErrWorkspaceInUse
+			}
 		}
-		return err
+		return nil
 	})
 }
 

@@ -147,11 +147,33 @@ func TestDeleteWorkspace(t *testing.T) {
 			tx.expectUpdateWorkspace(tt.by, nil, acme, &after)
 			if tt.want == nil {
 				tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
+				tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
 			}
 			wantErr(t, s.DeleteWorkspace(s.ctx, tt.by, "acme", tt.at), tt.want)
 			if after.DeletedAt.IsZero() == (tt.want == nil) {
 				t.Errorf("workspace %+v", after)
 			}
+		})
+	}
+}
+
+func TestAWorkspaceWithASubscriptionIsNotDeleted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		live int
+		err  error
+		want error
+	}{
+		"one is enough":              {1, nil, account.ErrWorkspaceInUse},
+		"nor if nobody knows of any": {0, errOutage, errOutage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			tx := s.expectAtomically(t, 1)
+			var after *account.Workspace
+			tx.expectUpdateWorkspace(owner, nil, acme, &after)
+			tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
+			tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(tt.live, tt.err)
+			wantErr(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
 		})
 	}
 }

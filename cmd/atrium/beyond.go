@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -34,6 +35,8 @@ type beyond struct {
 	offers      connections.Offers
 	intake      sources.Offers
 	limits      connection.ProbeLimits
+	gateways    *gateways
+	terms       payments.TermsOf // the gateways'
 }
 
 func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *orgs) (beyond, func(), error) {
@@ -41,11 +44,18 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	if err != nil {
 		return beyond{}, nil, err
 	}
+	g, err := newGateways(ctx, c, db, envelope, o)
+	if err != nil {
+		return beyond{}, nil, err
+	}
 	w, s, closeAll, err := newTenants(c)
 	if err != nil {
 		return beyond{}, nil, err
 	}
-	return beyond{sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry, warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits}, closeAll, nil
+	return beyond{
+		gateways: g, terms: g.terms, sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry,
+		warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits,
+	}, closeAll, nil
 }
 
 // How many calls run at the same time on a node. Each may take as much memory as its child.

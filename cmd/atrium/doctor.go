@@ -21,6 +21,8 @@ import (
 type doctorCommand struct {
 	All  doctorAllCommand  `cmd:"" default:"withargs" help:"Check configuration, keyring, database and data directory."`
 	OIDC doctorOIDCCommand `cmd:"" name:"oidc" help:"Check the issuers, and what a token would become."`
+
+	Payments doctorPaymentsCommand `cmd:"" help:"Check plans, events, and the mirror of the payment gateway."`
 }
 
 // Help implements kong.HelpProvider.

@@ -96,7 +96,7 @@ func newRegistry(app *core) *prometheus.Registry {
 		ConstLabels: prometheus.Labels{"version": version, "engine": app.db.Engine()},
 	})
 	info.Set(1)
-	registry.MustRegister(info)
+	registry.MustRegister(info, newInboxes(app))
 	return registry
 }
 
@@ -149,7 +149,7 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 		c, err := p.config(flags)
 		before := app.orgs.present.Load().All()
 		if err == nil {
-			err = errors.Join(app.orgs.load(ctx, c), app.keyring.Reload())
+			err = errors.Join(app.orgs.load(ctx, c), app.keyring.Reload(), app.beyond.gateways.load(ctx, c, app.orgs))
 		}
 		if err != nil {
 			log.Error("the configuration was not reloaded; the present one stays", "error", err)
@@ -177,6 +177,9 @@ func (c *core) warn(ctx context.Context, log *slog.Logger) {
 	}
 	if err != nil {
 		log.Warn("rules for claims were not checked", "error", err)
+	}
+	for _, err := range *c.beyond.gateways.unsure.Load() {
+		log.Warn("not everything can be bought", "reason", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
@@ -24,9 +25,9 @@ var (
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
-		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Sources", "Jobs"),
-		wire.FieldsOf(new(beyond), "sealer", "credentials", "registries", "warehouses", "sheets", "offers", "intake", "limits"),
-		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, newLend, sources.NewService, wire.Struct(new(rest.Services), "*"),
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Sources", "Jobs", "Payments", "Inbox"),
+		wire.FieldsOf(new(beyond), "sealer", "credentials", "registries", "warehouses", "sheets", "offers", "intake", "limits", "terms"),
+		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, newLend, sources.NewService, payments.NewService, wire.Struct(new(rest.Services), "*"),
 	)
 
 	// serving is the HTTP API on a core.

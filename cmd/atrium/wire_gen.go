@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
@@ -80,6 +81,10 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	lend := newLend(connectionsService)
 	sourcesOffers := mainBeyond.intake
 	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers)
+	portsPayments := stores.Payments
+	inbox := stores.Inbox
+	termsOf := mainBeyond.terms
+	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
 	services := rest.Services{
 		Accounts:    service,
 		Prompts:     promptsService,
@@ -87,6 +92,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
 		Sources:     sourcesService,
+		Payments:    paymentsService,
 	}
 	mainCore := &core{
 		config:   c,
@@ -133,6 +139,10 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 	lend := newLend(connectionsService)
 	sourcesOffers := b.intake
 	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers)
+	portsPayments := stores.Payments
+	inbox := stores.Inbox
+	termsOf := b.terms
+	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
 	services := rest.Services{
 		Accounts:    service,
 		Prompts:     promptsService,
@@ -140,6 +150,7 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
 		Sources:     sourcesService,
+		Payments:    paymentsService,
 	}
 	return services
 }

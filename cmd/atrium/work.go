@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/worker"
+	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -48,6 +49,20 @@ func worked(s rest.Services) worker.Table {
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
 				return s.Sources.Refresh(ctx, by, source.ID(subject))
 			},
+		},
+		billing.EventsJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: billing.MaxEventAttempts},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Payments.WorkOff(ctx, by, billing.CustomerID(subject))
+			},
+		},
+		billing.ReconcileJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 40}, // a day and more: after that it is looked up, not repeated
+			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Reconcile(ctx, by) },
+		},
+		billing.AuditJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Audit(ctx, by) },
 		},
 	}
 }

@@ -32,7 +32,7 @@ var (
 	ErrSlugTaken         = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or it is kept for one."}
 	ErrTooManyWorkspaces = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You have made 20 workspaces already, deleted ones included."}
 	ErrMemberNotFound    = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
-	ErrWorkspaceInUse    = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has connections that are not revoked. Revoke them first."}
+	ErrWorkspaceInUse    = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has connections that are not revoked, or a subscription. Revoke these and end that first."}
 	ErrLastOwner         = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
 )
 

@@ -124,8 +124,9 @@ var examples = map[string]example{
 	"getDocs":      plainly(nil),
 	"getProblem":   {make: func(*testing.T, *house, *standing) target { return target{ids: []string{"not_found"}} }},
 
-	"getMe":          plainly(nil),
-	"updateMe":       plainly(object{"name": "Me"}),
+	"getMe": plainly(nil),
+	// Who signs in next has the name of their token again, which leaves an event.
+	"updateMe":       {make: plainly(object{"name": "Me"}).make, after: func(t *testing.T, h *house) { h.guest.get(t, "/api/me", onRed) }},
 	"listWorkspaces": plainly(nil),
 	"createWorkspace": anew(plainly, func() any {
 		return object{"name": fmt.Sprint("Made ", people.Add(1))}

@@ -41,12 +41,13 @@ func newHouse(t *testing.T, engine string) *house {
 orgs:
   - slug: red
     hosts: [red.example.com]
-    issuers: [{url: %q, audiences: [atrium]}]
+    issuers: [{url: %[1]q, audiences: [atrium]}]
     accept_url: https://red.example.com/join/{token}
     registry: {workflows: [{id: hand-over}]}
     egress: {allow: [127.0.0.0/8]}
-  - {slug: blue, hosts: [blue.example.com], egress: {allow: [127.0.0.0/8]}}
-`, issuer.URL)), toShops)
+    %[2]s
+  - {slug: blue, hosts: [blue.example.com], egress: {allow: [127.0.0.0/8]}, %[2]s}
+`, issuer.URL, onlyPayments())), toShops, knowsWebhookKey)
 	h := &house{server: s, owner: s.user(t, "owner", "--org", "red"), blue: s.user(t, "owner", "--org", "blue")}
 	h.workspace = h.owner.workspace
 	h.elsewhere = s.user(t, "owner", "--org", "red", "--workspace", "elsewhere")
@@ -166,9 +167,11 @@ func (h *house) attach(t *testing.T, by *client) string {
 	return by.create(t, sources, h.shop.people(t, h.connection), onRed).at("id")
 }
 
-// disconnect revokes every connection of the house, which would keep it from being deleted.
+// disconnect revokes every connection of the house and ends its subscription, which would keep it from
+// being deleted.
 func (h *house) disconnect(t *testing.T) {
 	t.Helper()
+	h.owner.do(t, "DELETE", mine, nil, onRed)
 	list := h.owner.get(t, connections, onRed)
 	for i, status := range list.each(t, "status") {
 		if status != "revoked" {

@@ -98,6 +98,15 @@ const (
 	InvitationStatusPending InvitationStatus = "pending"
 )
 
+// Defines values for InvoiceStatus.
+const (
+	InvoiceStatusDraft         InvoiceStatus = "draft"
+	InvoiceStatusOpen          InvoiceStatus = "open"
+	InvoiceStatusPaid          InvoiceStatus = "paid"
+	InvoiceStatusUncollectible InvoiceStatus = "uncollectible"
+	InvoiceStatusVoid          InvoiceStatus = "void"
+)
+
 // Defines values for MemberKind.
 const (
 	MemberKindPerson  MemberKind = "person"
@@ -111,6 +120,20 @@ const (
 	MessageRoleSystem    MessageRole = "system"
 	MessageRoleTool      MessageRole = "tool"
 	MessageRoleUser      MessageRole = "user"
+)
+
+// Defines values for PaymentGateway.
+const (
+	PaymentGatewaySandbox PaymentGateway = "sandbox"
+	PaymentGatewayStripe  PaymentGateway = "stripe"
+)
+
+// Defines values for PlanInterval.
+const (
+	PlanIntervalDay   PlanInterval = "day"
+	PlanIntervalMonth PlanInterval = "month"
+	PlanIntervalWeek  PlanInterval = "week"
+	PlanIntervalYear  PlanInterval = "year"
 )
 
 // Defines values for ProbeResult.
@@ -171,6 +194,22 @@ const (
 const (
 	RenderModePartial RenderMode = "partial"
 	RenderModeStrict  RenderMode = "strict"
+)
+
+// Defines values for SetupIntentStatus.
+const (
+	SetupIntentStatusCanceled              SetupIntentStatus = "canceled"
+	SetupIntentStatusProcessing            SetupIntentStatus = "processing"
+	SetupIntentStatusRequiresAction        SetupIntentStatus = "requires_action"
+	SetupIntentStatusRequiresConfirmation  SetupIntentStatus = "requires_confirmation"
+	SetupIntentStatusRequiresPaymentMethod SetupIntentStatus = "requires_payment_method"
+	SetupIntentStatusSucceeded             SetupIntentStatus = "succeeded"
+)
+
+// Defines values for SetupIntentCreateUsage.
+const (
+	SetupIntentCreateUsageOffSession SetupIntentCreateUsage = "off_session"
+	SetupIntentCreateUsageOnSession  SetupIntentCreateUsage = "on_session"
 )
 
 // Defines values for ShareRole.
@@ -254,6 +293,22 @@ const (
 	SourceWarningCodeTypeDiffers   SourceWarningCode = "type_differs"
 )
 
+// Defines values for SubscriptionStatus.
+const (
+	SubscriptionStatusActive     SubscriptionStatus = "active"
+	SubscriptionStatusIncomplete SubscriptionStatus = "incomplete"
+	SubscriptionStatusPastDue    SubscriptionStatus = "past_due"
+	SubscriptionStatusPaused     SubscriptionStatus = "paused"
+	SubscriptionStatusTrialing   SubscriptionStatus = "trialing"
+	SubscriptionStatusUnpaid     SubscriptionStatus = "unpaid"
+)
+
+// Defines values for SubscriptionActionType.
+const (
+	SubscriptionActionTypeConfirmPayment SubscriptionActionType = "confirm_payment"
+	SubscriptionActionTypeConfirmSetup   SubscriptionActionType = "confirm_setup"
+)
+
 // Defines values for VariableType.
 const (
 	VariableTypeArray   VariableType = "array"
@@ -281,6 +336,11 @@ const (
 	WarehouseTableKindMaterializedView WarehouseTableKind = "materialized_view"
 	WarehouseTableKindTable            WarehouseTableKind = "table"
 	WarehouseTableKindView             WarehouseTableKind = "view"
+)
+
+// Defines values for WebhookReceiptReceived.
+const (
+	WebhookReceiptReceivedTrue WebhookReceiptReceived = true
 )
 
 // Defines values for WorkspaceRole.
@@ -1131,6 +1191,42 @@ type InvitationList struct {
 // InvitationStatus An expired invitation cannot be accepted, but renewed.
 type InvitationStatus string
 
+// Invoice defines model for Invoice.
+type Invoice struct {
+	AmountDue  Money                     `json:"amount_due"`
+	AmountPaid Money                     `json:"amount_paid"`
+	CreatedAt  Time                      `json:"created_at"`
+	DueAt      nullable.Nullable[Time]   `json:"due_at"`
+	HostedURL  nullable.Nullable[string] `json:"hosted_url"`
+
+	// ID The gateway's own.
+	ID          string                    `json:"id"`
+	Number      nullable.Nullable[string] `json:"number"`
+	PaidAt      nullable.Nullable[Time]   `json:"paid_at"`
+	PdfURL      nullable.Nullable[string] `json:"pdf_url"`
+	PeriodEnd   Time                      `json:"period_end"`
+	PeriodStart Time                      `json:"period_start"`
+	Status      InvoiceStatus             `json:"status"`
+	Subtotal    Money                     `json:"subtotal"`
+	Tax         Money                     `json:"tax"`
+	Total       Money                     `json:"total"`
+}
+
+// InvoiceStatus defines model for Invoice.Status.
+type InvoiceStatus string
+
+// InvoiceList defines model for InvoiceList.
+type InvoiceList struct {
+	Data []Invoice `json:"data"`
+
+	// Gateway Through whom money moves; in the sandbox none does.
+	Gateway    PaymentGateway            `json:"gateway"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+
+	// Stale The gateway could not be asked; this is what it said last.
+	Stale bool `json:"stale"`
+}
+
 // Labels Names for a version, unique in a template; giving one to another version moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
 type Labels = []string
 
@@ -1212,11 +1308,92 @@ type MemberPatch struct {
 // MessageRole defines model for MessageRole.
 type MessageRole string
 
+// Money defines model for Money.
+type Money struct {
+	// Amount In the minor unit of the currency: cents of usd, whole jpy.
+	Amount int64 `json:"amount"`
+
+	// Currency ISO 4217 in lower case.
+	Currency string `json:"currency"`
+}
+
 // Org defines model for Org.
 type Org struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Slug string `json:"slug"`
+}
+
+// PaymentGateway Through whom money moves; in the sandbox none does.
+type PaymentGateway string
+
+// PaymentMethod defines model for PaymentMethod.
+type PaymentMethod struct {
+	// Brand Examples: visa
+	Brand nullable.Nullable[string] `json:"brand"`
+
+	// Country ISO 3166-1, of who issued it.
+	Country   nullable.Nullable[string] `json:"country"`
+	CreatedAt Time                      `json:"created_at"`
+	ExpMonth  nullable.Nullable[int]    `json:"exp_month"`
+	ExpYear   nullable.Nullable[int]    `json:"exp_year"`
+
+	// ID The gateway's own.
+	ID        string `json:"id"`
+	IsDefault bool   `json:"is_default"`
+	IsExpired bool   `json:"is_expired"`
+
+	// Last4 Examples: 4242
+	Last4 nullable.Nullable[string] `json:"last4"`
+
+	// Type Examples: card
+	Type string `json:"type"`
+}
+
+// PaymentMethodList defines model for PaymentMethodList.
+type PaymentMethodList struct {
+	Data []PaymentMethod `json:"data"`
+
+	// Gateway Through whom money moves; in the sandbox none does.
+	Gateway    PaymentGateway            `json:"gateway"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+
+	// Stale The gateway could not be asked; this is what it said last.
+	Stale bool `json:"stale"`
+}
+
+// Plan defines model for Plan.
+type Plan struct {
+	// Available Whether it can be bought.
+	Available   bool     `json:"available"`
+	Description string   `json:"description"`
+	Features    []string `json:"features"`
+
+	// ID The key that the organisation has given it.
+	ID            string       `json:"id"`
+	Interval      PlanInterval `json:"interval"`
+	IntervalCount int          `json:"interval_count"`
+
+	// IsCurrent Whether the workspace has it.
+	IsCurrent bool `json:"is_current"`
+
+	// Key The same as `id`.
+	Key    string           `json:"key"`
+	Limits map[string]int64 `json:"limits"`
+	Name   string           `json:"name"`
+	Price  Money            `json:"price"`
+
+	// TrialDays A workspace has one trial.
+	TrialDays int `json:"trial_days"`
+}
+
+// PlanInterval defines model for Plan.Interval.
+type PlanInterval string
+
+// PlanList defines model for PlanList.
+type PlanList struct {
+	Data       []Plan                    `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
 // ProbeCheck defines model for ProbeCheck.
@@ -1254,6 +1431,9 @@ type Problem struct {
 
 	// Code Stable. `x-problems` of this document lists them all.
 	Code string `json:"code"`
+
+	// DeclineCode What the issuer of the card says, such as `insufficient_funds`. Present on `card_declined` alone.
+	DeclineCode string `json:"decline_code,omitempty,omitzero"`
 
 	// Detail What happened this time. Never holds a submitted value.
 	Detail string `json:"detail"`
@@ -1667,6 +1847,54 @@ type ResolvedPrompt struct {
 	Version *PromptVersion `json:"version,omitempty"`
 }
 
+// SandboxAuthenticate defines model for SandboxAuthenticate.
+type SandboxAuthenticate struct {
+	ClientSecret string `json:"client_secret"`
+
+	// Success Whether the payer is who they say.
+	Success bool `json:"success"`
+}
+
+// SandboxCard defines model for SandboxCard.
+type SandboxCard struct {
+	Cvc      string `json:"cvc,omitempty,omitzero"`
+	ExpMonth int    `json:"exp_month"`
+	ExpYear  int    `json:"exp_year"`
+
+	// Number A published test card. Never send a real one.
+	Number string `json:"number"`
+}
+
+// SandboxConfirm defines model for SandboxConfirm.
+type SandboxConfirm struct {
+	Card         SandboxCard `json:"card"`
+	ClientSecret string      `json:"client_secret"`
+}
+
+// SetupIntent defines model for SetupIntent.
+type SetupIntent struct {
+	// ClientSecret For the payer's browser alone. Do not log it.
+	ClientSecret string `json:"client_secret"`
+
+	// Gateway Through whom money moves; in the sandbox none does.
+	Gateway        PaymentGateway            `json:"gateway"`
+	ID             string                    `json:"id"`
+	PublishableKey nullable.Nullable[string] `json:"publishable_key"`
+	Status         SetupIntentStatus         `json:"status"`
+}
+
+// SetupIntentStatus defines model for SetupIntent.Status.
+type SetupIntentStatus string
+
+// SetupIntentCreate defines model for SetupIntentCreate.
+type SetupIntentCreate struct {
+	// Usage `off_session` is what subscriptions need.
+	Usage SetupIntentCreateUsage `json:"usage,omitempty,omitzero"`
+}
+
+// SetupIntentCreateUsage `off_session` is what subscriptions need.
+type SetupIntentCreateUsage string
+
 // Share defines model for Share.
 type Share struct {
 	CreatedAt Time `json:"created_at"`
@@ -2006,6 +2234,78 @@ type SourceWarning struct {
 // SourceWarningCode `type_differs`: the column's values are hardly the field's; `column_missing`: the table has it no more; `field_missing`: the type has it no more.
 type SourceWarningCode string
 
+// Subscription defines model for Subscription.
+type Subscription struct {
+	Action                 nullable.Nullable[SubscriptionAction] `json:"action"`
+	CancelAtPeriodEnd      bool                                  `json:"cancel_at_period_end"`
+	CreatedAt              Time                                  `json:"created_at"`
+	CurrentPeriodEnd       Time                                  `json:"current_period_end"`
+	CurrentPeriodStart     Time                                  `json:"current_period_start"`
+	DefaultPaymentMethodID nullable.Nullable[string]             `json:"default_payment_method_id"`
+	Entitled               bool                                  `json:"entitled"`
+
+	// Gateway Through whom money moves; in the sandbox none does.
+	Gateway PaymentGateway `json:"gateway"`
+
+	// ID The gateway's own.
+	ID string `json:"id"`
+
+	// PendingChange What it becomes when the period ends.
+	PendingChange nullable.Nullable[SubscriptionPendingChange] `json:"pending_change"`
+
+	// PlanID Null if it was made outside of Atrium for something that the organisation does not sell.
+	PlanID   nullable.Nullable[string] `json:"plan_id"`
+	Quantity int                       `json:"quantity"`
+	Revision int64                     `json:"revision"`
+
+	// Stale The gateway could not be asked; this is what it said last.
+	Stale     bool                    `json:"stale"`
+	Status    SubscriptionStatus      `json:"status"`
+	TrialEnd  nullable.Nullable[Time] `json:"trial_end"`
+	UpdatedAt Time                    `json:"updated_at"`
+}
+
+// SubscriptionStatus defines model for Subscription.Status.
+type SubscriptionStatus string
+
+// SubscriptionAction What the payer has to do, with the gateway's own script.
+type SubscriptionAction struct {
+	// ClientSecret For the payer's browser alone. Do not log it.
+	ClientSecret string                 `json:"client_secret"`
+	Type         SubscriptionActionType `json:"type"`
+}
+
+// SubscriptionActionType defines model for SubscriptionAction.Type.
+type SubscriptionActionType string
+
+// SubscriptionCreate defines model for SubscriptionCreate.
+type SubscriptionCreate struct {
+	// PaymentMethodID Default: the default payment method.
+	PaymentMethodID string `json:"payment_method_id,omitempty,omitzero"`
+	PlanID          string `json:"plan_id"`
+	Quantity        int    `json:"quantity,omitempty,omitzero"`
+}
+
+// SubscriptionCreated defines model for SubscriptionCreated.
+type SubscriptionCreated struct {
+	Action       nullable.Nullable[SubscriptionAction] `json:"action"`
+	Subscription Subscription                          `json:"subscription"`
+}
+
+// SubscriptionPatch defines model for SubscriptionPatch.
+type SubscriptionPatch struct {
+	CancelAtPeriodEnd *bool   `json:"cancel_at_period_end,omitempty"`
+	PlanID            *string `json:"plan_id,omitempty"`
+	Quantity          *int    `json:"quantity,omitempty"`
+}
+
+// SubscriptionPendingChange defines model for SubscriptionPendingChange.
+type SubscriptionPendingChange struct {
+	At       Time   `json:"at"`
+	PlanID   string `json:"plan_id"`
+	Quantity int    `json:"quantity"`
+}
+
 // TableColumn defines model for TableColumn.
 type TableColumn struct {
 	// DatabaseType In the database's own words.
@@ -2079,6 +2379,14 @@ type WarehouseTableList struct {
 	Data       []WarehouseTable          `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
+
+// WebhookReceipt defines model for WebhookReceipt.
+type WebhookReceipt struct {
+	Received WebhookReceiptReceived `json:"received"`
+}
+
+// WebhookReceiptReceived defines model for WebhookReceipt.Received.
+type WebhookReceiptReceived bool
 
 // Workspace defines model for Workspace.
 type Workspace struct {

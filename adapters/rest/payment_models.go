@@ -1,0 +1,65 @@
+package rest
+
+import (
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+func toMoney(m billing.Money) openapi.Money {
+	return openapi.Money{Amount: m.Amount, Currency: m.Currency}
+}
+
+func toPlan(p *billing.Plan, current billing.PlanID) openapi.Plan {
+	limits := map[string]int64{}
+	for name, n := range p.Limits {
+		limits[name] = n
+	}
+	return openapi.Plan{
+		ID: string(p.ID), Key: string(p.ID), Name: p.Name, Description: p.Description, Price: toMoney(p.Price), Interval: openapi.PlanInterval(p.Interval),
+		IntervalCount: p.IntervalCount, TrialDays: p.TrialDays, Features: list(p.Features), Limits: limits,
+		Available: !p.Unavailable, IsCurrent: current != "" && p.ID == current,
+	}
+}
+
+func toPaymentMethod(r *request, m *billing.Method, def billing.MethodID) openapi.PaymentMethod {
+	return openapi.PaymentMethod{
+		ID: string(m.ID), Type: m.Type, Brand: openapi.OrNull(m.Brand), Last4: openapi.OrNull(m.Last4), ExpMonth: openapi.OrNull(m.ExpMonth), ExpYear: openapi.OrNull(m.ExpYear),
+		Country: openapi.OrNull(m.Country), IsDefault: m.ID == def, IsExpired: m.Expired(r.by.At), CreatedAt: openapi.Time(m.CreatedAt),
+	}
+}
+
+func toInvoice(i *billing.Invoice) openapi.Invoice {
+	money := func(amount int64) openapi.Money { return toMoney(i.Money(amount)) }
+	return openapi.Invoice{
+		ID: string(i.ID), Number: openapi.OrNull(i.Number), Status: openapi.InvoiceStatus(i.Status), Subtotal: money(i.Subtotal), Tax: money(i.Tax), Total: money(i.Total),
+		AmountDue: money(i.AmountDue), AmountPaid: money(i.AmountPaid), PeriodStart: openapi.Time(i.PeriodStart), PeriodEnd: openapi.Time(i.PeriodEnd),
+		DueAt: orNever(i.DueAt), PaidAt: orNever(i.PaidAt), HostedURL: openapi.OrNull(i.HostedURL), PdfURL: openapi.OrNull(i.PDFURL), CreatedAt: openapi.Time(i.CreatedAt),
+	}
+}
+
+func orNever(t time.Time) nullable.Nullable[openapi.Time] { return openapi.OrNull(openapi.Time(t)) }
+
+func toSubscription(v *payments.View) openapi.Subscription {
+	out := openapi.Subscription{
+		ID: string(v.ID), PlanID: openapi.OrNull(string(v.Plan)), Quantity: v.Quantity, Status: openapi.SubscriptionStatus(v.Status), Entitled: v.Entitled,
+		CurrentPeriodStart: openapi.Time(v.PeriodStart), CurrentPeriodEnd: openapi.Time(v.PeriodEnd), TrialEnd: orNever(v.TrialEnd), CancelAtPeriodEnd: v.CancelAtPeriodEnd,
+		PendingChange: nullable.NewNullNullable[openapi.SubscriptionPendingChange](), DefaultPaymentMethodID: openapi.OrNull(string(v.Default)), Action: toAction(v.Action),
+		Stale: v.Stale, Gateway: openapi.PaymentGateway(v.Gateway), Revision: v.Revision, CreatedAt: openapi.Time(v.CreatedAt), UpdatedAt: openapi.Time(v.UpdatedAt),
+	}
+	if p := v.Pending; p != nil {
+		out.PendingChange = nullable.NewNullableWithValue(openapi.SubscriptionPendingChange{PlanID: string(p.Plan), Quantity: p.Quantity, At: openapi.Time(p.At)})
+	}
+	return out
+}
+
+func toAction(a *billing.Action) nullable.Nullable[openapi.SubscriptionAction] {
+	if a == nil {
+		return nullable.NewNullNullable[openapi.SubscriptionAction]()
+	}
+	return nullable.NewNullableWithValue(openapi.SubscriptionAction{Type: openapi.SubscriptionActionType(a.Type), ClientSecret: a.ClientSecret.Reveal()})
+}

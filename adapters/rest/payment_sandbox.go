@@ -1,0 +1,40 @@
+package rest
+
+import (
+	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+func sandboxIntent(r *request, clientSecret string) billing.SetupIntent {
+	return billing.SetupIntent{ID: billing.IntentID(mux.Vars(r.Request)["intent_id"]), ClientSecret: secret.New(clientSecret)}
+}
+
+// confirmSandboxIntent does what Stripe's form does in the payer's browser. The card is held as a secret from
+// here on, and goes to the sandbox alone.
+func (a *API) confirmSandboxIntent(r *request) (reply, error) {
+	in, err := decode[openapi.SandboxConfirm](r)
+	if err != nil {
+		return reply{}, err
+	}
+	card := billing.Card{Number: secret.New(in.Card.Number), CVC: secret.New(in.Card.Cvc), ExpMonth: in.Card.ExpMonth, ExpYear: in.Card.ExpYear}
+	i, err := r.Payments.ConfirmIntent(r.Context(), r.by, sandboxIntent(r, in.ClientSecret), card)
+	if err != nil {
+		return reply{}, err
+	}
+	return kept(intentReply(i)), nil
+}
+
+func (a *API) authenticateSandboxIntent(r *request) (reply, error) {
+	in, err := decode[openapi.SandboxAuthenticate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	i, err := r.Payments.AuthenticateIntent(r.Context(), r.by, sandboxIntent(r, in.ClientSecret), in.Success)
+	if err != nil {
+		return reply{}, err
+	}
+	return kept(intentReply(i)), nil
+}

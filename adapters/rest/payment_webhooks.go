@@ -1,0 +1,53 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// webhookPaths is where payment gateways call, whatever the host: their orgs are in the path.
+const webhookPaths = paymentPaths + "/webhooks/"
+
+func (a *API) webhookOperations() []publicOperation {
+	const path = webhookPaths + "{gateway}/{org}"
+	op, _ := a.contract.Operation(http.MethodPost, path) // route finds out if there is none
+	return []publicOperation{{http.MethodPost, path, named(path, func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		if err := a.receive(w, r, op); err != nil {
+			if errors.Is(err, billing.ErrSignature) && !a.unknown.allow(w, observation(r).address, now()) {
+				err = errRateLimited // somebody guesses
+			}
+			a.problem(w, r, err)
+			return
+		}
+		a.send(w, r, ok(openapi.WebhookReceipt{Received: true}))
+	})}}
+}
+
+// receive takes the body as it came, byte for byte: that is what was signed. What is in it is nobody's to
+// check before the signature is.
+func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
+	org, there := a.Orgs().BySlug(mux.Vars(r)["org"])
+	if !there {
+		return billing.ErrGatewayNotFound
+	}
+	observation(r).org = org
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, op.MaxBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return errBodyTooLarge.Because(fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", op.MaxBody))
+	}
+	if err != nil {
+		return errBodyUnreadable
+	}
+	return a.services.Payments.Receive(r.Context(), org.ID, billing.GatewayKind(mux.Vars(r)["gateway"]), body, r.Header.Get("Stripe-Signature"), now())
+}

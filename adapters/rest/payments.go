@@ -1,0 +1,183 @@
+package rest
+
+import (
+	"encoding/base64"
+	"net/http"
+
+	"github.com/gorilla/mux"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/id"
+)
+
+const (
+	paymentPaths     = "/api/payments"
+	paymentMethods   = paymentPaths + "/methods"
+	subscriptionPath = paymentPaths + "/subscriptions"
+	mySubscription   = subscriptionPath + "/me"
+)
+
+func (a *API) paymentOperations() []operation {
+	const sandboxIntent = paymentPaths + "/sandbox/setup-intents/{intent_id}"
+	return []operation{
+		{http.MethodGet, paymentPaths + "/plans", a.listPlans},
+		{http.MethodPost, paymentPaths + "/setup-intent", a.createSetupIntent},
+		{http.MethodGet, paymentMethods, a.listPaymentMethods},
+		{http.MethodDelete, paymentMethods + "/{payment_method_id}", a.deletePaymentMethod},
+		{http.MethodPut, paymentMethods + "/{payment_method_id}/default", a.setDefaultPaymentMethod},
+		{http.MethodGet, paymentPaths + "/invoices", a.listInvoices},
+		{http.MethodPost, subscriptionPath, a.createSubscription},
+		{http.MethodGet, mySubscription, a.getSubscription},
+		{http.MethodPatch, mySubscription, a.updateSubscription},
+		{http.MethodDelete, mySubscription, a.cancelSubscription},
+		{http.MethodPost, sandboxIntent + "/confirm", a.confirmSandboxIntent},
+		{http.MethodPost, sandboxIntent + "/authenticate", a.authenticateSandboxIntent},
+	}
+}
+
+// gatewayKey names what this request asks of the gateway: the same for each attempt under an
+// Idempotency-Key (ADR 15), and for nothing else.
+func (r *request) gatewayKey() string {
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" {
+		return id.New("atrium")
+	}
+	scope := r.scope(key)
+	return "atrium_" + base64.RawURLEncoding.EncodeToString(scope[:])
+}
+
+// kept is the answer of a request that has stored its effect already, to be kept under its Idempotency-Key.
+func kept(out reply) reply {
+	return reply{then: func(*request) (reply, error) { return out, nil }}
+}
+
+func methodID(r *request) billing.MethodID {
+	return billing.MethodID(mux.Vars(r.Request)["payment_method_id"])
+}
+
+func (a *API) listPlans(r *request) (reply, error) {
+	plans, current, err := r.Payments.Plans(r.Context(), r.by)
+	if err != nil {
+		return reply{}, err
+	}
+	out := ok(openapi.PlanList{Data: each(plans, func(p *billing.Plan) openapi.Plan { return toPlan(p, current) }), NextCursor: nullable.NewNullNullable[string]()}).at(1)
+	out.vary = "Host, Authorization, Workspace-Id"
+	return out, nil
+}
+
+func (a *API) createSetupIntent(r *request) (reply, error) {
+	in, err := decode[openapi.SetupIntentCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	usage := billing.OffSession
+	if in.Usage != "" {
+		usage = billing.Usage(in.Usage)
+	}
+	made, err := r.Payments.SetupIntent(r.Context(), r.by, r.gatewayKey(), usage)
+	if err != nil {
+		return reply{}, err
+	}
+	out := intentReply(made)
+	out.status = http.StatusCreated
+	return kept(out), nil
+}
+
+func intentReply(i *payments.Intent) reply {
+	out := ok(openapi.SetupIntent{
+		ID: string(i.ID), ClientSecret: i.ClientSecret.Reveal(), PublishableKey: openapi.OrNull(i.PublishableKey),
+		Status: openapi.SetupIntentStatus(i.Status), Gateway: openapi.PaymentGateway(i.Gateway),
+	})
+	out.reveals = string(i.ID)
+	return out
+}
+
+func (a *API) listPaymentMethods(r *request) (reply, error) {
+	w, err := r.Payments.Methods(r.Context(), r.by)
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.PaymentMethodList{
+		Data:       each(w.Methods, func(m *billing.Method) openapi.PaymentMethod { return toPaymentMethod(r, m, w.Default) }),
+		NextCursor: nullable.NewNullNullable[string](), Stale: w.Stale, Gateway: openapi.PaymentGateway(w.Gateway),
+	}), nil
+}
+
+func (a *API) deletePaymentMethod(r *request) (reply, error) {
+	return noContent, r.Payments.RemoveMethod(r.Context(), r.by, methodID(r), billing.MethodID(r.query.Get("replacement_id")))
+}
+
+func (a *API) setDefaultPaymentMethod(r *request) (reply, error) {
+	m, err := r.Payments.SetDefault(r.Context(), r.by, methodID(r))
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toPaymentMethod(r, m, m.ID)), nil
+}
+
+func (a *API) listInvoices(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	found, err := r.Payments.Invoices(r.Context(), r.by, billing.InvoiceStatus(r.query.Get("status")), q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	return ok(openapi.InvoiceList{Data: each(found.Items, toInvoice), NextCursor: next, Stale: found.Stale, Gateway: openapi.PaymentGateway(found.Gateway)}), err
+}
+
+func (a *API) createSubscription(r *request) (reply, error) {
+	in, err := decode[openapi.SubscriptionCreate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	w := billing.Wanted{Plan: billing.PlanID(in.PlanID), Method: billing.MethodID(in.PaymentMethodID), Quantity: max(in.Quantity, 1)}
+	v, err := r.Payments.Subscribe(r.Context(), r.by, r.gatewayKey(), w)
+	if err != nil {
+		return reply{}, err
+	}
+	out := ok(openapi.SubscriptionCreated{Subscription: toSubscription(v), Action: toAction(v.Action)}).at(v.Revision)
+	if v.Made {
+		out.status, out.location = http.StatusCreated, mySubscription
+	}
+	if v.Action != nil {
+		out.reveals = string(v.ID)
+	}
+	return kept(out), nil
+}
+
+func (a *API) getSubscription(r *request) (reply, error) {
+	v, err := r.Payments.Subscription(r.Context(), r.by)
+	return subscriptionReply(v, err)
+}
+
+func (a *API) updateSubscription(r *request) (reply, error) {
+	in, err := decode[openapi.SubscriptionPatch](r)
+	if err != nil {
+		return reply{}, err
+	}
+	v, err := r.Payments.ChangeSubscription(r.Context(), r.by, r.gatewayKey(), r.match, billing.Changes{
+		Plan: (*billing.PlanID)(in.PlanID), Quantity: in.Quantity, CancelAtPeriodEnd: in.CancelAtPeriodEnd,
+	})
+	return subscriptionReply(v, err)
+}
+
+func subscriptionReply(v *payments.View, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	out := ok(toSubscription(v)).at(v.Revision)
+	if v.Action != nil {
+		out.reveals = string(v.ID)
+	}
+	return out, nil
+}
+
+func (a *API) cancelSubscription(r *request) (reply, error) {
+	return noContent, r.Payments.CancelSubscription(r.Context(), r.by, r.gatewayKey(), r.match)
+}

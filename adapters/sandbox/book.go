@@ -1,0 +1,156 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// book is all that the sandbox knows of one customer.
+type book struct {
+	ID            billing.CustomerID `json:"id"`
+	Name          string             `json:"name"`
+	Email         string             `json:"email"`
+	CreatedAt     time.Time          `json:"created_at"`
+	Methods       []*method          `json:"methods"`
+	Default       billing.MethodID   `json:"default"`
+	Intents       []*intent          `json:"intents"`
+	Subscriptions []*subscription    `json:"subscriptions"`
+	Invoices      []*invoice         `json:"invoices"`
+
+	Answers map[string]answer `json:"answers"` // to calls, by key
+	Told    int               `json:"told"`    // how many events there have been
+	Outbox  []notice          `json:"outbox"`  // those that are not delivered yet
+}
+
+// behaviour says what becomes of a card.
+type behaviour string
+
+const (
+	works       behaviour = ""
+	declined    behaviour = "generic_decline"    // when it is added
+	noFunds     behaviour = "insufficient_funds" // when it is added
+	failsLater  behaviour = "fails_to_charge"    // is added, and charged in vain
+	wantsBank   behaviour = "authentication"     // its bank asks the payer
+	bankIsAsked behaviour = "authenticated"      // and has heard that it may be charged by itself
+)
+
+type method struct {
+	ID        billing.MethodID `json:"id"`
+	Brand     string           `json:"brand"`
+	Last4     string           `json:"last4"`
+	ExpMonth  int              `json:"exp_month"`
+	ExpYear   int              `json:"exp_year"`
+	Behaviour behaviour        `json:"behaviour"`
+	CreatedAt time.Time        `json:"created_at"`
+}
+
+func (m *method) shown() billing.Method {
+	return billing.Method{ID: m.ID, Type: "card", Brand: m.Brand, Last4: m.Last4, ExpMonth: m.ExpMonth, ExpYear: m.ExpYear, Country: "US", CreatedAt: m.CreatedAt}
+}
+
+// The statuses of intents.
+const (
+	wantsMethod = "requires_payment_method"
+	wantsAction = "requires_action"
+	succeeded   = "succeeded"
+)
+
+type intent struct {
+	ID           billing.IntentID       `json:"id"`
+	Usage        billing.Usage          `json:"usage,omitempty"`
+	Status       string                 `json:"status"`
+	Card         *method                `json:"card,omitempty"`         // that waits for the bank
+	Subscription billing.SubscriptionID `json:"subscription,omitempty"` // of a payment
+	CreatedAt    time.Time              `json:"created_at"`
+}
+
+type subscription struct {
+	ID                billing.SubscriptionID `json:"id"`
+	Plan              billing.Plan           `json:"plan"` // as it was sold
+	Quantity          int                    `json:"quantity"`
+	Status            billing.Status         `json:"status"`
+	Key               string                 `json:"key"`
+	Anchor            int                    `json:"anchor"` // the day of the month on which periods begin
+	PeriodStart       time.Time              `json:"period_start"`
+	PeriodEnd         time.Time              `json:"period_end"`
+	TrialEnd          time.Time              `json:"trial_end"`
+	CancelAtPeriodEnd bool                   `json:"cancel_at_period_end"`
+	Next              *sale                  `json:"next,omitempty"` // at renewal
+	Retries           int                    `json:"retries"`
+	RetryAt           time.Time              `json:"retry_at"`
+	Intent            billing.IntentID       `json:"intent,omitempty"` // what the payer has to do
+	CreatedAt         time.Time              `json:"created_at"`
+}
+
+// sale is a plan and how many of it.
+type sale struct {
+	Plan     billing.Plan `json:"plan"`
+	Quantity int          `json:"quantity"`
+}
+
+type invoice struct {
+	billing.Invoice
+	Subscription billing.SubscriptionID `json:"subscription"`
+}
+
+// answer is what a call was answered, to be answered again.
+type answer struct {
+	Call     string          `json:"call"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	Declined string          `json:"declined,omitempty"`
+	At       time.Time       `json:"at"`
+}
+
+// notice is an event that is to be delivered.
+type notice struct {
+	ID     string    `json:"id"`
+	Type   string    `json:"type"`
+	Object string    `json:"object"`
+	About  string    `json:"about"` // identifier of the object
+	At     time.Time `json:"at"`
+}
+
+func (b *book) method(id billing.MethodID) *method {
+	i := slices.IndexFunc(b.Methods, func(m *method) bool { return m.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return b.Methods[i]
+}
+
+func (b *book) subscription(id billing.SubscriptionID) *subscription {
+	i := slices.IndexFunc(b.Subscriptions, func(s *subscription) bool { return s.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return b.Subscriptions[i]
+}
+
+func (b *book) intent(id billing.IntentID) *intent {
+	i := slices.IndexFunc(b.Intents, func(n *intent) bool { return n.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return b.Intents[i]
+}
+
+// tell notes an event about an object.
+func (b *book) tell(kind, object, about string, now time.Time) {
+	b.Told++
+	b.Outbox = append(b.Outbox, notice{ID: "evt_" + name(string(b.ID), "event", itoa(b.Told)), Type: kind, Object: object, About: about, At: now})
+}
+
+// held is s as a gateway shows it, without what the payer has to do.
+func (s *subscription) held(c billing.CustomerID) billing.Held {
+	h := billing.Held{
+		ID: s.ID, Customer: c, PriceRef: s.Plan.PriceRef, Plan: s.Plan.ID, Quantity: s.Quantity, Status: s.Status, Key: s.Key,
+		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, TrialEnd: s.TrialEnd, CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: s.CreatedAt,
+	}
+	if s.Next != nil {
+		h.Pending = &billing.PendingChange{Plan: s.Next.Plan.ID, Quantity: s.Next.Quantity, At: s.PeriodEnd}
+	}
+	return h
+}

@@ -1,0 +1,171 @@
+package sandbox
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// outcome is what becomes of a charge.
+type outcome struct {
+	paid    bool
+	asks    bool   // the bank asks the payer
+	decline string // why not
+}
+
+// charge tries the customer's default method. present says whether the payer is there to be asked.
+func (b *book) charge(amount int64, present bool, now time.Time) outcome {
+	if amount <= 0 {
+		return outcome{paid: true}
+	}
+	m := b.method(b.Default)
+	if m == nil {
+		return outcome{decline: "missing_payment_method"}
+	}
+	card := m.shown()
+	switch {
+	case card.Expired(now):
+		return outcome{decline: "expired_card"}
+	case m.Behaviour == failsLater:
+		return outcome{decline: "generic_decline"}
+	case m.Behaviour == wantsBank && present:
+		return outcome{asks: true}
+	case m.Behaviour == wantsBank:
+		return outcome{decline: "authentication_required"}
+	}
+	return outcome{paid: true}
+}
+
+// bill writes an invoice for a subscription's present period.
+func (b *book) bill(s *subscription, amount int64, paid bool, now time.Time) *invoice {
+	i := &invoice{Subscription: s.ID, Invoice: billing.Invoice{
+		ID: billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(len(b.Invoices)))), Number: "SANDBOX-" + itoa(len(b.Invoices)+1),
+		Status: billing.Open, Currency: s.Plan.Price.Currency, Subtotal: amount, Total: amount, AmountDue: amount,
+		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, DueAt: now, CreatedAt: now,
+	}}
+	b.Invoices = append(b.Invoices, i)
+	b.tell("invoice.created", "invoice", string(i.ID), now)
+	if paid {
+		b.pay(i, now)
+	}
+	return i
+}
+
+func (b *book) pay(i *invoice, now time.Time) {
+	i.Status, i.AmountPaid, i.PaidAt = billing.Paid, i.Total, now
+	b.tell("invoice.paid", "invoice", string(i.ID), now)
+}
+
+// open is the newest unpaid invoice of a subscription; nil if there is none.
+func (b *book) open(id billing.SubscriptionID) *invoice {
+	for n := len(b.Invoices) - 1; n >= 0; n-- {
+		if i := b.Invoices[n]; i.Subscription == id && i.Status == billing.Open {
+			return i
+		}
+	}
+	return nil
+}
+
+// voidAll gives up what a subscription that ends was not paid for.
+func (b *book) voidAll(id billing.SubscriptionID) {
+	for i := b.open(id); i != nil; i = b.open(id) {
+		i.Status = billing.Void
+	}
+}
+
+func (s *subscription) price() int64 { return s.Plan.Price.Amount * int64(s.Quantity) }
+
+// next is when a period ends that begins at t.
+func (s *subscription) next(t time.Time) time.Time {
+	return s.Plan.Interval.After(t, s.Plan.IntervalCount, s.Anchor)
+}
+
+func (b *book) end(s *subscription, status billing.Status, now time.Time) {
+	s.Status, s.Next, s.Intent = status, nil, ""
+	b.voidAll(s.ID)
+	b.tell("customer.subscription.deleted", "subscription", string(s.ID), now)
+}
+
+// What time does to a subscription.
+const (
+	incompleteFor = 23 * time.Hour // the payer's time to confirm the first payment
+	retryEvery    = 3 * 24 * time.Hour
+	maxRetries    = 4 // of a renewal; then it is unpaid
+)
+
+// roll lets time pass until now, and reports whether anything came of it. Each thing happens at its own
+// time, in its own order, however long nobody looked.
+func (b *book) roll(now time.Time) (changed bool) {
+	for _, s := range b.Subscriptions {
+		for b.step(s, now) {
+			changed = true
+		}
+	}
+	for key, a := range b.Answers {
+		if now.Sub(a.At) > 24*time.Hour {
+			delete(b.Answers, key) // as gateways forget; it is written with the next change
+		}
+	}
+	return changed
+}
+
+// step carries out the next thing that time has in store for s, if it is due.
+func (b *book) step(s *subscription, now time.Time) bool {
+	switch s.Status {
+	case billing.Incomplete:
+		if at := s.CreatedAt.Add(incompleteFor); !now.Before(at) {
+			b.end(s, billing.IncompleteExpired, at)
+			return true
+		}
+	case billing.Trialing, billing.Active:
+		if at := s.PeriodEnd; !now.Before(at) {
+			b.renew(s, at)
+			return true
+		}
+	case billing.PastDue:
+		if at := s.RetryAt; !now.Before(at) {
+			b.retry(s, at)
+			return true
+		}
+	}
+	return false
+}
+
+func (b *book) renew(s *subscription, at time.Time) {
+	if s.CancelAtPeriodEnd {
+		b.end(s, billing.Canceled, at)
+		return
+	}
+	if s.Next != nil {
+		s.Plan, s.Quantity, s.Next = s.Next.Plan, s.Next.Quantity, nil
+	}
+	if s.Status == billing.Trialing {
+		s.Anchor = at.Day()
+	}
+	s.PeriodStart, s.PeriodEnd = at, s.next(at)
+	got := b.charge(s.price(), false, at)
+	b.bill(s, s.price(), got.paid, at)
+	s.Status = billing.Active
+	if !got.paid {
+		s.Status, s.Retries, s.RetryAt = billing.PastDue, 0, at.Add(retryEvery)
+		b.tell("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), at)
+	}
+	b.tell("customer.subscription.updated", "subscription", string(s.ID), at)
+}
+
+func (b *book) retry(s *subscription, at time.Time) {
+	i := b.open(s.ID)
+	switch {
+	case i == nil || b.charge(i.Total, false, at).paid:
+		if i != nil {
+			b.pay(i, at)
+		}
+		s.Status, s.Retries = billing.Active, 0
+	case s.Retries+1 >= maxRetries:
+		s.Status = billing.Unpaid
+	default:
+		s.Retries++
+		s.RetryAt = at.Add(retryEvery)
+	}
+	b.tell("customer.subscription.updated", "subscription", string(s.ID), at)
+}

@@ -1,0 +1,150 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// cards are the test cards that Stripe publishes (https://docs.stripe.com/testing) and the sandbox knows.
+var cards = map[string]struct {
+	brand string
+	does  behaviour
+}{
+	"4242424242424242": {"visa", works},
+	"5555555555554444": {"mastercard", works},
+	"378282246310005":  {"amex", works},
+	"4000000000000002": {"visa", declined},
+	"4000000000009995": {"visa", noFunds},
+	"4000000000000341": {"visa", failsLater},
+	"4000002500003155": {"visa", wantsBank},
+}
+
+// Confirm implements ports.SandboxPayer. The number goes no further than the table above.
+func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, card billing.Card) (billing.SetupIntent, error) {
+	number := strings.NewReplacer(" ", "", "-", "").Replace(card.Number.Reveal())
+	known, is := cards[number]
+	if !is {
+		return billing.SetupIntent{}, billing.ErrTestCardsOnly
+	}
+	return g.payer(ctx, c, id, clientSecret, func(b *book, n *intent, now time.Time) error {
+		if n.Subscription != "" || n.Status != wantsMethod {
+			return billing.ErrIntentState
+		}
+		m := &method{Brand: known.brand, Last4: number[len(number)-4:], ExpMonth: card.ExpMonth, ExpYear: card.ExpYear, Behaviour: known.does, CreatedAt: now}
+		shown := m.shown()
+		switch {
+		case shown.Expired(now):
+			return billing.ErrMethodExpired
+		case m.Behaviour == declined, m.Behaviour == noFunds:
+			b.tell("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
+			return &billing.DeclinedError{DeclineCode: string(m.Behaviour)}
+		case m.Behaviour == wantsBank:
+			n.Status, n.Card = wantsAction, m
+			b.tell("setup_intent.requires_action", "setup_intent", string(n.ID), now)
+			return nil
+		}
+		b.attach(n, m, now)
+		return nil
+	})
+}
+
+// attach adds a card by an intent.
+func (b *book) attach(n *intent, m *method, now time.Time) {
+	m.ID = billing.MethodID("pm_" + name(string(n.ID), "card"))
+	b.Methods = append(b.Methods, m)
+	n.Status, n.Card = succeeded, nil
+	for _, s := range b.Subscriptions { // a trial that asked for it
+		if s.Intent == n.ID {
+			s.Intent = ""
+		}
+	}
+	if b.Default == "" {
+		b.Default = m.ID
+	}
+	b.tell("payment_method.attached", "payment_method", string(m.ID), now)
+	b.tell("setup_intent.succeeded", "setup_intent", string(n.ID), now)
+}
+
+// Authenticate implements ports.SandboxPayer.
+func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, success bool) (billing.SetupIntent, error) {
+	return g.payer(ctx, c, id, clientSecret, func(b *book, n *intent, now time.Time) error {
+		if n.Status != wantsAction {
+			return billing.ErrIntentState
+		}
+		switch {
+		case n.Subscription != "":
+			b.authenticatePayment(n, success, now)
+		case !success:
+			n.Status, n.Card = wantsMethod, nil
+			b.tell("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
+		default:
+			m := n.Card
+			if n.Usage == billing.OffSession {
+				m.Behaviour = bankIsAsked
+			}
+			b.attach(n, m, now)
+		}
+		return nil
+	})
+}
+
+// authenticatePayment begins the subscription that waits for it. Who fails may try again, until it expires.
+func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
+	if !success {
+		b.tell("payment_intent.payment_failed", "payment_intent", string(n.ID), now)
+		return
+	}
+	n.Status = succeeded
+	if m := b.method(b.Default); m != nil && m.Behaviour == wantsBank {
+		m.Behaviour = bankIsAsked
+	}
+	s := b.subscription(n.Subscription)
+	if s == nil || s.Status != billing.Incomplete {
+		return
+	}
+	if i := b.open(s.ID); i != nil {
+		b.pay(i, now)
+	}
+	s.Status, s.Intent = billing.Active, ""
+	b.tell("customer.subscription.updated", "subscription", string(s.ID), now)
+}
+
+// payer lets somebody who shows an intent's secret do something with it. What is refused changes nothing,
+// but that an event may tell of it.
+func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, act func(*book, *intent, time.Time) error) (billing.SetupIntent, error) {
+	if subtle.ConstantTimeCompare([]byte(clientSecret.Reveal()), []byte(g.clientSecret(id).Reveal())) != 1 {
+		return billing.SetupIntent{}, billing.ErrIntentNotFound
+	}
+	now, err := g.now(ctx)
+	if err != nil {
+		return billing.SetupIntent{}, err
+	}
+	var status string
+	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+		b, err := decode(text)
+		if err != nil {
+			return nil, err
+		}
+		b.roll(now)
+		n := b.intent(id)
+		if n == nil {
+			return nil, billing.ErrIntentNotFound
+		}
+		if err := act(b, n, now); err != nil {
+			return nil, err
+		}
+		status = n.Status
+		return json.Marshal(b)
+	})
+	if err != nil {
+		return billing.SetupIntent{}, err
+	}
+	g.flush(ctx, c)
+	return billing.SetupIntent{ID: id, Status: status, ClientSecret: clientSecret}, nil
+}

@@ -1,0 +1,279 @@
+// Package sandbox is a payment gateway in which no money moves. It keeps its own books, as any gateway
+// does, behaves as Stripe does where Atrium can see it, and tells of what happens by signed webhooks. The
+// same calls at the same times have the same effects, identifiers included.
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Account is what the sandbox calls the one account that each org has.
+const Account = "sandbox"
+
+// Deliver carries an event to the webhook of an org.
+type Deliver func(ctx context.Context, org identity.OrgID, body []byte, signature string) error
+
+// Gateway is an org's sandbox.
+type Gateway struct {
+	org     identity.OrgID
+	books   ports.SandboxBooks
+	clock   func() time.Time
+	mac     func(text string) string // by a key that only the deployment has
+	deliver Deliver
+	trouble Trouble
+	post    *post
+}
+
+var (
+	_ ports.Gateway      = (*Gateway)(nil)
+	_ ports.SandboxPayer = (*Gateway)(nil)
+)
+
+// New returns the sandbox of an org. Secrets are made by mac, and are kept nowhere.
+func New(org identity.OrgID, books ports.SandboxBooks, clock func() time.Time, mac func(text string) string, deliver Deliver) *Gateway {
+	return &Gateway{org: org, books: books, clock: clock, mac: mac, deliver: deliver, post: &post{busy: map[billing.CustomerID]bool{}}}
+}
+
+// WebhookKey signs the events.
+func (g *Gateway) WebhookKey() secret.String {
+	return secret.New("whsec_" + g.mac("sandbox webhook\x00"+string(g.org)))
+}
+
+func (g *Gateway) clientSecret(id billing.IntentID) secret.String {
+	return secret.New(string(id) + "_secret_" + g.mac("sandbox intent\x00"+string(g.org)+"\x00"+string(id)))
+}
+
+// name makes an identifier of what it stands for.
+func name(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return "sandbox" + strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:15]))
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+var errNoSuchCustomer = &billing.Rejection{Reason: "resource_missing"}
+
+// keyed carries out what a call of a key asks for, or answers what it was answered before. call names what
+// it asks, so that one key is not used for two things.
+func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, call string, act func(b *book, now time.Time) (T, error)) (T, error) {
+	var out T
+	ctx, fail, err := g.begin(ctx, call)
+	if err != nil {
+		return out, err
+	}
+	now, err := g.now(ctx)
+	if err != nil {
+		return out, err
+	}
+	var refused error
+	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+		refused = nil
+		b, err := decode(text)
+		if err != nil {
+			return nil, err
+		}
+		b.roll(now)
+		if was, there := b.Answers[key]; there {
+			out, refused, err = again[T](was, call)
+			return nil, err
+		}
+		out, err = act(b, now)
+		a := answer{Call: call, At: now}
+		if decline, is := err.(*billing.DeclinedError); is { //nolint:errorlint // act makes it, and wraps it in nothing
+			a.Declined, refused = decline.DeclineCode, decline
+		} else if err != nil {
+			return nil, err
+		} else if a.Result, err = json.Marshal(out); err != nil {
+			return nil, err
+		}
+		if b.Answers == nil {
+			b.Answers = map[string]answer{}
+		}
+		b.Answers[key] = a
+		return json.Marshal(b)
+	})
+	if err == nil {
+		g.flush(ctx, c)
+		err = refused
+	}
+	if late := fail(); late != nil {
+		var none T
+		return none, late
+	}
+	return out, err
+}
+
+// again is what a call was answered.
+func again[T any](was answer, call string) (out T, refused, err error) {
+	switch {
+	case was.Call != call:
+		return out, nil, &billing.Rejection{Reason: "idempotency_error"}
+	case was.Declined != "":
+		return out, &billing.DeclinedError{DeclineCode: was.Declined}, nil
+	}
+	return out, nil, json.Unmarshal(was.Result, &out)
+}
+
+func decode(text []byte) (*book, error) {
+	if text == nil {
+		return nil, errNoSuchCustomer
+	}
+	b := new(book)
+	if err := json.Unmarshal(text, b); err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	return b, nil
+}
+
+// read shows a book as it stands now; what time has brought is written down first.
+func (g *Gateway) read(ctx context.Context, c billing.CustomerID, call string) (*book, error) {
+	ctx, fail, err := g.begin(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	b, err := g.look(ctx, c)
+	if late := fail(); late != nil {
+		return nil, late
+	}
+	return b, err
+}
+
+func (g *Gateway) look(ctx context.Context, c billing.CustomerID) (*book, error) {
+	now, err := g.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := g.books.Read(ctx, g.org, string(c))
+	if err != nil {
+		return nil, err
+	}
+	b, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	if !b.roll(now) && len(b.Outbox) == 0 {
+		return b, nil
+	}
+	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+		if b, err = decode(text); err != nil {
+			return nil, err
+		}
+		b.roll(now)
+		return json.Marshal(b)
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.flush(ctx, c)
+	return b, nil
+}
+
+// CreateCustomer implements ports.GatewayCustomers.
+func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+	ctx, fail, err := g.begin(ctx, "create customer")
+	if err != nil {
+		return "", err
+	}
+	now, err := g.now(ctx)
+	if err != nil {
+		return "", err
+	}
+	id := billing.CustomerID("cus_" + name(string(g.org), "customer", key))
+	if text, err := g.books.Read(ctx, g.org, string(id)); err == nil && text != nil {
+		if late := fail(); late != nil {
+			return "", late
+		}
+		return id, nil
+	}
+	err = g.books.Write(ctx, g.org, string(id), func(text []byte) ([]byte, error) {
+		if text != nil {
+			return nil, nil
+		}
+		b := &book{ID: id, Name: d.Name, Email: d.Email, CreatedAt: now}
+		b.tell("customer.created", "customer", string(id), now)
+		return json.Marshal(b)
+	})
+	if err == nil {
+		g.flush(ctx, id)
+	}
+	if late := fail(); late != nil {
+		return "", late
+	}
+	return id, err
+}
+
+// CreateSetupIntent implements ports.GatewayCustomers.
+func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error) {
+	n, err := keyed(ctx, g, c, key, "create setup intent "+string(u), func(b *book, now time.Time) (intent, error) {
+		n := &intent{ID: billing.IntentID("seti_" + name(string(b.ID), key)), Usage: u, Status: wantsMethod, CreatedAt: now}
+		b.Intents = append(b.Intents, n)
+		b.tell("setup_intent.created", "setup_intent", string(n.ID), now)
+		return *n, nil
+	})
+	if err != nil {
+		return billing.SetupIntent{}, err
+	}
+	return billing.SetupIntent{ID: n.ID, Status: n.Status, ClientSecret: g.clientSecret(n.ID)}, nil
+}
+
+// Wallet implements ports.GatewayCustomers.
+func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error) {
+	b, err := g.read(ctx, c, "wallet")
+	if err != nil {
+		return billing.Wallet{}, err
+	}
+	w := billing.Wallet{Default: b.Default}
+	for _, m := range b.Methods {
+		w.Methods = append(w.Methods, m.shown())
+	}
+	return w, nil
+}
+
+// SetDefault implements ports.GatewayCustomers.
+func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+	_, err := keyed(ctx, g, c, key, "set default "+string(m), func(b *book, now time.Time) (bool, error) {
+		if b.method(m) == nil {
+			return false, billing.ErrMethodNotFound
+		}
+		if b.Default != m {
+			b.Default = m
+			b.tell("customer.updated", "customer", string(b.ID), now)
+		}
+		return true, nil
+	})
+	return err
+}
+
+// Detach implements ports.GatewayCustomers.
+func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+	_, err := keyed(ctx, g, c, key, "detach "+string(m), func(b *book, now time.Time) (bool, error) {
+		if b.method(m) == nil {
+			return true, nil
+		}
+		b.Methods = slices.DeleteFunc(b.Methods, func(o *method) bool { return o.ID == m })
+		if b.Default == m {
+			b.Default = ""
+		}
+		b.tell("payment_method.detached", "payment_method", string(m), now)
+		return true, nil
+	})
+	return err
+}
+
+// Prices implements ports.GatewaySubscriptions: whatever an org sells can be had here.
+func (g *Gateway) Prices(_ context.Context, plans billing.Plans) (billing.Plans, error) {
+	return plans, nil
+}

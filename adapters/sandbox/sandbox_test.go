@@ -1,0 +1,330 @@
+package sandbox_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func mac(text string) string {
+	h := hmac.New(sha256.New, []byte("the deployment's own"))
+	h.Write([]byte(text))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// post gathers what is delivered, and refuses all while it is closed.
+type post struct {
+	mu     sync.Mutex
+	closed bool
+	bodies []string
+	t      *testing.T
+	keys   map[identity.OrgID]secret.String
+}
+
+func (p *post) deliver(_ context.Context, org identity.OrgID, body []byte, signature string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errors.New("closed")
+	}
+	if err := billing.CheckSignature([]secret.String{p.keys[org]}, signature, body, time.Now()); err != nil {
+		p.t.Errorf("the signature of %s: %v", body, err)
+	}
+	p.bodies = append(p.bodies, string(body))
+	return nil
+}
+
+func (p *post) types(t *testing.T) []string {
+	var all []string
+	for _, body := range p.bodies {
+		e, err := billing.ParseEvent([]byte(body))
+		if err != nil || !strings.HasPrefix(string(e.Customer), "cus_") {
+			t.Fatalf("%s: %v", body, err)
+		}
+		all = append(all, e.Type)
+	}
+	return all
+}
+
+func newGateway(t *testing.T, org identity.OrgID, books ports.SandboxBooks) (*sandbox.Gateway, *post) {
+	p := &post{t: t, keys: map[identity.OrgID]secret.String{}}
+	g := sandbox.New(org, books, time.Now, mac, p.deliver)
+	p.keys[org] = g.WebhookKey()
+	return g, p
+}
+
+var plans = billing.Plans{
+	{ID: "basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+	{ID: "pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+	{ID: "year", Price: billing.Money{Amount: 29000, Currency: "usd"}, Interval: billing.Year, IntervalCount: 1},
+}
+
+var numbers = map[string]string{
+	"4242": "4242 4242 4242 4242", "4444": "5555-5555-5555-4444", "0002": "4000000000000002", "9995": "4000000000009995",
+	"0341": "4000000000000341", "3155": "4000002500003155",
+}
+
+func card(last4 string) billing.Card {
+	return billing.Card{Number: secret.New(numbers[last4]), CVC: secret.New("123"), ExpMonth: 12, ExpYear: time.Now().Year() + 9}
+}
+
+func open(t *testing.T) contract.GatewayStage {
+	g, _ := newGateway(t, "org", fixture.NewBooks())
+	var mu sync.Mutex
+	lost := 0
+	troubled := g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		if lost > 0 {
+			lost--
+			return sandbox.FailureAfter, 0
+		}
+		return sandbox.None, 0
+	})
+	return contract.GatewayStage{
+		Gateway: troubled, Plans: plans,
+		AddCard: func(t *testing.T, c billing.CustomerID, last4 string) billing.MethodID {
+			return addCard(t, g, c, last4)
+		},
+		Authenticate: func(t *testing.T, c billing.CustomerID, a *billing.Action) {
+			id, _, _ := strings.Cut(a.ClientSecret.Reveal(), "_secret_")
+			if _, err := g.Authenticate(t.Context(), c, billing.IntentID(id), a.ClientSecret, true); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Advance: func(t *testing.T, d time.Duration) {
+			if _, _, err := g.Advance(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Lose: func(n int) { lost = n },
+	}
+}
+
+func addCard(t *testing.T, g *sandbox.Gateway, c billing.CustomerID, last4 string) billing.MethodID {
+	t.Helper()
+	usage := billing.OffSession
+	if last4 == "3155" {
+		usage = billing.OnSession // so that its bank asks again at the first payment
+	}
+	before, err := g.Wallet(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intent, err := g.CreateSetupIntent(t.Context(), last4+time.Now().String(), c, usage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := g.Confirm(t.Context(), c, intent.ID, intent.ClientSecret, card(last4))
+	if err == nil && done.Status == "requires_action" {
+		done, err = g.Authenticate(t.Context(), c, intent.ID, intent.ClientSecret, true)
+	}
+	if err != nil || done.Status != "succeeded" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	after, err := g.Wallet(t.Context(), c)
+	if err != nil || len(after.Methods) != len(before.Methods)+1 {
+		t.Fatalf("%+v, %v", after, err)
+	}
+	return after.Methods[len(after.Methods)-1].ID
+}
+
+func TestContract(t *testing.T) { contract.Gateway(t, open) }
+
+func TestBooksInMemory(t *testing.T) {
+	contract.SandboxBooks(t, func(*testing.T) (books, second ports.SandboxBooks, orgs [2]identity.OrgID) {
+		b := fixture.NewBooks()
+		return b, b, [2]identity.OrgID{"one", "two"}
+	})
+}
+
+func TestCards(t *testing.T) {
+	books := fixture.NewBooks()
+	g, _ := newGateway(t, "org", books)
+	ctx := t.Context()
+	c, err := g.CreateCustomer(ctx, "c", billing.Details{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	intent, err := g.CreateSetupIntent(ctx, "i", c, billing.OffSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired := card("4242")
+	expired.ExpYear = 2020
+	real := card("4242")
+	real.Number = secret.New("4111111111111111")
+	for name, tt := range map[string]struct {
+		secret secret.String
+		card   billing.Card
+		want   error
+	}{
+		"a real one is refused":        {intent.ClientSecret, real, billing.ErrTestCardsOnly},
+		"even with a wrong secret":     {secret.New("x"), real, billing.ErrTestCardsOnly},
+		"a declined one is":            {intent.ClientSecret, card("0002"), billing.ErrCardDeclined},
+		"one without funds is":         {intent.ClientSecret, card("9995"), billing.ErrCardDeclined},
+		"an expired one is":            {intent.ClientSecret, expired, billing.ErrMethodExpired},
+		"a wrong secret finds nothing": {secret.New(string(intent.ID) + "_secret_x"), card("4242"), billing.ErrIntentNotFound},
+		"nor does none":                {secret.String{}, card("4242"), billing.ErrIntentNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := g.Confirm(ctx, c, intent.ID, tt.secret, tt.card); !errors.Is(err, tt.want) {
+				t.Errorf("error = %v, want %v", err, tt.want)
+			}
+		})
+	}
+	other, err := g.CreateCustomer(ctx, "other", billing.Details{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Confirm(ctx, other, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err, billing.ErrIntentNotFound) {
+		t.Errorf("by another customer: %v", err)
+	}
+	if w, err := g.Wallet(ctx, c); err != nil || len(w.Methods) != 0 {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("3155")); err != nil || done.Status != "requires_action" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if done, err := g.Authenticate(ctx, c, intent.ID, intent.ClientSecret, false); err != nil || done.Status != "requires_payment_method" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if done, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); err != nil || done.Status != "succeeded" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if _, err := g.Confirm(ctx, c, intent.ID, intent.ClientSecret, card("4242")); !errors.Is(err, billing.ErrIntentState) {
+		t.Errorf("a second time: %v", err)
+	}
+	book, err := books.Read(ctx, "org", string(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []string{"4242424242424242", "4111111111111111", intent.ClientSecret.Reveal(), `"123"`} {
+		if strings.Contains(strings.ReplaceAll(string(book), " ", ""), n) {
+			t.Errorf("the book holds %s", n)
+		}
+	}
+}
+
+func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
+	g, p := newGateway(t, "org", fixture.NewBooks())
+	ctx := t.Context()
+	p.closed = true
+	c, err := g.CreateCustomer(ctx, "c", billing.Details{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addCard(t, g, c, "4242")
+	p.closed = false
+	if _, err := g.Subscribe(ctx, "s", c, billing.Order{Plan: plans[0], Quantity: 1}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"customer.created", "setup_intent.created", "payment_method.attached", "setup_intent.succeeded", "customer.subscription.created", "invoice.created", "invoice.paid"}
+	if got := p.types(t); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("delivered %v", got)
+	}
+	if err := g.Provoke(ctx, nil, true, true); err != nil {
+		t.Fatal(err)
+	}
+	p.bodies = nil
+	if err := g.Cancel(ctx, "x", c, "sub_none"); err != nil {
+		t.Fatal(err)
+	}
+	addCard(t, g, c, "4242")
+	if got := strings.Join(p.types(t), " "); got != "setup_intent.created setup_intent.created setup_intent.succeeded payment_method.attached setup_intent.succeeded payment_method.attached" {
+		t.Errorf("delivered %s", got)
+	}
+}
+
+func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
+	at := time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)
+	play := func(org identity.OrgID) string {
+		books := fixture.NewBooks()
+		g := sandbox.New(org, books, func() time.Time { return at }, mac, func(context.Context, identity.OrgID, []byte, string) error { return nil })
+		ctx := t.Context()
+		c, err := g.CreateCustomer(ctx, "c", billing.Details{Name: "Acme"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := g.CreateSetupIntent(ctx, "i", c, billing.OffSession)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Confirm(ctx, c, i.ID, i.ClientSecret, card("4242")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Subscribe(ctx, "s", c, billing.Order{Plan: plans[0], Quantity: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := g.Advance(ctx, 90*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		book, err := books.Read(ctx, org, string(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(book)
+	}
+	one, two := play("org"), play("org")
+	if one != two {
+		t.Errorf("%s\n%s", one, two)
+	}
+	var b struct {
+		Subscriptions []struct {
+			PeriodStart time.Time `json:"period_start"`
+		} `json:"subscriptions"`
+	}
+	if err := json.Unmarshal([]byte(one), &b); err != nil || b.Subscriptions[0].PeriodStart != time.Date(2027, 4, 30, 10, 0, 0, 0, time.UTC) {
+		t.Errorf("after 90 days: %+v, %v", b, err)
+	}
+	if play("another") == one {
+		t.Error("another org has the same customer")
+	}
+}
+
+func TestTroublesComeOnceEach(t *testing.T) {
+	g, _ := newGateway(t, "org", fixture.NewBooks())
+	ctx := t.Context()
+	if err := g.Provoke(ctx, sandbox.Kinds(), false, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range sandbox.Kinds() {
+		if _, err := g.CreateCustomer(ctx, string(kind), billing.Details{}); !billing.OutcomeUnknown(err) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	for _, kind := range sandbox.Kinds() {
+		c, err := g.CreateCustomer(ctx, string(kind), billing.Details{})
+		if err != nil || c == "" {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	if _, _, err := g.Advance(ctx, -time.Second); err == nil {
+		t.Error("time went back")
+	}
+}
+
+func TestASlowAnswerEndsWithTheCall(t *testing.T) {
+	g, _ := newGateway(t, "org", fixture.NewBooks())
+	slow := g.WithTrouble(func(string) (sandbox.Kind, time.Duration) { return sandbox.None, time.Hour })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := slow.CreateCustomer(ctx, "c", billing.Details{}); !errors.Is(err, billing.ErrGatewayTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error = %v", err)
+	}
+}

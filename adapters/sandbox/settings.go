@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// settings are what an operator asks of the sandbox, in a book of their own.
+type settings struct {
+	Ahead     time.Duration `json:"ahead"`     // how far its clock is ahead
+	Troubles  []Kind        `json:"troubles"`  // of the next calls, one each
+	Duplicate bool          `json:"duplicate"` // whether events come twice
+	Reorder   bool          `json:"reorder"`   // whether they come in the reverse order
+}
+
+const settingsBook = "settings"
+
+// Kind is a kind of trouble that a call can have.
+type Kind string
+
+// The kinds of trouble.
+const (
+	None         Kind = ""
+	Timeout      Kind = "timeout"       // nothing happened, and nobody answered
+	TimeoutAfter Kind = "timeout_after" // it happened, and nobody answered
+	Failure      Kind = "error"         // 500; nothing happened
+	FailureAfter Kind = "error_after"   // 500, though it happened
+	Limited      Kind = "rate_limited"  // 429
+	Reset        Kind = "reset"         // the connection broke, after it happened
+	Garbage      Kind = "garbage"       // it happened, and the answer cannot be read
+)
+
+// Kinds are all kinds of trouble.
+func Kinds() []Kind {
+	return []Kind{Timeout, TimeoutAfter, Failure, FailureAfter, Limited, Reset, Garbage}
+}
+
+// ParseKind reads the name of a kind of trouble.
+func ParseKind(name string) (Kind, bool) { return Kind(name), slices.Contains(Kinds(), Kind(name)) }
+
+// Trouble decides, for tests, what goes wrong with a call.
+type Trouble func(call string) (Kind, time.Duration)
+
+// WithTrouble returns a sandbox on the same books whose calls go wrong, and take as long, as t says.
+func (g *Gateway) WithTrouble(t Trouble) *Gateway {
+	c := *g
+	c.trouble = t
+	return &c
+}
+
+func (g *Gateway) settings(ctx context.Context) (settings, error) {
+	var s settings
+	text, err := g.books.Read(ctx, g.org, settingsBook)
+	if err == nil && text != nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, err
+}
+
+func (g *Gateway) change(ctx context.Context, change func(*settings)) error {
+	return g.books.Write(ctx, g.org, settingsBook, func(text []byte) ([]byte, error) {
+		var s settings
+		if text != nil {
+			if err := json.Unmarshal(text, &s); err != nil {
+				return nil, err
+			}
+		}
+		change(&s)
+		return json.Marshal(s)
+	})
+}
+
+// now is the time of the sandbox, as exact as it is stored.
+func (g *Gateway) now(ctx context.Context) (time.Time, error) {
+	s, err := g.settings(ctx)
+	return g.clock().Add(s.Ahead).UTC().Truncate(time.Microsecond), err
+}
+
+// Advance puts the clock of the sandbox ahead, and lets what is due by then happen to all customers:
+// renewals, ends of trials, expiry. It returns the sandbox's time, and how many customers it has.
+func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time, customers int, err error) {
+	if by < 0 {
+		return now, 0, fmt.Errorf("the clock of the sandbox goes forward alone")
+	}
+	if err := g.change(ctx, func(s *settings) { s.Ahead += by }); err != nil {
+		return now, 0, err
+	}
+	if now, err = g.now(ctx); err != nil {
+		return now, 0, err
+	}
+	for after := ""; ; {
+		ids, err := g.books.List(ctx, g.org, after, 100)
+		if err != nil || len(ids) == 0 {
+			return now, customers, err
+		}
+		for _, id := range ids {
+			after = id
+			if !strings.HasPrefix(id, "cus_") {
+				continue
+			}
+			customers++
+			if _, err := g.look(ctx, billing.CustomerID(id)); err != nil {
+				return now, customers, err
+			}
+		}
+	}
+}
+
+// Provoke makes the next calls go wrong, one after the other, and says how events are delivered from now on.
+func (g *Gateway) Provoke(ctx context.Context, troubles []Kind, duplicate, reorder bool) error {
+	return g.change(ctx, func(s *settings) { s.Troubles, s.Duplicate, s.Reorder = troubles, duplicate, reorder })
+}
+
+// begin lets a call go wrong before it has had an effect; fail lets it go wrong afterwards.
+func (g *Gateway) begin(ctx context.Context, call string) (_ context.Context, fail func() error, err error) {
+	kind, delay, err := g.next(ctx, call)
+	if err != nil {
+		return ctx, nil, err
+	}
+	if delay > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx, nil, fmt.Errorf("%w: %w", billing.ErrGatewayTimeout, ctx.Err())
+		case <-time.After(delay):
+		}
+	}
+	switch kind {
+	case Timeout:
+		return ctx, nil, billing.ErrGatewayTimeout
+	case Failure:
+		return ctx, nil, billing.ErrGatewayUnavailable
+	case Limited:
+		return ctx, nil, billing.ErrGatewayUnavailable.After(time.Second)
+	}
+	after := map[Kind]error{TimeoutAfter: billing.ErrGatewayTimeout, FailureAfter: billing.ErrGatewayUnavailable, Reset: billing.ErrGatewayUnavailable, Garbage: billing.ErrGateway}[kind]
+	return ctx, func() error { return after }, nil
+}
+
+// next is the trouble of the next call.
+func (g *Gateway) next(ctx context.Context, call string) (kind Kind, delay time.Duration, err error) {
+	if g.trouble != nil {
+		kind, delay = g.trouble(call)
+		return kind, delay, nil
+	}
+	s, err := g.settings(ctx)
+	if err != nil || len(s.Troubles) == 0 {
+		return None, 0, err
+	}
+	err = g.change(ctx, func(s *settings) {
+		kind = None
+		if len(s.Troubles) > 0 {
+			kind, s.Troubles = s.Troubles[0], s.Troubles[1:]
+		}
+	})
+	return kind, 0, err
+}

@@ -1,0 +1,169 @@
+package sandbox
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// Subscribe implements ports.GatewaySubscriptions.
+func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+	s, err := keyed(ctx, g, c, key, "subscribe "+string(o.Plan.ID)+" "+itoa(o.Quantity), func(b *book, now time.Time) (subscription, error) {
+		for _, s := range b.Subscriptions { // of a key whose answer is forgotten
+			if s.Key == key {
+				return *s, nil
+			}
+		}
+		s := &subscription{
+			ID: billing.SubscriptionID("sub_" + name(string(b.ID), key)), Plan: o.Plan, Quantity: o.Quantity, Key: key,
+			Status: billing.Active, Anchor: now.Day(), PeriodStart: now, CreatedAt: now,
+		}
+		s.PeriodEnd = s.next(now)
+		if o.TrialDays > 0 {
+			b.tryOut(s, o.TrialDays)
+			b.add(s, 0, true, now)
+			return *s, nil
+		}
+		switch got := b.charge(s.price(), true, now); {
+		case got.decline != "":
+			return subscription{}, &billing.DeclinedError{DeclineCode: got.decline}
+		case got.asks:
+			n := &intent{ID: billing.IntentID("pi_" + name(string(b.ID), key)), Status: wantsAction, Subscription: s.ID, CreatedAt: now}
+			b.Intents = append(b.Intents, n)
+			s.Status, s.Intent = billing.Incomplete, n.ID
+			b.add(s, s.price(), false, now)
+		default:
+			b.add(s, s.price(), true, now)
+		}
+		return *s, nil
+	})
+	if err != nil {
+		return billing.Held{}, err
+	}
+	return g.held(c, &s), nil
+}
+
+// tryOut begins a trial. Who has nothing to be charged to is asked for it.
+func (b *book) tryOut(s *subscription, days int) {
+	s.Status, s.TrialEnd = billing.Trialing, s.PeriodStart.AddDate(0, 0, days)
+	s.PeriodEnd = s.TrialEnd
+	if b.method(b.Default) == nil {
+		n := &intent{ID: billing.IntentID("seti_" + name(string(s.ID), "setup")), Usage: billing.OffSession, Status: wantsMethod, CreatedAt: s.CreatedAt}
+		b.Intents = append(b.Intents, n)
+		s.Intent = n.ID
+	}
+}
+
+func (b *book) add(s *subscription, amount int64, paid bool, now time.Time) {
+	b.Subscriptions = append(b.Subscriptions, s)
+	b.tell("customer.subscription.created", "subscription", string(s.ID), now)
+	b.bill(s, amount, paid, now)
+}
+
+// held is s with what the payer has to do.
+func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.Held {
+	h := s.held(c)
+	if s.Intent != "" {
+		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: g.clientSecret(s.Intent)}
+		if s.Status == billing.Trialing {
+			h.Action.Type = billing.ConfirmSetup
+		}
+	}
+	return h
+}
+
+// Amend implements ports.GatewaySubscriptions.
+func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+	s, err := keyed(ctx, g, c, key, "amend "+string(id), func(b *book, now time.Time) (subscription, error) {
+		s := b.subscription(id)
+		if s == nil || !s.Status.Live() {
+			return subscription{}, errNoSuchCustomer
+		}
+		if a.Resell {
+			if err := b.resell(s, a, now); err != nil {
+				return subscription{}, err
+			}
+		}
+		if a.CancelAtPeriodEnd != nil {
+			s.CancelAtPeriodEnd = *a.CancelAtPeriodEnd
+		}
+		b.tell("customer.subscription.updated", "subscription", string(s.ID), now)
+		return *s, nil
+	})
+	if err != nil {
+		return billing.Held{}, err
+	}
+	return g.held(c, &s), nil
+}
+
+// resell changes what is sold: at renewal, or now. Then the rest of what was paid counts against what is
+// paid for the same time of the new; another interval begins a new period.
+func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error {
+	if a.AtRenewal {
+		s.Next = &sale{Plan: a.Plan, Quantity: a.Quantity}
+		return nil
+	}
+	was := *s
+	left := float64(s.PeriodEnd.Sub(now)) / float64(s.PeriodEnd.Sub(s.PeriodStart))
+	s.Plan, s.Quantity, s.Next = a.Plan, a.Quantity, nil
+	if s.Status == billing.Trialing {
+		return nil
+	}
+	amount := int64(left * float64(s.price()-was.price()))
+	if s.Plan.Interval != was.Plan.Interval || s.Plan.IntervalCount != was.Plan.IntervalCount {
+		s.Anchor, s.PeriodStart = now.Day(), now
+		s.PeriodEnd = s.next(now)
+		amount = s.price() - int64(left*float64(was.price()))
+	}
+	amount = max(amount, 0)
+	got := b.charge(amount, false, now)
+	if !got.paid {
+		*s = was
+		return &billing.DeclinedError{DeclineCode: got.decline}
+	}
+	if amount > 0 {
+		b.bill(s, amount, true, now)
+	}
+	return nil
+}
+
+// Cancel implements ports.GatewaySubscriptions.
+func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
+	_, err := keyed(ctx, g, c, key, "cancel "+string(id), func(b *book, now time.Time) (bool, error) {
+		if s := b.subscription(id); s != nil && s.Status.Live() {
+			b.end(s, billing.Canceled, now)
+		}
+		return true, nil
+	})
+	return err
+}
+
+// Subscriptions implements ports.GatewaySubscriptions.
+func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.Held, error) {
+	b, err := g.read(ctx, c, "subscriptions")
+	if err != nil {
+		return nil, err
+	}
+	var all []billing.Held
+	for _, s := range b.Subscriptions {
+		all = append(all, g.held(c, s))
+	}
+	return all, nil
+}
+
+// Invoices implements ports.GatewaySubscriptions.
+func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
+	b, err := g.read(ctx, c, "invoices")
+	if err != nil {
+		return nil, err
+	}
+	var all []billing.Invoice
+	for _, i := range slices.Backward(b.Invoices) {
+		if len(all) < billing.MirroredInvoices {
+			all = append(all, i.Invoice)
+		}
+	}
+	return all, nil
+}

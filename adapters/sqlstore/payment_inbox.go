@@ -1,0 +1,173 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Inbox keeps what payment gateways told of.
+type Inbox struct{ db *DB }
+
+var _ ports.Inbox = (*Inbox)(nil)
+
+const paymentEventColumns = `t.org_id, t.account, t.id, t.gateway, t.type, t.customer, t.workspace_id, t.state, t.attempts, t.failure, t.created_at, t.received_at, t.ended_at`
+
+type paymentEventRow struct {
+	Org        identity.OrgID       `db:"org_id"`
+	Account    string               `db:"account"`
+	ID         string               `db:"id"`
+	Gateway    billing.GatewayKind  `db:"gateway"`
+	Type       string               `db:"type"`
+	Customer   billing.CustomerID   `db:"customer"`
+	Workspace  identity.WorkspaceID `db:"workspace_id"`
+	State      billing.EventState   `db:"state"`
+	Attempts   int                  `db:"attempts"`
+	Failure    string               `db:"failure"`
+	CreatedAt  int64                `db:"created_at"`
+	ReceivedAt int64                `db:"received_at"`
+	EndedAt    int64                `db:"ended_at"`
+}
+
+func (r *paymentEventRow) event() billing.Event {
+	return billing.Event{
+		Org: r.Org, Account: r.Account, ID: r.ID, Gateway: r.Gateway, Type: r.Type, Customer: r.Customer, Workspace: r.Workspace,
+		State: r.State, Attempts: r.Attempts, Failure: r.Failure, CreatedAt: moment(r.CreatedAt), ReceivedAt: moment(r.ReceivedAt), EndedAt: moment(r.EndedAt),
+	}
+}
+
+func paymentEvents(rows []paymentEventRow) []billing.Event {
+	events := make([]billing.Event, len(rows))
+	for i := range rows {
+		events[i] = rows[i].event()
+	}
+	return events
+}
+
+// Put implements ports.Inbox.
+func (s *Inbox) Put(ctx context.Context, org identity.OrgID, e *billing.Event) (bool, error) {
+	stored, err := s.db.exec(ctx, `
+		INSERT INTO payment_events (org_id, account, id, gateway, type, customer, workspace_id, state, attempts, failure, created_at, received_at, ended_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (org_id, account, id) DO NOTHING`,
+		org, e.Account, e.ID, e.Gateway, e.Type, e.Customer, e.Workspace, e.State, e.Attempts, e.Failure, micros(e.CreatedAt), micros(e.ReceivedAt), micros(e.EndedAt))
+	return stored == 1, err
+}
+
+// Waiting implements ports.Inbox.
+func (s *Inbox) Waiting(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) ([]billing.Event, error) {
+	var rows []paymentEventRow
+	err := s.db.list(ctx, &rows, `
+		SELECT `+paymentEventColumns+` FROM payment_events t
+		WHERE t.org_id = ? AND t.account = ? AND t.customer = ? AND t.ended_at = 0 ORDER BY t.received_at, t.id LIMIT 100`, org, account, c)
+	return paymentEvents(rows), err
+}
+
+// Save implements ports.Inbox.
+func (s *Inbox) Save(ctx context.Context, org identity.OrgID, events ...billing.Event) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		for _, e := range events {
+			if _, err := tx.exec(ctx, `UPDATE payment_events SET state = ?, attempts = ?, failure = ?, ended_at = ? WHERE org_id = ? AND account = ? AND id = ?`,
+				e.State, e.Attempts, e.Failure, micros(e.EndedAt), org, e.Account, e.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// List implements ports.Inbox.
+func (s *Inbox) List(ctx context.Context, org identity.OrgID, state billing.EventState, q page.Query) (page.Of[billing.Event], error) {
+	where := newConditions(`t.org_id = ?`, org)
+	where.when(state != "", `t.state = ?`, state)
+	if at, which, ok := cutPosition(q.After); ok {
+		account, id, _ := strings.Cut(which, " ")
+		where.when(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`, at, at, account, account, id)
+	}
+	var rows []paymentEventRow
+	err := s.db.list(ctx, &rows, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE `+where.sql()+` ORDER BY t.received_at DESC, t.account DESC, t.id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	return page.Cut(paymentEvents(rows), q.Limit, func(e billing.Event) string { return position(micros(e.ReceivedAt), e.Account+" "+e.ID) }), err
+}
+
+// Get implements ports.Inbox.
+func (s *Inbox) Get(ctx context.Context, org identity.OrgID, account, id string) (*billing.Event, error) {
+	var row paymentEventRow
+	found, err := s.db.get(ctx, &row, `SELECT `+paymentEventColumns+` FROM payment_events t WHERE t.org_id = ? AND t.account = ? AND t.id = ?`, org, account, id)
+	if err == nil && !found {
+		err = billing.ErrEventNotFound
+	}
+	e := row.event()
+	return &e, err
+}
+
+// Backlog implements ports.Inbox.
+func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead int, since time.Time, err error) {
+	var row struct {
+		Waiting int   `db:"waiting"`
+		Dead    int   `db:"dead"`
+		Since   int64 `db:"since"`
+	}
+	_, err = s.db.get(ctx, &row, `
+		SELECT (SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND ended_at = 0) AS waiting,
+			(SELECT COUNT(*) FROM payment_events WHERE org_id = ? AND state = ?) AS dead,
+			COALESCE((SELECT MIN(received_at) FROM payment_events WHERE org_id = ? AND ended_at = 0), 0) AS since`, org, org, billing.Dead, org)
+	return row.Waiting, row.Dead, moment(row.Since), err
+}
+
+// SandboxBooks keeps what the sandbox gateway knows.
+type SandboxBooks struct{ db *DB }
+
+var _ ports.SandboxBooks = (*SandboxBooks)(nil)
+
+// NewSandboxBooks returns the books in db.
+func NewSandboxBooks(db *DB) *SandboxBooks { return &SandboxBooks{db} }
+
+// Read implements ports.SandboxBooks.
+func (s *SandboxBooks) Read(ctx context.Context, org identity.OrgID, id string) ([]byte, error) {
+	var book string
+	_, err := s.db.get(ctx, &book, `SELECT book FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
+	return orNil(book), err
+}
+
+// Write implements ports.SandboxBooks. An empty row is made first where there is none, so that there is
+// something to lock.
+func (s *SandboxBooks) Write(ctx context.Context, org identity.OrgID, id string, change func([]byte) ([]byte, error)) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		if _, err := tx.exec(ctx, `INSERT INTO sandbox_books (org_id, id, book) VALUES (?, ?, '') ON CONFLICT (org_id, id) DO NOTHING`, org, id); err != nil {
+			return err
+		}
+		var book string
+		if _, err := tx.get(ctx, &book, `SELECT t.book FROM sandbox_books t WHERE t.org_id = ? AND t.id = ?`+tx.dialect.lock, org, id); err != nil {
+			return err
+		}
+		changed, err := change(orNil(book))
+		if err != nil {
+			return err
+		}
+		switch {
+		case changed != nil:
+			_, err = tx.exec(ctx, `UPDATE sandbox_books SET book = ? WHERE org_id = ? AND id = ?`, string(changed), org, id)
+		case book == "":
+			_, err = tx.exec(ctx, `DELETE FROM sandbox_books WHERE org_id = ? AND id = ?`, org, id)
+		}
+		return err
+	})
+}
+
+func orNil(book string) []byte {
+	if book == "" {
+		return nil
+	}
+	return []byte(book)
+}
+
+// List implements ports.SandboxBooks.
+func (s *SandboxBooks) List(ctx context.Context, org identity.OrgID, after string, n int) ([]string, error) {
+	var ids []string
+	err := s.db.list(ctx, &ids, `SELECT id FROM sandbox_books WHERE org_id = ? AND id > ? ORDER BY id LIMIT ?`, org, after, n)
+	return ids, err
+}

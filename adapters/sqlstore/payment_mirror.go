@@ -1,0 +1,202 @@
+package sqlstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+type methodRow struct {
+	ID        billing.MethodID `db:"id"`
+	Type      string           `db:"type"`
+	Brand     string           `db:"brand"`
+	Last4     string           `db:"last4"`
+	ExpMonth  int              `db:"exp_month"`
+	ExpYear   int              `db:"exp_year"`
+	Country   string           `db:"country"`
+	Leaving   bool             `db:"leaving"`
+	CreatedAt int64            `db:"created_at"`
+}
+
+// methods reads the methods of a customer, newest first.
+func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account string) ([]billing.Method, error) {
+	var rows []methodRow
+	if err := db.list(ctx, &rows, `
+		SELECT id, type, brand, last4, exp_month, exp_year, country, leaving, created_at
+		FROM payment_methods WHERE workspace_id = ? AND account = ? ORDER BY created_at DESC, id DESC`, ws, account); err != nil {
+		return nil, err
+	}
+	methods := make([]billing.Method, len(rows))
+	for i, r := range rows {
+		methods[i] = billing.Method{
+			ID: r.ID, Type: r.Type, Brand: r.Brand, Last4: r.Last4, ExpMonth: r.ExpMonth, ExpYear: r.ExpYear, Country: r.Country,
+			Leaving: r.Leaving, CreatedAt: moment(r.CreatedAt),
+		}
+	}
+	return methods, nil
+}
+
+// saveMethods makes the stored methods those that c has. They are few, and seldom change.
+func (db *DB) saveMethods(ctx context.Context, c *billing.Customer) error {
+	stored, err := db.methods(ctx, c.Workspace, c.Account)
+	if err != nil {
+		return err
+	}
+	was := map[billing.MethodID]billing.Method{}
+	for _, m := range stored {
+		was[m.ID] = m
+	}
+	for _, m := range c.Methods {
+		same := was[m.ID] == m
+		delete(was, m.ID)
+		if same {
+			continue
+		}
+		if _, err := db.exec(ctx, `
+			INSERT INTO payment_methods (workspace_id, account, id, type, brand, last4, exp_month, exp_year, country, leaving, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, account, id) DO UPDATE SET type = excluded.type, brand = excluded.brand, last4 = excluded.last4,
+				exp_month = excluded.exp_month, exp_year = excluded.exp_year, country = excluded.country, leaving = excluded.leaving, created_at = excluded.created_at`,
+			c.Workspace, c.Account, m.ID, m.Type, m.Brand, m.Last4, m.ExpMonth, m.ExpYear, m.Country, m.Leaving, micros(m.CreatedAt)); err != nil {
+			return err
+		}
+	}
+	for id := range was {
+		if _, err := db.exec(ctx, `DELETE FROM payment_methods WHERE workspace_id = ? AND account = ? AND id = ?`, c.Workspace, c.Account, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type subscriptionRow struct {
+	ID                billing.SubscriptionID `db:"id"`
+	Plan              billing.PlanID         `db:"plan_id"`
+	Quantity          int                    `db:"quantity"`
+	Status            billing.Status         `db:"status"`
+	Key               string                 `db:"call_key"`
+	PeriodStart       int64                  `db:"period_start"`
+	PeriodEnd         int64                  `db:"period_end"`
+	TrialEnd          int64                  `db:"trial_end"`
+	CancelAtPeriodEnd bool                   `db:"cancel_at_period_end"`
+	PendingPlan       billing.PlanID         `db:"pending_plan_id"`
+	PendingQuantity   int                    `db:"pending_quantity"`
+	PendingAt         int64                  `db:"pending_at"`
+	CreatedAt         int64                  `db:"created_at"`
+}
+
+// liveSubscription reads the live subscription of a customer; nil if there is none.
+func (db *DB) liveSubscription(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Subscription, error) {
+	var r subscriptionRow
+	found, err := db.get(ctx, &r, `
+		SELECT id, plan_id, quantity, status, call_key, period_start, period_end, trial_end, cancel_at_period_end, pending_plan_id, pending_quantity, pending_at, created_at
+		FROM payment_subscriptions WHERE workspace_id = ? AND account = ? AND ended_at = 0`, ws, account)
+	if err != nil || !found {
+		return nil, err
+	}
+	s := &billing.Subscription{
+		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key, PeriodStart: moment(r.PeriodStart), PeriodEnd: moment(r.PeriodEnd),
+		TrialEnd: moment(r.TrialEnd), CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: moment(r.CreatedAt),
+	}
+	if r.PendingAt != 0 {
+		s.Pending = &billing.PendingChange{Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: moment(r.PendingAt)}
+	}
+	return s, nil
+}
+
+// saveSubscriptions stores the one that ended before the one that lives: there is room for one.
+func (db *DB) saveSubscriptions(ctx context.Context, c *billing.Customer) error {
+	for _, s := range []*billing.Subscription{c.Ended, c.Subscription} {
+		if s == nil {
+			continue
+		}
+		var pending billing.PendingChange
+		if s.Pending != nil {
+			pending = *s.Pending
+		}
+		if _, err := db.exec(ctx, `
+			INSERT INTO payment_subscriptions (workspace_id, account, id, plan_id, quantity, status, call_key, period_start, period_end, trial_end, cancel_at_period_end,
+				pending_plan_id, pending_quantity, pending_at, created_at, ended_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, account, id) DO UPDATE SET plan_id = excluded.plan_id, quantity = excluded.quantity, status = excluded.status, call_key = excluded.call_key,
+				period_start = excluded.period_start, period_end = excluded.period_end, trial_end = excluded.trial_end, cancel_at_period_end = excluded.cancel_at_period_end,
+				pending_plan_id = excluded.pending_plan_id, pending_quantity = excluded.pending_quantity, pending_at = excluded.pending_at, ended_at = excluded.ended_at`,
+			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, micros(s.PeriodStart), micros(s.PeriodEnd), micros(s.TrialEnd), s.CancelAtPeriodEnd,
+			pending.Plan, pending.Quantity, micros(pending.At), micros(s.CreatedAt), micros(s.EndedAt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type invoiceRow struct {
+	ID          billing.InvoiceID     `db:"id"`
+	Number      string                `db:"number"`
+	Status      billing.InvoiceStatus `db:"status"`
+	Currency    string                `db:"currency"`
+	Subtotal    int64                 `db:"subtotal"`
+	Tax         int64                 `db:"tax"`
+	Total       int64                 `db:"total"`
+	AmountDue   int64                 `db:"amount_due"`
+	AmountPaid  int64                 `db:"amount_paid"`
+	PeriodStart int64                 `db:"period_start"`
+	PeriodEnd   int64                 `db:"period_end"`
+	DueAt       int64                 `db:"due_at"`
+	PaidAt      int64                 `db:"paid_at"`
+	HostedURL   string                `db:"hosted_url"`
+	PDFURL      string                `db:"pdf_url"`
+	CreatedAt   int64                 `db:"created_at"`
+}
+
+func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
+	for _, i := range c.Invoices {
+		if _, err := db.exec(ctx, `
+			INSERT INTO payment_invoices (workspace_id, account, id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
+				period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, account, id) DO UPDATE SET number = excluded.number, status = excluded.status, subtotal = excluded.subtotal, tax = excluded.tax,
+				total = excluded.total, amount_due = excluded.amount_due, amount_paid = excluded.amount_paid, period_start = excluded.period_start, period_end = excluded.period_end,
+				due_at = excluded.due_at, paid_at = excluded.paid_at, hosted_url = excluded.hosted_url, pdf_url = excluded.pdf_url`,
+			c.Workspace, c.Account, i.ID, i.Number, i.Status, i.Currency, i.Subtotal, i.Tax, i.Total, i.AmountDue, i.AmountPaid,
+			micros(i.PeriodStart), micros(i.PeriodEnd), micros(i.DueAt), micros(i.PaidAt), i.HostedURL, i.PDFURL, micros(i.CreatedAt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Invoices implements ports.Payments. A position is a time and an identifier.
+func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus, q page.Query) (billing.InvoicePage, error) {
+	where := newConditions(`workspace_id = ? AND account = ?`, ws, account)
+	where.when(status != "", `status = ?`, status)
+	if at, id, ok := cutPosition(q.After); ok {
+		where.when(true, `(created_at < ? OR created_at = ? AND id < ?)`, at, at, id)
+	}
+	var rows []invoiceRow
+	if err := s.db.list(ctx, &rows, `
+		SELECT id, number, status, currency, subtotal, tax, total, amount_due, amount_paid, period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at
+		FROM payment_invoices WHERE `+where.sql()+` ORDER BY created_at DESC, id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+		return billing.InvoicePage{}, err
+	}
+	invoices := make([]billing.Invoice, len(rows))
+	for i, r := range rows {
+		invoices[i] = billing.Invoice{
+			ID: r.ID, Number: r.Number, Status: r.Status, Currency: r.Currency, Subtotal: r.Subtotal, Tax: r.Tax, Total: r.Total, AmountDue: r.AmountDue, AmountPaid: r.AmountPaid,
+			PeriodStart: moment(r.PeriodStart), PeriodEnd: moment(r.PeriodEnd), DueAt: moment(r.DueAt), PaidAt: moment(r.PaidAt),
+			HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: moment(r.CreatedAt),
+		}
+	}
+	return page.Cut(invoices, q.Limit, func(i billing.Invoice) string { return position(micros(i.CreatedAt), string(i.ID)) }), nil
+}
+
+// position is where an item stands in a list that is ordered by time, then by identifier.
+func position(at int64, id string) string { return strconv.FormatInt(at, 10) + " " + id }
+
+func cutPosition(after string) (at int64, id string, ok bool) {
+	text, id, _ := strings.Cut(after, " ")
+	at, err := strconv.ParseInt(text, 10, 64)
+	return at, id, err == nil
+}

@@ -1,0 +1,191 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Payments keeps customers of payment gateways, and the mirror of what gateways have.
+type Payments struct{ db *DB }
+
+var _ ports.Payments = (*Payments)(nil)
+
+const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.external_id, t.call_key, t.name, t.email, t.default_method, t.had_trial, t.pending,
+	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at`
+
+type customerRow struct {
+	Workspace      identity.WorkspaceID `db:"workspace_id"`
+	Account        string               `db:"account"`
+	Org            identity.OrgID       `db:"org_id"`
+	Gateway        billing.GatewayKind  `db:"gateway"`
+	ExternalID     billing.CustomerID   `db:"external_id"`
+	Key            string               `db:"call_key"`
+	Name           string               `db:"name"`
+	Email          string               `db:"email"`
+	Default        billing.MethodID     `db:"default_method"`
+	HadTrial       bool                 `db:"had_trial"`
+	Pending        string               `db:"pending"`
+	WalletAt       int64                `db:"wallet_at"`
+	SubscriptionAt int64                `db:"subscription_at"`
+	InvoicesAt     int64                `db:"invoices_at"`
+	Revision       int64                `db:"revision"`
+	CreatedAt      int64                `db:"created_at"`
+	UpdatedAt      int64                `db:"updated_at"`
+}
+
+func (r *customerRow) customer() (*billing.Customer, error) {
+	c := &billing.Customer{
+		Org: r.Org, Workspace: r.Workspace, Gateway: r.Gateway, Account: r.Account, ID: r.ExternalID, Key: r.Key,
+		Details: billing.Details{Name: r.Name, Email: r.Email}, Default: r.Default, HadTrial: r.HadTrial,
+		WalletAt: moment(r.WalletAt), SubscriptionAt: moment(r.SubscriptionAt), InvoicesAt: moment(r.InvoicesAt),
+		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+	if r.Pending == "" {
+		return c, nil
+	}
+	return c, json.Unmarshal([]byte(r.Pending), &c.Pending)
+}
+
+func encodePending(op *billing.Operation) (string, error) {
+	if op == nil {
+		return "", nil
+	}
+	text, err := json.Marshal(op)
+	return string(text), err
+}
+
+// Customer implements ports.Payments. It reads several tables without a lock, and begins anew if the
+// customer has changed meanwhile.
+func (s *Payments) Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Customer, error) {
+	for {
+		c, err := s.db.customer(ctx, ws, account, "")
+		if err != nil {
+			return nil, err
+		}
+		var now int64
+		_, err = s.db.get(ctx, &now, `SELECT revision FROM payment_customers WHERE workspace_id = ? AND account = ?`, ws, account)
+		if err != nil || now == c.Revision {
+			return c, err
+		}
+	}
+}
+
+func (db *DB) customer(ctx context.Context, ws identity.WorkspaceID, account, lock string) (*billing.Customer, error) {
+	var row customerRow
+	found, err := db.get(ctx, &row, `SELECT `+customerColumns+` FROM payment_customers t WHERE t.workspace_id = ? AND t.account = ?`+lock, ws, account)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, billing.ErrNoCustomer
+	}
+	c, err := row.customer()
+	if err != nil {
+		return nil, err
+	}
+	if c.Methods, err = db.methods(ctx, ws, account); err != nil {
+		return nil, err
+	}
+	c.Subscription, err = db.liveSubscription(ctx, ws, account)
+	return c, err
+}
+
+// Reserve implements ports.Payments.
+func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *billing.Customer) (*billing.Customer, error) {
+	var stored *billing.Customer
+	err := s.db.inTx(ctx, func(tx *DB) error {
+		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `
+			INSERT INTO payment_customers (workspace_id, account, org_id, gateway, external_id, call_key, name, email, default_method, had_trial, pending,
+				wallet_at, subscription_at, invoices_at, revision, created_at, updated_at)
+			VALUES (?, ?, ?, ?, '', ?, ?, ?, '', ?, '', 0, 0, 0, ?, ?, ?) ON CONFLICT (workspace_id, account) DO NOTHING`,
+			by.Workspace, c.Account, by.Org, c.Gateway, c.Key, c.Details.Name, c.Details.Email, false, c.Revision, micros(c.CreatedAt), micros(c.UpdatedAt)); err != nil {
+			return err
+		}
+		var err error
+		stored, err = tx.customer(ctx, by.Workspace, c.Account, "")
+		return err
+	})
+	return stored, err
+}
+
+// Update implements ports.Payments. The workspace is locked first, so that none is deleted while
+// something that is charged begins in it.
+func (s *Payments) Update(ctx context.Context, by identity.Actor, account string, change func(*billing.Customer) error) (*billing.Customer, error) {
+	var c *billing.Customer
+	err := s.db.inTx(ctx, func(tx *DB) (err error) {
+		if err := tx.lockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+			return err
+		}
+		if c, err = tx.customer(ctx, by.Workspace, account, tx.dialect.lock); err != nil {
+			return err
+		}
+		if err := change(c); err != nil {
+			return err
+		}
+		return tx.saveCustomer(ctx, c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.Invoices, c.Ended = nil, nil
+	return c, nil
+}
+
+func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
+	pending, err := encodePending(c.Pending)
+	if err != nil {
+		return err
+	}
+	if _, err := db.exec(ctx, `
+		UPDATE payment_customers SET external_id = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?, revision = ?, updated_at = ?
+		WHERE workspace_id = ? AND account = ?`,
+		c.ID, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt), c.Revision, micros(c.UpdatedAt), c.Workspace, c.Account); err != nil {
+		return err
+	}
+	if err := db.saveMethods(ctx, c); err != nil {
+		return err
+	}
+	if err := db.saveSubscriptions(ctx, c); err != nil {
+		return err
+	}
+	if err := db.saveInvoices(ctx, c); err != nil {
+		return err
+	}
+	return db.record(ctx, c.Recorded())
+}
+
+// Find implements ports.Payments.
+func (s *Payments) Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error) {
+	var ws identity.WorkspaceID
+	found, err := s.db.get(ctx, &ws, `SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ? AND external_id = ? AND external_id <> ''`, org, account, c)
+	if err == nil && !found {
+		err = billing.ErrNoCustomer
+	}
+	return ws, err
+}
+
+// Live implements ports.Payments.
+func (s *Payments) Live(ctx context.Context, ws identity.WorkspaceID) (n int, err error) {
+	_, err = s.db.get(ctx, &n, `
+		SELECT (SELECT COUNT(*) FROM payment_subscriptions WHERE workspace_id = ? AND ended_at = 0)
+			+ (SELECT COUNT(*) FROM payment_customers WHERE workspace_id = ? AND pending <> '')`, ws, ws)
+	return n, err
+}
+
+// Customers implements ports.Payments.
+func (s *Payments) Customers(ctx context.Context, org identity.OrgID, account string, q page.Query) (page.Of[identity.WorkspaceID], error) {
+	var ids []identity.WorkspaceID
+	err := s.db.list(ctx, &ids, `
+		SELECT t.workspace_id FROM payment_customers t JOIN workspaces w ON w.id = t.workspace_id
+		WHERE t.org_id = ? AND t.account = ? AND t.external_id <> '' AND w.deleted_at = 0 AND t.workspace_id > ? ORDER BY t.workspace_id LIMIT ?`,
+		org, account, q.After, q.Limit+1)
+	return page.Cut(ids, q.Limit, func(id identity.WorkspaceID) string { return string(id) }), err
+}

@@ -1,0 +1,107 @@
+package stripe
+
+import (
+	"context"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// Amend implements ports.GatewaySubscriptions. What comes when the period ends is a schedule of Stripe's, which
+// is released before anything else is changed: while it is there it decides.
+func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+	s, err := g.subscription(ctx, id)
+	if err != nil {
+		return billing.Held{}, failure(err)
+	}
+	if s.Metadata[changedBy] == key {
+		return held(s), nil
+	}
+	item := first(s)
+	if item == nil || item.Price == nil {
+		return billing.Held{}, &billing.Rejection{Reason: "the subscription has no item"}
+	}
+	if a.Resell && a.AtRenewal {
+		if err := g.schedule(ctx, key, s, item, a); err != nil {
+			return billing.Held{}, err
+		}
+		if a.CancelAtPeriodEnd == nil {
+			return g.heldNow(ctx, id)
+		}
+	}
+	if s.Schedule != nil && !(a.Resell && a.AtRenewal) {
+		_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID, &stripe.SubscriptionScheduleReleaseParams{Params: g.write(key + "_release")})
+		if err != nil {
+			return billing.Held{}, failure(err)
+		}
+	}
+	p := &stripe.SubscriptionUpdateParams{
+		Params: g.write(key), Expand: expand(""), CancelAtPeriodEnd: a.CancelAtPeriodEnd, Metadata: map[string]string{changedBy: key},
+		PaymentBehavior: stripe.String("error_if_incomplete"), // a change that cannot be charged is none
+	}
+	if a.Resell && !a.AtRenewal {
+		p.Items = []*stripe.SubscriptionUpdateItemParams{{ID: &item.ID, Price: &a.Plan.PriceRef, Quantity: stripe.Int64(int64(a.Quantity))}}
+		p.ProrationBehavior = stripe.String("always_invoice")
+		p.Metadata[planOf] = string(a.Plan.ID)
+	}
+	changed, err := g.api.V1Subscriptions.Update(ctx, string(id), p)
+	if unanswered(ctx, err) {
+		if now, looked := g.subscription(ctx, id); looked == nil && now.Metadata[changedBy] == key {
+			changed, err = now, nil
+		}
+	}
+	if err != nil {
+		return billing.Held{}, failure(err)
+	}
+	return held(changed), nil
+}
+
+func (g *Gateway) subscription(ctx context.Context, id billing.SubscriptionID) (*stripe.Subscription, error) {
+	return g.api.V1Subscriptions.Retrieve(ctx, string(id), &stripe.SubscriptionRetrieveParams{Params: g.read(), Expand: expand("")})
+}
+
+func (g *Gateway) heldNow(ctx context.Context, id billing.SubscriptionID) (billing.Held, error) {
+	s, err := g.subscription(ctx, id)
+	if err != nil {
+		return billing.Held{}, failure(err)
+	}
+	return held(s), nil
+}
+
+// schedule lets a subscription become something else when its period ends: a phase as it is until then, and
+// one as it will be, after which the subscription goes on by itself.
+func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment) error {
+	schedule := s.Schedule
+	if schedule == nil {
+		made, err := g.api.V1SubscriptionSchedules.Create(ctx, &stripe.SubscriptionScheduleCreateParams{Params: g.write(key + "_schedule"), FromSubscription: &s.ID})
+		if err != nil {
+			return failure(err)
+		}
+		schedule = made
+	}
+	if schedule.Metadata[changedBy] == key {
+		return nil
+	}
+	start := item.CurrentPeriodStart
+	if len(schedule.Phases) > 0 {
+		start = schedule.Phases[0].StartDate
+	}
+	_, err := g.api.V1SubscriptionSchedules.Update(ctx, schedule.ID, &stripe.SubscriptionScheduleUpdateParams{
+		Params: g.write(key + "_phases"), EndBehavior: stripe.String("release"), ProrationBehavior: stripe.String("none"), Metadata: map[string]string{changedBy: key},
+		Phases: []*stripe.SubscriptionScheduleUpdatePhaseParams{
+			{
+				Items:     []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &item.Price.ID, Quantity: &item.Quantity}},
+				StartDate: &start, EndDate: &item.CurrentPeriodEnd, ProrationBehavior: stripe.String("none"),
+			},
+			{
+				Items:     []*stripe.SubscriptionScheduleUpdatePhaseItemParams{{Price: &a.Plan.PriceRef, Quantity: stripe.Int64(int64(a.Quantity))}},
+				StartDate: &item.CurrentPeriodEnd, ProrationBehavior: stripe.String("none"), Metadata: map[string]string{planOf: string(a.Plan.ID)},
+				Duration: &stripe.SubscriptionScheduleUpdatePhaseDurationParams{
+					Interval: stripe.String(string(a.Plan.Interval)), IntervalCount: stripe.Int64(int64(a.Plan.IntervalCount)),
+				},
+			},
+		},
+	})
+	return failure(err)
+}

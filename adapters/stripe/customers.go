@@ -1,0 +1,154 @@
+package stripe
+
+import (
+	"context"
+	"time"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// CreateCustomer implements ports.GatewayCustomers.
+func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+	p := &stripe.CustomerCreateParams{Params: g.write(key), Metadata: map[string]string{madeBy: key}}
+	if d.Name != "" {
+		p.Name = &d.Name
+	}
+	if d.Email != "" {
+		p.Email = &d.Email
+	}
+	c, err := g.api.V1Customers.Create(ctx, p)
+	if unanswered(ctx, err) {
+		if made, found := g.customerOf(ctx, key, d); found {
+			return made, nil
+		}
+	}
+	if err != nil {
+		return "", failure(err)
+	}
+	return billing.CustomerID(c.ID), nil
+}
+
+// customerOf looks for the customer that a call has made within the last day.
+func (g *Gateway) customerOf(ctx context.Context, key string, d billing.Details) (billing.CustomerID, bool) {
+	p := &stripe.CustomerListParams{ListParams: g.list(), CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: time.Now().Add(-25 * time.Hour).Unix()}}
+	if d.Email != "" {
+		p.Email = &d.Email
+	}
+	for c, err := range g.api.V1Customers.List(ctx, p).All(ctx) {
+		if err != nil {
+			return "", false
+		}
+		if c.Metadata[madeBy] == key {
+			return billing.CustomerID(c.ID), true
+		}
+	}
+	return "", false
+}
+
+// CreateSetupIntent implements ports.GatewayCustomers.
+func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error) {
+	i, err := g.api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
+		Params: g.write(key), Customer: stripe.String(string(c)), Usage: stripe.String(string(u)), Metadata: map[string]string{madeBy: key},
+		AutomaticPaymentMethods: &stripe.SetupIntentCreateAutomaticPaymentMethodsParams{Enabled: stripe.Bool(true)},
+	})
+	if err != nil {
+		return billing.SetupIntent{}, failure(err)
+	}
+	return billing.SetupIntent{ID: billing.IntentID(i.ID), ClientSecret: secret.New(i.ClientSecret), Status: string(i.Status)}, nil
+}
+
+// Wallet implements ports.GatewayCustomers.
+func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error) {
+	def, err := g.defaultOf(ctx, c)
+	if err != nil {
+		return billing.Wallet{}, err
+	}
+	w := billing.Wallet{Default: def}
+	p := &stripe.CustomerListPaymentMethodsParams{ListParams: g.list(), Customer: stripe.String(string(c))}
+	for m, err := range g.api.V1Customers.ListPaymentMethods(ctx, p).All(ctx) {
+		if err != nil {
+			return billing.Wallet{}, failure(err)
+		}
+		w.Methods = append(w.Methods, shown(m))
+	}
+	return w, nil
+}
+
+func (g *Gateway) defaultOf(ctx context.Context, c billing.CustomerID) (billing.MethodID, error) {
+	customer, err := g.api.V1Customers.Retrieve(ctx, string(c), &stripe.CustomerRetrieveParams{Params: g.read()})
+	if err != nil {
+		return "", failure(err)
+	}
+	if customer.Deleted {
+		return "", &billing.Rejection{Reason: "the customer was deleted"}
+	}
+	if s := customer.InvoiceSettings; s != nil && s.DefaultPaymentMethod != nil {
+		return billing.MethodID(s.DefaultPaymentMethod.ID), nil
+	}
+	return "", nil
+}
+
+// shown is a payment method as it is mirrored.
+func shown(m *stripe.PaymentMethod) billing.Method {
+	out := billing.Method{ID: billing.MethodID(m.ID), Type: string(m.Type), CreatedAt: moment(m.Created)}
+	switch {
+	case m.Card != nil:
+		out.Brand, out.Last4, out.Country = string(m.Card.Brand), m.Card.Last4, m.Card.Country
+		out.ExpMonth, out.ExpYear = int(m.Card.ExpMonth), int(m.Card.ExpYear)
+	case m.SEPADebit != nil:
+		out.Last4, out.Country = m.SEPADebit.Last4, m.SEPADebit.Country
+	case m.USBankAccount != nil:
+		out.Brand, out.Last4, out.Country = m.USBankAccount.BankName, m.USBankAccount.Last4, "US"
+	case m.BACSDebit != nil:
+		out.Last4, out.Country = m.BACSDebit.Last4, "GB"
+	}
+	return out
+}
+
+// SetDefault implements ports.GatewayCustomers. Subscriptions have no default of their own, so that the
+// customer's counts.
+func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+	owned, err := g.owns(ctx, c, m)
+	switch {
+	case err != nil:
+		return err
+	case !owned:
+		return billing.ErrMethodNotFound
+	}
+	_, err = g.api.V1Customers.Update(ctx, string(c), &stripe.CustomerUpdateParams{
+		Params: g.write(key), InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{DefaultPaymentMethod: stripe.String(string(m))},
+	})
+	if unanswered(ctx, err) {
+		if def, looked := g.defaultOf(ctx, c); looked == nil && def == m {
+			return nil
+		}
+	}
+	return failure(err)
+}
+
+// owns reports whether a method is the customer's.
+func (g *Gateway) owns(ctx context.Context, c billing.CustomerID, m billing.MethodID) (bool, error) {
+	_, err := g.api.V1Customers.RetrievePaymentMethod(ctx, string(m), &stripe.CustomerRetrievePaymentMethodParams{Params: g.read(), Customer: stripe.String(string(c))})
+	if missing(err) {
+		return false, nil
+	}
+	return err == nil, failure(err)
+}
+
+// Detach implements ports.GatewayCustomers.
+func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error {
+	owned, err := g.owns(ctx, c, m)
+	if err != nil || !owned {
+		return err
+	}
+	_, err = g.api.V1PaymentMethods.Detach(ctx, string(m), &stripe.PaymentMethodDetachParams{Params: g.write(key)})
+	if err != nil && (unanswered(ctx, err) || missing(err)) {
+		if owned, looked := g.owns(ctx, c, m); looked == nil && !owned {
+			return nil
+		}
+	}
+	return failure(err)
+}

@@ -1,0 +1,276 @@
+package stripe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/stripe"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+const canary = "sk_test_c4n4ry"
+
+// server answers as a test says, and keeps what it was asked.
+type server struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls []string // method, path, and the idempotency key
+}
+
+func serve(t *testing.T, answer func(call string, w http.ResponseWriter, r *http.Request)) *server {
+	t.Helper()
+	s := &server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		call := r.Method + " " + r.URL.Path
+		s.mu.Lock()
+		s.calls = append(s.calls, strings.TrimSpace(call+" "+r.Header.Get("Idempotency-Key")))
+		s.mu.Unlock()
+		if r.Header.Get("Authorization") != "Bearer "+canary {
+			t.Errorf("%s was called by %q", call, r.Header.Get("Authorization"))
+		}
+		answer(call, w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *server) gateway() *stripe.Gateway {
+	return stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: s.URL})
+}
+
+func reply(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Request-Id", "req_1")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
+	typed := "4000 0000 0000 0002"
+	problem := func(kind, code, more string) string {
+		return fmt.Sprintf(`{"error":{"type":%q,"code":%q,"message":"Your card %s and key %s.","param":"x"%s}}`, kind, code, typed, canary, more)
+	}
+	for name, tt := range map[string]struct {
+		answer  func(w http.ResponseWriter)
+		silent  bool
+		want    error
+		unknown bool
+		decline string
+		after   time.Duration
+	}{
+		"a declined card": {answer: func(w http.ResponseWriter) {
+			reply(w, 402, problem("card_error", "card_declined", `,"decline_code":"insufficient_funds"`))
+		}, want: billing.ErrCardDeclined, decline: "insufficient_funds"},
+		"a card that is just wrong": {answer: func(w http.ResponseWriter) { reply(w, 402, problem("card_error", "expired_card", "")) }, want: billing.ErrCardDeclined, decline: "expired_card"},
+		"a mistake of ours":         {answer: func(w http.ResponseWriter) { reply(w, 400, problem("invalid_request_error", "parameter_missing", "")) }, want: billing.ErrGateway},
+		"a key that is not right":   {answer: func(w http.ResponseWriter) { reply(w, 401, problem("invalid_request_error", "", "")) }, want: billing.ErrGateway},
+		"what is not there":         {answer: func(w http.ResponseWriter) { reply(w, 404, problem("invalid_request_error", "resource_missing", "")) }, want: billing.ErrGateway},
+		"too many calls": {answer: func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "7")
+			reply(w, 429, problem("invalid_request_error", "rate_limit", ""))
+		}, want: billing.ErrGatewayUnavailable, unknown: true, after: 7 * time.Second},
+		"the same key is under way":   {answer: func(w http.ResponseWriter) { reply(w, 409, problem("idempotency_error", "idempotency_key_in_use", "")) }, want: billing.ErrGatewayUnavailable, unknown: true},
+		"a failure of Stripe's":       {answer: func(w http.ResponseWriter) { reply(w, 500, problem("api_error", "", "")) }, want: billing.ErrGatewayUnavailable, unknown: true},
+		"a failure without words":     {answer: func(w http.ResponseWriter) { reply(w, 503, "<html>"+typed+"</html>") }, unknown: true},
+		"success that cannot be read": {answer: func(w http.ResponseWriter) { reply(w, 200, `{"id": "seti_1", "`+typed) }, want: billing.ErrGateway, unknown: true},
+		"another page":                {answer: func(w http.ResponseWriter) { w.Header().Set("Location", "http://127.0.0.1:1/"); reply(w, 302, "{}") }, unknown: false},
+		"a connection that breaks": {answer: func(w http.ResponseWriter) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				_ = conn.(*net.TCPConn).SetLinger(0)
+				conn.Close()
+			}
+		}, want: billing.ErrGatewayUnavailable, unknown: true},
+		"nobody answers": {silent: true, want: billing.ErrGatewayTimeout, unknown: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, func(_ string, w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				if tt.silent {
+					<-r.Context().Done()
+					return
+				}
+				tt.answer(w)
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			_, err := s.gateway().CreateSetupIntent(ctx, "k", "cus_1", billing.OffSession)
+			if name == "another page" {
+				if len(s.calls) != 1 {
+					t.Errorf("a redirect was followed: %v", s.calls)
+				}
+				return
+			}
+			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || billing.OutcomeUnknown(err) != tt.unknown {
+				t.Fatalf("error = %v, want %v; unknown: %v", err, tt.want, billing.OutcomeUnknown(err))
+			}
+			if d, declined := errors.AsType[*billing.DeclinedError](err); declined && d.DeclineCode != tt.decline {
+				t.Errorf("declined: %s", d.DeclineCode)
+			}
+			if f, ok := errors.AsType[*fault.Error](err); ok && f.RetryAfter != tt.after {
+				t.Errorf("wait %s", f.RetryAfter)
+			}
+			if text := fmt.Sprintf("%v %+v", err, err); strings.Contains(text, typed) || strings.Contains(text, canary) {
+				t.Errorf("the error tells too much: %s", text)
+			}
+			if len(s.calls) != 1 || s.calls[0] != "POST /v1/setup_intents k" {
+				t.Errorf("calls: %v", s.calls)
+			}
+		})
+	}
+}
+
+// TestAFailureThatIsAnsweredAgainIsLookedInto stages what Stripe does with a key whose call failed after it took
+// effect: it answers the failure again and again.
+func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
+	const subscription = `{"id":"sub_1","object":"subscription","status":"active","customer":"cus_1","created":1,"metadata":{"atrium_key":"k","atrium_plan":"team","atrium_changed":"k2"},
+		"items":{"object":"list","data":[{"id":"si_1","quantity":2,"current_period_start":100,"current_period_end":200,"price":{"id":"price_1"}}]}}`
+	list := func(of string) string { return `{"object":"list","has_more":false,"data":[` + of + `]}` }
+	answers := map[string]string{
+		"GET /v1/customers":                                   list(`{"id":"cus_0","metadata":{}},{"id":"cus_1","metadata":{"atrium_key":"k"}}`),
+		"GET /v1/customers/cus_1":                             `{"id":"cus_1","invoice_settings":{"default_payment_method":"pm_1"}}`,
+		"GET /v1/customers/cus_1/payment_methods/pm_1":        `{"id":"pm_1"}`,
+		"GET /v1/subscriptions":                               list(`{"id":"sub_0","metadata":{}},` + subscription),
+		"GET /v1/subscriptions/sub_1":                         subscription,
+		"GET /v1/subscriptions/sub_9":                         `{"id":"sub_9","status":"canceled"}`,
+		"GET /v1/customers/cus_1/payment_methods/pm_detached": "",
+	}
+	detached := false
+	s := serve(t, func(call string, w http.ResponseWriter, r *http.Request) {
+		body, known := answers[call]
+		switch {
+		case call == "GET /v1/customers/cus_1/payment_methods/pm_detached" && !detached:
+			detached = true // before the call it is there
+			reply(w, 200, `{"id":"pm_detached"}`)
+		case known && body == "":
+			reply(w, 404, `{"error":{"type":"invalid_request_error","code":"resource_missing"}}`)
+		case known:
+			reply(w, 200, body)
+		default:
+			reply(w, 500, `{"error":{"type":"api_error","message":"again"}}`)
+		}
+	})
+	g, ctx := s.gateway(), t.Context()
+	c, err := g.CreateCustomer(ctx, "k", billing.Details{Email: "ann@example.com"})
+	if err != nil || c != "cus_1" {
+		t.Errorf("CreateCustomer = %q, %v", c, err)
+	}
+	if _, err := g.CreateCustomer(ctx, "another", billing.Details{}); !errors.Is(err, billing.ErrGatewayUnavailable) {
+		t.Errorf("of a key that made nothing: %v", err)
+	}
+	h, err := g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 2})
+	if err != nil || h.ID != "sub_1" || h.Key != "k" || h.Plan != "team" || h.Quantity != 2 || h.PeriodEnd.Unix() != 200 || h.Customer != "cus_1" || h.Status != billing.Active {
+		t.Errorf("Subscribe = %+v, %v", h, err)
+	}
+	if _, err := g.Subscribe(ctx, "another", "cus_1", billing.Order{Plan: plan, Quantity: 2}); !billing.OutcomeUnknown(err) {
+		t.Errorf("of a key that made nothing: %v", err)
+	}
+	if h, err := g.Amend(ctx, "k2", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 2, Resell: true}); err != nil || h.ID != "sub_1" {
+		t.Errorf("Amend = %+v, %v", h, err)
+	}
+	if _, err := g.Amend(ctx, "k3", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 2, Resell: true}); !billing.OutcomeUnknown(err) {
+		t.Errorf("of a key that changed nothing: %v", err)
+	}
+	if err := g.SetDefault(ctx, "k", "cus_1", "pm_1"); err != nil {
+		t.Errorf("SetDefault: %v", err)
+	}
+	if err := g.Detach(ctx, "k", "cus_1", "pm_detached"); err != nil {
+		t.Errorf("Detach: %v", err)
+	}
+	if err := g.Cancel(ctx, "k", "cus_1", "sub_9"); err != nil {
+		t.Errorf("Cancel: %v", err)
+	}
+	if err := g.Cancel(ctx, "k", "cus_1", "sub_1"); !billing.OutcomeUnknown(err) {
+		t.Errorf("Cancel of one that lives: %v", err)
+	}
+}
+
+func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
+	incomplete := func(intent string) map[string]string {
+		return map[string]string{
+			"POST /v1/subscriptions": `{"id":"sub_1","status":"incomplete","latest_invoice":{"id":"in_1","confirmation_secret":{"client_secret":"pi_1_secret_x"},
+				"payments":{"object":"list","data":[{"id":"inpay_1","payment":{"type":"payment_intent","payment_intent":"pi_1"}}]}}}`,
+			"GET /v1/payment_intents/pi_1":   intent,
+			"DELETE /v1/subscriptions/sub_1": `{"id":"sub_1","status":"canceled"}`,
+		}
+	}
+	play := func(t *testing.T, answers map[string]string) (billing.Held, error, *server) {
+		s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
+			body, known := answers[call]
+			if !known {
+				t.Errorf("%s is called", call)
+			}
+			reply(w, 200, body)
+		})
+		h, err := s.gateway().Subscribe(t.Context(), "k", "cus_1", billing.Order{Plan: plan, Quantity: 1})
+		return h, err, s
+	}
+	t.Run("declined", func(t *testing.T) {
+		_, err, s := play(t, incomplete(`{"id":"pi_1","status":"requires_payment_method","last_payment_error":{"code":"card_declined","decline_code":"lost_card","type":"card_error"}}`))
+		if d, is := errors.AsType[*billing.DeclinedError](err); !is || d.DeclineCode != "lost_card" || s.calls[len(s.calls)-1] != "DELETE /v1/subscriptions/sub_1 k_declined" && !strings.HasPrefix(s.calls[len(s.calls)-1], "DELETE /v1/subscriptions/sub_1") {
+			t.Errorf("error = %v, calls %v", err, s.calls)
+		}
+	})
+	t.Run("the payer is asked", func(t *testing.T) {
+		h, err, _ := play(t, incomplete(`{"id":"pi_1","status":"requires_action"}`))
+		if err != nil || h.Status != billing.Incomplete || h.Action == nil || h.Action.Type != billing.ConfirmPayment || h.Action.ClientSecret.Reveal() != "pi_1_secret_x" {
+			t.Errorf("%+v, %v", h, err)
+		}
+	})
+}
+
+func TestAPriceIsSoldAsItIsConfigured(t *testing.T) {
+	const sold = `{"id":"price_1","active":true,"unit_amount":2900,"currency":"usd","recurring":{"interval":"month","interval_count":1}}`
+	for name, tt := range map[string]struct {
+		price string // "" for none
+		want  bool
+	}{
+		"as it is":             {sold, true},
+		"for another amount":   {strings.Replace(sold, "2900", "2901", 1), false},
+		"in another currency":  {strings.Replace(sold, "usd", "eur", 1), false},
+		"for another interval": {strings.Replace(sold, "month", "year", 1), false},
+		"every other month":    {strings.Replace(sold, `count":1`, `count":2`, 1), false},
+		"not any more":         {strings.Replace(sold, "true", "false", 1), false},
+		"once":                 {strings.Replace(sold, `"recurring"`, `"other"`, 1), false},
+		"never":                {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, func(_ string, w http.ResponseWriter, _ *http.Request) {
+				if tt.price == "" {
+					reply(w, 404, `{"error":{"type":"invalid_request_error","code":"resource_missing"}}`)
+					return
+				}
+				reply(w, 200, tt.price)
+			})
+			plans, err := s.gateway().Prices(t.Context(), billing.Plans{plan})
+			if err != nil || plans[0].Unavailable == tt.want {
+				t.Errorf("%+v, %v", plans, err)
+			}
+		})
+	}
+	t.Run("and a failure says nothing about it", func(t *testing.T) {
+		s := serve(t, func(_ string, w http.ResponseWriter, _ *http.Request) { reply(w, 500, `{}`) })
+		if _, err := s.gateway().Prices(t.Context(), billing.Plans{plan}); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+func TestMode(t *testing.T) {
+	for key, want := range map[string]string{"sk_live_x": "live", "rk_live_x": "live", "sk_test_x": "test", "rk_test_x": "test", "": "test", "sk_live_": "test"} {
+		if got := stripe.Mode(secret.New(key)); got != want {
+			t.Errorf("%s: %s", key, got)
+		}
+	}
+}

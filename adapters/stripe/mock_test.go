@@ -1,0 +1,107 @@
+package stripe_test
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/stripe"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+var plan = billing.Plan{ID: "team", PriceRef: "price_1", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1}
+
+// TestEveryRequestIsOneThatStripeDescribes sends each kind of request to stripe-mock, which refuses parameters
+// that the API does not have.
+func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
+	ctx, yes, mock := t.Context(), true, services.StripeMock(t)
+	g := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"), Account: "acct_123", BaseURL: mock})
+	made := func(_ any, err error) error { return err }
+	calls := map[string][]func() error{
+		"CreateCustomer": {func() error {
+			id, err := g.CreateCustomer(ctx, "k", billing.Details{Name: "Acme", Email: "ann@example.com"})
+			if id == "" {
+				t.Error("no id")
+			}
+			return err
+		}},
+		"CreateSetupIntent": {func() error {
+			i, err := g.CreateSetupIntent(ctx, "k", "cus_1", billing.OffSession)
+			if i.ID == "" || i.ClientSecret.IsZero() {
+				t.Errorf("%+v", i)
+			}
+			return err
+		}},
+		"Wallet": {func() error {
+			w, err := g.Wallet(ctx, "cus_1")
+			if len(w.Methods) == 0 {
+				t.Errorf("%+v", w)
+			}
+			return err
+		}},
+		"SetDefault": {func() error { return g.SetDefault(ctx, "k", "cus_1", "pm_1") }},
+		"Detach":     {func() error { return g.Detach(ctx, "k", "cus_1", "pm_1") }},
+		"Prices":     {func() error { return made(g.Prices(ctx, billing.Plans{plan})) }},
+		"Subscribe": {
+			func() error {
+				h, err := g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 2})
+				if h.ID == "" || h.PeriodEnd.IsZero() || h.PriceRef == "" {
+					t.Errorf("%+v", h)
+				}
+				return err
+			},
+			func() error {
+				return made(g.Subscribe(ctx, "k", "cus_1", billing.Order{Plan: plan, Quantity: 1, TrialDays: 14}))
+			},
+		},
+		"Amend": {
+			func() error {
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 2, Resell: true}))
+			},
+			func() error {
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, Quantity: 1, Resell: true, AtRenewal: true}))
+			},
+			func() error {
+				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, CancelAtPeriodEnd: &yes}))
+			},
+		},
+		"Cancel":        {func() error { return g.Cancel(ctx, "k", "cus_1", "sub_1") }},
+		"Subscriptions": {func() error { return made(g.Subscriptions(ctx, "cus_1")) }},
+		"Invoices":      {func() error { return made(g.Invoices(ctx, "cus_1")) }},
+	}
+	port := reflect.TypeFor[ports.Gateway]()
+	for i := range port.NumMethod() {
+		if name := port.Method(i).Name; len(calls[name]) == 0 {
+			t.Errorf("%s is not exercised", name)
+		}
+	}
+	for name, each := range calls {
+		t.Run(name, func(t *testing.T) {
+			for _, call := range each {
+				if err := call(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	t.Run("and what it does not describe is refused", func(t *testing.T) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, mock+"/v1/customers", strings.NewReader("nonsense=1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer sk_test_123")
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("stripe-mock lets an unknown parameter through: %s", resp.Status)
+		}
+	})
+}

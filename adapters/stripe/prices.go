@@ -1,0 +1,62 @@
+package stripe
+
+import (
+	"context"
+	"slices"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// Prices implements ports.GatewaySubscriptions.
+func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error) {
+	plans = slices.Clone(plans)
+	for i := range plans {
+		p := &plans[i]
+		price, err := g.api.V1Prices.Retrieve(ctx, p.PriceRef, &stripe.PriceRetrieveParams{Params: g.read()})
+		if err != nil && !missing(err) {
+			return nil, failure(err)
+		}
+		p.Unavailable = err != nil || !sold(price, p)
+	}
+	return plans, nil
+}
+
+// sold reports whether a price is what a plan says.
+func sold(price *stripe.Price, p *billing.Plan) bool {
+	r := price.Recurring
+	return price.Active && r != nil && price.UnitAmount == p.Price.Amount && string(price.Currency) == p.Price.Currency &&
+		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount
+}
+
+// Invoices implements ports.GatewaySubscriptions.
+func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
+	var all []billing.Invoice
+	for i, err := range g.api.V1Invoices.List(ctx, &stripe.InvoiceListParams{ListParams: g.list(), Customer: stripe.String(string(c))}).All(ctx) {
+		if err != nil {
+			return nil, failure(err)
+		}
+		if len(all) == billing.MirroredInvoices {
+			break
+		}
+		all = append(all, mirrored(i))
+	}
+	return all, nil
+}
+
+func mirrored(i *stripe.Invoice) billing.Invoice {
+	out := billing.Invoice{
+		ID: billing.InvoiceID(i.ID), Number: i.Number, Status: billing.InvoiceStatus(i.Status), Currency: string(i.Currency),
+		Subtotal: i.Subtotal, Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid,
+		PeriodStart: moment(i.PeriodStart), PeriodEnd: moment(i.PeriodEnd), DueAt: moment(i.DueDate),
+		HostedURL: i.HostedInvoiceURL, PDFURL: i.InvoicePDF, CreatedAt: moment(i.Created),
+	}
+	for _, tax := range i.TotalTaxes {
+		out.Tax += tax.Amount
+	}
+	if t := i.StatusTransitions; t != nil {
+		out.PaidAt = moment(t.PaidAt)
+	}
+	return out
+}

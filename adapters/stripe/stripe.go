@@ -1,0 +1,202 @@
+// Package stripe reaches an org's account at Stripe. What it does there is told apart by the idempotency
+// keys that it is given, and noted in metadata too: Stripe answers a key again as it answered it first,
+// failures of its own included (https://docs.stripe.com/api/idempotent_requests), so that after one of
+// these the metadata say what came of the call.
+package stripe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Config says which account is reached, and how.
+type Config struct {
+	SecretKey secret.String
+	Account   string // of Stripe Connect, on whose behalf the key is used; empty: the key's own
+	BaseURL   string // empty: https://api.stripe.com
+}
+
+// Gateway is an account at Stripe.
+type Gateway struct {
+	api     *stripe.Client
+	account string
+}
+
+var _ ports.Gateway = (*Gateway)(nil)
+
+// What metadata say of an object that Atrium has made or changed.
+const (
+	madeBy    = "atrium_key"     // the key of the call that made it
+	changedBy = "atrium_changed" // of the one that changed it last
+	planOf    = "atrium_plan"    // the plan that was sold
+)
+
+// maxAnswer bounds what is read of an answer, in bytes.
+const maxAnswer = 8 << 20
+
+// New returns the gateway of an account. It makes no call.
+func New(c Config) *Gateway {
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 5 * time.Second, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+	}
+	config := &stripe.BackendConfig{
+		// Without a client of our own the library would follow redirects, and wait 80 s.
+		HTTPClient: &http.Client{
+			Transport:     bounded{transport},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		MaxNetworkRetries: stripe.Int64(0), // it waits without a look at the context; use cases repeat
+		EnableTelemetry:   stripe.Bool(false),
+		LeveledLogger:     &stripe.LeveledLogger{Level: stripe.LevelNull}, // it would log what Stripe says of a payer
+	}
+	if c.BaseURL != "" {
+		config.URL = stripe.String(c.BaseURL)
+	}
+	return &Gateway{api: stripe.NewClient(c.SecretKey.Reveal(), stripe.WithBackends(stripe.NewBackendsWithConfig(config))), account: c.Account}
+}
+
+// Mode is whether a secret key moves money: live, or test. Customers of the one are unknown to the other.
+func Mode(key secret.String) string {
+	for _, prefix := range []string{"sk_live_", "rk_live_"} {
+		if text := key.Reveal(); len(text) > len(prefix) && text[:len(prefix)] == prefix {
+			return "live"
+		}
+	}
+	return "test"
+}
+
+// bounded cuts answers off that are too long to be meant.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	}
+	return resp, err
+}
+
+// write is what a call that changes something brings along.
+func (g *Gateway) write(key string) stripe.Params {
+	p := g.read()
+	p.SetIdempotencyKey(key)
+	return p
+}
+
+func (g *Gateway) read() stripe.Params {
+	var p stripe.Params
+	if g.account != "" {
+		p.SetStripeAccount(g.account)
+	}
+	return p
+}
+
+func (g *Gateway) list() stripe.ListParams {
+	p := stripe.ListParams{Limit: stripe.Int64(100)}
+	if g.account != "" {
+		p.SetStripeAccount(g.account)
+	}
+	return p
+}
+
+// failure is what an error of the library means. It never holds Stripe's own text, which may quote what a
+// payer has typed.
+func failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	var said *stripe.Error
+	if errors.As(err, &said) {
+		return refusal(said)
+	}
+	var network net.Error
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.As(err, &network) && network.Timeout():
+		return fmt.Errorf("%w: %w", billing.ErrGatewayTimeout, err)
+	case errors.As(err, &syntax), errors.As(err, &kind), errors.Is(err, io.ErrUnexpectedEOF) && !isNetwork(err):
+		return fmt.Errorf("%w: no JSON of Stripe's", billing.ErrGateway)
+	case isNetwork(err):
+		return fmt.Errorf("%w: %w", billing.ErrGatewayUnavailable, err)
+	}
+	return fmt.Errorf("%w: %T", billing.ErrGateway, err)
+}
+
+func isNetwork(err error) bool {
+	var network net.Error
+	var call *url.Error
+	return errors.As(err, &network) || errors.As(err, &call) || errors.Is(err, io.EOF)
+}
+
+// refusal is what an answer of Stripe's means that is an error.
+func refusal(said *stripe.Error) error {
+	reason := string(said.Code)
+	if reason == "" {
+		reason = string(said.Type)
+	}
+	detail := fmt.Sprintf("%s (%d, %s)", reason, said.HTTPStatusCode, said.RequestID)
+	switch status := said.HTTPStatusCode; {
+	case said.Type == stripe.ErrorTypeCard, status == http.StatusPaymentRequired:
+		code := string(said.DeclineCode)
+		if code == "" {
+			code = reason
+		}
+		return &billing.DeclinedError{DeclineCode: code}
+	case status == http.StatusTooManyRequests:
+		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable.After(retryAfter(said)), detail)
+	case status >= http.StatusInternalServerError, status == http.StatusConflict: // 409: the same key is under way
+		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable, detail)
+	case status == 0:
+		return fmt.Errorf("%w: %s", billing.ErrGateway, detail)
+	}
+	return &billing.Rejection{Reason: detail}
+}
+
+func retryAfter(said *stripe.Error) time.Duration {
+	if said.LastResponse == nil {
+		return 0
+	}
+	seconds, err := strconv.Atoi(said.LastResponse.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 || seconds > 3600 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// missing reports whether Stripe does not know what a call names.
+func missing(err error) bool {
+	var said *stripe.Error
+	return errors.As(err, &said) && (said.Code == stripe.ErrorCodeResourceMissing || said.HTTPStatusCode == http.StatusNotFound)
+}
+
+// unanswered reports whether it is worth looking what came of a call.
+func unanswered(ctx context.Context, err error) bool {
+	return billing.OutcomeUnknown(failure(err)) && ctx.Err() == nil
+}
+
+func moment(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}

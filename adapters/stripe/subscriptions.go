@@ -1,0 +1,172 @@
+package stripe
+
+import (
+	"context"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// What is read of a subscription with it.
+var expansions = []string{"latest_invoice.confirmation_secret", "latest_invoice.payments", "pending_setup_intent", "schedule"}
+
+func expand(prefix string) []*string {
+	var all []*string
+	for _, e := range expansions {
+		all = append(all, stripe.String(prefix+e))
+	}
+	return all
+}
+
+// Subscribe implements ports.GatewaySubscriptions.
+func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+	p := &stripe.SubscriptionCreateParams{
+		Params: g.write(key), Customer: stripe.String(string(c)), Expand: expand(""),
+		Items:           []*stripe.SubscriptionCreateItemParams{{Price: &o.Plan.PriceRef, Quantity: stripe.Int64(int64(o.Quantity))}},
+		PaymentBehavior: stripe.String("allow_incomplete"), // it is charged at once, and the payer asked if the bank wants so
+		Metadata:        map[string]string{madeBy: key, planOf: string(o.Plan.ID)},
+	}
+	if o.TrialDays > 0 {
+		p.TrialPeriodDays = stripe.Int64(int64(o.TrialDays))
+	}
+	s, err := g.api.V1Subscriptions.Create(ctx, p)
+	if unanswered(ctx, err) {
+		if made := g.subscriptionOf(ctx, c, key); made != nil {
+			s, err = made, nil
+		}
+	}
+	if err != nil {
+		return billing.Held{}, failure(err)
+	}
+	if s.Status == stripe.SubscriptionStatusIncomplete || s.Status == stripe.SubscriptionStatusCanceled || s.Status == stripe.SubscriptionStatusIncompleteExpired {
+		if err := g.declined(ctx, key, s); err != nil {
+			return billing.Held{}, err
+		}
+	}
+	return held(s), nil
+}
+
+// subscriptionOf looks for the subscription that a call has made; nil if there is none.
+func (g *Gateway) subscriptionOf(ctx context.Context, c billing.CustomerID, key string) *stripe.Subscription {
+	for s, err := range g.subscriptions(ctx, c) {
+		if err != nil {
+			return nil
+		}
+		if s.Metadata[madeBy] == key {
+			return s
+		}
+	}
+	return nil
+}
+
+// declined ends a subscription whose first charge was declined, and says why; nil if the payer is asked.
+func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscription) error {
+	if s.LatestInvoice == nil || s.LatestInvoice.Payments == nil {
+		return nil
+	}
+	for _, payment := range s.LatestInvoice.Payments.Data {
+		if payment.Payment == nil || payment.Payment.PaymentIntent == nil {
+			continue
+		}
+		i, err := g.api.V1PaymentIntents.Retrieve(ctx, payment.Payment.PaymentIntent.ID, &stripe.PaymentIntentRetrieveParams{Params: g.read()})
+		if err != nil {
+			return failure(err)
+		}
+		if i.Status != stripe.PaymentIntentStatusRequiresPaymentMethod && i.Status != stripe.PaymentIntentStatusCanceled {
+			continue
+		}
+		if s.Status == stripe.SubscriptionStatusIncomplete {
+			if err := g.end(ctx, key+"_declined", billing.SubscriptionID(s.ID)); err != nil {
+				return err
+			}
+		}
+		code := "generic_decline"
+		if e := i.LastPaymentError; e != nil && e.DeclineCode != "" {
+			code = string(e.DeclineCode)
+		} else if e != nil && e.Code != "" {
+			code = string(e.Code)
+		}
+		return &billing.DeclinedError{DeclineCode: code}
+	}
+	return nil
+}
+
+// held is a subscription as it is mirrored. Its period is that of its items, of which Atrium makes one.
+func held(s *stripe.Subscription) billing.Held {
+	h := billing.Held{
+		ID: billing.SubscriptionID(s.ID), Status: billing.Status(s.Status), Plan: billing.PlanID(s.Metadata[planOf]), Key: s.Metadata[madeBy],
+		TrialEnd: moment(s.TrialEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: moment(s.Created),
+	}
+	if s.Customer != nil {
+		h.Customer = billing.CustomerID(s.Customer.ID)
+	}
+	if item := first(s); item != nil {
+		h.Quantity, h.PeriodStart, h.PeriodEnd = int(item.Quantity), moment(item.CurrentPeriodStart), moment(item.CurrentPeriodEnd)
+		if item.Price != nil {
+			h.PriceRef = item.Price.ID
+		}
+	}
+	if s.Schedule != nil {
+		h.Pending = coming(s.Schedule, h.PeriodEnd.Unix())
+	}
+	switch {
+	case s.Status == stripe.SubscriptionStatusIncomplete && s.LatestInvoice != nil && s.LatestInvoice.ConfirmationSecret != nil:
+		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New(s.LatestInvoice.ConfirmationSecret.ClientSecret)}
+	case s.Status == stripe.SubscriptionStatusTrialing && s.PendingSetupIntent != nil && s.PendingSetupIntent.ClientSecret != "":
+		h.Action = &billing.Action{Type: billing.ConfirmSetup, ClientSecret: secret.New(s.PendingSetupIntent.ClientSecret)}
+	}
+	return h
+}
+
+func first(s *stripe.Subscription) *stripe.SubscriptionItem {
+	if s.Items == nil || len(s.Items.Data) == 0 {
+		return nil
+	}
+	return s.Items.Data[0]
+}
+
+// coming is what a schedule makes of its subscription when the period ends.
+func coming(s *stripe.SubscriptionSchedule, periodEnd int64) *billing.PendingChange {
+	for _, phase := range s.Phases {
+		if phase.StartDate >= periodEnd && len(phase.Items) > 0 {
+			return &billing.PendingChange{Plan: billing.PlanID(phase.Metadata[planOf]), Quantity: int(phase.Items[0].Quantity), At: moment(phase.StartDate)}
+		}
+	}
+	return nil
+}
+
+// Cancel implements ports.GatewaySubscriptions.
+func (g *Gateway) Cancel(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID) error {
+	return g.end(ctx, key, id)
+}
+
+func (g *Gateway) end(ctx context.Context, key string, id billing.SubscriptionID) error {
+	_, err := g.api.V1Subscriptions.Cancel(ctx, string(id), &stripe.SubscriptionCancelParams{Params: g.write(key)})
+	if err != nil && (unanswered(ctx, err) || missing(err)) {
+		s, looked := g.api.V1Subscriptions.Retrieve(ctx, string(id), &stripe.SubscriptionRetrieveParams{Params: g.read()})
+		if looked == nil && !billing.Status(s.Status).Live() || missing(err) && missing(looked) {
+			return nil
+		}
+	}
+	return failure(err)
+}
+
+// subscriptions yields those of a customer, whatever their status, newest first.
+func (g *Gateway) subscriptions(ctx context.Context, c billing.CustomerID) stripe.Seq2[*stripe.Subscription, error] {
+	p := &stripe.SubscriptionListParams{ListParams: g.list(), Customer: stripe.String(string(c)), Status: stripe.String("all"), Expand: expand("data.")}
+	return g.api.V1Subscriptions.List(ctx, p).All(ctx)
+}
+
+// Subscriptions implements ports.GatewaySubscriptions.
+func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.Held, error) {
+	var all []billing.Held
+	for s, err := range g.subscriptions(ctx, c) {
+		if err != nil {
+			return nil, failure(err)
+		}
+		all = append(all, held(s))
+	}
+	return all, nil
+}

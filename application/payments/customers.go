@@ -1,0 +1,145 @@
+package payments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Intent is a setup intent, and who takes what the payer's browser has to say.
+type Intent struct {
+	billing.SetupIntent
+	Gateway        billing.GatewayKind
+	PublishableKey string
+}
+
+// SetupIntent lets the payer add a payment method. key names the call: the same one answers the same
+// intent.
+func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string, u billing.Usage) (*Intent, error) {
+	t, err := s.managed(by)
+	if err != nil {
+		return nil, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	c, err := s.customer(ctx, calls, by, t)
+	if err != nil {
+		return nil, err
+	}
+	made, err := ask(calls, func(ctx context.Context) (billing.SetupIntent, error) {
+		return t.Gateway.CreateSetupIntent(ctx, key, c.ID, u)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey}, nil
+}
+
+// customer returns by's customer, which it makes if there is none. The reservation comes first, and whoever
+// finds one calls with its key: so there is one at the gateway, however many ask and whatever they are
+// answered.
+func (s *Service) customer(ctx, calls context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) {
+		c, err = s.reserve(ctx, by, t)
+	}
+	if err != nil || c.ID != "" {
+		return c, err
+	}
+	return s.make(ctx, calls, by, t, c)
+}
+
+func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
+	w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace))
+	if err != nil {
+		return nil, err
+	}
+	d := billing.Details{Name: w.Name}
+	if by.User != "" {
+		u, _, err := s.users.Get(ctx, by.Org, by.User)
+		if err != nil {
+			return nil, err
+		}
+		d.Email = u.Email
+	}
+	wanted, err := billing.NewCustomer(by, t.Kind, t.Account, id.New("atrium"), d)
+	if err != nil {
+		return nil, err
+	}
+	var c *billing.Customer
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if c, err = tx.Payments.Reserve(ctx, by, wanted); err != nil {
+			return err
+		}
+		return watch(ctx, tx.Jobs, by, c)
+	})
+	return c, err
+}
+
+// make tells the gateway of a customer that is reserved.
+func (s *Service) make(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
+	made, err := ask(calls, func(ctx context.Context) (billing.CustomerID, error) {
+		return t.Gateway.CreateCustomer(ctx, c.Key, c.Details)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if c, err = tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+			c.Made(by, made)
+			return nil
+		}); err != nil {
+			return err
+		}
+		return errors.Join(watch(ctx, tx.Jobs, by, c), auditLater(ctx, tx.Jobs, by, c))
+	})
+	return c, err
+}
+
+// auditLater queues the next look at whether the mirror is true.
+func auditLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *billing.Customer) error {
+	return jobs.Enqueue(ctx, job.New(by, billing.AuditJob, string(c.ID), by.At.Add(billing.AuditEvery)))
+}
+
+// ConfirmIntent adds a test card, for the payer's browser: in the sandbox alone.
+func (s *Service) ConfirmIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent, card billing.Card) (*Intent, error) {
+	return s.pay(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
+		return p.Confirm(ctx, c, i.ID, i.ClientSecret, card)
+	})
+}
+
+// AuthenticateIntent answers the question of the payer's bank: in the sandbox alone.
+func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent, success bool) (*Intent, error) {
+	return s.pay(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
+		return p.Authenticate(ctx, c, i.ID, i.ClientSecret, success)
+	})
+}
+
+// pay does what a payer does, and looks at what came of it: nobody should have to wait for the event.
+func (s *Service) pay(ctx context.Context, by identity.Actor, act func(ports.SandboxPayer, billing.CustomerID) (billing.SetupIntent, error)) (*Intent, error) {
+	t, err := s.managed(by)
+	if err != nil {
+		return nil, err
+	}
+	if t.Payer == nil {
+		return nil, billing.ErrGatewayNotFound
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) || err == nil && c.ID == "" {
+		return nil, billing.ErrIntentNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	made, err := act(t.Payer, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = s.resync(ctx, by, t) // the event comes in any case
+	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey}, nil
+}

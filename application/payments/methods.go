@@ -1,0 +1,114 @@
+package payments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// SetDefault makes a method what is charged from now on.
+func (s *Service) SetDefault(ctx context.Context, by identity.Actor, m billing.MethodID) (*billing.Method, error) {
+	t, err := s.managed(by)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.owned(ctx, by, t, m)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Chargeable(by, m); err != nil {
+		return nil, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	if err := s.makeDefault(calls, t, c.ID, m); err != nil {
+		return nil, err
+	}
+	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.SetDefault(by, m) })
+	if err != nil {
+		return nil, err
+	}
+	return c.Chargeable(by, m)
+}
+
+// makeDefault tells the gateway. The key is for the repetitions of this call alone: it says what shall be, and
+// not what shall happen.
+func (s *Service) makeDefault(calls context.Context, t Terms, c billing.CustomerID, m billing.MethodID) error {
+	key := id.New("atrium")
+	return done(calls, func(ctx context.Context) error { return t.Gateway.SetDefault(ctx, key, c, m) })
+}
+
+// owned returns by's customer, with what it pays with read anew if a method is not among it: it may have
+// been added a moment ago.
+func (s *Service) owned(ctx context.Context, by identity.Actor, t Terms, m billing.MethodID) (*billing.Customer, error) {
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return nil, billing.ErrMethodNotFound
+	}
+	if err != nil || c.ID == "" {
+		return c, err
+	}
+	for _, known := range c.Methods {
+		if known.ID == m {
+			return c, nil
+		}
+	}
+	if by.At.Sub(c.WalletAt) < recently {
+		return c, nil
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	return s.refresh(ctx, calls, by, t, c, s.wallet(by))
+}
+
+// recently is how old the mirror may be for it to be believed that something is not there.
+const recently = billing.Fresh / 20
+
+// RemoveMethod takes a method away for good; replacement takes its place as the default if it is not empty.
+func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replacement billing.MethodID) error {
+	t, err := s.managed(by)
+	if err != nil {
+		return err
+	}
+	if _, err := s.owned(ctx, by, t, m); err != nil {
+		return err
+	}
+	var next billing.MethodID
+	c, err := s.update(ctx, by, t, func(c *billing.Customer) error {
+		next, err = c.Remove(by, m, replacement)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	return s.letGo(ctx, calls, by, t, c, next, m)
+}
+
+// letGo makes the gateway forget a method that is leaving, after it has another default if there is one.
+// Both calls say what shall be, so that they can be repeated at any time.
+func (s *Service) letGo(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, next, m billing.MethodID) error {
+	var err error
+	if next != "" {
+		err = s.makeDefault(calls, t, c.ID, next)
+	}
+	if err == nil || errors.Is(err, billing.ErrMethodNotFound) {
+		err = done(calls, func(ctx context.Context) error { return t.Gateway.Detach(ctx, "atrium_detach_"+string(m), c.ID, m) })
+	}
+	if billing.OutcomeUnknown(err) {
+		return err // the job that is queued finds out
+	}
+	_, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
+		if err != nil {
+			c.Kept(by, m)
+		} else {
+			c.Removed(by, m)
+		}
+		return nil
+	})
+	return errors.Join(err, stored)
+}

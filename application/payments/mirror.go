@@ -1,0 +1,174 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+// part is a part of the mirror, which is read by itself.
+type part struct {
+	at   func(*billing.Customer) time.Time
+	read func(ctx context.Context, t Terms, c *billing.Customer) (see func(*billing.Customer), err error)
+}
+
+func (s *Service) wallet(by identity.Actor) part {
+	return part{
+		at: func(c *billing.Customer) time.Time { return c.WalletAt },
+		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
+			w, err := ask(ctx, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
+			return func(now *billing.Customer) { now.SeeWallet(mirror(by), c.Revision, w) }, err
+		},
+	}
+}
+
+func (s *Service) subscription(by identity.Actor) part {
+	return part{
+		at: func(c *billing.Customer) time.Time { return c.SubscriptionAt },
+		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
+			held, err := ask(ctx, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
+			return func(now *billing.Customer) { now.SeeSubscriptions(mirror(by), c.Revision, held, t.Plans) }, err
+		},
+	}
+}
+
+func (s *Service) invoices(by identity.Actor) part {
+	return part{
+		at: func(c *billing.Customer) time.Time { return c.InvoicesAt },
+		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
+			newest, err := ask(ctx, func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
+			return func(now *billing.Customer) { now.SeeInvoices(mirror(by), newest) }, err
+		},
+	}
+}
+
+// look returns by's customer with a part of the mirror that is fresh; stale if the gateway could not be
+// asked. Nil if the workspace is no customer.
+func (s *Service) look(ctx context.Context, by identity.Actor, t Terms, p part) (c *billing.Customer, stale bool, err error) {
+	c, err = s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return nil, false, nil
+	}
+	if err != nil || c.ID == "" || by.At.Sub(p.at(c)) < billing.Fresh {
+		return c, false, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	fresh, err := s.refresh(ctx, calls, by, t, c, p)
+	if errors.Is(err, billing.ErrGateway) || billing.OutcomeUnknown(err) {
+		return c, true, nil
+	}
+	return fresh, false, err
+}
+
+// refresh reads a part of the gateway and stores it. Who changed the customer meanwhile knows better; what
+// was read then is left out.
+func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, p part) (*billing.Customer, error) {
+	see, err := p.read(calls, t, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.payments.Update(ctx, mirror(by), t.Account, func(c *billing.Customer) error {
+		see(c)
+		return nil
+	})
+}
+
+// errMoved says that a customer is changed more often than it can be read.
+var errMoved = errors.New("the customer keeps changing")
+
+// resync reads all of the gateway that is mirrored, and stores it.
+func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	for range maxTries {
+		c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+		if err != nil || c.ID == "" {
+			return c, err
+		}
+		var sees []func(*billing.Customer)
+		for _, p := range []part{s.wallet(by), s.subscription(by), s.invoices(by)} {
+			see, err := p.read(calls, t, c)
+			if err != nil {
+				return nil, err
+			}
+			sees = append(sees, see)
+		}
+		current := false
+		c, err = s.payments.Update(ctx, mirror(by), t.Account, func(now *billing.Customer) error {
+			current = now.Revision == c.Revision
+			if current {
+				seeAll(now, sees)
+			}
+			return nil
+		})
+		if err != nil || current {
+			return c, err
+		}
+	}
+	return nil, errMoved
+}
+
+// seeAll takes over all parts as of one revision: each of them counts it up.
+func seeAll(c *billing.Customer, sees []func(*billing.Customer)) {
+	of := c.Revision
+	changed := int64(0)
+	for _, see := range sees {
+		c.Revision = of
+		see(c)
+		changed = max(changed, c.Revision-of)
+	}
+	c.Revision = of + changed
+}
+
+// Wallet is what a workspace can pay with.
+type Wallet struct {
+	Methods []billing.Method // newest first
+	Default billing.MethodID // "" for none
+	Stale   bool             // the gateway could not be asked
+	Gateway billing.GatewayKind
+}
+
+// Methods returns what the workspace can pay with.
+func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, error) {
+	t, err := s.managed(by)
+	if err != nil {
+		return nil, err
+	}
+	c, stale, err := s.look(ctx, by, t, s.wallet(by))
+	if err != nil || c == nil {
+		return &Wallet{Gateway: t.Kind}, err
+	}
+	w := &Wallet{Methods: c.Shown(), Stale: stale, Gateway: t.Kind}
+	if m := c.DefaultMethod(by.At); m != nil {
+		w.Default = m.ID
+	}
+	return w, nil
+}
+
+// Bills is a page of a workspace's invoices.
+type Bills struct {
+	billing.InvoicePage
+	Stale   bool // the gateway could not be asked
+	Gateway billing.GatewayKind
+}
+
+// Invoices returns the workspace's invoices, newest first; of one status if status is not empty.
+func (s *Service) Invoices(ctx context.Context, by identity.Actor, status billing.InvoiceStatus, q page.Query) (*Bills, error) {
+	t, err := s.managed(by)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bills{Gateway: t.Kind}
+	if q.After == "" { // a list that is read on stays what it was
+		if _, b.Stale, err = s.look(ctx, by, t, s.invoices(by)); err != nil {
+			return nil, err
+		}
+	}
+	b.InvoicePage, err = s.payments.Invoices(ctx, by.Workspace, t.Account, status, q)
+	return b, err
+}

@@ -1,0 +1,302 @@
+package payments_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+var any = gomock.Any()
+
+func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
+	s := newStage(t)
+	s.workspaces.EXPECT().Find(any, identity.OrgID("org"), "acme").Return(&account.Workspace{Name: "Acme"}, nil)
+	s.users.EXPECT().Get(any, identity.OrgID("org"), identity.UserID("ann")).Return(&account.User{Email: "ann@example.com"}, nil, nil)
+	s.payments.EXPECT().Reserve(any, owner, any).DoAndReturn(func(_ context.Context, _ identity.Actor, c *billing.Customer) (*billing.Customer, error) {
+		if c.Details != (billing.Details{Name: "Acme", Email: "ann@example.com"}) || c.Key == "" {
+			t.Errorf("%+v", c)
+		}
+		c.Key = "somebody else's" // who was first
+		s.kept = c
+		return copied(c), nil
+	})
+	s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, "somebody else's", billing.Details{Name: "Acme", Email: "ann@example.com"}).DoAndReturn(
+		func(context.Context, string, billing.Details) (billing.CustomerID, error) {
+			if _, watched := s.queued[billing.ReconcileJob]; !watched {
+				t.Error("nobody would find out what became of it")
+			}
+			return "cus_1", nil
+		})
+	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", billing.CustomerID("cus_1"), billing.OffSession).Return(billing.SetupIntent{ID: "seti_1", ClientSecret: secret.New("s")}, nil)
+	i, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
+	wantErr(t, err, nil)
+	if i.ID != "seti_1" || i.Gateway != billing.Sandbox || s.kept.ID != "cus_1" || len(s.queued) != 1 || s.queued[billing.AuditJob].Subject != "cus_1" {
+		t.Errorf("%+v, %+v, %+v", i, s.kept, s.queued)
+	}
+}
+
+func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
+	s := newStage(t)
+	for name, try := range map[string]func(identity.Actor) error{
+		"setup intent": func(by identity.Actor) error { _, err := s.SetupIntent(s.ctx, by, "k", ""); return err },
+		"methods":      func(by identity.Actor) error { _, err := s.Methods(s.ctx, by); return err },
+		"invoices":     func(by identity.Actor) error { _, err := s.Invoices(s.ctx, by, "", page.Query{}); return err },
+		"default":      func(by identity.Actor) error { _, err := s.SetDefault(s.ctx, by, "pm"); return err },
+		"remove":       func(by identity.Actor) error { return s.RemoveMethod(s.ctx, by, "pm", "") },
+		"subscribe": func(by identity.Actor) error {
+			_, err := s.Subscribe(s.ctx, by, "k", billing.Wanted{Plan: "basic"})
+			return err
+		},
+		"change": func(by identity.Actor) error {
+			_, err := s.ChangeSubscription(s.ctx, by, "k", nil, billing.Changes{})
+			return err
+		},
+		"cancel": func(by identity.Actor) error { return s.CancelSubscription(s.ctx, by, "k", nil) },
+		"confirm": func(by identity.Actor) error {
+			_, err := s.ConfirmIntent(s.ctx, by, billing.SetupIntent{}, billing.Card{})
+			return err
+		},
+		"authenticate": func(by identity.Actor) error {
+			_, err := s.AuthenticateIntent(s.ctx, by, billing.SetupIntent{}, true)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.terms.Gateway = s.gateway
+			wantErr(t, try(member), billing.ErrRoleRequired)
+			wantErr(t, try(identity.Actor{Org: "org"}), identity.ErrWorkspaceNotFound)
+			s.terms.Gateway = nil
+			wantErr(t, try(owner), billing.ErrNotConfigured)
+		})
+	}
+}
+
+func TestReadsComeFromTheMirrorWhileItIsFresh(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	w, err := s.Methods(s.ctx, owner)
+	wantErr(t, err, nil)
+	if len(w.Methods) != 1 || w.Default != "pm_1" || w.Stale {
+		t.Errorf("%+v", w)
+	}
+	v, err := s.Subscription(s.ctx, member)
+	wantErr(t, err, nil)
+	if v.ID != "sub_1" || !v.Entitled || v.Stale || v.Default != "pm_1" {
+		t.Errorf("%+v", v)
+	}
+	s.payments.EXPECT().Invoices(any, identity.WorkspaceID("acme"), "sandbox", billing.Paid, page.Query{Limit: 3}).Return(billing.InvoicePage{Items: []billing.Invoice{{ID: "in_1"}}}, nil)
+	b, err := s.Invoices(s.ctx, owner, billing.Paid, page.Query{Limit: 3})
+	if wantErr(t, err, nil); len(b.Items) != 1 || b.Stale {
+		t.Errorf("%+v", b)
+	}
+	_, current, err := s.Plans(s.ctx, member)
+	if wantErr(t, err, nil); current != "basic" {
+		t.Errorf("current = %q", current)
+	}
+}
+
+func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
+	later := owner
+	later.At = now.Add(billing.Fresh)
+	t.Run("read anew", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = customer("pm_1")
+		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("pm_2")}}, nil)
+		w, err := s.Methods(s.ctx, later)
+		wantErr(t, err, nil)
+		if len(w.Methods) != 1 || w.Methods[0].ID != "pm_2" || w.Stale || s.kept.WalletAt != later.At {
+			t.Errorf("%+v", w)
+		}
+		for _, e := range s.kept.Recorded() {
+			if e.Actor != "" {
+				t.Errorf("who read is said to have done %s", e.Type)
+			}
+		}
+	})
+	t.Run("stale", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.kept = customer("pm_1")
+			s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(3).Return(billing.Wallet{}, billing.ErrGatewayUnavailable)
+			w, err := s.Methods(s.ctx, later)
+			wantErr(t, err, nil)
+			if len(w.Methods) != 1 || !w.Stale || s.kept.WalletAt != now {
+				t.Errorf("%+v", w)
+			}
+		})
+	})
+	t.Run("unless somebody has changed the customer meanwhile", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = customer("pm_1")
+		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).DoAndReturn(func(context.Context, billing.CustomerID) (billing.Wallet, error) {
+			s.kept.Revision++
+			return billing.Wallet{}, nil
+		})
+		w, err := s.Methods(s.ctx, later)
+		wantErr(t, err, nil)
+		if len(w.Methods) != 1 {
+			t.Errorf("%+v", w)
+		}
+	})
+}
+
+func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err   error
+		calls int
+		took  time.Duration // at most
+	}{
+		"an outage, twice more":                  {billing.ErrGatewayUnavailable, 3, 2 * time.Second},
+		"an answer that nobody understands":      {billing.ErrGateway, 3, 2 * time.Second},
+		"as long as the gateway wants":           {billing.ErrGatewayUnavailable.After(3 * time.Second), 3, 7 * time.Second},
+		"but not beyond eight seconds":           {billing.ErrGatewayUnavailable.After(time.Minute), 1, time.Second},
+		"a refusal is not repeated":              {&billing.Rejection{Reason: "x"}, 1, 0},
+		"nor a decline":                          {&billing.DeclinedError{}, 1, 0},
+		"what nobody foresaw is no wish to wait": {context.Canceled, 3, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				s.kept = customer()
+				s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, "k", any, any).Times(tt.calls).Return(billing.SetupIntent{}, tt.err)
+				start := time.Now()
+				_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
+				wantErr(t, err, tt.err)
+				if took := time.Since(start); took > tt.took {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+	t.Run("who does not answer at all is given up in time", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.kept = customer()
+			s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, any, any, any).AnyTimes().DoAndReturn(
+				func(ctx context.Context, _ string, _ billing.CustomerID, _ billing.Usage) (billing.SetupIntent, error) {
+					<-ctx.Done()
+					return billing.SetupIntent{}, ctx.Err()
+				})
+			start := time.Now()
+			_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
+			wantErr(t, err, billing.ErrGatewayTimeout)
+			if took := time.Since(start); took > 8*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	})
+}
+
+func TestTheDefaultIsTheGatewaysFirst(t *testing.T) {
+	s := newStage(t)
+	s.kept = customer("pm_1", "pm_2")
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_2")).Return(nil)
+	m, err := s.SetDefault(s.ctx, owner, "pm_2")
+	wantErr(t, err, nil)
+	if m.ID != "pm_2" || s.kept.Default != "pm_2" {
+		t.Errorf("%+v", s.kept)
+	}
+	_, err = s.SetDefault(s.ctx, owner, "pm_3")
+	wantErr(t, err, billing.ErrMethodNotFound)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).Return(billing.ErrMethodNotFound)
+	_, err = s.SetDefault(s.ctx, owner, "pm_1")
+	wantErr(t, err, billing.ErrMethodNotFound)
+	if s.kept.Default != "pm_2" {
+		t.Error("it was noted all the same")
+	}
+}
+
+func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
+	detach := func(t *testing.T, err error) *stage {
+		s := newStage(t)
+		s.kept = subscribed("pm_1", "pm_2")
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_2")).Return(nil)
+		s.gateway.MockGatewayCustomers.EXPECT().Detach(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_1")).MinTimes(1).DoAndReturn(
+			func(context.Context, string, billing.CustomerID, billing.MethodID) error {
+				if len(s.kept.Shown()) != 1 || s.queued[billing.ReconcileJob].Subject != "acme" {
+					t.Errorf("%+v, %+v", s.kept, s.queued)
+				}
+				return err
+			})
+		return s
+	}
+	t.Run("and forgotten after", func(t *testing.T) {
+		s := detach(t, nil)
+		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), nil)
+		if len(s.kept.Methods) != 1 || s.kept.Default != "pm_2" || len(s.queued) != 0 {
+			t.Errorf("%+v, %+v", s.kept, s.queued)
+		}
+		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_2", ""), billing.ErrMethodInUse)
+		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrMethodNotFound)
+	})
+	t.Run("a job finds out what nobody knows", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := detach(t, billing.ErrGatewayTimeout)
+			wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrGatewayTimeout)
+			if len(s.kept.Leaving()) != 1 || len(s.queued) != 1 {
+				t.Errorf("%+v, %+v", s.kept, s.queued)
+			}
+		})
+	})
+	t.Run("it is shown again if the gateway refuses", func(t *testing.T) {
+		s := detach(t, &billing.Rejection{Reason: "x"})
+		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrGateway)
+		if len(s.kept.Shown()) != 2 || len(s.queued) != 0 {
+			t.Errorf("%+v", s.kept)
+		}
+	})
+}
+
+func TestThePayerOfTheSandbox(t *testing.T) {
+	s := newStage(t)
+	_, err := s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1"}, billing.Card{})
+	wantErr(t, err, billing.ErrIntentNotFound)
+	s.kept = customer()
+	s.payer.EXPECT().Confirm(any, billing.CustomerID("cus_1"), billing.IntentID("seti_1"), any, any).Return(billing.SetupIntent{ID: "seti_1", Status: "succeeded"}, nil)
+	s.payer.EXPECT().Authenticate(any, billing.CustomerID("cus_1"), billing.IntentID("pi_1"), any, true).Return(billing.SetupIntent{}, billing.ErrIntentState)
+	s.expectResync(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
+	i, err := s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1"}, billing.Card{})
+	wantErr(t, err, nil)
+	if i.Status != "succeeded" || len(s.kept.Methods) != 1 {
+		t.Errorf("%+v, %+v", i, s.kept)
+	}
+	_, err = s.AuthenticateIntent(s.ctx, owner, billing.SetupIntent{ID: "pi_1"}, true)
+	wantErr(t, err, billing.ErrIntentState)
+	s.terms.Payer = nil
+	_, err = s.AuthenticateIntent(s.ctx, owner, billing.SetupIntent{ID: "pi_1"}, true)
+	wantErr(t, err, billing.ErrGatewayNotFound)
+}
+
+// expectResync answers one look at all of the gateway.
+func (s *stage) expectResync(w billing.Wallet, held []billing.Held) {
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(w, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, billing.CustomerID("cus_1")).Return(held, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, billing.CustomerID("cus_1")).Return(nil, nil)
+}
+
+var errOutage = errors.New("the store is away")
+
+func TestAnOrgWithoutAGatewayShowsNothing(t *testing.T) {
+	s := newStage(t)
+	s.terms = payments.Terms{}
+	all, current, err := s.Plans(s.ctx, member)
+	if err != nil || len(all) != 0 || current != "" {
+		t.Errorf("%v, %v", all, err)
+	}
+	_, err = s.Subscription(s.ctx, member)
+	wantErr(t, err, billing.ErrNoSubscription)
+	wantErr(t, s.Reconcile(s.ctx, system), nil)
+	wantErr(t, s.Audit(s.ctx, system), nil)
+	wantErr(t, s.WorkOff(s.ctx, system, "cus_1"), nil)
+}

@@ -1,0 +1,159 @@
+package payments_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+var (
+	now = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+
+	owner  = actor(identity.Owner)
+	member = actor(identity.Member)
+	system = identity.System("org", "acme", "test", now)
+
+	key   = secret.New("whsec_test")
+	plans = billing.Plans{
+		{ID: "basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1, PriceRef: "price_basic"},
+		{ID: "pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1, PriceRef: "price_pro"},
+	}
+)
+
+func actor(role identity.Role) identity.Actor {
+	return identity.Actor{Org: "org", User: "ann", Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
+}
+
+// stage is a Service on mocked ports: a call that a test does not expect fails it. The customer is kept as a
+// store would, so that a test sees what reached it.
+type stage struct {
+	*payments.Service
+	payments   *mocks.MockPayments
+	inbox      *mocks.MockInbox
+	jobs       *mocks.MockJobs
+	workspaces *mocks.MockWorkspaces
+	users      *mocks.MockUsers
+	gateway    *gateway
+	payer      *mocks.MockSandboxPayer
+	terms      payments.Terms
+	kept       *billing.Customer // nil: the workspace is no customer
+	queued     map[job.Kind]job.Job
+	ctx        context.Context
+}
+
+// gateway joins the two mocks that make one.
+type gateway struct {
+	*mocks.MockGatewayCustomers
+	*mocks.MockGatewaySubscriptions
+}
+
+func newStage(t *testing.T) *stage {
+	c := gomock.NewController(t)
+	s := &stage{
+		payments: mocks.NewMockPayments(c), inbox: mocks.NewMockInbox(c), jobs: mocks.NewMockJobs(c), workspaces: mocks.NewMockWorkspaces(c), users: mocks.NewMockUsers(c),
+		gateway: &gateway{mocks.NewMockGatewayCustomers(c), mocks.NewMockGatewaySubscriptions(c)}, payer: mocks.NewMockSandboxPayer(c),
+		queued: map[job.Kind]job.Job{}, ctx: t.Context(),
+	}
+	s.terms = payments.Terms{Kind: billing.Sandbox, Account: "sandbox", Gateway: s.gateway, Payer: s.payer, WebhookKeys: []secret.String{key}, Plans: plans, Grace: 7 * 24 * time.Hour}
+	atomic := mocks.NewMockAtomic(c)
+	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Payments: s.payments, Inbox: s.inbox, Jobs: s.jobs})
+	})
+	s.payments.EXPECT().Customer(gomock.Any(), identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, string) (*billing.Customer, error) {
+			if s.kept == nil {
+				return nil, billing.ErrNoCustomer
+			}
+			return copied(s.kept), nil
+		})
+	s.payments.EXPECT().Update(gomock.Any(), gomock.Any(), "sandbox", gomock.Any()).AnyTimes().DoAndReturn(s.update)
+	s.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, j job.Job) error {
+		s.queued[j.Kind] = j
+		return nil
+	})
+	s.jobs.EXPECT().Cancel(gomock.Any(), identity.WorkspaceID("acme"), "acme").AnyTimes().DoAndReturn(func(context.Context, identity.WorkspaceID, string) (int, error) {
+		delete(s.queued, billing.ReconcileJob)
+		return 0, nil
+	})
+	s.Service = payments.NewService(atomic, s.payments, s.inbox, s.jobs, s.workspaces, s.users, func(org identity.OrgID) payments.Terms {
+		if org != "org" {
+			t.Errorf("the terms of org %q were asked for", org)
+		}
+		return s.terms
+	})
+	return s
+}
+
+// update runs a change twice, on fresh aggregates, as stores do after a conflict.
+func (s *stage) update(_ context.Context, _ identity.Actor, _ string, change func(*billing.Customer) error) (*billing.Customer, error) {
+	if s.kept == nil {
+		return nil, billing.ErrNoCustomer
+	}
+	var c *billing.Customer
+	for range 2 {
+		c = copied(s.kept)
+		if err := change(c); err != nil {
+			return nil, err
+		}
+	}
+	s.kept = c
+	return copied(c), nil
+}
+
+func copied(c *billing.Customer) *billing.Customer {
+	d := *c
+	d.Methods = append([]billing.Method(nil), c.Methods...)
+	if c.Subscription != nil {
+		s := *c.Subscription
+		d.Subscription = &s
+	}
+	return &d
+}
+
+// customer is one whose mirror was read a moment ago.
+func customer(methods ...billing.MethodID) *billing.Customer {
+	c := &billing.Customer{
+		Org: "org", Workspace: "acme", Gateway: billing.Sandbox, Account: "sandbox", ID: "cus_1", Key: "made", Revision: 5,
+		WalletAt: now, SubscriptionAt: now, InvoicesAt: now,
+	}
+	for _, id := range methods {
+		c.Methods = append(c.Methods, method(id))
+	}
+	if len(methods) > 0 {
+		c.Default = methods[0]
+	}
+	return c
+}
+
+func method(id billing.MethodID) billing.Method {
+	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034, CreatedAt: now}
+}
+
+func subscribed(methods ...billing.MethodID) *billing.Customer {
+	c := customer(methods...)
+	h := held(billing.Active)
+	c.Subscription = &billing.Subscription{ID: h.ID, Plan: "basic", Quantity: 1, Status: h.Status, Key: "made", PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd, CreatedAt: now}
+	return c
+}
+
+func held(status billing.Status) billing.Held {
+	return billing.Held{ID: "sub_1", Customer: "cus_1", PriceRef: "price_basic", Quantity: 1, Status: status, Key: "k", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), CreatedAt: now}
+}
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}

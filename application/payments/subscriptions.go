@@ -1,0 +1,285 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// View is a subscription as its workspace sees it.
+type View struct {
+	billing.Subscription
+	Entitled bool
+	Default  billing.MethodID // what is charged; "" for nothing
+	Action   *billing.Action  // what the payer has to do; for those who manage payments alone
+	Stale    bool             // the gateway could not be asked
+	Made     bool             // by the very call that is answered
+
+	Gateway   billing.GatewayKind
+	Revision  int64 // of the customer, with whom all of it changes
+	UpdatedAt time.Time
+}
+
+// Plans returns what the org sells, and which of it the workspace has.
+func (s *Service) Plans(ctx context.Context, by identity.Actor) (plans billing.Plans, current billing.PlanID, err error) {
+	if err := billing.MaySee(by); err != nil {
+		return nil, "", err
+	}
+	t, err := s.sold(by)
+	if errors.Is(err, billing.ErrNotConfigured) {
+		return nil, "", nil
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return t.Plans, "", nil
+	}
+	if err == nil && c.Subscription != nil {
+		current = c.Subscription.Plan
+	}
+	return t.Plans, current, err
+}
+
+// Subscription returns the live subscription, or billing.ErrNoSubscription.
+func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, error) {
+	if err := billing.MaySee(by); err != nil {
+		return nil, err
+	}
+	t, err := s.sold(by)
+	if errors.Is(err, billing.ErrNotConfigured) {
+		return nil, billing.ErrNoSubscription
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, stale, err := s.look(ctx, by, t, s.subscription(by))
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil || c.Subscription == nil:
+		return nil, billing.ErrNoSubscription
+	}
+	v := s.view(by, t, c)
+	v.Stale = stale
+	if billing.MayManage(by) == nil && v.Status == billing.Incomplete {
+		v.Action, err = s.action(ctx, t, c)
+		if err != nil {
+			v.Stale = true // it is shown without
+		}
+	}
+	return v, nil
+}
+
+func (s *Service) view(by identity.Actor, t Terms, c *billing.Customer) *View {
+	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(by.At, t.Grace), Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
+	if m := c.DefaultMethod(by.At); m != nil {
+		v.Default = m.ID
+	}
+	return v
+}
+
+// action asks the gateway what the payer has to do: its secret is kept nowhere.
+func (s *Service) action(ctx context.Context, t Terms, c *billing.Customer) (*billing.Action, error) {
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	held, err := ask(calls, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
+	if err != nil {
+		return nil, err
+	}
+	return actionOf(held, c.Subscription.ID), nil
+}
+
+func actionOf(held []billing.Held, id billing.SubscriptionID) *billing.Action {
+	if i := slices.IndexFunc(held, func(h billing.Held) bool { return h.ID == id }); i >= 0 {
+		return held[i].Action
+	}
+	return nil
+}
+
+// Subscribe begins a subscription. key names the call: the same one answers the same subscription, and
+// charges once.
+func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, w billing.Wanted) (*View, error) {
+	t, err := s.managed(by)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.Plans.Find(w.Plan); err != nil { // before anybody becomes a customer
+		return nil, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	c, err := s.customer(ctx, calls, by, t)
+	if err != nil {
+		return nil, err
+	}
+	again := false
+	begin := func() (*billing.Customer, error) {
+		return s.update(ctx, by, t, func(c *billing.Customer) error {
+			again, err = c.Subscribe(by, key, w, t.Plans)
+			return err
+		})
+	}
+	begun, err := begin()
+	if unknown := errors.Is(err, billing.ErrMethodRequired) || errors.Is(err, billing.ErrMethodNotFound); unknown && by.At.Sub(c.WalletAt) >= recently {
+		if _, err := s.refresh(ctx, calls, by, t, c, s.wallet(by)); err != nil {
+			return nil, err
+		}
+		begun, err = begin()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if again {
+		v := s.view(by, t, begun)
+		v.Made = v.Key == key
+		v.Action, err = s.action(ctx, t, begun)
+		return v, err
+	}
+	v, err := s.carryOut(ctx, calls, by, t, begun)
+	if err == nil && v == nil {
+		err = billing.ErrNoSubscription
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Made = true
+	return v, nil
+}
+
+// ChangeSubscription changes the live subscription. key as for Subscribe.
+func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match, ch billing.Changes) (*View, error) {
+	t, err := s.managed(by)
+	if err != nil {
+		return nil, err
+	}
+	nothing := false
+	c, err := s.update(ctx, by, t, func(c *billing.Customer) error {
+		nothing, err = c.ChangeSubscription(by, key, at, ch, t.Plans)
+		return err
+	})
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return nil, billing.ErrNoSubscription
+	}
+	if err != nil {
+		return nil, err
+	}
+	if nothing {
+		return s.view(by, t, c), nil
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	v, err := s.carryOut(ctx, calls, by, t, c)
+	if err == nil && v == nil {
+		err = billing.ErrNoSubscription
+	}
+	return v, err
+}
+
+// CancelSubscription ends the live subscription at once. key as for Subscribe.
+func (s *Service) CancelSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match) error {
+	t, err := s.managed(by)
+	if err != nil {
+		return err
+	}
+	c, err := s.update(ctx, by, t, func(c *billing.Customer) error { return c.CancelSubscription(by, key, at) })
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return billing.ErrNoSubscription
+	}
+	if err != nil {
+		return err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	_, err = s.carryOut(ctx, calls, by, t, c)
+	return err
+}
+
+// carryOut does what is pending at the gateway, and notes what came of it: nil if no subscription lives
+// after it. What nobody knows stays pending, for the job.
+func (s *Service) carryOut(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
+	op := c.Pending
+	held, err := s.perform(calls, by, t, c, op)
+	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
+		return nil, err
+	}
+	now, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
+		if err != nil {
+			c.Abandon(by, op.Key, code(err))
+		} else {
+			c.Settle(by, op.Key, held, t.Plans)
+		}
+		return nil
+	})
+	if stored != nil {
+		return nil, errors.Join(err, stored)
+	}
+	if err != nil {
+		if op.Kind == billing.Subscribe && op.Subscription != "" { // what gave way is gone
+			_, _ = s.refresh(ctx, calls, by, t, now, s.subscription(by))
+		}
+		return nil, err
+	}
+	if now.Subscription == nil {
+		return nil, nil //nolint:nilnil // there is none, and that is no error
+	}
+	v := s.view(by, t, now)
+	v.Action = actionOf(held, v.ID)
+	return v, nil
+}
+
+// repeatable is for how long a call is repeated under its key: gateways forget keys after a day.
+const repeatable = 23 * time.Hour
+
+// perform calls the gateway for an operation, however often it was called before. Of one that is too old to
+// be repeated, it looks at what came of it.
+func (s *Service) perform(calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation) ([]billing.Held, error) {
+	plan, unsold := t.Plans.Find(op.Plan)
+	if op.Kind != billing.Cancel && unsold != nil && op.Kind == billing.Change && !op.Resell {
+		plan, unsold = &billing.Plan{ID: op.Plan}, nil // it is not sold again
+	}
+	if by.At.Sub(op.At) > repeatable || op.Kind != billing.Cancel && unsold != nil {
+		return s.seek(calls, t, c, op)
+	}
+	one := func(h billing.Held, err error) ([]billing.Held, error) { return []billing.Held{h}, err }
+	switch op.Kind {
+	case billing.Cancel:
+		return nil, done(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription) })
+	case billing.Change:
+		return one(ask(calls, func(ctx context.Context) (billing.Held, error) {
+			return t.Gateway.Amend(ctx, op.Key, c.ID, op.Subscription, op.Amendment(*plan))
+		}))
+	}
+	if op.Subscription != "" {
+		if err := done(calls, func(ctx context.Context) error {
+			return t.Gateway.Cancel(ctx, op.Key+"_giveway", c.ID, op.Subscription)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if op.Method != "" {
+		if err := done(calls, func(ctx context.Context) error {
+			return t.Gateway.SetDefault(ctx, op.Key+"_default", c.ID, op.Method)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return one(ask(calls, func(ctx context.Context) (billing.Held, error) {
+		return t.Gateway.Subscribe(ctx, op.Key, c.ID, op.Order(*plan))
+	}))
+}
+
+// seek looks at what came of an operation.
+func (s *Service) seek(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation) ([]billing.Held, error) {
+	held, err := ask(calls, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
+	if err != nil {
+		return nil, err
+	}
+	if op.Kind == billing.Subscribe && !slices.ContainsFunc(held, func(h billing.Held) bool { return h.Key == op.Key }) {
+		return nil, &billing.Rejection{Reason: "expired"}
+	}
+	return held, nil
+}

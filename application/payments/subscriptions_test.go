@@ -1,0 +1,245 @@
+package payments_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// expectSubscribe answers calls to begin a subscription, and sees to it that the wish is stored by then.
+func (s *stage) expectSubscribe(t *testing.T, times int, h billing.Held, err error) {
+	t.Helper()
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, "k_default", billing.CustomerID("cus_1"), billing.MethodID("pm_1")).AnyTimes().Return(nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(times).DoAndReturn(
+		func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.Held, error) {
+			if s.kept.Pending == nil || s.kept.Pending.Key != "k" || s.queued[billing.ReconcileJob].Due.After(system.At.Add(billing.ReconcileAfter)) {
+				t.Errorf("it is asked before it is stored: %+v", s.kept.Pending)
+			}
+			if o.Plan.ID != "basic" || o.Quantity != 2 || o.Method != "pm_1" {
+				t.Errorf("%+v", o)
+			}
+			return h, err
+		})
+}
+
+var wanted = billing.Wanted{Plan: "basic", Quantity: 2}
+
+func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
+	s := newStage(t)
+	s.kept = customer("pm_1")
+	h := held(billing.Incomplete)
+	h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("s")}
+	s.expectSubscribe(t, 1, h, nil)
+	v, err := s.Subscribe(s.ctx, owner, "k", wanted)
+	wantErr(t, err, nil)
+	if !v.Made || v.Action == nil || s.kept.Pending != nil || s.kept.Subscription.ID != "sub_1" || len(s.queued) != 0 {
+		t.Errorf("%+v, %+v", v, s.kept)
+	}
+	t.Run("and answered again, with what there is to do", func(t *testing.T) {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Times(2).Return([]billing.Held{h}, nil)
+		s.kept.Subscription.Quantity = 2
+		for key, made := range map[string]bool{"k": true, "another": false} {
+			v, err := s.Subscribe(s.ctx, owner, key, wanted)
+			wantErr(t, err, nil)
+			if v.Made != made || v.Action == nil {
+				t.Errorf("%s: %+v", key, v)
+			}
+		}
+	})
+}
+
+func TestWhatWasRefusedLeavesNothing(t *testing.T) {
+	s := newStage(t)
+	s.kept = customer("pm_1")
+	s.expectSubscribe(t, 1, billing.Held{}, &billing.DeclinedError{DeclineCode: "insufficient_funds"})
+	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+	wantErr(t, err, billing.ErrCardDeclined)
+	if s.kept.Pending != nil || s.kept.Subscription != nil || len(s.queued) != 0 {
+		t.Errorf("%+v, %+v", s.kept, s.queued)
+	}
+}
+
+func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
+	lost := func(t *testing.T) *stage {
+		s := newStage(t)
+		s.kept = customer("pm_1")
+		s.expectSubscribe(t, 3, billing.Held{}, billing.ErrGatewayTimeout)
+		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, billing.ErrGatewayTimeout)
+		if s.kept.Pending == nil || s.queued[billing.ReconcileJob].Subject != "acme" {
+			t.Fatalf("%+v, %+v", s.kept, s.queued)
+		}
+		_, err = s.Subscribe(s.ctx, owner, "another", wanted)
+		wantErr(t, err, billing.ErrPending)
+		return s
+	}
+	t.Run("by the job", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := lost(t)
+			s.expectSubscribe(t, 1, held(billing.Active), nil)
+			wantErr(t, s.Reconcile(s.ctx, system), nil)
+			if s.kept.Pending != nil || s.kept.Subscription.ID != "sub_1" || len(s.queued) != 0 {
+				t.Errorf("%+v", s.kept)
+			}
+		})
+	})
+	t.Run("by the job, again and again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := lost(t)
+			s.expectSubscribe(t, 3, billing.Held{}, billing.ErrGatewayUnavailable)
+			wantErr(t, s.Reconcile(s.ctx, system), billing.ErrGatewayUnavailable)
+			if s.kept.Pending == nil {
+				t.Error("it was given up")
+			}
+		})
+	})
+	t.Run("by whoever asked", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := lost(t)
+			s.expectSubscribe(t, 1, held(billing.Active), nil)
+			v, err := s.Subscribe(s.ctx, owner, "k", wanted)
+			wantErr(t, err, nil)
+			if !v.Made {
+				t.Errorf("%+v", v)
+			}
+		})
+	})
+	for name, tt := range map[string]struct {
+		held []billing.Held
+		made bool
+	}{"after a day by what the gateway has": {[]billing.Held{held(billing.Active)}, true}, "which may be nothing": {nil, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := lost(t)
+				s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return(tt.held, nil)
+				by := system
+				by.At = now.Add(24 * time.Hour)
+				wantErr(t, s.Reconcile(s.ctx, by), nil)
+				if s.kept.Pending != nil || (s.kept.Subscription != nil) != tt.made {
+					t.Errorf("%+v", s.kept)
+				}
+			})
+		})
+	}
+}
+
+func TestAMethodThatWasJustAddedIsFound(t *testing.T) {
+	s := newStage(t)
+	s.kept = customer()
+	s.kept.WalletAt = now.Add(-30 * time.Second)
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
+	s.expectSubscribe(t, 1, held(billing.Active), nil)
+	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+	wantErr(t, err, nil)
+	t.Run("but not looked for all the time", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = customer()
+		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, billing.ErrMethodRequired)
+	})
+}
+
+func TestAnIncompleteOneGivesWay(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
+	s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, "k_giveway", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1")).Return(nil)
+	h := held(billing.Active)
+	h.ID = "sub_2"
+	s.expectSubscribe(t, 1, h, nil)
+	v, err := s.Subscribe(s.ctx, owner, "k", wanted)
+	wantErr(t, err, nil)
+	if v.ID != "sub_2" {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestChangingAndEndingASubscription(t *testing.T) {
+	pro := billing.PlanID("pro")
+	s := newStage(t)
+	_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &pro})
+	wantErr(t, err, billing.ErrNoSubscription)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil), billing.ErrNoSubscription)
+	s.kept = subscribed("pm_1")
+	h := held(billing.Active)
+	h.PriceRef = "price_pro"
+	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1"), any).DoAndReturn(
+		func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+			if a.Plan.ID != "pro" || a.AtRenewal || !a.Resell {
+				t.Errorf("%+v", a)
+			}
+			return h, nil
+		})
+	v, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &pro})
+	wantErr(t, err, nil)
+	if v.Plan != "pro" || s.kept.Pending != nil {
+		t.Errorf("%+v", v)
+	}
+	if _, err := s.ChangeSubscription(s.ctx, owner, "k2", nil, billing.Changes{Plan: &pro}); err != nil {
+		t.Errorf("nothing to do: %v", err)
+	}
+	s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, "k3", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1")).Return(nil)
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k3", nil), nil)
+	if s.kept.Subscription != nil {
+		t.Errorf("%+v", s.kept.Subscription)
+	}
+}
+
+func TestTheActionIsForThoseWhoManagePayments(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	s.kept.Subscription.Status = billing.Incomplete
+	h := held(billing.Incomplete)
+	h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("s")}
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.Held{h}, nil)
+	v, err := s.Subscription(s.ctx, owner)
+	if wantErr(t, err, nil); v.Action == nil {
+		t.Errorf("%+v", v)
+	}
+	v, err = s.Subscription(s.ctx, member)
+	if wantErr(t, err, nil); v.Action != nil {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestAnAuditCorrectsTheMirror(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	for range 2 { // once to compare, once to take over
+		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}, Default: "pm_1"}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return(nil, nil)
+	}
+	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, any).Return(nil, nil)
+	wantErr(t, s.Audit(s.ctx, system), nil)
+	types := ""
+	for _, e := range s.kept.Recorded() {
+		types += e.Type + " "
+	}
+	if s.kept.Subscription != nil || types != "subscription.ended payment_mirror.corrected " || s.queued[billing.AuditJob].Due != now.Add(billing.AuditEvery) {
+		t.Errorf("%s%+v, %+v", types, s.kept, s.queued)
+	}
+	t.Run("and a look changes nothing", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = subscribed("pm_1")
+		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.Held{held(billing.PastDue)}, nil)
+		before := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription)
+		found, err := s.Differences(s.ctx, system)
+		wantErr(t, err, nil)
+		if after := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription); len(found) != 2 || after != before {
+			t.Errorf("%+v\n%s\n%s", found, before, after)
+		}
+		s.payments.EXPECT().Customers(any, system.Org, "sandbox", page.Query{Limit: 7}).Return(page.Of[identity.WorkspaceID]{Items: []identity.WorkspaceID{"acme"}}, nil)
+		all, err := s.Customers(s.ctx, system, page.Query{Limit: 7})
+		if err != nil || len(all.Items) != 1 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package payments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+// gone reports whether there is nobody left to do something for.
+func gone(err error) bool {
+	return errors.Is(err, billing.ErrNoCustomer) || errors.Is(err, identity.ErrWorkspaceNotFound) || errors.Is(err, billing.ErrNotConfigured)
+}
+
+// Reconcile finds out what became of calls that nobody has an answer of: it repeats each under its own key,
+// until the gateway says. by is the system.
+func (s *Service) Reconcile(ctx context.Context, by identity.Actor) error {
+	t, err := s.sold(by)
+	if err == nil {
+		err = s.reconcile(ctx, by, t)
+	}
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) error {
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil {
+		return err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	if c.ID == "" {
+		if c, err = s.make(ctx, calls, by, t, c); err != nil {
+			return err
+		}
+	}
+	if c.Pending != nil {
+		if _, err := s.carryOut(ctx, calls, by, t, c); billing.OutcomeUnknown(err) {
+			return err
+		} // what was refused is settled
+	}
+	for _, m := range c.Leaving() {
+		if err := s.letGo(ctx, calls, by, t, c, c.Default, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Audit holds the mirror against the gateway and corrects it, and sees to it that it is done again. by is
+// the system.
+func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
+	t, err := s.sold(by)
+	if err != nil {
+		return nil // it begins anew with the next customer
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if gone(err) {
+		return nil
+	}
+	if err != nil || c.ID == "" {
+		return err
+	}
+	if err := auditLater(ctx, s.jobs, by, c); err != nil { // first, so that one that fails for good is not the last
+		return err
+	}
+	different, err := s.differences(ctx, by, t, c)
+	if err != nil || len(different) == 0 {
+		return err
+	}
+	if _, err := s.resync(ctx, by, t); err != nil {
+		return ignoring(err)
+	}
+	_, err = s.payments.Update(ctx, mirror(by), t.Account, func(c *billing.Customer) error {
+		c.Corrected(mirror(by), len(different))
+		return nil
+	})
+	return ignoring(err)
+}
+
+func ignoring(err error) error {
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) differences(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) ([]event.Event, error) {
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	w, err := ask(calls, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
+	if err != nil {
+		return nil, err
+	}
+	held, err := ask(calls, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
+	if err != nil {
+		return nil, err
+	}
+	return c.Differences(mirror(by), w, held, t.Plans), nil
+}
+
+// Customers lists the workspaces of by's org that are customers of its gateway. by is the system.
+func (s *Service) Customers(ctx context.Context, by identity.Actor, q page.Query) (page.Of[identity.WorkspaceID], error) {
+	t, err := s.sold(by)
+	if err != nil {
+		return page.Of[identity.WorkspaceID]{}, err
+	}
+	return s.payments.Customers(ctx, by.Org, t.Account, q)
+}
+
+// Differences says in what the mirror of by's workspace and the gateway differ, and changes nothing. by is
+// the system.
+func (s *Service) Differences(ctx context.Context, by identity.Actor) ([]event.Event, error) {
+	t, err := s.sold(by)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if err != nil {
+		return nil, err
+	}
+	return s.differences(ctx, by, t, c)
+}

@@ -1,0 +1,110 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Receive takes an event of an org's gateway, once, and queues what is to be done about it. What it says is
+// not believed but read anew. billing.ErrGatewayNotFound, ErrSignature, ErrEventMalformed.
+func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.GatewayKind, body []byte, signature string, now time.Time) error {
+	t := s.terms(org)
+	if t.Gateway == nil || t.Kind != kind {
+		return billing.ErrGatewayNotFound
+	}
+	if err := billing.CheckSignature(t.WebhookKeys, signature, body, now); err != nil {
+		return err
+	}
+	e, err := billing.ParseEvent(body)
+	if err != nil {
+		return err
+	}
+	ours := e.Account == t.Connected
+	e.Org, e.Gateway, e.Account, e.State, e.ReceivedAt = org, kind, t.Account, billing.Received, now
+	if ours && e.Customer != "" {
+		if e.Workspace, err = s.payments.Find(ctx, org, t.Account, e.Customer); err != nil && !errors.Is(err, billing.ErrNoCustomer) {
+			return err
+		}
+	}
+	if e.Workspace == "" {
+		e.State, e.EndedAt = billing.Ignored, now
+	}
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		fresh, err := tx.Inbox.Put(ctx, org, e)
+		if err != nil || !fresh || e.State != billing.Received {
+			return err
+		}
+		return workOffLater(ctx, tx.Jobs, e, now)
+	})
+}
+
+func workOffLater(ctx context.Context, jobs ports.Jobs, e *billing.Event, now time.Time) error {
+	by := identity.System(e.Org, e.Workspace, "webhook "+e.ID, now)
+	return jobs.Enqueue(ctx, job.New(by, billing.EventsJob, string(e.Customer), now))
+}
+
+// WorkOff reads anew what events tell of, all that wait about a customer at once. There is one job of a
+// customer at a time, which is the lock that keeps a later look from being undone by an earlier one. by is
+// the system.
+func (s *Service) WorkOff(ctx context.Context, by identity.Actor, customer billing.CustomerID) error {
+	t, err := s.sold(by)
+	if err != nil {
+		return ignoring(err)
+	}
+	for {
+		events, err := s.inbox.Waiting(ctx, by.Org, t.Account, customer)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		_, failure := s.resync(ctx, by, t)
+		switch {
+		case gone(failure):
+			failure = nil
+		case failure != nil && ctx.Err() != nil:
+			return failure // the attempt was cut short, which is not the events' fault
+		}
+		for i := range events {
+			if failure != nil {
+				events[i].Fail(code(failure), by.At)
+			} else {
+				events[i].Finish(by.At)
+			}
+		}
+		if err := s.inbox.Save(ctx, by.Org, events...); err != nil || failure != nil {
+			return errors.Join(failure, err)
+		}
+	}
+}
+
+// Events lists what by's org was told by its gateways. by is the system.
+func (s *Service) Events(ctx context.Context, by identity.Actor, state billing.EventState, q page.Query) (page.Of[billing.Event], error) {
+	return s.inbox.List(ctx, by.Org, state, q)
+}
+
+// Replay makes an event wait again, whatever became of it. by is the system.
+func (s *Service) Replay(ctx context.Context, by identity.Actor, account, id string) (e *billing.Event, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if e, err = tx.Inbox.Get(ctx, by.Org, account, id); err != nil {
+			return err
+		}
+		if e.Workspace == "" { // who was no customer then may be one now
+			e.Workspace, err = tx.Payments.Find(ctx, by.Org, account, e.Customer)
+			if err != nil {
+				return err
+			}
+		}
+		e.Replay()
+		if err := tx.Inbox.Save(ctx, by.Org, *e); err != nil {
+			return err
+		}
+		return workOffLater(ctx, tx.Jobs, e, by.At)
+	})
+	return e, err
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/stripe"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// gateways are the present terms of each org; a reload swaps them.
+type gateways struct {
+	present   atomic.Pointer[map[identity.OrgID]payments.Terms]
+	sandboxes atomic.Pointer[map[identity.OrgID]*sandbox.Gateway]
+	books     ports.SandboxBooks
+	mac       func(text string) string
+	receiver  *payments.Service // of what sandboxes tell
+	unsure    atomic.Pointer[[]error]
+}
+
+func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *orgs) (*gateways, error) {
+	g := &gateways{books: sqlstore.NewSandboxBooks(db), mac: func(text string) string {
+		// Two of them, since one is cut to 64 bits.
+		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text), []byte("sandbox 2"))
+	}}
+	s := db.Stores()
+	g.receiver = payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, g.terms)
+	return g, g.load(ctx, c, o)
+}
+
+// pricesWithin is how long a gateway is asked for the prices of one org. A start does not fail by it.
+const pricesWithin = 5 * time.Second
+
+// load takes the terms over from settings. The prices are asked of the gateways; where that fails, the
+// plans count as they are configured, and warnings tell of it.
+func (g *gateways) load(ctx context.Context, c configs.Config, o *orgs) error {
+	present, sandboxes := map[identity.OrgID]payments.Terms{}, map[identity.OrgID]*sandbox.Gateway{}
+	var unsure []error
+	for _, configured := range c.Orgs {
+		org, ok := o.present.Load().BySlug(configured.Slug)
+		if !ok {
+			continue
+		}
+		t, err := g.termsOf(org.ID, configured.Payments)
+		if err != nil {
+			return fmt.Errorf("payments of the org %s: %w", org.Slug, err)
+		}
+		if s, is := t.Gateway.(*sandbox.Gateway); is {
+			sandboxes[org.ID] = s
+		}
+		if t.Gateway != nil {
+			asked, cancel := context.WithTimeout(ctx, pricesWithin)
+			plans, err := t.Gateway.Prices(asked, t.Plans)
+			cancel()
+			if err == nil {
+				t.Plans = plans
+			} else {
+				unsure = append(unsure, fmt.Errorf("the prices of the org %s were not looked up: %w", org.Slug, err))
+			}
+			for _, p := range t.Plans {
+				if p.Unavailable {
+					unsure = append(unsure, fmt.Errorf("the plan %s of the org %s cannot be bought: the gateway does not sell its price, or sells it for another amount or interval", p.ID, org.Slug))
+				}
+			}
+		}
+		present[org.ID] = t
+	}
+	g.present.Store(&present)
+	g.sandboxes.Store(&sandboxes)
+	g.unsure.Store(&unsure)
+	return nil
+}
+
+func (g *gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Terms, error) {
+	var keys []secret.String
+	for _, ref := range p.WebhookSecrets {
+		key, err := ref.Resolve()
+		if err != nil {
+			return payments.Terms{}, fmt.Errorf("webhook_secrets: %w", err)
+		}
+		keys = append(keys, key)
+	}
+	t := payments.Terms{Kind: billing.GatewayKind(p.Gateway), WebhookKeys: keys, PublishableKey: p.Stripe.PublishableKey}
+	t.Plans, t.Grace = p.Terms()
+	switch t.Kind {
+	case billing.Sandbox:
+		s := sandbox.New(org, g.books, time.Now, g.mac, g.deliver)
+		t.Account, t.Gateway, t.Payer, t.PublishableKey = sandbox.Account, s, s, ""
+		t.WebhookKeys = slices.Concat(keys, []secret.String{s.WebhookKey()})
+	case billing.Stripe:
+		key, err := p.Stripe.SecretKey.Resolve()
+		if err != nil {
+			return payments.Terms{}, fmt.Errorf("stripe.secret_key: %w", err)
+		}
+		t.Gateway = stripe.New(stripe.Config{SecretKey: key, Account: p.Stripe.Account, BaseURL: p.Stripe.BaseURL})
+		t.Account, t.Connected = "stripe "+stripe.Mode(key), p.Stripe.Account
+		if p.Stripe.Account != "" {
+			t.Account += " " + p.Stripe.Account
+		}
+	}
+	return t, nil
+}
+
+// deliver carries what a sandbox tells to the inbox, by the way that gateways outside take.
+func (g *gateways) deliver(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
+	return g.receiver.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC().Truncate(time.Microsecond))
+}
+
+// terms answers the present terms of an org; none of one that a reload has just removed.
+func (g *gateways) terms(org identity.OrgID) payments.Terms { return (*g.present.Load())[org] }
+
+// sandbox returns the sandbox of an org.
+func (g *gateways) sandbox(org identity.OrgID) (*sandbox.Gateway, error) {
+	s, ok := (*g.sandboxes.Load())[org]
+	if !ok {
+		return nil, misuse{errors.New("the payments of this org do not go through the sandbox")}
+	}
+	return s, nil
+}
+
+// inboxes measures what waits of the events of payment gateways.
+type inboxes struct {
+	app             *core
+	lag, wait, dead *prometheus.Desc
+}
+
+func newInboxes(app *core) *inboxes {
+	return &inboxes{
+		app:  app,
+		lag:  prometheus.NewDesc("atrium_payment_event_lag_seconds", "For how long the first event of a payment gateway waits to be worked off.", []string{"org"}, nil),
+		wait: prometheus.NewDesc("atrium_payment_events_waiting", "How many events of a payment gateway wait to be worked off.", []string{"org"}, nil),
+		dead: prometheus.NewDesc("atrium_payment_events_dead", "How many events of a payment gateway were given up; atrium payments events replay tries them again.", []string{"org"}, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (i *inboxes) Describe(all chan<- *prometheus.Desc) {
+	all <- i.lag
+	all <- i.wait
+	all <- i.dead
+}
+
+// Collect implements prometheus.Collector. What cannot be read is left out.
+func (i *inboxes) Collect(all chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	for _, org := range i.app.orgs.present.Load().All() {
+		if i.app.beyond.gateways.terms(org.ID).Gateway == nil {
+			continue
+		}
+		waiting, dead, since, err := i.app.db.Stores().Inbox.Backlog(ctx, org.ID)
+		if err != nil {
+			continue
+		}
+		lag := 0.0
+		if !since.IsZero() {
+			lag = max(0, time.Since(since).Seconds())
+		}
+		all <- prometheus.MustNewConstMetric(i.lag, prometheus.GaugeValue, lag, org.Slug)
+		all <- prometheus.MustNewConstMetric(i.wait, prometheus.GaugeValue, float64(waiting), org.Slug)
+		all <- prometheus.MustNewConstMetric(i.dead, prometheus.GaugeValue, float64(dead), org.Slug)
+	}
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+type paymentsCommand struct {
+	Events  paymentEventsCommand  `cmd:"" help:"Show and replay what gateways told of."`
+	Sandbox paymentSandboxCommand `cmd:"" help:"Put the sandbox's clock ahead, and make its calls go wrong."`
+}
+
+// Help implements kong.HelpProvider.
+func (paymentsCommand) Help() string {
+	return `Examples:
+  atrium payments events list --state dead
+  atrium payments sandbox advance 30d`
+}
+
+type paymentEventsCommand struct {
+	List   paymentEventsListCommand   `cmd:"" help:"List events, the last ones first."`
+	Replay paymentEventsReplayCommand `cmd:"" help:"Work an event off once more."`
+}
+
+// Help implements kong.HelpProvider.
+func (paymentEventsCommand) Help() string { return "Example:\n  atrium payments events list" }
+
+type paymentEventsListCommand struct {
+	State string `help:"Only those that are received, done, ignored or dead." enum:"received,done,ignored,dead," default:""`
+	Limit int    `help:"How many, 1 to 1000." default:"50"`
+	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON  bool   `name:"json" help:"Answer as JSON, a line each."`
+}
+
+// Help implements kong.HelpProvider.
+func (paymentEventsListCommand) Help() string {
+	return `Dead ones were tried in vain for some twenty minutes: see why, then replay them.
+
+Example:
+  atrium payments events list --state dead`
+}
+
+// Run implements the command.
+func (l *paymentEventsListCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, l.Org)
+		if err != nil {
+			return err
+		}
+		all, err := app.services.Payments.Events(p.ctx, by, billing.EventState(l.State), page.Query{Limit: min(max(l.Limit, 1), 1000)})
+		if err != nil {
+			return err
+		}
+		for _, e := range all.Items {
+			if err := p.print(l.JSON, map[string]any{
+				"id": e.ID, "account": e.Account, "type": e.Type, "state": e.State, "customer": e.Customer, "workspace_id": e.Workspace, "attempts": e.Attempts, "failure": e.Failure,
+				"received_at": e.ReceivedAt,
+			}, "%s  %-8s  %-36s  %s  %s\n", e.ReceivedAt.Format(time.RFC3339), e.State, e.Type, e.ID, e.Failure); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+type paymentEventsReplayCommand struct {
+	ID      string `arg:"" help:"Id of the event."`
+	Account string `help:"Account at the gateway, as list --json shows it; the present one unless given." placeholder:"NAME"`
+	Org     string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+}
+
+// Help implements kong.HelpProvider.
+func (paymentEventsReplayCommand) Help() string {
+	return `What the event tells of is read anew from the gateway; a server does the work.
+
+Example:
+  atrium payments events replay evt_1NG8Du2eZvKYlo2CUI79vXWy`
+}
+
+// Run implements the command.
+func (r *paymentEventsReplayCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, r.Org)
+		if err != nil {
+			return err
+		}
+		account := r.Account
+		if account == "" {
+			account = app.beyond.gateways.terms(by.Org).Account
+		}
+		e, err := app.services.Payments.Replay(p.ctx, by, account, r.ID)
+		if err != nil {
+			return err
+		}
+		return p.print(false, nil, "%s (%s) waits to be worked off.\n", e.ID, e.Type)
+	})
+}
+
+type paymentSandboxCommand struct {
+	Advance paymentSandboxAdvanceCommand `cmd:"" help:"Let time pass in the sandbox."`
+	Provoke paymentSandboxProvokeCommand `cmd:"" help:"Make the next calls to the sandbox go wrong."`
+}
+
+// Help implements kong.HelpProvider.
+func (paymentSandboxCommand) Help() string { return "Example:\n  atrium payments sandbox advance 30d" }
+
+type paymentSandboxAdvanceCommand struct {
+	By  duration `arg:"" help:"How far, such as 12h or 30d."`
+	Org string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+}
+
+// Help implements kong.HelpProvider.
+func (paymentSandboxAdvanceCommand) Help() string {
+	return `Renewals, ends of trials and retries that are due by then happen, and their events are delivered. The clock
+does not go back.
+
+Example:
+  atrium payments sandbox advance 30d`
+}
+
+// Run implements the command.
+func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		org, err := orgNamed(app, a.Org)
+		if err != nil {
+			return err
+		}
+		s, err := app.beyond.gateways.sandbox(org.ID)
+		if err != nil {
+			return err
+		}
+		now, customers, err := s.Advance(p.ctx, time.Duration(a.By))
+		if err != nil {
+			return err
+		}
+		return p.print(false, nil, "It is %s in the sandbox, which has %d customer(s).\n", now.Format(time.RFC3339), customers)
+	})
+}
+
+type paymentSandboxProvokeCommand struct {
+	Trouble   []string `arg:"" optional:"" help:"Of the next calls, one each: timeout, timeout_after, error, error_after, rate_limited, reset, garbage. None: all is well again."`
+	Duplicate bool     `help:"Deliver each event twice from now on."`
+	Reorder   bool     `help:"Deliver events in the reverse order from now on."`
+	Org       string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+}
+
+// Help implements kong.HelpProvider.
+func (paymentSandboxProvokeCommand) Help() string {
+	return `To see what your application does when a gateway fails. What ends in _after took effect all the same.
+
+Examples:
+  atrium payments sandbox provoke timeout_after timeout_after timeout_after
+  atrium payments sandbox provoke --duplicate --reorder`
+}
+
+// Run implements the command.
+func (v *paymentSandboxProvokeCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		org, err := orgNamed(app, v.Org)
+		if err != nil {
+			return err
+		}
+		s, err := app.beyond.gateways.sandbox(org.ID)
+		if err != nil {
+			return err
+		}
+		var troubles []sandbox.Kind
+		for _, t := range v.Trouble {
+			kind, ok := sandbox.ParseKind(t)
+			if !ok {
+				return misuse{fmt.Errorf("there is no trouble %q", t)}
+			}
+			troubles = append(troubles, kind)
+		}
+		if err := s.Provoke(p.ctx, troubles, v.Duplicate, v.Reorder); err != nil {
+			return err
+		}
+		return p.print(false, nil, "The next %d call(s) to the sandbox go wrong.\n", len(troubles))
+	})
+}
+
+type doctorPaymentsCommand struct {
+	Org  string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON bool   `name:"json" help:"Answer as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (doctorPaymentsCommand) Help() string {
+	return `Looks up the prices of the plans, and in what Atrium's mirror and the gateway differ, of each workspace that is a
+customer. It changes nothing: a server corrects differences by itself, once a day and with each event.
+
+Example:
+  atrium doctor payments --config /etc/atrium.yaml`
+}
+
+// Run implements the command.
+func (d *doctorPaymentsCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, d.Org)
+		if err != nil {
+			return err
+		}
+		findings, err := diagnosePayments(p, app, by)
+		if err != nil {
+			return err
+		}
+		return p.report(findings, d.JSON)
+	})
+}
+
+func diagnosePayments(p *process, app *core, by identity.Actor) ([]finding, error) {
+	t := app.beyond.gateways.terms(by.Org)
+	if t.Gateway == nil {
+		return []finding{good("gateway", "none: the org takes no payments")}, nil
+	}
+	findings := []finding{good("gateway", "%s, account %s, %d plan(s)", t.Kind, t.Account, len(t.Plans))}
+	for _, err := range *app.beyond.gateways.unsure.Load() {
+		findings = append(findings, bad("plans", err))
+	}
+	waiting, dead, since, err := app.db.Stores().Inbox.Backlog(p.ctx, by.Org)
+	if err != nil {
+		return nil, err
+	}
+	inbox := good("events", "%d waiting, %d dead", waiting, dead)
+	inbox.Warning = dead > 0 || !since.IsZero() && time.Since(since) > time.Hour
+	findings = append(findings, inbox)
+	customers, differ := 0, 0
+	for q := (page.Query{Limit: 100}); ; {
+		some, err := app.services.Payments.Customers(p.ctx, by, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, ws := range some.Items {
+			customers++
+			different, err := app.services.Payments.Differences(p.ctx, identity.System(by.Org, ws, "doctor", time.Now()))
+			if err != nil {
+				findings = append(findings, bad("mirror", fmt.Errorf("%s: %w", ws, err)))
+			}
+			for _, e := range different {
+				differ++
+				findings = append(findings, finding{Check: "mirror", OK: true, Warning: true, Note: fmt.Sprintf("%s: %s %s %v", ws, e.Type, e.Subject, e.Data)})
+			}
+		}
+		if q.After = some.Next; q.After == "" {
+			return append(findings, good("mirror", "%d customer(s), %d difference(s)", customers, differ)), nil
+		}
+	}
+}

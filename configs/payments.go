@@ -1,0 +1,187 @@
+package configs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// Payments is what an org sells, and through whom.
+type Payments struct {
+	Gateway        string // stripe or sandbox; empty: the org takes no payments
+	GraceDays      int    // for which a subscription that is past due still entitles
+	WebhookSecrets []SecretRef
+	Stripe         Stripe
+	Plans          []Plan
+}
+
+// Stripe says which account at Stripe an org has.
+type Stripe struct {
+	SecretKey      SecretRef
+	PublishableKey string // for browsers
+	Account        string // of Stripe Connect, on whose behalf SecretKey is used; empty: the key's own
+	BaseURL        string // empty: https://api.stripe.com
+}
+
+// Plan is billing.Plan as it is configured.
+type Plan struct {
+	ID            string
+	Name          string
+	Description   string
+	Price         Price
+	Interval      string
+	IntervalCount int // 0: 1
+	TrialDays     int
+	Features      []string
+	Limits        Document // numbers by name
+	GatewayPrice  string   // the price's id at Stripe
+}
+
+// Price is an amount in the minor unit of a currency.
+type Price struct {
+	Amount   int
+	Currency string
+}
+
+// SecretRef says where a secret is kept: env:NAME, or file:PATH. It is none itself.
+type SecretRef string
+
+var errSecretRef = errors.New("must be env:NAME or file:PATH, where the secret is to be found")
+
+// Resolve reads the secret. Its error never quotes the reference, which may be a secret by mistake.
+func (r SecretRef) Resolve() (secret.String, error) {
+	kind, where, _ := strings.Cut(string(r), ":")
+	var value string
+	switch kind {
+	case "env":
+		value = os.Getenv(where)
+	case "file":
+		text, err := os.ReadFile(where)
+		if err != nil {
+			return secret.String{}, errors.New("the file cannot be read")
+		}
+		value = strings.TrimRight(string(text), "\r\n")
+	default:
+		return secret.String{}, errSecretRef
+	}
+	if value == "" {
+		return secret.String{}, errors.New("leads to nothing: the variable is not set, or the file is empty")
+	}
+	return secret.New(value), nil
+}
+
+var (
+	planForm     = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$`)
+	currencyForm = regexp.MustCompile(`^[a-z]{3}$`)
+)
+
+// Terms returns the plans, for billing.
+func (p Payments) Terms() (plans billing.Plans, grace time.Duration) {
+	for _, c := range p.Plans {
+		limits, _ := c.limits() // Load has refused what is wrong with them
+		plans = append(plans, billing.Plan{
+			ID: billing.PlanID(c.ID), Name: c.Name, Description: c.Description, Price: billing.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
+			Interval: billing.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays, Features: c.Features, Limits: limits, PriceRef: c.GatewayPrice,
+		})
+	}
+	return plans, time.Duration(p.GraceDays) * day
+}
+
+func (p Plan) limits() (map[string]int64, error) {
+	if len(p.Limits) == 0 {
+		return nil, nil
+	}
+	var limits map[string]int64
+	return limits, json.Unmarshal(p.Limits, &limits)
+}
+
+func (c *Config) validatePayments(found *problems) {
+	for i, o := range c.Orgs {
+		o.Payments.validate(found, fmt.Sprintf("orgs[%d].payments", i))
+	}
+}
+
+func (p Payments) validate(found *problems, key string) {
+	if p.Gateway != "" {
+		oneOf(found, key+".gateway", p.Gateway, string(billing.Stripe), string(billing.Sandbox))
+	}
+	within(found, key+".grace_days", p.GraceDays, 0, 90, "0 to 90")
+	resolve := func(key string, r SecretRef) {
+		if _, err := r.Resolve(); err != nil {
+			found.add(key, "%w", err)
+		}
+	}
+	for i, r := range p.WebhookSecrets {
+		resolve(fmt.Sprintf("%s.webhook_secrets[%d]", key, i), r)
+	}
+	if p.Gateway == string(billing.Stripe) {
+		resolve(key+".stripe.secret_key", p.Stripe.SecretKey)
+		if len(p.WebhookSecrets) == 0 {
+			found.add(key+".webhook_secrets", "must hold the secret of the endpoint at Stripe, or nothing that happens there is heard of")
+		}
+	}
+	if strings.HasPrefix(p.Stripe.PublishableKey, "sk_") || strings.HasPrefix(p.Stripe.PublishableKey, "rk_") {
+		found.add(key+".stripe.publishable_key", "is a secret key: browsers would see it")
+	}
+	if u, err := url.Parse(p.Stripe.BaseURL); p.Stripe.BaseURL != "" && (err != nil || !isBaseURL(p.Stripe.BaseURL) || u.Scheme != "https" && !isLoopback(u.Hostname())) {
+		found.add(key+".stripe.base_url", "must be an https URL; http is for loopback alone, since the key is sent there")
+	}
+	ids := map[string]string{}
+	for i, plan := range p.Plans {
+		key := fmt.Sprintf("%s.plans[%d]", key, i)
+		plan.validate(found, key, p.Gateway)
+		taken(found, ids, plan.ID, key+".id")
+	}
+}
+
+func isLoopback(host string) bool {
+	return host == "localhost" || host == "127.0.0.1" || host == "::1"
+}
+
+func (p Plan) validate(found *problems, key, gateway string) {
+	if !planForm.MatchString(p.ID) {
+		found.add(key+".id", "must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore")
+	}
+	if n := len([]rune(p.Name)); n < 1 || n > maxName {
+		found.add(key+".name", "must have 1 to %d characters", maxName)
+	}
+	within(found, key+".price.amount", p.Price.Amount, 0, 99_999_999, "0 to 99999999, in the minor unit of the currency")
+	if !currencyForm.MatchString(p.Price.Currency) {
+		found.add(key+".price.currency", "must be three lower-case letters, such as usd")
+	}
+	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
+	within(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
+	within(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
+	if _, err := p.limits(); err != nil {
+		found.add(key+".limits", "must be whole numbers by name")
+	}
+	if gateway == string(billing.Stripe) && p.GatewayPrice == "" {
+		found.add(key+".gateway_price", "must be the id of a price at Stripe, such as price_1MoBy5LkdIwHu7ixZhnattbh")
+	}
+}
+
+// samplePayments is what the org of the embedded default sells, in a sandbox: no money moves.
+func samplePayments() Payments {
+	return Payments{Gateway: string(billing.Sandbox), GraceDays: 7, Plans: []Plan{
+		{
+			ID: "starter", Name: "Starter", Description: "For one person.", Price: Price{Amount: 900, Currency: "usd"}, Interval: "month", IntervalCount: 1, TrialDays: 14,
+			Features: []string{"5 chat templates"}, Limits: Document(`{"chat_templates":5,"members":1}`),
+		},
+		{
+			ID: "team", Name: "Team", Description: "For a team that grows.", Price: Price{Amount: 2900, Currency: "usd"}, Interval: "month", IntervalCount: 1,
+			Features: []string{"Unlimited chat templates", "Embedding"}, Limits: Document(`{"members":25}`),
+		},
+		{
+			ID: "team-yearly", Name: "Team, yearly", Description: "Two months less to pay.", Price: Price{Amount: 29000, Currency: "usd"}, Interval: "year", IntervalCount: 1,
+			Features: []string{"Unlimited chat templates", "Embedding"}, Limits: Document(`{"members":25}`),
+		},
+	}}
+}

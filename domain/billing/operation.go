@@ -1,0 +1,236 @@
+package billing
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+// OperationKind says what is asked of the gateway.
+type OperationKind string
+
+// The kinds.
+const (
+	Subscribe OperationKind = "subscribe"
+	Change    OperationKind = "change"
+	Cancel    OperationKind = "cancel"
+)
+
+// Operation is one change of the subscription that was asked of the gateway: stored before the call, so
+// that it can be repeated under the same key by whoever finds it.
+type Operation struct {
+	Kind OperationKind `json:"kind"`
+	Key  string        `json:"key"`
+	At   time.Time     `json:"at"`
+
+	Plan      PlanID   `json:"plan,omitempty"`
+	Quantity  int      `json:"quantity,omitempty"`
+	Method    MethodID `json:"method,omitempty"`
+	TrialDays int      `json:"trial_days,omitempty"`
+
+	Subscription      SubscriptionID `json:"subscription,omitempty"` // the one that changes or ends; of Subscribe, an incomplete one that gives way
+	Resell            bool           `json:"resell,omitempty"`
+	AtRenewal         bool           `json:"at_renewal,omitempty"`
+	CancelAtPeriodEnd *bool          `json:"cancel_at_period_end,omitempty"`
+}
+
+// Wanted is a subscription that a caller asks for.
+type Wanted struct {
+	Plan     PlanID
+	Method   MethodID // "" for the default
+	Quantity int      // 1 to 10000
+}
+
+// pendingFor is how long a caller is told to wait for an operation that is under way.
+const pendingFor = 5 * time.Second
+
+// resumes reports whether the operation that is under way is the caller's own, under key; ErrPending
+// if it is another one.
+func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
+	switch {
+	case c.Pending == nil:
+		return false, nil
+	case c.Pending.Kind == kind && c.Pending.Key == key:
+		return true, nil
+	}
+	return false, ErrPending.After(pendingFor)
+}
+
+// Subscribe begins a subscription under key, unless one lives: ErrSubscriptionExists. An incomplete one of
+// the same plan and quantity is answered as it is (again), and so is the one that the same key has made;
+// an incomplete one of another gives way.
+func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plans) (again bool, err error) {
+	if err := c.allow(by); err != nil {
+		return false, err
+	}
+	plan, err := plans.buyable(w.Plan)
+	if err != nil {
+		return false, err
+	}
+	if resumed, err := c.resumes(Subscribe, key); resumed || err != nil {
+		return false, err
+	}
+	op := &Operation{Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity}
+	if s := c.Subscription; s != nil {
+		switch {
+		case s.Key == key, s.Status == Incomplete && s.Plan == plan.ID && s.Quantity == w.Quantity:
+			return true, nil
+		case s.Status != Incomplete:
+			return false, ErrSubscriptionExists
+		}
+		op.Subscription = s.ID
+	}
+	if !c.HadTrial {
+		op.TrialDays = plan.TrialDays
+	}
+	if w.Method != "" {
+		m, err := c.Chargeable(by, w.Method)
+		if err != nil {
+			return false, err
+		}
+		op.Method = m.ID
+	} else if m := c.DefaultMethod(by.At); m != nil && !m.Expired(by.At) {
+		op.Method = m.ID
+	}
+	if op.Method == "" && op.TrialDays == 0 && plan.Price.Amount > 0 {
+		return false, ErrMethodRequired
+	}
+	c.begin(by, op, "subscription.requested", string(c.ID), map[string]any{"plan_id": plan.ID, "quantity": w.Quantity})
+	return false, nil
+}
+
+// Changes is what a caller wants of the subscription; nil is to stay as it is.
+type Changes struct {
+	Plan              *PlanID
+	Quantity          *int
+	CancelAtPeriodEnd *bool
+}
+
+// ChangeSubscription begins a change under key. What costs more a day than now is bought at once, what
+// costs less when the period ends; a trial has cost nothing, so that there all is done at once. Nothing
+// to do is no error (done).
+func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes, plans Plans) (done bool, err error) {
+	if err := c.allow(by); err != nil {
+		return false, err
+	}
+	if resumed, err := c.resumes(Change, key); resumed || err != nil {
+		return false, err
+	}
+	s := c.Subscription
+	if s == nil {
+		return false, ErrNoSubscription
+	}
+	if err := at.Check(c.Revision); err != nil {
+		return false, err
+	}
+	if s.Status != Active && s.Status != Trialing && s.Status != PastDue {
+		return false, ErrSubscriptionNotActive
+	}
+	op := &Operation{Kind: Change, Key: key, At: by.At, Subscription: s.ID, Plan: s.Plan, Quantity: s.Quantity}
+	if ch.Plan != nil {
+		op.Plan = *ch.Plan
+	}
+	if ch.Quantity != nil {
+		op.Quantity = *ch.Quantity
+	}
+	asked := ch.Plan != nil || ch.Quantity != nil
+	op.Resell = asked && (op.Plan != s.Plan || op.Quantity != s.Quantity || s.Pending != nil)
+	if op.Resell {
+		if err := c.price(op, plans); err != nil {
+			return false, err
+		}
+	}
+	if ch.CancelAtPeriodEnd != nil && *ch.CancelAtPeriodEnd != s.CancelAtPeriodEnd {
+		op.CancelAtPeriodEnd = ch.CancelAtPeriodEnd
+	}
+	if !op.Resell && op.CancelAtPeriodEnd == nil {
+		return true, nil
+	}
+	data := map[string]any{"plan_id": op.Plan, "quantity": op.Quantity, "at_renewal": op.AtRenewal}
+	if op.CancelAtPeriodEnd != nil {
+		data["cancel_at_period_end"] = *op.CancelAtPeriodEnd
+	}
+	c.begin(by, op, "subscription.change_requested", string(s.ID), data)
+	return false, nil
+}
+
+// price decides when a change of plan or quantity takes effect.
+func (c *Customer) price(op *Operation, plans Plans) error {
+	s := c.Subscription
+	to, err := plans.Find(op.Plan)
+	if err != nil {
+		return err
+	}
+	if to.Unavailable && op.Plan != s.Plan {
+		return ErrPlanUnavailable
+	}
+	from, err := plans.Find(s.Plan)
+	if err != nil { // a plan that is not sold any more: whatever comes counts from now on
+		return nil
+	}
+	if from.Price.Currency != to.Price.Currency {
+		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the subscription, then begin another one.")
+	}
+	op.AtRenewal = s.Status != Trialing && to.rate(op.Quantity) < from.rate(s.Quantity)
+	return nil
+}
+
+// CancelSubscription begins to end the subscription at once, under key.
+func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match) error {
+	if err := c.allow(by); err != nil {
+		return err
+	}
+	if resumed, err := c.resumes(Cancel, key); resumed || err != nil {
+		return err
+	}
+	if c.Subscription == nil {
+		return ErrNoSubscription
+	}
+	if err := at.Check(c.Revision); err != nil {
+		return err
+	}
+	c.begin(by, &Operation{Kind: Cancel, Key: key, At: by.At, Subscription: c.Subscription.ID}, "subscription.cancellation_requested", string(c.Subscription.ID), nil)
+	return nil
+}
+
+func (c *Customer) begin(by identity.Actor, op *Operation, event, subject string, data map[string]any) {
+	c.Pending = op
+	c.Record(by, event, subject, data)
+	c.touch(by)
+}
+
+// Settle ends the operation of a key, and takes over what the gateway has after it. Who comes second
+// finds it settled, and changes nothing.
+func (c *Customer) Settle(by identity.Actor, key string, held []Held, plans Plans) {
+	if c.Pending == nil || c.Pending.Key != key {
+		return
+	}
+	op := c.Pending
+	c.Pending = nil
+	c.touch(by)
+	if op.Kind == Subscribe && op.Method != "" && c.method(op.Method) != nil {
+		c.Default = op.Method
+	}
+	c.seeSubscriptions(by, held, plans)
+}
+
+// Abandon ends the operation of a key that had no effect at the gateway.
+func (c *Customer) Abandon(by identity.Actor, key string, why string) {
+	if c.Pending == nil || c.Pending.Key != key {
+		return
+	}
+	c.Record(by, "subscription.request_failed", string(c.ID), map[string]any{"kind": c.Pending.Kind, "code": why})
+	c.Pending = nil
+	c.touch(by)
+}
+
+// Order is what the gateway is asked by a Subscribe.
+func (o *Operation) Order(p Plan) Order {
+	return Order{Plan: p, Quantity: o.Quantity, Method: o.Method, TrialDays: o.TrialDays}
+}
+
+// Amendment is what the gateway is asked by a Change.
+func (o *Operation) Amendment(p Plan) Amendment {
+	return Amendment{Plan: p, Quantity: o.Quantity, AtRenewal: o.AtRenewal, Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd}
+}

@@ -1,0 +1,179 @@
+package billing_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestSubscribing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		of    *billing.Customer
+		want  billing.Wanted
+		again bool
+		op    billing.Operation
+		err   error
+	}{
+		"charges the default":                        {of: customer(card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 2}, op: billing.Operation{Plan: "basic", Quantity: 2, Method: "a"}},
+		"or what the caller names":                   {of: customer(card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b"}},
+		"takes no expired one":                       {of: customer(card("a", 2), expired("b")), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, err: billing.ErrMethodExpired},
+		"nor another's":                              {of: customer(card("a", 2)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "x"}, err: billing.ErrMethodNotFound},
+		"takes a method":                             {of: customer(), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
+		"one that is good":                           {of: customer(expired("a")), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
+		"but for a trial":                            {of: customer(), want: billing.Wanted{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, TrialDays: 14}},
+		"of which there is one":                      {of: hadTrial(customer(card("a", 1))), want: billing.Wanted{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
+		"takes a plan of the org":                    {of: customer(card("a", 1)), want: billing.Wanted{Plan: "other", Quantity: 1}, err: billing.ErrPlanNotFound},
+		"that the gateway knows":                     {of: customer(card("a", 1)), want: billing.Wanted{Plan: "gone", Quantity: 1}, err: billing.ErrPlanUnavailable},
+		"is done once":                               {of: subscribed("basic", billing.Active, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
+		"even if it is past due":                     {of: subscribed("basic", billing.PastDue, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
+		"an incomplete one is answered again":        {of: subscribed("basic", billing.Incomplete, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, again: true},
+		"one of another plan gives way":              {of: subscribed("pro", billing.Incomplete, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "a", Subscription: "sub_1"}},
+		"an operation that is under way comes first": {of: pending(customer(card("a", 1)), "other"), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrPending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			again, err := tt.of.Subscribe(owner, "key", tt.want, plans)
+			wantErr(t, err, tt.err)
+			if again != tt.again {
+				t.Errorf("again = %v", again)
+			}
+			if err != nil || again {
+				return
+			}
+			tt.op.Kind, tt.op.Key, tt.op.At = billing.Subscribe, "key", now
+			if d := cmp.Diff(&tt.op, tt.of.Pending); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			revision := tt.of.Revision
+			if again, err := tt.of.Subscribe(owner, "key", tt.want, plans); again || err != nil || tt.of.Revision != revision {
+				t.Errorf("under the same key it resumes: %v, %v", again, err)
+			}
+			_, err = tt.of.Subscribe(owner, "another", tt.want, plans)
+			wantErr(t, err, billing.ErrPending)
+		})
+	}
+	t.Run("what the same key has made is answered again", func(t *testing.T) {
+		again, err := subscribed("basic", billing.Active, card("a", 1)).Subscribe(owner, "made", billing.Wanted{Plan: "basic", Quantity: 1}, plans)
+		if !again || err != nil {
+			t.Errorf("%v, %v", again, err)
+		}
+	})
+}
+
+func hadTrial(c *billing.Customer) *billing.Customer { c.HadTrial = true; return c }
+
+func pending(c *billing.Customer, key string) *billing.Customer {
+	c.Pending = &billing.Operation{Kind: billing.Subscribe, Key: key, At: now}
+	return c
+}
+
+func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
+	plan := func(id billing.PlanID) *billing.PlanID { return &id }
+	some := func(n int) *int { return &n }
+	yes := true
+	for name, tt := range map[string]struct {
+		of      *billing.Customer
+		changes billing.Changes
+		renewal bool
+		resell  bool
+		done    bool
+		err     error
+	}{
+		"more is bought now":                      {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("pro")}, resell: true},
+		"less at renewal":                         {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true, renewal: true},
+		"by the day: a year for less a month":     {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("year")}, resell: true, renewal: true},
+		"and for more":                            {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("year")}, resell: true},
+		"the quantity counts":                     {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic"), Quantity: some(4)}, resell: true},
+		"fewer of them":                           {of: quantity(subscribed("basic", billing.Active), 5), changes: billing.Changes{Quantity: some(2)}, resell: true, renewal: true},
+		"in a trial all is done at once":          {of: subscribed("pro", billing.Trialing), changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"what there is already is nothing to do":  {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("basic"), Quantity: some(1)}, done: true},
+		"unless something else is to come":        {of: coming(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"nothing asked is nothing to do":          {of: coming(subscribed("basic", billing.Active)), done: true},
+		"ending at renewal sells nothing":         {of: subscribed("basic", billing.Active), changes: billing.Changes{CancelAtPeriodEnd: &yes}},
+		"what is not paid for is not changed":     {of: subscribed("basic", billing.Unpaid), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
+		"nor what has not begun":                  {of: subscribed("basic", billing.Incomplete), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
+		"nor what is not there":                   {of: customer(), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrNoSubscription},
+		"to a plan of the org":                    {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("other")}, err: billing.ErrPlanNotFound},
+		"that the gateway knows":                  {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("gone")}, err: billing.ErrPlanUnavailable},
+		"in the same currency":                    {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("euro")}, err: billing.ErrPlanUnavailable},
+		"more of a plan that is unavailable":      {of: subscribed("gone", billing.Active), changes: billing.Changes{Quantity: some(2)}, resell: true},
+		"from a plan that is not sold any more":   {of: subscribed("old", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"a change that is under way comes before": {of: pending(subscribed("basic", billing.Active), "other"), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrPending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done, err := tt.of.ChangeSubscription(owner, "key", nil, tt.changes, plans)
+			wantErr(t, err, tt.err)
+			if done != tt.done {
+				t.Fatalf("done = %v", done)
+			}
+			if err != nil || done {
+				return
+			}
+			if op := tt.of.Pending; op.Kind != billing.Change || op.Subscription != "sub_1" || op.Resell != tt.resell || op.AtRenewal != tt.renewal || op.CancelAtPeriodEnd != tt.changes.CancelAtPeriodEnd {
+				t.Errorf("%+v", op)
+			}
+		})
+	}
+}
+
+func quantity(c *billing.Customer, n int) *billing.Customer { c.Subscription.Quantity = n; return c }
+
+func coming(c *billing.Customer) *billing.Customer {
+	c.Subscription.Pending = &billing.PendingChange{Plan: "pro", Quantity: 1, At: now}
+	return c
+}
+
+func TestAnOperationIsSettledOnce(t *testing.T) {
+	c := customer(card("a", 1), card("b", 2))
+	_, err := c.Subscribe(owner, "key", billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, plans)
+	wantErr(t, err, nil)
+	c.Settle(owner, "another", nil, plans)
+	if c.Pending == nil {
+		t.Fatal("another key settled it")
+	}
+	c.Settle(owner, "key", []billing.Held{held(billing.Active)}, plans)
+	if c.Pending != nil || c.Subscription == nil || c.Subscription.Plan != "basic" || c.Default != "b" {
+		t.Fatalf("%+v", c)
+	}
+	revision := c.Revision
+	c.Settle(owner, "key", nil, plans)
+	c.Abandon(owner, "key", "card_declined")
+	if c.Revision != revision || c.Subscription == nil {
+		t.Error("a second time changed something")
+	}
+	if got := recorded(&c.Log); got != "subscription.requested subscription.started " {
+		t.Errorf("recorded %s", got)
+	}
+	wantErr(t, c.CancelSubscription(owner, "end", nil), nil)
+	wantErr(t, c.CancelSubscription(owner, "end", nil), nil)
+	wantErr(t, c.CancelSubscription(owner, "other", nil), billing.ErrPending)
+	c.Settle(owner, "end", []billing.Held{held(billing.Canceled)}, plans)
+	if c.Subscription != nil || c.Ended == nil || c.Ended.EndedAt != now {
+		t.Fatalf("%+v", c)
+	}
+	wantErr(t, c.CancelSubscription(owner, "again", nil), billing.ErrNoSubscription)
+}
+
+func TestWhatHadNoEffectIsAbandoned(t *testing.T) {
+	c := customer(card("a", 1))
+	_, err := c.Subscribe(owner, "key", billing.Wanted{Plan: "basic", Quantity: 1}, plans)
+	wantErr(t, err, nil)
+	c.Abandon(owner, "key", "card_declined")
+	if c.Pending != nil || c.Subscription != nil || recorded(&c.Log) != "subscription.requested subscription.request_failed " {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestAChangeMayBeMeantForOneRevision(t *testing.T) {
+	plan := billing.PlanID("pro")
+	c := subscribed("basic", billing.Active, card("a", 1))
+	_, err := c.ChangeSubscription(owner, "k", revision.Match{4}, billing.Changes{Plan: &plan}, plans)
+	wantErr(t, err, revision.ErrMismatch)
+	wantErr(t, c.CancelSubscription(owner, "k", revision.Match{4}), revision.ErrMismatch)
+	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, billing.Changes{Plan: &plan}, plans)
+	wantErr(t, err, nil)
+	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, billing.Changes{Plan: &plan}, plans)
+	wantErr(t, err, nil) // it resumes
+}

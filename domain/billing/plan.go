@@ -1,0 +1,137 @@
+// Package billing describes what a workspace pays for: plans, the customer that a workspace is at a
+// payment gateway, its payment methods, subscription and invoices. Money moves at the gateway alone;
+// what is kept here is a mirror of it, and what was asked of it and is not answered yet.
+package billing
+
+import (
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Money is an amount in the minor unit of its currency: cents of usd, whole jpy.
+type Money struct {
+	Amount   int64
+	Currency string // ISO 4217 in lower case
+}
+
+// Interval is the unit of a plan's period.
+type Interval string
+
+// The intervals.
+const (
+	Day   Interval = "day"
+	Week  Interval = "week"
+	Month Interval = "month"
+	Year  Interval = "year"
+)
+
+// days is how long an interval is on average.
+func (i Interval) days() float64 {
+	switch i {
+	case Week:
+		return 7
+	case Month:
+		return 365.25 / 12
+	case Year:
+		return 365.25
+	}
+	return 1
+}
+
+// After returns when n intervals that begin at t end. A month ends on the same day of a later month,
+// or on its last one if that has no such day; anchor is the day of the month that is aimed at, so
+// that a subscription of the 31st comes back to it.
+func (i Interval) After(t time.Time, n, anchor int) time.Time {
+	switch i {
+	case Week:
+		return t.AddDate(0, 0, 7*n)
+	case Month, Year:
+		months := n
+		if i == Year {
+			months = 12 * n
+		}
+		first := time.Date(t.Year(), t.Month(), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location()).AddDate(0, months, 0)
+		last := first.AddDate(0, 1, -1).Day()
+		return first.AddDate(0, 0, min(anchor, last)-1)
+	}
+	return t.AddDate(0, 0, n)
+}
+
+// PlanID is the key that a plan has in the org's configuration.
+type PlanID string
+
+// Plan is something that an org sells, by subscription.
+type Plan struct {
+	ID            PlanID
+	Name          string
+	Description   string
+	Price         Money // for each IntervalCount intervals, and each of the quantity
+	Interval      Interval
+	IntervalCount int // 1 and up
+	TrialDays     int // 0 for none; a workspace has a trial once
+	Features      []string
+	Limits        map[string]int64
+
+	// PriceRef is what the gateway calls the price; the sandbox needs none.
+	PriceRef string
+
+	// Unavailable says that the gateway does not know the price, or knows another one: nobody can
+	// buy the plan, and whoever has it keeps it.
+	Unavailable bool
+}
+
+// rate is what a quantity of p costs a day.
+func (p *Plan) rate(quantity int) float64 {
+	return float64(p.Price.Amount) * float64(quantity) / (p.Interval.days() * float64(p.IntervalCount))
+}
+
+// Plans are what an org sells, in the order in which it shows them.
+type Plans []Plan
+
+// Find returns a plan, or ErrPlanNotFound.
+func (p Plans) Find(id PlanID) (*Plan, error) {
+	if i := slices.IndexFunc(p, func(p Plan) bool { return p.ID == id }); i >= 0 {
+		return &p[i], nil
+	}
+	return nil, ErrPlanNotFound
+}
+
+// ByPrice returns the plan with a gateway's price; nil if it is none of the org's any more.
+func (p Plans) ByPrice(ref string) *Plan {
+	if i := slices.IndexFunc(p, func(p Plan) bool { return p.PriceRef == ref }); ref != "" && i >= 0 {
+		return &p[i]
+	}
+	return nil
+}
+
+// buyable returns a plan that can be bought.
+func (p Plans) buyable(id PlanID) (*Plan, error) {
+	plan, err := p.Find(id)
+	if err == nil && plan.Unavailable {
+		err = ErrPlanUnavailable
+	}
+	return plan, err
+}
+
+// MaySee returns identity.ErrWorkspaceNotFound to whoever is not in the workspace: plans and the
+// subscription are every member's to read.
+func MaySee(by identity.Actor) error {
+	if by.Workspace == "" || by.Role == identity.NoRole {
+		return identity.ErrWorkspaceNotFound
+	}
+	return nil
+}
+
+// MayManage returns ErrRoleRequired to whoever is no owner or admin: they alone see methods and
+// invoices, and change anything.
+func MayManage(by identity.Actor) error {
+	if err := MaySee(by); err != nil {
+		return err
+	}
+	if by.Role < identity.Admin || by.ReadOnly() {
+		return ErrRoleRequired
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package billing
+
+import (
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Status says how a subscription stands.
+type Status string
+
+// The statuses. Canceled and IncompleteExpired ones have ended; all others live.
+const (
+	Incomplete        Status = "incomplete" // the first payment waits for the payer
+	Trialing          Status = "trialing"
+	Active            Status = "active"
+	PastDue           Status = "past_due" // a renewal failed, and is tried again
+	Unpaid            Status = "unpaid"   // and is not tried again
+	Paused            Status = "paused"
+	Canceled          Status = "canceled"
+	IncompleteExpired Status = "incomplete_expired"
+)
+
+// Live reports whether a subscription has not ended.
+func (s Status) Live() bool { return s != Canceled && s != IncompleteExpired && s != "" }
+
+// Subscription is what a workspace pays for.
+type Subscription struct {
+	ID                SubscriptionID
+	Plan              PlanID // "" if the org does not sell it any more
+	Quantity          int
+	Status            Status
+	Key               string // of the call that made it
+	PeriodStart       time.Time
+	PeriodEnd         time.Time
+	TrialEnd          time.Time // zero for none
+	CancelAtPeriodEnd bool
+	Pending           *PendingChange
+	CreatedAt         time.Time
+	EndedAt           time.Time // when that was seen; zero while it lives
+}
+
+// PendingChange is what a subscription becomes when its period ends.
+type PendingChange struct {
+	Plan     PlanID
+	Quantity int
+	At       time.Time
+}
+
+// Entitled reports whether the workspace may use what it subscribed to: while it is active or on
+// trial, and for a grace after a renewal has failed, which was when the current period began.
+func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
+	switch s.Status {
+	case Active, Trialing:
+		return true
+	case PastDue:
+		return now.Before(s.PeriodStart.Add(grace))
+	}
+	return false
+}
+
+// equal compares what a gateway says of a subscription.
+func (s *Subscription) equal(o *Subscription) bool {
+	a, b := *s, *o
+	samePending := (a.Pending == nil) == (b.Pending == nil) && (a.Pending == nil || *a.Pending == *b.Pending)
+	a.Pending, b.Pending = nil, nil
+	return samePending && a == b
+}
+
+// subscription is h as it is mirrored.
+func (h *Held) subscription(plans Plans) *Subscription {
+	s := &Subscription{
+		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd,
+		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, CreatedAt: h.CreatedAt,
+	}
+	if p := plans.ByPrice(h.PriceRef); p != nil {
+		s.Plan = p.ID
+	}
+	return s
+}
+
+// SeeSubscriptions takes over what the gateway has, as it was read while the customer was at revision
+// of. Whoever changed it meanwhile knows better: then nothing is taken over. Should several live, which
+// Atrium never makes, the oldest counts.
+func (c *Customer) SeeSubscriptions(by identity.Actor, of int64, held []Held, plans Plans) {
+	if c.Revision != of {
+		return
+	}
+	c.seeSubscriptions(by, held, plans)
+}
+
+func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans) {
+	c.SubscriptionAt = by.At
+	var now *Subscription
+	for _, h := range slices.SortedFunc(slices.Values(held), func(a, b Held) int { return a.CreatedAt.Compare(b.CreatedAt) }) {
+		if h.Status.Live() && (now == nil || now.Status == Incomplete && h.Status != Incomplete) {
+			now = h.subscription(plans)
+		}
+		c.HadTrial = c.HadTrial || !h.TrialEnd.IsZero()
+	}
+	was := c.Subscription
+	switch {
+	case was == nil && now == nil:
+		return
+	case was != nil && now != nil && was.ID == now.ID:
+		if was.equal(now) {
+			return
+		}
+		c.Subscription = now
+		c.Record(by, "subscription.changed", string(now.ID), now.difference(was))
+	default:
+		if was != nil {
+			c.end(by)
+		}
+		if c.Subscription = now; now != nil {
+			c.Record(by, "subscription.started", string(now.ID), map[string]any{"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status})
+		}
+	}
+	c.InvoicesAt = time.Time{} // there may be a new one
+	c.touch(by)
+}
+
+// end makes the live subscription one that has ended.
+func (c *Customer) end(by identity.Actor) {
+	c.Ended = c.Subscription
+	c.Ended.Status, c.Ended.EndedAt = Canceled, by.At
+	c.Subscription = nil
+	c.Record(by, "subscription.ended", string(c.Ended.ID), nil)
+}
+
+// difference says what s has that was has not.
+func (s *Subscription) difference(was *Subscription) map[string]any {
+	data := map[string]any{}
+	note := func(what string, from, to any) {
+		if from != to {
+			data[what] = event.Change{From: from, To: to}
+		}
+	}
+	note("plan_id", was.Plan, s.Plan)
+	note("quantity", was.Quantity, s.Quantity)
+	note("status", was.Status, s.Status)
+	note("cancel_at_period_end", was.CancelAtPeriodEnd, s.CancelAtPeriodEnd)
+	note("current_period_end", was.PeriodEnd, s.PeriodEnd)
+	if s.Pending != nil {
+		note("pending_plan_id", nil, s.Pending.Plan)
+	}
+	return data
+}

@@ -1,0 +1,86 @@
+package billing_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+func TestEntitled(t *testing.T) {
+	const grace = 7 * 24 * time.Hour
+	for status, want := range map[billing.Status]bool{
+		billing.Active: true, billing.Trialing: true, billing.PastDue: true, billing.Incomplete: false, billing.Unpaid: false,
+		billing.Paused: false, billing.Canceled: false, billing.IncompleteExpired: false, "": false,
+	} {
+		s := billing.Subscription{Status: status, PeriodStart: now.Add(-grace + time.Second)}
+		if got := s.Entitled(now, grace); got != want {
+			t.Errorf("%s: %v", status, got)
+		}
+		if got := s.Entitled(now.Add(time.Second), grace); got != (want && status != billing.PastDue) {
+			t.Errorf("%s, after the grace: %v", status, got)
+		}
+	}
+}
+
+func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
+	older := held(billing.Active)
+	older.ID, older.CreatedAt = "sub_0", now.AddDate(0, -1, 0)
+	ended := older
+	ended.Status = billing.Canceled
+	changed := held(billing.PastDue)
+	soldNoMore := held(billing.Active)
+	soldNoMore.PriceRef, soldNoMore.Plan = "price_old", "old"
+	for name, tt := range map[string]struct {
+		of     *billing.Customer
+		held   []billing.Held
+		want   billing.SubscriptionID
+		events string
+	}{
+		"one that began":              {customer(), []billing.Held{held(billing.Active)}, "sub_1", "subscription.started "},
+		"one that has ended is not":   {customer(), []billing.Held{ended}, "", ""},
+		"one as it is known":          {subscribed("basic", billing.Active), []billing.Held{held(billing.Active), ended}, "sub_1", ""},
+		"one that changed":            {subscribed("basic", billing.Active), []billing.Held{changed}, "sub_1", "subscription.changed "},
+		"one that is gone":            {subscribed("basic", billing.Active), nil, "", "subscription.ended "},
+		"another in its place":        {subscribed("basic", billing.Active), []billing.Held{older}, "sub_0", "subscription.ended subscription.started "},
+		"of two, the older":           {customer(), []billing.Held{held(billing.Active), older}, "sub_0", "subscription.started "},
+		"but one that is paid for":    {customer(), []billing.Held{held(billing.Active), {ID: "sub_0", Status: billing.Incomplete}}, "sub_1", "subscription.started "},
+		"a plan that is sold no more": {customer(), []billing.Held{soldNoMore}, "sub_1", "subscription.started "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.of.SeeSubscriptions(owner, tt.of.Revision, tt.held, plans)
+			var got billing.SubscriptionID
+			if tt.of.Subscription != nil {
+				got = tt.of.Subscription.ID
+			}
+			if got != tt.want || recorded(&tt.of.Log) != tt.events || tt.of.SubscriptionAt != now {
+				t.Errorf("got %q, recorded %s", got, recorded(&tt.of.Log))
+			}
+		})
+	}
+	t.Run("what was read before a change is not", func(t *testing.T) {
+		c := subscribed("basic", billing.Active)
+		c.SeeSubscriptions(owner, c.Revision-1, nil, plans)
+		if c.Subscription == nil {
+			t.Error("it was taken over")
+		}
+	})
+}
+
+func TestMonthsEndOnTheSameDay(t *testing.T) {
+	jan31 := time.Date(2027, 1, 31, 10, 0, 0, 0, time.UTC)
+	feb28 := billing.Month.After(jan31, 1, 31)
+	if want := time.Date(2027, 2, 28, 10, 0, 0, 0, time.UTC); feb28 != want {
+		t.Errorf("a month after January 31st is %s", feb28)
+	}
+	if got, want := billing.Month.After(feb28, 1, 31), time.Date(2027, 3, 31, 10, 0, 0, 0, time.UTC); got != want {
+		t.Errorf("the next one is %s", got)
+	}
+	leap := time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC)
+	if got, want := billing.Year.After(leap, 1, 29), time.Date(2029, 2, 28, 0, 0, 0, 0, time.UTC); got != want {
+		t.Errorf("a year after February 29th is %s", got)
+	}
+	if got, want := billing.Week.After(leap, 2, 29), time.Date(2028, 3, 14, 0, 0, 0, 0, time.UTC); got != want {
+		t.Errorf("two weeks later is %s", got)
+	}
+}

@@ -1,0 +1,220 @@
+package billing
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Method is a payment method as it is shown: of a card the last four digits, and nothing more.
+type Method struct {
+	ID       MethodID
+	Type     string // card, sepa_debit, …
+	Brand    string
+	Last4    string
+	ExpMonth int // 0 for what does not expire
+	ExpYear  int
+	Country  string // ISO 3166-1 alpha-2, of the issuer; "" if unknown
+
+	// Leaving says that it is to be taken from the gateway, and counts as gone.
+	Leaving bool
+
+	CreatedAt time.Time
+}
+
+// Expired reports whether m cannot be charged any more: a card is good until its month has ended
+// everywhere, which is twelve hours after it has in UTC.
+func (m *Method) Expired(now time.Time) bool {
+	if m.ExpYear == 0 {
+		return false
+	}
+	return !now.Before(time.Date(m.ExpYear, time.Month(m.ExpMonth), 1, 12, 0, 0, 0, time.UTC).AddDate(0, 1, 0))
+}
+
+// Shown returns the payment methods, newest first.
+func (c *Customer) Shown() []Method {
+	shown := slices.DeleteFunc(slices.Clone(c.Methods), func(m Method) bool { return m.Leaving })
+	slices.SortFunc(shown, newestFirst)
+	return shown
+}
+
+func newestFirst(a, b Method) int {
+	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+}
+
+// DefaultMethod returns what is charged unless said: the default at the gateway, or the newest valid
+// one where that is none. Nil if there is nothing to charge.
+func (c *Customer) DefaultMethod(now time.Time) *Method {
+	if m := c.method(c.Default); m != nil {
+		return m
+	}
+	return c.newestValid(now, "")
+}
+
+// newestValid is the newest method that can be charged, but for one.
+func (c *Customer) newestValid(now time.Time, but MethodID) *Method {
+	for _, m := range c.Shown() {
+		if m.ID != but && !m.Expired(now) {
+			return &m
+		}
+	}
+	return nil
+}
+
+// method returns one that is not leaving; nil if there is none.
+func (c *Customer) method(id MethodID) *Method {
+	for i := range c.Methods {
+		if m := &c.Methods[i]; m.ID == id && id != "" && !m.Leaving {
+			return m
+		}
+	}
+	return nil
+}
+
+// Chargeable returns a method of the customer's that can be charged, or ErrMethodNotFound or
+// ErrMethodExpired.
+func (c *Customer) Chargeable(by identity.Actor, id MethodID) (*Method, error) {
+	if err := c.allow(by); err != nil {
+		return nil, err
+	}
+	m := c.method(id)
+	switch {
+	case m == nil:
+		return nil, ErrMethodNotFound
+	case m.Expired(by.At):
+		return nil, ErrMethodExpired
+	}
+	return m, nil
+}
+
+// Remove marks a method as leaving, before the gateway is told: so that of two that are removed at the
+// same time one sees the other gone. If it is the default, replacement takes its place, or the newest
+// valid one if that is empty; next is what the gateway must make the default first, "" for nothing.
+// The last valid one stays while a subscription lives: ErrMethodInUse. One that is leaving already is
+// no error.
+func (c *Customer) Remove(by identity.Actor, id, replacement MethodID) (next MethodID, err error) {
+	if err := c.allow(by); err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(c.Methods, func(m Method) bool { return m.ID == id })
+	if i < 0 {
+		return "", ErrMethodNotFound
+	}
+	if replacement != "" {
+		if replacement == id {
+			return "", ErrMethodNotFound
+		}
+		if _, err := c.Chargeable(by, replacement); err != nil {
+			return "", err
+		}
+	}
+	if c.Methods[i].Leaving {
+		return c.Default, nil
+	}
+	other := c.newestValid(by.At, id)
+	if other == nil && c.charged() && !c.Methods[i].Expired(by.At) {
+		return "", ErrMethodInUse
+	}
+	wasDefault := c.Default == id || c.Default == ""
+	c.Methods[i].Leaving = true
+	c.Record(by, "payment_method.removed", string(id), nil)
+	switch {
+	case replacement != "":
+		next = replacement
+	case wasDefault && other != nil:
+		next = other.ID
+	}
+	if wasDefault || replacement != "" {
+		c.Default = next
+	}
+	c.touch(by)
+	return next, nil
+}
+
+// charged reports whether something is charged to the customer, or may be in a moment.
+func (c *Customer) charged() bool {
+	return c.Subscription != nil || c.Pending != nil && c.Pending.Kind == Subscribe
+}
+
+// Removed forgets a method that the gateway has let go.
+func (c *Customer) Removed(by identity.Actor, id MethodID) {
+	before := len(c.Methods)
+	c.Methods = slices.DeleteFunc(c.Methods, func(m Method) bool { return m.ID == id && m.Leaving })
+	if len(c.Methods) != before {
+		c.touch(by)
+	}
+}
+
+// Kept shows a method again that the gateway has refused to let go.
+func (c *Customer) Kept(by identity.Actor, id MethodID) {
+	for i := range c.Methods {
+		if m := &c.Methods[i]; m.ID == id && m.Leaving {
+			m.Leaving = false
+			c.touch(by)
+		}
+	}
+}
+
+// Leaving returns the methods that the gateway has yet to let go.
+func (c *Customer) Leaving() []MethodID {
+	var ids []MethodID
+	for _, m := range c.Methods {
+		if m.Leaving {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// SetDefault notes what the gateway has made the default.
+func (c *Customer) SetDefault(by identity.Actor, id MethodID) error {
+	if _, err := c.Chargeable(by, id); err != nil {
+		return err
+	}
+	if c.Default != id {
+		c.Record(by, "payment_method.default_changed", string(id), map[string]any{"default": event.Change{From: event.ID(c.Default), To: id}})
+		c.Default = id
+		c.touch(by)
+	}
+	return nil
+}
+
+// SeeWallet takes over what the gateway has, as it was read while the customer was at revision of.
+// Whoever changed it meanwhile knows better: then nothing is taken over.
+func (c *Customer) SeeWallet(by identity.Actor, of int64, w Wallet) {
+	if c.Revision != of {
+		return
+	}
+	known := map[MethodID]Method{}
+	for _, m := range c.Methods {
+		known[m.ID] = m
+	}
+	var now []Method
+	for _, m := range w.Methods {
+		was, there := known[m.ID]
+		delete(known, m.ID)
+		m.Leaving = was.Leaving
+		now = append(now, m)
+		if !there {
+			c.Record(by, "payment_method.added", string(m.ID), map[string]any{"type": m.Type, "brand": m.Brand, "last4": m.Last4})
+		}
+	}
+	for id, m := range known {
+		if !m.Leaving { // of those it is said already
+			c.Record(by, "payment_method.removed", string(id), nil)
+		}
+	}
+	slices.SortFunc(now, newestFirst)
+	def := w.Default
+	if i := slices.IndexFunc(now, func(m Method) bool { return m.ID == def }); i < 0 || now[i].Leaving {
+		def = ""
+	}
+	if !slices.Equal(now, c.Methods) || def != c.Default {
+		c.Methods, c.Default = now, def
+		c.touch(by)
+	}
+	c.WalletAt = by.At
+}

@@ -1,0 +1,154 @@
+package billing
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// EventState says how far an event of a gateway has come.
+type EventState string
+
+// The states.
+const (
+	Received EventState = "received" // waits for a job
+	Done     EventState = "done"
+	Ignored  EventState = "ignored" // about no customer of ours
+	Dead     EventState = "dead"    // given up; somebody must look, and may replay it
+)
+
+// MaxEventAttempts is how often an event is tried before it is dead.
+const MaxEventAttempts = 8
+
+// Event is what a gateway told of, without what it told: that is read anew. The body holds secrets of
+// payers, and may be older than what is known.
+type Event struct {
+	Account    string // at the gateway; with ID, what an event is told from others by
+	ID         string
+	Org        identity.OrgID
+	Gateway    GatewayKind
+	Type       string
+	Customer   CustomerID // whom it is about; "" for nobody
+	Workspace  identity.WorkspaceID
+	State      EventState
+	Attempts   int
+	Failure    string // code of the last failed attempt
+	CreatedAt  time.Time
+	ReceivedAt time.Time
+	EndedAt    time.Time // zero until it is done, ignored or dead
+}
+
+// Tolerance is how old a signature may be. One from the future may be as far ahead.
+const Tolerance = 300 * time.Second
+
+// Sign returns the header that vouches for a body, in the scheme of Stripe: HMAC-SHA256 of the time, a
+// dot and the body (https://docs.stripe.com/webhooks, "Verify manually").
+func Sign(key secret.String, body []byte, at time.Time) string {
+	t := strconv.FormatInt(at.Unix(), 10)
+	return "t=" + t + ",v1=" + hex.EncodeToString(mac(key, t, body))
+}
+
+func mac(key secret.String, t string, body []byte) []byte {
+	h := hmac.New(sha256.New, []byte(key.Reveal()))
+	h.Write([]byte(t + "."))
+	h.Write(body)
+	return h.Sum(nil)
+}
+
+// CheckSignature returns ErrSignature unless one of keys has signed the body within the Tolerance. An
+// empty key has signed nothing.
+func CheckSignature(keys []secret.String, header string, body []byte, now time.Time) error {
+	var t string
+	var sums [][]byte
+	for part := range strings.SplitSeq(header, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		switch name {
+		case "t":
+			t = value
+		case "v1":
+			if sum, err := hex.DecodeString(value); err == nil {
+				sums = append(sums, sum)
+			}
+		}
+	}
+	at, err := strconv.ParseInt(t, 10, 64)
+	if err != nil || len(sums) > 16 {
+		return ErrSignature
+	}
+	if age := now.Sub(time.Unix(at, 0)); age > Tolerance || age < -Tolerance {
+		return ErrSignature
+	}
+	for _, key := range keys {
+		if key.IsZero() {
+			continue
+		}
+		want := mac(key, t, body)
+		for _, sum := range sums {
+			if hmac.Equal(sum, want) {
+				return nil
+			}
+		}
+	}
+	return ErrSignature
+}
+
+// ParseEvent reads the envelope of a Stripe-shaped event, of whatever API version, or answers
+// ErrEventMalformed.
+func ParseEvent(body []byte) (*Event, error) {
+	var in struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Type    string `json:"type"`
+		Account string `json:"account"` // of Connect: whose event it is
+		Created int64  `json:"created"`
+		Data    struct {
+			Object struct {
+				ID       string          `json:"id"`
+				Object   string          `json:"object"`
+				Customer json.RawMessage `json:"customer"` // an id, or the customer itself if it was expanded
+			} `json:"object"`
+			Previous struct {
+				Customer string `json:"customer"` // of a payment method that was taken from it
+			} `json:"previous_attributes"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil || in.ID == "" || len(in.ID) > 255 || in.Type == "" || len(in.Type) > 255 || in.Object != "event" {
+		return nil, ErrEventMalformed
+	}
+	e := &Event{ID: in.ID, Type: in.Type, Account: in.Account, CreatedAt: time.Unix(in.Created, 0).UTC()}
+	var whole struct {
+		ID CustomerID `json:"id"`
+	}
+	switch {
+	case in.Data.Object.Object == "customer":
+		e.Customer = CustomerID(in.Data.Object.ID)
+	case json.Unmarshal(in.Data.Object.Customer, &e.Customer) == nil && e.Customer != "":
+	case json.Unmarshal(in.Data.Object.Customer, &whole) == nil && whole.ID != "":
+		e.Customer = whole.ID
+	default:
+		e.Customer = CustomerID(in.Data.Previous.Customer)
+	}
+	return e, nil
+}
+
+// Finish notes that what e tells of has been taken over.
+func (e *Event) Finish(now time.Time) { e.State, e.Failure, e.EndedAt = Done, "", now }
+
+// Fail notes a failed attempt. The last of MaxEventAttempts makes e a dead letter.
+func (e *Event) Fail(code string, now time.Time) {
+	e.Attempts++
+	e.Failure = code
+	if e.Attempts >= MaxEventAttempts {
+		e.State, e.EndedAt = Dead, now
+	}
+}
+
+// Replay makes e wait again, whatever became of it.
+func (e *Event) Replay() { e.State, e.Attempts, e.Failure, e.EndedAt = Received, 0, "", time.Time{} }

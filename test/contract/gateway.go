@@ -1,0 +1,401 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// GatewayStage is a gateway with a clock that can be put ahead, and a payer.
+type GatewayStage struct {
+	ports.Gateway
+	Plans billing.Plans // two of a month, of which the second costs more, then one of a year
+
+	// AddCard adds the test card with these last four digits, and answers a question of its bank.
+	AddCard func(t *testing.T, c billing.CustomerID, last4 string) billing.MethodID
+
+	// Authenticate answers, for the payer, what a subscription waits for.
+	Authenticate func(t *testing.T, c billing.CustomerID, a *billing.Action)
+
+	// Advance puts the gateway's clock ahead.
+	Advance func(t *testing.T, d time.Duration)
+
+	// Lose makes the answers of the next n calls be lost, after they had their effect.
+	Lose func(n int)
+}
+
+// Gateway is the suite for ports.Gateway.
+func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
+	for name, test := range map[string]func(*testing.T, GatewayStage){
+		"a customer is made once for each key":                 gatewayCustomers,
+		"methods are added, made the default and let go":       gatewayWallets,
+		"another customer's method is not found":               gatewayForeignMethods,
+		"a subscription is made once for each key":             gatewaySubscriptions,
+		"a declined charge leaves nothing":                     gatewayDeclines,
+		"what wants authentication is incomplete":              gatewayActions,
+		"more is billed now, less comes at renewal":            gatewayAmendments,
+		"a change that cannot be charged changes nothing":      gatewayDeclinedAmendments,
+		"time renews, and ends what is to end":                 gatewayTime,
+		"a trial costs nothing until it ends":                  gatewayTrials,
+		"what was not answered is answered under the same key": gatewayLostAnswers,
+		"a customer that is not there is refused":              gatewayStrangers,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+func key() string { return id.New("key") }
+
+func (g GatewayStage) customer(t *testing.T, cards ...string) billing.CustomerID {
+	t.Helper()
+	c, err := g.CreateCustomer(t.Context(), key(), billing.Details{Name: "Acme", Email: "ann@example.com"})
+	must(t, err)
+	for _, last4 := range cards {
+		must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, last4)))
+	}
+	return c
+}
+
+func (g GatewayStage) order(plan int) billing.Order {
+	return billing.Order{Plan: g.Plans[plan], Quantity: 2}
+}
+
+// only returns the one subscription of a customer that lives; nil if there is none.
+func (g GatewayStage) only(t *testing.T, c billing.CustomerID) *billing.Held {
+	t.Helper()
+	all, err := g.Subscriptions(t.Context(), c)
+	must(t, err)
+	var live *billing.Held
+	for _, h := range all {
+		if h.Status.Live() {
+			if live != nil {
+				t.Fatalf("two live: %+v", all)
+			}
+			live = &h
+		}
+	}
+	return live
+}
+
+// paid is what a customer has paid so far, and how many invoices there are.
+func (g GatewayStage) paid(t *testing.T, c billing.CustomerID) (sum int64, invoices int) {
+	t.Helper()
+	all, err := g.Invoices(t.Context(), c)
+	must(t, err)
+	for i, in := range all {
+		if in.Status == billing.Paid {
+			sum += in.AmountPaid
+		}
+		if i > 0 && in.CreatedAt.After(all[i-1].CreatedAt) {
+			t.Errorf("invoices are not newest first")
+		}
+	}
+	return sum, len(all)
+}
+
+func wantDecline(t *testing.T, err error, code string) {
+	t.Helper()
+	if d, is := errors.AsType[*billing.DeclinedError](err); !is || d.DeclineCode != code {
+		t.Fatalf("error = %v, want a decline with %s", err, code)
+	}
+}
+
+func gatewayCustomers(t *testing.T, g GatewayStage) {
+	k := key()
+	ids := make([]billing.CustomerID, 8)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			var err error
+			if ids[i], err = g.CreateCustomer(context.Background(), k, billing.Details{Name: "Acme"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, c := range ids {
+		if c != ids[0] || c == "" {
+			t.Fatalf("customers = %v", ids)
+		}
+	}
+	if other := g.customer(t); other == ids[0] {
+		t.Error("another key found the same customer")
+	}
+	w, err := g.Wallet(t.Context(), ids[0])
+	must(t, err)
+	same(t, "wallet", w, billing.Wallet{})
+}
+
+func gatewayWallets(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t)
+	k := key()
+	intent, err := g.CreateSetupIntent(ctx, k, c, billing.OffSession)
+	must(t, err)
+	again, err := g.CreateSetupIntent(ctx, k, c, billing.OffSession)
+	must(t, err)
+	if intent.ID == "" || intent.ID != again.ID || intent.ClientSecret.IsZero() || intent.ClientSecret.Reveal() != again.ClientSecret.Reveal() || intent.Status != "requires_payment_method" {
+		t.Errorf("%+v, then %+v", intent, again)
+	}
+	one, two := g.AddCard(t, c, "4242"), g.AddCard(t, c, "4444")
+	must(t, g.SetDefault(ctx, key(), c, two))
+	must(t, g.SetDefault(ctx, key(), c, two))
+	w, err := g.Wallet(ctx, c)
+	must(t, err)
+	if len(w.Methods) != 2 || w.Default != two {
+		t.Fatalf("%+v", w)
+	}
+	for _, m := range w.Methods {
+		if m.Type != "card" || m.ID == one && (m.Brand != "visa" || m.Last4 != "4242") || m.ID == two && (m.Brand != "mastercard" || m.Last4 != "4444") || m.ExpYear < 2026 || m.CreatedAt.IsZero() {
+			t.Errorf("%+v", m)
+		}
+	}
+	must(t, g.Detach(ctx, key(), c, two))
+	must(t, g.Detach(ctx, key(), c, two))
+	must(t, g.Detach(ctx, key(), c, "pm_never_there"))
+	w, err = g.Wallet(ctx, c)
+	must(t, err)
+	if len(w.Methods) != 1 || w.Methods[0].ID != one || w.Default != "" {
+		t.Errorf("%+v", w)
+	}
+}
+
+func gatewayForeignMethods(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	mine, theirs := g.customer(t, "4242"), g.customer(t)
+	m := g.AddCard(t, theirs, "4242")
+	wantErr(t, g.SetDefault(ctx, key(), mine, m), billing.ErrMethodNotFound)
+	must(t, g.Detach(ctx, key(), mine, m))
+	w, err := g.Wallet(ctx, theirs)
+	must(t, err)
+	if len(w.Methods) != 1 {
+		t.Error("another customer took the method away")
+	}
+}
+
+func gatewaySubscriptions(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	k := key()
+	first, err := g.Subscribe(ctx, k, c, g.order(0))
+	must(t, err)
+	again, err := g.Subscribe(ctx, k, c, g.order(0))
+	must(t, err)
+	same(t, "again", again.ID, first.ID)
+	got := g.only(t, c)
+	same(t, "as it is read", *got, first)
+	if got.Status != billing.Active || got.Plan != g.Plans[0].ID || got.Quantity != 2 || got.Key != k || got.Customer != c || got.Action != nil || !got.PeriodEnd.After(got.PeriodStart.AddDate(0, 0, 27)) {
+		t.Errorf("%+v", got)
+	}
+	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
+		t.Errorf("paid %d by %d invoices", sum, n)
+	}
+	must(t, g.Cancel(ctx, key(), c, first.ID))
+	must(t, g.Cancel(ctx, key(), c, first.ID))
+	if g.only(t, c) != nil {
+		t.Error("it lives still")
+	}
+}
+
+func gatewayDeclines(t *testing.T, g GatewayStage) {
+	c := g.customer(t, "0341")
+	k := key()
+	_, err := g.Subscribe(t.Context(), k, c, g.order(0))
+	wantDecline(t, err, "generic_decline")
+	if g.only(t, c) != nil {
+		t.Error("a subscription is left")
+	}
+	_, err = g.Subscribe(t.Context(), k, c, g.order(0))
+	wantDecline(t, err, "generic_decline")
+	if sum, _ := g.paid(t, c); sum != 0 {
+		t.Errorf("paid %d", sum)
+	}
+}
+
+func gatewayActions(t *testing.T, g GatewayStage) {
+	c := g.customer(t, "3155")
+	h, err := g.Subscribe(t.Context(), key(), c, g.order(0))
+	must(t, err)
+	if h.Status != billing.Incomplete || h.Action == nil || h.Action.Type != billing.ConfirmPayment || h.Action.ClientSecret.IsZero() {
+		t.Fatalf("%+v", h)
+	}
+	read := g.only(t, c)
+	if read.Action == nil || read.Action.ClientSecret.Reveal() != h.Action.ClientSecret.Reveal() {
+		t.Errorf("%+v", read)
+	}
+	g.Authenticate(t, c, h.Action)
+	if got := g.only(t, c); got.ID != h.ID || got.Status != billing.Active || got.Action != nil {
+		t.Errorf("%+v", got)
+	}
+	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
+		t.Errorf("paid %d by %d invoices", sum, n)
+	}
+	t.Run("and expires if nothing comes", func(t *testing.T) {
+		c := g.customer(t, "3155")
+		_, err := g.Subscribe(t.Context(), key(), c, g.order(0))
+		must(t, err)
+		g.Advance(t, 24*time.Hour)
+		if got := g.only(t, c); got != nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func gatewayAmendments(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	before, _ := g.paid(t, c)
+	k := key()
+	up := billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
+	for range 2 {
+		h, err = g.Amend(ctx, k, c, h.ID, up)
+		must(t, err)
+	}
+	after, n := g.paid(t, c)
+	if h.Plan != g.Plans[1].ID || h.Pending != nil || after <= before || after > before+2*g.Plans[1].Price.Amount || n != 2 {
+		t.Fatalf("%+v; paid %d, then %d by %d", h, before, after, n)
+	}
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true, AtRenewal: true})
+	must(t, err)
+	if sum, _ := g.paid(t, c); sum != after || h.Plan != g.Plans[1].ID || h.Quantity != 2 {
+		t.Fatalf("%+v; paid %d, before %d", h, sum, after)
+	}
+	same(t, "pending", h.Pending, &billing.PendingChange{Plan: g.Plans[0].ID, Quantity: 1, At: h.PeriodEnd})
+	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+	got := g.only(t, c)
+	if got.Plan != g.Plans[0].ID || got.Quantity != 1 || got.Pending != nil {
+		t.Errorf("%+v", got)
+	}
+	if sum, _ := g.paid(t, c); sum != after+g.Plans[0].Price.Amount {
+		t.Errorf("paid %d, want %d", sum, after+g.Plans[0].Price.Amount)
+	}
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
+	must(t, err)
+	if h.PeriodEnd.Sub(h.PeriodStart) < 360*24*time.Hour {
+		t.Errorf("another interval begins a new period: %+v", h)
+	}
+}
+
+func gatewayDeclinedAmendments(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
+	_, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+	wantDecline(t, err, "generic_decline")
+	same(t, "the subscription", *g.only(t, c), h)
+}
+
+func gatewayTime(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+	next := g.only(t, c)
+	if !next.PeriodStart.Equal(h.PeriodEnd) || next.Status != billing.Active {
+		t.Fatalf("%+v", next)
+	}
+	if sum, n := g.paid(t, c); sum != 4*g.Plans[0].Price.Amount || n != 2 {
+		t.Errorf("paid %d by %d", sum, n)
+	}
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
+	g.Advance(t, next.PeriodEnd.Sub(next.PeriodStart))
+	if got := g.only(t, c); got.Status != billing.PastDue || !got.PeriodStart.Equal(next.PeriodEnd) {
+		t.Fatalf("%+v", got)
+	}
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
+	g.Advance(t, 8*24*time.Hour)
+	if got := g.only(t, c); got.Status != billing.Active {
+		t.Fatalf("%+v", got)
+	}
+	yes := true
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes})
+	must(t, err)
+	if !h.CancelAtPeriodEnd || h.Status != billing.Active {
+		t.Fatalf("%+v", h)
+	}
+	g.Advance(t, 40*24*time.Hour)
+	if got := g.only(t, c); got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+func gatewayTrials(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	o := g.order(0)
+	o.TrialDays = 14
+	h, err := g.Subscribe(ctx, key(), c, o)
+	must(t, err)
+	if sum, _ := g.paid(t, c); sum != 0 || h.Status != billing.Trialing || h.TrialEnd.IsZero() || h.Action != nil {
+		t.Fatalf("%+v; paid %d", h, sum)
+	}
+	g.Advance(t, 15*24*time.Hour)
+	if got := g.only(t, c); got.Status != billing.Active {
+		t.Errorf("%+v", got)
+	}
+	if sum, _ := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount {
+		t.Errorf("paid %d", sum)
+	}
+	t.Run("and asks who has nothing to be charged to", func(t *testing.T) {
+		h, err := g.Subscribe(ctx, key(), g.customer(t), o)
+		must(t, err)
+		if h.Status != billing.Trialing || h.Action == nil || h.Action.Type != billing.ConfirmSetup || h.Action.ClientSecret.IsZero() {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+func gatewayLostAnswers(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	lost := func(err error) {
+		t.Helper()
+		if !billing.OutcomeUnknown(err) {
+			t.Fatalf("error = %v, want one that leaves the outcome open", err)
+		}
+	}
+	k := key()
+	g.Lose(1)
+	_, err := g.CreateCustomer(ctx, k, billing.Details{Name: "Acme"})
+	lost(err)
+	c, err := g.CreateCustomer(ctx, k, billing.Details{Name: "Acme"})
+	must(t, err)
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
+	g.Lose(1)
+	_, err = g.Subscribe(ctx, k, c, g.order(0))
+	lost(err)
+	h, err := g.Subscribe(ctx, k, c, g.order(0))
+	must(t, err)
+	same(t, "the subscription", g.only(t, c).ID, h.ID)
+	up := billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
+	k = key()
+	g.Lose(1)
+	_, err = g.Amend(ctx, k, c, h.ID, up)
+	lost(err)
+	_, err = g.Amend(ctx, k, c, h.ID, up)
+	must(t, err)
+	if _, n := g.paid(t, c); n != 2 {
+		t.Errorf("%d invoices, want one for each change", n)
+	}
+}
+
+func gatewayStrangers(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	_, walletErr := g.Wallet(ctx, "cus_never_there")
+	_, subscribeErr := g.Subscribe(ctx, key(), "cus_never_there", g.order(0))
+	for _, err := range []error{walletErr, subscribeErr} {
+		if _, refused := errors.AsType[*billing.Rejection](err); !refused {
+			t.Errorf("error = %v, want a rejection", err)
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Payments is the suite for ports.Payments.
+func Payments(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("a customer is kept as it was saved", func(t *testing.T) { customersAreKept(t, a) })
+	t.Run("who reserves second gets the first one's", func(t *testing.T) { customersAreReservedOnce(t, a) })
+	t.Run("a change that fails leaves nothing", func(t *testing.T) { customersAreChangedWhole(t, a) })
+	t.Run("strangers", func(t *testing.T) { customersAreApart(t, a) })
+	t.Run("one subscription lives", func(t *testing.T) { subscriptionsAreOne(t, a) })
+	t.Run("invoices", func(t *testing.T) { invoicesAreListed(t, a) })
+	t.Run("removed at once", func(t *testing.T) { methodsAreRemovedOneByOne(t, a) })
+	t.Run("a workspace that is gone", func(t *testing.T) { customersOfGoneWorkspaces(t, a) })
+}
+
+const sandboxAccount = "sandbox"
+
+// customerOf reserves a customer for by's workspace, and makes it known as external.
+func customerOf(t *testing.T, s ports.Stores, by identity.Actor) *billing.Customer {
+	t.Helper()
+	c, err := billing.NewCustomer(by, billing.Sandbox, sandboxAccount, id.New("key"), billing.Details{Name: "Ärger", Email: "ann@example.com"})
+	must(t, err)
+	_, err = s.Payments.Reserve(t.Context(), by, c)
+	must(t, err)
+	return changeCustomer(t, s, by, func(c *billing.Customer) { c.Made(by, billing.CustomerID(id.New("cus"))) })
+}
+
+func changeCustomer(t *testing.T, s ports.Stores, by identity.Actor, change func(*billing.Customer)) *billing.Customer {
+	t.Helper()
+	c, err := s.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
+		change(c)
+		return nil
+	})
+	must(t, err)
+	return c
+}
+
+func method(id billing.MethodID, minutes int) billing.Method {
+	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034, Country: "US", CreatedAt: fixture.At.Add(time.Duration(minutes) * time.Minute)}
+}
+
+func held(id billing.SubscriptionID) billing.Held {
+	return billing.Held{
+		ID: id, PriceRef: "price_1", Quantity: 3, Status: billing.Trialing, Key: "k", PeriodStart: fixture.At, PeriodEnd: fixture.At.Add(time.Hour), TrialEnd: fixture.At.Add(time.Hour),
+		CancelAtPeriodEnd: true, Pending: &billing.PendingChange{Plan: "pro", Quantity: 9, At: fixture.At.Add(time.Hour)}, CreatedAt: fixture.At,
+	}
+}
+
+var plansForSale = billing.Plans{{ID: "basic", PriceRef: "price_1", Price: billing.Money{Amount: 1, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1}}
+
+func customersAreKept(t *testing.T, a Adapter) {
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
+	_, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	wantErr(t, err, billing.ErrNoCustomer)
+	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*billing.Customer) error { return nil })
+	wantErr(t, err, billing.ErrNoCustomer)
+	customerOf(t, a.Stores, by)
+	yes := true
+	c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+		c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)}, Default: "pm_2"})
+		c.SeeSubscriptions(by, c.Revision, []billing.Held{held("sub_1")}, plansForSale)
+		_, err := c.Remove(by, "pm_1", "")
+		must(t, err)
+		c.SeeInvoices(by, nil)
+		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2, Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
+	})
+	for _, s := range []ports.Stores{a.Stores, a.Second()} {
+		got, err := s.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+		must(t, err)
+		same(t, "the customer", got, c)
+	}
+	same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, "sub_1")), []string{"subscription.started"})
+	t.Run("and so is what takes its place", func(t *testing.T) {
+		c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+			c.Pending = nil
+			c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
+			c.SeeSubscriptions(by, c.Revision, nil, plansForSale)
+		})
+		got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+		must(t, err)
+		same(t, "the customer", got, c)
+		if got.Subscription != nil || got.Pending != nil || len(got.Methods) != 1 || !got.HadTrial {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func customersAreReservedOnce(t *testing.T, a Adapter) {
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	keys := make([]string, 16)
+	second := a.Second()
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() {
+			c, err := billing.NewCustomer(team.Owner, billing.Sandbox, sandboxAccount, fmt.Sprint("key ", i), billing.Details{})
+			if err == nil {
+				c, err = []ports.Stores{a.Stores, second}[i%2].Payments.Reserve(context.Background(), team.Owner, c)
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			keys[i] = c.Key
+		})
+	}
+	wg.Wait()
+	for _, key := range keys {
+		if key != keys[0] || key == "" {
+			t.Fatalf("keys = %q", keys)
+		}
+	}
+	t.Run("but there is one of each account", func(t *testing.T) {
+		c, err := billing.NewCustomer(team.Owner, billing.Stripe, "acct_1", "another", billing.Details{})
+		must(t, err)
+		c, err = a.Payments.Reserve(t.Context(), team.Owner, c)
+		must(t, err)
+		same(t, "key", c.Key, "another")
+	})
+}
+
+func customersAreChangedWhole(t *testing.T, a Adapter) {
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
+	before := customerOf(t, a.Stores, by)
+	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
+		c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+		return errBoom
+	})
+	wantErr(t, err, errBoom)
+	wantErr(t, a.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
+		changeCustomer(t, tx, by, func(c *billing.Customer) {
+			c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+		})
+		return errBoom
+	}), errBoom)
+	got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	must(t, err)
+	same(t, "the customer", got, before)
+}
+
+func customersAreApart(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	one, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	foreign := fixture.NewTeam(t, a.Stores, a.Orgs[1])
+	c := customerOf(t, a.Stores, one.Owner)
+	for _, ws := range []identity.WorkspaceID{other.Workspace.ID, foreign.Workspace.ID} {
+		_, err := a.Payments.Customer(ctx, ws, sandboxAccount)
+		wantErr(t, err, billing.ErrNoCustomer)
+	}
+	ws, err := a.Payments.Find(ctx, a.Orgs[0], sandboxAccount, c.ID)
+	must(t, err)
+	same(t, "the workspace", ws, one.Workspace.ID)
+	for _, at := range []struct {
+		org     identity.OrgID
+		account string
+		id      billing.CustomerID
+	}{{a.Orgs[1], sandboxAccount, c.ID}, {a.Orgs[0], "acct_1", c.ID}, {a.Orgs[0], sandboxAccount, "cus_x"}, {a.Orgs[0], sandboxAccount, ""}} {
+		_, err := a.Payments.Find(ctx, at.org, at.account, at.id)
+		wantErr(t, err, billing.ErrNoCustomer)
+	}
+	all := fixture.Pages(t, 1, func(q page.Query) (page.Of[identity.WorkspaceID], error) {
+		return a.Payments.Customers(ctx, a.Orgs[0], sandboxAccount, q)
+	})
+	found := false
+	for i, ws := range all {
+		found = found || ws == one.Workspace.ID
+		if ws == other.Workspace.ID || ws == foreign.Workspace.ID || i > 0 && all[i-1] >= ws {
+			t.Errorf("customers = %v", all)
+		}
+	}
+	if !found {
+		t.Errorf("customers = %v", all)
+	}
+}
+
+func subscriptionsAreOne(t *testing.T, a Adapter) {
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
+	live := func(want int) {
+		t.Helper()
+		n, err := a.Payments.Live(t.Context(), by.Workspace)
+		must(t, err)
+		same(t, "live", n, want)
+	}
+	live(0)
+	customerOf(t, a.Stores, by)
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k"} })
+	live(1)
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+		c.Settle(by, "k", []billing.Held{held("sub_1")}, plansForSale)
+	})
+	live(1)
+	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
+		c.Subscription = &billing.Subscription{ID: "sub_2", Status: billing.Active} // and nothing Ended
+		return nil
+	})
+	if err == nil {
+		t.Fatal("a second live subscription was stored")
+	}
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+		next := held("sub_2")
+		c.SeeSubscriptions(by, c.Revision, []billing.Held{next}, plansForSale)
+	})
+	live(1)
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeSubscriptions(by, c.Revision, nil, plansForSale) })
+	live(0)
+}
+
+func invoicesAreListed(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Owner
+	customerOf(t, a.Stores, by)
+	customerOf(t, a.Stores, other.Owner)
+	var want []billing.Invoice
+	for i := range 5 {
+		at := fixture.At.Add(-time.Duration(i/2) * time.Hour) // some of the same time
+		want = append(want, billing.Invoice{
+			ID: billing.InvoiceID(fmt.Sprint("in_", 9-i)), Number: fmt.Sprint("A-", i), Status: billing.Paid, Currency: "usd", Subtotal: 1 << 40, Tax: 2, Total: 3, AmountDue: 4, AmountPaid: 5,
+			PeriodStart: at, PeriodEnd: at.Add(time.Hour), DueAt: at, PaidAt: at, HostedURL: "https://example.com/h", PDFURL: "https://example.com/p", CreatedAt: at,
+		})
+	}
+	want[2].Status, want[2].PaidAt = billing.Open, time.Time{}
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeInvoices(by, want) })
+	changeCustomer(t, a.Stores, other.Owner, func(c *billing.Customer) { c.SeeInvoices(by, want[:1]) })
+	list := func(status billing.InvoiceStatus) []billing.Invoice {
+		return fixture.Pages(t, 2, func(q page.Query) (billing.InvoicePage, error) {
+			return a.Payments.Invoices(ctx, by.Workspace, sandboxAccount, status, q)
+		})
+	}
+	same(t, "invoices", list(""), want)
+	same(t, "open ones", list(billing.Open), want[2:3])
+	want[2].Status, want[2].AmountPaid = billing.Void, 77
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeInvoices(by, want[2:3]) })
+	same(t, "after a change of one", list(""), want)
+	if none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9}); err != nil || len(none.Items) != 0 {
+		t.Errorf("at another account: %+v, %v", none, err)
+	}
+}
+
+func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Owner
+	customerOf(t, a.Stores, by)
+	var methods []billing.Method
+	for i := range 8 {
+		methods = append(methods, method(billing.MethodID(fmt.Sprint("pm_", i)), i))
+	}
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
+		c.SeeWallet(by, c.Revision, billing.Wallet{Methods: methods, Default: "pm_0"})
+		c.SeeSubscriptions(by, c.Revision, []billing.Held{held("sub_1")}, plansForSale)
+	})
+	second := a.Second()
+	refused := make(chan error, len(methods))
+	var wg sync.WaitGroup
+	for i, m := range methods {
+		wg.Go(func() {
+			_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(context.Background(), by, sandboxAccount, func(c *billing.Customer) error {
+				_, err := c.Remove(by, m.ID, "")
+				return err
+			})
+			if err != nil {
+				refused <- err
+			}
+		})
+	}
+	wg.Wait()
+	close(refused)
+	n := 0
+	for err := range refused {
+		n++
+		wantErr(t, err, billing.ErrMethodInUse)
+	}
+	c, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	must(t, err)
+	if n != 1 || len(c.Shown()) != 1 || c.Default != c.Shown()[0].ID {
+		t.Errorf("%d were refused, and %+v are left, the default is %s", n, c.Shown(), c.Default)
+	}
+}
+
+func customersOfGoneWorkspaces(t *testing.T, a Adapter) {
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
+	customerOf(t, a.Stores, by)
+	_, err := a.Workspaces.Update(t.Context(), by, by.Workspace, nil, func(w *account.Workspace) error { return w.Delete(by, nil) })
+	must(t, err)
+	_, err = a.Payments.Update(t.Context(), by, sandboxAccount, func(*billing.Customer) error { return nil })
+	wantErr(t, err, identity.ErrWorkspaceNotFound)
+	c, err := billing.NewCustomer(by, billing.Sandbox, "acct_2", "k", billing.Details{})
+	must(t, err)
+	_, err = a.Payments.Reserve(t.Context(), by, c)
+	wantErr(t, err, identity.ErrWorkspaceNotFound)
+}

@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// payer is who pays in the workspace that a caller's request is about, and on which host: the caller's own if
+// they may, else the owner of the house.
+func (h *house) payer(c *standing) (*client, []string) {
+	if c.known && c.own >= identity.Admin {
+		return c.client, []string{c.host, c.chooses()}
+	}
+	return h.owner, []string{onRed}
+}
+
+// sells is an example about a payment method or a subscription of the caller's own workspace.
+func sells(in func(t *testing.T, who *client, headers []string) target) example {
+	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
+		who, headers := h.payer(c)
+		return in(t, who, headers)
+	}}
+}
+
+// inHousePaid is an example about a payment method, or an intent, of the house.
+func inHousePaid(in func(t *testing.T, who *client, headers []string) target) example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target { return in(t, h.owner, []string{onRed}) }}
+}
+
+// ensureSubscribed begins a subscription where there is none.
+func ensureSubscribed(t *testing.T, who *client, headers []string) {
+	t.Helper()
+	if who.do(t, "GET", mine, nil, headers...).status == 404 {
+		method := who.card(t, cardNumber, headers...)
+		who.create(t, payments+"/subscriptions", object{"plan_id": "basic", "payment_method_id": method}, headers...)
+	}
+}
+
+// ensureNotSubscribed ends one.
+func ensureNotSubscribed(t *testing.T, who *client, headers []string) {
+	t.Helper()
+	who.do(t, "DELETE", mine, nil, headers...)
+}
+
+var paymentExamples = map[string]example{
+	"listPlans":          plainly(nil),
+	"createSetupIntent":  plainly(object{}),
+	"listPaymentMethods": plainly(nil),
+	"listInvoices":       plainly(nil),
+	"deletePaymentMethod": inHousePaid(func(t *testing.T, who *client, headers []string) target {
+		ensureNotSubscribed(t, who, headers)
+		return target{ids: []string{who.card(t, cardNumber, headers...)}}
+	}),
+	"setDefaultPaymentMethod": inHousePaid(func(t *testing.T, who *client, headers []string) target {
+		return target{ids: []string{who.card(t, cardNumber, headers...)}}
+	}),
+	"createSubscription": sells(func(t *testing.T, who *client, headers []string) target {
+		ensureNotSubscribed(t, who, headers)
+		return target{body: object{"plan_id": "basic", "payment_method_id": who.card(t, cardNumber, headers...)}}
+	}),
+	"getSubscription": sells(func(t *testing.T, who *client, headers []string) target {
+		ensureSubscribed(t, who, headers)
+		return target{}
+	}),
+	"updateSubscription": sells(func(t *testing.T, who *client, headers []string) target {
+		ensureSubscribed(t, who, headers)
+		return target{body: object{"quantity": 2}}
+	}),
+	"cancelSubscription": sells(func(t *testing.T, who *client, headers []string) target {
+		ensureSubscribed(t, who, headers)
+		return target{}
+	}),
+	"confirmSandboxIntent": inHousePaid(func(t *testing.T, who *client, headers []string) target {
+		id, clientSecret := who.intent(t, headers...)
+		return target{ids: []string{id}, body: object{"client_secret": clientSecret, "card": testCard(cardNumber)}}
+	}),
+	"authenticateSandboxIntent": inHousePaid(func(t *testing.T, who *client, headers []string) target {
+		id, clientSecret := who.intent(t, headers...)
+		who.do(t, "POST", confirm(id), object{"client_secret": clientSecret, "card": testCard("4000002500003155")}, headers...).is(t, 200)
+		return target{ids: []string{id}, body: object{"client_secret": clientSecret, "success": true}}
+	}),
+	"receivePaymentEvent": {make: func(*testing.T, *house, *standing) target {
+		const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
+		return target{ids: []string{"sandbox", "red"}, body: body, headers: []string{"Stripe-Signature: " + billing.Sign(secret.New(webhookKey), []byte(body), time.Now())}}
+	}},
+}
+
+func init() {
+	for name, e := range paymentExamples {
+		examples[name] = e
+	}
+}
+
+// onlyPayments are the settings of an org that sells in the sandbox, in one line of YAML.
+func onlyPayments() string {
+	return strings.Join(strings.Fields(soldSettings), " ")
+}

@@ -1,0 +1,363 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+const (
+	payments     = "/api/payments"
+	mine         = payments + "/subscriptions/me"
+	webhookKey   = "whsec_known_to_the_tests"
+	cardNumber   = "4242 4242 4242 4242"
+	soldSettings = `payments: {gateway: sandbox, grace_days: 7, webhook_secrets: ['env:TEST_WEBHOOK_SECRET'], plans: [
+      {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, limits: {members: 3}, features: [Chats]},
+      {id: pro, name: Pro, price: {amount: 2900, currency: usd}, interval: month},
+      {id: try, name: Try, price: {amount: 500, currency: usd}, interval: month, trial_days: 14}]}`
+)
+
+// sold lets the only org take payments in the sandbox.
+func sold(d *deployment) {
+	configured("orgs:\n  - slug: default\n    " + soldSettings)(d)
+	knowsWebhookKey(d)
+}
+
+func knowsWebhookKey(d *deployment) { d.env = append(d.env, "TEST_WEBHOOK_SECRET="+webhookKey) }
+
+func testCard(number string) object {
+	return object{"number": number, "exp_month": 12, "exp_year": time.Now().Year() + 5, "cvc": "123"}
+}
+
+// intent begins to add a payment method.
+func (c *client) intent(t *testing.T, headers ...string) (id, clientSecret string) {
+	t.Helper()
+	a := c.create(t, payments+"/setup-intent", object{}, headers...)
+	return a.at("id"), a.at("client_secret")
+}
+
+func confirm(id string) string { return payments + "/sandbox/setup-intents/" + id + "/confirm" }
+
+// card adds a test card, and answers the payment method.
+func (c *client) card(t *testing.T, number string, headers ...string) string {
+	t.Helper()
+	id, clientSecret := c.intent(t, headers...)
+	a := c.do(t, "POST", confirm(id), object{"client_secret": clientSecret, "card": testCard(number)}, headers...).is(t, 200)
+	if a.at("status") == "requires_action" {
+		c.do(t, "POST", payments+"/sandbox/setup-intents/"+id+"/authenticate", object{"client_secret": clientSecret, "success": true}, headers...).is(t, 200)
+	}
+	return c.get(t, payments+"/methods", headers...).at("data.0.id")
+}
+
+func (c *client) subscribe(t *testing.T, plan string, headers ...string) *answer {
+	t.Helper()
+	return c.create(t, payments+"/subscriptions", object{"plan_id": plan}, headers...)
+}
+
+func TestPayments(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, sold)
+		ann, member := s.user(t, "owner"), s.user(t, "member")
+
+		t.Run("plans are for everybody, and say which is one's own", func(t *testing.T) {
+			a := member.get(t, payments+"/plans").has(t, map[string]string{
+				"data.0.id": "basic", "data.0.price.amount": "900", "data.0.limits.members": "3", "data.0.available": "true", "data.0.is_current": "false", "data.2.trial_days": "14", "next_cursor": "null",
+			})
+			if tag := a.header.Get("ETag"); tag == "" || member.do(t, "GET", payments+"/plans", nil, "If-None-Match: "+tag).status != 304 || !strings.Contains(a.header.Get("Vary"), "Workspace-Id") {
+				t.Errorf("%v", a.header)
+			}
+		})
+		t.Run("all else takes an admin", func(t *testing.T) {
+			member.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 403, "billing_role_required")
+			member.do(t, "GET", payments+"/methods", nil).problem(t, 403, "billing_role_required")
+			member.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
+		})
+		t.Run("before there is anything", func(t *testing.T) {
+			ann.get(t, payments+"/methods").has(t, map[string]string{"data": "[]", "stale": "false", "gateway": "sandbox"})
+			ann.get(t, payments+"/invoices").has(t, map[string]string{"data": "[]"})
+			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic"}).problem(t, 402, "payment_method_required")
+			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "other"}).problem(t, 404, "plan_not_found")
+			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic", "quantity": 0}).problem(t, 422, "invalid_fields")
+			ann.do(t, "DELETE", payments+"/methods/pm_1", nil).problem(t, 404, "payment_method_not_found")
+			ann.do(t, "PUT", payments+"/methods/pm_1/default", nil).problem(t, 404, "payment_method_not_found")
+		})
+		t.Run("a setup intent is answered again under its key", func(t *testing.T) {
+			a := ann.create(t, payments+"/setup-intent", object{}, "Idempotency-Key: one").has(t, map[string]string{"gateway": "sandbox", "publishable_key": "null", "status": "requires_payment_method"})
+			b := ann.create(t, payments+"/setup-intent", object{}, "Idempotency-Key: one")
+			if a.text != b.text || b.header.Get("Idempotency-Replayed") != "true" || a.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s\n%s", a, b)
+			}
+		})
+		t.Run("cards", func(t *testing.T) {
+			id, clientSecret := ann.intent(t)
+			try := func(number string, change object) *answer {
+				card := testCard(number)
+				for k, v := range change {
+					card[k] = v
+				}
+				return ann.do(t, "POST", confirm(id), object{"client_secret": clientSecret, "card": card})
+			}
+			try("4111111111111111", nil).problem(t, 422, "test_card_required")
+			try("4000000000000002", nil).problem(t, 402, "card_declined").has(t, map[string]string{"decline_code": "generic_decline"})
+			try("4000000000009995", nil).problem(t, 402, "card_declined").has(t, map[string]string{"decline_code": "insufficient_funds"})
+			try(cardNumber, object{"exp_year": 2020}).problem(t, 422, "payment_method_expired")
+			try("42", nil).problem(t, 422, "invalid_fields")
+			ann.do(t, "POST", confirm(id), object{"client_secret": "x", "card": testCard(cardNumber)}).problem(t, 404, "intent_not_found")
+			ann.do(t, "POST", confirm("seti_x"), object{"client_secret": clientSecret, "card": testCard(cardNumber)}).problem(t, 404, "intent_not_found")
+			try(cardNumber, nil).is(t, 200).has(t, map[string]string{"status": "succeeded"})
+			try(cardNumber, nil).problem(t, 409, "intent_state")
+			ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.brand": "visa", "data.0.last4": "4242", "data.0.is_default": "true", "data.0.is_expired": "false", "data.1": ""})
+		})
+		first := ann.get(t, payments+"/methods").at("data.0.id")
+		t.Run("subscribing charges once, however often it is asked", func(t *testing.T) {
+			a := ann.create(t, payments+"/subscriptions", object{"plan_id": "basic", "quantity": 2}, "Idempotency-Key: buy")
+			b := ann.create(t, payments+"/subscriptions", object{"plan_id": "basic", "quantity": 2}, "Idempotency-Key: buy")
+			if a.text != b.text {
+				t.Errorf("%s\n%s", a, b)
+			}
+			a.has(t, map[string]string{"subscription.status": "active", "subscription.plan_id": "basic", "subscription.quantity": "2", "subscription.entitled": "true", "action": "null", "subscription.default_payment_method_id": first})
+			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "pro"}).problem(t, 409, "subscription_exists")
+			member.get(t, mine).has(t, map[string]string{"status": "active", "gateway": "sandbox", "stale": "false", "pending_change": "null"})
+			member.get(t, payments+"/plans").has(t, map[string]string{"data.0.is_current": "true"})
+			list := ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.total.amount": "1800", "data.0.status": "paid", "data.1": ""})
+			ann.get(t, payments+"/invoices?status=open").has(t, map[string]string{"data": "[]"})
+			if list.at("data.0.number") == "null" {
+				t.Error(list)
+			}
+		})
+		t.Run("the last method stays; another takes the default's place", func(t *testing.T) {
+			ann.do(t, "DELETE", payments+"/methods/"+first, nil).problem(t, 409, "payment_method_in_use")
+			second := ann.card(t, "5555555555554444")
+			ann.do(t, "PUT", payments+"/methods/"+second+"/default", nil).is(t, 200).has(t, map[string]string{"is_default": "true", "brand": "mastercard"})
+			ann.do(t, "PUT", payments+"/methods/"+first+"/default", nil).is(t, 200)
+			ann.do(t, "DELETE", payments+"/methods/"+first+"?replacement_id=pm_x", nil).problem(t, 404, "payment_method_not_found")
+			ann.do(t, "DELETE", payments+"/methods/"+first, nil).is(t, 204)
+			ann.do(t, "DELETE", payments+"/methods/"+first, nil).problem(t, 404, "payment_method_not_found")
+			ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.id": second, "data.0.is_default": "true", "data.1": ""})
+		})
+		t.Run("more now, less later, and nothing at all", func(t *testing.T) {
+			a := ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).is(t, 200).has(t, map[string]string{"plan_id": "pro", "pending_change": "null"})
+			ann.do(t, "PATCH", mine, object{"quantity": 1}, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
+			ann.do(t, "PATCH", mine, object{"plan_id": "basic", "quantity": 1}, "If-Match: "+a.header.Get("ETag")).is(t, 200).has(t, map[string]string{"plan_id": "pro", "pending_change.plan_id": "basic"})
+			ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200).has(t, map[string]string{"cancel_at_period_end": "true"})
+			ann.do(t, "PATCH", mine, object{"cancel_at_period_end": false}).is(t, 200).has(t, map[string]string{"cancel_at_period_end": "false"})
+			ann.do(t, "PATCH", mine, object{"plan_id": "other"}).problem(t, 404, "plan_not_found")
+		})
+		t.Run("time passes in the sandbox, and the mirror hears of it", func(t *testing.T) {
+			s.must(t, "payments", "sandbox", "advance", "32d")
+			s.await(t, func() bool { return member.get(t, mine).at("plan_id") == "basic" })
+			member.get(t, mine).has(t, map[string]string{"quantity": "1", "pending_change": "null", "status": "active"})
+			if out := s.must(t, "doctor", "payments"); !strings.Contains(out, "1 customer(s), 0 difference(s)") {
+				t.Error(out)
+			}
+		})
+		t.Run("a workspace that pays is not deleted", func(t *testing.T) {
+			ann.do(t, "DELETE", "/api/workspaces/"+ann.workspace, nil).problem(t, 409, "workspace_in_use")
+		})
+		t.Run("ending it at once", func(t *testing.T) {
+			ann.do(t, "DELETE", mine, nil).is(t, 204)
+			ann.do(t, "DELETE", mine, nil).problem(t, 404, "no_active_subscription")
+			member.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
+		})
+		t.Run("a payment that wants authentication waits for it", func(t *testing.T) {
+			id := ann.create(t, payments+"/setup-intent", object{"usage": "on_session"})
+			body := object{"client_secret": id.at("client_secret"), "card": testCard("4000002500003155")}
+			ann.do(t, "POST", confirm(id.at("id")), body).is(t, 200).has(t, map[string]string{"status": "requires_action"})
+			ann.do(t, "POST", payments+"/sandbox/setup-intents/"+id.at("id")+"/authenticate", object{"client_secret": id.at("client_secret"), "success": true}).is(t, 200)
+			method := ann.get(t, payments+"/methods").at("data.0.id")
+			order := object{"plan_id": "basic", "payment_method_id": method}
+			a := ann.create(t, payments+"/subscriptions", order).has(t, map[string]string{"subscription.status": "incomplete", "subscription.entitled": "false", "action.type": "confirm_payment"})
+			again := ann.do(t, "POST", payments+"/subscriptions", order).is(t, 200)
+			if again.at("action.client_secret") != a.at("action.client_secret") || again.at("subscription.id") != a.at("subscription.id") {
+				t.Errorf("%s\n%s", a, again)
+			}
+			ann.get(t, mine).has(t, map[string]string{"action.client_secret": a.at("action.client_secret")})
+			member.get(t, mine).has(t, map[string]string{"action": "null", "status": "incomplete"})
+			clientSecret := a.at("action.client_secret")
+			intent, _, _ := strings.Cut(clientSecret, "_secret_")
+			ann.do(t, "POST", payments+"/sandbox/setup-intents/"+intent+"/authenticate", object{"client_secret": clientSecret, "success": true}).is(t, 200)
+			ann.get(t, mine).has(t, map[string]string{"status": "active", "action": "null"})
+			ann.do(t, "DELETE", mine, nil).is(t, 204)
+		})
+		t.Run("what cannot be charged leaves nothing", func(t *testing.T) {
+			method := ann.card(t, "4000000000000341")
+			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic", "payment_method_id": method}).problem(t, 402, "card_declined").has(t, map[string]string{"decline_code": "generic_decline"})
+			ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
+		})
+		t.Run("all of it is in the trail", func(t *testing.T) {
+			types := strings.Join(ann.get(t, "/api/events?limit=100").each(t, "type"), " ")
+			for _, want := range []string{"payment_customer.created", "payment_method.added", "payment_method.removed", "subscription.requested", "subscription.started", "subscription.changed", "subscription.ended", "subscription.request_failed"} {
+				if !strings.Contains(types, want) {
+					t.Errorf("no %s in %s", want, types)
+				}
+			}
+		})
+		s.stop(t)
+		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(), "the database": s.dump(t)} {
+			for _, never := range []string{"4242424242424242", "4111111111111111", "5555555555554444", "4000000000000341", cardNumber, "_secret_", "whsec_"} {
+				if i := strings.Index(text, never); i >= 0 {
+					t.Errorf("%s holds %s: …%s", where, never, text[max(0, i-200):min(len(text), i+60)])
+				}
+			}
+		}
+	})
+}
+
+// only is the one value that a query answers.
+func (s *server) only(t *testing.T, query string) string {
+	t.Helper()
+	db := s.open(t)
+	defer db.Close()
+	values := column(t, db, query)
+	if len(values) != 1 {
+		t.Fatalf("%s answers %q", query, values)
+	}
+	return values[0]
+}
+
+// await waits for what a job will bring about.
+func (s *server) await(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it did not come about: %s", s.stderr)
+		}
+	}
+}
+
+func TestOneOfManySubscriptions(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, sold, set("server.rate_limit.burst", "1000"))
+		ann := s.user(t, "owner")
+		const racers = 64
+		var wg sync.WaitGroup
+		for range racers {
+			wg.Go(func() {
+				if a, err := ann.try(t, "POST", payments+"/setup-intent", object{}); err != nil || a.status != 201 {
+					t.Errorf("%s %v", a, err)
+				}
+			})
+		}
+		wg.Wait()
+		if out := s.must(t, "payments", "sandbox", "advance", "1s"); !strings.Contains(out, "has 1 customer(s)") {
+			t.Errorf("the sandbox says: %s", out)
+		}
+		ann.card(t, cardNumber)
+		statuses := make(chan string, racers)
+		for range racers {
+			wg.Go(func() {
+				a, err := ann.try(t, "POST", payments+"/subscriptions", object{"plan_id": "basic"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				statuses <- fmt.Sprint(a.status, " ", a.at("code"))
+			})
+		}
+		wg.Wait()
+		close(statuses)
+		count := map[string]int{}
+		for status := range statuses {
+			count[status]++
+		}
+		if count["201 "] != 1 || count["201 "]+count["409 subscription_exists"]+count["409 payment_pending"] != racers {
+			t.Errorf("answers: %v", count)
+		}
+		ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1": ""})
+	})
+}
+
+func TestALostAnswerIsNotChargedTwice(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, sold)
+		ann := s.user(t, "owner")
+		method := ann.card(t, cardNumber)
+		order := object{"plan_id": "basic", "payment_method_id": method}
+		// One call makes the method the default; then all three tries to subscribe take effect and are not answered.
+		s.must(t, "payments", "sandbox", "provoke", "timeout", "timeout_after", "timeout_after", "timeout_after", "timeout_after", "timeout_after")
+		ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: buy").problem(t, 504, "gateway_timeout")
+		ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 409, "payment_pending")
+		s.must(t, "payments", "sandbox", "provoke")
+		ann.create(t, payments+"/subscriptions", order, "Idempotency-Key: buy").has(t, map[string]string{"subscription.status": "active"})
+		ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1": ""})
+
+		ann.do(t, "DELETE", mine, nil).is(t, 204)
+		s.must(t, "payments", "sandbox", "provoke", "error_after", "error_after", "error_after", "error_after", "error_after", "error_after")
+		ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 503, "gateway_unavailable")
+		s.must(t, "payments", "sandbox", "provoke")
+		s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued'`)
+		s.await(t, func() bool { return ann.do(t, "GET", mine, nil).status == 200 })
+		ann.get(t, payments+"/invoices").has(t, map[string]string{"data.1.status": "paid", "data.2": ""})
+
+		s.must(t, "payments", "sandbox", "provoke", "error", "error", "error")
+		s.sql(t, `UPDATE payment_customers SET wallet_at = 1`)
+		ann.get(t, payments+"/methods").has(t, map[string]string{"stale": "true", "data.0.id": method})
+	})
+}
+
+func TestWebhooks(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, sold, set("server.rate_limit.unauthenticated_per_minute", "1000"))
+		ann := s.user(t, "owner")
+		ann.card(t, cardNumber)
+		ann.subscribe(t, "basic")
+		gateway := s.anonymous()
+		const path = payments + "/webhooks/sandbox/default"
+		customer := s.only(t, `SELECT external_id FROM payment_customers`)
+		body := func(id string) string {
+			return `{"id":"` + id + `","object":"event","type":"invoice.paid","api_version":"2099-01-01","created":1,"data":{"object":{"object":"invoice","customer":"` + customer + `"}}}`
+		}
+		post := func(body string, at time.Time, key string, headers ...string) *answer {
+			return gateway.do(t, "POST", path, body, append(headers, "Stripe-Signature: "+billing.Sign(secret.New(key), []byte(body), at))...)
+		}
+		now := time.Now()
+		t.Run("the same one a hundred times is kept once", func(t *testing.T) {
+			for range 100 {
+				post(body("evt_same"), now, webhookKey, "Host: anywhere.example").is(t, 200).has(t, map[string]string{"received": "true"})
+			}
+			if out := s.must(t, "payments", "events", "list", "--limit", "1000"); strings.Count(out, "evt_same") != 1 {
+				t.Error(out)
+			}
+			s.await(t, func() bool {
+				return strings.Contains(s.must(t, "payments", "events", "list", "--state", "done", "--limit", "1000"), "evt_same")
+			})
+		})
+		t.Run("what is not signed as it should be is refused", func(t *testing.T) {
+			post(body("evt_a"), now, "whsec_wrong").problem(t, 400, "webhook_signature_invalid")
+			post(body("evt_a"), now.Add(-6*time.Minute), webhookKey).problem(t, 400, "webhook_signature_invalid")
+			gateway.do(t, "POST", path, body("evt_b"), "Stripe-Signature: "+billing.Sign(secret.New(webhookKey), []byte(body("evt_a")), now)).problem(t, 400, "webhook_signature_invalid")
+			gateway.do(t, "POST", path, body("evt_a")).problem(t, 400, "webhook_signature_invalid")
+			post("no event", now, webhookKey).problem(t, 400, "webhook_malformed")
+			post(strings.Repeat("x", 2<<20), now, webhookKey).problem(t, 413, "body_too_large")
+			gateway.do(t, "POST", payments+"/webhooks/stripe/default", body("evt_a")).problem(t, 404, "gateway_not_found")
+			gateway.do(t, "POST", payments+"/webhooks/sandbox/other", body("evt_a")).problem(t, 404, "gateway_not_found")
+			if out := s.must(t, "payments", "events", "list", "--limit", "1000"); strings.Contains(out, "evt_a") || strings.Contains(out, "evt_b") {
+				t.Error(out)
+			}
+		})
+		t.Run("what fails for good is a dead letter, and can be replayed", func(t *testing.T) {
+			s.sql(t, `UPDATE payment_events SET state = 'dead', ended_at = 1, failure = 'gateway_error' WHERE id = 'evt_same'`)
+			if out := s.must(t, "payments", "events", "list", "--state", "dead"); !strings.Contains(out, "evt_same") {
+				t.Error(out)
+			}
+			s.must(t, "payments", "events", "replay", "evt_same")
+			s.await(t, func() bool {
+				return !strings.Contains(s.must(t, "payments", "events", "list", "--state", "dead"), "evt_same")
+			})
+			if out := s.run(t, "payments", "events", "replay", "evt_none"); out.code == 0 {
+				t.Error("what nobody told of was replayed")
+			}
+		})
+		t.Run("what is about nobody of ours is kept and ignored", func(t *testing.T) {
+			post(strings.ReplaceAll(body("evt_foreign"), customer, "cus_foreign"), now, webhookKey).is(t, 200)
+			if out := s.must(t, "payments", "events", "list", "--state", "ignored"); !strings.Contains(out, "evt_foreign") {
+				t.Error(out)
+			}
+		})
+	})
+}
