@@ -37,4 +37,5 @@ type Stores struct {
 	Events      Events
 	Connections Connections
 	Jobs        Jobs
+	Presences   Presences
 }
