@@ -38,10 +38,27 @@ type Presences interface {
 	// List that is read afterwards holds all up to it.
 	Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error)
 
-	// Due answers the users of org with records that are Due, the longest first.
-	Due(ctx context.Context, org identity.OrgID, now time.Time, limit int) ([]identity.UserID, error)
+	// Due answers the records of org that are due by a time, those that are due the longest first; of
+	// several at the same time, in the order of users. With after, only those that come after it.
+	Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.Owed, limit int) ([]presence.Owed, error)
 
-	// Together reports whether by is in a workspace with user that has not been deleted; by an API key,
-	// in the workspace of that key.
-	Together(ctx context.Context, by identity.Actor, user identity.UserID) (bool, error)
+	// Changes answers the records of org whose Seq is above a number, in the order of Seq, deleted ones
+	// included; with users, only theirs. Who asks with the last one's Seq each time sees every record as
+	// it is now at least once, and none that is older than what they saw of it.
+	Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID, limit int) ([]presence.Record, error)
+
+	// Together answers those among users with whom by is in a workspace that has not been deleted; by an
+	// API key, in the workspace of that key.
+	Together(ctx context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error)
+}
+
+// PresenceSignals carries word between nodes that share a store. A signal may get lost or come twice: it
+// says that it is time to read the store, and nothing else.
+type PresenceSignals interface {
+	// Announce tells the nodes that listen that presences of org have changed.
+	Announce(ctx context.Context, org identity.OrgID) error
+
+	// Listen calls heard with the org of each signal, the node's own among them, and with an empty one when
+	// signals may have been lost, until ctx ends, which is no error. An outage it outlasts by itself.
+	Listen(ctx context.Context, heard func(identity.OrgID)) error
 }

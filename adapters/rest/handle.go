@@ -47,6 +47,8 @@ type request struct {
 	body  []byte
 
 	anywhere bool // the operation needs no workspace, or its path names one
+
+	answer http.Header // of what is answered, whatever that is
 }
 
 // handle is where every request learns who calls, is held to the contract, and is carried out.
@@ -60,7 +62,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		defer cancel()
 		hr = hr.WithContext(ctx)
 
-		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: anywhere}
+		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: anywhere, answer: w.Header()}
 		var err error
 		if r.by, r.who, err = a.authenticate(w, hr, seen, anywhere); err == nil {
 			err = r.read(w)

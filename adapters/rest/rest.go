@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -30,6 +31,7 @@ type Services struct {
 	Chats       *chats.Service
 	Embeds      *chats.Embeds
 	Connections *connections.Service
+	Presences   *presences.Service
 }
 
 // Bind makes the use cases on given stores.
@@ -59,6 +61,7 @@ type API struct {
 	callers   *limiter // by API key
 	unknown   *limiter // by address, for requests without a valid credential
 	visitors  *visitLimits
+	beats     *limiter // heartbeats, by user
 	measured  *measures
 	readiness readiness
 }
@@ -74,6 +77,7 @@ func New(c Config, d Deps) (*API, error) {
 		callers:   newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
 		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
 		visitors:  newVisitLimits(),
+		beats:     newLimiter(beatsPerMinute, beatsAtOnce),
 		measured:  newMeasures(d.Metrics),
 		readiness: readiness{check: d.Ready, log: d.Log},
 	}
@@ -81,6 +85,7 @@ func New(c Config, d Deps) (*API, error) {
 		"/api/prompt-templates": a.promptOperations(),
 		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
 		"/api/connections":      a.connectionOperations(),
+		"/api/presence":         a.presenceOperations(),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -104,7 +109,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/"} {
+	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/presence", "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
 			declared, ok := a.contract.Operation(op.method, op.path)

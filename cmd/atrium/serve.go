@@ -69,6 +69,7 @@ func (s *serveCommand) Run(p *process) error {
 		if !s.NoWork {
 			working.Go(func() { n.work(work) })
 		}
+		working.Go(func() { n.keepPresences(work) })
 		if err := p.greet(n.core, n.api.Addr(), owner); err != nil {
 			return err
 		}

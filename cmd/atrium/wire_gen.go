@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
@@ -74,12 +75,14 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	offers := mainBeyond.offers
 	probeLimits := mainBeyond.limits
 	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
+	presencesService := newPresences(c, db, stores)
 	services := rest.Services{
 		Accounts:    service,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
+		Presences:   presencesService,
 	}
 	mainCore := &core{
 		config:   c,
@@ -96,7 +99,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, b beyond) rest.Services {
+func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -127,6 +130,7 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
+		Presences:   p,
 	}
 	return services
 }

@@ -17,6 +17,9 @@ type Heartbeat struct {
 	Idle   bool
 	TTL    time.Duration
 
+	// Keep says that nothing is known of how the device is used: one that was heard of stays as it was.
+	Keep bool
+
 	Status *Manual
 	Text   *string
 	Emoji  *string
@@ -48,6 +51,37 @@ func (h *Heartbeat) Check(by identity.Actor, now time.Time) error {
 	return nil
 }
 
+// Refresh takes in a heartbeat of by's that nobody could tell from the one before, which is nearly
+// each of them, and reports whether it is one. If not, nothing has changed, and it is for Beat.
+func (r *Record) Refresh(by identity.Actor, h *Heartbeat, now time.Time) bool {
+	i, known := r.find(h.Device)
+	if !known || h.Claims() || r.Deleted || r.User != by.User || r.Org != by.Org || h.Check(by, now) != nil || !now.Before(r.Next()) {
+		return false
+	}
+	d := &r.Devices[i]
+	if h.Keep {
+		h.of(d)
+	}
+	if d.Kind != h.Kind || d.Idle != h.Idle || now.Add(h.TTL).Before(d.ExpiresAt()) {
+		return false
+	}
+	if !d.SeenAt.After(now) {
+		d.SeenAt, d.TTL = now, h.TTL
+	}
+	r.seen(h, now)
+	r.Due = r.Next()
+	return true
+}
+
+func (h *Heartbeat) of(d *Device) { h.Kind, h.Idle = d.Kind, d.Idle }
+
+func (r *Record) seen(h *Heartbeat, now time.Time) {
+	r.SeenAt = later(r.SeenAt, now)
+	if !h.Idle {
+		r.ActiveAt = later(r.ActiveAt, now)
+	}
+}
+
 // Beat takes in a heartbeat of by's. A record that was deleted begins anew by it.
 func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 	if err := h.Check(by, now); err != nil {
@@ -60,6 +94,9 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 		*r = Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
 	}
 	r.Settle(now)
+	if i, known := r.find(h.Device); known && h.Keep {
+		h.of(&r.Devices[i])
+	}
 	d := Device{ID: h.Device, Kind: h.Kind, Idle: h.Idle, SeenAt: now, TTL: h.TTL}
 	switch i, known := r.find(h.Device); {
 	case known && r.Devices[i].SeenAt.After(now): // a later one was quicker
@@ -70,10 +107,7 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 	default:
 		r.Devices = slices.Insert(r.Devices, i, d)
 	}
-	r.SeenAt = later(r.SeenAt, now)
-	if !h.Idle {
-		r.ActiveAt = later(r.ActiveAt, now)
-	}
+	r.seen(&h, now)
 	if h.Claims() {
 		r.claim(&h, now)
 	}

@@ -123,6 +123,12 @@ type Filter struct {
 // Page is one page of records.
 type Page = page.Of[Record]
 
+// Owed is when a user's record is due.
+type Owed struct {
+	User identity.UserID
+	Due  time.Time
+}
+
 // Counts says how many people are shown with each status.
 type Counts map[Status]int
 
@@ -194,11 +200,11 @@ func (r *Record) Settle(now time.Time) {
 		r.Passing, r.Until = Claim{}, time.Time{}
 	}
 	r.Devices = r.live(now)
-	r.Shown, r.Due = r.Public(now), r.next()
+	r.Shown, r.Due = r.Public(now), r.Next()
 }
 
-// next is when the first thing ends.
-func (r *Record) next() time.Time {
+// Next is when the first thing ends; zero for never.
+func (r *Record) Next() time.Time {
 	next := r.Until
 	for _, d := range r.Devices {
 		if at := d.ExpiresAt(); next.IsZero() || at.Before(next) {
@@ -208,11 +214,12 @@ func (r *Record) next() time.Time {
 	return next
 }
 
-// Same reports whether anybody could tell r from what it was by more than how fresh it is.
+// Same reports whether anybody could tell r from what it was by more than how fresh it is. A device that
+// ends sooner than it did is not the same: who misses that would take it for live.
 func (r *Record) Same(was *Record) bool {
 	return r.Life == was.Life && r.Deleted == was.Deleted && r.Lasting == was.Lasting && r.Passing == was.Passing && r.Until.Equal(was.Until) &&
 		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool {
-			return a.ID == b.ID && a.Kind == b.Kind && a.Idle == b.Idle
+			return a.ID == b.ID && a.Kind == b.Kind && a.Idle == b.Idle && !a.ExpiresAt().Before(b.ExpiresAt())
 		})
 }
 

@@ -295,7 +295,19 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 				h.Status, h.Until, passing, ends = &claim, &e, claim, e
 			}
 			if action != 0 {
+				quick := r.Copy()
+				was := r.Copy()
+				refreshed := quick.Refresh(ann, &h, now)
 				must(t, r.Beat(ann, h, now))
+				// What takes the short way is what the long way would have made of it, and nobody can tell.
+				if want := r.Same(was); refreshed && !(want && quick.As(r)) || !refreshed && !quick.As(was) {
+					t.Fatalf("refreshed %v: %+v, want %+v", refreshed, quick, r)
+				}
+				if settled := was.Copy(); !refreshed && !h.Claims() && r.Same(was) {
+					if settled.Settle(now); settled.Same(was) {
+						t.Fatalf("%+v took the long way for nothing", h)
+					}
+				}
 				devices[h.Device] = heard{now, now.Add(h.TTL), h.Idle}
 			}
 

@@ -38,6 +38,21 @@ func (m *MockPresences) EXPECT() *MockPresencesMockRecorder {
 	return m.recorder
 }
 
+// Changes mocks base method.
+func (m *MockPresences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID, limit int) ([]presence.Record, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Changes", ctx, org, above, users, limit)
+	ret0, _ := ret[0].([]presence.Record)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Changes indicates an expected call of Changes.
+func (mr *MockPresencesMockRecorder) Changes(ctx, org, above, users, limit interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Changes", reflect.TypeOf((*MockPresences)(nil).Changes), ctx, org, above, users, limit)
+}
+
 // Counts mocks base method.
 func (m *MockPresences) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
 	m.ctrl.T.Helper()
@@ -55,18 +70,18 @@ func (mr *MockPresencesMockRecorder) Counts(ctx, org interface{}) *gomock.Call {
 }
 
 // Due mocks base method.
-func (m *MockPresences) Due(ctx context.Context, org identity.OrgID, now time.Time, limit int) ([]identity.UserID, error) {
+func (m *MockPresences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.Owed, limit int) ([]presence.Owed, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Due", ctx, org, now, limit)
-	ret0, _ := ret[0].([]identity.UserID)
+	ret := m.ctrl.Call(m, "Due", ctx, org, by, after, limit)
+	ret0, _ := ret[0].([]presence.Owed)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Due indicates an expected call of Due.
-func (mr *MockPresencesMockRecorder) Due(ctx, org, now, limit interface{}) *gomock.Call {
+func (mr *MockPresencesMockRecorder) Due(ctx, org, by, after, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Due", reflect.TypeOf((*MockPresences)(nil).Due), ctx, org, now, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Due", reflect.TypeOf((*MockPresences)(nil).Due), ctx, org, by, after, limit)
 }
 
 // Get mocks base method.
@@ -115,18 +130,18 @@ func (mr *MockPresencesMockRecorder) Of(ctx, org, user interface{}) *gomock.Call
 }
 
 // Together mocks base method.
-func (m *MockPresences) Together(ctx context.Context, by identity.Actor, user identity.UserID) (bool, error) {
+func (m *MockPresences) Together(ctx context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Together", ctx, by, user)
-	ret0, _ := ret[0].(bool)
+	ret := m.ctrl.Call(m, "Together", ctx, by, users)
+	ret0, _ := ret[0].([]identity.UserID)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Together indicates an expected call of Together.
-func (mr *MockPresencesMockRecorder) Together(ctx, by, user interface{}) *gomock.Call {
+func (mr *MockPresencesMockRecorder) Together(ctx, by, users interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Together", reflect.TypeOf((*MockPresences)(nil).Together), ctx, by, user)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Together", reflect.TypeOf((*MockPresences)(nil).Together), ctx, by, users)
 }
 
 // Update mocks base method.
@@ -142,4 +157,55 @@ func (m *MockPresences) Update(ctx context.Context, org identity.OrgID, users []
 func (mr *MockPresencesMockRecorder) Update(ctx, org, users, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockPresences)(nil).Update), ctx, org, users, change)
+}
+
+// MockPresenceSignals is a mock of PresenceSignals interface.
+type MockPresenceSignals struct {
+	ctrl     *gomock.Controller
+	recorder *MockPresenceSignalsMockRecorder
+}
+
+// MockPresenceSignalsMockRecorder is the mock recorder for MockPresenceSignals.
+type MockPresenceSignalsMockRecorder struct {
+	mock *MockPresenceSignals
+}
+
+// NewMockPresenceSignals creates a new mock instance.
+func NewMockPresenceSignals(ctrl *gomock.Controller) *MockPresenceSignals {
+	mock := &MockPresenceSignals{ctrl: ctrl}
+	mock.recorder = &MockPresenceSignalsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockPresenceSignals) EXPECT() *MockPresenceSignalsMockRecorder {
+	return m.recorder
+}
+
+// Announce mocks base method.
+func (m *MockPresenceSignals) Announce(ctx context.Context, org identity.OrgID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Announce", ctx, org)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Announce indicates an expected call of Announce.
+func (mr *MockPresenceSignalsMockRecorder) Announce(ctx, org interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Announce", reflect.TypeOf((*MockPresenceSignals)(nil).Announce), ctx, org)
+}
+
+// Listen mocks base method.
+func (m *MockPresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Listen", ctx, heard)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Listen indicates an expected call of Listen.
+func (mr *MockPresenceSignalsMockRecorder) Listen(ctx, heard interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Listen", reflect.TypeOf((*MockPresenceSignals)(nil).Listen), ctx, heard)
 }

@@ -101,20 +101,21 @@ func TestMakesActor(t *testing.T) {
 // unscoped lists the port methods that take a context, and neither a workspace nor an org nor an
 // actor, each with its reason.
 var unscoped = map[string]string{
-	"Atomic.Atomically": "opens the transaction in which scoped stores work",
-	"Idempotency.Once":  "ports.IdempotencyKey names the org, and the caller in its scope",
-	"Users.Add":         "account.User names its org",
-	"Prompts.Add":       "prompt.Template names its org and workspace",
-	"Chats.Add":         "chat.Template names its workspace",
-	"Workspaces.Add":    "account.Workspace names its org",
-	"Jobs.Enqueue":      "job.Job names its org and workspace",
-	"JobQueue.Take":     "a worker serves every org; job.Job names the one that the work is for",
-	"JobQueue.Settle":   "as JobQueue.Take",
-	"Mailer.Send":       "a mail goes to a person, and is read by nobody else",
-	"Verifier.Verify":   "the issuers that it is given are those of one org",
-	"Warehouse.Probe":   "reaches what is outside of Atrium, with the credential that it is given",
-	"Warehouse.Tables":  "as Warehouse.Probe",
-	"Warehouse.Preview": "as Warehouse.Probe",
+	"Atomic.Atomically":      "opens the transaction in which scoped stores work",
+	"Idempotency.Once":       "ports.IdempotencyKey names the org, and the caller in its scope",
+	"Users.Add":              "account.User names its org",
+	"Prompts.Add":            "prompt.Template names its org and workspace",
+	"Chats.Add":              "chat.Template names its workspace",
+	"Workspaces.Add":         "account.Workspace names its org",
+	"Jobs.Enqueue":           "job.Job names its org and workspace",
+	"JobQueue.Take":          "a worker serves every org; job.Job names the one that the work is for",
+	"JobQueue.Settle":        "as JobQueue.Take",
+	"Mailer.Send":            "a mail goes to a person, and is read by nobody else",
+	"PresenceSignals.Listen": "a node serves every org; each signal names its own",
+	"Verifier.Verify":        "the issuers that it is given are those of one org",
+	"Warehouse.Probe":        "reaches what is outside of Atrium, with the credential that it is given",
+	"Warehouse.Tables":       "as Warehouse.Probe",
+	"Warehouse.Preview":      "as Warehouse.Probe",
 }
 
 // TestPorts holds every port to its size, and what reaches the world to a tenant: isolation must

@@ -21,6 +21,7 @@ func Presences(t *testing.T, open Opener) {
 	t.Run("Seq", func(t *testing.T) { presenceNumbered(t, a) })
 	t.Run("List and Counts", func(t *testing.T) { presencesListed(t, a) })
 	t.Run("Due", func(t *testing.T) { presencesDue(t, a) })
+	t.Run("Changes", func(t *testing.T) { presencesChanged(t, a) })
 	t.Run("Together", func(t *testing.T) { together(t, a) })
 }
 
@@ -218,9 +219,7 @@ func presencesDue(t *testing.T, a Adapter) {
 	beats(t, a.Stores, team.Member, long, past)
 	beats(t, a.Stores, team.Peer, heartbeat("a"), past)
 	due := func(after time.Duration, limit int) []identity.UserID {
-		users, err := a.Presences.Due(ctx, team.Org, past.Add(after), limit)
-		must(t, err)
-		return users
+		return dueBy(t, a, team.Org, past.Add(after), limit)
 	}
 	same(t, "before anything ends", due(presence.DefaultTTL-time.Microsecond, 10), []identity.UserID(nil))
 	same(t, "when the first ends", due(presence.DefaultTTL, 10), []identity.UserID{team.Peer.User})
@@ -229,9 +228,65 @@ func presencesDue(t *testing.T, a Adapter) {
 	_, err := a.Presences.Update(ctx, team.Org, due(presence.MaxTTL, 10), func(r *presence.Record) error { r.Settle(past.Add(presence.MaxTTL)); return nil })
 	must(t, err)
 	same(t, "once they are settled", due(presence.MaxTTL, 10), []identity.UserID(nil))
-	users, err := a.Presences.Due(ctx, a.Orgs[1], past.Add(presence.MaxTTL), 10)
+	same(t, "in another org", dueBy(t, a, a.Orgs[1], past.Add(presence.MaxTTL), 10), []identity.UserID(nil))
+}
+
+// dueBy is who is due, all of them read in pages of a limit; of a limit of 1, the first alone.
+func dueBy(t *testing.T, a Adapter, org identity.OrgID, by time.Time, limit int) (users []identity.UserID) {
+	t.Helper()
+	for after := (presence.Owed{}); ; {
+		owed, err := a.Presences.Due(t.Context(), org, by, after, limit)
+		must(t, err)
+		for _, o := range owed {
+			users = append(users, o.User)
+		}
+		if len(owed) < limit || limit == 1 {
+			return users
+		}
+		after = owed[len(owed)-1]
+	}
+}
+
+func presencesChanged(t *testing.T, a Adapter) {
+	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	_, above, err := a.Presences.Counts(ctx, team.Org)
 	must(t, err)
-	same(t, "in another org", users, []identity.UserID(nil))
+	beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At)
+	peer := beats(t, a.Stores, team.Peer, heartbeat("a"), fixture.At)
+	viewer := beats(t, a.Stores, team.Viewer, heartbeat("a"), fixture.At)
+	member := beats(t, a.Stores, team.Member, heartbeat("b"), fixture.At.Add(time.Second))
+	gone, err := a.Presences.Update(ctx, team.Org, []identity.UserID{team.Peer.User}, func(r *presence.Record) error { return r.Delete(team.Peer, fixture.At) })
+	must(t, err)
+	for name, tt := range map[string]struct {
+		org   identity.OrgID
+		above int64
+		users []identity.UserID
+		want  []*presence.Record
+	}{
+		"all, in the order of their numbers":  {team.Org, above, nil, []*presence.Record{viewer, member, gone[0]}},
+		"above a number":                      {team.Org, viewer.Seq, nil, []*presence.Record{member, gone[0]}},
+		"above one that was given meanwhile":  {team.Org, peer.Seq, nil, []*presence.Record{viewer, member, gone[0]}},
+		"above the last":                      {team.Org, gone[0].Seq, nil, nil},
+		"of some":                             {team.Org, above, []identity.UserID{team.Peer.User, team.Viewer.User, team.Owner.User}, []*presence.Record{viewer, gone[0]}},
+		"of another org, by the same numbers": {a.Orgs[1], 0, []identity.UserID{team.Member.User, team.Peer.User}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, limit := range []int{1, 2, 100} {
+				var got []*presence.Record
+				for last := tt.above; ; {
+					records, err := a.Presences.Changes(ctx, tt.org, last, tt.users, limit)
+					must(t, err)
+					for i := range records {
+						got, last = append(got, &records[i]), records[i].Seq
+					}
+					if len(records) < limit {
+						break
+					}
+				}
+				same(t, fmt.Sprint("changes, ", limit, " at a time"), got, tt.want)
+			}
+		})
+	}
 }
 
 func together(t *testing.T, a Adapter) {
@@ -258,19 +313,29 @@ func together(t *testing.T, a Adapter) {
 		"the other way around":            {team.Viewer, team.Member.User, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := a.Presences.Together(t.Context(), tt.by, tt.user)
+			got, err := a.Presences.Together(t.Context(), tt.by, []identity.UserID{tt.user})
 			must(t, err)
-			if got != tt.want {
-				t.Errorf("together = %v", got)
+			if tt.want != slices.Equal(got, []identity.UserID{tt.user}) || !tt.want && len(got) > 0 {
+				t.Errorf("together with %v", got)
 			}
 		})
 	}
+	t.Run("of several those who are, once each", func(t *testing.T) {
+		asked := []identity.UserID{team.Viewer.User, others.Owner.User, team.Gone.User, team.Peer.User, team.Viewer.User}
+		got, err := a.Presences.Together(t.Context(), team.Member, asked)
+		must(t, err)
+		slices.Sort(got)
+		want := []identity.UserID{team.Viewer.User, team.Peer.User}
+		slices.Sort(want)
+		same(t, "together with", got, want)
+		none, err := a.Presences.Together(t.Context(), team.Member, nil)
+		must(t, err)
+		same(t, "of nobody", none, []identity.UserID(nil))
+	})
 	t.Run("in a workspace that was deleted nobody is", func(t *testing.T) {
 		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
-		got, err := a.Presences.Together(t.Context(), team.Member, team.Viewer.User)
+		got, err := a.Presences.Together(t.Context(), team.Member, []identity.UserID{team.Viewer.User})
 		must(t, err)
-		if got {
-			t.Error("they are")
-		}
+		same(t, "together with", got, []identity.UserID(nil))
 	})
 }

@@ -190,12 +190,13 @@ func TestOperations(t *testing.T) {
 				always = append(always, 409, 422)
 			}
 		}
+		unrevised := strings.HasPrefix(o.Path, "/api/presence") // it has no revision, and the next heartbeat repeats the one before
 		answers := responses[strconv.Itoa(http.StatusOK)]
 		tagged := answers != nil && follow(doc, answers)["headers"].(object)["ETag"] != nil
 		for header, needed := range map[string]bool{
-			"If-Match":        o.Method == http.MethodPatch || o.Method == http.MethodDelete || o.ID == "activatePromptVersion",
+			"If-Match":        o.Method == http.MethodPatch || o.Method == http.MethodDelete && !unrevised || o.ID == "activatePromptVersion",
 			"If-None-Match":   o.Method == http.MethodGet && tagged,
-			"Idempotency-Key": o.Method == http.MethodPost && (tagged || responses["201"] != nil),
+			"Idempotency-Key": o.Method == http.MethodPost && (tagged || responses["201"] != nil) && !unrevised,
 			"Workspace-Id":    responses["200"] != nil && follow(doc, responses["200"])["headers"].(object)["Workspace-Id"] != nil,
 		} {
 			if needed && !slices.Contains(names, header) {
@@ -217,7 +218,7 @@ func TestOperations(t *testing.T) {
 			if follow(doc, response["headers"].(object)["Request-Id"])["required"] != true {
 				t.Errorf("%s promises no Request-Id", status)
 			}
-			if status == "201" && (response["headers"].(object)["Location"] == nil || response["headers"].(object)["ETag"] == nil) {
+			if status == "201" && (response["headers"].(object)["Location"] == nil || response["headers"].(object)["ETag"] == nil && !unrevised) {
 				t.Errorf("%s promises no Location or no ETag", status)
 			}
 		}

@@ -24,7 +24,7 @@ CREATE UNIQUE INDEX presences_user ON presences (org_id, user_id);
 CREATE INDEX presences_org ON presences (org_id, id);
 CREATE INDEX presences_shown ON presences (org_id, shown, id) WHERE NOT deleted;
 CREATE INDEX presences_seq ON presences (org_id, seq);
-CREATE INDEX presences_due ON presences (org_id, due_at) WHERE due_at > 0;
+CREATE INDEX presences_due ON presences (org_id, due_at, user_id) WHERE due_at > 0;
 
 -- The last number that a change of the org's presences was given. Who gives one holds the row until
 -- it commits, so that numbers become visible in their order.
