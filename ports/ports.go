@@ -37,5 +37,6 @@ type Stores struct {
 	Events      Events
 	Connections Connections
 	Jobs        Jobs
+	Tickets     Tickets
 	Presences   Presences
 }

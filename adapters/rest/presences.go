@@ -25,6 +25,8 @@ func (a *API) presenceOperations() []operation {
 	return []operation{
 		{http.MethodPost, "/api/presence", a.sendHeartbeat}, // first, where the router finds it soonest
 		{http.MethodGet, "/api/presence", a.listPresences},
+		{http.MethodGet, streamPath, nil},
+		{http.MethodPost, "/api/presence/stream-tickets", a.issueStreamTicket},
 		{http.MethodGet, one, a.getPresence},
 		{http.MethodDelete, one, a.deletePresence},
 	}

@@ -27,6 +27,7 @@ import (
 // Services is every use case, on the stores of a pool or of one transaction.
 type Services struct {
 	Accounts    *accounts.Service
+	Tickets     *accounts.Tickets
 	Prompts     *prompts.Service
 	Chats       *chats.Service
 	Embeds      *chats.Embeds
@@ -64,6 +65,9 @@ type API struct {
 	beats     *limiter // heartbeats, by user
 	measured  *measures
 	readiness readiness
+
+	streams    context.Context // ends when streams have to
+	endStreams context.CancelFunc
 }
 
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.
@@ -81,6 +85,7 @@ func New(c Config, d Deps) (*API, error) {
 		measured:  newMeasures(d.Metrics),
 		readiness: readiness{check: d.Ready, log: d.Log},
 	}
+	a.streams, a.endStreams = context.WithCancel(context.Background())
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),
 		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
@@ -96,7 +101,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.observe(w, r
 // operation is one line of the API: what openapi.yaml calls Method and Path, and what does it.
 type operation struct {
 	method, path string
-	act          action
+	act          action // nil for the stream, which is no single reply
 }
 
 // action carries out one operation for a caller who is known, and returns its answer.
@@ -117,7 +122,11 @@ func (a *API) route(areas map[string][]operation) error {
 				return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
 			}
 			registered[op.method+" "+op.path] = true
-			register(area, op.method, op.path, a.handle(declared, op.act))
+			handler := a.handle(declared, op.act)
+			if op.act == nil {
+				handler = a.streaming(declared)
+			}
+			register(area, op.method, op.path, handler)
 		}
 	}
 	public, err := a.publicOperations()

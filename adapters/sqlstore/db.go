@@ -47,7 +47,7 @@ func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
 		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, Chats: &Chats{db}, ChatLists: &ChatLists{db}, Embeds: &Embeds{db},
 		Users: &Users{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db},
-		Connections: &Connections{db}, Jobs: &Jobs{db}, Presences: &Presences{db},
+		Connections: &Connections{db}, Jobs: &Jobs{db}, Presences: &Presences{db}, Tickets: &Tickets{db},
 	}
 }
 

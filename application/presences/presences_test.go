@@ -58,15 +58,15 @@ func TestSignsOfLifeStayInMemory(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			send(t, n, ann, beat("web"))
 		}
-		if s.saved != 1 {
-			t.Errorf("%d writes for one change", s.saved)
+		if s.writes() != 1 {
+			t.Errorf("%d writes for one change", s.writes())
 		}
 		if v, err := n.Mine(t.Context(), ann); err != nil || v.Status != presence.Online || !v.SeenAt.Equal(now()) {
 			t.Errorf("%+v, %v", v, err)
 		}
 		time.Sleep(62 * time.Second) // five minutes after the first that was not stored
-		if s.saved != 2 {
-			t.Errorf("%d writes, want what was heard to be stored after five minutes", s.saved)
+		if s.writes() != 2 {
+			t.Errorf("%d writes, want what was heard to be stored after five minutes", s.writes())
 		}
 	})
 }
@@ -75,13 +75,13 @@ func TestAClaimIsStoredBeforeItIsAcknowledged(t *testing.T) {
 	staged(t, func(t *testing.T, s *stage, n *node) {
 		send(t, n, ann, beat("web"))
 		send(t, n, ann, claim(presence.ManualDND))
-		if r := s.records["ann"]; r.Lasting.Status != presence.ManualDND || r.Shown != presence.DND {
+		if r := s.record("ann"); r.Lasting.Status != presence.ManualDND || r.Shown != presence.DND {
 			t.Errorf("%+v", r)
 		}
-		s.fails = errOutage
+		s.fail(errOutage)
 		_, _, err := n.Beat(t.Context(), ann, claim(presence.ManualAway))
 		wantErr(t, err, errOutage)
-		s.fails = nil
+		s.fail(nil)
 		if v, err := n.Mine(t.Context(), ann); err != nil || v.Status != presence.DND {
 			t.Errorf("what was refused counts: %+v, %v", v, err)
 		}
@@ -99,8 +99,8 @@ func TestWhoFallsSilentIsOfflineInTime(t *testing.T) {
 		if got := n.statuses(t); !maps.Equal(got, map[identity.UserID]presence.Status{"ann": presence.Offline}) {
 			t.Errorf("after: %v", got)
 		}
-		if s.records["ann"].Shown != presence.Offline {
-			t.Errorf("stored: %+v", s.records["ann"])
+		if s.record("ann").Shown != presence.Offline {
+			t.Errorf("stored: %+v", s.record("ann"))
 		}
 	})
 }
@@ -108,12 +108,12 @@ func TestWhoFallsSilentIsOfflineInTime(t *testing.T) {
 func TestWhatEndsDuringAnOutageIsSettledAfterIt(t *testing.T) {
 	staged(t, func(t *testing.T, s *stage, n *node) {
 		send(t, n, ann, beat("web"))
-		s.fails = errOutage
+		s.fail(errOutage)
 		time.Sleep(5 * time.Minute)
-		s.fails = nil
+		s.fail(nil)
 		time.Sleep(2 * time.Second)
-		if got := n.statuses(t)["ann"]; got != presence.Offline || s.records["ann"].Shown != presence.Offline {
-			t.Errorf("%s, stored as %s", got, s.records["ann"].Shown)
+		if got := n.statuses(t)["ann"]; got != presence.Offline || s.record("ann").Shown != presence.Offline {
+			t.Errorf("%s, stored as %s", got, s.record("ann").Shown)
 		}
 	})
 }
@@ -123,9 +123,9 @@ func TestAClaimEndsByItself(t *testing.T) {
 		h := claim(presence.ManualAway)
 		h.Until = new(now().Add(10 * time.Second))
 		send(t, n, ann, h)
-		before := s.records["ann"].Seq
+		before := s.record("ann").Seq
 		time.Sleep(11500 * time.Millisecond)
-		if r := s.records["ann"]; r.Shown != presence.Online || r.Seq <= before {
+		if r := s.record("ann"); r.Shown != presence.Online || r.Seq <= before {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -135,7 +135,7 @@ func TestAClaimEndsByItself(t *testing.T) {
 			h.Until = new(now().Add(time.Hour))
 			send(t, n, ann, h)
 			time.Sleep(time.Hour + 2*time.Second)
-			if r := s.records["ann"]; !r.Until.IsZero() || !r.Due.IsZero() {
+			if r := s.record("ann"); !r.Until.IsZero() || !r.Due.IsZero() {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -173,15 +173,15 @@ func TestFlushStoresWhatWasHeard(t *testing.T) {
 		send(t, n, ann, beat("web"))
 		n.kill()
 		must(t, n.Flush(t.Context()))
-		if !s.records["ann"].SeenAt.Equal(now()) {
-			t.Errorf("%+v", s.records["ann"])
+		if !s.record("ann").SeenAt.Equal(now()) {
+			t.Errorf("%+v", s.record("ann"))
 		}
-		saved := s.saved
+		saved := s.writes()
 		must(t, n.Flush(t.Context()))
-		if s.saved != saved {
+		if s.writes() != saved {
 			t.Error("what is stored was stored again")
 		}
-		s.fails = errOutage
+		s.fail(errOutage)
 		time.Sleep(time.Second)
 		send(t, n, ann, beat("web"))
 		wantErr(t, n.Flush(t.Context()), errOutage)
@@ -240,8 +240,8 @@ func TestHeartbeatsThatMayNot(t *testing.T) {
 		wantErr(t, err, presence.ErrNotOwn)
 		_, _, err = n.Beat(t.Context(), viewing, beat("web"))
 		wantErr(t, err, identity.ErrForbidden)
-		if len(s.records) != 0 {
-			t.Errorf("stored %v", s.records)
+		if s.writes() != 0 {
+			t.Errorf("%d records were stored", s.writes())
 		}
 	})
 }
@@ -277,7 +277,7 @@ func TestLists(t *testing.T) {
 				}
 			})
 		}
-		s.fails = errOutage
+		s.fail(errOutage)
 		for _, by := range []identity.Actor{ann, operator} {
 			_, err := n.List(t.Context(), by, presence.Filter{}, page.Query{Limit: 10})
 			wantErr(t, err, errOutage)
@@ -307,17 +307,17 @@ func TestAnOpenStreamAttends(t *testing.T) {
 		part(t, "what was deleted it leaves alone", func(t *testing.T) {
 			must(t, n.DeleteMine(t.Context(), ann))
 			must(t, n.Attend(t.Context(), ann, "tab", false))
-			if !s.records["ann"].Deleted {
-				t.Errorf("%+v", s.records["ann"])
+			if !s.record("ann").Deleted {
+				t.Errorf("%+v", s.record("ann"))
 			}
 		})
 		part(t, "by a key for viewing it does nothing", func(t *testing.T) {
 			must(t, n.Attend(t.Context(), viewing, "tab", true))
-			if !s.records["ann"].Deleted {
-				t.Errorf("%+v", s.records["ann"])
+			if !s.record("ann").Deleted {
+				t.Errorf("%+v", s.record("ann"))
 			}
 		})
-		s.fails = errOutage
+		s.fail(errOutage)
 		wantErr(t, n.Attend(t.Context(), ann, "tab", true), errOutage)
 	})
 }

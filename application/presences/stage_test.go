@@ -43,6 +43,7 @@ type stage struct {
 	records map[identity.UserID]*presence.Record
 	seq     int64
 	saved   int   // records that were written
+	apart   bool  // nobody shares a workspace with anybody
 	fails   error // what every call answers, if anything
 	heard   []func(identity.OrgID)
 }
@@ -79,7 +80,7 @@ func newStage(t *testing.T) *stage {
 					out = append(out, o)
 				}
 			}
-			return out, s.fails
+			return out, s.failing()
 		})
 	at.Changes(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, above int64, users []identity.UserID, limit int) (out []presence.Record, err error) {
@@ -88,10 +89,12 @@ func newStage(t *testing.T) *stage {
 					out = append(out, *r)
 				}
 			}
-			return out, s.fails
+			return out, s.failing()
 		})
 	at.Together(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error) {
-		return slices.DeleteFunc(slices.Clone(users), func(u identity.UserID) bool { return u == "eve" || by.User == "eve" }), s.fails
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.DeleteFunc(slices.Clone(users), func(u identity.UserID) bool { return s.apart || u == "eve" || by.User == "eve" }), s.fails
 	})
 	return s
 }
@@ -99,10 +102,40 @@ func newStage(t *testing.T) *stage {
 func (s *stage) find(is func(*presence.Record) bool) (*presence.Record, error) {
 	for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(a.User, b.User) }) {
 		if is(r) {
-			return r, s.fails
+			return r, s.failing()
 		}
 	}
-	return nil, cmp.Or(s.fails, error(presence.ErrNotFound))
+	return nil, cmp.Or(s.failing(), error(presence.ErrNotFound))
+}
+
+// fail makes every call answer an error, or none.
+func (s *stage) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = err
+}
+
+func (s *stage) failing() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fails
+}
+
+// record is what is stored of somebody.
+func (s *stage) record(user identity.UserID) *presence.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.records[user]; r != nil {
+		return r.Copy()
+	}
+	return nil
+}
+
+// writes is how many records were written.
+func (s *stage) writes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.saved
 }
 
 // sorted copies all records, in an order.
@@ -166,7 +199,7 @@ func (s *stage) list(_ context.Context, by identity.Actor, f presence.Filter, q 
 			out = append(out, *r)
 		}
 	}
-	return page.Cut(out[:min(len(out), q.Limit+1)], q.Limit, func(r presence.Record) string { return string(r.ID) }), s.fails
+	return page.Cut(out[:min(len(out), q.Limit+1)], q.Limit, func(r presence.Record) string { return string(r.ID) }), s.failing()
 }
 
 // Announce implements ports.PresenceSignals: every node hears it.

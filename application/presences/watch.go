@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxWatches = 20     // of one user, on one node
-	maxPending = 20_000 // changes that one reader may be behind by
+	maxWatches = 20    // of one user, on one node
+	maxPending = 5_000 // changes that one reader may be behind by
 )
 
 // What ends a watch, or keeps it from beginning.

@@ -23,9 +23,9 @@ var (
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
-		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Jobs"),
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Jobs", "Tickets"),
 		wire.FieldsOf(new(beyond), "sealer", "credentials", "registries", "warehouses", "offers", "limits"),
-		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, wire.Struct(new(rest.Services), "*"),
+		accounts.NewService, accounts.NewTickets, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, wire.Struct(new(rest.Services), "*"),
 	)
 
 	// serving is the HTTP API on a core.

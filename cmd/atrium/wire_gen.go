@@ -58,6 +58,8 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	keys := stores.Keys
 	events := stores.Events
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
+	tickets := stores.Tickets
+	accountsTickets := accounts.NewTickets(tickets, keys, users)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
@@ -78,6 +80,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	presencesService := newPresences(c, db, stores)
 	services := rest.Services{
 		Accounts:    service,
+		Tickets:     accountsTickets,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
@@ -107,6 +110,8 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Serv
 	keys := stores.Keys
 	events := stores.Events
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
+	tickets := stores.Tickets
+	accountsTickets := accounts.NewTickets(tickets, keys, users)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
@@ -126,6 +131,7 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Serv
 	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	services := rest.Services{
 		Accounts:    service,
+		Tickets:     accountsTickets,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,

@@ -112,6 +112,7 @@ var unscoped = map[string]string{
 	"JobQueue.Settle":        "as JobQueue.Take",
 	"Mailer.Send":            "a mail goes to a person, and is read by nobody else",
 	"PresenceSignals.Listen": "a node serves every org; each signal names its own",
+	"Tickets.Add":            "account.Ticket names its org",
 	"Verifier.Verify":        "the issuers that it is given are those of one org",
 	"Warehouse.Probe":        "reaches what is outside of Atrium, with the credential that it is given",
 	"Warehouse.Tables":       "as Warehouse.Probe",

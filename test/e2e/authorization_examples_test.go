@@ -179,6 +179,9 @@ var examples = map[string]example{
 	"getPresence":    withPresence(),
 	"deletePresence": withPresence(),
 
+	"createStreamTicket": plainly(nil),
+	"streamPresences":    plainly(nil),
+
 	"listPromptTemplates": plainly(nil),
 	"createPromptTemplate": anew(plainly, func() any {
 		return object{"name": fmt.Sprint("template ", people.Add(1))}

@@ -32,7 +32,11 @@ func (c *standing) call(t *testing.T, op *openapi.Operation, at target) *answer 
 		begin, end := strings.IndexByte(path, '{'), strings.IndexByte(path, '}')
 		path = path[:begin] + id + path[end+1:]
 	}
-	return c.do(t, op.Method, path+at.query, at.body, append(at.headers, c.host, c.chooses(), "Request-Id: same")...)
+	method := op.Method
+	if op.ID == "streamPresences" && expected(op, c) == 200 {
+		method = "HEAD" // which is answered as GET is, and ends
+	}
+	return c.do(t, method, path+at.query, at.body, append(at.headers, c.host, c.chooses(), "Request-Id: same")...)
 }
 
 // chooses is the header by which somebody who signed in names the house: it is not the only

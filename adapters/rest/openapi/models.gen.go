@@ -1235,7 +1235,7 @@ type Presence struct {
 	// ManualUntil When the claim ends.
 	ManualUntil nullable.Nullable[Time] `json:"manual_until,omitempty,omitzero"`
 
-	// Seq Rises with every change that can be seen
+	// Seq Rises with every change that can be seen, over all presences of the org.
 	Seq *int64 `json:"seq,omitempty"`
 
 	// Source Whether devices or a claim make the status.
@@ -1245,6 +1245,20 @@ type Presence struct {
 	// Text Empty when there is none.
 	Text   string `json:"text"`
 	UserID string `json:"user_id"`
+}
+
+// PresenceBatch The data of an event of a stream.
+type PresenceBatch struct {
+	Data []Presence `json:"data"`
+
+	// Gone Ids of presences that were deleted.
+	Gone []string `json:"gone"`
+
+	// More Another part of the snapshot follows.
+	More bool `json:"more"`
+
+	// Seq The reader knows everything up to it.
+	Seq int64 `json:"seq"`
 }
 
 // PresenceCounts How many people of the org others see with each status.
@@ -1771,6 +1785,14 @@ type SharePatch struct {
 
 // ShareRole What a share allows. Each role includes those before it.
 type ShareRole string
+
+// StreamTicket defines model for StreamTicket.
+type StreamTicket struct {
+	ExpiresAt Time `json:"expires_at"`
+
+	// Ticket For `?ticket=` of a stream, once.
+	Ticket string `json:"ticket"`
+}
 
 // User defines model for User.
 type User struct {

@@ -32,3 +32,15 @@ CREATE TABLE presence_seqs (
     org_id TEXT COLLATE "C" PRIMARY KEY REFERENCES orgs (id),
     seq    BIGINT NOT NULL
 );
+
+-- Tickets open a stream in the place of a credential, once and within a minute.
+CREATE TABLE stream_tickets (
+    hash       BYTEA PRIMARY KEY,
+    org_id     TEXT COLLATE "C" NOT NULL REFERENCES orgs (id),
+    key_hash   BYTEA NOT NULL,
+    issuer     TEXT NOT NULL,
+    subject    TEXT NOT NULL,
+    until      BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX stream_tickets_expiry ON stream_tickets (expires_at);

@@ -32,3 +32,15 @@ CREATE TABLE presence_seqs (
     org_id TEXT PRIMARY KEY REFERENCES orgs (id),
     seq    BIGINT NOT NULL
 );
+
+-- Tickets open a stream in the place of a credential, once and within a minute.
+CREATE TABLE stream_tickets (
+    hash       BLOB PRIMARY KEY,
+    org_id     TEXT NOT NULL REFERENCES orgs (id),
+    key_hash   BLOB NOT NULL,
+    issuer     TEXT NOT NULL,
+    subject    TEXT NOT NULL,
+    until      BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX stream_tickets_expiry ON stream_tickets (expires_at);
