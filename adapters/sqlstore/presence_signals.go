@@ -22,12 +22,9 @@ type PresenceSignals struct {
 
 var _ ports.PresenceSignals = (*PresenceSignals)(nil)
 
-// NewPresenceSignals returns the signals of a PostgreSQL database; nil for SQLite, which no other node
-// shares.
+// NewPresenceSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
+// has none.
 func NewPresenceSignals(db *DB, c Config) *PresenceSignals {
-	if db.dialect.name != postgresDialect.name {
-		return nil
-	}
 	return &PresenceSignals{db: db, url: c.URL.Reveal()}
 }
 

@@ -38,9 +38,4 @@ func TestPresenceSignals(t *testing.T) {
 		}
 		await()
 	})
-	t.Run("of SQLite there are none", func(t *testing.T) {
-		if s := sqlstore.NewPresenceSignals(open(t, engines["sqlite"](t), keyring(t)), sqlstore.Config{}); s != nil {
-			t.Error("there are")
-		}
-	})
 }

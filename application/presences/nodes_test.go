@@ -3,8 +3,8 @@ package presences_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/adapters/redis"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/configs"
@@ -14,13 +15,23 @@ import (
 // newPresences is the one service of presences: what it holds in memory is the node's, and its changes
 // are never part of another's transaction. Its clock goes on from the start of the process, whatever
 // happens to the system's.
-func newPresences(c configs.Config, db *sqlstore.DB, s ports.Stores) *presences.Service {
+func newPresences(s ports.Stores, signals ports.PresenceSignals) *presences.Service {
 	start := time.Now()
 	clock := func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
-	if signals := sqlstore.NewPresenceSignals(db, c.Database); signals != nil {
-		return presences.NewService(s.Presences, clock, signals)
+	return presences.NewService(s.Presences, clock, signals)
+}
+
+// newPresenceSignals tells nodes of changed presences by Redis where there is one, else by PostgreSQL;
+// nil on SQLite, which has no other nodes.
+func newPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignals, func(), error) {
+	switch {
+	case db.Engine() != "postgres":
+		return nil, func() {}, nil
+	case !c.Redis.URL.IsZero():
+		return redis.New(c.Redis)
+	default:
+		return sqlstore.NewPresenceSignals(db, c.Database), func() {}, nil
 	}
-	return presences.NewService(s.Presences, clock, nil)
 }
 
 // ids names the present orgs.

@@ -77,7 +77,13 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	offers := mainBeyond.offers
 	probeLimits := mainBeyond.limits
 	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
-	presencesService := newPresences(c, db, stores)
+	presenceSignals, cleanup3, err := newPresenceSignals(c, db)
+	if err != nil {
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	presencesService := newPresences(stores, presenceSignals)
 	services := rest.Services{
 		Accounts:    service,
 		Tickets:     accountsTickets,
@@ -96,6 +102,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		services: services,
 	}
 	return mainCore, func() {
+		cleanup3()
 		cleanup2()
 		cleanup()
 	}, nil
