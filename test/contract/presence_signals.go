@@ -23,7 +23,7 @@ func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 		}
 		go func() { ended[i] <- listener.Listen(ctx, func(org identity.OrgID) { heard[i] <- org }) }()
 	}
-	await := func(i int, org identity.OrgID) {
+	await := func(t *testing.T, i int, org identity.OrgID) {
 		t.Helper()
 		for late := time.After(20 * time.Second); ; {
 			select {
@@ -39,14 +39,14 @@ func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 		}
 	}
 	t.Run("who begins to listen is told that signals may have been lost", func(t *testing.T) {
-		await(0, "")
-		await(1, "")
+		await(t, 0, "")
+		await(t, 1, "")
 	})
 	t.Run("every node hears which org it is", func(t *testing.T) {
 		for _, org := range []identity.OrgID{"org_one", "org_two"} {
 			must(t, sender.Announce(ctx, org))
-			await(0, org)
-			await(1, org)
+			await(t, 0, org)
+			await(t, 1, org)
 		}
 	})
 	t.Run("it ends with its context, without an error", func(t *testing.T) {
