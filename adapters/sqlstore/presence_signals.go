@@ -54,7 +54,7 @@ func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)
 		dialer.end()
 		_ = l.Close()
 		go func() { // lib/pq has to get rid of what it holds before it ends
-			for range l.NotificationChannel() { //nolint:revive // see above
+			for range l.NotificationChannel() {
 			}
 		}()
 	}()

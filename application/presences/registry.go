@@ -26,7 +26,7 @@ type registry struct {
 
 type shard struct {
 	mu      sync.Mutex
-	entries map[who]*entry
+	entries map[identity.OrgID]map[identity.UserID]*entry
 	wheel   wheel
 }
 
@@ -36,18 +36,18 @@ type who struct {
 	user identity.UserID
 }
 
-// entry is a record as this node knows it. Times are microseconds, since there may be a million of them.
+// entry is a record as this node knows it. There may be a million of them: times are numbers.
 type entry struct {
 	record presence.Record
-	until  int64 // when what is stored of it ends
-	ahead  int64 // since when it is fresher than the store; 0 if it is not
+	until  int64  // when what is stored of it ends, in microseconds since 1970
+	ahead  uint32 // the second since 1970 since which it is fresher than the store; 0 if it is not
 	place
 }
 
 func newRegistry(now time.Time, shared bool) *registry {
 	g := &registry{shared: shared, seed: maphash.MakeSeed()}
 	for i := range g.shards {
-		g.shards[i].entries = map[who]*entry{}
+		g.shards[i].entries = map[identity.OrgID]map[identity.UserID]*entry{}
 		g.shards[i].wheel.at = now.Unix()
 	}
 	return g
@@ -60,7 +60,7 @@ func (g *registry) with(w who, f func(*shard, *entry)) {
 	s := g.of(w)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f(s, s.entries[w])
+	f(s, s.entries[w.org][w.user])
 }
 
 // beat takes in a heartbeat that nobody can tell from the one before: all it does is to keep alive what
@@ -71,7 +71,7 @@ func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time)
 			return
 		}
 		if e.ahead == 0 {
-			e.ahead = now.UnixMicro()
+			e.ahead = uint32(now.Unix()) //nolint:gosec // until 2106
 		}
 		s.wheel.put(e, g.moment(e))
 		v, ok = e.record.View(presence.Own, now), true
@@ -102,14 +102,17 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 		e.record.Settle(now)
 		if e.record.Next().IsZero() && e.record.Same(stored) {
 			s.wheel.remove(e)
-			delete(s.entries, w)
+			delete(s.entries[w.org], w.user)
 			return
 		}
 		e.until, e.ahead = stored.Due.UnixMicro(), 0
 		if !e.record.As(stored) {
-			e.ahead = now.UnixMicro()
+			e.ahead = uint32(now.Unix()) //nolint:gosec // until 2106
 		}
-		s.entries[w] = e
+		if s.entries[w.org] == nil {
+			s.entries[w.org] = map[identity.UserID]*entry{}
+		}
+		s.entries[w.org][e.record.User] = e
 		moment := g.moment(e)
 		if !e.record.Same(stored) { // it has to be stored at once
 			moment = now
@@ -149,7 +152,7 @@ func (g *registry) moment(e *entry) time.Time {
 	if e.ahead == 0 {
 		return next
 	}
-	store := time.UnixMicro(e.ahead).Add(lag)
+	store := time.Unix(int64(e.ahead), 0).Add(lag)
 	if g.shared {
 		store = time.UnixMicro(e.until).Add(-margin)
 	}
@@ -190,9 +193,11 @@ func (g *registry) unstored() map[identity.OrgID][]identity.UserID {
 	for i := range g.shards {
 		s := &g.shards[i]
 		s.mu.Lock()
-		for w, e := range s.entries {
-			if e.ahead != 0 {
-				out[w.org] = append(out[w.org], w.user)
+		for org, entries := range s.entries {
+			for user, e := range entries {
+				if e.ahead != 0 {
+					out[org] = append(out[org], user)
+				}
 			}
 		}
 		s.mu.Unlock()

@@ -15,7 +15,7 @@ type wheel struct {
 
 // place is where an entry stands on a wheel.
 type place struct {
-	second         int64 // when it is due, since 1970; 0 while it stands on no wheel
+	second         uint32 // when it is due, since 1970; 0 while it stands on no wheel
 	previous, next *entry
 }
 
@@ -26,11 +26,11 @@ func (w *wheel) put(e *entry, moment time.Time) {
 		second++ // never early
 	}
 	second = max(second, w.at+1)
-	if e.second == second {
+	if int64(e.second) == second {
 		return
 	}
 	w.remove(e)
-	e.second = second
+	e.second = uint32(second) //nolint:gosec // until 2106
 	if e.next = w.slots[second%slots]; e.next != nil {
 		e.next.previous = e
 	}
@@ -60,7 +60,7 @@ func (w *wheel) turn(now time.Time) (due []*entry) {
 		w.at++
 		for e := w.slots[w.at%slots]; e != nil; {
 			next := e.next
-			if e.second <= target {
+			if int64(e.second) <= target {
 				w.remove(e)
 				due = append(due, e)
 			}
