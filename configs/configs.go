@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/mail"
+	"github.com/atrium-hq/atrium/adapters/redis"
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
@@ -29,6 +30,7 @@ type Config struct {
 	Database    sqlstore.Config
 	Keyring     seal.Config
 	Mail        mail.Config
+	Redis       redis.Config
 	Log         Log
 	Events      Events
 	Connections Connections

@@ -15,7 +15,7 @@ const (
 
 // secretKeys may also be given as the path of a file that holds the value, in a variable that
 // ends in _FILE: how container platforms hand over secrets.
-var secretKeys = []string{"database.url", "keyring.keyset", "mail.smtp.password"}
+var secretKeys = []string{"database.url", "keyring.keyset", "mail.smtp.password", "redis.url"}
 
 // argument is a value that came as text, from a variable or a flag: unlike one of the file, it
 // may stand for a number or a truth value.

@@ -48,6 +48,8 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for sqlite without a file":           {"database: {url: 'sqlite:'}", "database.url: names no file"},
 		"for synchronous of PostgreSQL":       {"database: {url: 'postgres://db/a', synchronous: normal}", "database.synchronous: is SQLite's alone"},
 		"for a pragma that nobody knows":      {"database: {synchronous: 'off'}", "database.synchronous: must be full or normal"},
+		"for a Redis that is none":            {"database: {url: 'postgres://db/a'}\nredis: {url: 'http://cache'}", "redis.url: must be redis://"},
+		"for a Redis beside SQLite":           {"redis: {url: 'redis://cache'}", "redis.url: is for nodes that share a PostgreSQL"},
 		"for a log format that nobody knows":  {"log: {format: xml}", "log.format: must be text or json"},
 		"for events that are not kept":        {"events: {retention: 1h}", "events.retention: must be 1d to 3650d"},
 		"for centuries of events":             {"events: {retention: 40000d}", "events.retention: must be a duration"},

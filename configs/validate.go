@@ -17,6 +17,10 @@ func (c *Config) validate(found *problems) {
 	c.validateServer(found)
 	c.validateDatabase(found)
 	c.Mail.Check(func(key, reason string) { found.add("mail."+key, "%s", reason) })
+	c.Redis.Check(func(key, reason string) { found.add("redis."+key, "%s", reason) })
+	if strings.HasPrefix(c.Database.URL.Reveal(), "sqlite:") && !c.Redis.URL.IsZero() {
+		found.add("redis.url", "is for nodes that share a PostgreSQL; SQLite has one node alone")
+	}
 	if c.Metrics.Addr != "" {
 		address(found, "metrics.addr", c.Metrics.Addr)
 	}

@@ -40,4 +40,6 @@ type Stores struct {
 	Jobs        Jobs
 	Payments    Payments
 	Inbox       Inbox
+	Tickets     Tickets
+	Presences   Presences
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -70,8 +71,7 @@ func (a *API) byKey(r *http.Request, seen *observed, token string, at time.Time)
 	if err := a.services.Accounts.NoteUse(r.Context(), p.Key, at); err != nil {
 		a.Log.WarnContext(r.Context(), "the use of a key was not noted", "api_key_id", p.Key.ID, "error", err)
 	}
-	by := actor(&p.User, seen, at)
-	by.Ceiling, by.Key, by.KeyUntil = p.Key.Ceiling, p.Key.ID, p.Key.ExpiresAt
+	by := bearerOf(p, seen, at)
 	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
 }
 
@@ -103,4 +103,43 @@ func actor(u *account.User, seen *observed, at time.Time) identity.Actor {
 		Org: u.Org, User: u.ID, Service: u.Service, Ceiling: identity.Owner, Operator: u.Operator,
 		At: at, Request: identity.Request{ID: seen.id, Address: seen.address},
 	}
+}
+
+// bearerOf is the caller that a key makes.
+func bearerOf(p *account.Principal, seen *observed, at time.Time) identity.Actor {
+	by := actor(&p.User, seen, at)
+	by.Ceiling, by.Key, by.KeyUntil = p.Key.Ceiling, p.Key.ID, p.Key.ExpiresAt
+	return by
+}
+
+// proof is what the credential of a request has shown, which was found to be good.
+func (r *request) proof() (account.Proof, error) {
+	token := bearer(r.Header.Get("Authorization"))
+	if key, ok := account.ParseToken(token); ok {
+		return account.Proof{Key: key.Hash()}, nil
+	}
+	c, err := r.api.Verifier.Verify(r.Context(), observation(r.Request).org.Issuers, token, r.by.At)
+	if err != nil {
+		return account.Proof{}, err
+	}
+	return account.Proof{Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt}, nil
+}
+
+// standing names the caller whom a proof means, as long as it proves anything in the org as it is
+// configured now.
+func (a *API) standing(ctx context.Context, seen *observed, p account.Proof, at time.Time) (identity.Actor, error) {
+	org, ok := a.Orgs().ByID(seen.org.ID)
+	if !ok {
+		return identity.Actor{}, identity.ErrUnauthenticated
+	}
+	who, err := a.services.Tickets.Standing(ctx, org, p, at)
+	if err != nil {
+		return identity.Actor{}, err
+	}
+	if who.Key.ID == "" {
+		return actor(&who.User, seen, at), nil
+	}
+	by := bearerOf(who, seen, at)
+	by.Workspace, by.Role = who.Membership.Workspace.ID, min(who.Membership.Role, by.Ceiling)
+	return by, nil
 }

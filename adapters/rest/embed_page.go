@@ -65,8 +65,10 @@ type embedView struct {
 }
 
 // Traceable reports whether a trace may tell of a request: the path of a page for frames holds an
-// embed token, and spans hold the path.
-func Traceable(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/embed/") }
+// embed token, and spans hold the path. Nor does one of a stream, which may last for days.
+func Traceable(r *http.Request) bool {
+	return !strings.HasPrefix(r.URL.Path, "/embed/") && r.URL.Path != streamPath
+}
 
 // embedPage shows a chat in a frame of another site. Only the site of the Referer may have it in a
 // frame; the page's own requests bear our origin, so that it is given a ticket instead.

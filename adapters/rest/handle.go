@@ -47,6 +47,9 @@ type request struct {
 	body  []byte
 
 	anywhere bool // the operation needs no workspace, or its path names one
+
+	produces string      // what it answers instead of JSON, if so
+	answer   http.Header // of what is answered, whatever that is
 }
 
 // handle is where every request learns who calls, is held to the contract, and is carried out.
@@ -60,7 +63,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		defer cancel()
 		hr = hr.WithContext(ctx)
 
-		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: anywhere}
+		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: anywhere, answer: w.Header()}
 		var err error
 		if r.by, r.who, err = a.authenticate(w, hr, seen, anywhere); err == nil {
 			err = r.read(w)
@@ -83,7 +86,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 
 // read holds the shape of the request to the contract.
 func (r *request) read(w http.ResponseWriter) error {
-	if !accepts(r.Header.Get("Accept")) {
+	if !accepts(r.Header.Get("Accept"), r.produces) {
 		return errNotAcceptable
 	}
 	if err := r.op.CheckHeader(r.Header); err != nil {
@@ -210,9 +213,9 @@ func printable(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// accepts reports whether an Accept header lets JSON through (RFC 9110, section 12.5.1); ranges
-// with q=0 are read as if they stood for what they name.
-func accepts(header string) bool {
+// accepts reports whether an Accept header lets JSON through, or what else is produced (RFC 9110,
+// section 12.5.1); ranges with q=0 are read as if they stood for what they name.
+func accepts(header, produces string) bool {
 	if header == "" || header == "*/*" || header == "application/json" {
 		return true
 	}
@@ -223,6 +226,9 @@ func accepts(header string) bool {
 		}
 		switch media {
 		case "*/*", "application/*", "application/json", problemType:
+			return true
+		}
+		if produces != "" && media == produces {
 			return true
 		}
 	}

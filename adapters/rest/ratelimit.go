@@ -33,11 +33,14 @@ func newLimiter(perMinute, burst int) *limiter {
 // allow takes a token of caller's and tells the client where it stands (RateLimit header fields,
 // draft-ietf-httpapi-ratelimit-headers-10).
 func (l *limiter) allow(w http.ResponseWriter, caller string, now time.Time) bool {
+	return l.take(w.Header(), caller, now)
+}
+
+func (l *limiter) take(h http.Header, caller string, now time.Time) bool {
 	b := l.bucket(group(caller), now)
 	allowed := b.AllowN(now, 1)
 	left := max(0, b.TokensAt(now))
 	perSecond := float64(l.perMinute) / 60
-	h := w.Header()
 	h["Ratelimit-Policy"] = []string{l.policy}
 	h["Ratelimit"] = []string{`"default";r=` + strconv.Itoa(int(left)) + `;t=` + strconv.Itoa(int(math.Ceil((float64(l.burst)-left)/perSecond)))}
 	if !allowed {

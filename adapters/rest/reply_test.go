@@ -133,7 +133,7 @@ func TestAccepts(t *testing.T) {
 		"text/html, */*;q=0.8":              true,
 	} {
 		t.Run("Accept: "+header, func(t *testing.T) {
-			if got := accepts(header); got != want {
+			if got := accepts(header, ""); got != want {
 				t.Errorf("accepts = %v", got)
 			}
 		})

@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -29,12 +30,14 @@ import (
 // Services is every use case, on the stores of a pool or of one transaction.
 type Services struct {
 	Accounts    *accounts.Service
+	Tickets     *accounts.Tickets
 	Prompts     *prompts.Service
 	Chats       *chats.Service
 	Embeds      *chats.Embeds
 	Connections *connections.Service
 	Sources     *sources.Service
 	Payments    *payments.Service
+	Presences   *presences.Service
 }
 
 // Bind makes the use cases on given stores.
@@ -64,8 +67,12 @@ type API struct {
 	callers   *limiter // by API key
 	unknown   *limiter // by address, for requests without a valid credential
 	visitors  *visitLimits
+	beats     *limiter // heartbeats, by user
 	measured  *measures
 	readiness readiness
+
+	streams    context.Context // ends when streams have to
+	endStreams context.CancelFunc
 }
 
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.
@@ -79,15 +86,18 @@ func New(c Config, d Deps) (*API, error) {
 		callers:   newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
 		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
 		visitors:  newVisitLimits(),
+		beats:     newLimiter(beatsPerMinute, beatsAtOnce),
 		measured:  newMeasures(d.Metrics),
 		readiness: readiness{check: d.Ready, log: d.Log},
 	}
+	a.streams, a.endStreams = context.WithCancel(context.Background())
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),
 		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
 		"/api/connections":      a.connectionOperations(),
 		"/api/datasources":      a.sourceOperations(),
 		paymentPaths:            a.paymentOperations(),
+		"/api/presence":         a.presenceOperations(),
 		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
 	})
 }
@@ -98,7 +108,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.observe(w, r
 // operation is one line of the API: what openapi.yaml calls Method and Path, and what does it.
 type operation struct {
 	method, path string
-	act          action
+	act          action // nil for the stream, which is no single reply
 }
 
 // action carries out one operation for a caller who is known, and returns its answer.
@@ -111,7 +121,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/datasources", paymentPaths, "/api/"} {
+	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/datasources", paymentPaths, "/api/presence", "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
 			declared, ok := a.contract.Operation(op.method, op.path)
@@ -119,7 +129,11 @@ func (a *API) route(areas map[string][]operation) error {
 				return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
 			}
 			registered[op.method+" "+op.path] = true
-			register(area, op.method, op.path, a.handle(declared, op.act))
+			handler := a.handle(declared, op.act)
+			if op.act == nil {
+				handler = a.streaming(declared)
+			}
+			register(area, op.method, op.path, handler)
 		}
 	}
 	public, err := a.publicOperations()

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,19 @@ func (c *conditions) when(wanted bool, text string, values ...any) {
 	if wanted {
 		c.texts = append(c.texts, text)
 		c.values = append(c.values, values...)
+	}
+}
+
+// in adds that a column is one of some identifiers, if there are any. The last of them is repeated until
+// their number is a power of two, so that the statements stay few.
+func in[T ~string](c *conditions, column string, ids []T) {
+	if len(ids) == 0 {
+		return
+	}
+	n := 1 << bits.Len(uint(len(ids)-1))
+	c.texts = append(c.texts, column+" IN (?"+strings.Repeat(", ?", n-1)+")")
+	for i := range n {
+		c.values = append(c.values, ids[min(i, len(ids)-1)])
 	}
 }
 

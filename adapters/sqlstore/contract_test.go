@@ -38,6 +38,8 @@ func TestContract(t *testing.T) {
 			t.Run("Memberships", func(t *testing.T) { contract.Memberships(t, open) })
 			t.Run("Keys", func(t *testing.T) { contract.Keys(t, open) })
 			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
+			t.Run("Presences", func(t *testing.T) { contract.Presences(t, open) })
+			t.Run("Tickets", func(t *testing.T) { contract.Tickets(t, open) })
 			t.Run("Atomic", func(t *testing.T) { contract.Atomic(t, open) })
 			t.Run("Jobs", func(t *testing.T) { contract.Jobs(t, open) })
 			t.Run("Connections", func(t *testing.T) { contract.Connections(t, open) })

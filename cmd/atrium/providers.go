@@ -190,7 +190,7 @@ func (o *orgs) registry(org identity.OrgID) *chat.Registry {
 }
 
 func newBind(c *core) rest.Bind {
-	return func(stores ports.Stores) rest.Services { return bindServices(stores, c.beyond) }
+	return func(stores ports.Stores) rest.Services { return bindServices(stores, c.beyond, c.services.Presences) }
 }
 
 func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {

@@ -55,10 +55,11 @@ func (s *serveCommand) Run(p *process) error {
 				fmt.Fprintf(p.stdout, "No sample data was added: %s.\n", why)
 			}
 		}
-		var handler http.Handler
-		if handler, err = buildAPI(n.core, n.registry, n.log); err != nil {
+		api, err := buildAPI(n.core, n.registry, n.log)
+		if err != nil {
 			return err
 		}
+		var handler http.Handler = api
 		if tracing() {
 			handler = otelhttp.NewHandler(handler, "http", otelhttp.WithFilter(rest.Traceable))
 		}
@@ -69,10 +70,13 @@ func (s *serveCommand) Run(p *process) error {
 		if !s.NoWork {
 			working.Go(func() { n.work(work) })
 		}
+		working.Go(func() { n.keepPresences(work) })
 		if err := p.greet(n.core, n.api.Addr(), owner); err != nil {
 			return err
 		}
-		return serveUntil(ctx, rest.Server(n.config.Server, handler, n.log), n.api, n.config.Server.ShutdownTimeout, n.log)
+		server := rest.Server(n.config.Server, handler, n.log)
+		server.RegisterOnShutdown(api.EndStreams)
+		return serveUntil(ctx, server, n.api, n.config.Server.ShutdownTimeout, n.log)
 	})
 }
 

@@ -21,13 +21,13 @@ import (
 
 var (
 	// storage is the data and the keys to it.
-	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newBeyond, wire.FieldsOf(new(keyring), "Keyring"))
+	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newBeyond, newPresences, newPresenceSignals, wire.FieldsOf(new(keyring), "Keyring"))
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
-		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Sources", "Jobs", "Payments", "Inbox"),
+		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Sources", "Jobs", "Payments", "Inbox", "Tickets"),
 		wire.FieldsOf(new(beyond), "sealer", "credentials", "registries", "warehouses", "sheets", "offers", "intake", "limits", "terms"),
-		accounts.NewService, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, newLend, sources.NewService, payments.NewService, wire.Struct(new(rest.Services), "*"),
+		accounts.NewService, accounts.NewTickets, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, newLend, sources.NewService, payments.NewService, wire.Struct(new(rest.Services), "*"),
 	)
 
 	// serving is the HTTP API on a core.

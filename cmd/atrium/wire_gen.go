@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
@@ -59,6 +60,8 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	keys := stores.Keys
 	events := stores.Events
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
+	tickets := stores.Tickets
+	accountsTickets := accounts.NewTickets(tickets, keys, users)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
@@ -85,14 +88,23 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	inbox := stores.Inbox
 	termsOf := mainBeyond.terms
 	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
+	presenceSignals, cleanup3, err := newPresenceSignals(c, db)
+	if err != nil {
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	presencesService := newPresences(stores, presenceSignals)
 	services := rest.Services{
 		Accounts:    service,
+		Tickets:     accountsTickets,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
 		Sources:     sourcesService,
 		Payments:    paymentsService,
+		Presences:   presencesService,
 	}
 	mainCore := &core{
 		config:   c,
@@ -103,13 +115,14 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		services: services,
 	}
 	return mainCore, func() {
+		cleanup3()
 		cleanup2()
 		cleanup()
 	}, nil
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, b beyond) rest.Services {
+func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -117,6 +130,8 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 	keys := stores.Keys
 	events := stores.Events
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
+	tickets := stores.Tickets
+	accountsTickets := accounts.NewTickets(tickets, keys, users)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
@@ -145,12 +160,14 @@ func bindServices(stores ports.Stores, b beyond) rest.Services {
 	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
 	services := rest.Services{
 		Accounts:    service,
+		Tickets:     accountsTickets,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
 		Connections: connectionsService,
 		Sources:     sourcesService,
 		Payments:    paymentsService,
+		Presences:   p,
 	}
 	return services
 }

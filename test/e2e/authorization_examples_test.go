@@ -95,6 +95,13 @@ func ofSource(body any) example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.source}, body: body} }}
 }
 
+// withPresence is an example at the presence of a program that was made for it.
+func withPresence() example {
+	return example{make: func(t *testing.T, h *house, _ *standing) target {
+		return target{ids: []string{h.program(t, "member").create(t, presences, object{}, onRed).at("id")}}
+	}}
+}
+
 // withKey is an example about a key of the caller's own; of the owner's for who is not in the house.
 func withKey(body any) example {
 	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
@@ -192,6 +199,13 @@ var examples = map[string]example{
 	"detachSource": {make: func(t *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.attach(t, h.owner)}}
 	}},
+	"sendHeartbeat":  plainly(object{}),
+	"listPresences":  plainly(nil),
+	"getPresence":    withPresence(),
+	"deletePresence": withPresence(),
+
+	"createStreamTicket": plainly(nil),
+	"streamPresences":    plainly(nil),
 
 	"listPromptTemplates": plainly(nil),
 	"createPromptTemplate": anew(plainly, func() any {

@@ -94,7 +94,7 @@ orgs:
 		{name: "the owner by another workspace's key", client: abroad, known: true, own: identity.Owner},
 		{name: "a viewer", client: viewer, known: true, role: identity.Viewer},
 		{name: "a viewer who signed in", client: signedIn, known: true, role: identity.Viewer, jwt: true},
-		{name: "an operator", client: operator, known: true, role: identity.Viewer},
+		{name: "an operator", client: operator, known: true, role: identity.Viewer, operator: true},
 		{name: "the owner by a key for viewing", client: capped, known: true, role: identity.Viewer, viewing: true},
 		{name: "the template's owner by a key for viewing", client: cappedAuthor, known: true, role: identity.Viewer, viewing: true, template: viewing},
 		{name: "a member", client: member, known: true, role: identity.Member},

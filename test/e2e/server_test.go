@@ -152,8 +152,8 @@ func (s *server) inspect(t *testing.T) {
 }
 
 // anyToken matches what begins like one of Atrium's own: keys, invitations, embed tokens, their
-// sessions and tickets.
-var anyToken = regexp.MustCompile(`\bat[kiest]_[0-9A-Za-z_-]{8}`)
+// sessions, and tickets of either kind.
+var anyToken = regexp.MustCompile(`\bat[kiestp]_[0-9A-Za-z_-]{8}`)
 
 func (s *server) running() bool {
 	select {

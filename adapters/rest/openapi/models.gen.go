@@ -66,11 +66,34 @@ const (
 	ChatStatusPublished ChatStatus = "published"
 )
 
+// Defines values for ClaimedStatus.
+const (
+	ClaimedStatusAuto      ClaimedStatus = "auto"
+	ClaimedStatusAway      ClaimedStatus = "away"
+	ClaimedStatusDnd       ClaimedStatus = "dnd"
+	ClaimedStatusInvisible ClaimedStatus = "invisible"
+	ClaimedStatusOnline    ClaimedStatus = "online"
+)
+
 // Defines values for ConnectionStatus.
 const (
 	ConnectionStatusActive  ConnectionStatus = "active"
 	ConnectionStatusFailing ConnectionStatus = "failing"
 	ConnectionStatusRevoked ConnectionStatus = "revoked"
+)
+
+// Defines values for DeviceActivity.
+const (
+	DeviceActivityActive DeviceActivity = "active"
+	DeviceActivityIdle   DeviceActivity = "idle"
+)
+
+// Defines values for DeviceKind.
+const (
+	DeviceKindAPI     DeviceKind = "api"
+	DeviceKindDesktop DeviceKind = "desktop"
+	DeviceKindMobile  DeviceKind = "mobile"
+	DeviceKindWeb     DeviceKind = "web"
 )
 
 // Defines values for EmbedTokenStatus.
@@ -134,6 +157,20 @@ const (
 	PlanIntervalMonth PlanInterval = "month"
 	PlanIntervalWeek  PlanInterval = "week"
 	PlanIntervalYear  PlanInterval = "year"
+)
+
+// Defines values for PresenceSource.
+const (
+	PresenceSourceAuto   PresenceSource = "auto"
+	PresenceSourceManual PresenceSource = "manual"
+)
+
+// Defines values for PresenceStatus.
+const (
+	PresenceStatusAway    PresenceStatus = "away"
+	PresenceStatusDnd     PresenceStatus = "dnd"
+	PresenceStatusOffline PresenceStatus = "offline"
+	PresenceStatusOnline  PresenceStatus = "online"
 )
 
 // Defines values for ProbeResult.
@@ -745,6 +782,9 @@ type ChatWorkflowAttach struct {
 	WorkflowID string `json:"workflow_id"`
 }
 
+// ClaimedStatus `auto` leaves the status to the devices.
+type ClaimedStatus string
+
 // Connection defines model for Connection.
 type Connection struct {
 	// Checks What the last probe found.
@@ -888,6 +928,12 @@ type ConnectionVerify struct {
 	// Credential The whole credential, by the kind's `credential_schema`. Takes the place of the stored one.
 	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
 }
+
+// DeviceActivity defines model for DeviceActivity.
+type DeviceActivity string
+
+// DeviceKind defines model for DeviceKind.
+type DeviceKind string
 
 // EmbedRateLimit defines model for EmbedRateLimit.
 type EmbedRateLimit struct {
@@ -1120,6 +1166,32 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// Heartbeat defines model for Heartbeat.
+type Heartbeat struct {
+	// Activity `active` when it is left out.
+	Activity DeviceActivity `json:"activity,omitempty,omitzero"`
+
+	// DeviceID Names one of at most 20 devices; `default` when it is left out.
+	DeviceID string `json:"device_id,omitempty,omitzero"`
+
+	// DeviceKind `api` when it is left out.
+	DeviceKind DeviceKind `json:"device_kind,omitempty,omitzero"`
+
+	// Emoji An emoji, or the name of one such as `:tea:`.
+	Emoji *string `json:"emoji,omitempty"`
+
+	// ManualUntil At most 30 days ahead.
+	ManualUntil *Time `json:"manual_until,omitempty"`
+
+	// Status `auto` leaves the status to the devices.
+	Status     *ClaimedStatus `json:"status,omitempty"`
+	Text       *string        `json:"text,omitempty"`
+	TTLSeconds int            `json:"ttl_seconds,omitempty,omitzero"`
+
+	// UserID The caller's own, if at all.
+	UserID string `json:"user_id,omitempty,omitzero"`
+}
 
 // Invitation Asks the owner of an e-mail address into the workspace.
 type Invitation struct {
@@ -1395,6 +1467,93 @@ type PlanList struct {
 	Data       []Plan                    `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
+
+// Presence What the caller may not see of it is left out: all that is not required here is for its user and for operators.
+type Presence struct {
+	Devices *[]PresenceDevice `json:"devices,omitempty"`
+
+	// Emoji Empty when there is none.
+	Emoji string `json:"emoji"`
+
+	// ExpiresAt When the last device is gone unless one is heard of.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+
+	// HeartbeatAfterSeconds When the device should report again; answered to its heartbeats.
+	HeartbeatAfterSeconds int `json:"heartbeat_after_seconds,omitempty,omitzero"`
+
+	// ID Examples: prs_01jb4rqnx1f8w0y2a4c6e8g0jm
+	ID string `json:"id"`
+
+	// LastActiveAt The last heartbeat of a device in use.
+	LastActiveAt nullable.Nullable[Time] `json:"last_active_at"`
+
+	// LastSeenAt The last heartbeat at all.
+	LastSeenAt nullable.Nullable[Time] `json:"last_seen_at,omitempty,omitzero"`
+
+	// ManualStatus What is claimed; for its user alone.
+	ManualStatus ClaimedStatus `json:"manual_status,omitempty,omitzero"`
+
+	// ManualUntil When the claim ends.
+	ManualUntil nullable.Nullable[Time] `json:"manual_until,omitempty,omitzero"`
+
+	// Seq Rises with every change that can be seen, over all presences of the org.
+	Seq *int64 `json:"seq,omitempty"`
+
+	// Source Whether devices or a claim make the status.
+	Source PresenceSource `json:"source,omitempty,omitzero"`
+	Status PresenceStatus `json:"status"`
+
+	// Text Empty when there is none.
+	Text   string `json:"text"`
+	UserID string `json:"user_id"`
+}
+
+// PresenceBatch The data of an event of a stream.
+type PresenceBatch struct {
+	Data []Presence `json:"data"`
+
+	// Gone Ids of presences that were deleted.
+	Gone []string `json:"gone"`
+
+	// More Another part of the snapshot follows.
+	More bool `json:"more"`
+
+	// Seq The reader knows everything up to it.
+	Seq int64 `json:"seq"`
+}
+
+// PresenceCounts How many people of the org others see with each status.
+type PresenceCounts struct {
+	Away    int `json:"away"`
+	Dnd     int `json:"dnd"`
+	Offline int `json:"offline"`
+	Online  int `json:"online"`
+}
+
+// PresenceDevice defines model for PresenceDevice.
+type PresenceDevice struct {
+	ID         string         `json:"id"`
+	Kind       DeviceKind     `json:"kind"`
+	LastSeenAt Time           `json:"last_seen_at"`
+	State      DeviceActivity `json:"state"`
+}
+
+// PresenceList defines model for PresenceList.
+type PresenceList struct {
+	// Counts For operators.
+	Counts     *PresenceCounts           `json:"counts,omitempty"`
+	Data       []Presence                `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+
+	// Seq For operators.
+	Seq *int64 `json:"seq,omitempty"`
+}
+
+// PresenceSource Whether devices or a claim make the status.
+type PresenceSource string
+
+// PresenceStatus defines model for PresenceStatus.
+type PresenceStatus string
 
 // ProbeCheck defines model for ProbeCheck.
 type ProbeCheck struct {
@@ -2233,6 +2392,14 @@ type SourceWarning struct {
 
 // SourceWarningCode `type_differs`: the column's values are hardly the field's; `column_missing`: the table has it no more; `field_missing`: the type has it no more.
 type SourceWarningCode string
+
+// StreamTicket defines model for StreamTicket.
+type StreamTicket struct {
+	ExpiresAt Time `json:"expires_at"`
+
+	// Ticket For `?ticket=` of a stream, once.
+	Ticket string `json:"ticket"`
+}
 
 // Subscription defines model for Subscription.
 type Subscription struct {

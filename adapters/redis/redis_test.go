@@ -1,0 +1,78 @@
+package redis_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/redis"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+func signals(t *testing.T, url string) ports.PresenceSignals {
+	t.Helper()
+	s, closeAll, err := redis.New(redis.Config{URL: secret.New(url)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeAll)
+	return s
+}
+
+func TestSignals(t *testing.T) {
+	server := services.Redis(t)
+	contract.PresenceSignals(t, func() ports.PresenceSignals { return signals(t, server.URL) })
+}
+
+func TestAServerThatComesBackIsHeardAgain(t *testing.T) {
+	server := services.Redis(t)
+	s, heard := signals(t, server.URL), make(chan identity.OrgID, 100)
+	go func() { _ = s.Listen(t.Context(), func(org identity.OrgID) { heard <- org }) }()
+	await := func(want identity.OrgID) {
+		t.Helper()
+		for late := time.After(30 * time.Second); ; {
+			select {
+			case got := <-heard:
+				if got == want {
+					return
+				}
+			case <-late:
+				t.Fatalf("nothing was heard of %q", want)
+			}
+		}
+	}
+	await("")
+	server.Stop()
+	begun := time.Now()
+	if err := s.Announce(t.Context(), "org"); err == nil {
+		t.Error("a server that is gone took a signal")
+	}
+	if took := time.Since(begun); took > time.Second {
+		t.Errorf("it took %s to find out", took)
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	await("")
+	if err := s.Announce(t.Context(), "org"); err != nil {
+		t.Fatal(err)
+	}
+	await("org")
+}
+
+func TestURLsThatAreNone(t *testing.T) {
+	for _, url := range []string{"http://user:hunter2@host", "redis://user:hunter2@host:port", "redis://user:hunter2%zz@host", "redis://user:hunter2@host/x"} {
+		said := ""
+		redis.Config{URL: secret.New(url)}.Check(func(key, reason string) { said = key + ": " + reason })
+		_, _, err := redis.New(redis.Config{URL: secret.New(url)})
+		if said == "" || err == nil || strings.Contains(said+err.Error(), "hunter2") {
+			t.Errorf("%s: %q, %v", url, said, err)
+		}
+	}
+	redis.Config{}.Check(func(key, reason string) { t.Errorf("without one: %s %s", key, reason) })
+	redis.Config{URL: secret.New("rediss://user:pass@host:6380/1")}.Check(func(key, reason string) { t.Errorf("a good one: %s %s", key, reason) })
+}

@@ -1,0 +1,270 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/presences"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+const (
+	streamPath    = "/api/presence/stream"
+	eventStream   = "text/event-stream"
+	streamWrite   = 10 * time.Second // a reader that takes nothing for so long is cut
+	streamCheck   = time.Second      // how often it is asked whether the caller still may
+	streamComment = 15               // checks between comments, which keep proxies from ending the stream
+	streamAttend  = int(presences.StreamEvery / streamCheck)
+)
+
+// EndStreams ends every stream, and those that begin later, so that the server can stop: their readers
+// come back to another node.
+func (a *API) EndStreams() { a.endStreams() }
+
+// streaming is handle for the stream of presences, which lasts: its caller is asked for again and again.
+func (a *API) streaming(op *openapi.Operation) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+		seen := observation(hr)
+		seen.route = op.Path
+		ctx, cancel := context.WithCancel(hr.Context())
+		defer cancel()
+		defer context.AfterFunc(a.streams, cancel)()
+		hr = hr.WithContext(ctx)
+		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: true, produces: eventStream}
+		s := &stream{request: r, seen: seen, to: http.NewResponseController(w)}
+		err := s.authenticate(w)
+		if err == nil {
+			err = r.read(w)
+		}
+		if err == nil {
+			err = s.open(w)
+		}
+		if err != nil {
+			a.problem(w, hr, err)
+			return
+		}
+		defer s.watch.Close()
+		s.run(w)
+	})
+}
+
+// stream is one open stream.
+type stream struct {
+	*request
+	seen  *observed
+	proof account.Proof
+	to    *http.ResponseController
+	watch *presences.Watch
+	reset bool
+	key   string // binds its event ids to who asks for what
+	out   bytes.Buffer
+}
+
+// authenticate names the caller, by the request's credential or by a ticket.
+func (s *stream) authenticate(w http.ResponseWriter) (err error) {
+	ticket := s.URL.Query().Get("ticket")
+	if ticket == "" || s.Header.Get("Authorization") != "" {
+		if s.by, s.who, err = s.api.authenticate(w, s.Request, s.seen, true); err == nil {
+			s.proof, err = s.request.proof()
+		}
+		return err
+	}
+	at := now()
+	if s.proof, err = s.Tickets.Redeem(s.Context(), s.seen.org.ID, ticket, at); err == nil {
+		s.by, err = s.api.standing(s.Context(), s.seen, s.proof, at)
+	}
+	if err != nil {
+		return s.api.guessing(w, s.Request, err)
+	}
+	s.seen.user, s.seen.key = s.by.User, s.by.Key
+	if !s.api.callers.allow(w, string(s.by.User), at) {
+		return errRateLimited
+	}
+	return nil
+}
+
+// open begins to watch, from where the reader left off if it says so.
+func (s *stream) open(w http.ResponseWriter) error {
+	var users []identity.UserID
+	if named := s.query.Get("user_id"); named != "" {
+		for id := range strings.SplitSeq(named, ",") {
+			users = append(users, identity.UserID(id))
+		}
+	}
+	s.key = streamKey(s.by, s.query.Get("user_id"))
+	above, resumes, known := s.resumesFrom()
+	var err error
+	if s.watch, s.reset, err = s.Presences.Watch(s.Context(), s.by, users, above); err != nil {
+		return err
+	}
+	s.reset = s.reset || resumes && !known
+	if err := s.Presences.Attend(s.Context(), s.by, s.device(), true); err != nil {
+		s.watch.Close()
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", eventStream)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would gather events
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+func (s *stream) device() string {
+	if d := s.query.Get("device_id"); d != "" {
+		return d
+	}
+	return "stream"
+}
+
+// resumesFrom reads the id of the last event that the reader has seen: EventSource sends it as a header
+// by itself, and who opens another one, since a ticket works once, names it in the query. known says
+// that it is one of this caller's for the same question.
+func (s *stream) resumesFrom() (above int64, resumes, known bool) {
+	last := s.Header.Get("Last-Event-ID")
+	if last == "" {
+		last = s.query.Get("last_event_id")
+	}
+	if last == "" {
+		return 0, false, false
+	}
+	key, number, _ := strings.Cut(last, ".")
+	above, err := strconv.ParseInt(number, 10, 64)
+	if known = key == s.key && err == nil && above >= 0; !known {
+		above = 0
+	}
+	return above, true, known
+}
+
+// streamKey tells apart who asks for what: what one of them has seen says nothing of what another has.
+func streamKey(by identity.Actor, users string) string {
+	h := sha256.Sum256([]byte(strings.Join([]string{string(by.Org), string(by.User), strconv.FormatBool(by.Operator), users}, "\x00")))
+	return base64.RawURLEncoding.EncodeToString(h[:9])
+}
+
+// run writes events until the reader is gone or too slow, the caller may no more, or the server stops.
+func (s *stream) run(w http.ResponseWriter) {
+	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
+	if s.Method == http.MethodHead {
+		return
+	}
+	s.out.WriteString("retry: 1000\n\n")
+	if s.reset {
+		s.out.WriteString("event: reset\ndata: {}\n\n")
+	}
+	check := time.NewTicker(streamCheck)
+	defer check.Stop()
+	for checks := 1; ; {
+		if s.flush(w) != nil {
+			return
+		}
+		select {
+		case <-s.Context().Done():
+			return
+		case <-s.watch.Ready:
+			if !s.next() {
+				return
+			}
+		case <-check.C:
+			if !s.check(checks) {
+				return
+			}
+			checks++
+		}
+	}
+}
+
+// next gathers what the reader does not know yet.
+func (s *stream) next() (goOn bool) {
+	b, err := s.watch.Next(s.Context())
+	if err != nil {
+		if s.Context().Err() == nil && !errors.Is(err, presences.ErrTooSlow) {
+			s.api.Log.WarnContext(s.Context(), "a stream of presences ended", "request_id", s.seen.id, "error", err)
+		}
+		return false
+	}
+	if b == nil || !b.Snapshot && len(b.Views) == 0 && len(b.Gone) == 0 {
+		return true
+	}
+	kind := "change"
+	if b.Snapshot {
+		kind = "snapshot"
+	}
+	data := openapi.PresenceBatch{Data: each(b.Views, toPresence), Gone: []string{}, Seq: b.Seq, More: b.Snapshot && !b.Last}
+	for _, id := range b.Gone {
+		data.Gone = append(data.Gone, string(id))
+	}
+	s.out.WriteString("event: " + kind + "\nid: " + s.key + "." + strconv.FormatInt(b.Seq, 10) + "\ndata: ")
+	if err := encode(&s.out, data); err != nil { // which ends the line
+		return false
+	}
+	s.out.WriteString("\n")
+	return true
+}
+
+// check asks whether the caller still may, and keeps the stream and the presence alive.
+func (s *stream) check(n int) (goOn bool) {
+	by, err := s.api.standing(s.Context(), s.seen, s.proof, now())
+	if err != nil && foreseen(err) == errInternal { // an outage ends nobody's stream
+		return s.Context().Err() == nil
+	}
+	if err != nil || by.Operator != s.by.Operator || by.User != s.by.User {
+		return false
+	}
+	changed, err := s.watch.Recheck(s.Context())
+	if err == nil && changed {
+		s.out.WriteString("event: reset\ndata: {}\n\n")
+	}
+	if err == nil && n%streamAttend == 0 {
+		err = s.Presences.Attend(s.Context(), s.by, s.device(), false)
+	}
+	if err != nil && s.Context().Err() == nil {
+		s.api.Log.WarnContext(s.Context(), "a stream of presences was not checked; it is tried again", "request_id", s.seen.id, "error", err)
+	}
+	if n%streamComment == 0 {
+		s.out.WriteString(":\n\n")
+	}
+	return true
+}
+
+// flush sends what was gathered, to a reader who takes it in time.
+func (s *stream) flush(w http.ResponseWriter) error {
+	if s.out.Len() == 0 {
+		return nil
+	}
+	if err := s.to.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil {
+		return err
+	}
+	_, err := w.Write(s.out.Bytes())
+	if err == nil {
+		err = s.to.Flush()
+	}
+	if s.out.Reset(); s.out.Cap() > 64<<10 { // a snapshot's, which comes once
+		s.out = bytes.Buffer{}
+	}
+	return err
+}
+
+// issueStreamTicket answers what stands for the caller's credential in the address of a stream.
+func (a *API) issueStreamTicket(r *request) (reply, error) {
+	p, err := r.proof()
+	if err != nil {
+		return reply{}, err
+	}
+	token, expires, err := r.Tickets.Issue(r.Context(), r.by.Org, p, r.by.At)
+	if err != nil {
+		return reply{}, err
+	}
+	out := ok(openapi.StreamTicket{Ticket: token.Reveal(), ExpiresAt: openapi.Time(expires)})
+	out.reveals = string(r.by.User)
+	return out, nil
+}

@@ -1,0 +1,160 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gorilla/mux"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+// What a user's devices may report together: twenty of them at the shortest interval that they are
+// ever told to keep.
+const (
+	beatsPerMinute = 120
+	beatsAtOnce    = 30
+)
+
+func (a *API) presenceOperations() []operation {
+	const one = "/api/presence/{presence_id}"
+	return []operation{
+		{http.MethodPost, "/api/presence", a.sendHeartbeat}, // first, where the router finds it soonest
+		{http.MethodGet, "/api/presence", a.listPresences},
+		{http.MethodGet, streamPath, nil},
+		{http.MethodPost, "/api/presence/stream-tickets", a.issueStreamTicket},
+		{http.MethodGet, one, a.getPresence},
+		{http.MethodDelete, one, a.deletePresence},
+	}
+}
+
+// ownPresence stands for the caller's own id in a path.
+const ownPresence = "me"
+
+func presenceID(r *request) (id presence.ID, own bool) {
+	return pathID[presence.ID](r, "presence_id", presence.Prefix), mux.Vars(r.Request)["presence_id"] == ownPresence
+}
+
+func (a *API) sendHeartbeat(r *request) (reply, error) {
+	if !a.beats.take(r.answer, string(r.by.User), r.by.At) {
+		return reply{}, errRateLimited
+	}
+	in, err := decode[openapi.Heartbeat](r)
+	if err != nil {
+		return reply{}, err
+	}
+	h := presence.Heartbeat{
+		User: identity.UserID(in.UserID), Device: in.DeviceID, Kind: presence.Kind(in.DeviceKind), Idle: in.Activity == openapi.DeviceActivityIdle,
+		TTL: time.Duration(in.TTLSeconds) * time.Second, Text: in.Text, Emoji: in.Emoji, Until: (*time.Time)(in.ManualUntil),
+	}
+	if h.Device == "" {
+		h.Device = presence.DefaultDevice
+	}
+	if h.Kind == "" {
+		h.Kind = presence.API
+	}
+	if h.TTL == 0 {
+		h.TTL = presence.DefaultTTL
+	}
+	if in.Status != nil {
+		h.Status = new(presence.Manual(*in.Status))
+		if *in.Status == openapi.ClaimedStatusAuto {
+			h.Status = new(presence.Auto)
+		}
+	}
+	v, begun, err := r.Presences.Beat(r.Context(), r.by, h)
+	if err != nil {
+		return reply{}, err
+	}
+	body := toPresence(&v)
+	body.HeartbeatAfterSeconds = int(h.Every() / time.Second)
+	if begun {
+		return created("/api/presence/"+body.ID, body), nil
+	}
+	return ok(body), nil
+}
+
+func (a *API) listPresences(r *request) (reply, error) {
+	q, err := r.page()
+	if err != nil {
+		return reply{}, err
+	}
+	f := presence.Filter{Status: presence.Status(r.query.Get("status")), User: identity.UserID(r.query.Get("user_id"))}
+	if since := r.query.Get("since_seq"); since != "" {
+		if f.SinceSeq, err = strconv.ParseInt(since, 10, 64); err != nil { // the contract has let only whole numbers through
+			return reply{}, err
+		}
+	}
+	found, err := r.Presences.List(r.Context(), r.by, f, q)
+	if err != nil {
+		return reply{}, err
+	}
+	next, err := r.next(found.Next)
+	out := openapi.PresenceList{Data: each(found.Items, toPresence), NextCursor: next}
+	if r.by.Operator {
+		out.Seq = &found.Seq
+		out.Counts = &openapi.PresenceCounts{
+			Online: found.Counts[presence.Online], Away: found.Counts[presence.Away], Dnd: found.Counts[presence.DND], Offline: found.Counts[presence.Offline],
+		}
+	}
+	return ok(out), err
+}
+
+func (a *API) getPresence(r *request) (reply, error) {
+	id, own := presenceID(r)
+	var v presence.View
+	var err error
+	if own {
+		v, err = r.Presences.Mine(r.Context(), r.by)
+	} else {
+		v, err = r.Presences.Get(r.Context(), r.by, id)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(toPresence(&v)), nil
+}
+
+func (a *API) deletePresence(r *request) (reply, error) {
+	id, own := presenceID(r)
+	if own {
+		return noContent, r.Presences.DeleteMine(r.Context(), r.by)
+	}
+	return noContent, r.Presences.Delete(r.Context(), r.by, id)
+}
+
+// toPresence is a presence as its caller sees it: what is not theirs to see is left out.
+func toPresence(v *presence.View) openapi.Presence {
+	out := openapi.Presence{
+		ID: string(v.ID), UserID: string(v.User), Status: openapi.PresenceStatus(v.Status), Text: v.Claim.Text, Emoji: v.Claim.Emoji, LastActiveAt: orNullTime(v.ActiveAt),
+	}
+	if v.Access < presence.Whole {
+		return out
+	}
+	out.Source = openapi.PresenceSourceAuto
+	if v.Manual {
+		out.Source = openapi.PresenceSourceManual
+	}
+	out.Seq, out.ManualUntil, out.LastSeenAt, out.ExpiresAt = &v.Seq, orNullTime(v.Until), orNullTime(v.SeenAt), orNullTime(v.ExpiresAt)
+	devices := make([]openapi.PresenceDevice, len(v.Devices))
+	for i, d := range v.Devices {
+		devices[i] = openapi.PresenceDevice{ID: d.ID, Kind: openapi.DeviceKind(d.Kind), State: openapi.DeviceActivityActive, LastSeenAt: openapi.Time(d.SeenAt)}
+		if d.Idle {
+			devices[i].State = openapi.DeviceActivityIdle
+		}
+	}
+	out.Devices = &devices
+	if v.Access == presence.Own {
+		out.ManualStatus = openapi.ClaimedStatus(v.Claim.Status)
+		if v.Claim.Status == presence.Auto {
+			out.ManualStatus = openapi.ClaimedStatusAuto
+		}
+	}
+	return out
+}
+
+func orNullTime(t time.Time) nullable.Nullable[openapi.Time] { return openapi.OrNull(openapi.Time(t)) }

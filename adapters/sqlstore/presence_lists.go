@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+// List implements ports.Presences.
+func (s *Presences) List(ctx context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
+	where := newConditions(`org_id = ? AND NOT deleted`, by.Org)
+	where.when(q.After != "", `id < ?`, q.After)
+	where.when(f.Status != "", `(shown = ? OR user_id = ?)`, f.Status, by.User)
+	where.when(f.User != "", `user_id = ?`, f.User)
+	where.when(f.SinceSeq > 0, `seq > ?`, f.SinceSeq)
+	records, err := s.records(ctx, where.sql()+` ORDER BY id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	if err != nil {
+		return presence.Page{}, err
+	}
+	return page.Cut(records, q.Limit, func(r presence.Record) string { return string(r.ID) }), nil
+}
+
+// Counts implements ports.Presences.
+func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
+	var seq int64 // read first: what changes meanwhile has a higher one
+	if _, err := s.db.get(ctx, &seq, `SELECT seq FROM presence_seqs WHERE org_id = ?`, org); err != nil {
+		return nil, 0, err
+	}
+	var rows []struct {
+		Shown presence.Status `db:"shown"`
+		N     int             `db:"n"`
+	}
+	if err := s.db.list(ctx, &rows, `SELECT shown, count(*) AS n FROM presences WHERE org_id = ? AND NOT deleted GROUP BY shown`, org); err != nil {
+		return nil, 0, err
+	}
+	counts := presence.Counts{}
+	for _, row := range rows {
+		counts[row.Shown] = row.N
+	}
+	return counts, seq, nil
+}
+
+// Due implements ports.Presences.
+func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.Owed, limit int) ([]presence.Owed, error) {
+	var rows []struct {
+		User identity.UserID `db:"user_id"`
+		Due  int64           `db:"due_at"`
+	}
+	err := s.db.list(ctx, &rows, `SELECT user_id, due_at FROM presences WHERE org_id = ? AND due_at > 0 AND due_at <= ? AND (due_at, user_id) > (?, ?)
+		ORDER BY due_at, user_id LIMIT ?`, org, micros(by), micros(after.Due), after.User, limit)
+	out := make([]presence.Owed, len(rows))
+	for i, row := range rows {
+		out[i] = presence.Owed{User: row.User, Due: moment(row.Due)}
+	}
+	return out, err
+}
+
+// Changes implements ports.Presences.
+func (s *Presences) Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID, limit int) ([]presence.Record, error) {
+	where := newConditions(`org_id = ? AND seq > ?`, org, above)
+	in(where, `user_id`, users)
+	return s.records(ctx, where.sql()+` ORDER BY seq LIMIT ?`, where.args(limit)...)
+}
+
+func (s *Presences) records(ctx context.Context, where string, args ...any) ([]presence.Record, error) {
+	var rows []presenceRow
+	if err := s.db.list(ctx, &rows, selectPresence+where, args...); err != nil {
+		return nil, err
+	}
+	records := make([]presence.Record, len(rows))
+	for i := range rows {
+		r, err := rows[i].record()
+		if err != nil {
+			return nil, err
+		}
+		records[i] = *r
+	}
+	return records, nil
+}
+
+// Together implements ports.Presences.
+func (s *Presences) Together(ctx context.Context, by identity.Actor, users []identity.UserID) (together []identity.UserID, err error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	where := newConditions(`w.org_id = ? AND w.deleted_at = 0 AND mine.user_id = ?`, by.Org, by.User)
+	where.when(by.Key != "", `w.id = ?`, by.Workspace)
+	in(where, `theirs.user_id`, users)
+	err = s.db.list(ctx, &together, `SELECT DISTINCT theirs.user_id FROM memberships mine JOIN memberships theirs ON theirs.workspace_id = mine.workspace_id
+		JOIN workspaces w ON w.id = mine.workspace_id WHERE `+where.sql()+` ORDER BY theirs.user_id`, where.args()...)
+	return together, err
+}

@@ -1,0 +1,133 @@
+package sqlstore
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/lib/pq"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// presenceChannel is what LISTEN and NOTIFY name.
+const presenceChannel = "atrium_presence"
+
+// PresenceSignals carries word of changed presences by NOTIFY.
+type PresenceSignals struct {
+	db  *DB
+	url string
+}
+
+var _ ports.PresenceSignals = (*PresenceSignals)(nil)
+
+// NewPresenceSignals returns the signals of a PostgreSQL database. SQLite, which no other node shares,
+// has none.
+func NewPresenceSignals(db *DB, c Config) *PresenceSignals {
+	return &PresenceSignals{db: db, url: c.URL.Reveal()}
+}
+
+// Announce implements ports.PresenceSignals.
+func (s *PresenceSignals) Announce(ctx context.Context, org identity.OrgID) error {
+	var void string
+	_, err := s.db.get(ctx, &void, `SELECT pg_notify(?, ?)::text`, presenceChannel, string(org))
+	return err
+}
+
+// Listen implements ports.PresenceSignals. It has a connection of its own, on which hours may pass
+// without a word: once it is there no deadline ends it, but what TCP finds out of a peer that is gone.
+func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
+	dialer := &listenDialer{plain: net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}}}
+	l := pq.NewDialListener(dialer, s.url, 100*time.Millisecond, 5*time.Second, func(event pq.ListenerEventType, _ error) {
+		switch event {
+		case pq.ListenerEventConnected: // and begins to listen
+			dialer.settle()
+		case pq.ListenerEventReconnected:
+			dialer.settle()
+			heard("")
+		case pq.ListenerEventDisconnected, pq.ListenerEventConnectionAttemptFailed: // it dials anew
+		}
+	})
+	defer func() {
+		dialer.end()
+		_ = l.Close()
+		go func() { // lib/pq has to get rid of what it holds before it ends
+			for range l.NotificationChannel() {
+			}
+		}()
+	}()
+	// It waits for the first connection, however long that takes.
+	listening := make(chan error, 1)
+	go func() { listening <- l.Listen(presenceChannel) }()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-listening:
+			if err != nil {
+				return s.db.explain(ctx, err)
+			}
+			heard("")
+		case n, open := <-l.NotificationChannel():
+			switch {
+			case !open:
+				return nil
+			case n == nil:
+				heard("")
+			default:
+				heard(identity.OrgID(n.Extra))
+			}
+		}
+	}
+}
+
+// listenDialer keeps hold of the connection that lib/pq makes: it reads from one that has gone silent for
+// ever, and holds meanwhile the lock that its Close waits for.
+type listenDialer struct {
+	plain net.Dialer // not embedded: lib/pq would find its DialContext
+	mu    sync.Mutex
+	line  net.Conn // the latest
+	ended bool
+}
+
+// Dial implements pq.Dialer.
+func (d *listenDialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialTimeout(network, address, pgConnectTimeout)
+}
+
+// DialTimeout implements pq.Dialer. The connection has the same time for all that comes before it can be
+// used.
+func (d *listenDialer) DialTimeout(network, address string, _ time.Duration) (net.Conn, error) {
+	ends := time.Now().Add(pgConnectTimeout)
+	ctx, cancel := context.WithDeadline(context.Background(), ends)
+	defer cancel()
+	line, err := d.plain.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.line = line; d.ended {
+		_ = line.Close()
+		return nil, net.ErrClosed
+	}
+	return line, line.SetDeadline(ends)
+}
+
+// settle takes the deadline off the connection, which can be used now.
+func (d *listenDialer) settle() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_ = d.line.SetDeadline(time.Time{}) // of one that is closed already
+}
+
+// end closes the connection, and whatever is dialled from now on.
+func (d *listenDialer) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ended = true; d.line != nil {
+		_ = d.line.Close()
+	}
+}

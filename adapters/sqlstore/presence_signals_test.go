@@ -1,0 +1,86 @@
+package sqlstore_test
+
+import (
+	"context"
+	"net"
+	neturl "net/url"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestPresenceSignals(t *testing.T) {
+	url := engines["postgres"](t)
+	node := func() ports.PresenceSignals {
+		return sqlstore.NewPresenceSignals(open(t, url, keyring(t)), sqlstore.Config{URL: secret.New(url)})
+	}
+	contract.PresenceSignals(t, node)
+
+	t.Run("a connection that is cut is dialled anew, and says so", func(t *testing.T) {
+		heard := make(chan identity.OrgID, 10)
+		go func() { _ = node().Listen(t.Context(), func(org identity.OrgID) { heard <- org }) }()
+		await := func() {
+			t.Helper()
+			select {
+			case org := <-heard:
+				if org != "" {
+					t.Fatalf("heard of %q", org)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("nothing was heard")
+			}
+		}
+		await()
+		if _, err := raw(t, url).ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`); err != nil {
+			t.Fatal(err)
+		}
+		await()
+	})
+	t.Run("a database that has gone silent keeps nobody from ending", func(t *testing.T) {
+		u, err := neturl.Parse(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends := func(host string, silence func(heard <-chan identity.OrgID)) {
+			t.Helper()
+			u.Host = host
+			signals := sqlstore.NewPresenceSignals(open(t, url, keyring(t)), sqlstore.Config{URL: secret.New(u.String())})
+			ctx, stop := context.WithCancel(t.Context())
+			heard, ended := make(chan identity.OrgID, 10), make(chan error, 1)
+			go func() { ended <- signals.Listen(ctx, func(org identity.OrgID) { heard <- org }) }()
+			silence(heard)
+			stop()
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("it does not end")
+			}
+		}
+		proxy := fixture.NewProxy(t, u.Host)
+		ends(proxy.Addr(), func(heard <-chan identity.OrgID) {
+			<-heard
+			proxy.Swallow(true)
+		})
+		mute, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never says a word
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer mute.Close()
+		ends(mute.Addr().String(), func(<-chan identity.OrgID) {
+			conn, err := mute.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close() })
+		})
+	})
+}

@@ -1,0 +1,175 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Presences keeps the presences of users.
+type Presences struct{ db *DB }
+
+var _ ports.Presences = (*Presences)(nil)
+
+type presenceRow struct {
+	ID            presence.ID     `db:"id"`
+	Org           identity.OrgID  `db:"org_id"`
+	User          identity.UserID `db:"user_id"`
+	LastingStatus presence.Manual `db:"lasting_status"`
+	LastingText   string          `db:"lasting_text"`
+	LastingEmoji  string          `db:"lasting_emoji"`
+	PassingStatus presence.Manual `db:"passing_status"`
+	PassingText   string          `db:"passing_text"`
+	PassingEmoji  string          `db:"passing_emoji"`
+	Until         int64           `db:"passing_until"`
+	Since         int64           `db:"claimed_at"`
+	Devices       []byte          `db:"devices"`
+	ActiveAt      int64           `db:"active_at"`
+	SeenAt        int64           `db:"seen_at"`
+	Shown         presence.Status `db:"shown"`
+	Due           int64           `db:"due_at"`
+	Seq           int64           `db:"seq"`
+	Life          int64           `db:"life"`
+	Deleted       bool            `db:"deleted"`
+}
+
+const selectPresence = `SELECT id, org_id, user_id, lasting_status, lasting_text, lasting_emoji, passing_status, passing_text, passing_emoji,
+	passing_until, claimed_at, devices, active_at, seen_at, shown, due_at, seq, life, deleted FROM presences WHERE `
+
+// deviceJSON is a device as a column keeps it.
+type deviceJSON struct {
+	ID     string        `json:"id"`
+	Kind   presence.Kind `json:"kind"`
+	Idle   bool          `json:"idle,omitempty"`
+	SeenAt int64         `json:"seen_at"`
+	TTL    int           `json:"ttl"` // seconds
+}
+
+func (row *presenceRow) record() (*presence.Record, error) {
+	var devices []deviceJSON
+	if err := json.Unmarshal(row.Devices, &devices); err != nil {
+		return nil, err
+	}
+	r := &presence.Record{
+		ID: row.ID, Org: row.Org, User: row.User,
+		Lasting: presence.Claim{Status: row.LastingStatus, Text: row.LastingText, Emoji: row.LastingEmoji},
+		Passing: presence.Claim{Status: row.PassingStatus, Text: row.PassingText, Emoji: row.PassingEmoji},
+		Until:   moment(row.Until), Since: moment(row.Since), ActiveAt: moment(row.ActiveAt), SeenAt: moment(row.SeenAt),
+		Shown: row.Shown, Due: moment(row.Due), Seq: row.Seq, Life: row.Life, Deleted: row.Deleted,
+	}
+	for _, d := range devices {
+		r.Devices = append(r.Devices, presence.Device{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: moment(d.SeenAt), TTL: time.Duration(d.TTL) * time.Second})
+	}
+	return r, nil
+}
+
+// Get implements ports.Presences.
+func (s *Presences) Get(ctx context.Context, org identity.OrgID, id presence.ID) (*presence.Record, error) {
+	return s.db.presence(ctx, `org_id = ? AND id = ?`, org, id)
+}
+
+// Of implements ports.Presences.
+func (s *Presences) Of(ctx context.Context, org identity.OrgID, user identity.UserID) (*presence.Record, error) {
+	return s.db.presence(ctx, `org_id = ? AND user_id = ?`, org, user)
+}
+
+func (db *DB) presence(ctx context.Context, where string, args ...any) (*presence.Record, error) {
+	var row presenceRow
+	found, err := db.get(ctx, &row, selectPresence+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, presence.ErrNotFound
+	}
+	return row.record()
+}
+
+// Update implements ports.Presences. Changes of an org follow one another: whoever holds its counter
+// gives the next number.
+func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) (records []*presence.Record, err error) {
+	err = s.db.inTx(ctx, func(tx *DB) error {
+		records = records[:0]
+		seq, err := tx.lockPresences(ctx, org)
+		if err != nil {
+			return err
+		}
+		given := seq
+		for _, user := range users {
+			r, err := tx.presence(ctx, `org_id = ? AND user_id = ?`, org, user)
+			if errors.Is(err, presence.ErrNotFound) {
+				r, err = presence.New(org, user, presence.ID(id.New(presence.Prefix))), nil
+			}
+			if err != nil {
+				return err
+			}
+			was := r.Copy()
+			if err := change(r); err != nil {
+				return err
+			}
+			if !r.Same(was) {
+				given++
+				r.Seq = given
+			}
+			if !r.As(was) {
+				if err := tx.savePresence(ctx, r); err != nil {
+					return err
+				}
+			}
+			if err := tx.record(ctx, r.Recorded()); err != nil {
+				return err
+			}
+			records = append(records, r)
+		}
+		if given > seq {
+			_, err = tx.exec(ctx, `UPDATE presence_seqs SET seq = ? WHERE org_id = ?`, given, org)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return records, nil
+}
+
+// lockPresences takes the org's counter, and answers the last number that was given.
+func (db *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int64, err error) {
+	take := `SELECT t.seq FROM presence_seqs t WHERE t.org_id = ?` + db.dialect.lock
+	found, err := db.get(ctx, &seq, take, org)
+	if err != nil || found {
+		return seq, err
+	}
+	if _, err := db.exec(ctx, `INSERT INTO presence_seqs (org_id, seq) VALUES (?, 0) ON CONFLICT (org_id) DO NOTHING`, org); err != nil {
+		return 0, err
+	}
+	_, err = db.get(ctx, &seq, take, org)
+	return seq, err
+}
+
+func (db *DB) savePresence(ctx context.Context, r *presence.Record) error {
+	devices := make([]deviceJSON, len(r.Devices))
+	for i, d := range r.Devices {
+		devices[i] = deviceJSON{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: micros(d.SeenAt), TTL: int(d.TTL / time.Second)}
+	}
+	encoded, err := json.Marshal(devices)
+	if err != nil {
+		return err
+	}
+	_, err = db.exec(ctx, `
+		INSERT INTO presences (id, org_id, user_id, lasting_status, lasting_text, lasting_emoji, passing_status, passing_text, passing_emoji,
+			passing_until, claimed_at, devices, active_at, seen_at, shown, due_at, seq, life, deleted)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (org_id, user_id) DO UPDATE SET lasting_status = excluded.lasting_status, lasting_text = excluded.lasting_text, lasting_emoji = excluded.lasting_emoji,
+			passing_status = excluded.passing_status, passing_text = excluded.passing_text, passing_emoji = excluded.passing_emoji, passing_until = excluded.passing_until,
+			claimed_at = excluded.claimed_at, devices = excluded.devices, active_at = excluded.active_at, seen_at = excluded.seen_at, shown = excluded.shown,
+			due_at = excluded.due_at, seq = excluded.seq, life = excluded.life, deleted = excluded.deleted`,
+		r.ID, r.Org, r.User, r.Lasting.Status, r.Lasting.Text, r.Lasting.Emoji, r.Passing.Status, r.Passing.Text, r.Passing.Emoji,
+		micros(r.Until), micros(r.Since), string(encoded), micros(r.ActiveAt), micros(r.SeenAt), r.Shown, micros(r.Due), r.Seq, r.Life, r.Deleted)
+	return err
+}

@@ -1,0 +1,101 @@
+package presences
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+const (
+	tick     = 250 * time.Millisecond // how often the wheel turns
+	poll     = time.Second            // how often the store is asked what nobody told this node
+	together = 200                    // records a transaction
+	oweAll   = 500 * time.Millisecond // what nobody settled for so long is anybody's
+)
+
+// Keep settles what ends by itself, stores what is fresher in memory, and follows what other nodes
+// store, until ctx ends. orgs are those that there are at the time; report hears of failures, after
+// which it is tried again.
+func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report func(error)) {
+	quiet := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			report(err)
+		}
+	}
+	for _, org := range orgs() {
+		quiet(s.adopt(ctx, org, s.now().Add(presence.MaxClaim+presence.MaxTTL)))
+	}
+	var following sync.WaitGroup
+	following.Go(func() { s.follow(ctx, quiet) })
+	if s.signals != nil {
+		following.Go(func() { quiet(s.signals.Listen(ctx, func(org identity.OrgID) { s.feed.changed(org, false) })) })
+	}
+	defer following.Wait()
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for polled := s.now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for org, users := range s.registry.due(s.now()) {
+			quiet(s.settle(ctx, org, users))
+		}
+		// Alone, a node has everything on its wheel.
+		if s.registry.shared && s.now().Sub(polled) >= poll {
+			polled = s.now()
+			for _, org := range orgs() {
+				quiet(s.adopt(ctx, org, polled.Add(-oweAll)))
+			}
+		}
+	}
+}
+
+// adopt sees to records that are due by a time, whoever heard of them last: nodes end.
+func (s *Service) adopt(ctx context.Context, org identity.OrgID, by time.Time) error {
+	for after := (presence.Owed{}); ; {
+		owed, err := s.store.Due(ctx, org, by, after, together)
+		if err != nil || len(owed) == 0 {
+			return err
+		}
+		users := make([]identity.UserID, len(owed))
+		for i, o := range owed {
+			users[i] = o.User
+		}
+		if err := s.settle(ctx, org, users); err != nil {
+			return err
+		}
+		after = owed[len(owed)-1]
+	}
+}
+
+// settle ends what has ended of some records, and stores what is fresher here.
+func (s *Service) settle(ctx context.Context, org identity.OrgID, users []identity.UserID) error {
+	for len(users) > 0 {
+		part := users[:min(together, len(users))]
+		if _, err := s.update(ctx, org, part, func(r *presence.Record) error {
+			s.registry.freshen(r)
+			r.Settle(s.now())
+			return nil
+		}); err != nil {
+			s.registry.retry(org, users, s.now())
+			return err
+		}
+		users = users[len(part):]
+	}
+	return nil
+}
+
+// Flush stores what is fresher in memory, before the process ends.
+func (s *Service) Flush(ctx context.Context) error {
+	for org, users := range s.registry.unstored() {
+		if err := s.settle(ctx, org, users); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+// Package presences is what callers can do with presences. Signs of life stay in memory; whatever
+// anybody could see is stored before it is acknowledged.
+package presences
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Clock tells the time. It must not jump: a step of the system's clock would end every presence.
+type Clock func() time.Time
+
+// Service holds the use cases, one method each, and the records that this node hears of.
+type Service struct {
+	store    ports.Presences
+	now      Clock
+	signals  ports.PresenceSignals // nil if no other node shares the store
+	registry *registry
+	feed     *feed
+}
+
+// NewService returns the use cases on a store. Where other nodes share it, what they read there must not
+// end before its time, and signals tell when to read; alone, signals is nil.
+func NewService(store ports.Presences, now Clock, signals ports.PresenceSignals) *Service {
+	return &Service{store: store, now: now, signals: signals, registry: newRegistry(now(), signals != nil), feed: newFeed()}
+}
+
+// Beat takes in a heartbeat of by's; created says that it began the presence. A claim, and whatever
+// else could be seen, is durable when it returns.
+func (s *Service) Beat(ctx context.Context, by identity.Actor, h presence.Heartbeat) (v presence.View, created bool, err error) {
+	now := s.now()
+	if err := h.Check(by, now); err != nil {
+		return presence.View{}, false, err
+	}
+	if !h.Claims() {
+		if v, ok := s.registry.beat(by, &h, now); ok {
+			return v, false, nil
+		}
+	}
+	records, err := s.update(ctx, by.Org, []identity.UserID{by.User}, func(r *presence.Record) error {
+		created = r.Deleted
+		s.registry.freshen(r)
+		return r.Beat(by, h, now)
+	})
+	if err != nil {
+		return presence.View{}, false, err
+	}
+	return records[0].View(presence.Own, now), created, nil
+}
+
+// Attend is the heartbeat of an open stream of by's: first, when it opens, which may begin the presence;
+// and then every StreamEvery, which leaves alone what was deleted meanwhile. Who may not report, or has
+// too many devices, attends without.
+func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, first bool) error {
+	h := presence.Heartbeat{Device: device, Kind: presence.Web, TTL: presence.DefaultTTL, Keep: true}
+	if _, ok := s.registry.beat(by, &h, s.now()); ok || by.ReadOnly() {
+		return nil
+	}
+	_, err := s.update(ctx, by.Org, []identity.UserID{by.User}, func(r *presence.Record) error {
+		if r.Deleted && !first {
+			return presence.ErrNotFound
+		}
+		s.registry.freshen(r)
+		return r.Beat(by, h, s.now())
+	})
+	if errors.Is(err, presence.ErrNotFound) || errors.Is(err, presence.ErrDeviceLimit) {
+		return nil
+	}
+	return err
+}
+
+// StreamEvery is how often an open stream attends: twice may fail.
+const StreamEvery = presence.DefaultTTL / 3
+
+// Mine returns by's own presence.
+func (s *Service) Mine(ctx context.Context, by identity.Actor) (presence.View, error) {
+	r, err := s.store.Of(ctx, by.Org, by.User)
+	return s.view(ctx, by, r, err)
+}
+
+// Get returns as much of a presence as by sees.
+func (s *Service) Get(ctx context.Context, by identity.Actor, id presence.ID) (presence.View, error) {
+	r, err := s.store.Get(ctx, by.Org, id)
+	return s.view(ctx, by, r, err)
+}
+
+func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Record, err error) (presence.View, error) {
+	if err != nil {
+		return presence.View{}, err
+	}
+	access := r.Access(by, false)
+	if access == presence.None {
+		with, err := s.store.Together(ctx, by, []identity.UserID{r.User})
+		if err != nil {
+			return presence.View{}, err
+		}
+		access = r.Access(by, len(with) > 0)
+	}
+	if access == presence.None || r.Deleted {
+		return presence.View{}, presence.ErrNotFound
+	}
+	s.registry.freshen(r)
+	return r.View(access, s.now()), nil
+}
+
+// Listed is one page of presences; of an operator's, the counts of the whole org and the highest
+// number that was given before the page was read.
+type Listed struct {
+	page.Of[presence.View]
+	Counts presence.Counts
+	Seq    int64
+}
+
+// List returns the presences that by may list: all of the org for an operator, else their own.
+func (s *Service) List(ctx context.Context, by identity.Actor, f presence.Filter, q page.Query) (Listed, error) {
+	var out Listed
+	var err error
+	if by.Operator {
+		if out.Counts, out.Seq, err = s.store.Counts(ctx, by.Org); err != nil {
+			return Listed{}, err
+		}
+	} else {
+		if f.User != "" && f.User != by.User {
+			return out, nil
+		}
+		f.User = by.User
+	}
+	found, err := s.store.List(ctx, by, f, q)
+	if err != nil {
+		return Listed{}, err
+	}
+	now := s.now()
+	out.Next = found.Next
+	for i := range found.Items {
+		r := &found.Items[i]
+		s.registry.freshen(r)
+		v := r.View(r.Access(by, false), now)
+		if f.Status == "" || v.Status == f.Status { // the store's may be a moment old
+			out.Items = append(out.Items, v)
+		}
+	}
+	return out, nil
+}
+
+// Delete ends a presence until its user's next heartbeat.
+func (s *Service) Delete(ctx context.Context, by identity.Actor, id presence.ID) error {
+	r, err := s.store.Get(ctx, by.Org, id)
+	if err != nil {
+		return err
+	}
+	return s.end(ctx, by, r.User)
+}
+
+// DeleteMine ends by's own presence.
+func (s *Service) DeleteMine(ctx context.Context, by identity.Actor) error {
+	return s.end(ctx, by, by.User)
+}
+
+func (s *Service) end(ctx context.Context, by identity.Actor, user identity.UserID) error {
+	now := s.now()
+	_, err := s.update(ctx, by.Org, []identity.UserID{user}, func(r *presence.Record) error { return r.Delete(by, now) })
+	return err
+}
+
+// update changes records in the store, and then in memory.
+func (s *Service) update(ctx context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error) {
+	if s.registry.shared { // before it holds anything that others may change
+		if err := s.beginFollowing(ctx, org); err != nil {
+			return nil, err
+		}
+	}
+	var before map[identity.UserID]int64
+	records, err := s.store.Update(ctx, org, users, func(r *presence.Record) error {
+		if before == nil {
+			before = make(map[identity.UserID]int64, len(users))
+		}
+		before[r.User] = r.Seq
+		return change(r)
+	})
+	told := false
+	for _, r := range records {
+		s.registry.put(r, s.now())
+		told = told || r.Seq != before[r.User]
+	}
+	if told {
+		s.feed.changed(org, true)
+	}
+	return records, err
+}

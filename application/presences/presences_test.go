@@ -1,0 +1,323 @@
+package presences_test
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+// staged runs a test in a bubble of its own time, on a node alone.
+func staged(t *testing.T, test func(t *testing.T, s *stage, n *node)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		test(t, s, s.start(false))
+	})
+}
+
+// part is a part of a test that goes on in the same bubble.
+func part(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Log(name)
+	test(t)
+}
+
+func send(t *testing.T, n *node, by identity.Actor, h presence.Heartbeat) presence.View {
+	t.Helper()
+	v, _, err := n.Beat(t.Context(), by, h)
+	must(t, err)
+	return v
+}
+
+func TestAHeartbeatBeginsAPresenceOnce(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		for i, want := range []bool{true, false, false} {
+			v, created, err := n.Beat(t.Context(), ann, beat("web"))
+			must(t, err)
+			if created != want || v.Status != presence.Online || v.ID != "prs_ann" {
+				t.Errorf("heartbeat %d: created %v, %+v", i, created, v)
+			}
+		}
+		must(t, n.DeleteMine(t.Context(), ann))
+		if _, created, err := n.Beat(t.Context(), ann, beat("web")); err != nil || !created {
+			t.Errorf("after it was deleted: created %v, %v", created, err)
+		}
+	})
+}
+
+func TestSignsOfLifeStayInMemory(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, ann, beat("web"))
+		for range 9 {
+			time.Sleep(30 * time.Second)
+			send(t, n, ann, beat("web"))
+		}
+		if s.writes() != 1 {
+			t.Errorf("%d writes for one change", s.writes())
+		}
+		if v, err := n.Mine(t.Context(), ann); err != nil || v.Status != presence.Online || !v.SeenAt.Equal(now()) {
+			t.Errorf("%+v, %v", v, err)
+		}
+		time.Sleep(62 * time.Second) // five minutes after the first that was not stored
+		if s.writes() != 2 {
+			t.Errorf("%d writes, want what was heard to be stored after five minutes", s.writes())
+		}
+	})
+}
+
+func TestAClaimIsStoredBeforeItIsAcknowledged(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, ann, beat("web"))
+		send(t, n, ann, claim(presence.ManualDND))
+		if r := s.record("ann"); r.Lasting.Status != presence.ManualDND || r.Shown != presence.DND {
+			t.Errorf("%+v", r)
+		}
+		s.fail(errOutage)
+		_, _, err := n.Beat(t.Context(), ann, claim(presence.ManualAway))
+		wantErr(t, err, errOutage)
+		s.fail(nil)
+		if v, err := n.Mine(t.Context(), ann); err != nil || v.Status != presence.DND {
+			t.Errorf("what was refused counts: %+v, %v", v, err)
+		}
+	})
+}
+
+func TestWhoFallsSilentIsOfflineInTime(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, ann, beat("web"))
+		time.Sleep(89 * time.Second)
+		if got := n.statuses(t); !maps.Equal(got, map[identity.UserID]presence.Status{"ann": presence.Online}) {
+			t.Errorf("before: %v", got)
+		}
+		time.Sleep(2500 * time.Millisecond)
+		if got := n.statuses(t); !maps.Equal(got, map[identity.UserID]presence.Status{"ann": presence.Offline}) {
+			t.Errorf("after: %v", got)
+		}
+		if s.record("ann").Shown != presence.Offline {
+			t.Errorf("stored: %+v", s.record("ann"))
+		}
+	})
+}
+
+func TestWhatEndsDuringAnOutageIsSettledAfterIt(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, ann, beat("web"))
+		s.fail(errOutage)
+		time.Sleep(5 * time.Minute)
+		s.fail(nil)
+		time.Sleep(2 * time.Second)
+		if got := n.statuses(t)["ann"]; got != presence.Offline || s.record("ann").Shown != presence.Offline {
+			t.Errorf("%s, stored as %s", got, s.record("ann").Shown)
+		}
+	})
+}
+
+func TestAClaimEndsByItself(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		h := claim(presence.ManualAway)
+		h.Until = new(now().Add(10 * time.Second))
+		send(t, n, ann, h)
+		before := s.record("ann").Seq
+		time.Sleep(11500 * time.Millisecond)
+		if r := s.record("ann"); r.Shown != presence.Online || r.Seq <= before {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("also of somebody who is offline", func(t *testing.T) {
+		staged(t, func(t *testing.T, s *stage, n *node) {
+			h := claim(presence.ManualAway)
+			h.Until = new(now().Add(time.Hour))
+			send(t, n, ann, h)
+			time.Sleep(time.Hour + 2*time.Second)
+			if r := s.record("ann"); !r.Until.IsZero() || !r.Due.IsZero() {
+				t.Errorf("%+v", r)
+			}
+		})
+	})
+}
+
+func TestANodeSettlesWhatItFindsAtItsStart(t *testing.T) {
+	for name, shared := range map[string]bool{"alone": false, "with others": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				before := s.start(shared)
+				for i := range 500 { // more than are read at once
+					send(t, before, person(identity.UserID(fmt.Sprintf("u%03d", i))), beat("web"))
+				}
+				before.kill()
+				time.Sleep(45 * time.Second)
+				n := s.start(shared)
+				send(t, n, ann, beat("web"))
+				time.Sleep(47500 * time.Millisecond)
+				counts, _, err := s.Counts(t.Context(), "org")
+				must(t, err)
+				if counts[presence.Online] != 1 || counts[presence.Offline] != 500 {
+					t.Errorf("%v", counts)
+				}
+			})
+		})
+	}
+}
+
+func TestFlushStoresWhatWasHeard(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, ann, beat("web"))
+		time.Sleep(30 * time.Second)
+		send(t, n, ann, beat("web"))
+		n.kill()
+		must(t, n.Flush(t.Context()))
+		if !s.record("ann").SeenAt.Equal(now()) {
+			t.Errorf("%+v", s.record("ann"))
+		}
+		saved := s.writes()
+		must(t, n.Flush(t.Context()))
+		if s.writes() != saved {
+			t.Error("what is stored was stored again")
+		}
+		s.fail(errOutage)
+		time.Sleep(time.Second)
+		send(t, n, ann, beat("web"))
+		wantErr(t, n.Flush(t.Context()), errOutage)
+	})
+}
+
+func TestWhoMayReadAndDelete(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, ann, beat("web"))
+		for name, tt := range map[string]struct {
+			by     identity.Actor
+			access presence.Access
+			read   error
+			delete error
+		}{
+			"a stranger":       {eve, 0, presence.ErrNotFound, presence.ErrNotFound},
+			"a co-member":      {bob, presence.Public, nil, presence.ErrNotFound},
+			"by a key to view": {viewing, presence.Own, nil, identity.ErrForbidden},
+			"an operator":      {operator, presence.Whole, nil, nil},
+			"its user":         {ann, presence.Own, nil, nil},
+		} {
+			part(t, name, func(t *testing.T) {
+				send(t, n, ann, beat("web"))
+				v, err := n.Get(t.Context(), tt.by, "prs_ann")
+				wantErr(t, err, tt.read)
+				if err == nil && v.Access != tt.access {
+					t.Errorf("access = %v", v.Access)
+				}
+				wantErr(t, n.Delete(t.Context(), tt.by, "prs_ann"), tt.delete)
+			})
+		}
+		part(t, "what is deleted is nowhere", func(t *testing.T) {
+			send(t, n, ann, beat("web"))
+			must(t, n.DeleteMine(t.Context(), ann))
+			for _, by := range []identity.Actor{ann, operator, bob} {
+				_, err := n.Get(t.Context(), by, "prs_ann")
+				wantErr(t, err, presence.ErrNotFound)
+				wantErr(t, n.Delete(t.Context(), by, "prs_ann"), presence.ErrNotFound)
+			}
+			_, err := n.Mine(t.Context(), ann)
+			wantErr(t, err, presence.ErrNotFound)
+		})
+		part(t, "nor is what never was", func(t *testing.T) {
+			_, err := n.Get(t.Context(), operator, "prs_x")
+			wantErr(t, err, presence.ErrNotFound)
+			wantErr(t, n.Delete(t.Context(), operator, "prs_x"), presence.ErrNotFound)
+		})
+	})
+}
+
+func TestHeartbeatsThatMayNot(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		h := beat("web")
+		h.User = "bob"
+		_, _, err := n.Beat(t.Context(), ann, h)
+		wantErr(t, err, presence.ErrNotOwn)
+		_, _, err = n.Beat(t.Context(), viewing, beat("web"))
+		wantErr(t, err, identity.ErrForbidden)
+		if s.writes() != 0 {
+			t.Errorf("%d records were stored", s.writes())
+		}
+	})
+}
+
+func TestLists(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, ann, beat("web"))
+		send(t, n, bob, claim(presence.ManualInvisible))
+		list := func(by identity.Actor, f presence.Filter) (users []identity.UserID, counted bool) {
+			found, err := n.List(t.Context(), by, f, page.Query{Limit: 10})
+			must(t, err)
+			for _, v := range found.Items {
+				users = append(users, v.User)
+			}
+			return users, found.Counts != nil
+		}
+		for name, tt := range map[string]struct {
+			by      identity.Actor
+			f       presence.Filter
+			want    string
+			counted bool
+		}{
+			"operators see all":              {operator, presence.Filter{}, "[bob ann]", true},
+			"others themselves":              {ann, presence.Filter{}, "[ann]", false},
+			"and nobody else":                {ann, presence.Filter{User: "bob"}, "[]", false},
+			"by what they see of themselves": {bob, presence.Filter{Status: presence.Online}, "[bob]", false},
+			"and not by what others see":     {bob, presence.Filter{Status: presence.Offline}, "[]", false},
+			"operators by what they see":     {operator, presence.Filter{Status: presence.Offline}, "[bob]", true},
+		} {
+			part(t, name, func(t *testing.T) {
+				if users, counted := list(tt.by, tt.f); fmt.Sprint(users) != tt.want || counted != tt.counted {
+					t.Errorf("%v, counted %v", users, counted)
+				}
+			})
+		}
+		s.fail(errOutage)
+		for _, by := range []identity.Actor{ann, operator} {
+			_, err := n.List(t.Context(), by, presence.Filter{}, page.Query{Limit: 10})
+			wantErr(t, err, errOutage)
+		}
+	})
+}
+
+func TestAnOpenStreamAttends(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		must(t, n.Attend(t.Context(), ann, "tab", true))
+		for range 10 {
+			time.Sleep(30 * time.Second)
+			must(t, n.Attend(t.Context(), ann, "tab", false))
+		}
+		if got := n.statuses(t)["ann"]; got != presence.Online {
+			t.Errorf("ann is %s", got)
+		}
+		part(t, "a device that is idle stays so", func(t *testing.T) {
+			h := beat("tab")
+			h.Idle = true
+			send(t, n, ann, h)
+			must(t, n.Attend(t.Context(), ann, "tab", false))
+			if got := n.statuses(t)["ann"]; got != presence.Away {
+				t.Errorf("ann is %s", got)
+			}
+		})
+		part(t, "what was deleted it leaves alone", func(t *testing.T) {
+			must(t, n.DeleteMine(t.Context(), ann))
+			must(t, n.Attend(t.Context(), ann, "tab", false))
+			if !s.record("ann").Deleted {
+				t.Errorf("%+v", s.record("ann"))
+			}
+		})
+		part(t, "by a key for viewing it does nothing", func(t *testing.T) {
+			must(t, n.Attend(t.Context(), viewing, "tab", true))
+			if !s.record("ann").Deleted {
+				t.Errorf("%+v", s.record("ann"))
+			}
+		})
+		s.fail(errOutage)
+		wantErr(t, n.Attend(t.Context(), ann, "tab", true), errOutage)
+	})
+}

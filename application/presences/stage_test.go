@@ -1,0 +1,293 @@
+package presences_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/presences"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+var (
+	ann      = person("ann")
+	bob      = person("bob")
+	eve      = person("eve") // shares no workspace with anybody
+	operator = func() identity.Actor { a := person("opa"); a.Operator = true; return a }()
+	viewing  = func() identity.Actor { a := person("ann"); a.Ceiling = identity.Viewer; return a }()
+
+	errOutage = errors.New("the store is away")
+)
+
+func person(user identity.UserID) identity.Actor {
+	return identity.Actor{Org: "org", User: user, Ceiling: identity.Owner}
+}
+
+// stage is a store on mocked ports, which holds what it is given, and nodes that share it.
+type stage struct {
+	*mocks.MockPresences
+	t *testing.T
+
+	mu      sync.Mutex
+	records map[identity.UserID]*presence.Record
+	seq     int64
+	saved   int   // records that were written
+	apart   bool  // nobody shares a workspace with anybody
+	fails   error // what every call answers, if anything
+	heard   []func(identity.OrgID)
+}
+
+func newStage(t *testing.T) *stage {
+	s := &stage{MockPresences: mocks.NewMockPresences(gomock.NewController(t)), t: t, records: map[identity.UserID]*presence.Record{}}
+	at := s.EXPECT()
+	at.Of(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, user identity.UserID) (*presence.Record, error) {
+		return s.find(func(r *presence.Record) bool { return r.User == user })
+	})
+	at.Get(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, id presence.ID) (*presence.Record, error) {
+		return s.find(func(r *presence.Record) bool { return r.ID == id })
+	})
+	at.Update(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error) {
+			return s.update(users, change)
+		})
+	at.List(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(s.list)
+	at.Counts(gomock.Any(), identity.OrgID("org")).AnyTimes().DoAndReturn(func(context.Context, identity.OrgID) (presence.Counts, int64, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		counts := presence.Counts{}
+		for _, r := range s.records {
+			if !r.Deleted {
+				counts[r.Shown]++
+			}
+		}
+		return counts, s.seq, s.fails
+	})
+	at.Due(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, by time.Time, after presence.Owed, limit int) (out []presence.Owed, err error) {
+			for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.User, b.User)) }) {
+				if o := (presence.Owed{User: r.User, Due: r.Due}); !r.Due.IsZero() && !r.Due.After(by) && (r.Due.After(after.Due) || r.Due.Equal(after.Due) && r.User > after.User) && len(out) < limit {
+					out = append(out, o)
+				}
+			}
+			return out, s.failing()
+		})
+	at.Changes(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, above int64, users []identity.UserID, limit int) (out []presence.Record, err error) {
+			for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) }) {
+				if r.Seq > above && (users == nil || slices.Contains(users, r.User)) && len(out) < limit {
+					out = append(out, *r)
+				}
+			}
+			return out, s.failing()
+		})
+	at.Together(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.DeleteFunc(slices.Clone(users), func(u identity.UserID) bool { return s.apart || u == "eve" || by.User == "eve" }), s.fails
+	})
+	return s
+}
+
+func (s *stage) find(is func(*presence.Record) bool) (*presence.Record, error) {
+	for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(a.User, b.User) }) {
+		if is(r) {
+			return r, s.failing()
+		}
+	}
+	return nil, cmp.Or(s.failing(), error(presence.ErrNotFound))
+}
+
+// fail makes every call answer an error, or none.
+func (s *stage) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = err
+}
+
+func (s *stage) failing() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fails
+}
+
+// record is what is stored of somebody.
+func (s *stage) record(user identity.UserID) *presence.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.records[user]; r != nil {
+		return r.Copy()
+	}
+	return nil
+}
+
+// writes is how many records were written.
+func (s *stage) writes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.saved
+}
+
+// sorted copies all records, in an order.
+func (s *stage) sorted(by func(a, b *presence.Record) int) []*presence.Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*presence.Record, 0, len(s.records))
+	for _, r := range s.records {
+		out = append(out, r.Copy())
+	}
+	slices.SortFunc(out, by)
+	return out
+}
+
+// update runs a change twice, as stores do after a conflict.
+func (s *stage) update(users []identity.UserID, change func(*presence.Record) error) (out []*presence.Record, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails != nil {
+		return nil, s.fails
+	}
+	var changed map[identity.UserID]*presence.Record
+	for range 2 {
+		out, changed = nil, map[identity.UserID]*presence.Record{}
+		for _, user := range users {
+			was := s.records[user]
+			if was == nil {
+				was = presence.New("org", user, presence.ID("prs_"+user))
+			}
+			r := was.Copy()
+			if err := change(r); err != nil {
+				return nil, err
+			}
+			if !r.As(was) {
+				changed[user] = r
+			}
+			out = append(out, r)
+		}
+	}
+	for _, r := range out {
+		was, there := s.records[r.User]
+		if changed[r.User] == nil {
+			continue
+		}
+		if !there || !r.Same(was) {
+			s.seq++
+			r.Seq = s.seq
+		}
+		s.saved++
+	}
+	for user, r := range changed {
+		s.records[user] = r.Copy()
+	}
+	return out, nil
+}
+
+func (s *stage) list(_ context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
+	var out []presence.Record
+	for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(b.ID, a.ID) }) {
+		if !r.Deleted && (f.User == "" || r.User == f.User) && (f.Status == "" || r.Shown == f.Status || r.User == by.User) && r.Seq > f.SinceSeq && (q.After == "" || string(r.ID) < q.After) {
+			out = append(out, *r)
+		}
+	}
+	return page.Cut(out[:min(len(out), q.Limit+1)], q.Limit, func(r presence.Record) string { return string(r.ID) }), s.failing()
+}
+
+// Announce implements ports.PresenceSignals: every node hears it.
+func (s *stage) Announce(_ context.Context, org identity.OrgID) error {
+	s.mu.Lock()
+	heard := slices.Clone(s.heard)
+	s.mu.Unlock()
+	for _, h := range heard {
+		h(org)
+	}
+	return nil
+}
+
+// Listen implements ports.PresenceSignals.
+func (s *stage) Listen(ctx context.Context, heard func(identity.OrgID)) error {
+	s.mu.Lock()
+	s.heard = append(s.heard, heard)
+	s.mu.Unlock()
+	<-ctx.Done()
+	return nil
+}
+
+// node is a Service that keeps running until it is killed, or the test ends.
+type node struct {
+	*presences.Service
+	kill func()
+}
+
+// now is the clock of every node: that of the test's bubble.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// start starts a node; alone, or with others that share the store.
+func (s *stage) start(shared bool) *node {
+	var signals ports.PresenceSignals
+	if shared {
+		signals = s
+	}
+	n := &node{Service: presences.NewService(s, now, signals)}
+	ctx, cancel := context.WithCancel(s.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.Keep(ctx, func() []identity.OrgID { return []identity.OrgID{"org"} }, func(error) {})
+	}()
+	n.kill = sync.OnceFunc(func() { cancel(); <-ended })
+	s.t.Cleanup(n.kill)
+	return n
+}
+
+func beat(device string) presence.Heartbeat {
+	return presence.Heartbeat{Device: device, Kind: presence.Web, TTL: presence.DefaultTTL}
+}
+
+func claim(status presence.Manual) presence.Heartbeat {
+	h := beat("web")
+	h.Status = &status
+	return h
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t testing.TB, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
+
+// statuses is what a node shows of everybody.
+func (n *node) statuses(t testing.TB) map[identity.UserID]presence.Status {
+	t.Helper()
+	found, err := n.List(t.Context(), operator, presence.Filter{}, page.Query{Limit: 100})
+	must(t, err)
+	out := map[identity.UserID]presence.Status{}
+	for _, v := range found.Items {
+		out[v.User] = v.Status
+	}
+	counts := presence.Counts{}
+	for _, s := range out {
+		counts[s]++
+	}
+	if !maps.Equal(counts, found.Counts) {
+		out["counts differ"] = ""
+	}
+	return out
+}

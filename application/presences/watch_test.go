@@ -1,0 +1,336 @@
+package presences_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/application/presences"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+// reader is a client of watches: all that it was told, and up to where.
+type reader struct {
+	by    identity.Actor
+	asked []identity.UserID
+	watch *presences.Watch
+	seen  map[presence.ID]presence.Status
+	texts map[presence.ID]string
+	seq   int64
+	told  int // events
+}
+
+func newReader(by identity.Actor, asked ...identity.UserID) *reader {
+	return &reader{by: by, asked: asked, seen: map[presence.ID]presence.Status{}, texts: map[presence.ID]string{}}
+}
+
+// open resumes from what was seen last.
+func (r *reader) open(t *testing.T, n *node) (reset bool) {
+	t.Helper()
+	w, reset, err := n.Watch(t.Context(), r.by, r.asked, r.seq)
+	must(t, err)
+	if r.watch = w; reset {
+		r.forget()
+	}
+	return reset
+}
+
+func (r *reader) forget() {
+	clear(r.seen)
+	clear(r.texts)
+	r.seq = 0
+}
+
+// read takes in at most so many events.
+func (r *reader) read(t *testing.T, most int) {
+	t.Helper()
+	for range most {
+		select {
+		case <-r.watch.Ready:
+		default:
+			return
+		}
+		b, err := r.watch.Next(t.Context())
+		must(t, err)
+		if b == nil {
+			continue
+		}
+		if b.Seq < r.seq {
+			t.Fatalf("seq went back from %d to %d", r.seq, b.Seq)
+		}
+		r.seq = b.Seq
+		r.told++
+		for _, v := range b.Views {
+			r.seen[v.ID], r.texts[v.ID] = v.Status, v.Claim.Text
+		}
+		for _, id := range b.Gone {
+			delete(r.seen, id)
+			delete(r.texts, id)
+		}
+	}
+}
+
+func saying(text string) presence.Heartbeat {
+	h := beat("web")
+	h.Text = &text
+	return h
+}
+
+func TestAWatchTellsWhatThereIsAndThenWhatChanges(t *testing.T) {
+	for name, shared := range map[string]bool{"alone": false, "with others": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				here, there := s.start(shared), (*node)(nil)
+				if there = here; shared {
+					there = s.start(shared)
+				}
+				send(t, there, bob, saying("before"))
+				send(t, there, eve, beat("web"))
+				mine, all := newReader(ann, "bob", "eve"), newReader(operator)
+				mine.open(t, here)
+				all.open(t, here)
+				defer mine.watch.Close()
+				defer all.watch.Close()
+				mine.read(t, 10)
+				all.read(t, 10)
+				want := func(r *reader, seen map[presence.ID]presence.Status) {
+					t.Helper()
+					if time.Sleep(100 * time.Millisecond); true {
+						r.read(t, 10)
+					}
+					if !maps.Equal(r.seen, seen) {
+						t.Errorf("%s sees %v, want %v", r.by.User, r.seen, seen)
+					}
+				}
+				want(mine, map[presence.ID]presence.Status{"prs_bob": presence.Online})
+				want(all, map[presence.ID]presence.Status{"prs_bob": presence.Online, "prs_eve": presence.Online})
+				send(t, there, bob, claim(presence.ManualDND))
+				send(t, there, ann, beat("web"))
+				want(mine, map[presence.ID]presence.Status{"prs_bob": presence.DND, "prs_ann": presence.Online})
+				must(t, there.DeleteMine(t.Context(), bob))
+				want(mine, map[presence.ID]presence.Status{"prs_ann": presence.Online})
+				want(all, map[presence.ID]presence.Status{"prs_eve": presence.Online, "prs_ann": presence.Online})
+				time.Sleep(93 * time.Second)
+				want(all, map[presence.ID]presence.Status{"prs_eve": presence.Offline, "prs_ann": presence.Offline})
+			})
+		})
+	}
+}
+
+func TestChangesAtOnceAreToldOnce(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		r := newReader(operator)
+		r.open(t, n)
+		defer r.watch.Close()
+		r.read(t, 1)
+		told := r.told
+		for i := range 100 {
+			send(t, n, ann, saying(fmt.Sprint(i)))
+		}
+		time.Sleep(100 * time.Millisecond)
+		r.read(t, 10)
+		if r.texts["prs_ann"] != "99" || r.told > told+2 {
+			t.Errorf("%q after %d events", r.texts["prs_ann"], r.told-told)
+		}
+	})
+}
+
+func TestWhoIsInvisibleIsNotHeardOf(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		for _, r := range []*reader{newReader(ann, "bob"), newReader(operator)} {
+			send(t, n, bob, claim(presence.Auto))
+			r.open(t, n)
+			defer r.watch.Close()
+			r.read(t, 10)
+			send(t, n, bob, claim(presence.ManualInvisible))
+			time.Sleep(100 * time.Millisecond)
+			r.read(t, 10)
+			if r.seen["prs_bob"] != presence.Offline {
+				t.Errorf("%s sees %v", r.by.User, r.seen)
+			}
+			for i := range 5 {
+				send(t, n, bob, beat(fmt.Sprint("device", i)))
+				send(t, n, bob, saying(fmt.Sprint(i)))
+				time.Sleep(100 * time.Millisecond)
+				if b, err := r.watch.Next(t.Context()); err != nil || b != nil && len(b.Views)+len(b.Gone) > 0 {
+					t.Errorf("%s hears %+v, %v", r.by.User, b, err)
+				}
+			}
+			send(t, n, bob, claim(presence.ManualDND))
+			time.Sleep(100 * time.Millisecond)
+			if r.read(t, 10); r.seen["prs_bob"] != presence.DND {
+				t.Errorf("%s sees %v", r.by.User, r.seen)
+			}
+		}
+	})
+}
+
+// TestAReaderThatIsCutMissesNothing compares readers who are cut at random, and resume, on whichever of
+// two nodes, with one that never was.
+func TestAReaderThatIsCutMissesNothing(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(seed, 8))
+				s := newStage(t)
+				nodes := []*node{s.start(true), s.start(true)}
+				users := make([]identity.UserID, 30)
+				for i := range users {
+					users[i] = identity.UserID(fmt.Sprintf("u%02d", i))
+				}
+				steady, cut := newReader(operator), newReader(operator)
+				some, cutSome := newReader(ann, users[:9]...), newReader(ann, users[:9]...)
+				all := []*reader{steady, cut, some, cutSome}
+				for _, r := range all {
+					r.open(t, nodes[0])
+				}
+				for range 300 {
+					n, by := nodes[random.IntN(2)], person(users[random.IntN(len(users))])
+					if random.IntN(10) == 0 {
+						if err := n.DeleteMine(t.Context(), by); err != nil && !errors.Is(err, presence.ErrNotFound) {
+							t.Fatal(err)
+						}
+					} else {
+						send(t, n, by, saying(fmt.Sprint(random.IntN(1000))))
+					}
+					if random.IntN(3) == 0 {
+						time.Sleep(time.Duration(random.IntN(50)) * time.Millisecond)
+					}
+					steady.read(t, 10)
+					some.read(t, 10)
+					for _, r := range []*reader{cut, cutSome} {
+						r.read(t, random.IntN(3))
+						if random.IntN(8) == 0 {
+							r.watch.Close()
+							if r.open(t, nodes[random.IntN(2)]) {
+								t.Error("it was reset")
+							}
+						}
+					}
+				}
+				time.Sleep(2 * time.Second)
+				for _, r := range all {
+					r.read(t, 100)
+					r.watch.Close()
+				}
+				if !maps.Equal(steady.texts, cut.texts) || !maps.Equal(some.texts, cutSome.texts) || len(steady.texts) == 0 || len(some.texts) == 0 {
+					t.Errorf("never cut: %v\ncut: %v\nsome, never cut: %v\ncut: %v", steady.texts, cut.texts, some.texts, cutSome.texts)
+				}
+			})
+		})
+	}
+}
+
+func TestANumberOfAnotherLifeBeginsAnew(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, ann, beat("web"))
+		r := newReader(ann)
+		r.seq = 1_000_000
+		if !r.open(t, n) {
+			t.Error("it was not reset")
+		}
+		defer r.watch.Close()
+		if r.read(t, 10); r.seen["prs_ann"] != presence.Online {
+			t.Errorf("seen: %v", r.seen)
+		}
+	})
+}
+
+func TestALongSnapshotComesInParts(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		for i := range 1200 {
+			send(t, n, person(identity.UserID(fmt.Sprintf("u%04d", i))), beat("web"))
+		}
+		r := newReader(operator)
+		r.open(t, n)
+		defer r.watch.Close()
+		r.read(t, 2)
+		if len(r.seen) != 1000 {
+			t.Errorf("after two parts %d are known", len(r.seen))
+		}
+		send(t, n, person("u0000"), saying("meanwhile"))
+		time.Sleep(100 * time.Millisecond)
+		if r.read(t, 10); len(r.seen) != 1200 || r.texts["prs_u0000"] != "meanwhile" {
+			t.Errorf("%d are known, and %q", len(r.seen), r.texts["prs_u0000"])
+		}
+	})
+}
+
+func TestWhoNoLongerSharesAWorkspaceIsForgotten(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		send(t, n, bob, beat("web"))
+		r := newReader(ann, "bob")
+		r.open(t, n)
+		defer r.watch.Close()
+		if r.read(t, 10); len(r.seen) != 1 {
+			t.Fatalf("seen: %v", r.seen)
+		}
+		changed, err := r.watch.Recheck(t.Context())
+		if must(t, err); changed {
+			t.Error("nothing has changed")
+		}
+		s.mu.Lock()
+		s.apart = true
+		s.mu.Unlock()
+		changed, err = r.watch.Recheck(t.Context())
+		if must(t, err); !changed {
+			t.Error("it goes on")
+		}
+		r.forget()
+		send(t, n, bob, claim(presence.ManualDND))
+		time.Sleep(100 * time.Millisecond)
+		if r.read(t, 10); len(r.seen) != 0 {
+			t.Errorf("seen: %v", r.seen)
+		}
+	})
+}
+
+func TestNobodyWatchesWithoutBound(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		var open []*presences.Watch
+		for range 20 {
+			w, _, err := n.Watch(t.Context(), ann, nil, 0)
+			must(t, err)
+			open = append(open, w)
+		}
+		_, _, err := n.Watch(t.Context(), ann, nil, 0)
+		wantErr(t, err, presences.ErrTooManyWatches)
+		other, _, err := n.Watch(t.Context(), bob, nil, 0)
+		must(t, err)
+		other.Close()
+		for _, w := range slices.Backward(open) {
+			w.Close()
+		}
+		again, _, err := n.Watch(t.Context(), ann, nil, 0)
+		must(t, err)
+		again.Close()
+		s.fail(errOutage)
+		_, _, err = n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)
+		wantErr(t, err, errOutage)
+	})
+}
+
+func TestWhoReadsNothingIsCut(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		r := newReader(operator)
+		r.open(t, n)
+		defer r.watch.Close()
+		r.read(t, 10)
+		for i := range 5_001 {
+			send(t, n, person(identity.UserID(fmt.Sprintf("u%04d", i))), beat("web"))
+			if i%500 == 0 {
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		time.Sleep(time.Second)
+		_, err := r.watch.Next(t.Context())
+		wantErr(t, err, presences.ErrTooSlow)
+	})
+}

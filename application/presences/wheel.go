@@ -1,0 +1,71 @@
+package presences
+
+import "time"
+
+// slots is how many seconds one turn of a wheel takes: more than a device may live, so that nearly
+// nothing comes past its slot twice.
+const slots = 512
+
+// wheel is a hashed timing wheel (Varghese and Lauck, 1987) with a slot for each second. To put an
+// entry somewhere else, which every heartbeat does, takes the same short time however many there are.
+type wheel struct {
+	at    int64 // the second up to which it was turned
+	slots [slots]*entry
+}
+
+// place is where an entry stands on a wheel.
+type place struct {
+	second         uint32 // when it is due, since 1970; 0 while it stands on no wheel
+	previous, next *entry
+}
+
+// put places e for its moment, and takes it from where it stood.
+func (w *wheel) put(e *entry, moment time.Time) {
+	second := moment.Unix()
+	if moment.Nanosecond() > 0 {
+		second++ // never early
+	}
+	second = max(second, w.at+1)
+	if int64(e.second) == second {
+		return
+	}
+	w.remove(e)
+	e.second = uint32(second) //nolint:gosec // until 2106
+	if e.next = w.slots[second%slots]; e.next != nil {
+		e.next.previous = e
+	}
+	w.slots[second%slots] = e
+}
+
+func (w *wheel) remove(e *entry) {
+	if e.second == 0 {
+		return
+	}
+	if e.next != nil {
+		e.next.previous = e.previous
+	}
+	if e.previous != nil {
+		e.previous.next = e.next
+	} else {
+		w.slots[e.second%slots] = e.next
+	}
+	e.place = place{}
+}
+
+// turn takes off the entries whose moment has come by now.
+func (w *wheel) turn(now time.Time) (due []*entry) {
+	target := now.Unix()
+	w.at = max(w.at, target-slots) // after a long pause every slot is looked at once
+	for w.at < target {
+		w.at++
+		for e := w.slots[w.at%slots]; e != nil; {
+			next := e.next
+			if int64(e.second) <= target {
+				w.remove(e)
+				due = append(due, e)
+			}
+			e = next
+		}
+	}
+	return due
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/redis"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/application/presences"
+	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// newPresences is the one service of presences: what it holds in memory is the node's, and its changes
+// are never part of another's transaction. Its clock goes on from the start of the process, whatever
+// happens to the system's.
+func newPresences(s ports.Stores, signals ports.PresenceSignals) *presences.Service {
+	start := time.Now()
+	clock := func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
+	return presences.NewService(s.Presences, clock, signals)
+}
+
+// newPresenceSignals tells nodes of changed presences by Redis where there is one, else by PostgreSQL;
+// nil on SQLite, which has no other nodes.
+func newPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignals, func(), error) {
+	switch {
+	case db.Engine() != "postgres":
+		return nil, func() {}, nil
+	case !c.Redis.URL.IsZero():
+		return redis.New(c.Redis)
+	default:
+		return sqlstore.NewPresenceSignals(db, c.Database), func() {}, nil
+	}
+}
+
+// ids names the present orgs.
+func (o *orgs) ids() []identity.OrgID {
+	all := o.present.Load().All()
+	out := make([]identity.OrgID, len(all))
+	for i := range all {
+		out[i] = all[i].ID
+	}
+	return out
+}
+
+// flushWithin is how long the end of the process may wait for what is only about freshness.
+const flushWithin = 2 * time.Second
+
+// keepPresences settles what ends by itself, until ctx ends. What was heard and not stored yet is stored
+// then, for other nodes and the next start.
+func (n *node) keepPresences(ctx context.Context) {
+	report := func(err error) { n.log.Warn("presences were not kept; it is tried again", "error", err) }
+	n.services.Presences.Keep(ctx, n.orgs.ids, report)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
+	defer cancel()
+	if err := n.services.Presences.Flush(last); err != nil {
+		report(err)
+	}
+}

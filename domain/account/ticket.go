@@ -1,0 +1,40 @@
+package account
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// A ticket stands for a credential where none can be sent: browsers open event streams without
+// headers. It is good for one of them, for a minute, and what it opens ends with the credential.
+const (
+	ticketPrefix = "atp_"
+	TicketLife   = time.Minute
+)
+
+// Proof is what a caller has shown: a live key, or that an issuer knows them. It is not the credential
+// itself, and nobody can call by it.
+type Proof struct {
+	Key             Hash // zero for a person who signed in
+	Issuer, Subject string
+	Until           time.Time // when the token of a sign-in ends; a key says so itself
+}
+
+// Ticket is a ticket as it is stored.
+type Ticket struct {
+	Org       identity.OrgID
+	Hash      Hash
+	Proof     Proof
+	ExpiresAt time.Time
+}
+
+// NewTicket returns a ticket for who has shown proof in org.
+func NewTicket(org identity.OrgID, p Proof, now time.Time) (Token, Ticket) {
+	t := secret.NewToken(ticketPrefix)
+	return t, Ticket{Org: org, Hash: t.Hash(), Proof: p, ExpiresAt: now.Add(TicketLife)}
+}
+
+// ParseTicket checks the form and checksum of a ticket; a false answer costs no look-up.
+func ParseTicket(s string) (Token, bool) { return secret.ParseToken(ticketPrefix, s) }

@@ -1,0 +1,97 @@
+package presence
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Access is how much a caller sees of a presence. Each includes those below it.
+type Access int
+
+// The accesses, from none upwards.
+const (
+	None   Access = iota
+	Public        // status, text, emoji and when they were last active: for those who share a workspace
+	Whole         // devices and times too: for operators
+	Own           // also while invisible
+)
+
+// Access returns what by sees of r; together says that they share a workspace.
+func (r *Record) Access(by identity.Actor, together bool) Access {
+	switch {
+	case by.Org != r.Org || by.User == "":
+		return None
+	case by.User == r.User:
+		return Own
+	case by.Operator:
+		return Whole
+	case together:
+		return Public
+	}
+	return None
+}
+
+// View is a presence as one caller sees it at a moment.
+type View struct {
+	Access    Access
+	ID        ID
+	User      identity.UserID
+	Status    Status
+	Manual    bool // the status is claimed
+	Claim     Claim
+	Until     time.Time // zero for no end
+	ActiveAt  time.Time // zero for never
+	SeenAt    time.Time
+	ExpiresAt time.Time // when they are offline unless heard of again; zero while they are
+	Seq       int64
+	Devices   []Device
+}
+
+// View returns r as somebody with that access sees it. To all but its owner, being invisible looks
+// like having left when it was claimed.
+func (r *Record) View(a Access, now time.Time) View {
+	claim := r.Claim(now)
+	v := View{
+		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.Until, ActiveAt: r.ActiveAt, SeenAt: r.SeenAt, Seq: r.Seq, Devices: r.live(now),
+	}
+	if !now.Before(r.Until) {
+		v.Until = time.Time{}
+	}
+	v.Status, v.Manual = r.Actual(now)
+	if claim.Status == ManualInvisible && a != Own {
+		v.Status, v.Manual, v.Devices, v.Until = Offline, false, nil, time.Time{}
+		v.ActiveAt, v.SeenAt = earlier(r.ActiveAt, r.Since), earlier(r.SeenAt, r.Since)
+	}
+	if a != Own {
+		v.Claim.Status = Auto // what others see of it is the status
+	}
+	for _, d := range v.Devices {
+		v.ExpiresAt = later(v.ExpiresAt, d.ExpiresAt())
+	}
+	return v
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Delete ends r for by: its owner, or an operator of the org, of which an event is kept. The id
+// stays with the user. Who may not see to it learns no more than that there is nothing.
+func (r *Record) Delete(by identity.Actor, now time.Time) error {
+	switch a := r.Access(by, false); {
+	case r.Deleted || a < Whole:
+		return ErrNotFound
+	case by.ReadOnly():
+		return identity.ErrForbidden
+	case a == Whole:
+		r.Record(by, "presence.deleted", string(r.ID), map[string]any{"user_id": string(r.User)})
+	}
+	r.Lasting, r.Passing, r.Until, r.Since, r.Devices, r.ActiveAt, r.SeenAt = Claim{}, Claim{}, time.Time{}, time.Time{}, nil, time.Time{}, time.Time{}
+	r.Deleted = true
+	r.Settle(now)
+	return nil
+}

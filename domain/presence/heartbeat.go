@@ -1,0 +1,148 @@
+package presence
+
+import (
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Heartbeat is what a device reports, and what its person claims by the way. Nil keeps what is
+// claimed.
+type Heartbeat struct {
+	User   identity.UserID // whose presence the caller means; empty for their own
+	Device string
+	Kind   Kind
+	Idle   bool
+	TTL    time.Duration
+
+	// Keep says that nothing is known of how the device is used: one that was heard of stays as it was.
+	Keep bool
+
+	Status *Manual
+	Text   *string
+	Emoji  *string
+	Until  *time.Time // when the claim ends
+}
+
+// Claims reports whether h is more than a sign of life.
+func (h *Heartbeat) Claims() bool {
+	return h.Status != nil || h.Text != nil || h.Emoji != nil || h.Until != nil
+}
+
+// Every is how often a device should report: twice may get lost before it counts as gone.
+func (h *Heartbeat) Every() time.Duration { return h.TTL / 3 }
+
+// Check returns why by may not report h at all, if so.
+func (h *Heartbeat) Check(by identity.Actor, now time.Time) error {
+	switch {
+	case h.User != "" && h.User != by.User:
+		return ErrNotOwn
+	case by.ReadOnly():
+		return identity.ErrForbidden
+	case h.Until == nil:
+		return nil
+	case !h.Until.After(now):
+		return fault.InvalidFields([]fault.Field{{Pointer: "/manual_until", Code: "in_the_past", Detail: "Must be in the future."}})
+	case h.Until.After(now.Add(MaxClaim)):
+		return fault.InvalidFields([]fault.Field{{Pointer: "/manual_until", Code: "too_late", Detail: "Must be within 30 days."}})
+	}
+	return nil
+}
+
+// Refresh takes in a heartbeat of by's that nobody could tell from the one before, which is nearly
+// each of them, and reports whether it is one. If not, nothing has changed, and it is for Beat.
+func (r *Record) Refresh(by identity.Actor, h *Heartbeat, now time.Time) bool {
+	i, known := r.find(h.Device)
+	if !known || h.Claims() || r.Deleted || r.User != by.User || r.Org != by.Org || h.Check(by, now) != nil || !now.Before(r.Next()) {
+		return false
+	}
+	d := &r.Devices[i]
+	if h.Keep {
+		h.of(d)
+	}
+	if d.Kind != h.Kind || d.Idle != h.Idle || now.Add(h.TTL).Before(d.ExpiresAt()) {
+		return false
+	}
+	if !d.SeenAt.After(now) {
+		d.SeenAt, d.TTL = now, h.TTL
+	}
+	r.seen(h, now)
+	r.Due = r.Next()
+	return true
+}
+
+func (h *Heartbeat) of(d *Device) { h.Kind, h.Idle = d.Kind, d.Idle }
+
+func (r *Record) seen(h *Heartbeat, now time.Time) {
+	r.SeenAt = later(r.SeenAt, now)
+	if !h.Idle {
+		r.ActiveAt = later(r.ActiveAt, now)
+	}
+}
+
+// Beat takes in a heartbeat of by's. A record that was deleted begins anew by it.
+func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
+	if err := h.Check(by, now); err != nil {
+		return err
+	}
+	if r.User != by.User || r.Org != by.Org {
+		return ErrNotOwn
+	}
+	if r.Deleted {
+		*r = Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
+	}
+	r.Settle(now)
+	if i, known := r.find(h.Device); known && h.Keep {
+		h.of(&r.Devices[i])
+	}
+	d := Device{ID: h.Device, Kind: h.Kind, Idle: h.Idle, SeenAt: now, TTL: h.TTL}
+	switch i, known := r.find(h.Device); {
+	case known && r.Devices[i].SeenAt.After(now): // a later one was quicker
+	case known:
+		r.Devices[i] = d
+	case len(r.Devices) == MaxDevices:
+		return ErrDeviceLimit
+	default:
+		r.Devices = slices.Insert(r.Devices, i, d)
+	}
+	r.seen(&h, now)
+	if h.Claims() {
+		r.claim(&h, now)
+	}
+	r.Settle(now)
+	return nil
+}
+
+// claim changes what holds: until a time if h names one, else for good if it names a status. A new
+// text or emoji alone goes with the claim that holds, and ends with it.
+func (r *Record) claim(h *Heartbeat, now time.Time) {
+	before := r.Claim(now).Status
+	switch {
+	case h.Until != nil:
+		r.Passing, r.Until = h.over(r.Claim(now)), h.Until.Truncate(time.Microsecond)
+	case h.Status == nil && now.Before(r.Until):
+		r.Passing = h.over(r.Passing)
+	default:
+		r.Lasting = h.over(r.Lasting)
+		r.Passing, r.Until = Claim{}, time.Time{}
+	}
+	if r.Claim(now).Status != before {
+		r.Since = now
+	}
+}
+
+// over is a claim with what h says instead.
+func (h *Heartbeat) over(c Claim) Claim {
+	if h.Status != nil {
+		c.Status = *h.Status
+	}
+	if h.Text != nil {
+		c.Text = *h.Text
+	}
+	if h.Emoji != nil {
+		c.Emoji = *h.Emoji
+	}
+	return c
+}

@@ -1,0 +1,65 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Tickets is the suite for ports.Tickets.
+func Tickets(t *testing.T, open Opener) {
+	a := open(t)
+	ctx, org := t.Context(), a.Orgs[0]
+	issue := func(p account.Proof) (account.Hash, account.Ticket) {
+		t.Helper()
+		token, ticket := account.NewTicket(org, p, fixture.At)
+		must(t, a.Tickets.Add(ctx, ticket))
+		return token.Hash(), ticket
+	}
+	for name, p := range map[string]account.Proof{
+		"of a key":     {Key: account.NewToken().Hash()},
+		"of a sign-in": {Issuer: "https://issuer.example", Subject: "ann", Until: fixture.At.Add(time.Hour)},
+	} {
+		t.Run("a ticket "+name+" is taken as it was, once", func(t *testing.T) {
+			hash, want := issue(p)
+			got, err := a.Second().Tickets.Take(ctx, org, hash, fixture.At.Add(account.TicketLife-time.Microsecond))
+			must(t, err)
+			same(t, "the ticket", got, &want)
+			_, err = a.Tickets.Take(ctx, org, hash, fixture.At)
+			wantErr(t, err, identity.ErrUnauthenticated)
+		})
+	}
+	t.Run("of many who take it at once one has it", func(t *testing.T) {
+		hash, _ := issue(account.Proof{})
+		second, had := a.Second(), 0
+		for _, err := range atOnce(8, func(i int) error {
+			s := a.Stores
+			if i%2 == 1 {
+				s = second
+			}
+			_, err := s.Tickets.Take(ctx, org, hash, fixture.At)
+			return err
+		}) {
+			if err == nil {
+				had++
+				continue
+			}
+			wantErr(t, err, identity.ErrUnauthenticated)
+		}
+		if had != 1 {
+			t.Errorf("%d had it", had)
+		}
+	})
+	t.Run("nobody takes one that has expired, or of another org", func(t *testing.T) {
+		hash, _ := issue(account.Proof{})
+		_, err := a.Tickets.Take(ctx, a.Orgs[1], hash, fixture.At)
+		wantErr(t, err, identity.ErrUnauthenticated)
+		_, err = a.Tickets.Take(ctx, org, hash, fixture.At.Add(account.TicketLife))
+		wantErr(t, err, identity.ErrUnauthenticated)
+		_, err = a.Tickets.Take(ctx, org, account.NewToken().Hash(), fixture.At)
+		wantErr(t, err, identity.ErrUnauthenticated)
+	})
+}

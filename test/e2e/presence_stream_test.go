@@ -1,0 +1,302 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// events is an open stream of presences.
+type events struct {
+	t        *testing.T
+	response *http.Response
+	lines    chan string // closed when the stream has ended
+}
+
+// event is one that was told.
+type event struct {
+	kind, id string
+	*answer  // with its data
+}
+
+// stream opens a stream of presences.
+func (c *client) stream(t *testing.T, query string, headers ...string) *events {
+	t.Helper()
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.url+presences+"/stream"+query, nil))
+	req.Header.Set("Accept", "text/event-stream")
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	resp, err := (&http.Transport{}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("the stream answers %d, %v", resp.StatusCode, resp.Header)
+	}
+	e := &events{t: t, response: resp, lines: make(chan string, 1000)}
+	go func() {
+		defer close(e.lines)
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			e.lines <- lines.Text()
+		}
+	}()
+	t.Cleanup(e.close)
+	return e
+}
+
+func (e *events) close() { e.response.Body.Close() }
+
+// next is the next event.
+func (e *events) next() event {
+	e.t.Helper()
+	return e.nextWithin(patience)
+}
+
+func (e *events) nextWithin(wait time.Duration) event {
+	e.t.Helper()
+	var out event
+	late := time.After(wait)
+	for {
+		select {
+		case line, open := <-e.lines:
+			switch name, value, _ := strings.Cut(line, ": "); {
+			case !open:
+				e.t.Fatal("the stream has ended")
+			case name == "event":
+				out.kind = value
+			case name == "id":
+				out.id = value
+			case name == "data":
+				out.answer = &answer{call: out.kind, status: 200, text: value}
+			case line == "" && out.kind != "":
+				return out
+			}
+		case <-late:
+			e.t.Fatal("nothing was told")
+		}
+	}
+}
+
+// is expects what the next event is.
+func (e *events) is(kind string, want map[string]string) event {
+	e.t.Helper()
+	got := e.next()
+	if got.kind != kind {
+		e.t.Fatalf("%s %s, want a %s", got.kind, got.text, kind)
+	}
+	got.has(e.t, want)
+	return got
+}
+
+// ends expects that the stream does so: where durations count, within a time.
+func (e *events) ends(within time.Duration) {
+	e.t.Helper()
+	if !proving() {
+		within = patience
+	}
+	late := time.After(within)
+	for {
+		select {
+		case _, open := <-e.lines:
+			if !open {
+				return
+			}
+		case <-late:
+			e.t.Fatalf("it goes on after %s", within)
+		}
+	}
+}
+
+func TestPresenceStream(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann, bob, operator := s.user(t, "member"), s.user(t, "member"), s.user(t, "viewer", "--operator")
+		stranger := s.user(t, "owner", "--workspace", "elsewhere")
+		stranger.create(t, presences, object{})
+
+		t.Run("a snapshot comes first, and then what changes", func(t *testing.T) {
+			mine := ann.stream(t, "?user_id="+bob.id+","+stranger.id)
+			// An open stream is a heartbeat.
+			mine.is("snapshot", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online", "data.0.devices.0.id": "stream", "data.1": "", "gone": "[]", "more": "false"})
+			bob.create(t, presences, object{"text": "hello"})
+			told := mine.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "hello", "data.0.devices": "", "data.0.seq": "", "data.1": ""})
+			stranger.do(t, "POST", presences, object{"text": "not for ann"}).is(t, 200)
+			bob.do(t, "DELETE", presences+"/me", nil).is(t, 204)
+			mine.is("change", map[string]string{"data": "[]", "gone.0": told.at("data.0.id")})
+			mine.close()
+
+			t.Run("who is cut resumes where they were", func(t *testing.T) {
+				bob.create(t, presences, object{"text": "again"})
+				for _, resumed := range []*events{
+					ann.stream(t, "?user_id="+bob.id+","+stranger.id, "Last-Event-ID: "+told.id),
+					ann.stream(t, "?last_event_id="+told.id+"&user_id="+bob.id+","+stranger.id),
+				} {
+					resumed.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "again", "data.1": ""})
+				}
+			})
+			t.Run("an id that is not of this stream begins anew", func(t *testing.T) {
+				number := told.id[strings.IndexByte(told.id, '.'):]
+				for _, id := range []string{"x", "1", told.id, "x" + number, strings.TrimSuffix(told.id, number) + ".99999999", strings.TrimSuffix(told.id, number) + ".-1"} {
+					query := "?user_id=" + bob.id + "," + stranger.id
+					if id == told.id {
+						query = "?user_id=" + bob.id // another question
+					}
+					anew := ann.stream(t, query, "Last-Event-ID: "+id)
+					anew.is("reset", nil)
+					anew.is("snapshot", map[string]string{"data.1.text": "again", "more": "false"})
+					anew.close()
+				}
+			})
+		})
+		t.Run("operators follow everybody", func(t *testing.T) {
+			all := operator.stream(t, "")
+			seen := all.next()
+			if seen.kind != "snapshot" || !strings.Contains(seen.text, stranger.id) || !strings.Contains(seen.text, bob.id) {
+				t.Errorf("%s %s", seen.kind, seen.text)
+			}
+			stranger.do(t, "POST", presences, object{"status": "dnd"}).is(t, 200)
+			for {
+				if e := all.next(); e.at("data.0.user_id") == stranger.id {
+					e.has(t, map[string]string{"data.0.status": "dnd", "data.0.devices.0.id": "default"})
+					break
+				}
+			}
+		})
+		t.Run("a ticket opens one stream", func(t *testing.T) {
+			made := ann.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200)
+			if made.header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%v", made.header)
+			}
+			anonymous := s.anonymous()
+			opened := anonymous.stream(t, "?ticket="+made.at("ticket"))
+			opened.is("snapshot", map[string]string{"data.0.user_id": ann.id})
+			anonymous.do(t, "GET", presences+"/stream?ticket="+made.at("ticket"), nil).problem(t, 401, "unauthenticated")
+			anonymous.do(t, "GET", presences+"/stream?ticket=atp_x", nil).problem(t, 401, "unauthenticated")
+			anonymous.do(t, "GET", presences+"/stream", nil).problem(t, 401, "unauthenticated")
+			late := ann.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
+			s.sql(t, `UPDATE stream_tickets SET expires_at = 1`)
+			anonymous.do(t, "GET", presences+"/stream?ticket="+late, nil).problem(t, 401, "unauthenticated")
+			t.Run("and the stream ends with the credential that it was made by", func(t *testing.T) {
+				key, id := ann.key(t)
+				ticket := key.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
+				opened := anonymous.stream(t, "?ticket="+ticket)
+				opened.next()
+				unused := key.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
+				ann.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
+				opened.ends(1500 * time.Millisecond)
+				anonymous.do(t, "GET", presences+"/stream?ticket="+unused, nil).problem(t, 401, "unauthenticated")
+			})
+		})
+		t.Run("who leaves the workspace hears no more of its people", func(t *testing.T) {
+			leaver, admin := s.user(t, "member"), s.user(t, "admin")
+			token := leaver.stream(t, "?user_id="+bob.id)
+			token.next()
+			admin.do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+leaver.id, nil).is(t, 204)
+			token.ends(1500 * time.Millisecond) // the key is bound to it
+		})
+		t.Run("what is asked for wrongly is said", func(t *testing.T) {
+			for query, code := range map[string]string{
+				"?user_id=x": "invalid_parameter", "?user_id=" + strings.Repeat(ann.id+",", 200) + ann.id: "invalid_parameter", "?device_id=a%20b": "invalid_parameter", "?users=x": "unknown_parameter",
+			} {
+				ann.do(t, "GET", presences+"/stream"+query, nil).problem(t, 400, code)
+			}
+			ann.do(t, "GET", presences+"/stream", nil, "Accept: text/html").problem(t, 406, "not_acceptable")
+			ann.do(t, "HEAD", presences+"/stream", nil).is(t, 200)
+			ann.do(t, "POST", presences+"/stream", object{}).problem(t, 405, "method_not_allowed")
+		})
+		t.Run("twenty streams are enough for anybody", func(t *testing.T) {
+			carl := s.user(t, "member")
+			for range 20 {
+				carl.stream(t, "")
+			}
+			carl.do(t, "GET", presences+"/stream", nil).problem(t, 409, "stream_limit_reached")
+		})
+		t.Run("a server that stops ends its streams at once", func(t *testing.T) {
+			open := bob.stream(t, "")
+			open.next()
+			begun := time.Now()
+			s.stop(t)
+			open.ends(time.Second)
+			if took := time.Since(begun); proving() && took > 10*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	})
+}
+
+func TestASlowReaderIsCut(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	operator := s.user(t, "viewer", "--operator")
+	// A snapshot that no buffer of the system holds.
+	s.sql(t, `INSERT INTO presences SELECT printf('prs_%026d', i), (SELECT id FROM orgs), printf('usr_%026d', i), '', printf('%.*c', 10000, 'x'), '', '', '', '', 0, 0, '[]', 0, 0, 'offline', 0, i, 1, false
+		FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n)`)
+	s.sql(t, `INSERT INTO presence_seqs SELECT id, 3000 FROM orgs`)
+	conn := must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET %s/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", presences, operator.token)
+	begun := time.Now()
+	s.stderr.await(t, s, regexp.MustCompile(`"route":"/api/presence/stream","status":200`)) // logged at its end
+	if took := time.Since(begun); took < 9*time.Second {
+		t.Errorf("it ended after %s", took)
+	}
+}
+
+func TestNodesTellOneAnother(t *testing.T) {
+	t.Parallel()
+	t.Run("by NOTIFY", func(t *testing.T) {
+		t.Parallel()
+		testNodes(t, deploy(t, postgres))
+	})
+	t.Run("by Redis", func(t *testing.T) {
+		t.Parallel()
+		testNodes(t, deploy(t, postgres, set("redis.url", services.Redis(t).URL)))
+	})
+}
+
+func testNodes(t *testing.T, d *deployment) {
+	t.Helper()
+	nodes := []*server{d.start(t), d.start(t), d.start(t)}
+	ann, bob := nodes[0].user(t, "member"), nodes[0].user(t, "member")
+	stream := bob.at(nodes[2]).stream(t, "?user_id="+ann.id)
+	stream.is("snapshot", map[string]string{"data.0.user_id": bob.id, "data.1": ""})
+	begun := time.Now()
+	path := ann.at(nodes[0]).create(t, presences, object{"device_id": "a", "ttl_seconds": 30}).header.Get("Location")
+	stream.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online"})
+	if took := time.Since(begun); proving() && took > time.Second {
+		t.Errorf("another node heard after %s", took)
+	}
+	t.Run("devices at several nodes make one presence", func(t *testing.T) {
+		both := ann.at(nodes[1]).do(t, "POST", presences, object{"device_id": "b", "activity": "idle", "ttl_seconds": 300}).is(t, 200)
+		both.has(t, map[string]string{"status": "online", "devices.0.id": "a", "devices.1.id": "b"})
+	})
+	t.Run("a node that dies leaves nobody online", func(t *testing.T) {
+		nodes[0].kill(t)
+		var got event
+		for got.answer == nil || got.at("data.0.status") != "away" { // the device that was in use is gone
+			got = stream.nextWithin(2 * patience)
+		}
+		if took := time.Since(begun); took < 29*time.Second || proving() && took > 33*time.Second {
+			t.Errorf("after %s, want 30 seconds", took)
+		}
+		bob.at(nodes[1]).get(t, path).has(t, map[string]string{"status": "away"})
+	})
+	t.Run("a stream goes on at another node", func(t *testing.T) {
+		last := bob.at(nodes[2]).stream(t, "?user_id="+ann.id).next()
+		ann.at(nodes[2]).do(t, "POST", presences, object{"device_id": "b", "text": "moved"}).is(t, 200)
+		moved := bob.at(nodes[1]).stream(t, "?user_id="+ann.id, "Last-Event-ID: "+last.id)
+		moved.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.text": "moved", "data.1": ""})
+	})
+}

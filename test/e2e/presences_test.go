@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const presences = "/api/presence"
+
+func TestPresences(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		operator, stranger := s.user(t, "viewer", "--operator"), s.user(t, "owner", "--workspace", "elsewhere")
+
+		t.Run("nobody has a presence before the first heartbeat", func(t *testing.T) {
+			ann.do(t, "GET", presences+"/me", nil).problem(t, 404, "presence_not_found")
+			ann.do(t, "DELETE", presences+"/me", nil).problem(t, 404, "presence_not_found")
+			if got := ann.get(t, presences).items(t); len(got) != 0 {
+				t.Errorf("listed: %v", got)
+			}
+		})
+		begun := ann.create(t, presences, object{})
+		path := begun.header.Get("Location")
+		t.Run("the first heartbeat makes it, and the next ones answer 200", func(t *testing.T) {
+			begun.has(t, map[string]string{"status": "online", "source": "auto", "manual_status": "auto", "user_id": ann.id, "heartbeat_after_seconds": "30", "devices.0.id": "default", "devices.0.kind": "api", "devices.0.state": "active", "devices.1": ""})
+			if path != presences+"/"+begun.at("id") {
+				t.Errorf("Location: %s", path)
+			}
+			again := ann.do(t, "POST", presences, object{"user_id": ann.id}).is(t, 200)
+			if again.at("id") != begun.at("id") || again.at("seq") != begun.at("seq") || again.at("expires_at") <= begun.at("expires_at") {
+				t.Errorf("%s\nbefore: %s", again, begun)
+			}
+		})
+		t.Run("a claim is there for everybody who may see it", func(t *testing.T) {
+			ann.do(t, "POST", presences, object{"device_id": "phone", "device_kind": "mobile", "activity": "idle", "status": "dnd", "text": "writing", "emoji": ":pen:", "ttl_seconds": 300}).is(t, 200).
+				has(t, map[string]string{"status": "dnd", "source": "manual", "heartbeat_after_seconds": "100", "devices.1.id": "phone", "devices.1.state": "idle"})
+			bob.get(t, path).has(t, map[string]string{"status": "dnd", "text": "writing", "emoji": ":pen:", "devices": "", "seq": "", "expires_at": "", "last_seen_at": "", "manual_status": "", "source": ""})
+			operator.get(t, path).has(t, map[string]string{"status": "dnd", "devices.1.id": "phone", "manual_status": "", "source": "manual"})
+			stranger.do(t, "GET", path, nil).problem(t, 404, "presence_not_found")
+		})
+		t.Run("a claim that passes gives way to the one before", func(t *testing.T) {
+			until := time.Now().Add(1500 * time.Millisecond).UTC().Format(time.RFC3339Nano)
+			ann.do(t, "POST", presences, object{"status": "away", "text": "lunch", "manual_until": until}).is(t, 200).has(t, map[string]string{"status": "away", "text": "lunch"})
+			soon(t, func() string {
+				return ann.get(t, presences+"/me").at("text")
+			}, "writing")
+			bob.get(t, path).has(t, map[string]string{"status": "dnd", "text": "writing"})
+		})
+		t.Run("operators list all, count, filter and go on from a seq", func(t *testing.T) {
+			bob.create(t, presences, object{})
+			soon(t, func() string { return operator.get(t, presences).at("counts.dnd") }, "1") // since lunch is over
+			all := operator.get(t, presences)
+			all.has(t, map[string]string{"counts.dnd": "1", "counts.online": "1", "counts.offline": "0", "data.0.user_id": bob.id, "data.1.user_id": ann.id, "next_cursor": "null"})
+			first := operator.get(t, presences+"?limit=1")
+			second := operator.get(t, presences+"?limit=1&cursor="+first.at("next_cursor"))
+			if first.at("data.0.user_id") != bob.id || second.at("data.0.user_id") != ann.id || second.at("next_cursor") != "null" {
+				t.Errorf("%s\n%s", first, second)
+			}
+			for query, want := range map[string][]string{
+				"?status=dnd": {ann.id}, "?status=online": {bob.id}, "?status=away": {}, "?user_id=" + ann.id: {ann.id}, "?user_id=nobody": {},
+				"?since_seq=" + all.at("data.1.seq"): {bob.id}, "?since_seq=" + all.at("seq"): {},
+			} {
+				if got := operator.get(t, presences+query).each(t, "user_id"); !slices.Equal(got, want) {
+					t.Errorf("%s: %v, want %v", query, got, want)
+				}
+			}
+			bob.get(t, presences).has(t, map[string]string{"data.0.user_id": bob.id, "data.1": "", "counts": "", "seq": ""})
+			bob.get(t, presences+"?user_id="+ann.id).has(t, map[string]string{"data": "[]"})
+			operator.do(t, "GET", presences+"?limit=1&status=dnd&cursor="+first.at("next_cursor"), nil).problem(t, 400, "invalid_cursor")
+		})
+		t.Run("who is invisible is offline for all but themselves", func(t *testing.T) {
+			bob.do(t, "POST", presences, object{"status": "invisible"}).is(t, 200).has(t, map[string]string{"status": "online", "manual_status": "invisible"})
+			theirs := presences + "/" + bob.get(t, presences+"/me").at("id")
+			ann.get(t, theirs).has(t, map[string]string{"status": "offline"})
+			operator.get(t, theirs).has(t, map[string]string{"status": "offline", "devices": "[]", "manual_status": ""})
+			operator.get(t, presences+"?status=offline").has(t, map[string]string{"data.0.user_id": bob.id})
+			operator.get(t, presences+"?status=online").has(t, map[string]string{"data": "[]"})
+			bob.get(t, presences+"?status=online").has(t, map[string]string{"data.0.user_id": bob.id})
+		})
+		t.Run("deleted it is nowhere, until it begins anew", func(t *testing.T) {
+			bob.do(t, "DELETE", path, nil).problem(t, 404, "presence_not_found")
+			ann.do(t, "DELETE", presences+"/me", nil).is(t, 204)
+			for _, c := range []*client{ann, bob, operator} {
+				c.do(t, "GET", path, nil).problem(t, 404, "presence_not_found")
+			}
+			ann.create(t, presences, object{}).has(t, map[string]string{"id": begun.at("id"), "status": "online", "text": "", "devices.1": ""})
+			operator.do(t, "DELETE", path, nil).is(t, 204)
+			admin := s.user(t, "admin")
+			admin.get(t, "/api/events?type=presence.deleted").has(t, map[string]string{"data.0.subject": begun.at("id"), "data.0.actor": operator.id, "data.1": ""})
+			ann.create(t, presences, object{})
+		})
+	})
+}
+
+func TestPresencesOutliveTheServer(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		d := deploy(t, engine)
+		s := d.start(t)
+		ann, bob, operator := s.user(t, "member"), s.user(t, "member"), s.user(t, "viewer", "--operator")
+		ann.create(t, presences, object{"status": "dnd", "text": "claimed"})
+		gone := s.user(t, "member")
+		gone.create(t, presences, object{})
+		s.kill(t)
+		s.sql(t, `UPDATE presences SET due_at = 1, devices = '[{"id":"default","kind":"api","seen_at":1,"ttl":30}]' WHERE user_id = '`+gone.id+`'`)
+		s = d.start(t)
+		t.Run("killed, it has what was claimed", func(t *testing.T) {
+			bob.at(s).create(t, presences, object{})
+			ann.at(s).get(t, presences+"/me").has(t, map[string]string{"status": "dnd", "text": "claimed"})
+		})
+		t.Run("who fell silent meanwhile is offline, in counts and filters too", func(t *testing.T) {
+			soon(t, func() string { return operator.at(s).get(t, presences+"?status=offline").at("data.0.user_id") }, gone.id)
+			operator.at(s).get(t, presences).has(t, map[string]string{"counts.offline": "1", "counts.online": "1", "counts.dnd": "1"})
+			gone.at(s).do(t, "POST", presences, object{}).is(t, 200)
+		})
+		t.Run("stopped in good order, it has when people were seen last", func(t *testing.T) {
+			seen := ann.at(s).do(t, "POST", presences, object{}).is(t, 200).at("last_seen_at")
+			s.stop(t)
+			s = d.start(t)
+			ann.at(s).get(t, presences+"/me").has(t, map[string]string{"last_seen_at": seen})
+		})
+	})
+}
+
+func TestBadHeartbeats(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		ann.create(t, presences, object{})
+		ann.do(t, "POST", presences, object{"user_id": bob.id}).problem(t, 403, "presence_not_own")
+		ann.do(t, "POST", presences, object{"user_id": "nobody"}).problem(t, 403, "presence_not_own")
+		for name, tt := range map[string]struct {
+			body  object
+			wrong string
+		}{
+			"an unknown status":         {object{"status": "asleep"}, "/status not_allowed_value"},
+			"a short ttl":               {object{"ttl_seconds": 29}, "/ttl_seconds out_of_range"},
+			"a long ttl":                {object{"ttl_seconds": 301}, "/ttl_seconds out_of_range"},
+			"141 characters":            {object{"text": strings.Repeat("ß", 141)}, "/text too_long"},
+			"a control character":       {object{"text": "a\tb"}, "/text invalid_pattern"},
+			"an emoji with a space":     {object{"emoji": "a b"}, "/emoji invalid_pattern"},
+			"an odd device":             {object{"device_id": "a b"}, "/device_id invalid_pattern"},
+			"a device without a name":   {object{"device_id": ""}, "/device_id too_short"},
+			"an unknown kind of device": {object{"device_kind": "fridge"}, "/device_kind not_allowed_value"},
+			"an end in the past":        {object{"manual_until": "2020-01-01T00:00:00Z"}, "/manual_until in_the_past"},
+			"an end that is too late":   {object{"manual_until": time.Now().AddDate(0, 0, 31).UTC().Format(time.RFC3339)}, "/manual_until too_late"},
+			"an end that is no time":    {object{"manual_until": "soon"}, "/manual_until invalid_format"},
+			"an unknown field":          {object{"stat": "dnd"}, "/stat unknown_field"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				if a := ann.do(t, "POST", presences, tt.body).problem(t, 422, "invalid_fields"); !slices.Contains(a.wrong(), tt.wrong) {
+					t.Errorf("%v, want %s", a.wrong(), tt.wrong)
+				}
+			})
+		}
+		t.Run("140 characters are fine", func(t *testing.T) {
+			ann.do(t, "POST", presences, object{"text": strings.Repeat("ß", 140)}).is(t, 200)
+		})
+		t.Run("21 devices are one too many", func(t *testing.T) {
+			for i := range 19 {
+				ann.do(t, "POST", presences, object{"device_id": fmt.Sprint("d", i)}).is(t, 200)
+			}
+			ann.do(t, "POST", presences, object{"device_id": "one-more"}).problem(t, 409, "device_limit_reached")
+		})
+		for query, code := range map[string]string{
+			"?status=asleep": "invalid_parameter", "?since_seq=-1": "invalid_parameter", "?since_seq=1e3": "invalid_parameter", "?since_seq=9223372036854775808": "invalid_parameter",
+			"?user_id=": "invalid_parameter", "?limit=0": "invalid_limit", "?cursor=x": "invalid_cursor", "?stat=dnd": "unknown_parameter",
+		} {
+			ann.do(t, "GET", presences+query, nil).problem(t, 400, code)
+		}
+		t.Run("who reports without end is told to wait", func(t *testing.T) {
+			for range 200 {
+				if a := bob.do(t, "POST", presences, object{}); a.status == 429 {
+					if a.header.Get("Retry-After") != "1" {
+						t.Errorf("Retry-After: %s", a.header.Get("Retry-After"))
+					}
+					ann.do(t, "GET", presences, nil).is(t, 200)
+					return
+				}
+			}
+			t.Error("nobody told")
+		})
+	})
+}
+
+// soon waits for an answer that is about to come.
+func soon(t *testing.T, ask func() string, want string) {
+	t.Helper()
+	got := ask()
+	for late := time.Now().Add(patience); got != want && time.Now().Before(late); got = ask() {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if got != want {
+		t.Fatalf("it is still %q, not %q", got, want)
+	}
+}
