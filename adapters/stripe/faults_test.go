@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,13 @@ func serve(t *testing.T, answer func(call string, w http.ResponseWriter, r *http
 	}))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// asked is what has been asked by now.
+func (s *server) asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
 }
 
 func (s *server) gateway() *stripe.Gateway {
@@ -107,8 +115,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			defer cancel()
 			_, err := s.gateway().CreateSetupIntent(ctx, "k", "cus_1", billing.OffSession)
 			if name == "another page" {
-				if len(s.calls) != 1 {
-					t.Errorf("a redirect was followed: %v", s.calls)
+				if len(s.asked()) != 1 {
+					t.Errorf("a redirect was followed: %v", s.asked())
 				}
 				return
 			}
@@ -124,8 +132,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			if text := fmt.Sprintf("%v %+v", err, err); strings.Contains(text, typed) || strings.Contains(text, canary) {
 				t.Errorf("the error tells too much: %s", text)
 			}
-			if len(s.calls) != 1 || s.calls[0] != "POST /v1/setup_intents k" {
-				t.Errorf("calls: %v", s.calls)
+			if len(s.asked()) != 1 || s.asked()[0] != "POST /v1/setup_intents k" {
+				t.Errorf("calls: %v", s.asked())
 			}
 		})
 	}
@@ -218,8 +226,8 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 	}
 	t.Run("declined", func(t *testing.T) {
 		_, err, s := play(t, incomplete(`{"id":"pi_1","status":"requires_payment_method","last_payment_error":{"code":"card_declined","decline_code":"lost_card","type":"card_error"}}`))
-		if d, is := errors.AsType[*billing.DeclinedError](err); !is || d.DeclineCode != "lost_card" || s.calls[len(s.calls)-1] != "DELETE /v1/subscriptions/sub_1 k_declined" && !strings.HasPrefix(s.calls[len(s.calls)-1], "DELETE /v1/subscriptions/sub_1") {
-			t.Errorf("error = %v, calls %v", err, s.calls)
+		if d, is := errors.AsType[*billing.DeclinedError](err); !is || d.DeclineCode != "lost_card" || s.asked()[len(s.asked())-1] != "DELETE /v1/subscriptions/sub_1 k_declined" && !strings.HasPrefix(s.asked()[len(s.asked())-1], "DELETE /v1/subscriptions/sub_1") {
+			t.Errorf("error = %v, calls %v", err, s.asked())
 		}
 	})
 	t.Run("the payer is asked", func(t *testing.T) {
