@@ -39,7 +39,10 @@ func (a *API) streaming(op *openapi.Operation) http.Handler {
 		defer cancel()
 		defer context.AfterFunc(a.streams, cancel)()
 		hr = hr.WithContext(ctx)
-		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: true, produces: eventStream}
+		// Until it is open, it is held to the time that every request has.
+		opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
+		defer opened()
+		r := &request{Request: hr.WithContext(opening), Services: a.services, api: a, op: op, anywhere: true, produces: eventStream}
 		s := &stream{request: r, seen: seen, to: http.NewResponseController(w)}
 		err := s.authenticate(w)
 		if err == nil {
@@ -53,6 +56,7 @@ func (a *API) streaming(op *openapi.Operation) http.Handler {
 			return
 		}
 		defer s.watch.Close()
+		r.Request = hr
 		s.run(w)
 	})
 }

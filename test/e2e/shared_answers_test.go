@@ -23,7 +23,7 @@ type prospect struct {
 	once   bool // it takes an Idempotency-Key
 }
 
-// prospects prepares a call of every operation.
+// prospects names somebody for every operation who may call it.
 func (h *house) prospects(t *testing.T) []*prospect {
 	t.Helper()
 	contract, err := openapi.Load()
@@ -62,7 +62,7 @@ func (h *house) prospects(t *testing.T) []*prospect {
 				p.signed = c
 			}
 		}
-		if p.at = examples[op.ID].make(t, h, p.caller); op.ID == "acceptInvitation" {
+		if op.ID == "acceptInvitation" {
 			p.caller = p.caller.moved(h.server)
 			p.caller.jwt = false // whoever accepts is in no workspace yet that a header could name
 		}
@@ -126,7 +126,10 @@ func TestSharedAnswers(t *testing.T) {
 	all := h.prospects(t)
 	t.Run("what is asked wrongly", func(t *testing.T) {
 		for _, p := range all {
-			t.Run(p.op.ID, func(t *testing.T) { p.asksWrongly(t) })
+			t.Run(p.op.ID, func(t *testing.T) {
+				p.at = examples[p.op.ID].make(t, h, p.caller)
+				p.asksWrongly(t)
+			})
 		}
 	})
 	t.Run("what comes again while it runs", func(t *testing.T) {
@@ -190,7 +193,9 @@ func TestSharedAnswers(t *testing.T) {
 func (p *prospect) asksWrongly(t *testing.T) {
 	at := p.at
 	at.query += map[bool]string{true: "&", false: "?"}[strings.Contains(at.query, "?")] + "no_such_parameter=1"
-	p.has(t, http.StatusBadRequest, p.caller, at)
+	if p.op.Access.Area != "public" { // whose parameters are nobody's business
+		p.has(t, http.StatusBadRequest, p.caller, at)
+	}
 	p.has(t, http.StatusNotAcceptable, p.caller, p.with("Accept: image/png"))
 	p.has(t, http.StatusPreconditionFailed, p.caller, p.with(`If-Match: "999-none"`))
 	stranger := *p.caller
