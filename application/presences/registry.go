@@ -36,12 +36,16 @@ type who struct {
 	user identity.UserID
 }
 
-// entry is a record as this node knows it. There may be a million of them: times are numbers.
+// entry is a record as this node knows it. There may be a million of them: times are numbers, and
+// nothing lies idle between the fields.
 type entry struct {
 	record presence.Record
 	until  int64  // when what is stored of it ends, in microseconds since 1970
 	ahead  uint32 // the second since 1970 since which it is fresher than the store; 0 if it is not
-	place
+
+	// Where it stands on the wheel of its shard.
+	second         uint32 // when it is due, since 1970; 0 while it stands on no wheel
+	previous, next *entry
 }
 
 func newRegistry(now time.Time, shared bool) *registry {

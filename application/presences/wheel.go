@@ -13,12 +13,6 @@ type wheel struct {
 	slots [slots]*entry
 }
 
-// place is where an entry stands on a wheel.
-type place struct {
-	second         uint32 // when it is due, since 1970; 0 while it stands on no wheel
-	previous, next *entry
-}
-
 // put places e for its moment, and takes it from where it stood.
 func (w *wheel) put(e *entry, moment time.Time) {
 	second := moment.Unix()
@@ -49,7 +43,7 @@ func (w *wheel) remove(e *entry) {
 	} else {
 		w.slots[e.second%slots] = e.next
 	}
-	e.place = place{}
+	e.second, e.previous, e.next = 0, nil, nil
 }
 
 // turn takes off the entries whose moment has come by now.
