@@ -128,7 +128,7 @@ func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, url(t))
-			for seed := range samples(3, 200) {
+			for seed := range samples(10, 200) {
 				random := rand.New(rand.NewPCG(uint64(seed), 7))
 				var mu sync.Mutex
 				s := w.service(func(g *sandbox.Gateway) ports.Gateway {
@@ -209,7 +209,7 @@ func TestWalksEndInAgreement(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, url(t))
 			for seed := range samples(2, 10) {
-				walk(t, w, uint64(seed), samples(50, 1000))
+				walk(t, w, uint64(seed), samples(100, 1000))
 			}
 		})
 	}
