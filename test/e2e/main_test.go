@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -54,17 +55,48 @@ func run(m *testing.M) int {
 	return code
 }
 
-// unreached says which documented answers no test has seen.
-func unreached() int {
+// notYet are the documented answers that are still without a test. The list only gets shorter: what is
+// not on it must be seen, and what is on it must not.
+var notYet = []string{
+	"attachSource 502",
+	"cancelSubscription 409", "cancelSubscription 502",
+	"createSetupIntent 502",
+	"createSubscription 502",
+	"deletePaymentMethod 422", "deletePaymentMethod 502",
+	"deletePresence 403",
+	"listInvoices 409",
+	"listPaymentMethods 409",
+	"mapSource 502",
+	"previewSheet 409", "previewSheet 413", "previewSheet 415", "previewSheet 502",
+	"previewWarehouse 422", "previewWarehouse 502",
+	"receivePaymentEvent 429",
+	"refreshSource 422",
+	"setDefaultPaymentMethod 409", "setDefaultPaymentMethod 422", "setDefaultPaymentMethod 502",
+	"streamPresences 200",
+	"updateSubscription 402", "updateSubscription 409", "updateSubscription 502",
+}
+
+// unreached says which documented answers no test has seen, but for those of notYet, and which of these
+// one has seen since.
+func unreached() (code int) {
 	missing, err := fixture.Unreached()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
 	for _, m := range missing {
-		fmt.Fprintln(os.Stderr, "openapi.yaml documents an answer that no test has seen:", m)
+		if !slices.Contains(notYet, m) {
+			fmt.Fprintln(os.Stderr, "openapi.yaml documents an answer that no test has seen:", m)
+			code = 1
+		}
 	}
-	return min(len(missing), 1)
+	for _, m := range notYet {
+		if !slices.Contains(missing, m) {
+			fmt.Fprintln(os.Stderr, "a test sees what notYet says that none does:", m)
+			code = 1
+		}
+	}
+	return code
 }
 
 // dependOnSources looks at every file that the binary is built from, so that go test, which notes
