@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -76,6 +77,7 @@ func (s *serveCommand) Run(p *process) error {
 		}
 		server := rest.Server(n.config.Server, handler, n.log)
 		server.RegisterOnShutdown(api.EndStreams)
+		go debug.FreeOSMemory() // what the start took, and nothing takes again
 		return serveUntil(ctx, server, n.api, n.config.Server.ShutdownTimeout, n.log)
 	})
 }
