@@ -150,16 +150,7 @@ func TestSharedAnswers(t *testing.T) {
 		atOnce(all, func(p *prospect) { p.has(t, status, p.caller.moved(s), p.at) })
 	}
 	t.Run("what takes too long", func(t *testing.T) {
-		tx, err := h.open(t).Begin()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tx.Rollback()
-		if _, err := tx.Exec(`DO $$ DECLARE t text; BEGIN
-			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP;
-		END $$`); err != nil {
-			t.Fatal(err)
-		}
+		defer h.lockEverything(t)()
 		everybody(t, s, http.StatusGatewayTimeout)
 	})
 	t.Run("what reaches no database", func(t *testing.T) {
@@ -187,6 +178,29 @@ func TestSharedAnswers(t *testing.T) {
 			p.has(t, http.StatusTooManyRequests, p.caller.moved(s), p.at)
 		}
 	})
+}
+
+// lockEverything keeps everybody from every table until release is called. What runs in the background
+// may stand in the way: of two that wait for each other PostgreSQL ends one.
+func (h *house) lockEverything(t *testing.T) (release func()) {
+	t.Helper()
+	db := h.open(t)
+	for try := 1; ; try++ {
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tx.Exec(`DO $$ DECLARE t text; BEGIN
+			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP EXECUTE 'LOCK TABLE ' || t || ' IN ACCESS EXCLUSIVE MODE'; END LOOP;
+		END $$`)
+		if err == nil {
+			return func() { _ = tx.Rollback() }
+		}
+		_ = tx.Rollback()
+		if try == 20 {
+			t.Fatal(err)
+		}
+	}
 }
 
 // asksWrongly does so in each way that p declares an answer for. None of them does anything.
