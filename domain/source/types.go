@@ -19,18 +19,16 @@ const (
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// TypeError says what is wrong with types as they are configured.
-type TypeError struct {
+// TypeProblem is what is wrong with types as they are configured.
+type TypeProblem struct {
 	Key    string // where, such as [0].fields[2].key
 	Reason string // without the value
 }
 
-func (e *TypeError) Error() string { return e.Key + ": " + e.Reason }
-
 // CheckTypes finds all that is wrong with the types of an org: keys are 1 to 63 characters of lower
 // snake_case and name one thing, titles and synonyms have 1 to 120 characters, a type accepts some
 // backend and has 1 to 200 fields, an Enum and nothing else has values.
-func CheckTypes(types []Type) []*TypeError {
+func CheckTypes(types []Type) []*TypeProblem {
 	c := &typeCheck{}
 	c.count("", "types", len(types), 0, maxTypes)
 	seen := map[string]bool{}
@@ -56,10 +54,10 @@ func CheckTypes(types []Type) []*TypeError {
 	return c.found
 }
 
-type typeCheck struct{ found []*TypeError }
+type typeCheck struct{ found []*TypeProblem }
 
 func (c *typeCheck) add(key, format string, args ...any) {
-	c.found = append(c.found, &TypeError{Key: key, Reason: fmt.Sprintf(format, args...)})
+	c.found = append(c.found, &TypeProblem{Key: key, Reason: fmt.Sprintf(format, args...)})
 }
 
 func (c *typeCheck) key(at, key string, seen map[string]bool) {

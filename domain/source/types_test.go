@@ -79,7 +79,7 @@ func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
 				}
 				return
 			}
-			if !slices.ContainsFunc(wrong, func(e *source.TypeError) bool { return e.Key == tt.want && e.Reason != "" }) {
+			if !slices.ContainsFunc(wrong, func(e *source.TypeProblem) bool { return e.Key == tt.want && e.Reason != "" }) {
 				t.Errorf("%v, want something about %s", wrong, tt.want)
 			}
 		})
