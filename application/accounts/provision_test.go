@@ -1,0 +1,174 @@
+package accounts_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestProvision(t *testing.T) {
+	ask := accounts.Provision{Email: "new@example.com", Verified: true, Name: "New", Role: identity.Owner, Operator: true, Workspace: "acme-slug", KeyName: "first"}
+	nobody := func(s, tx *stage, times int) {
+		tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), gomock.Any()).Return(nil, nil, account.ErrUserNotFound).MaxTimes(times)
+	}
+	for name, found := range map[string]*account.Workspace{"in a workspace that is there": &here, "in one that is made": nil} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			tx := s.expectAtomically(t, 2) // the second run must not stand on what the first one left
+			var u *account.User
+			var m []account.Membership
+			var k *account.Key
+			var made *account.Workspace
+			if found == nil {
+				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(nil, identity.ErrWorkspaceNotFound).Times(2)
+				tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Do(func(_ context.Context, w *account.Workspace) { made = w }).Times(2)
+			} else {
+				tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(found, nil).Times(2)
+			}
+			nobody(s, tx, 2)
+			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, memberships []account.Membership) {
+				u, m = user, memberships
+			}).Times(2)
+			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+				func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
+					w := acme()
+					w.ID, w.Members = by.Workspace, map[identity.UserID]account.Member{user: {User: user, Role: m[0].Role}}
+					_, k, err = change(w)
+					return err
+				}).Times(2)
+			got, err := s.Provision(s.ctx, system, ask)
+			wantErr(t, err, nil)
+			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Owner || m[0].Workspace.Slug != "acme-slug" {
+				t.Errorf("user %+v in %+v", u, m)
+			}
+			if found != nil && m[0].Workspace.ID != "acme" || found == nil && (made.ID != m[0].Workspace.ID || len(made.Recorded()) != 1) {
+				t.Errorf("workspace %+v", m[0].Workspace)
+			}
+			if k.User != u.ID || k.Workspace != m[0].Workspace.ID || k.Ceiling != identity.Owner || k.Name != "first" {
+				t.Errorf("key %+v", k)
+			}
+			if got.User != u.ID || got.Workspace != k.Workspace || got.Token.Hash() != k.Hash {
+				t.Errorf("Provision = %s, %s: not what was stored last", got.User, got.Workspace)
+			}
+		})
+	}
+	t.Run("an address that nobody vouches for is not verified", func(t *testing.T) {
+		s := newStage(t)
+		tx := s.expectAtomically(t, 1)
+		tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&here, nil)
+		nobody(s, tx, 1)
+		var u *account.User
+		tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Do(func(_ context.Context, user *account.User, _ []account.Membership) { u = user })
+		tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any())
+		p := ask
+		p.Verified = false
+		if _, err := s.Provision(s.ctx, system, p); err != nil || u.EmailVerified {
+			t.Errorf("user %+v, %v", u, err)
+		}
+	})
+	t.Run("a person who is known joins, and is made operator if asked", func(t *testing.T) {
+		for _, operator := range []bool{false, true} {
+			s := newStage(t)
+			tx := s.expectAtomically(t, 1)
+			known, ws := &account.User{ID: "ann", Org: "org", Email: "new@example.com"}, &account.Workspace{ID: "acme", Org: "org", Members: map[identity.UserID]account.Member{}}
+			tx.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(&here, nil)
+			tx.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "new@example.com").Return(known, nil, nil)
+			tx.users.EXPECT().Update(s.ctx, identity.OrgID("org"), known.ID, gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.OrgID, _ identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error) {
+					return known, change(known, nil)
+				}).MaxTimes(1)
+			tx.workspaces.EXPECT().Update(s.ctx, gomock.Any(), here.ID, []identity.UserID{"ann"}, gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
+					return ws, change(ws)
+				})
+			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), identity.UserID("ann"), gomock.Any())
+			p := ask
+			p.Role, p.Operator = identity.Viewer, operator
+			got, err := s.Provision(s.ctx, system, p)
+			wantErr(t, err, nil)
+			if m := ws.Members["ann"]; got.User != "ann" || m.Role != identity.Viewer || m.ByHand != identity.Viewer || known.Operator != operator {
+				t.Errorf("got %+v, member %+v, operator %v", got, m, known.Operator)
+			}
+		}
+	})
+	t.Run("a deleted workspace takes nobody", func(t *testing.T) {
+		s := newStage(t)
+		gone := here
+		gone.DeletedAt = now
+		s.expectAtomically(t, 1).workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&gone, nil)
+		_, err := s.Provision(s.ctx, system, ask)
+		wantErr(t, err, identity.ErrWorkspaceNotFound)
+	})
+	for name, tt := range map[string]struct {
+		change func(*accounts.Provision)
+		field  string
+	}{
+		"no address":                     {func(p *accounts.Provision) { p.Email = "nobody" }, "/email"},
+		"no slug":                        {func(p *accounts.Provision) { p.Workspace = "No Slug" }, "/slug"},
+		"no name for the key":            {func(p *accounts.Provision) { p.KeyName = "" }, "/name"},
+		"a name that is too long":        {func(p *accounts.Provision) { p.Name = strings.Repeat("x", 121) }, "/name"},
+		"a first person who is no owner": {func(p *accounts.Provision) { p.Role = identity.Admin }, "/role"},
+	} {
+		t.Run(name+" is refused", func(t *testing.T) {
+			s := newStage(t)
+			tx := s.expectAtomically(t, 1)
+			tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(nil, identity.ErrWorkspaceNotFound)
+			tx.workspaces.EXPECT().Add(s.ctx, gomock.Any()).Return(nil).MaxTimes(1)
+			nobody(s, tx, 1)
+			tx.users.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any()).Return(nil).MaxTimes(1)
+			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
+				func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) error {
+					w := acme()
+					w.Members[user] = account.Member{User: user, Role: identity.Admin}
+					_, _, err := change(w)
+					return err
+				}).MaxTimes(1)
+			p := ask
+			tt.change(&p)
+			_, err := s.Provision(s.ctx, system, p)
+			if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Fields) != 1 || f.Fields[0].Pointer != tt.field {
+				t.Errorf("error = %+v, want one about %s", err, tt.field)
+			}
+		})
+	}
+}
+
+func TestKeyFor(t *testing.T) {
+	memberships := []account.Membership{{Workspace: here, Role: identity.Viewer}, {Workspace: there, Role: identity.Admin}}
+	for name, tt := range map[string]struct {
+		workspace string
+		d         account.KeyDraft
+		ceiling   identity.Role
+		want      error
+	}{
+		"by the workspace's slug, with the person's role": {"other-slug", account.KeyDraft{Name: "k"}, identity.Admin, nil},
+		"by its id":               {"other", account.KeyDraft{Name: "k"}, identity.Admin, nil},
+		"with a lower ceiling":    {"other", account.KeyDraft{Name: "k", Ceiling: identity.Viewer}, identity.Viewer, nil},
+		"in none of the person's": {"third", account.KeyDraft{Name: "k"}, 0, identity.ErrWorkspaceNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(&account.User{ID: "ann"}, memberships, nil)
+			var stored *account.Key
+			var bearer *account.User
+			if tt.want == nil {
+				by := system
+				by.Workspace = "other"
+				s.expectAddKey(by, "ann", &bearer, &stored)
+			}
+			k, token, err := s.KeyFor(s.ctx, system, "ann@example.com", tt.workspace, tt.d)
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "other" || k.Ceiling != tt.ceiling) {
+				t.Errorf("KeyFor = %+v", k)
+			}
+		})
+	}
+}

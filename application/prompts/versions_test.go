@@ -1,0 +1,181 @@
+package prompts_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/revision"
+)
+
+func TestVersions(t *testing.T) {
+	q := page.Query{Limit: 5}
+	want := prompt.VersionPage{Items: []prompt.Version{*version(1)}, Next: "n"}
+	for who, tt := range map[string]struct {
+		by     identity.Actor
+		drafts bool
+	}{"an owner asks for drafts too": {owner, true}, "a viewer does not": {viewer, false}} {
+		t.Run(who, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGet(tt.by)
+			s.lists.EXPECT().Versions(s.ctx, tt.by.Workspace, prompt.ID("tpl"), tt.drafts, q).Return(want, nil)
+			of, got, err := s.Versions(s.ctx, tt.by, "tpl", q)
+			if err != nil || of.ID != "tpl" || !reflect.DeepEqual(got, want) {
+				t.Fatalf("Versions = %+v, %+v, %v", of, got, err)
+			}
+		})
+	}
+	t.Run("a stranger's question reaches no list", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stranger)
+		_, _, err := s.Versions(s.ctx, stranger, "tpl", q)
+		wantErr(t, err, prompt.ErrNotFound)
+	})
+}
+
+func TestAddVersion(t *testing.T) {
+	t.Run("it answers the version that was stored last, and its template", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAddVersion(owner)
+		of, v, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
+		if err != nil || v.Number != 3 || of.LastNumber != 3 || v.Content.Text != "x" {
+			t.Fatalf("AddVersion = %+v, %+v, %v", of, v, err)
+		}
+	})
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		base *prompt.Version
+		want error
+	}{
+		"a base that is not the latest":      {owner, version(1), prompt.ErrBaseOutdated},
+		"a base that the template never had": {owner, nil, prompt.ErrVersionNotFound},
+		"who may not is not told of a base":  {viewer, nil, prompt.ErrForbidden},
+		"nor is a stranger":                  {stranger, nil, prompt.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectGetVersion(tt.by, prompt.Ref{ID: "base"}, tt.base)
+			if tt.base != nil {
+				s.expectAddVersion(tt.by)
+			}
+			_, _, err := s.AddVersion(s.ctx, tt.by, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Base: "base"})
+			wantErr(t, err, tt.want)
+		})
+	}
+	t.Run("a viewer may not", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAddVersion(viewer)
+		_, _, err := s.AddVersion(s.ctx, viewer, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
+		wantErr(t, err, prompt.ErrForbidden)
+	})
+}
+
+func TestVersion(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		v    *prompt.Version
+		want error
+	}{
+		"a viewer reads a frozen version":             {viewer, version(1), nil},
+		"an owner reads a draft":                      {owner, version(2), nil},
+		"a viewer is not told of a draft":             {viewer, version(2), prompt.ErrVersionNotFound},
+		"one that is not there":                       {owner, nil, prompt.ErrVersionNotFound},
+		"is not told to a stranger":                   {stranger, nil, prompt.ErrNotFound},
+		"nor is a stranger told of one that is there": {stranger, version(1), prompt.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			ref := prompt.Ref{Number: 1}
+			s.expectGetVersion(tt.by, ref, tt.v)
+			of, v, err := s.Version(s.ctx, tt.by, "tpl", ref)
+			wantErr(t, err, tt.want)
+			if tt.want == nil && (of.ID != "tpl" || v != tt.v) || tt.want != nil && (of != nil || v != nil) {
+				t.Errorf("Version = %+v, %+v", of, v)
+			}
+		})
+	}
+}
+
+func TestChangeVersion(t *testing.T) {
+	s := newStage(t)
+	ref := prompt.Ref{Number: 2}
+	s.expectUpdateWith(owner, ref, func() *prompt.Version { return version(2) })
+	of, v, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, revision.Match{1}, prompt.VersionChanges{CommitMessage: new("why")})
+	if err != nil || of.ID != "tpl" || v.CommitMessage != "why" || v.Revision != 2 {
+		t.Fatalf("ChangeVersion = %+v, %+v, %v", of, v, err)
+	}
+}
+
+func TestDeleteVersion(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		at   revision.Match
+		want error
+	}{
+		"a manager deletes it":         {manager, nil, nil},
+		"another revision was meant":   {manager, revision.Match{9}, revision.ErrMismatch},
+		"a viewer is not told of them": {viewer, nil, prompt.ErrVersionNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			ref := prompt.Ref{Latest: true}
+			s.expectUpdateWith(tt.by, ref, func() *prompt.Version { return version(2) })
+			if tt.want == nil {
+				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}).Return(false, nil)
+			}
+			wantErr(t, s.DeleteVersion(s.ctx, tt.by, "tpl", ref, tt.at), tt.want)
+		})
+	}
+}
+
+func TestActivateVersion(t *testing.T) {
+	ref := prompt.Ref{Label: "live"}
+	t.Run("it moves the pointer", func(t *testing.T) {
+		s := newStage(t)
+		s.expectUpdateWith(owner, ref, func() *prompt.Version { return version(1) })
+		got, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, revision.Match{1}, new(prompt.VersionID("")), "why")
+		if err != nil || got.Active.Version != "ver1" || len(got.Activated) != 1 || got.Activated[0].Reason != "why" {
+			t.Fatalf("ActivateVersion = %+v, %v", got, err)
+		}
+	})
+	for name, tt := range map[string]struct {
+		by       identity.Actor
+		at       revision.Match
+		expected *prompt.VersionID
+		v        *prompt.Version
+		want     error
+	}{
+		"a viewer may not":                    {viewer, nil, nil, version(1), prompt.ErrForbidden},
+		"another revision was meant":          {owner, revision.Match{9}, nil, version(1), revision.ErrMismatch},
+		"another active version was expected": {owner, nil, new(prompt.VersionID("ver2")), version(1), prompt.ErrActiveChanged},
+		"a version that is not there":         {owner, nil, nil, nil, prompt.ErrVersionNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.expectUpdateWith(tt.by, ref, func() *prompt.Version { return tt.v })
+			_, err := s.ActivateVersion(s.ctx, tt.by, "tpl", ref, tt.at, tt.expected, "")
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+func TestActivations(t *testing.T) {
+	q := page.Query{Limit: 5}
+	t.Run("whoever sees the template sees its ledger", func(t *testing.T) {
+		s := newStage(t)
+		want := page.Of[prompt.Activation]{Items: []prompt.Activation{{To: "ver1"}}}
+		s.expectGet(viewer)
+		s.lists.EXPECT().Activations(s.ctx, viewer.Workspace, prompt.ID("tpl"), q).Return(want, nil)
+		if got, err := s.Activations(s.ctx, viewer, "tpl", q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("Activations = %+v, %v", got, err)
+		}
+	})
+	t.Run("a stranger's question reaches no list", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stranger)
+		_, err := s.Activations(s.ctx, stranger, "tpl", q)
+		wantErr(t, err, prompt.ErrNotFound)
+	})
+}

@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestDoctorAndHealthcheck(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+
+		t.Run("doctor finds nothing wrong with a healthy deployment", func(t *testing.T) {
+			var out struct {
+				Checks []struct {
+					Check, Note string
+					OK          bool
+				}
+			}
+			if err := json.Unmarshal([]byte(s.must(t, "doctor", "--json")), &out); err != nil || len(out.Checks) < 5 {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			for _, c := range out.Checks {
+				if !c.OK {
+					t.Errorf("%+v", c)
+				}
+			}
+			if text := s.must(t, "doctor"); strings.Count(text, "\nok ")+1 != len(out.Checks) {
+				t.Errorf("as text:\n%s", text)
+			}
+		})
+		t.Run("doctor makes and changes nothing, and says what a start would do", func(t *testing.T) {
+			d := deploy(t, engine)
+			says := func(code int, want ...string) {
+				t.Helper()
+				r := d.run(t, "doctor")
+				for _, w := range want {
+					if r.code != code || !strings.Contains(r.stdout, w) {
+						t.Errorf("ended with %d: %s%s\nwant %q", r.code, r.stdout, r.stderr, w)
+					}
+				}
+			}
+			says(0, "none yet: serve makes "+d.data, "no key file yet: serve makes "+d.keyFile())
+			if engine == postgres {
+				says(0, "migration(s) pending")
+			} else {
+				says(0, "database       none yet")
+			}
+			if _, err := os.Stat(d.data); !os.IsNotExist(err) {
+				t.Errorf("there is a data directory: %v", err)
+			}
+			d.must(t, "migrate")
+			files := func() string { return fmt.Sprint(os.ReadDir(d.data)) }
+			before := files()
+			says(0, "schema up to date", "none yet: ", "opens what the database holds")
+			d.sql(t, `UPDATE goose_db_version SET is_applied = false WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)`)
+			says(0, "1 migration(s) pending: serve and migrate apply them")
+			d.sql(t, `UPDATE goose_db_version SET is_applied = true`)
+			if after := files(); after != before {
+				t.Errorf("before there was %s\nafter %s", before, after)
+			}
+			if err := os.Remove(d.keyFile()); err != nil {
+				t.Fatal(err)
+			}
+			says(1, "FAILED  keyring        the key file "+d.keyFile()+" is missing")
+			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {
+				t.Errorf("there is a key file: %v", err)
+			}
+		})
+		t.Run("a key file that cannot be used is the keyring's fault, not the database's", func(t *testing.T) {
+			d := deploy(t, engine)
+			d.must(t, "migrate")
+			if err := os.Chmod(d.keyFile(), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED  keyring        key file") || !strings.Contains(r.stdout, "ok      database") {
+				t.Errorf("ended with %d: %s", r.code, r.stdout)
+			}
+		})
+		t.Run("doctor names what is wrong", func(t *testing.T) {
+			for want, d := range map[string]*deployment{
+				"server.request_timeout": deploy(t, engine, set("server.request_timeout", "never")),
+				"database":               deploy(t, engine, set("database.url", "postgres://nobody@127.0.0.1:1/x?sslmode=disable")),
+			} {
+				if r := d.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "FAILED") || !strings.Contains(r.stdout, want) {
+					t.Errorf("ended with %d: %s%s", r.code, r.stdout, r.stderr)
+				}
+			}
+			open := deploy(t, engine)
+			if err := os.Mkdir(open.data, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if r := open.run(t, "doctor"); r.code != 1 || !strings.Contains(r.stdout, "chmod 700") {
+				t.Errorf("ended with %d: %s%s", r.code, r.stdout, r.stderr)
+			}
+		})
+		t.Run("healthcheck ends with 0 while the server is ready, and with 1 after", func(t *testing.T) {
+			if out := s.must(t, "healthcheck", "--url", s.url); out != "ready\n" {
+				t.Errorf("it wrote %q", out)
+			}
+			s.stop(t)
+			if r := s.run(t, "healthcheck", "--url", s.url); r.code != 1 {
+				t.Errorf("ended with %d: %s", r.code, r.stderr)
+			}
+		})
+	})
+}

@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestEmbedPreflights(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		admin := s.user(t, "admin")
+		admin.embeds(t, nil)
+		off := admin.embeds(t, object{"allowed_origins": []string{"https://off.example"}})
+		admin.do(t, "PATCH", off.path, object{"enabled": false}).is(t, 200)
+		preflight := func(path, origin string) http.Header {
+			t.Helper()
+			return s.anonymous().do(t, "OPTIONS", path, nil, "Origin: "+origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type").is(t, 204).header
+		}
+		for _, path := range []string{sessions, view} {
+			for origin, want := range map[string]bool{shop: true, "https://two.stores.example": true, "https://evil.example": false, "https://off.example": false, "null": false, "garbage": false} {
+				h := preflight(path, origin)
+				got := h.Get("Access-Control-Allow-Origin")
+				if want != (got == origin) || !want && got+h.Get("Access-Control-Allow-Headers") != "" || h.Get("Vary") != "Origin" || h.Get("Access-Control-Allow-Credentials") != "" {
+					t.Errorf("%s from %s: %v", path, origin, h)
+				}
+			}
+		}
+		if h := s.anonymous().do(t, "OPTIONS", "/api/me", nil, fromShop, "Access-Control-Request-Method: GET").header; h.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("the rest of the API is open to it too: %v", h)
+		}
+	})
+}
+
+func TestEmbedPages(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		admin := s.user(t, "admin")
+		e := admin.embeds(t, nil)
+		ancestors := func(a *answer) string {
+			_, after, _ := strings.Cut(a.header.Get("Content-Security-Policy"), "frame-ancestors ")
+			return after
+		}
+		t.Run("the site of the referer may have the page in a frame, if it is listed", func(t *testing.T) {
+			for referer, want := range map[string]string{
+				shop: shop, shop + "/": shop, shop + "/cart?x=https://evil.example#y": shop, "https://user:pw@www.shop.example/": shop, "https://a.stores.example/": "https://a.stores.example",
+				"https://evil.example/": "", "": "", "null": "", "about:blank": "", "/www.shop.example": "", "https://evil.example/#" + shop: "", shop + ".evil.example/": "", "https://x;y.stores.example/": "", "%": "", s.url + "/": "",
+			} {
+				a := e.page(t, "Referer: "+referer)
+				if want == "" {
+					if a.status != 403 || ancestors(a) != "'none'" || strings.Contains(a.text, "Support") || pageData.MatchString(a.text) {
+						t.Errorf("%q: %s %v", referer, a, a.header)
+					}
+				} else if a.status != 200 || ancestors(a) != want || !pageData.MatchString(a.text) {
+					t.Errorf("%q: %s %v", referer, a, a.header)
+				}
+				if h := a.header; h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
+					t.Errorf("%q: %v", referer, h)
+				}
+			}
+		})
+		t.Run("it shows what is for visitors, and takes nothing of it for markup", func(t *testing.T) {
+			a := e.page(t, "Referer: "+shop)
+			for _, want := range []string{"<h2 id=\"atrium-name\">Support</h2>", "Hello &lt;b&gt;you&lt;/b&gt;", "Where is it?"} {
+				if !strings.Contains(a.text, want) {
+					t.Errorf("%s is not in %s", want, a)
+				}
+			}
+			for _, never := range []string{"<script>alert", "inner-thoughts", "ctpl_", "etok_", "onclick="} {
+				if strings.Contains(a.text, never) {
+					t.Errorf("%s is in %s", never, a)
+				}
+			}
+		})
+		t.Run("its ticket opens one token's session, for our own page alone", func(t *testing.T) {
+			ticket := pageData.FindStringSubmatch(e.page(t, "Referer: "+shop).text)[1]
+			ask := func(e *embed, ticket string, headers ...string) *answer {
+				return s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "ticket": ticket}, headers...)
+			}
+			ours := "Origin: " + s.url
+			session := ask(e, ticket, ours).is(t, 200).at("session")
+			e.resume(t, session).is(t, 200)
+			e.resume(t, session, ours).is(t, 200)
+			e.resume(t, session, fromShop).problem(t, 403, "origin_not_allowed")
+			for _, origin := range []string{"", fromShop, "Origin: null", "Origin: https://evil.example"} {
+				ask(e, ticket, origin).problem(t, 403, "origin_not_allowed")
+			}
+			ask(admin.embeds(t, nil), ticket, ours).problem(t, 401, "embed_ticket_invalid")
+			ask(e, session, ours).problem(t, 401, "embed_ticket_invalid")
+			ask(e, "att_"+strings.TrimPrefix(session, "ats_"), ours).problem(t, 401, "embed_ticket_invalid")
+			e.resume(t, "ats_"+strings.TrimPrefix(ticket, "att_")).problem(t, 401, "embed_session_invalid")
+			ask(e, ticket+"A", ours).problem(t, 401, "embed_ticket_invalid")
+			e.resume(t, ticket).problem(t, 401, "embed_session_invalid")
+			admin.do(t, "PATCH", e.path, object{"allowed_origins": []string{"https://other.example"}}).is(t, 200)
+			ask(e, ticket, ours).problem(t, 403, "origin_not_allowed")
+			e.resume(t, session).problem(t, 403, "origin_not_allowed")
+			admin.do(t, "PATCH", e.path, object{"allowed_origins": []string{shop}}).is(t, 200)
+		})
+		t.Run("what cannot be shown says so, to nobody's frame", func(t *testing.T) {
+			draft := admin.embeds(t, nil)
+			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
+			unknown := &embed{manager: admin, secret: "ate_x"}
+			for want, a := range map[int]*answer{409: draft.page(t, "Referer: "+shop), 401: unknown.page(t, "Referer: "+shop)} {
+				if a.status != want || ancestors(a) != "'none'" || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+					t.Errorf("want %d: %s %v", want, a, a.header)
+				}
+			}
+		})
+		t.Run("the script is small, and is not sent twice", func(t *testing.T) {
+			a := s.anonymous().get(t, "/embed.js")
+			if len(a.text) >= 5000 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/javascript") || strings.Contains(a.text, "/*style*/") {
+				t.Errorf("%d bytes, %v", len(a.text), a.header)
+			}
+			s.anonymous().do(t, "GET", "/embed.js", nil, "If-None-Match: "+a.header.Get("ETag")).is(t, 304)
+		})
+	})
+}

@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestKeyring(t *testing.T) {
+	t.Parallel()
+
+	t.Run("after a rotation old cursors go on, and key material is not shown", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		s := d.start(t)
+		admin := s.user(t, "admin")
+		cursor := admin.get(t, "/api/events?limit=1").at("next_cursor")
+		var before, after struct {
+			Keys []struct {
+				ID      uint32
+				Primary bool
+			}
+		}
+		list := func(into any) string {
+			out := d.must(t, "keys", "list", "--json")
+			if err := json.Unmarshal([]byte(out), into); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		list(&before)
+		d.must(t, "keys", "rotate")
+		text := list(&after) + d.must(t, "keys", "list")
+		if len(before.Keys) != 1 || len(after.Keys) != 2 || after.Keys[0].ID != before.Keys[0].ID || after.Keys[0].Primary || !after.Keys[1].Primary {
+			t.Errorf("before %+v, after %+v", before, after)
+		}
+		for _, material := range keyMaterial(t, d) {
+			if strings.Contains(text, material) {
+				t.Error("keys list shows key material")
+			}
+		}
+		s.stop(t)
+		admin = admin.at(d.start(t))
+		admin.get(t, "/api/events?limit=1&cursor="+cursor)
+		admin.get(t, "/api/events?limit=1&cursor="+admin.get(t, "/api/events?limit=1").at("next_cursor"))
+	})
+	t.Run("a key file of others' eyes is refused", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.must(t, "migrate")
+		if err := os.Chmod(d.keyFile(), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "chmod 600") {
+			t.Errorf("ended with %d: %s", r.code, r.stderr)
+		}
+	})
+	t.Run("keys create makes none where data needs another", func(t *testing.T) {
+		onEach(t, func(t *testing.T, engine string) {
+			d := deploy(t, engine)
+			d.must(t, "migrate")
+			if err := os.Remove(d.keyFile()); err != nil {
+				t.Fatal(err)
+			}
+			if r := d.run(t, "keys", "create"); r.code != 1 || !strings.Contains(r.stderr, "is missing, and the database holds secrets") {
+				t.Errorf("ended with %d: %s", r.code, r.stderr)
+			}
+			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {
+				t.Errorf("there is a key file: %v", err)
+			}
+		})
+	})
+	t.Run("keys create never writes over a file", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.must(t, "migrate")
+		before, _ := os.ReadFile(d.keyFile())
+		if r := d.run(t, "keys", "create"); r.code != 1 {
+			t.Errorf("ended with %d: %s", r.code, r.stderr)
+		}
+		if after, _ := os.ReadFile(d.keyFile()); string(after) != string(before) {
+			t.Error("the file is another one")
+		}
+	})
+	t.Run("data without its key file is an error, and no new one is left", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.must(t, "migrate")
+		if err := os.Remove(d.keyFile()); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "is missing") || !strings.Contains(r.stderr, d.keyFile()) || !strings.Contains(r.stderr, "backup") {
+				t.Errorf("ended with %d: %s", r.code, r.stderr)
+			}
+			if _, err := os.Stat(d.keyFile()); !os.IsNotExist(err) {
+				t.Fatalf("a key file was left: %v", err)
+			}
+		}
+	})
+	t.Run("another deployment's key file is an error, and stays", func(t *testing.T) {
+		t.Parallel()
+		d, other := deploy(t, sqlite), deploy(t, sqlite)
+		d.must(t, "migrate")
+		other.must(t, "migrate")
+		if err := os.Rename(other.keyFile(), d.keyFile()); err != nil {
+			t.Fatal(err)
+		}
+		if r := d.run(t, "serve"); r.code != 1 || !strings.Contains(r.stderr, "keyring") {
+			t.Errorf("ended with %d: %s", r.code, r.stderr)
+		}
+		if _, err := os.Stat(d.keyFile()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (d *deployment) keyFile() string { return filepath.Join(d.data, "keyring.json") }
+
+// keyMaterial is what of the key file must be seen nowhere.
+func keyMaterial(t *testing.T, d *deployment) []string {
+	t.Helper()
+	text, err := os.ReadFile(d.keyFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range regexp.MustCompile(`"value"\s*:\s*"([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+		out = append(out, m[1])
+	}
+	if len(out) == 0 {
+		t.Fatal("the key file holds no key")
+	}
+	return out
+}

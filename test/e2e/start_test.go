@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestStart(t *testing.T) {
+	t.Parallel()
+
+	t.Run("the first start prints a key that works, and keeps its files to itself; the second prints none", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.flags = []string{"--demo"}
+		s := d.start(t)
+		token := s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]
+		owner := &client{server: s, token: token}
+		owner.get(t, "/api/me").has(t, map[string]string{"role": "owner", "workspace.slug": "default"})
+		demo := owner.get(t, templates).items(t)
+		if len(demo) == 0 {
+			t.Error("there is no demo data")
+		}
+		demoChats := owner.get(t, chats)
+		if demoChats.has(t, map[string]string{"data.0.health": "ok", "data.1.health": "ok", "data.1.status": "published"}); len(demoChats.items(t)) != 2 {
+			t.Errorf("the chats are %s", demoChats)
+		}
+		shop := owner.get(t, connections).has(t, map[string]string{"data.0.name": "Demo shop", "data.0.status": "active"}).at("data.0.id")
+		owner.do(t, "POST", connections+"/"+shop+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active", "server.product": "SQLite"})
+		owner.get(t, sources).has(t, map[string]string{"data.0.name": "Customers of the demo shop", "data.0.status": "active", "data.0.mapping_report.matched": "4", "data.1.name": "Sign-ups", "data.1.status": "unmapped"})
+		owner.get(t, sources+"/sheet-preview?source_id="+owner.get(t, sources).at("data.1.id")).has(t, map[string]string{"suggestions.0.field": "email", "suggestions.0.column": "E-mail Address"})
+		for path, mode := range map[string]fs.FileMode{d.data: 0o700, d.keyFile(): 0o600, filepath.Join(d.data, "atrium.db"): 0o600, filepath.Join(d.data, "atrium.db-wal"): 0o600} {
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+				t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
+			}
+		}
+		s.stop(t)
+		s = d.start(t)
+		if again := len(owner.at(s).get(t, templates).items(t)); again != len(demo) {
+			t.Errorf("the second start with --demo leaves %d templates, want %d", again, len(demo))
+		}
+		if again := len(owner.at(s).get(t, chats).items(t)); again != 2 {
+			t.Errorf("the second start with --demo leaves %d chats", again)
+		}
+		if again := owner.at(s).get(t, connections).each(t, "id"); len(again) != 1 || again[0] != shop {
+			t.Errorf("the second start with --demo leaves the connections %v", again)
+		}
+		if again := len(owner.at(s).get(t, sources).items(t)); again != 2 {
+			t.Errorf("the second start with --demo leaves %d sources", again)
+		}
+		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: the workspace default is in use`))
+		hint := s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium (token create --email \S+)`))[1]
+		if strings.Contains(s.stdout.String(), "atk_") || hint != "token create --email owner@localhost" {
+			t.Errorf("the second start wrote %s", s.stdout)
+		}
+		d.must(t, strings.Fields(hint)...)
+	})
+	t.Run("the hint names nobody where there are several", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		d.must(t, "user", "create", "--email", "a@example.com", "--role", "owner")
+		d.must(t, "user", "create", "--email", "b@example.com", "--role", "member")
+		s := d.start(t)
+		s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium token create --email EMAIL\n`))
+	})
+	t.Run("where several orgs are, somebody makes the first person of each", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, sqlite, configured("orgs: [{slug: red, hosts: [red.example.com]}, {slug: blue, hosts: [blue.example.com]}]"))
+		s.stdout.await(t, s, regexp.MustCompile(`Make the first person with: atrium user create --config \S+ --email EMAIL --role owner --org SLUG\n`))
+	})
+	t.Run("on PostgreSQL the first start says what to back up", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, postgres)
+		if text := s.stdout.await(t, s, regexp.MustCompile(`shown\nonly now; (.*)\.\n`))[1]; text != "everything is kept in the postgres database and sealed by "+s.keyFile() {
+			t.Errorf("it says: %s", text)
+		}
+	})
+	t.Run("several nodes start at once on one empty PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, postgres)
+		d.must(t, "keys", "create", "--data", mkdir(t, d.data)) // copied to every node
+		nodes := make([]*server, 3)
+		for i := range nodes {
+			nodes[i] = d.launch(t)
+		}
+		keys := 0
+		for _, n := range nodes {
+			n.url = n.stdout.await(t, n, greeting)[1]
+			n.stdout.await(t, n, regexp.MustCompile(`curl|Make an API key`))
+			keys += strings.Count(n.stdout.String(), "atk_")
+		}
+		if keys != 1 {
+			t.Errorf("%d keys were printed, want one", keys)
+		}
+		ann := nodes[0].user(t, "member")
+		path := ann.template(t, "everywhere")
+		for _, n := range nodes {
+			ann.at(n).get(t, path)
+		}
+	})
+	t.Run("a database of a newer version is refused, and left as it is", func(t *testing.T) {
+		onEach(t, func(t *testing.T, engine string) {
+			d := deploy(t, engine)
+			d.must(t, "migrate")
+			d.sql(t, `INSERT INTO goose_db_version (version_id, is_applied, tstamp) VALUES (9999, true, CURRENT_TIMESTAMP)`)
+			for _, command := range []string{"serve", "migrate"} {
+				if r := d.run(t, command); r.code != 1 || !strings.Contains(r.stderr, "newer version") || !strings.Contains(r.stderr, "9999") {
+					t.Errorf("%s ended with %d: %s", command, r.code, r.stderr)
+				}
+			}
+		})
+	})
+	t.Run("a key made or revoked beside a running server counts within a second", func(t *testing.T) {
+		onEach(t, func(t *testing.T, engine string) {
+			s := start(t, engine)
+			ann := s.user(t, "member")
+			other, id := ann.key(t, "--role", "viewer", "--name", "brief")
+			other.get(t, "/api/me").has(t, map[string]string{"role": "viewer"})
+			s.must(t, "token", "revoke", id)
+			time.Sleep(1100 * time.Millisecond) // what is promised, and a margin for the clock of two processes
+			other.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+			ann.get(t, "/api/api-keys/"+id).has(t, map[string]string{"status": "revoked", "name": "brief"})
+			s.must(t, "token", "revoke", id) // again is no error
+		})
+	})
+	t.Run("commands beside each other on an empty deployment make one of everything", func(t *testing.T) {
+		onEach(t, func(t *testing.T, engine string) {
+			d := deploy(t, engine)
+			if engine == postgres {
+				d.must(t, "keys", "create", "--data", mkdir(t, d.data))
+			} else {
+				d.must(t, "migrate")
+			}
+			var wg sync.WaitGroup
+			for _, email := range []string{"a@example.com", "b@example.com", "c@example.com"} {
+				wg.Go(func() {
+					if r := d.run(t, "user", "create", "--email", email, "--role", "owner"); r.code != 0 {
+						t.Errorf("%s: ended with %d: %s", email, r.code, r.stderr)
+					}
+				})
+			}
+			wg.Wait()
+		})
+	})
+}
+
+func mkdir(t *testing.T, path string) string {
+	t.Helper()
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
