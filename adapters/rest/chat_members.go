@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -26,7 +27,7 @@ func (a *API) createChatMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	added, err := r.Chats.AddMember(r.Context(), r.by, chatID(r), chat.Grant{User: identity.UserID(in.UserID), Email: in.Email, Role: chat.ParseRole(string(in.Role))})
+	added, err := r.Chats.AddMember(r.Context(), r.by, chatID(r), chat.Grant{User: identity.UserID(in.UserID), Email: in.Email, Role: access.Parse(string(in.Role))})
 	if err != nil {
 		return reply{}, err
 	}
@@ -55,7 +56,7 @@ func (a *API) updateChatMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	m, err := r.Chats.ChangeMember(r.Context(), r.by, chatID(r), memberID(r), r.match, chat.ParseRole(string(in.Role)))
+	m, err := r.Chats.ChangeMember(r.Context(), r.by, chatID(r), memberID(r), r.match, access.Parse(string(in.Role)))
 	if err != nil {
 		return reply{}, err
 	}

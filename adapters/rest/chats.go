@@ -8,6 +8,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -39,7 +40,7 @@ func (a *API) listChats(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	f := chat.Filter{Query: r.query.Get("q"), Status: chat.Status(r.query.Get("status")), Visibility: chat.Visibility(r.query.Get("visibility"))}
+	f := chat.Filter{Query: r.query.Get("q"), Status: chat.Status(r.query.Get("status")), Visibility: access.Visibility(r.query.Get("visibility"))}
 	found, err := r.Chats.List(r.Context(), r.by, f, q)
 	if err != nil {
 		return reply{}, err
@@ -59,7 +60,7 @@ func (a *API) createChat(r *request) (reply, error) {
 			Agents: toSelected(in.Agents), Tools: toSelected(in.Tools), Capabilities: in.Capabilities, Model: toModel(in.ModelConfig),
 			Greeting: in.Greeting, Starters: in.ConversationStarters, Metadata: in.Metadata,
 		},
-		Status: chat.Status(in.Status), Visibility: chat.Visibility(in.Visibility),
+		Status: chat.Status(in.Status), Visibility: access.Visibility(in.Visibility),
 	})
 	if err != nil {
 		return reply{}, err
@@ -86,7 +87,7 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 	c := chat.Changes{
 		Name: in.Name, Description: orZero(in.Description), AvatarURL: orZero(in.AvatarURL), Instructions: orZero(in.Instructions),
 		Capabilities: orZero(in.Capabilities), Greeting: orZero(in.Greeting), Starters: orZero(in.ConversationStarters),
-		Status: (*chat.Status)(in.Status), Visibility: (*chat.Visibility)(in.Visibility), Owner: (*identity.UserID)(in.OwnerID), Metadata: merging(in.Metadata),
+		Status: (*chat.Status)(in.Status), Visibility: (*access.Visibility)(in.Visibility), Owner: (*identity.UserID)(in.OwnerID), Metadata: merging(in.Metadata),
 	}
 	if p := orZero(in.Prompt); p != nil {
 		c.Prompt = new(toChatPrompt(*p))

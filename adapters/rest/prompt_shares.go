@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -31,7 +32,7 @@ func (a *API) createShare(r *request) (reply, error) {
 		return reply{}, err
 	}
 	s, err := r.Prompts.Share(r.Context(), r.by, promptID(r), prompt.Grant{
-		User: identity.UserID(in.UserID), Email: in.Email, Access: prompt.ParseAccess(string(in.Role)), ExpiresAt: time.Time(in.ExpiresAt),
+		User: identity.UserID(in.UserID), Email: in.Email, Role: access.Parse(string(in.Role)), ExpiresAt: time.Time(in.ExpiresAt),
 	})
 	if err != nil {
 		return reply{}, err
@@ -54,8 +55,8 @@ func (a *API) updateShare(r *request) (reply, error) {
 	}
 	var c prompt.ShareChanges
 	if in.Role != nil {
-		access := prompt.ParseAccess(string(*in.Role))
-		c.Access = &access
+		access := access.Parse(string(*in.Role))
+		c.Role = &access
 	}
 	if until := orZero(in.ExpiresAt); until != nil {
 		c.ExpiresAt = (*time.Time)(until)
@@ -73,7 +74,7 @@ func (a *API) deleteShare(r *request) (reply, error) {
 
 func toShare(s *prompt.Share) openapi.Share {
 	return openapi.Share{
-		UserID: string(s.User), Role: openapi.ShareRole(s.Access.String()), ExpiresAt: openapi.OrNull(openapi.Time(s.ExpiresAt)), GrantedBy: string(s.GrantedBy),
+		UserID: string(s.User), Role: openapi.ShareRole(s.Role.String()), ExpiresAt: openapi.OrNull(openapi.Time(s.ExpiresAt)), GrantedBy: string(s.GrantedBy),
 		Revision: s.Revision, CreatedAt: openapi.Time(s.CreatedAt), UpdatedAt: openapi.Time(s.UpdatedAt),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -64,7 +65,7 @@ func (a *API) createPrompt(r *request) (reply, error) {
 	}
 	t, err := r.Prompts.Create(r.Context(), r.by, prompt.Draft{
 		Name: in.Name, Type: prompt.Type(in.Type), Description: in.Description, Tags: in.Tags, Metadata: in.Metadata,
-		Visibility: prompt.Visibility(in.Visibility), Protected: in.Protected,
+		Visibility: access.Visibility(in.Visibility), Protected: in.Protected,
 	})
 	if err != nil {
 		return reply{}, err
@@ -84,7 +85,7 @@ func (a *API) updatePrompt(r *request) (reply, error) {
 	}
 	t, err := r.Prompts.Change(r.Context(), r.by, promptID(r), r.match, prompt.Changes{
 		Name: in.Name, Description: orZero(in.Description), Tags: orZero(in.Tags), Metadata: merging(in.Metadata),
-		Visibility: (*prompt.Visibility)(in.Visibility), Protected: in.Protected, Owner: (*identity.UserID)(in.OwnerID),
+		Visibility: (*access.Visibility)(in.Visibility), Protected: in.Protected, Owner: (*identity.UserID)(in.OwnerID),
 	})
 	return r.templateReply(t, err)
 }

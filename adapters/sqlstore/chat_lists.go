@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -74,7 +75,7 @@ func (l *ChatLists) Members(ctx context.Context, ws identity.WorkspaceID, id cha
 			SELECT owner_id, '', CAST(? AS INTEGER), FALSE, '', revision, created_at, updated_at
 			FROM chat_templates WHERE id = ? AND workspace_id = ?
 		) c LEFT JOIN users u ON u.id = c.user_id
-		WHERE c.user_id > ? ORDER BY c.user_id LIMIT ?`, id, ws, chat.Owner, id, ws, q.After, q.Limit+1)
+		WHERE c.user_id > ? ORDER BY c.user_id LIMIT ?`, id, ws, access.Owner, id, ws, q.After, q.Limit+1)
 	if err != nil {
 		return chat.MemberPage{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -56,13 +57,13 @@ type chatRow struct {
 	Metadata      string               `db:"metadata"`
 	Workflows     string               `db:"workflows"`
 	Status        chat.Status          `db:"status"`
-	Visibility    chat.Visibility      `db:"visibility"`
+	Visibility    access.Visibility    `db:"visibility"`
 	Revision      int64                `db:"revision"`
 	CreatedAt     int64                `db:"created_at"`
 	CreatedBy     identity.UserID      `db:"created_by"`
 	UpdatedAt     int64                `db:"updated_at"`
 	DeletedAt     int64                `db:"deleted_at"`
-	MemberRole    chat.Role            `db:"member_role"`
+	MemberRole    access.Role          `db:"member_role"`
 	MemberInvited bool                 `db:"member_invited"`
 }
 
@@ -76,7 +77,7 @@ func (r *chatRow) template(by identity.Actor) (*chat.Template, error) {
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), CreatedBy: r.CreatedBy, UpdatedAt: moment(r.UpdatedAt), DeletedAt: moment(r.DeletedAt),
 		PromptGone: r.PromptGone, Members: map[identity.UserID]chat.Member{},
 	}
-	if r.MemberRole != chat.NoRole {
+	if r.MemberRole != access.None {
 		t.Members[by.User] = chat.Member{User: by.User, Role: r.MemberRole, Invited: r.MemberInvited}
 	}
 	if r.Metadata != "" {
@@ -279,7 +280,7 @@ type chatMemberRow struct {
 	User      identity.UserID `db:"user_id"`
 	Email     string          `db:"email"`
 	Name      string          `db:"name"`
-	Role      chat.Role       `db:"role"`
+	Role      access.Role     `db:"role"`
 	Invited   bool            `db:"invited"`
 	InvitedBy identity.UserID `db:"invited_by"`
 	Revision  int64           `db:"revision"`
@@ -297,7 +298,7 @@ func (r *chatMemberRow) member() chat.Member {
 // saveChatMember writes one member; one without a role is removed. An account's address stays
 // with the account: only the one that was invited is kept here.
 func (db *DB) saveChatMember(ctx context.Context, t *chat.Template, m chat.Member) error {
-	if m.Role == chat.NoRole {
+	if m.Role == access.None {
 		_, err := db.exec(ctx, `DELETE FROM chat_members WHERE template_id = ? AND user_id = ?`, t.ID, m.User)
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -181,7 +182,7 @@ const shareColumns = `user_id, access, expires_at, granted_by, revision, created
 
 type shareRow struct {
 	User      identity.UserID `db:"user_id"`
-	Access    prompt.Access   `db:"access"`
+	Access    access.Role     `db:"access"`
 	ExpiresAt int64           `db:"expires_at"`
 	GrantedBy identity.UserID `db:"granted_by"`
 	Revision  int64           `db:"revision"`
@@ -191,14 +192,14 @@ type shareRow struct {
 
 func (r *shareRow) share() prompt.Share {
 	return prompt.Share{
-		User: r.User, Access: r.Access, ExpiresAt: moment(r.ExpiresAt), GrantedBy: r.GrantedBy,
+		User: r.User, Role: r.Access, ExpiresAt: moment(r.ExpiresAt), GrantedBy: r.GrantedBy,
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
 
 // saveShare writes one share; one that gives no access is removed.
 func (db *DB) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share) error {
-	if s.Access == prompt.None {
+	if s.Role == access.None {
 		_, err := db.exec(ctx, `DELETE FROM prompt_shares WHERE template_id = ? AND user_id = ?`, t.ID, s.User)
 		return err
 	}
@@ -207,6 +208,6 @@ func (db *DB) saveShare(ctx context.Context, t *prompt.Template, s prompt.Share)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (template_id, user_id) DO UPDATE SET access = excluded.access, expires_at = excluded.expires_at,
 			granted_by = excluded.granted_by, revision = excluded.revision, created_at = excluded.created_at, updated_at = excluded.updated_at`,
-		t.ID, t.Workspace, s.User, s.Access, micros(s.ExpiresAt), s.GrantedBy, s.Revision, micros(s.CreatedAt), micros(s.UpdatedAt))
+		t.ID, t.Workspace, s.User, s.Role, micros(s.ExpiresAt), s.GrantedBy, s.Revision, micros(s.CreatedAt), micros(s.UpdatedAt))
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -35,10 +36,10 @@ type accessRow struct {
 	Owner          identity.UserID      `db:"owner_id"`
 	Name           string               `db:"name"`
 	Type           prompt.Type          `db:"type"`
-	Visibility     prompt.Visibility    `db:"visibility"`
+	Visibility     access.Visibility    `db:"visibility"`
 	ActiveVersion  prompt.VersionID     `db:"active_version_id"`
 	DeletedAt      int64                `db:"deleted_at"`
-	ShareAccess    prompt.Access        `db:"share_access"`
+	ShareAccess    access.Role          `db:"share_access"`
 	ShareExpiresAt int64                `db:"share_expires_at"`
 }
 
@@ -47,8 +48,8 @@ func (r *accessRow) template(by identity.Actor) *prompt.Template {
 		ID: r.ID, Workspace: r.Workspace, Owner: r.Owner, Name: r.Name, Type: r.Type, Visibility: r.Visibility,
 		Active: prompt.Active{Version: r.ActiveVersion}, DeletedAt: moment(r.DeletedAt), Shares: map[identity.UserID]prompt.Share{},
 	}
-	if r.ShareAccess != prompt.None {
-		t.Shares[by.User] = prompt.Share{User: by.User, Access: r.ShareAccess, ExpiresAt: moment(r.ShareExpiresAt)}
+	if r.ShareAccess != access.None {
+		t.Shares[by.User] = prompt.Share{User: by.User, Role: r.ShareAccess, ExpiresAt: moment(r.ShareExpiresAt)}
 	}
 	return t
 }
@@ -139,7 +140,7 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 		if err != nil {
 			return nil, nil, err
 		}
-		if t.Access(by) == prompt.None {
+		if t.Access(by) == access.None {
 			return t, nil, nil
 		}
 		ref = prompt.Ref{ID: t.Versions(by).Latest}
@@ -157,7 +158,7 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 		return nil, nil, prompt.ErrNotFound
 	}
 	t := row.template(by)
-	if row.Version.ID == "" || t.Access(by) == prompt.None {
+	if row.Version.ID == "" || t.Access(by) == access.None {
 		return t, nil, nil
 	}
 	v, err := p.db.version(ctx, by.Workspace, t.ID, row.Version)

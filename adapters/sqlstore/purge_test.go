@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -25,7 +26,7 @@ import (
 func furnishChat(t *testing.T, s ports.Stores, by, peer identity.Actor, deleted bool) {
 	t.Helper()
 	made := fixture.Chat(t, s, by, chat.Draft{})
-	fixture.ChatMember(t, s, by, made.ID, peer.User, chat.Viewer)
+	fixture.ChatMember(t, s, by, made.ID, peer.User, access.Viewer)
 	if err := s.Embeds.Add(t.Context(), by, made.ID, func(c *chat.Template, have int) (*chat.EmbedToken, error) {
 		token, _, err := c.NewEmbedToken(by, have, chat.EmbedChanges{Name: new("site"), Origins: new([]string{"https://a.example", "https://b.example"})})
 		return token, err
@@ -45,7 +46,7 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 		made := fixture.Template(t, a, by, prompt.Draft{Name: name})
 		fixture.Version(t, a, by, made.ID, "text", "live")
 		fixture.Activate(t, a, by, made.ID, prompt.Ref{Number: 1})
-		fixture.Share(t, a, by, made.ID, prompt.Grant{User: peer.User, Access: prompt.View})
+		fixture.Share(t, a, by, made.ID, prompt.Grant{User: peer.User, Role: access.Viewer})
 		if name == "deleted" {
 			fixture.Delete(t, a, fixture.Later(by, 29*24*time.Hour), made.ID)
 		}

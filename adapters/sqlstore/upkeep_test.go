@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -55,7 +56,7 @@ func TestSweep(t *testing.T) {
 			made := fixture.Template(t, s, by, prompt.Draft{Name: name})
 			fixture.Version(t, s, by, made.ID, "text", "live")
 			fixture.Activate(t, s, by, made.ID, prompt.Ref{Number: 1})
-			fixture.Share(t, s, by, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.View})
+			fixture.Share(t, s, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 			if name != "lives" {
 				fixture.Delete(t, s, by, made.ID)
 			}

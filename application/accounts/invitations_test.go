@@ -8,6 +8,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -108,7 +109,7 @@ func TestInvite(t *testing.T) {
 // expectInvitedChat expects the change of one chat, of which whom the invitation is for was to become
 // an editor.
 func (s *stage) expectInvitedChat(by identity.Actor) *chat.Template {
-	t := &chat.Template{ID: "ctpl", Workspace: "acme", Members: map[identity.UserID]chat.Member{"usr": {User: "usr", Role: chat.Editor, Invited: true}}}
+	t := &chat.Template{ID: "ctpl", Workspace: "acme", Members: map[identity.UserID]chat.Member{"usr": {User: "usr", Role: access.Editor, Invited: true}}}
 	s.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr")).Return([]chat.ID{"ctpl"}, nil)
 	s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), []identity.UserID{"usr"}, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
@@ -154,7 +155,7 @@ func TestWithdraw(t *testing.T) {
 			if tt.is && after.Withdrawn != (tt.want == nil) {
 				t.Errorf("invitation %+v", after)
 			}
-			if tt.want == nil && chats.Members["usr"].Role != chat.NoRole {
+			if tt.want == nil && chats.Members["usr"].Role != access.None {
 				t.Errorf("the chat it was for keeps %+v", chats.Members)
 			}
 		})
@@ -201,7 +202,7 @@ func TestAcceptInvitation(t *testing.T) {
 			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil && len(w.Members) != 3 {
 				t.Errorf("AcceptInvitation = %+v", joined)
 			}
-			if tt.want == nil && (chats.Members["eve"].Role != chat.Editor || chats.Members["eve"].Invited || chats.Members["usr"].Role != chat.NoRole) {
+			if tt.want == nil && (chats.Members["eve"].Role != access.Editor || chats.Members["eve"].Invited || chats.Members["usr"].Role != access.None) {
 				t.Errorf("the members of the chat that came with it are %+v", chats.Members)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -55,7 +56,7 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat
 	if err != nil {
 		return nil, err
 	}
-	return t, t.Allow(by, chat.Viewer)
+	return t, t.Allow(by, access.Viewer)
 }
 
 // Change changes a template's own fields, or hands it to another owner.
@@ -88,7 +89,7 @@ func (s *Service) holding(ctx context.Context, by identity.Actor, p chat.Prompt,
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		seen := false
 		_, err := tx.Prompts.UpdateWith(ctx, by, p.Template, ref, func(t *prompt.Template, v *prompt.Version) error {
-			seen = t.Allow(by, prompt.View) == nil && t.Has(by, v)
+			seen = t.Allow(by, access.Viewer) == nil && t.Has(by, v)
 			return nil
 		})
 		if err != nil && !errors.Is(err, prompt.ErrNotFound) {

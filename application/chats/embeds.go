@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -32,7 +33,7 @@ func (s *Embeds) List(ctx context.Context, by identity.Actor, of chat.ID, q page
 	if err != nil {
 		return chat.EmbedTokenPage{}, err
 	}
-	if err := t.Allow(by, chat.Manager); err != nil {
+	if err := t.Allow(by, access.Manager); err != nil {
 		return chat.EmbedTokenPage{}, err
 	}
 	return s.embeds.List(ctx, by.Workspace, of, q)

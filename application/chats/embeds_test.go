@@ -10,6 +10,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -62,7 +63,7 @@ func newEmbedStage(t *testing.T) *embedStage {
 
 func (s *embedStage) template() *chat.Template {
 	return &chat.Template{
-		ID: "ctpl", Workspace: "acme", Owner: "ann", Status: chat.StatusPublished, Visibility: chat.VisibleToWorkspace,
+		ID: "ctpl", Workspace: "acme", Owner: "ann", Status: chat.StatusPublished, Visibility: access.Workspace,
 		Content: chat.Content{Name: "Support", Tools: []chat.Selected{{ID: "search"}, {ID: "admin"}, {ID: "gone"}}},
 	}
 }

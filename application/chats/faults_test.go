@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -20,7 +21,7 @@ func TestOutages(t *testing.T) {
 	member := func(_ *testing.T, s *stage) {
 		s.users.EXPECT().Member(s.ctx, anything, anything, anything).Return(identity.UserID(""), errOutage)
 	}
-	guest := chat.Grant{Email: "guest@example.com", Role: chat.Viewer}
+	guest := chat.Grant{Email: "guest@example.com", Role: access.Viewer}
 	addGuest := func(s *stage) error { _, err := s.AddMember(s.ctx, admin, "ctpl", guest); return err }
 	removeGuest := func(s *stage) error { return s.RemoveMember(s.ctx, manager, "ctpl", "usr_1", nil) }
 	invited := func(s *stage) *stage {
@@ -74,14 +75,14 @@ func TestOutages(t *testing.T) {
 			func(s *stage) error { _, err := s.Members(s.ctx, owner, "ctpl", page.Query{}); return err },
 		},
 		"ChangeMember": {update, func(s *stage) error {
-			_, err := s.ChangeMember(s.ctx, owner, "ctpl", "vic", nil, chat.Editor)
+			_, err := s.ChangeMember(s.ctx, owner, "ctpl", "vic", nil, access.Editor)
 			return err
 		}},
 		"AddMember, looking for the user": {member, addGuest},
 		"AddMember": {
 			update,
 			func(s *stage) error {
-				_, err := s.AddMember(s.ctx, owner, "ctpl", chat.Grant{User: "sam", Role: chat.Viewer})
+				_, err := s.AddMember(s.ctx, owner, "ctpl", chat.Grant{User: "sam", Role: access.Viewer})
 				return err
 			},
 		},
@@ -92,7 +93,7 @@ func TestOutages(t *testing.T) {
 				s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage)
 			},
 			func(s *stage) error {
-				_, err := s.AddMember(s.ctx, owner, "ctpl", chat.Grant{User: "sam", Role: chat.Viewer})
+				_, err := s.AddMember(s.ctx, owner, "ctpl", chat.Grant{User: "sam", Role: access.Viewer})
 				return err
 			},
 		},

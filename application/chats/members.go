@@ -3,6 +3,7 @@ package chats
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -84,7 +85,7 @@ func (s *Service) invite(ctx context.Context, by identity.Actor, id chat.ID, g c
 }
 
 // ChangeMember gives a member another role.
-func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match, to chat.Role) (m chat.Member, err error) {
+func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match, to access.Role) (m chat.Member, err error) {
 	_, err = s.chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
 		m, err = t.ChangeMember(by, at, user, to)
 		return err

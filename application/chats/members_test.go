@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -27,7 +28,7 @@ func TestMembers(t *testing.T) {
 }
 
 func TestAddMember(t *testing.T) {
-	for what, g := range map[string]chat.Grant{"by user id": {User: "sam", Role: chat.Editor}, "by address": {Email: "sam@example.com", Role: chat.Editor}} {
+	for what, g := range map[string]chat.Grant{"by user id": {User: "sam", Role: access.Editor}, "by address": {Email: "sam@example.com", Role: access.Editor}} {
 		t.Run("a member of the workspace is active at once, "+what, func(t *testing.T) {
 			s := newStage(t)
 			if g.Email != "" {
@@ -38,7 +39,7 @@ func TestAddMember(t *testing.T) {
 			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("sam")).Return(&account.User{ID: "sam", Email: "sam@example.com", Name: "Sam"}, nil, nil)
 			got, err := s.AddMember(s.ctx, manager, "ctpl", g)
 			wantErr(t, err, nil)
-			if m := got.Member; m.User != "sam" || m.Email != "sam@example.com" || m.Name != "Sam" || m.Invited || got.Invitation != nil || after.Members["sam"].Role != chat.Editor {
+			if m := got.Member; m.User != "sam" || m.Email != "sam@example.com" || m.Name != "Sam" || m.Invited || got.Invitation != nil || after.Members["sam"].Role != access.Editor {
 				t.Errorf("AddMember = %+v", got)
 			}
 		})
@@ -47,7 +48,7 @@ func TestAddMember(t *testing.T) {
 		s := newStage(t)
 		var after *chat.Template
 		s.expectUpdate(manager, []identity.UserID{"usr"}, &after)
-		_, err := s.AddMember(s.ctx, manager, "ctpl", chat.Grant{User: "usr", Role: chat.Editor})
+		_, err := s.AddMember(s.ctx, manager, "ctpl", chat.Grant{User: "usr", Role: access.Editor})
 		wantErr(t, err, chat.ErrUserNotInWorkspace)
 	})
 }
@@ -67,7 +68,7 @@ func (s *stage) expectInvite(member identity.UserID, pending *account.Invitation
 }
 
 func TestInviteFromOutside(t *testing.T) {
-	g := chat.Grant{Email: "guest@example.com", Role: chat.Editor}
+	g := chat.Grant{Email: "guest@example.com", Role: access.Editor}
 	t.Run("an admin's invitation reserves a user id for the guest", func(t *testing.T) {
 		s := newStage(t)
 		s.expectMember("", g.Email, "")
@@ -90,7 +91,7 @@ func TestInviteFromOutside(t *testing.T) {
 		if got.Invitation != stored || stored.Role != identity.Viewer || !stored.Guest || got.Token.Hash() != stored.Hash || got.Workspace.ID != "acme" || got.Again {
 			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
 		}
-		if m.User != stored.ID.Reserved() || !m.Invited || m.Role != chat.Editor || m.Email != g.Email || after.Members[m.User] != m {
+		if m.User != stored.ID.Reserved() || !m.Invited || m.Role != access.Editor || m.Email != g.Email || after.Members[m.User] != m {
 			t.Errorf("member %+v", m)
 		}
 	})
@@ -106,7 +107,7 @@ func TestInviteFromOutside(t *testing.T) {
 		tx.expectUpdate(admin, []identity.UserID{"usr_1"}, &after).Times(2)
 		got, err := s.AddMember(s.ctx, admin, "ctpl", g)
 		wantErr(t, err, nil)
-		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != chat.Editor || stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
+		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != access.Editor || stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
 			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
 		}
 	})
@@ -138,13 +139,13 @@ func TestChangeMember(t *testing.T) {
 	s := newStage(t)
 	var after *chat.Template
 	s.expectUpdate(manager, []identity.UserID{"vic"}, &after)
-	got, err := s.ChangeMember(s.ctx, manager, "ctpl", "vic", revision.Match{1}, chat.Editor)
+	got, err := s.ChangeMember(s.ctx, manager, "ctpl", "vic", revision.Match{1}, access.Editor)
 	wantErr(t, err, nil)
-	if got.Role != chat.Editor || after.Members["vic"] != got {
+	if got.Role != access.Editor || after.Members["vic"] != got {
 		t.Errorf("ChangeMember = %+v", got)
 	}
 	s.expectUpdate(viewer, []identity.UserID{"vic"}, &after)
-	_, err = s.ChangeMember(s.ctx, viewer, "ctpl", "vic", nil, chat.Manager)
+	_, err = s.ChangeMember(s.ctx, viewer, "ctpl", "vic", nil, access.Manager)
 	wantErr(t, err, chat.ErrForbidden)
 }
 
@@ -155,7 +156,7 @@ func TestRemoveMember(t *testing.T) {
 		var after *chat.Template
 		s.expectUpdate(viewer, []identity.UserID{"vic"}, &after)
 		wantErr(t, s.RemoveMember(s.ctx, viewer, "ctpl", "vic", nil), nil)
-		if after.Members["vic"].Role != chat.NoRole {
+		if after.Members["vic"].Role != access.None {
 			t.Errorf("members %+v", after.Members)
 		}
 	})

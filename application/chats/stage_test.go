@@ -9,6 +9,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -83,10 +84,10 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 // template is ann's, with a manager, a viewer, and somebody who is invited.
 func template() *chat.Template {
 	return &chat.Template{
-		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support"}, Status: chat.StatusDraft, Visibility: chat.Private, Revision: 1, MemberCount: 3,
+		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support"}, Status: chat.StatusDraft, Visibility: access.Private, Revision: 1, MemberCount: 3,
 		Members: map[identity.UserID]chat.Member{
-			"max": {User: "max", Role: chat.Manager, Revision: 1}, "vic": {User: "vic", Role: chat.Viewer, Revision: 1},
-			"usr_1": {User: "usr_1", Role: chat.Viewer, Invited: true, Email: "guest@example.com", Revision: 1},
+			"max": {User: "max", Role: access.Manager, Revision: 1}, "vic": {User: "vic", Role: access.Viewer, Revision: 1},
+			"usr_1": {User: "usr_1", Role: access.Viewer, Invited: true, Email: "guest@example.com", Revision: 1},
 		},
 		InWorkspace: map[identity.UserID]bool{"max": true, "vic": true, "sam": true},
 	}
@@ -119,7 +120,7 @@ func (s *stage) expectMember(user identity.UserID, email string, is identity.Use
 func (s *stage) expectPrompt(t *testing.T, by identity.Actor, ref prompt.Ref, v *prompt.Version) *gomock.Call {
 	return s.prompts.EXPECT().UpdateWith(s.ctx, by, prompt.ID("ptpl"), ref, anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error) {
-			p := &prompt.Template{ID: "ptpl", Workspace: "acme", Owner: "ann", Visibility: prompt.VisibleToWorkspace, Shares: map[identity.UserID]prompt.Share{}}
+			p := &prompt.Template{ID: "ptpl", Workspace: "acme", Owner: "ann", Visibility: access.Workspace, Shares: map[identity.UserID]prompt.Share{}}
 			err := change(p, v)
 			if len(p.Recorded()) > 0 {
 				t.Error("the prompt was changed")

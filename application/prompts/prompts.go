@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -48,7 +49,7 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 	if err != nil {
 		return nil, err
 	}
-	return t, t.Allow(by, prompt.View)
+	return t, t.Allow(by, access.Viewer)
 }
 
 // Change changes a template's own fields, or hands it to another owner.
@@ -108,7 +109,7 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 	if d.Base != "" { // which is the latest is decided below; here, that there is such a version
 		t, base, err := s.prompts.GetVersion(ctx, by, id, prompt.Ref{ID: d.Base})
 		if err == nil {
-			err = t.Allow(by, prompt.Edit)
+			err = t.Allow(by, access.Editor)
 		}
 		if err == nil {
 			err = t.Readable(by, prompt.Ref{}, base)
@@ -282,7 +283,7 @@ func (s *Service) Shares(ctx context.Context, by identity.Actor, id prompt.ID, q
 	if err != nil {
 		return prompt.SharePage{}, err
 	}
-	if err := t.Allow(by, prompt.Manage); err != nil {
+	if err := t.Allow(by, access.Manager); err != nil {
 		return prompt.SharePage{}, err
 	}
 	return s.lists.Shares(ctx, by.Workspace, id, q)
@@ -294,9 +295,9 @@ func (s *Service) ShareWith(ctx context.Context, by identity.Actor, id prompt.ID
 	if err != nil {
 		return prompt.Share{}, err
 	}
-	need := prompt.Manage
+	need := access.Manager
 	if user == by.User {
-		need = prompt.View
+		need = access.Viewer
 	}
 	if err := t.Allow(by, need); err != nil {
 		return prompt.Share{}, err

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -39,8 +40,8 @@ func TestShare(t *testing.T) {
 		s := newStage(t)
 		s.users.EXPECT().Member(s.ctx, owner.Workspace, identity.UserID(""), "sam@example.com").Return(identity.UserID("sam"), nil)
 		s.expectUpdate(owner, []identity.UserID{"sam"})
-		got, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "sam@example.com", Access: prompt.Edit})
-		if err != nil || got.User != "sam" || got.Access != prompt.Edit {
+		got, err := s.Share(s.ctx, owner, "tpl", prompt.Grant{Email: "sam@example.com", Role: access.Editor})
+		if err != nil || got.User != "sam" || got.Role != access.Editor {
 			t.Fatalf("Share = %+v, %v", got, err)
 		}
 	})
@@ -48,11 +49,11 @@ func TestShare(t *testing.T) {
 		for by, want := range map[*identity.Actor]error{&owner: prompt.ErrUserNotInWorkspace, &viewer: prompt.ErrForbidden, &stranger: prompt.ErrNotFound} {
 			s := newStage(t)
 			s.expectUpdate(*by, []identity.UserID{"out"})
-			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Access: prompt.View})
+			_, err := s.Share(s.ctx, *by, "tpl", prompt.Grant{User: "out", Role: access.Viewer})
 			wantErr(t, err, want)
 			s.users.EXPECT().Member(s.ctx, by.Workspace, identity.UserID(""), "out@example.com").Return(identity.UserID(""), nil)
 			s.expectUpdate(*by, []identity.UserID{""})
-			_, err = s.Share(s.ctx, *by, "tpl", prompt.Grant{Email: "out@example.com", Access: prompt.View})
+			_, err = s.Share(s.ctx, *by, "tpl", prompt.Grant{Email: "out@example.com", Role: access.Viewer})
 			wantErr(t, err, want)
 		}
 	})
@@ -61,8 +62,8 @@ func TestShare(t *testing.T) {
 func TestChangeShare(t *testing.T) {
 	s := newStage(t)
 	s.expectUpdate(owner, []identity.UserID{"vic"})
-	got, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", revision.Match{1}, prompt.ShareChanges{Access: new(prompt.Edit)})
-	if err != nil || got.Access != prompt.Edit || got.Revision != 2 {
+	got, err := s.ChangeShare(s.ctx, owner, "tpl", "vic", revision.Match{1}, prompt.ShareChanges{Role: new(access.Editor)})
+	if err != nil || got.Role != access.Editor || got.Revision != 2 {
 		t.Fatalf("ChangeShare = %+v, %v", got, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -57,9 +58,9 @@ func newStage(t *testing.T) *stage {
 // template is ann's, with a share for a manager and a viewer.
 func template() *prompt.Template {
 	return &prompt.Template{
-		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: prompt.Private, Revision: 1, LastNumber: 2,
+		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: access.Private, Revision: 1, LastNumber: 2,
 		Members: map[identity.UserID]bool{"ann": true, "max": true, "vic": true, "sam": true},
-		Shares:  map[identity.UserID]prompt.Share{"max": {User: "max", Access: prompt.Manage, Revision: 1}, "vic": {User: "vic", Access: prompt.View, Revision: 1}},
+		Shares:  map[identity.UserID]prompt.Share{"max": {User: "max", Role: access.Manager, Revision: 1}, "vic": {User: "vic", Role: access.Viewer, Revision: 1}},
 	}
 }
 

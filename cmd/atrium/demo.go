@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -79,7 +80,7 @@ func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Acto
 var demoPrompts = []demoPrompt{
 	{
 		draft: prompt.Draft{
-			Name: "support/answer-ticket", Type: prompt.Chat, Visibility: prompt.VisibleToWorkspace, Tags: []string{"support", "production"},
+			Name: "support/answer-ticket", Type: prompt.Chat, Visibility: access.Workspace, Tags: []string{"support", "production"},
 			Description: "Answers a customer's ticket from the help centre's articles, and says so when they do not hold the answer.",
 		},
 		versions: []prompt.VersionDraft{
@@ -108,7 +109,7 @@ var demoPrompts = []demoPrompt{
 	},
 	{
 		draft: prompt.Draft{
-			Name: "sales/summarise-call", Type: prompt.Text, Visibility: prompt.VisibleToWorkspace, Tags: []string{"sales"},
+			Name: "sales/summarise-call", Type: prompt.Text, Visibility: access.Workspace, Tags: []string{"sales"},
 			Description: "Turns a call's transcript into a summary, open questions and next steps.",
 		},
 		versions: []prompt.VersionDraft{
@@ -119,7 +120,7 @@ var demoPrompts = []demoPrompt{
 	},
 	{
 		draft: prompt.Draft{
-			Name: "data/classify-feedback", Type: prompt.Text, Visibility: prompt.VisibleToWorkspace, Protected: true, Tags: []string{"production"},
+			Name: "data/classify-feedback", Type: prompt.Text, Visibility: access.Workspace, Protected: true, Tags: []string{"production"},
 			Description: "Sorts a piece of feedback into one topic and a sentiment. Protected: activating takes a manager.",
 		},
 		versions: []prompt.VersionDraft{{

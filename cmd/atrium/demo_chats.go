@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -56,7 +57,7 @@ var demoChats = []chat.Draft{
 			Greeting:     "Hello! How can we help?",
 			Starters:     []string{"Where is my order?", "How do I change my address?", "I want my money back"},
 		},
-		Status: chat.StatusPublished, Visibility: chat.VisibleToWorkspace,
+		Status: chat.StatusPublished, Visibility: access.Workspace,
 	},
 	{
 		Content: chat.Content{

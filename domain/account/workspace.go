@@ -163,12 +163,8 @@ func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identit
 		return err
 	}
 	changed := map[string]any{}
-	for name, f := range map[string]struct{ field, to *string }{"slug": {&w.Slug, c.Slug}, "name": {&w.Name, c.Name}} {
-		if f.to != nil && *f.to != *f.field {
-			changed[name] = event.Change{From: *f.field, To: *f.to}
-			*f.field = *f.to
-		}
-	}
+	event.Set(&w.Slug, c.Slug, "slug", changed)
+	event.Set(&w.Name, c.Name, "name", changed)
 	if err := w.check(); err != nil {
 		return err
 	}

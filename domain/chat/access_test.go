@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
@@ -12,30 +13,30 @@ import (
 func TestAccess(t *testing.T) {
 	for who, tt := range map[string]struct {
 		by              identity.Actor
-		private, shared chat.Role // by visibility
+		private, shared access.Role // by visibility
 	}{
-		"the owner":                                  {owner, chat.Owner, chat.Owner},
-		"a manager":                                  {manager, chat.Manager, chat.Manager},
-		"an editor":                                  {editor, chat.Editor, chat.Editor},
-		"a viewer":                                   {viewer, chat.Viewer, chat.Viewer},
-		"who is invited, and has not accepted":       {invited, chat.NoRole, chat.Viewer},
-		"a member of the workspace":                  {stranger, chat.NoRole, chat.Viewer},
-		"an admin of the workspace":                  {admin, chat.Manager, chat.Manager},
-		"the workspace's owner":                      {boss, chat.Manager, chat.Manager},
-		"the owner by a key for viewing":             {capped, chat.Viewer, chat.Viewer},
-		"the owner by a key for nothing":             {uncapped, chat.NoRole, chat.NoRole},
-		"the owner who has left":                     {nobody, chat.NoRole, chat.NoRole},
-		"the owner in another workspace":             {outsider, chat.NoRole, chat.NoRole},
-		"an admin by a key for viewing":              {with(admin, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer }), chat.NoRole, chat.Viewer},
-		"a manager who is no member of it any more":  {with(manager, func(a *identity.Actor) { a.Role = identity.NoRole }), chat.NoRole, chat.NoRole},
-		"a manager by a key that caps at membership": {with(manager, func(a *identity.Actor) { a.Ceiling = identity.Member }), chat.Manager, chat.Manager},
+		"the owner":                                  {owner, access.Owner, access.Owner},
+		"a manager":                                  {manager, access.Manager, access.Manager},
+		"an editor":                                  {editor, access.Editor, access.Editor},
+		"a viewer":                                   {viewer, access.Viewer, access.Viewer},
+		"who is invited, and has not accepted":       {invited, access.None, access.Viewer},
+		"a member of the workspace":                  {stranger, access.None, access.Viewer},
+		"an admin of the workspace":                  {admin, access.Manager, access.Manager},
+		"the workspace's owner":                      {boss, access.Manager, access.Manager},
+		"the owner by a key for viewing":             {capped, access.Viewer, access.Viewer},
+		"the owner by a key for nothing":             {uncapped, access.None, access.None},
+		"the owner who has left":                     {nobody, access.None, access.None},
+		"the owner in another workspace":             {outsider, access.None, access.None},
+		"an admin by a key for viewing":              {with(admin, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer }), access.None, access.Viewer},
+		"a manager who is no member of it any more":  {with(manager, func(a *identity.Actor) { a.Role = identity.NoRole }), access.None, access.None},
+		"a manager by a key that caps at membership": {with(manager, func(a *identity.Actor) { a.Ceiling = identity.Member }), access.Manager, access.Manager},
 	} {
 		t.Run(who, func(t *testing.T) {
 			c := cast()
 			if got := c.Access(tt.by); got != tt.private {
 				t.Errorf("private: %q, want %q", got, tt.private)
 			}
-			c.Visibility = chat.VisibleToWorkspace
+			c.Visibility = access.Workspace
 			if got := c.Access(tt.by); got != tt.shared {
 				t.Errorf("visible to the workspace: %q, want %q", got, tt.shared)
 			}
@@ -44,7 +45,7 @@ func TestAccess(t *testing.T) {
 	t.Run("the workspace's owner acts for an owner who has left, an admin does not", func(t *testing.T) {
 		c := cast()
 		c.OwnerLeft = true
-		if c.Access(boss) != chat.Owner || c.Access(admin) != chat.Manager {
+		if c.Access(boss) != access.Owner || c.Access(admin) != access.Manager {
 			t.Errorf("access = %q, %q", c.Access(boss), c.Access(admin))
 		}
 	})
@@ -58,8 +59,8 @@ func TestAccess(t *testing.T) {
 }
 
 func TestParseRole(t *testing.T) {
-	for s, want := range map[string]chat.Role{"viewer": chat.Viewer, "editor": chat.Editor, "manager": chat.Manager, "owner": chat.NoRole, "": chat.NoRole, "Viewer": chat.NoRole} {
-		if got := chat.ParseRole(s); got != want {
+	for s, want := range map[string]access.Role{"viewer": access.Viewer, "editor": access.Editor, "manager": access.Manager, "owner": access.None, "": access.None, "Viewer": access.None} {
+		if got := access.Parse(s); got != want {
 			t.Errorf("ParseRole(%q) = %v", s, got)
 		}
 	}
@@ -67,37 +68,37 @@ func TestParseRole(t *testing.T) {
 
 // TestWhoMayDoWhat is the table of the contract: what each role may do, and what others are told.
 func TestWhoMayDoWhat(t *testing.T) {
-	status, visibility, ann := chat.StatusPublished, chat.VisibleToWorkspace, identity.UserID("vic")
+	status, visibility, ann := chat.StatusPublished, access.Workspace, identity.UserID("vic")
 	change := func(c chat.Changes) func(*testing.T, *chat.Template, identity.Actor) error {
 		return func(t *testing.T, c2 *chat.Template, by identity.Actor) error { return c2.Change(by, nil, c, facts(t)) }
 	}
 	for what, tt := range map[string]struct {
-		needs chat.Role
+		needs access.Role
 		do    func(*testing.T, *chat.Template, identity.Actor) error
 	}{
-		"change what it says":  {chat.Editor, change(chat.Changes{Greeting: new("Hi")})},
-		"change nothing":       {chat.Editor, change(chat.Changes{})},
-		"publish it":           {chat.Manager, change(chat.Changes{Status: &status})},
-		"show it to everybody": {chat.Manager, change(chat.Changes{Visibility: &visibility})},
-		"give it away":         {chat.Owner, change(chat.Changes{Owner: &ann})},
-		"delete it":            {chat.Owner, func(_ *testing.T, c *chat.Template, by identity.Actor) error { return c.Delete(by, nil) }},
-		"attach a workflow": {chat.Editor, func(t *testing.T, c *chat.Template, by identity.Actor) error {
+		"change what it says":  {access.Editor, change(chat.Changes{Greeting: new("Hi")})},
+		"change nothing":       {access.Editor, change(chat.Changes{})},
+		"publish it":           {access.Manager, change(chat.Changes{Status: &status})},
+		"show it to everybody": {access.Manager, change(chat.Changes{Visibility: &visibility})},
+		"give it away":         {access.Owner, change(chat.Changes{Owner: &ann})},
+		"delete it":            {access.Owner, func(_ *testing.T, c *chat.Template, by identity.Actor) error { return c.Delete(by, nil) }},
+		"attach a workflow": {access.Editor, func(t *testing.T, c *chat.Template, by identity.Actor) error {
 			_, _, err := c.Attach(by, "workflow", registry(t))
 			return err
 		}},
-		"detach a workflow": {chat.Editor, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
+		"detach a workflow": {access.Editor, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
 			c.Workflows = []chat.Workflow{{ID: "workflow"}}
 			return c.Detach(by, nil, "workflow")
 		}},
-		"add a member": {chat.Manager, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
-			_, err := c.Add(by, "sam", chat.Grant{User: "sam", Role: chat.Viewer})
+		"add a member": {access.Manager, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
+			_, err := c.Add(by, "sam", chat.Grant{User: "sam", Role: access.Viewer})
 			return err
 		}},
-		"change a member": {chat.Manager, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
-			_, err := c.ChangeMember(by, nil, "ina", chat.Viewer)
+		"change a member": {access.Manager, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
+			_, err := c.ChangeMember(by, nil, "ina", access.Viewer)
 			return err
 		}},
-		"remove another member": {chat.Manager, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
+		"remove another member": {access.Manager, func(_ *testing.T, c *chat.Template, by identity.Actor) error {
 			_, err := c.Remove(by, nil, "ina")
 			return err
 		}},
@@ -107,7 +108,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				c := cast()
 				var want error
 				switch have := c.Access(by); {
-				case have == chat.NoRole:
+				case have == access.None:
 					want = chat.ErrNotFound
 				case have < tt.needs:
 					want = chat.ErrForbidden
@@ -137,7 +138,7 @@ func TestRevisions(t *testing.T) {
 			return c.Change(owner, other, chat.Changes{Greeting: new("x")}, facts(t))
 		},
 		"delete":        func(c *chat.Template) error { return c.Delete(owner, other) },
-		"change member": func(c *chat.Template) error { _, err := c.ChangeMember(owner, other, "eve", chat.Viewer); return err },
+		"change member": func(c *chat.Template) error { _, err := c.ChangeMember(owner, other, "eve", access.Viewer); return err },
 		"remove member": func(c *chat.Template) error { _, err := c.Remove(owner, other, "eve"); return err },
 		"detach": func(c *chat.Template) error {
 			c.Workflows = []chat.Workflow{{ID: "workflow"}}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -47,12 +48,12 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 func cast() *chat.Template {
 	t := &chat.Template{
 		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support", Instructions: "Be kind."},
-		Status: chat.StatusDraft, Visibility: chat.Private, Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
+		Status: chat.StatusDraft, Visibility: access.Private, Revision: 7, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
 		Members: map[identity.UserID]chat.Member{}, MemberCount: 4,
 		InWorkspace: map[identity.UserID]bool{"ann": true, "max": true, "eve": true, "vic": true, "sam": true},
 	}
 	for user, m := range map[identity.UserID]chat.Member{
-		"max": {Role: chat.Manager}, "eve": {Role: chat.Editor}, "vic": {Role: chat.Viewer}, "ina": {Role: chat.Manager, Invited: true, Email: "ina@example.com"},
+		"max": {Role: access.Manager}, "eve": {Role: access.Editor}, "vic": {Role: access.Viewer}, "ina": {Role: access.Manager, Invited: true, Email: "ina@example.com"},
 	} {
 		m.User, m.Revision = user, 1
 		t.Members[user] = m

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -67,7 +68,7 @@ func (t *Template) check() error {
 	if !slices.Contains([]Status{StatusDraft, StatusPublished, StatusDisabled}, t.Status) {
 		wrong.add("/status", "not_allowed_value", "Must be draft, published or disabled.")
 	}
-	if t.Visibility != Private && t.Visibility != VisibleToWorkspace {
+	if t.Visibility != access.Private && t.Visibility != access.Workspace {
 		wrong.add("/visibility", "not_allowed_value", "Must be private or workspace.")
 	}
 	return fault.InvalidFields(wrong)

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -123,7 +124,7 @@ type EmbedChanges struct {
 
 // NewEmbedToken makes an embed token of t, which has have of them. Managers may.
 func (t *Template) NewEmbedToken(by identity.Actor, have int, c EmbedChanges) (*EmbedToken, secret.Token, error) {
-	if err := t.Allow(by, Manager); err != nil {
+	if err := t.Allow(by, access.Manager); err != nil {
 		return nil, secret.Token{}, err
 	}
 	token := &EmbedToken{
@@ -187,7 +188,7 @@ func (t *Template) DeleteEmbedToken(by identity.Actor, at revision.Match, token 
 
 // MayManage returns why by may not see and change a token of t, nil if t has none such.
 func (t *Template) MayManage(by identity.Actor, token *EmbedToken) error {
-	if err := t.Allow(by, Manager); err != nil {
+	if err := t.Allow(by, access.Manager); err != nil {
 		return err
 	}
 	if token == nil {
@@ -209,7 +210,7 @@ func (t *EmbedToken) touch(by identity.Actor) { t.Revision, t.UpdatedAt = t.Revi
 func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]any, err error) {
 	next, changed := t.EmbedSettings, map[string]any{}
 	var wrong fields
-	set(&next.Name, c.Name, "name", changed)
+	event.Set(&next.Name, c.Name, "name", changed)
 	switch n := utf8.RuneCountInString(next.Name); {
 	case n == 0:
 		wrong.add("/name", "too_short", "Must not be empty.")
@@ -226,8 +227,8 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 	} else if len(t.Origins) == 0 {
 		wrong.add("/allowed_origins", "required", "Name at least one origin.")
 	}
-	set(&next.AllowNoOrigin, c.AllowNoOrigin, "allow_no_origin", changed)
-	set(&next.Enabled, c.Enabled, "enabled", changed)
+	event.Set(&next.AllowNoOrigin, c.AllowNoOrigin, "allow_no_origin", changed)
+	event.Set(&next.Enabled, c.Enabled, "enabled", changed)
 	if c.ExpiresAt != nil && !c.ExpiresAt.Equal(next.ExpiresAt) {
 		if !c.ExpiresAt.IsZero() && !c.ExpiresAt.After(by.At) {
 			wrong.add("/expires_at", "in_the_past", "Must be in the future.")
@@ -242,7 +243,7 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 	if next.SessionTTL < minSessionTTL || next.SessionTTL > maxSessionTTL {
 		wrong.add("/session_ttl_seconds", "out_of_range", "Must be from 60 to 86400.")
 	}
-	set(&next.PerMinute, c.PerMinute, "rate_limit", changed)
+	event.Set(&next.PerMinute, c.PerMinute, "rate_limit", changed)
 	if next.PerMinute < 1 || next.PerMinute > maxPerMinute {
 		wrong.add("/rate_limit/per_minute", "out_of_range", fmt.Sprintf("Must be from 1 to %d.", maxPerMinute))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -27,8 +28,8 @@ func embedder() identity.Actor {
 
 func embeddable() *chat.Template {
 	return &chat.Template{
-		ID: "ctpl", Workspace: "acme", Owner: "ann", Status: chat.StatusPublished, Visibility: chat.VisibleToWorkspace,
-		Members: map[identity.UserID]chat.Member{"max": {User: "max", Role: chat.Manager}, "eve": {User: "eve", Role: chat.Editor}},
+		ID: "ctpl", Workspace: "acme", Owner: "ann", Status: chat.StatusPublished, Visibility: access.Workspace,
+		Members: map[identity.UserID]chat.Member{"max": {User: "max", Role: access.Manager}, "eve": {User: "eve", Role: access.Editor}},
 	}
 }
 

@@ -3,6 +3,7 @@ package chat
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -18,8 +19,8 @@ type Member struct {
 	User      identity.UserID // reserved, and nobody's yet, while Invited
 	Email     string          // that was invited, or of the account; empty for the bearer of a service key
 	Name      string
-	Role      Role // NoRole removes the member when it is saved; Owner only in lists
-	Invited   bool // has not accepted, and may do nothing
+	Role      access.Role // NoRole removes the member when it is saved; Owner only in lists
+	Invited   bool        // has not accepted, and may do nothing
 	InvitedBy identity.UserID
 	Revision  int64
 	CreatedAt time.Time
@@ -34,7 +35,7 @@ type MemberPage = page.Of[Member]
 type Grant struct {
 	User  identity.UserID
 	Email string
-	Role  Role // Viewer to Manager
+	Role  access.Role // Viewer to Manager
 }
 
 // Add makes somebody a member. user is whom the grant names.
@@ -59,7 +60,7 @@ func (t *Template) Add(by identity.Actor, user identity.UserID, g Grant) (Member
 // MayAdd returns nil if by may give g to user, who is a member of the workspace, or to whoever has
 // the address of the grant if user is empty: only admins of the workspace invite from outside.
 func (t *Template) MayAdd(by identity.Actor, user identity.UserID, g Grant) error {
-	if err := t.Allow(by, Manager); err != nil {
+	if err := t.Allow(by, access.Manager); err != nil {
 		return err
 	}
 	switch {
@@ -126,8 +127,8 @@ func (t *Template) Disinvite(by identity.Actor, reserved identity.UserID) {
 }
 
 // ChangeMember gives a member another role.
-func (t *Template) ChangeMember(by identity.Actor, at revision.Match, user identity.UserID, to Role) (Member, error) {
-	if err := t.Allow(by, Manager); err != nil {
+func (t *Template) ChangeMember(by identity.Actor, at revision.Match, user identity.UserID, to access.Role) (Member, error) {
+	if err := t.Allow(by, access.Manager); err != nil {
 		return Member{}, err
 	}
 	m, err := t.member(at, user)
@@ -146,9 +147,9 @@ func (t *Template) ChangeMember(by identity.Actor, at revision.Match, user ident
 
 // Remove ends a membership, or takes an invitation back. Managers may, and everyone may leave.
 func (t *Template) Remove(by identity.Actor, at revision.Match, user identity.UserID) (Member, error) {
-	need := Manager
+	need := access.Manager
 	if user == by.User && !by.ReadOnly() {
-		need = Viewer
+		need = access.Viewer
 	}
 	if err := t.Allow(by, need); err != nil {
 		return Member{}, err
@@ -181,8 +182,8 @@ func (t *Template) join(m Member, now time.Time) {
 }
 
 func (t *Template) leave(user identity.UserID) {
-	if m, ok := t.Members[user]; ok && m.Role != NoRole {
-		m.Role = NoRole
+	if m, ok := t.Members[user]; ok && m.Role != access.None {
+		m.Role = access.None
 		t.Members[user] = m
 		t.MemberCount--
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,9 +17,9 @@ import (
 func TestAdd(t *testing.T) {
 	t.Run("a manager adds a member of the workspace", func(t *testing.T) {
 		c := cast()
-		got, err := c.Add(manager, "sam", chat.Grant{User: "sam", Role: chat.Manager})
+		got, err := c.Add(manager, "sam", chat.Grant{User: "sam", Role: access.Manager})
 		wantErr(t, err, nil)
-		want := chat.Member{User: "sam", Role: chat.Manager, InvitedBy: "max", Revision: 1, CreatedAt: now, UpdatedAt: now}
+		want := chat.Member{User: "sam", Role: access.Manager, InvitedBy: "max", Revision: 1, CreatedAt: now, UpdatedAt: now}
 		if d := cmp.Diff(want, got); d != "" || c.Members["sam"] != got || c.MemberCount != 5 || c.Revision != 7 {
 			t.Errorf("%d members (-want +got):\n%s", c.MemberCount, d)
 		}
@@ -30,16 +31,16 @@ func TestAdd(t *testing.T) {
 		g    chat.Grant
 		want error
 	}{
-		"somebody who is one":                       {manager, "eve", chat.Grant{User: "eve", Role: chat.Viewer}, chat.ErrAlreadyMember},
-		"somebody who is invited":                   {manager, "ina", chat.Grant{User: "ina", Role: chat.Viewer}, chat.ErrAlreadyMember},
-		"the owner":                                 {manager, "ann", chat.Grant{User: "ann", Role: chat.Viewer}, chat.ErrAlreadyMember},
-		"nobody of the workspace":                   {manager, "usr", chat.Grant{User: "usr", Role: chat.Viewer}, chat.ErrUserNotInWorkspace},
-		"an address from outside, by a manager":     {manager, "", chat.Grant{Email: "x@example.com", Role: chat.Viewer}, chat.ErrInvitationRole},
-		"an address from outside, by an editor":     {editor, "", chat.Grant{Email: "x@example.com", Role: chat.Viewer}, chat.ErrForbidden},
-		"an address from outside, by a stranger":    {stranger, "", chat.Grant{Email: "x@example.com", Role: chat.Viewer}, chat.ErrNotFound},
-		"neither a user nor an address":             {manager, "", chat.Grant{Role: chat.Viewer}, fault.ErrInvalid},
-		"both":                                      {manager, "sam", chat.Grant{User: "sam", Email: "sam@example.com", Role: chat.Viewer}, fault.ErrInvalid},
-		"both, by somebody who may not add anybody": {viewer, "sam", chat.Grant{User: "sam", Email: "sam@example.com", Role: chat.Viewer}, chat.ErrForbidden},
+		"somebody who is one":                       {manager, "eve", chat.Grant{User: "eve", Role: access.Viewer}, chat.ErrAlreadyMember},
+		"somebody who is invited":                   {manager, "ina", chat.Grant{User: "ina", Role: access.Viewer}, chat.ErrAlreadyMember},
+		"the owner":                                 {manager, "ann", chat.Grant{User: "ann", Role: access.Viewer}, chat.ErrAlreadyMember},
+		"nobody of the workspace":                   {manager, "usr", chat.Grant{User: "usr", Role: access.Viewer}, chat.ErrUserNotInWorkspace},
+		"an address from outside, by a manager":     {manager, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrInvitationRole},
+		"an address from outside, by an editor":     {editor, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrForbidden},
+		"an address from outside, by a stranger":    {stranger, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrNotFound},
+		"neither a user nor an address":             {manager, "", chat.Grant{Role: access.Viewer}, fault.ErrInvalid},
+		"both":                                      {manager, "sam", chat.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, fault.ErrInvalid},
+		"both, by somebody who may not add anybody": {viewer, "sam", chat.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, chat.ErrForbidden},
 	} {
 		t.Run(what, func(t *testing.T) {
 			c := cast()
@@ -51,20 +52,20 @@ func TestAdd(t *testing.T) {
 	t.Run("200 are enough", func(t *testing.T) {
 		c := cast()
 		c.MemberCount = chat.MaxMembers
-		_, err := c.Add(owner, "sam", chat.Grant{User: "sam", Role: chat.Viewer})
+		_, err := c.Add(owner, "sam", chat.Grant{User: "sam", Role: access.Viewer})
 		wantErr(t, err, chat.ErrMemberLimit)
-		_, err = c.Invite(admin, "usr", chat.Grant{Email: "x@example.com", Role: chat.Viewer})
+		_, err = c.Invite(admin, "usr", chat.Grant{Email: "x@example.com", Role: access.Viewer})
 		wantErr(t, err, chat.ErrMemberLimit)
 	})
 }
 
 func TestInvite(t *testing.T) {
-	g := chat.Grant{Email: "Guest@Example.com", Role: chat.Editor}
+	g := chat.Grant{Email: "Guest@Example.com", Role: access.Editor}
 	t.Run("an admin of the workspace invites from outside", func(t *testing.T) {
 		c := cast()
 		got, err := c.Invite(admin, "usr", g)
 		wantErr(t, err, nil)
-		want := chat.Member{User: "usr", Email: g.Email, Role: chat.Editor, Invited: true, InvitedBy: "ada", Revision: 1, CreatedAt: now, UpdatedAt: now}
+		want := chat.Member{User: "usr", Email: g.Email, Role: access.Editor, Invited: true, InvitedBy: "ada", Revision: 1, CreatedAt: now, UpdatedAt: now}
 		if d := cmp.Diff(want, got); d != "" || c.MemberCount != 5 {
 			t.Errorf("%d members (-want +got):\n%s", c.MemberCount, d)
 		}
@@ -75,9 +76,9 @@ func TestInvite(t *testing.T) {
 	})
 	t.Run("again, with another role", func(t *testing.T) {
 		c := cast()
-		got, err := c.Invite(boss, "ina", chat.Grant{Email: "ina@example.com", Role: chat.Viewer})
+		got, err := c.Invite(boss, "ina", chat.Grant{Email: "ina@example.com", Role: access.Viewer})
 		wantErr(t, err, nil)
-		if got.Role != chat.Viewer || got.Revision != 2 || got.InvitedBy != "bob" || !got.Invited || c.MemberCount != 4 {
+		if got.Role != access.Viewer || got.Revision != 2 || got.InvitedBy != "bob" || !got.Invited || c.MemberCount != 4 {
 			t.Errorf("member %+v of %d", got, c.MemberCount)
 		}
 		recorded(t, c, boss, "chat_member.invitation_renewed")
@@ -98,20 +99,20 @@ func TestInvite(t *testing.T) {
 func TestAccept(t *testing.T) {
 	for what, tt := range map[string]struct {
 		by     identity.Actor
-		before chat.Role // that they have by now
-		after  chat.Role
+		before access.Role // that they have by now
+		after  access.Role
 		left   int
 	}{
-		"somebody new takes the place":           {stranger, chat.NoRole, chat.Manager, 4},
-		"a lower role that they have is raised":  {editor, chat.Editor, chat.Manager, 3},
-		"an equal one stays":                     {manager, chat.Manager, chat.Manager, 3},
-		"the owner, who was invited too, stays":  {owner, chat.NoRole, chat.NoRole, 3},
-		"by somebody who has no access till now": {nobody, chat.NoRole, chat.NoRole, 3},
+		"somebody new takes the place":           {stranger, access.None, access.Manager, 4},
+		"a lower role that they have is raised":  {editor, access.Editor, access.Manager, 3},
+		"an equal one stays":                     {manager, access.Manager, access.Manager, 3},
+		"the owner, who was invited too, stays":  {owner, access.None, access.None, 3},
+		"by somebody who has no access till now": {nobody, access.None, access.None, 3},
 	} {
 		t.Run(what, func(t *testing.T) {
 			c := cast()
 			c.Accept(tt.by, "ina")
-			if m := c.Members[tt.by.User]; m.Role != tt.after || m.Invited || c.Members["ina"].Role != chat.NoRole || c.MemberCount != tt.left {
+			if m := c.Members[tt.by.User]; m.Role != tt.after || m.Invited || c.Members["ina"].Role != access.None || c.MemberCount != tt.left {
 				t.Errorf("member %+v of %d", m, c.MemberCount)
 			}
 			recorded(t, c, tt.by, "chat_member.accepted")
@@ -120,10 +121,10 @@ func TestAccept(t *testing.T) {
 	t.Run("a higher role is never lowered", func(t *testing.T) {
 		c := cast()
 		m := c.Members["ina"]
-		m.Role = chat.Viewer
+		m.Role = access.Viewer
 		c.Members["ina"] = m
 		c.Accept(editor, "ina")
-		if m := c.Members["eve"]; m.Role != chat.Editor || m.Revision != 1 {
+		if m := c.Members["eve"]; m.Role != access.Editor || m.Revision != 1 {
 			t.Errorf("member %+v", m)
 		}
 	})
@@ -138,7 +139,7 @@ func TestAccept(t *testing.T) {
 	t.Run("an invitation that ended leaves no member", func(t *testing.T) {
 		c := cast()
 		c.Disinvite(admin, "ina")
-		if c.Members["ina"].Role != chat.NoRole || c.MemberCount != 3 {
+		if c.Members["ina"].Role != access.None || c.MemberCount != 3 {
 			t.Errorf("members %+v", c.Members)
 		}
 		recorded(t, c, admin, "chat_member.removed")
@@ -147,22 +148,22 @@ func TestAccept(t *testing.T) {
 
 func TestChangeMember(t *testing.T) {
 	c := cast()
-	got, err := c.ChangeMember(manager, revision.Match{1}, "eve", chat.Manager)
+	got, err := c.ChangeMember(manager, revision.Match{1}, "eve", access.Manager)
 	wantErr(t, err, nil)
-	if got.Role != chat.Manager || got.Revision != 2 || c.Members["eve"] != got {
+	if got.Role != access.Manager || got.Revision != 2 || c.Members["eve"] != got {
 		t.Errorf("member %+v", got)
 	}
 	recorded(t, c, manager, "chat_member.updated")
 	same := cast()
-	got, err = same.ChangeMember(manager, nil, "eve", chat.Editor)
+	got, err = same.ChangeMember(manager, nil, "eve", access.Editor)
 	wantErr(t, err, nil)
 	if got.Revision != 1 {
 		t.Errorf("member %+v", got)
 	}
 	unchanged(t, same, cast())
-	_, err = same.ChangeMember(manager, nil, "ann", chat.Viewer)
+	_, err = same.ChangeMember(manager, nil, "ann", access.Viewer)
 	wantErr(t, err, chat.ErrOwnerStays)
-	_, err = same.ChangeMember(manager, nil, "sam", chat.Viewer)
+	_, err = same.ChangeMember(manager, nil, "sam", access.Viewer)
 	wantErr(t, err, chat.ErrMemberNotFound)
 }
 
@@ -192,7 +193,7 @@ func TestRemove(t *testing.T) {
 				unchanged(t, c, cast())
 				return
 			}
-			if got != cast().Members[tt.user] || c.Members[tt.user].Role != chat.NoRole || c.MemberCount != 3 {
+			if got != cast().Members[tt.user] || c.Members[tt.user].Role != access.None || c.MemberCount != 3 {
 				t.Errorf("removed %+v, %d left", got, c.MemberCount)
 			}
 			recorded(t, c, tt.by, "chat_member.removed")

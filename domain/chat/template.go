@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -37,15 +38,6 @@ const (
 	StatusDisabled  Status = "disabled"
 )
 
-// Visibility says who sees a template without being its member.
-type Visibility string
-
-// The visibilities.
-const (
-	Private            Visibility = "private"
-	VisibleToWorkspace Visibility = "workspace" // every member of the workspace may view it
-)
-
 // Template is what a kind of chat says and can do. Its owner is one field, so that two owners, or
 // none, cannot be expressed.
 type Template struct {
@@ -56,7 +48,7 @@ type Template struct {
 	OwnerLeft bool // the owner is no member of the workspace any more
 	Content
 	Status     Status
-	Visibility Visibility
+	Visibility access.Visibility
 	Workflows  []Workflow // oldest first
 	Revision   int64
 	CreatedAt  time.Time
@@ -113,8 +105,8 @@ type Facts struct {
 // Draft is what a caller asks of a new template.
 type Draft struct {
 	Content
-	Status     Status     // empty: draft
-	Visibility Visibility // empty: private
+	Status     Status            // empty: draft
+	Visibility access.Visibility // empty: private
 }
 
 // New makes a template that belongs to by. Members of the workspace and above may.
@@ -130,7 +122,7 @@ func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 		t.Status = StatusDraft
 	}
 	if t.Visibility == "" {
-		t.Visibility = Private
+		t.Visibility = access.Private
 	}
 	if err := t.check(); err != nil {
 		return nil, err
@@ -157,19 +149,19 @@ type Changes struct {
 	Starters     *[]string
 	Metadata     func(json.RawMessage) json.RawMessage // makes the new one of the old
 	Status       *Status
-	Visibility   *Visibility
+	Visibility   *access.Visibility
 	Owner        *identity.UserID // must be a member of the workspace
 }
 
 // Needs returns the role that these changes take.
-func (c Changes) Needs() Role {
+func (c Changes) Needs() access.Role {
 	switch {
 	case c.Owner != nil:
-		return Owner
+		return access.Owner
 	case c.Status != nil, c.Visibility != nil:
-		return Manager
+		return access.Manager
 	default:
-		return Editor
+		return access.Editor
 	}
 }
 
@@ -180,13 +172,13 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 		return err
 	}
 	changed := map[string]any{}
-	set(&t.Name, c.Name, "name", changed)
-	set(&t.Status, c.Status, "status", changed)
-	set(&t.Visibility, c.Visibility, "visibility", changed)
-	quietly(&t.Description, c.Description, "description", changed)
-	quietly(&t.AvatarURL, c.AvatarURL, "avatar_url", changed)
-	quietly(&t.Instructions, c.Instructions, "instructions", changed)
-	quietly(&t.Greeting, c.Greeting, "greeting", changed)
+	event.Set(&t.Name, c.Name, "name", changed)
+	event.Set(&t.Status, c.Status, "status", changed)
+	event.Set(&t.Visibility, c.Visibility, "visibility", changed)
+	event.SetQuietly(&t.Description, c.Description, "description", changed)
+	event.SetQuietly(&t.AvatarURL, c.AvatarURL, "avatar_url", changed)
+	event.SetQuietly(&t.Instructions, c.Instructions, "instructions", changed)
+	event.SetQuietly(&t.Greeting, c.Greeting, "greeting", changed)
 	newPrompt := c.Prompt != nil && *c.Prompt != t.Prompt
 	if newPrompt {
 		changed["prompt"] = event.Change{From: t.Prompt.named(), To: c.Prompt.named()}
@@ -232,7 +224,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 func (t *Template) transfer(by identity.Actor, to identity.UserID) {
 	t.Record(by, "chat_template.transferred", string(t.ID), map[string]any{"owner": event.Change{From: t.Owner, To: to}})
 	if !t.OwnerLeft {
-		t.join(Member{User: t.Owner, Role: Manager, InvitedBy: by.User}, by.At)
+		t.join(Member{User: t.Owner, Role: access.Manager, InvitedBy: by.User}, by.At)
 	}
 	t.leave(to)
 	t.Owner, t.OwnerLeft = to, false
@@ -240,7 +232,7 @@ func (t *Template) transfer(by identity.Actor, to identity.UserID) {
 
 // Delete hides t from everyone; it can be restored for RestoreWithin.
 func (t *Template) Delete(by identity.Actor, at revision.Match) error {
-	if err := t.allow(by, Owner, at); err != nil {
+	if err := t.allow(by, access.Owner, at); err != nil {
 		return err
 	}
 	t.DeletedAt = by.At
@@ -252,10 +244,10 @@ func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 // Restore brings a deleted template back: its owner and admins of the workspace may, within
 // RestoreWithin. Restoring a live one changes nothing.
 func (t *Template) Restore(by identity.Actor) error {
-	access := t.Access(by)
-	may := access >= Owner || access >= Manager && by.Role >= identity.Admin
+	have := t.Access(by)
+	may := have >= access.Owner || have >= access.Manager && by.Role >= identity.Admin
 	switch {
-	case access == NoRole, !may && !t.DeletedAt.IsZero(): // to all others a deleted one is not there
+	case have == access.None, !may && !t.DeletedAt.IsZero(): // to all others a deleted one is not there
 		return ErrNotFound
 	case !may:
 		return ErrForbidden
@@ -282,7 +274,7 @@ func (t *Template) touch(by identity.Actor) {
 type Filter struct {
 	Query      string // part of the name or description, ignoring case
 	Status     Status
-	Visibility Visibility
+	Visibility access.Visibility
 	Prompt     prompt.ID // those that name it
 	Refs       []string  // those that name it by one of these, 12 at most; empty: by any
 }
@@ -293,22 +285,6 @@ func (p Prompt) named() any {
 		return nil
 	}
 	return map[string]any{"prompt_template_id": p.Template, "ref": p.Ref}
-}
-
-// set changes a field and notes before and after.
-func set[T comparable](field *T, to *T, name string, changed map[string]any) {
-	if to != nil && *to != *field {
-		changed[name] = event.Change{From: *field, To: *to}
-		*field = *to
-	}
-}
-
-// quietly changes a field and notes only that it changed, for what is too long for an event.
-func quietly(field *string, to *string, name string, changed map[string]any) {
-	if to != nil && *to != *field {
-		changed[name] = true
-		*field = *to
-	}
 }
 
 // replaced puts a list in the place of another and notes that, if they differ.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -19,7 +20,7 @@ func TestNew(t *testing.T) {
 	t.Run("a member makes a private draft of their own", func(t *testing.T) {
 		c, err := chat.New(owner, chat.Draft{Content: chat.Content{Name: "Support"}}, facts(t))
 		wantErr(t, err, nil)
-		if !id.Valid(chat.Prefix, string(c.ID)) || c.Owner != "ann" || c.Status != chat.StatusDraft || c.Visibility != chat.Private || c.Revision != 1 || c.CreatedBy != "ann" || c.CreatedAt != now || c.UpdatedAt != now || c.Access(owner) != chat.Owner {
+		if !id.Valid(chat.Prefix, string(c.ID)) || c.Owner != "ann" || c.Status != chat.StatusDraft || c.Visibility != access.Private || c.Revision != 1 || c.CreatedBy != "ann" || c.CreatedAt != now || c.UpdatedAt != now || c.Access(owner) != access.Owner {
 			t.Errorf("template %+v", c)
 		}
 		recorded(t, c, owner, "chat_template.created")
@@ -160,7 +161,7 @@ func TestTransfer(t *testing.T) {
 	t.Run("the old owner goes on as a manager, the new one needs no membership", func(t *testing.T) {
 		c := cast()
 		wantErr(t, c.Change(owner, nil, chat.Changes{Owner: &to}, facts(t)), nil)
-		if c.Owner != to || c.Members["ann"].Role != chat.Manager || c.Members["eve"].Role != chat.NoRole || c.MemberCount != 4 || c.Revision != 8 {
+		if c.Owner != to || c.Members["ann"].Role != access.Manager || c.Members["eve"].Role != access.None || c.MemberCount != 4 || c.Revision != 8 {
 			t.Errorf("owner %s, members %+v, %d", c.Owner, c.Members, c.MemberCount)
 		}
 		recorded(t, c, owner, "chat_template.transferred")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
@@ -20,7 +21,7 @@ type Workflow struct {
 
 // Attach attaches a workflow of the registry; attached says whether it was not before.
 func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Workflow, attached bool, err error) {
-	if err := t.Allow(by, Editor); err != nil {
+	if err := t.Allow(by, access.Editor); err != nil {
 		return Workflow{}, false, err
 	}
 	if i := t.workflow(workflow); i >= 0 {
@@ -41,7 +42,7 @@ func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Wo
 
 // Detach takes a workflow off, whether the registry still has it or not.
 func (t *Template) Detach(by identity.Actor, at revision.Match, workflow string) error {
-	if err := t.Allow(by, Editor); err != nil {
+	if err := t.Allow(by, access.Editor); err != nil {
 		return err
 	}
 	i := t.workflow(workflow)

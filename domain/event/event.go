@@ -44,6 +44,23 @@ type Change struct {
 	To   any `json:"to"`
 }
 
+// Set gives a field a new value, unless that is nil, and notes before and after if they differ.
+func Set[T comparable](field, to *T, name string, changed map[string]any) {
+	if to != nil && *to != *field {
+		changed[name] = Change{From: *field, To: *to}
+		*field = *to
+	}
+}
+
+// SetQuietly is Set for what is too long for an event, or nothing that it should tell: it notes only
+// that the field changed.
+func SetQuietly[T comparable](field, to *T, name string, changed map[string]any) {
+	if to != nil && *to != *field {
+		changed[name] = true
+		*field = *to
+	}
+}
+
 // ID is an identifier as Data holds it: nil for none.
 func ID[T ~string](id T) any {
 	if id == "" {

@@ -1,66 +1,26 @@
 package prompt
 
 import (
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// Access is what a user may do with a template. Each level includes those below it.
-type Access int
-
-// The levels, from none upwards.
-const (
-	None   Access = iota // the zero value: what nobody granted, nobody has
-	View                 // the template and its frozen versions
-	Edit                 // drafts, new versions, activation
-	Manage               // shares, protection, protected activation
-	Own                  // delete and transfer
-)
-
-var accessNames = [...]string{"", "viewer", "editor", "manager", "owner"}
-
-func (a Access) String() string { return accessNames[a] }
-
-// ParseAccess reads the name of a level that can be granted by a share; anything else is None.
-func ParseAccess(s string) Access {
-	for a := View; a <= Manage; a++ {
-		if accessNames[a] == s {
-			return a
-		}
-	}
-	return None
-}
-
-// Access returns what by may do with t: the highest that any rule grants, cut down to viewing if
-// the credential is for viewing. No other code decides this.
-func (t *Template) Access(by identity.Actor) Access {
-	if by.Workspace != t.Workspace || by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
-		return None
-	}
-	have := None
-	if t.Visibility == VisibleToWorkspace {
-		have = View
-	}
+// Access returns what by may do with t. Viewers see what is frozen, editors write and activate,
+// managers share and protect.
+func (t *Template) Access(by identity.Actor) access.Role {
+	granted := access.None
 	if s, ok := t.Shares[by.User]; ok && s.Live(by.At) {
-		have = max(have, s.Access)
+		granted = s.Role
 	}
-	switch {
-	case by.User == t.Owner, by.Role == identity.Owner && t.OwnerLeft:
-		have = Own
-	case by.Role >= identity.Admin:
-		have = max(have, Manage)
-	}
-	if by.ReadOnly() {
-		have = min(have, View)
-	}
-	return have
+	return access.Standing{Workspace: t.Workspace, Owner: t.Owner, OwnerLeft: t.OwnerLeft, Visibility: t.Visibility}.Role(by, granted)
 }
 
 // Allow returns nil if by has at least need, and tells who may not even see t that t does not
 // exist.
-func (t *Template) Allow(by identity.Actor, need Access) error {
+func (t *Template) Allow(by identity.Actor, need access.Role) error {
 	switch have := t.Access(by); {
-	case have == None, !t.DeletedAt.IsZero():
+	case have == access.None, !t.DeletedAt.IsZero():
 		return ErrNotFound
 	case have < need && by.ReadOnly():
 		return ErrForbidden.Because("The credential is for viewing alone.")
@@ -74,7 +34,7 @@ func (t *Template) Allow(by identity.Actor, need Access) error {
 // mayRelease is Allow for what decides which version others receive: activation and labels. Of a
 // protected template that takes a manager.
 func (t *Template) mayRelease(by identity.Actor) error {
-	if err := t.Allow(by, Edit); err != nil || !t.Protected || t.Access(by) >= Manage {
+	if err := t.Allow(by, access.Editor); err != nil || !t.Protected || t.Access(by) >= access.Manager {
 		return err
 	}
 	return ErrForbidden.Because("The prompt template is protected: activating a version or moving a label takes a manager.")
@@ -90,7 +50,7 @@ func (t *Template) lacks(ref Ref) error {
 
 // Readable returns nil if by may read v, the version of t that ref names; nil if there is none.
 func (t *Template) Readable(by identity.Actor, ref Ref, v *Version) error {
-	if err := t.Allow(by, View); err != nil {
+	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
 	if !t.Has(by, v) {
@@ -100,7 +60,7 @@ func (t *Template) Readable(by identity.Actor, ref Ref, v *Version) error {
 }
 
 // allow is Allow for a change, which may be meant for certain revisions only.
-func (t *Template) allow(by identity.Actor, need Access, at revision.Match) error {
+func (t *Template) allow(by identity.Actor, need access.Role, at revision.Match) error {
 	if err := t.Allow(by, need); err != nil {
 		return err
 	}
@@ -108,4 +68,4 @@ func (t *Template) allow(by identity.Actor, need Access, at revision.Match) erro
 }
 
 // SeesDrafts reports whether by may see versions that were never activated or labelled.
-func (t *Template) SeesDrafts(by identity.Actor) bool { return t.Access(by) >= Edit }
+func (t *Template) SeesDrafts(by identity.Actor) bool { return t.Access(by) >= access.Editor }

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
@@ -22,10 +23,10 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 		return err.Error()
 	}
 	for want, err := range map[string]error{
-		"That takes an editor of the prompt template.": tmpl.Allow(viewer, prompt.Edit),
-		"That takes a manager of the prompt template.": tmpl.Allow(editor, prompt.Manage),
-		"That takes an owner of the prompt template.":  tmpl.Allow(editor, prompt.Own),
-		"The credential is for viewing alone.":         tmpl.Allow(with(owner, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), prompt.Edit),
+		"That takes an editor of the prompt template.": tmpl.Allow(viewer, access.Editor),
+		"That takes a manager of the prompt template.": tmpl.Allow(editor, access.Manager),
+		"That takes an owner of the prompt template.":  tmpl.Allow(editor, access.Owner),
+		"The credential is for viewing alone.":         tmpl.Allow(with(owner, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), access.Editor),
 	} {
 		if detail(err) != want || !errors.Is(err, prompt.ErrForbidden) {
 			t.Errorf("error = %v, want %q", err, want)
@@ -50,39 +51,39 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 
 func TestAccess(t *testing.T) {
 	left := func(t *prompt.Template) { t.OwnerLeft = true }
-	shown := func(t *prompt.Template) { t.Visibility = prompt.VisibleToWorkspace }
+	shown := func(t *prompt.Template) { t.Visibility = access.Workspace }
 	for _, tt := range []struct {
 		name   string
 		by     identity.Actor
 		change func(*prompt.Template)
-		want   prompt.Access
+		want   access.Role
 	}{
-		{"the owner owns it", owner, nil, prompt.Own},
-		{"even as a viewer of the workspace", with(owner, func(a *identity.Actor) { a.Role = identity.Viewer }), nil, prompt.Own},
-		{"a share gives what it says: manager", manager, nil, prompt.Manage},
-		{"a share gives what it says: editor", editor, nil, prompt.Edit},
-		{"a share gives what it says: viewer", viewer, nil, prompt.View},
-		{"an expired share gives nothing", expired, nil, prompt.None},
-		{"a share ends at its very moment", with(editor, func(a *identity.Actor) { a.At = now.Add(1) }), nil, prompt.None},
-		{"a member without a share has nothing", stranger, nil, prompt.None},
-		{"unless the workspace may see it", stranger, shown, prompt.View},
-		{"a viewer of the workspace too", actor("sam", identity.Viewer), shown, prompt.View},
-		{"a share counts beside that", editor, shown, prompt.Edit},
-		{"an expired one leaves that", expired, shown, prompt.View},
-		{"an admin of the workspace manages", admin, nil, prompt.Manage},
-		{"so does its owner", boss, nil, prompt.Manage},
-		{"who acts as owner if the owner has left", boss, left, prompt.Own},
-		{"but an admin does not", admin, left, prompt.Manage},
-		{"nor does a member", stranger, left, prompt.None},
-		{"the owner still does", owner, left, prompt.Own},
-		{"a viewing credential caps an owner", capped, nil, prompt.View},
-		{"and an admin", with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, prompt.View},
-		{"and gives nothing by itself", with(stranger, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, prompt.None},
-		{"a member's credential caps nothing of an owner", with(owner, func(a *identity.Actor) { a.Ceiling = identity.Member }), nil, prompt.Own},
-		{"a credential without a ceiling gives nothing", uncapped, shown, prompt.None},
-		{"no role, no access", nobody, shown, prompt.None},
-		{"another workspace's owner has none", outsider, shown, prompt.None},
-		{"nor has the zero actor", identity.Actor{}, shown, prompt.None},
+		{"the owner owns it", owner, nil, access.Owner},
+		{"even as a viewer of the workspace", with(owner, func(a *identity.Actor) { a.Role = identity.Viewer }), nil, access.Owner},
+		{"a share gives what it says: manager", manager, nil, access.Manager},
+		{"a share gives what it says: editor", editor, nil, access.Editor},
+		{"a share gives what it says: viewer", viewer, nil, access.Viewer},
+		{"an expired share gives nothing", expired, nil, access.None},
+		{"a share ends at its very moment", with(editor, func(a *identity.Actor) { a.At = now.Add(1) }), nil, access.None},
+		{"a member without a share has nothing", stranger, nil, access.None},
+		{"unless the workspace may see it", stranger, shown, access.Viewer},
+		{"a viewer of the workspace too", actor("sam", identity.Viewer), shown, access.Viewer},
+		{"a share counts beside that", editor, shown, access.Editor},
+		{"an expired one leaves that", expired, shown, access.Viewer},
+		{"an admin of the workspace manages", admin, nil, access.Manager},
+		{"so does its owner", boss, nil, access.Manager},
+		{"who acts as owner if the owner has left", boss, left, access.Owner},
+		{"but an admin does not", admin, left, access.Manager},
+		{"nor does a member", stranger, left, access.None},
+		{"the owner still does", owner, left, access.Owner},
+		{"a viewing credential caps an owner", capped, nil, access.Viewer},
+		{"and an admin", with(admin, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, access.Viewer},
+		{"and gives nothing by itself", with(stranger, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), nil, access.None},
+		{"a member's credential caps nothing of an owner", with(owner, func(a *identity.Actor) { a.Ceiling = identity.Member }), nil, access.Owner},
+		{"a credential without a ceiling gives nothing", uncapped, shown, access.None},
+		{"no role, no access", nobody, shown, access.None},
+		{"another workspace's owner has none", outsider, shown, access.None},
+		{"nor has the zero actor", identity.Actor{}, shown, access.None},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := cast()
@@ -103,29 +104,29 @@ func TestAccessProperties(t *testing.T) {
 			User: rapid.SampledFrom([]identity.UserID{"ann", "sam"}).Draw(t, "user"), Workspace: rapid.SampledFrom([]identity.WorkspaceID{"acme", "other"}).Draw(t, "workspace"),
 			Role: role.Draw(t, "role"), Ceiling: role.Draw(t, "ceiling"), At: now,
 		}
-		share := prompt.Share{User: by.User, Access: rapid.SampledFrom([]prompt.Access{prompt.None, prompt.View, prompt.Edit, prompt.Manage}).Draw(t, "share")}
+		share := prompt.Share{User: by.User, Role: rapid.SampledFrom([]access.Role{access.None, access.Viewer, access.Editor, access.Manager}).Draw(t, "share")}
 		if rapid.Bool().Draw(t, "expired") {
 			share.ExpiresAt = now
 		}
 		tmpl := prompt.Template{
 			Workspace: "acme", Owner: "ann", OwnerLeft: rapid.Bool().Draw(t, "left"), Shares: map[identity.UserID]prompt.Share{by.User: share},
-			Visibility: rapid.SampledFrom([]prompt.Visibility{prompt.Private, prompt.VisibleToWorkspace}).Draw(t, "visibility"),
+			Visibility: rapid.SampledFrom([]access.Visibility{access.Private, access.Workspace}).Draw(t, "visibility"),
 		}
 		got := tmpl.Access(by)
-		if by.Workspace != tmpl.Workspace && got != prompt.None {
+		if by.Workspace != tmpl.Workspace && got != access.None {
 			t.Fatalf("another workspace has %q", got)
 		}
-		if by.Ceiling <= identity.Viewer && got > prompt.View {
+		if by.Ceiling <= identity.Viewer && got > access.Viewer {
 			t.Fatalf("a viewing credential has %q", got)
 		}
 		tmpl.Shares = nil
 		if without := tmpl.Access(by); without > got {
 			t.Fatalf("%q without the share, %q with it", without, got)
 		}
-		if err := tmpl.Allow(by, prompt.View); (err == nil) != (tmpl.Access(by) >= prompt.View) {
+		if err := tmpl.Allow(by, access.Viewer); (err == nil) != (tmpl.Access(by) >= access.Viewer) {
 			t.Fatalf("Allow = %v", err)
 		}
-		if tmpl.DeletedAt = now; tmpl.Allow(by, prompt.View) == nil {
+		if tmpl.DeletedAt = now; tmpl.Allow(by, access.Viewer) == nil {
 			t.Fatal("a deleted template allows something")
 		}
 	})
@@ -135,47 +136,47 @@ func TestAccessProperties(t *testing.T) {
 var operations = []struct {
 	name      string
 	protected bool
-	need      prompt.Access
+	need      access.Role
 	draft     bool // it is about a draft, which viewers are not told of
 	do        func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error
 }{
-	{"read it", false, prompt.View, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		return t.Allow(by, prompt.View)
+	{"read it", false, access.Viewer, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		return t.Allow(by, access.Viewer)
 	}},
-	{"change name, description, tags and metadata", false, prompt.Edit, false, change(prompt.Changes{Name: new("x"), Description: new("x"), Tags: &[]string{"x"}})},
-	{"change them though it is protected", true, prompt.Edit, false, change(prompt.Changes{Name: new("x")})},
-	{"change its visibility", false, prompt.Manage, false, change(prompt.Changes{Visibility: new(prompt.VisibleToWorkspace)})},
-	{"protect it", false, prompt.Manage, false, change(prompt.Changes{Protected: new(true)})},
-	{"lift its protection", true, prompt.Manage, false, change(prompt.Changes{Protected: new(false)})},
-	{"transfer it", false, prompt.Own, false, change(prompt.Changes{Owner: new(identity.UserID("sam"))})},
-	{"delete it", false, prompt.Own, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error { return t.Delete(by, nil) }},
+	{"change name, description, tags and metadata", false, access.Editor, false, change(prompt.Changes{Name: new("x"), Description: new("x"), Tags: &[]string{"x"}})},
+	{"change them though it is protected", true, access.Editor, false, change(prompt.Changes{Name: new("x")})},
+	{"change its visibility", false, access.Manager, false, change(prompt.Changes{Visibility: new(access.Workspace)})},
+	{"protect it", false, access.Manager, false, change(prompt.Changes{Protected: new(true)})},
+	{"lift its protection", true, access.Manager, false, change(prompt.Changes{Protected: new(false)})},
+	{"transfer it", false, access.Owner, false, change(prompt.Changes{Owner: new(identity.UserID("sam"))})},
+	{"delete it", false, access.Owner, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error { return t.Delete(by, nil) }},
 
-	{"add a version", false, prompt.Edit, false, addVersion()},
-	{"add one though it is protected", true, prompt.Edit, false, addVersion()},
-	{"add one with a label", false, prompt.Edit, false, addVersion("live")},
-	{"add one with a label though it is protected", true, prompt.Manage, false, addVersion("live")},
-	{"edit a draft", true, prompt.Edit, true, changeVersion(2, prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content { c.Text = "x"; return c }})},
-	{"edit a frozen version's message", true, prompt.Edit, false, changeVersion(1, prompt.VersionChanges{CommitMessage: new("x")})},
-	{"label a draft", false, prompt.Edit, true, changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
-	{"label a draft though it is protected", true, prompt.Manage, true, changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
-	{"move labels", false, prompt.Edit, false, changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
-	{"move labels though it is protected", true, prompt.Manage, false, changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
-	{"send the labels that it has", true, prompt.Edit, false, changeVersion(3, prompt.VersionChanges{Labels: &[]string{"stable", "live"}, CommitMessage: new("x")})},
-	{"delete a draft", true, prompt.Edit, true, deleteVersion(2)},
-	{"delete a frozen version", false, prompt.Manage, false, deleteVersion(3)},
-	{"activate a frozen version", false, prompt.Edit, false, activate(3)},
-	{"activate a draft", false, prompt.Edit, true, activate(2)},
-	{"activate one though it is protected", true, prompt.Manage, false, activate(3)},
+	{"add a version", false, access.Editor, false, addVersion()},
+	{"add one though it is protected", true, access.Editor, false, addVersion()},
+	{"add one with a label", false, access.Editor, false, addVersion("live")},
+	{"add one with a label though it is protected", true, access.Manager, false, addVersion("live")},
+	{"edit a draft", true, access.Editor, true, changeVersion(2, prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content { c.Text = "x"; return c }})},
+	{"edit a frozen version's message", true, access.Editor, false, changeVersion(1, prompt.VersionChanges{CommitMessage: new("x")})},
+	{"label a draft", false, access.Editor, true, changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"label a draft though it is protected", true, access.Manager, true, changeVersion(2, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"move labels", false, access.Editor, false, changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"move labels though it is protected", true, access.Manager, false, changeVersion(1, prompt.VersionChanges{Labels: &[]string{"live"}})},
+	{"send the labels that it has", true, access.Editor, false, changeVersion(3, prompt.VersionChanges{Labels: &[]string{"stable", "live"}, CommitMessage: new("x")})},
+	{"delete a draft", true, access.Editor, true, deleteVersion(2)},
+	{"delete a frozen version", false, access.Manager, false, deleteVersion(3)},
+	{"activate a frozen version", false, access.Editor, false, activate(3)},
+	{"activate a draft", false, access.Editor, true, activate(2)},
+	{"activate one though it is protected", true, access.Manager, false, activate(3)},
 
-	{"share it", false, prompt.Manage, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		_, err := t.Share(by, "new", prompt.Grant{User: "new", Access: prompt.View})
+	{"share it", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		_, err := t.Share(by, "new", prompt.Grant{User: "new", Role: access.Viewer})
 		return err
 	}},
-	{"change a share", false, prompt.Manage, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		_, err := t.ChangeShare(by, nil, "exp", prompt.ShareChanges{Access: new(prompt.Edit)})
+	{"change a share", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+		_, err := t.ChangeShare(by, nil, "exp", prompt.ShareChanges{Role: new(access.Editor)})
 		return err
 	}},
-	{"take a share away", false, prompt.Manage, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
+	{"take a share away", false, access.Manager, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
 		return t.Unshare(by, nil, "exp")
 	}},
 }
@@ -214,11 +215,11 @@ func activate(n int) func(*prompt.Template, map[int]*prompt.Version, identity.Ac
 func TestWhoMayDoWhat(t *testing.T) {
 	callers := map[string]struct {
 		by     identity.Actor
-		access prompt.Access
+		access access.Role
 	}{
-		"the owner": {owner, prompt.Own}, "a manager": {manager, prompt.Manage}, "an editor": {editor, prompt.Edit}, "a viewer": {viewer, prompt.View},
-		"an admin": {admin, prompt.Manage}, "the workspace's owner": {boss, prompt.Manage}, "the owner's viewing credential": {capped, prompt.View},
-		"whose share has expired": {expired, prompt.None}, "a stranger": {stranger, prompt.None}, "nobody": {nobody, prompt.None}, "an outsider": {outsider, prompt.None},
+		"the owner": {owner, access.Owner}, "a manager": {manager, access.Manager}, "an editor": {editor, access.Editor}, "a viewer": {viewer, access.Viewer},
+		"an admin": {admin, access.Manager}, "the workspace's owner": {boss, access.Manager}, "the owner's viewing credential": {capped, access.Viewer},
+		"whose share has expired": {expired, access.None}, "a stranger": {stranger, access.None}, "nobody": {nobody, access.None}, "an outsider": {outsider, access.None},
 	}
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
@@ -229,9 +230,9 @@ func TestWhoMayDoWhat(t *testing.T) {
 				before.Protected = op.protected
 				var want error
 				switch {
-				case c.access == prompt.None:
+				case c.access == access.None:
 					want = prompt.ErrNotFound
-				case op.draft && c.access < prompt.Edit:
+				case op.draft && c.access < access.Editor:
 					want = prompt.ErrVersionNotFound
 				case c.access < op.need:
 					want = prompt.ErrForbidden
@@ -244,7 +245,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				if want != nil {
 					wantErr(t, err, want)
 					unchanged(t, tmpl, before)
-				} else if op.need > prompt.View && len(tmpl.Recorded()) == 0 {
+				} else if op.need > access.Viewer && len(tmpl.Recorded()) == 0 {
 					t.Errorf("%s: nothing was recorded", who)
 				}
 			}
@@ -289,14 +290,14 @@ func TestSeesDrafts(t *testing.T) {
 }
 
 func TestParseAccess(t *testing.T) {
-	for name, want := range map[string]prompt.Access{
-		"viewer": prompt.View, "editor": prompt.Edit, "manager": prompt.Manage, "owner": prompt.None, "": prompt.None, "Viewer": prompt.None, "admin": prompt.None,
+	for name, want := range map[string]access.Role{
+		"viewer": access.Viewer, "editor": access.Editor, "manager": access.Manager, "owner": access.None, "": access.None, "Viewer": access.None, "admin": access.None,
 	} {
-		if got := prompt.ParseAccess(name); got != want || got != prompt.None && got.String() != name {
+		if got := access.Parse(name); got != want || got != access.None && got.String() != name {
 			t.Errorf("ParseAccess(%q) = %q", name, got)
 		}
 	}
-	if prompt.Own.String() != "owner" || prompt.None.String() != "" {
+	if access.Owner.String() != "owner" || access.None.String() != "" {
 		t.Error("names of owner and none")
 	}
 }
@@ -324,7 +325,7 @@ func TestRevisions(t *testing.T) {
 			return t.DeleteVersion(owner, at, v[2])
 		}},
 		"ChangeShare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
-			_, err := t.ChangeShare(owner, at, "vic", prompt.ShareChanges{Access: new(prompt.Edit)})
+			_, err := t.ChangeShare(owner, at, "vic", prompt.ShareChanges{Role: new(access.Editor)})
 			return err
 		}},
 		"Unshare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -48,7 +49,7 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 // draft, 3 frozen by its label.
 func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 	t = &prompt.Template{
-		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: prompt.Private,
+		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: access.Private,
 		Tags: []string{"a"}, Revision: 7, LastNumber: 3, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
 		Active: prompt.Active{Version: "ver1", Number: 1}, ShareCount: 4,
 		Drafts: prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, Frozen: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},
@@ -58,7 +59,7 @@ func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 		t.Members[user] = true
 	}
 	for user, s := range map[identity.UserID]prompt.Share{
-		"max": {Access: prompt.Manage}, "eve": {Access: prompt.Edit, ExpiresAt: now.Add(1)}, "vic": {Access: prompt.View}, "exp": {Access: prompt.Manage, ExpiresAt: now},
+		"max": {Role: access.Manager}, "eve": {Role: access.Editor, ExpiresAt: now.Add(1)}, "vic": {Role: access.Viewer}, "exp": {Role: access.Manager, ExpiresAt: now},
 	} {
 		s.User, s.Revision = user, 1
 		t.Shares[user] = s

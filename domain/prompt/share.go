@@ -3,6 +3,7 @@ package prompt
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,8 +17,8 @@ const MaxShares = 200
 // Share gives one user access to one template.
 type Share struct {
 	User      identity.UserID
-	Access    Access    // View, Edit or Manage; None removes the share when it is saved
-	ExpiresAt time.Time // zero: never
+	Role      access.Role // View, Edit or Manage; None removes the share when it is saved
+	ExpiresAt time.Time   // zero: never
 	GrantedBy identity.UserID
 	Revision  int64
 	CreatedAt time.Time
@@ -34,13 +35,13 @@ func (s Share) Live(now time.Time) bool { return s.ExpiresAt.IsZero() || now.Bef
 type Grant struct {
 	User      identity.UserID
 	Email     string
-	Access    Access
+	Role      access.Role
 	ExpiresAt time.Time // zero: never
 }
 
 // Share gives a user access. user is whom the grant names, empty if nobody matches.
 func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Share, error) {
-	if err := t.Allow(by, Manage); err != nil {
+	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
 	}
 	var whom error
@@ -56,28 +57,28 @@ func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Shar
 		return Share{}, ErrUserNotInWorkspace
 	case user == t.Owner:
 		return Share{}, ErrOwnerShare
-	case g.Access > t.Access(by):
+	case g.Role > t.Access(by):
 		return Share{}, identity.ErrRoleCeiling
 	case known && old.Live(by.At): // an expired share stands in nobody's way: it is replaced
 		return Share{}, ErrAlreadyShared
 	case !known && t.ShareCount >= MaxShares:
 		return Share{}, ErrShareLimit
 	}
-	s := Share{User: user, Access: g.Access, ExpiresAt: g.ExpiresAt, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+	s := Share{User: user, Role: g.Role, ExpiresAt: g.ExpiresAt, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
 	t.Shares[user] = s
-	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": user, "role": g.Access.String()})
+	t.Record(by, "prompt_share.created", string(t.ID), map[string]any{"user_id": user, "role": g.Role.String()})
 	return s, nil
 }
 
 // ShareChanges are new values for a share; nil keeps the old one.
 type ShareChanges struct {
-	Access    *Access
+	Role      *access.Role
 	ExpiresAt *time.Time // zero: never
 }
 
 // ChangeShare changes what a user was given.
 func (t *Template) ChangeShare(by identity.Actor, at revision.Match, user identity.UserID, c ShareChanges) (Share, error) {
-	if err := t.Allow(by, Manage); err != nil {
+	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
 	}
 	s, ok := t.Shares[user]
@@ -88,12 +89,12 @@ func (t *Template) ChangeShare(by identity.Actor, at revision.Match, user identi
 		return Share{}, err
 	}
 	changed := map[string]any{}
-	if c.Access != nil && *c.Access != s.Access {
-		if max(*c.Access, s.Access) > t.Access(by) {
+	if c.Role != nil && *c.Role != s.Role {
+		if max(*c.Role, s.Role) > t.Access(by) {
 			return Share{}, identity.ErrRoleCeiling
 		}
-		changed["role"] = event.Change{From: s.Access.String(), To: c.Access.String()}
-		s.Access = *c.Access
+		changed["role"] = event.Change{From: s.Role.String(), To: c.Role.String()}
+		s.Role = *c.Role
 	}
 	if c.ExpiresAt != nil && !c.ExpiresAt.Equal(s.ExpiresAt) {
 		if err := checkExpiry(by, *c.ExpiresAt); err != nil {
@@ -114,9 +115,9 @@ func (t *Template) ChangeShare(by identity.Actor, at revision.Match, user identi
 
 // Unshare takes a user's share away. Managers may, and everyone may give up their own.
 func (t *Template) Unshare(by identity.Actor, at revision.Match, user identity.UserID) error {
-	need := Manage
+	need := access.Manager
 	if user == by.User && !by.ReadOnly() {
-		need = View
+		need = access.Viewer
 	}
 	if err := t.Allow(by, need); err != nil {
 		return err
@@ -128,7 +129,7 @@ func (t *Template) Unshare(by identity.Actor, at revision.Match, user identity.U
 	if err := at.Check(s.Revision); err != nil {
 		return err
 	}
-	s.Access = None
+	s.Role = access.None
 	t.Shares[user] = s
 	t.Record(by, "prompt_share.deleted", string(t.ID), map[string]any{"user_id": user})
 	return nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -15,9 +16,9 @@ func TestShare(t *testing.T) {
 	t.Run("a share is what was granted", func(t *testing.T) {
 		tmpl, _ := cast()
 		until := now.Add(time.Hour)
-		got, err := tmpl.Share(manager, "sam", prompt.Grant{Email: "sam@example.com", Access: prompt.Edit, ExpiresAt: until})
-		want := prompt.Share{User: "sam", Access: prompt.Edit, ExpiresAt: until, GrantedBy: "max", Revision: 1, CreatedAt: now, UpdatedAt: now}
-		if err != nil || got != want || tmpl.Shares["sam"] != want || tmpl.Access(stranger) != prompt.Edit {
+		got, err := tmpl.Share(manager, "sam", prompt.Grant{Email: "sam@example.com", Role: access.Editor, ExpiresAt: until})
+		want := prompt.Share{User: "sam", Role: access.Editor, ExpiresAt: until, GrantedBy: "max", Revision: 1, CreatedAt: now, UpdatedAt: now}
+		if err != nil || got != want || tmpl.Shares["sam"] != want || tmpl.Access(stranger) != access.Editor {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		recorded(t, tmpl, manager, "prompt_share.created")
@@ -25,7 +26,7 @@ func TestShare(t *testing.T) {
 			t.Errorf("data = %v, revision %d", data, tmpl.Revision)
 		}
 	})
-	grant := func(user identity.UserID, a prompt.Access) prompt.Grant { return prompt.Grant{User: user, Access: a} }
+	grant := func(user identity.UserID, a access.Role) prompt.Grant { return prompt.Grant{User: user, Role: a} }
 	for _, tt := range []struct {
 		name   string
 		by     identity.Actor
@@ -34,17 +35,17 @@ func TestShare(t *testing.T) {
 		shares int // that there are
 		want   error
 	}{
-		{"a manager may make managers", manager, "sam", grant("sam", prompt.Manage), 4, nil},
-		{"an admin too", admin, "sam", grant("sam", prompt.Manage), 4, nil},
-		{"but nobody above themselves", manager, "sam", grant("sam", prompt.Own), 4, identity.ErrRoleCeiling},
-		{"who is no member gets none", owner, "out", grant("out", prompt.View), 4, prompt.ErrUserNotInWorkspace},
-		{"an unknown address is told the same", owner, "", prompt.Grant{Email: "out@example.com", Access: prompt.View}, 4, prompt.ErrUserNotInWorkspace},
-		{"the owner needs none", manager, "ann", grant("ann", prompt.View), 4, prompt.ErrOwnerShare},
-		{"nobody gets two", owner, "vic", grant("vic", prompt.Edit), 4, prompt.ErrAlreadyShared},
-		{"an expired one is replaced", owner, "exp", grant("exp", prompt.View), 4, nil},
-		{"the 200th is the last", owner, "sam", grant("sam", prompt.View), prompt.MaxShares - 1, nil},
-		{"the 201st is one too many", owner, "sam", grant("sam", prompt.View), prompt.MaxShares, prompt.ErrShareLimit},
-		{"to replace an expired one is none more", owner, "exp", grant("exp", prompt.View), prompt.MaxShares, nil},
+		{"a manager may make managers", manager, "sam", grant("sam", access.Manager), 4, nil},
+		{"an admin too", admin, "sam", grant("sam", access.Manager), 4, nil},
+		{"but nobody above themselves", manager, "sam", grant("sam", access.Owner), 4, identity.ErrRoleCeiling},
+		{"who is no member gets none", owner, "out", grant("out", access.Viewer), 4, prompt.ErrUserNotInWorkspace},
+		{"an unknown address is told the same", owner, "", prompt.Grant{Email: "out@example.com", Role: access.Viewer}, 4, prompt.ErrUserNotInWorkspace},
+		{"the owner needs none", manager, "ann", grant("ann", access.Viewer), 4, prompt.ErrOwnerShare},
+		{"nobody gets two", owner, "vic", grant("vic", access.Editor), 4, prompt.ErrAlreadyShared},
+		{"an expired one is replaced", owner, "exp", grant("exp", access.Viewer), 4, nil},
+		{"the 200th is the last", owner, "sam", grant("sam", access.Viewer), prompt.MaxShares - 1, nil},
+		{"the 201st is one too many", owner, "sam", grant("sam", access.Viewer), prompt.MaxShares, prompt.ErrShareLimit},
+		{"to replace an expired one is none more", owner, "exp", grant("exp", access.Viewer), prompt.MaxShares, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, _ := cast()
@@ -54,7 +55,7 @@ func TestShare(t *testing.T) {
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)
-			} else if s := tmpl.Shares[tt.user]; s != got || s.Access != tt.g.Access || !s.ExpiresAt.IsZero() || s.Revision != 1 {
+			} else if s := tmpl.Shares[tt.user]; s != got || s.Role != tt.g.Role || !s.ExpiresAt.IsZero() || s.Revision != 1 {
 				t.Errorf("share = %+v", s)
 			}
 		})
@@ -63,10 +64,10 @@ func TestShare(t *testing.T) {
 		g    prompt.Grant
 		want string
 	}{
-		"neither user nor address": {prompt.Grant{Access: prompt.View}, "/user_id required"},
-		"both of them":             {prompt.Grant{User: "sam", Email: "sam@example.com", Access: prompt.View}, "/user_id required"},
-		"an end that is now":       {prompt.Grant{User: "sam", Access: prompt.View, ExpiresAt: now}, "/expires_at in_the_past"},
-		"an end that was":          {prompt.Grant{User: "sam", Access: prompt.View, ExpiresAt: now.Add(-time.Hour)}, "/expires_at in_the_past"},
+		"neither user nor address": {prompt.Grant{Role: access.Viewer}, "/user_id required"},
+		"both of them":             {prompt.Grant{User: "sam", Email: "sam@example.com", Role: access.Viewer}, "/user_id required"},
+		"an end that is now":       {prompt.Grant{User: "sam", Role: access.Viewer, ExpiresAt: now}, "/expires_at in_the_past"},
+		"an end that was":          {prompt.Grant{User: "sam", Role: access.Viewer, ExpiresAt: now.Add(-time.Hour)}, "/expires_at in_the_past"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tmpl, _ := cast()
@@ -85,8 +86,8 @@ func TestChangeShare(t *testing.T) {
 	t.Run("access and end change, as one revision and one event", func(t *testing.T) {
 		tmpl, _ := cast()
 		until := now.Add(time.Hour)
-		got, err := tmpl.ChangeShare(later, nil, "vic", prompt.ShareChanges{Access: new(prompt.Manage), ExpiresAt: &until})
-		if err != nil || got != tmpl.Shares["vic"] || got.Access != prompt.Manage || got.ExpiresAt != until || got.Revision != 2 || got.UpdatedAt != later.At {
+		got, err := tmpl.ChangeShare(later, nil, "vic", prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &until})
+		if err != nil || got != tmpl.Shares["vic"] || got.Role != access.Manager || got.ExpiresAt != until || got.Revision != 2 || got.UpdatedAt != later.At {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		recorded(t, tmpl, later, "prompt_share.updated")
@@ -98,14 +99,14 @@ func TestChangeShare(t *testing.T) {
 	t.Run("an end can be taken off, of an expired share too", func(t *testing.T) {
 		tmpl, _ := cast()
 		_, err := tmpl.ChangeShare(owner, nil, "exp", prompt.ShareChanges{ExpiresAt: &time.Time{}})
-		if err != nil || tmpl.Access(expired) != prompt.Manage {
+		if err != nil || tmpl.Access(expired) != access.Manager {
 			t.Fatalf("access %q, %v", tmpl.Access(expired), err)
 		}
 	})
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		got, err := tmpl.ChangeShare(owner, nil, "exp", prompt.ShareChanges{Access: new(prompt.Manage), ExpiresAt: &now})
+		got, err := tmpl.ChangeShare(owner, nil, "exp", prompt.ShareChanges{Role: new(access.Manager), ExpiresAt: &now})
 		if err != nil || got != before.Shares["exp"] {
 			t.Fatalf("got %+v, %v", got, err)
 		}
@@ -118,10 +119,10 @@ func TestChangeShare(t *testing.T) {
 		c    prompt.ShareChanges
 		want error
 	}{
-		{"nobody grants above themselves", manager, "vic", prompt.ShareChanges{Access: new(prompt.Own)}, identity.ErrRoleCeiling},
+		{"nobody grants above themselves", manager, "vic", prompt.ShareChanges{Role: new(access.Owner)}, identity.ErrRoleCeiling},
 		{"a share that is not there", owner, "sam", prompt.ShareChanges{}, prompt.ErrShareNotFound},
 		{"is not told to a stranger", stranger, "sam", prompt.ShareChanges{}, prompt.ErrNotFound},
-		{"one's own cannot be raised", editor, "eve", prompt.ShareChanges{Access: new(prompt.Manage)}, prompt.ErrForbidden},
+		{"one's own cannot be raised", editor, "eve", prompt.ShareChanges{Role: new(access.Manager)}, prompt.ErrForbidden},
 		{"an end in the past is refused", owner, "vic", prompt.ShareChanges{ExpiresAt: new(now.Add(-1))}, fault.ErrInvalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,7 +161,7 @@ func TestUnshare(t *testing.T) {
 				unchanged(t, tmpl, before)
 				return
 			}
-			if tmpl.Shares[tt.user].Access != prompt.None {
+			if tmpl.Shares[tt.user].Role != access.None {
 				t.Errorf("share = %+v", tmpl.Shares[tt.user])
 			}
 			recorded(t, tmpl, tt.by, "prompt_share.deleted")

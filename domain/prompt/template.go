@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -36,15 +37,6 @@ type (
 	Page = page.Of[Template]
 )
 
-// Visibility says who sees a template without a share.
-type Visibility string
-
-// The visibilities.
-const (
-	Private            Visibility = "private"
-	VisibleToWorkspace Visibility = "workspace" // every member of the workspace may view it
-)
-
 // Template is a prompt that people share and revise. Active names the version that callers
 // receive: one field, so that two active versions cannot be expressed.
 type Template struct {
@@ -58,7 +50,7 @@ type Template struct {
 	Description string
 	Tags        []string
 	Metadata    json.RawMessage // a JSON object
-	Visibility  Visibility
+	Visibility  access.Visibility
 	Protected   bool // activation and labels take a manager
 	Active      Active
 	LastNumber  int // of the newest version there ever was: numbers are never reused
@@ -125,7 +117,7 @@ type Draft struct {
 	Description string
 	Tags        []string
 	Metadata    json.RawMessage
-	Visibility  Visibility
+	Visibility  access.Visibility
 	Protected   bool
 }
 
@@ -146,7 +138,7 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 		t.Type = Text
 	}
 	if t.Visibility == "" {
-		t.Visibility = Private
+		t.Visibility = access.Private
 	}
 	if err := t.check(); err != nil {
 		return nil, err
@@ -161,20 +153,20 @@ type Changes struct {
 	Description *string
 	Tags        *[]string
 	Metadata    func(json.RawMessage) json.RawMessage // makes the new one of the old
-	Visibility  *Visibility
+	Visibility  *access.Visibility
 	Protected   *bool
 	Owner       *identity.UserID // must be a member of the workspace
 }
 
 // Needs returns the access that these changes take.
-func (c Changes) Needs() Access {
+func (c Changes) Needs() access.Role {
 	switch {
 	case c.Owner != nil:
-		return Own
+		return access.Owner
 	case c.Visibility != nil, c.Protected != nil:
-		return Manage
+		return access.Manager
 	default:
-		return Edit
+		return access.Editor
 	}
 }
 
@@ -184,10 +176,10 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error
 		return err
 	}
 	changed := map[string]any{}
-	set(&t.Name, c.Name, "name", changed)
-	set(&t.Visibility, c.Visibility, "visibility", changed)
-	set(&t.Protected, c.Protected, "protected", changed)
-	quietly(&t.Description, c.Description, "description", changed)
+	event.Set(&t.Name, c.Name, "name", changed)
+	event.Set(&t.Visibility, c.Visibility, "visibility", changed)
+	event.Set(&t.Protected, c.Protected, "protected", changed)
+	event.SetQuietly(&t.Description, c.Description, "description", changed)
 	if c.Tags != nil {
 		before := strings.Join(t.Tags, "\x00")
 		t.Tags = *c.Tags
@@ -222,10 +214,10 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error
 func (t *Template) transfer(by identity.Actor, to identity.UserID) {
 	t.Record(by, "prompt_template.transferred", string(t.ID), map[string]any{"owner": event.Change{From: t.Owner, To: to}})
 	if !t.OwnerLeft {
-		t.Shares[t.Owner] = Share{User: t.Owner, Access: Manage, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
+		t.Shares[t.Owner] = Share{User: t.Owner, Role: access.Manager, GrantedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At}
 	}
 	if s, ok := t.Shares[to]; ok {
-		s.Access = None
+		s.Role = access.None
 		t.Shares[to] = s
 	}
 	t.Owner, t.OwnerLeft = to, false
@@ -233,7 +225,7 @@ func (t *Template) transfer(by identity.Actor, to identity.UserID) {
 
 // Delete hides t from everyone; it can be restored for RestoreWithin.
 func (t *Template) Delete(by identity.Actor, at revision.Match) error {
-	if err := t.allow(by, Own, at); err != nil {
+	if err := t.allow(by, access.Owner, at); err != nil {
 		return err
 	}
 	t.DeletedAt = by.At
@@ -245,10 +237,10 @@ func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 // Restore brings a deleted template back: its owner and admins of the workspace may, within
 // RestoreWithin. Restoring a live one changes nothing.
 func (t *Template) Restore(by identity.Actor) error {
-	access := t.Access(by)
-	may := access >= Own || access >= Manage && by.Role >= identity.Admin
+	have := t.Access(by)
+	may := have >= access.Owner || have >= access.Manager && by.Role >= identity.Admin
 	switch {
-	case access == None, !may && !t.DeletedAt.IsZero(): // to all others a deleted one is not there
+	case have == access.None, !may && !t.DeletedAt.IsZero(): // to all others a deleted one is not there
 		return ErrNotFound
 	case !may:
 		return ErrForbidden
@@ -288,7 +280,7 @@ func (t *Template) check() error {
 	if t.Type != Text && t.Type != Chat {
 		add("/type", "not_allowed_value", "Must be text or chat.")
 	}
-	if t.Visibility != Private && t.Visibility != VisibleToWorkspace {
+	if t.Visibility != access.Private && t.Visibility != access.Workspace {
 		add("/visibility", "not_allowed_value", "Must be private or workspace.")
 	}
 	if utf8.RuneCountInString(t.Description) > 2000 {
@@ -327,20 +319,4 @@ type Filter struct {
 	Query  string // part of the name or description, ignoring case
 	Tag    string
 	Folder string // all below it
-}
-
-// set changes a field and notes before and after.
-func set[T comparable](field *T, to *T, name string, changed map[string]any) {
-	if to != nil && *to != *field {
-		changed[name] = event.Change{From: *field, To: *to}
-		*field = *to
-	}
-}
-
-// quietly changes a field and notes only that it changed, for what is too long for an event.
-func quietly(field *string, to *string, name string, changed map[string]any) {
-	if to != nil && *to != *field {
-		changed[name] = true
-		*field = *to
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -21,13 +22,13 @@ func TestNew(t *testing.T) {
 		got, err := prompt.New(owner, prompt.Draft{Name: "Greeting"})
 		wantErr(t, err, nil)
 		if !id.Valid(prompt.Prefix, string(got.ID)) || got.Owner != "ann" || got.CreatedBy != "ann" || got.Workspace != "acme" ||
-			got.Type != prompt.Text || got.Visibility != prompt.Private || got.Protected || got.Revision != 1 || got.CreatedAt != now || got.UpdatedAt != now {
+			got.Type != prompt.Text || got.Visibility != access.Private || got.Protected || got.Revision != 1 || got.CreatedAt != now || got.UpdatedAt != now {
 			t.Fatalf("got %+v", got)
 		}
 		recorded(t, got, owner, "prompt_template.created")
 	})
 	t.Run("it is what was asked for", func(t *testing.T) {
-		d := prompt.Draft{Name: "a/b", Type: prompt.Chat, Description: "d", Tags: []string{"x"}, Metadata: json.RawMessage(`{}`), Visibility: prompt.VisibleToWorkspace, Protected: true}
+		d := prompt.Draft{Name: "a/b", Type: prompt.Chat, Description: "d", Tags: []string{"x"}, Metadata: json.RawMessage(`{}`), Visibility: access.Workspace, Protected: true}
 		got, err := prompt.New(owner, d)
 		wantErr(t, err, nil)
 		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility, got.Protected}); fmt.Sprint(again) != fmt.Sprint(d) {
@@ -94,7 +95,7 @@ func TestFields(t *testing.T) {
 			}
 			tmpl, _ := cast()
 			if tt.d.Visibility == "" {
-				tt.d.Visibility = prompt.Private
+				tt.d.Visibility = access.Private
 			}
 			err = tmpl.Change(owner, nil, prompt.Changes{Name: &tt.d.Name, Description: &tt.d.Description, Tags: &tt.d.Tags, Metadata: func(json.RawMessage) json.RawMessage { return tt.d.Metadata }, Visibility: &tt.d.Visibility})
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
@@ -119,10 +120,10 @@ func TestChange(t *testing.T) {
 		by := with(owner, func(a *identity.Actor) { a.At = now.Add(time.Minute) })
 		wantErr(t, tmpl.Change(by, nil, prompt.Changes{
 			Name: new("n"), Description: new("secret plans"), Tags: &[]string{"b"}, Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"k":1}`) },
-			Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
+			Visibility: new(access.Workspace), Protected: new(true),
 		}), nil)
 		if tmpl.Name != "n" || tmpl.Description != "secret plans" || tmpl.Tags[0] != "b" || string(tmpl.Metadata) != `{"k":1}` ||
-			tmpl.Visibility != prompt.VisibleToWorkspace || !tmpl.Protected || tmpl.Revision != 8 || tmpl.UpdatedAt != by.At || tmpl.CreatedAt != now.Add(-time.Hour) {
+			tmpl.Visibility != access.Workspace || !tmpl.Protected || tmpl.Revision != 8 || tmpl.UpdatedAt != by.At || tmpl.CreatedAt != now.Add(-time.Hour) {
 			t.Fatalf("got %+v", tmpl)
 		}
 		recorded(t, tmpl, by, "prompt_template.updated")
@@ -173,7 +174,7 @@ func TestTransfer(t *testing.T) {
 	t.Run("who owned it goes on as a manager, and who owns it needs no share", func(t *testing.T) {
 		tmpl, _ := cast()
 		wantErr(t, tmpl.Change(owner, nil, to("vic")), nil)
-		if tmpl.Owner != "vic" || tmpl.Access(owner) != prompt.Manage || tmpl.Access(viewer) != prompt.Own || tmpl.Shares["vic"].Access != prompt.None {
+		if tmpl.Owner != "vic" || tmpl.Access(owner) != access.Manager || tmpl.Access(viewer) != access.Owner || tmpl.Shares["vic"].Role != access.None {
 			t.Fatalf("owner %s, shares %+v", tmpl.Owner, tmpl.Shares)
 		}
 		if s := tmpl.Shares["ann"]; s.GrantedBy != "ann" || s.Revision != 1 || s.CreatedAt != now || !s.ExpiresAt.IsZero() {
@@ -222,7 +223,7 @@ func TestDeleteAndRestore(t *testing.T) {
 			t.Fatalf("got %+v", tmpl)
 		}
 		recorded(t, tmpl, owner, "prompt_template.deleted")
-		wantErr(t, tmpl.Allow(owner, prompt.View), prompt.ErrNotFound)
+		wantErr(t, tmpl.Allow(owner, access.Viewer), prompt.ErrNotFound)
 	})
 	for _, tt := range []struct {
 		name string

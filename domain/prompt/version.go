@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -90,7 +91,7 @@ type VersionDraft struct {
 
 // AddVersion makes the next version of t, a draft unless it carries labels.
 func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, error) {
-	may := t.Allow(by, Edit)
+	may := t.Allow(by, access.Editor)
 	if len(d.Labels) > 0 {
 		may = t.mayRelease(by)
 	}
@@ -140,14 +141,14 @@ func (c VersionChanges) of(t Type, old Content) (Content, error) {
 // ChangeVersion edits a version: its content while it is a draft, labels and commit message
 // always. A label that stands on another version moves to v.
 func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Version, c VersionChanges) error {
-	if err := t.Allow(by, View); err != nil {
+	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
 	if !t.Has(by, v) {
 		return ErrVersionNotFound
 	}
 	relabels := c.Labels != nil && !slices.Equal(sorted(*c.Labels), v.Labels)
-	may := t.Allow(by, Edit)
+	may := t.Allow(by, access.Editor)
 	if relabels {
 		may = t.mayRelease(by)
 	}
@@ -174,7 +175,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	}
 	if c.Content != nil {
 		v.Content = content
-		set(&v.ContentHash, new(content.Hash()), "content_hash", changed)
+		event.Set(&v.ContentHash, new(content.Hash()), "content_hash", changed)
 	}
 	if message != v.CommitMessage {
 		v.CommitMessage = message
@@ -198,7 +199,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 // nothing. A nil v stands for a version that t does not have; only those who may see t learn even
 // that. expected, if given, is the version that the caller believes to be active.
 func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, expected *VersionID, reason string) error {
-	if err := t.Allow(by, View); err != nil {
+	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
 	if !t.Has(by, v) {
@@ -235,15 +236,15 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, ex
 // DeleteVersion removes a version that is not active: a draft takes an editor, any other a
 // manager. Its number is never given again.
 func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Version) error {
-	if err := t.Allow(by, View); err != nil {
+	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
 	if !t.Has(by, v) {
 		return ErrVersionNotFound
 	}
-	need := Edit
+	need := access.Editor
 	if v.Frozen {
-		need = Manage
+		need = access.Manager
 	}
 	if err := t.Allow(by, need); err != nil {
 		return err

@@ -3,6 +3,7 @@ package contract
 import (
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -16,11 +17,11 @@ func chatLeaving(t *testing.T, a Adapter) {
 		tooLate error
 	}{
 		"a member is added": {false, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
-			_, err := c.Add(by, peer, chat.Grant{User: peer, Role: chat.Editor})
+			_, err := c.Add(by, peer, chat.Grant{User: peer, Role: access.Editor})
 			return err
 		}, chat.ErrUserNotInWorkspace},
 		"a role is changed": {true, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
-			_, err := c.ChangeMember(by, nil, peer, chat.Manager)
+			_, err := c.ChangeMember(by, nil, peer, access.Manager)
 			return err
 		}, chat.ErrMemberNotFound},
 		"the chat is handed over": {true, func(c *chat.Template, by identity.Actor, peer identity.UserID) error {
@@ -31,7 +32,7 @@ func chatLeaving(t *testing.T, a Adapter) {
 			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 			made, peer := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), team.Peer.User
 			if tt.member {
-				fixture.ChatMember(t, a.Stores, team.Member, made.ID, peer, chat.Editor)
+				fixture.ChatMember(t, a.Stores, team.Member, made.ID, peer, access.Editor)
 			}
 			return leaving{
 				team: team, tooLate: tt.tooLate,
@@ -44,7 +45,7 @@ func chatLeaving(t *testing.T, a Adapter) {
 				},
 				left: func(t *testing.T) {
 					t.Helper()
-					if m, is := membersOf(t, a.Stores, team.Workspace.ID, made.ID)[peer]; is && m.Role != chat.Owner {
+					if m, is := membersOf(t, a.Stores, team.Workspace.ID, made.ID)[peer]; is && m.Role != access.Owner {
 						t.Errorf("a membership is left: %+v", m)
 					}
 				},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -25,8 +26,8 @@ func ChatLists(t *testing.T, open Opener) {
 
 var chatFilters = []chat.Filter{
 	{Query: "ÄRGER"}, {Query: "%"}, {Query: "_"}, {Query: `\`}, {Query: "about 7"}, {Query: "nowhere"},
-	{Status: chat.StatusPublished}, {Status: chat.StatusDraft}, {Visibility: chat.Private}, {Visibility: chat.VisibleToWorkspace},
-	{Query: "är", Status: chat.StatusPublished, Visibility: chat.Private},
+	{Status: chat.StatusPublished}, {Status: chat.StatusDraft}, {Visibility: access.Private}, {Visibility: access.Workspace},
+	{Query: "är", Status: chat.StatusPublished, Visibility: access.Private},
 	{Prompt: "ptpl_1"}, {Prompt: "ptpl_2"}, {Prompt: "ptpl_1", Refs: []string{"v1"}}, {Prompt: "ptpl_1", Refs: []string{"v1", "active"}}, {Prompt: "ptpl_1", Refs: []string{"v3"}},
 }
 
@@ -45,7 +46,7 @@ func visibleChats(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	caller := team.Member
 	members := []chat.Member{{}}
-	for role := chat.Viewer; role <= chat.Manager; role++ {
+	for role := access.Viewer; role <= access.Manager; role++ {
 		for _, invited := range []bool{false, true} {
 			members = append(members, chat.Member{User: caller.User, Role: role, Invited: invited})
 		}
@@ -55,7 +56,7 @@ func visibleChats(t *testing.T, a Adapter) {
 		all = nil
 		for _, ws := range []identity.WorkspaceID{team.Workspace.ID, other.Workspace.ID} {
 			for _, owner := range []identity.UserID{caller.User, team.Peer.User, team.Gone.User} {
-				for _, visibility := range []chat.Visibility{chat.Private, chat.VisibleToWorkspace} {
+				for _, visibility := range []access.Visibility{access.Private, access.Workspace} {
 					for _, member := range members {
 						for _, deleted := range []bool{false, true} {
 							i := len(all)
@@ -102,7 +103,7 @@ func visibleChats(t *testing.T, a Adapter) {
 		t.Helper()
 		var want []string
 		for _, c := range all {
-			if c.Access(by) >= chat.Viewer && c.DeletedAt.IsZero() && admitsChat(f, c) {
+			if c.Access(by) >= access.Viewer && c.DeletedAt.IsZero() && admitsChat(f, c) {
 				want = append(want, fmt.Sprint(c.Name, " for a ", c.Access(by)))
 			}
 		}
@@ -167,9 +168,9 @@ func chatSummaries(t *testing.T, a Adapter) {
 func chatMemberLists(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-	want := map[identity.UserID]chat.Role{team.Member.User: chat.Owner, team.Peer.User: chat.Editor, team.Viewer.User: chat.Viewer, team.Admin.User: chat.Manager}
+	want := map[identity.UserID]access.Role{team.Member.User: access.Owner, team.Peer.User: access.Editor, team.Viewer.User: access.Viewer, team.Admin.User: access.Manager}
 	for user, role := range want {
-		if role != chat.Owner {
+		if role != access.Owner {
 			fixture.ChatMember(t, a.Stores, team.Member, made.ID, user, role)
 		}
 	}
@@ -177,7 +178,7 @@ func chatMemberLists(t *testing.T, a Adapter) {
 	t.Run("the owner is among them, by user id", func(t *testing.T) {
 		for _, limit := range []int{1, 2, 100} {
 			var before identity.UserID
-			got := map[identity.UserID]chat.Role{}
+			got := map[identity.UserID]access.Role{}
 			for _, m := range fixture.Pages(t, limit, func(q page.Query) (chat.MemberPage, error) {
 				return a.ChatLists.Members(t.Context(), team.Workspace.ID, made.ID, q)
 			}) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -42,7 +43,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 		people := []identity.Actor{team.Member, team.Peer, team.Viewer, team.Admin}
 		for _, p := range people[1:] {
-			fixture.ChatMember(t, a.Stores, team.Member, made.ID, p.User, chat.Manager)
+			fixture.ChatMember(t, a.Stores, team.Member, made.ID, p.User, access.Manager)
 		}
 		var mu sync.Mutex
 		left := map[identity.UserID]bool{}
@@ -57,7 +58,7 @@ func chatRaces(t *testing.T, a Adapter) {
 				return err
 			case 1:
 				_, err := a.Chats.Update(ctx, by, made.ID, also, func(c *chat.Template) error {
-					_, err := c.ChangeMember(by, nil, whom.User, chat.Viewer+chat.Role(i%3))
+					_, err := c.ChangeMember(by, nil, whom.User, access.Viewer+access.Role(i%3))
 					return err
 				})
 				return err
@@ -75,7 +76,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		})
 		members, owners := membersOf(t, a.Stores, team.Workspace.ID, made.ID), 0
 		for _, m := range members {
-			if m.Role == chat.Owner {
+			if m.Role == access.Owner {
 				owners++
 			}
 		}
@@ -87,7 +88,7 @@ func chatRaces(t *testing.T, a Adapter) {
 				t.Errorf("%s is lost: %+v", p.User, members)
 			}
 		}
-		if got, err := a.Chats.Get(ctx, team.Owner, made.ID); err != nil || members[got.Owner].Role != chat.Owner {
+		if got, err := a.Chats.Get(ctx, team.Owner, made.ID); err != nil || members[got.Owner].Role != access.Owner {
 			t.Fatalf("owner = %s, %v", got.Owner, err)
 		}
 	})
@@ -118,7 +119,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
 		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
-		fixture.ChatMember(t, a.Stores, by, made.ID, team.Peer.User, chat.Editor)
+		fixture.ChatMember(t, a.Stores, by, made.ID, team.Peer.User, access.Editor)
 		waiting := make(chan error, 1)
 		fixture.ChangeChat(t, a.Stores, by, made.ID, []identity.UserID{team.Peer.User}, func(c *chat.Template) error {
 			go func() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
@@ -38,7 +39,7 @@ func wholeChat() chat.Draft {
 			Capabilities: []string{"uploads", "citations"}, Model: &prompt.ModelConfig{Provider: "openai", Temperature: new(0.5)},
 			Greeting: "Hello", Starters: []string{"one", "two"}, Metadata: json.RawMessage(`{"deep": {"x": [1.0]}}`),
 		},
-		Status: chat.StatusPublished, Visibility: chat.VisibleToWorkspace,
+		Status: chat.StatusPublished, Visibility: access.Workspace,
 	}
 }
 
@@ -142,8 +143,8 @@ func chatMembers(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	made := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-	fixture.ChatMember(t, a.Stores, team.Member, made.ID, team.Peer.User, chat.Editor)
-	fixture.ChatMember(t, a.Stores, team.Member, made.ID, team.Viewer.User, chat.Viewer)
+	fixture.ChatMember(t, a.Stores, team.Member, made.ID, team.Peer.User, access.Editor)
+	fixture.ChatMember(t, a.Stores, team.Member, made.ID, team.Viewer.User, access.Viewer)
 
 	t.Run("a template comes with the caller's membership and no other's", func(t *testing.T) {
 		for name, get := range map[string]func(by identity.Actor) (*chat.Template, error){
@@ -154,7 +155,7 @@ func chatMembers(t *testing.T, a Adapter) {
 		} {
 			got, err := get(team.Peer)
 			must(t, err)
-			if len(got.Members) != 1 || got.Members[team.Peer.User].Role != chat.Editor {
+			if len(got.Members) != 1 || got.Members[team.Peer.User].Role != access.Editor {
 				t.Errorf("%s: members = %+v", name, got.Members)
 			}
 			if got, err := get(team.Member); err != nil || len(got.Members) != 0 {
@@ -165,7 +166,7 @@ func chatMembers(t *testing.T, a Adapter) {
 	t.Run("Update knows the members that are asked for, whole, and how many there are", func(t *testing.T) {
 		fixture.ChangeChat(t, a.Stores, team.Member, made.ID, []identity.UserID{team.Viewer.User, team.Admin.User}, func(c *chat.Template) error {
 			want := chat.Member{
-				User: team.Viewer.User, Email: "viewer@" + team.Workspace.Slug + ".example", Name: "viewer", Role: chat.Viewer, InvitedBy: team.Member.User,
+				User: team.Viewer.User, Email: "viewer@" + team.Workspace.Slug + ".example", Name: "viewer", Role: access.Viewer, InvitedBy: team.Member.User,
 				Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At,
 			}
 			same(t, "members", c.Members, map[identity.UserID]chat.Member{want.User: want})
@@ -177,11 +178,11 @@ func chatMembers(t *testing.T, a Adapter) {
 	})
 	t.Run("a role that changes is kept", func(t *testing.T) {
 		fixture.ChangeChat(t, a.Stores, team.Member, made.ID, []identity.UserID{team.Peer.User}, func(c *chat.Template) error {
-			_, err := c.ChangeMember(fixture.Later(team.Member, time.Minute), nil, team.Peer.User, chat.Manager)
+			_, err := c.ChangeMember(fixture.Later(team.Member, time.Minute), nil, team.Peer.User, access.Manager)
 			return err
 		})
 		got := membersOf(t, a.Stores, team.Workspace.ID, made.ID)[team.Peer.User]
-		if got.Role != chat.Manager || got.Revision != 2 || got.UpdatedAt != fixture.At.Add(time.Minute) || got.CreatedAt != fixture.At {
+		if got.Role != access.Manager || got.Revision != 2 || got.UpdatedAt != fixture.At.Add(time.Minute) || got.CreatedAt != fixture.At {
 			t.Fatalf("member = %+v", got)
 		}
 	})
@@ -199,7 +200,7 @@ func chatMembers(t *testing.T, a Adapter) {
 			return w.Remove(team.Owner, nil, team.Viewer.User)
 		})
 		must(t, err)
-		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 || got[team.Member.User].Role != chat.Owner {
+		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 || got[team.Member.User].Role != access.Owner {
 			t.Fatalf("members = %+v", got)
 		}
 	})
@@ -222,7 +223,7 @@ func chatInvited(t *testing.T, a Adapter) {
 	invite := func(team *fixture.Team) *chat.Template {
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
 		return fixture.ChangeChat(t, a.Stores, team.Admin, made.ID, []identity.UserID{reserved}, func(c *chat.Template) error {
-			_, err := c.Invite(team.Admin, reserved, chat.Grant{Email: "Guest@Example.com", Role: chat.Editor})
+			_, err := c.Invite(team.Admin, reserved, chat.Grant{Email: "Guest@Example.com", Role: access.Editor})
 			return err
 		})
 	}
@@ -233,7 +234,7 @@ func chatInvited(t *testing.T, a Adapter) {
 
 	t.Run("they have the address that was invited, and no account", func(t *testing.T) {
 		got := membersOf(t, a.Stores, team.Workspace.ID, first.ID)[reserved]
-		if got.Email != "Guest@Example.com" || !got.Invited || got.Role != chat.Editor || got.Name != "" {
+		if got.Email != "Guest@Example.com" || !got.Invited || got.Role != access.Editor || got.Name != "" {
 			t.Fatalf("member = %+v", got)
 		}
 	})
@@ -245,7 +246,7 @@ func chatInvited(t *testing.T, a Adapter) {
 	t.Run("who accepted takes their place", func(t *testing.T) {
 		fixture.ChangeChat(t, a.Stores, team.Peer, first.ID, []identity.UserID{reserved}, func(c *chat.Template) error { c.Accept(team.Peer, reserved); return nil })
 		got := membersOf(t, a.Stores, team.Workspace.ID, first.ID)
-		if m := got[team.Peer.User]; len(got) != 2 || m.Invited || m.Role != chat.Editor || !strings.HasPrefix(m.Email, "peer@") {
+		if m := got[team.Peer.User]; len(got) != 2 || m.Invited || m.Role != access.Editor || !strings.HasPrefix(m.Email, "peer@") {
 			t.Fatalf("members = %+v", got)
 		}
 		left, err := a.Chats.Invited(ctx, team.Workspace.ID, reserved)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -23,7 +24,7 @@ func guests(t *testing.T, a Adapter) {
 	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry })
 	people := accounts.NewService(a.Atomic, a.Users, a.Workspaces, a.Invitations, a.Keys, a.Events)
 	email := func(who string, team *fixture.Team) string { return who + "@" + team.Workspace.Slug + ".example" }
-	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role chat.Role) chats.Added {
+	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role access.Role) chats.Added {
 		t.Helper()
 		added, err := using.AddMember(ctx, by, id, chat.Grant{Email: email, Role: role})
 		must(t, err)
@@ -33,7 +34,7 @@ func guests(t *testing.T, a Adapter) {
 	t.Run("that they are guests' is kept, until they are somebody's own", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		first := add(t, team.Admin, made.ID, email("new", team), chat.Viewer)
+		first := add(t, team.Admin, made.ID, email("new", team), access.Viewer)
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5), first.Invitation)
 		if !first.Invitation.Guest {
 			t.Fatal("it is not a guest's")
@@ -48,8 +49,8 @@ func guests(t *testing.T, a Adapter) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		guest := newcomer(t, a.Stores, team.Org, email("new", team))
 		first, second := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{}), fixture.Chat(t, a.Stores, team.Owner, chat.Draft{})
-		old := add(t, team.Admin, first.ID, email("NEW", team), chat.Viewer)
-		link := add(t, team.Admin, second.ID, email("new", team), chat.Manager)
+		old := add(t, team.Admin, first.ID, email("NEW", team), access.Viewer)
+		link := add(t, team.Admin, second.ID, email("new", team), access.Manager)
 		if old.Member.User != link.Member.User || link.Again {
 			t.Fatalf("reserved are %s and %s", old.Member.User, link.Member.User)
 		}
@@ -57,7 +58,7 @@ func guests(t *testing.T, a Adapter) {
 		wantErr(t, err, account.ErrInvitationNotFound)
 		_, err = people.AcceptInvitation(ctx, guest, link.Token.Reveal())
 		must(t, err)
-		for id, want := range map[chat.ID]chat.Role{first.ID: chat.Viewer, second.ID: chat.Manager} {
+		for id, want := range map[chat.ID]access.Role{first.ID: access.Viewer, second.ID: access.Manager} {
 			got := membersOf(t, a.Stores, team.Workspace.ID, id)
 			if m := got[guest.User]; len(got) != 2 || m.Role != want || m.Invited {
 				t.Errorf("members %+v", got)
@@ -71,28 +72,28 @@ func guests(t *testing.T, a Adapter) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		guest := newcomer(t, a.Stores, team.Org, email("new", team))
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		link := add(t, team.Admin, made.ID, email("new", team), chat.Editor)
+		link := add(t, team.Admin, made.ID, email("new", team), access.Editor)
 		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{guest.User}, func(w *account.Workspace) error {
 			w.Keep(team.Owner, guest.User, identity.Member)
 			return nil
 		})
 		must(t, err)
-		fixture.ChatMember(t, a.Stores, team.Admin, made.ID, guest.User, chat.Manager)
+		fixture.ChatMember(t, a.Stores, team.Admin, made.ID, guest.User, access.Manager)
 		_, err = people.AcceptInvitation(ctx, guest, link.Token.Reveal())
 		must(t, err)
-		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 || got[guest.User].Role != chat.Manager {
+		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 2 || got[guest.User].Role != access.Manager {
 			t.Errorf("members %+v", got)
 		}
 	})
 	t.Run("a withdrawn one leaves nobody waiting", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
-		link := add(t, team.Admin, made.ID, email("new", team), chat.Editor)
+		link := add(t, team.Admin, made.ID, email("new", team), access.Editor)
 		must(t, people.Withdraw(ctx, team.Admin, team.Workspace.ID, link.Invitation.ID, nil))
 		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 {
 			t.Errorf("members %+v", got)
 		}
-		again := add(t, team.Admin, made.ID, email("new", team), chat.Editor)
+		again := add(t, team.Admin, made.ID, email("new", team), access.Editor)
 		if again.Again || again.Member.User == link.Member.User {
 			t.Errorf("again: %+v", again.Member)
 		}
@@ -100,8 +101,8 @@ func guests(t *testing.T, a Adapter) {
 	t.Run("the last chat that is taken away takes the invitation with it", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-		add(t, team.Admin, one.ID, email("new", team), chat.Editor)
-		link := add(t, team.Admin, two.ID, email("new", team), chat.Editor)
+		add(t, team.Admin, one.ID, email("new", team), access.Editor)
+		link := add(t, team.Admin, two.ID, email("new", team), access.Editor)
 		for i, id := range []chat.ID{one.ID, two.ID} { // by who may not withdraw it otherwise
 			must(t, using.RemoveMember(ctx, team.Member, id, link.Member.User, nil))
 			if open := openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5); len(open) != 1-i {
@@ -114,19 +115,19 @@ func guests(t *testing.T, a Adapter) {
 			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 			guest := newcomer(t, a.Stores, team.Org, email("new", team))
 			one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
-			add(t, team.Admin, one.ID, email("new", team), chat.Editor)
-			link := add(t, team.Admin, two.ID, email("new", team), chat.Editor)
+			add(t, team.Admin, one.ID, email("new", team), access.Editor)
+			link := add(t, team.Admin, two.ID, email("new", team), access.Editor)
 			var wg sync.WaitGroup
 			for what, do := range map[string]func() error{
 				"accept":  func() error { _, err := people.AcceptInvitation(ctx, guest, link.Token.Reveal()); return err },
 				"remove":  func() error { return using.RemoveMember(ctx, team.Member, one.ID, link.Member.User, nil) },
 				"remove2": func() error { return using.RemoveMember(ctx, team.Member, two.ID, link.Member.User, nil) },
 				"invite": func() error {
-					_, err := using.AddMember(ctx, team.Admin, one.ID, chat.Grant{Email: email("new", team), Role: chat.Viewer})
+					_, err := using.AddMember(ctx, team.Admin, one.ID, chat.Grant{Email: email("new", team), Role: access.Viewer})
 					return err
 				},
 				"change": func() error {
-					_, err := using.ChangeMember(ctx, team.Member, two.ID, link.Member.User, nil, chat.Manager)
+					_, err := using.ChangeMember(ctx, team.Member, two.ID, link.Member.User, nil, access.Manager)
 					return err
 				},
 			} {

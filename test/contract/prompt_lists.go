@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -44,23 +45,23 @@ func admits(f prompt.Filter, t *prompt.Template) bool {
 		(f.Folder == "" || strings.HasPrefix(strings.ToLower(t.Name), strings.ToLower(f.Folder)+"/"))
 }
 
-// visible compares the policy in the store's own terms with Template.Access, over every
+// visible compares the policy in the store's own terms with Template.Role, over every
 // combination that it speaks of.
 func visible(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	caller := team.Member
 	shares := []prompt.Share{{}}
-	for access := prompt.View; access <= prompt.Manage; access++ {
+	for role := access.Viewer; role <= access.Manager; role++ {
 		for _, until := range []time.Time{{}, fixture.At.Add(time.Microsecond), fixture.At} { // the last one has just expired
-			shares = append(shares, prompt.Share{User: caller.User, Access: access, ExpiresAt: until})
+			shares = append(shares, prompt.Share{User: caller.User, Role: role, ExpiresAt: until})
 		}
 	}
 	var all []*prompt.Template // the newest last
 	must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 		for _, ws := range []identity.WorkspaceID{team.Workspace.ID, other.Workspace.ID} {
 			for _, owner := range []identity.UserID{caller.User, team.Peer.User, team.Gone.User} {
-				for _, visibility := range []prompt.Visibility{prompt.Private, prompt.VisibleToWorkspace} {
+				for _, visibility := range []access.Visibility{access.Private, access.Workspace} {
 					for _, share := range shares {
 						for _, deleted := range []bool{false, true} {
 							i := len(all)
@@ -105,7 +106,7 @@ func visible(t *testing.T, a Adapter) {
 		t.Helper()
 		var want []string
 		for _, p := range all {
-			if p.Access(by) >= prompt.View && p.DeletedAt.IsZero() && admits(f, p) {
+			if p.Access(by) >= access.Viewer && p.DeletedAt.IsZero() && admits(f, p) {
 				want = append(want, fmt.Sprint(p.Name, " for a ", p.Access(by)))
 			}
 		}
@@ -124,7 +125,7 @@ func visible(t *testing.T, a Adapter) {
 		return by
 	}
 
-	t.Run("it agrees with Template.Access for every caller", func(t *testing.T) {
+	t.Run("it agrees with Template.Role for every caller", func(t *testing.T) {
 		seen := map[int]bool{}
 		for role := identity.NoRole; role <= identity.Owner; role++ {
 			for ceiling := identity.NoRole; ceiling <= identity.Owner; ceiling++ {
@@ -205,7 +206,7 @@ func promptChildren(t *testing.T, a Adapter) {
 		fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{Number: 1 + i/4*4})
 	}
 	for _, to := range []identity.Actor{team.Viewer, team.Admin, team.Peer} {
-		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: to.User, Access: prompt.View, ExpiresAt: fixture.At.Add(time.Second)})
+		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: to.User, Role: access.Viewer, ExpiresAt: fixture.At.Add(time.Second)})
 	}
 	versions := func(ws identity.WorkspaceID, drafts bool) func(page.Query) (prompt.VersionPage, error) {
 		return func(q page.Query) (prompt.VersionPage, error) {
@@ -289,7 +290,7 @@ func promptChildren(t *testing.T, a Adapter) {
 		for _, limit := range []int{1, 2, 100} {
 			var users []identity.UserID
 			for _, s := range fixture.Pages(t, limit, sharesIn(ws)) {
-				same(t, "share", s, prompt.Share{User: s.User, Access: prompt.View, ExpiresAt: fixture.At.Add(time.Second), GrantedBy: by.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
+				same(t, "share", s, prompt.Share{User: s.User, Role: access.Viewer, ExpiresAt: fixture.At.Add(time.Second), GrantedBy: by.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
 				users = append(users, s.User)
 			}
 			same(t, "users", users, want)

@@ -3,6 +3,7 @@ package contract
 import (
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -18,11 +19,11 @@ func promptMembers(t *testing.T, a Adapter) {
 		tooLate error // once the peer is gone
 	}{
 		"a share is made": {false, false, func(p *prompt.Template, by, peer identity.Actor) error {
-			_, err := p.Share(by, peer.User, prompt.Grant{User: peer.User, Access: prompt.Edit})
+			_, err := p.Share(by, peer.User, prompt.Grant{User: peer.User, Role: access.Editor})
 			return err
 		}, prompt.ErrUserNotInWorkspace},
 		"a share is changed": {true, false, func(p *prompt.Template, by, peer identity.Actor) error {
-			_, err := p.ChangeShare(by, nil, peer.User, prompt.ShareChanges{Access: new(prompt.Manage)})
+			_, err := p.ChangeShare(by, nil, peer.User, prompt.ShareChanges{Role: new(access.Manager)})
 			return err
 		}, prompt.ErrShareNotFound},
 		"the template is handed over": {true, false, func(p *prompt.Template, by, peer identity.Actor) error {
@@ -36,7 +37,7 @@ func promptMembers(t *testing.T, a Adapter) {
 			ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 			made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{})
 			if tt.shared {
-				fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.Edit})
+				fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor})
 			}
 			by, also := team.Member, []identity.UserID{team.Peer.User}
 			if tt.peers {

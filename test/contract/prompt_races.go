@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -114,7 +115,7 @@ func promptRaces(t *testing.T, a Adapter) {
 	})
 	t.Run("a share that goes while a change waits is gone for that change", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "unshared"})
-		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.Edit})
+		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor})
 		waiting := make(chan error, 1)
 		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
 			go func() {

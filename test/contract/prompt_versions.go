@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
@@ -60,7 +61,7 @@ func promptVersions(t *testing.T, a Adapter) {
 		}
 	})
 
-	made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "many", Visibility: prompt.VisibleToWorkspace})
+	made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "many", Visibility: access.Workspace})
 	one := fixture.Version(t, a.Stores, by, made.ID, "one", "live")
 	two := fixture.Version(t, a.Stores, by, made.ID, "two")
 	fixture.Activate(t, a.Stores, by, made.ID, prompt.Ref{Number: 2})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -31,7 +32,7 @@ func promptReads(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{
 		Name: "Ärger/Straße 50%", Type: prompt.Chat, Description: "line one\nline two", Tags: []string{`say "hi"`, "a,b", "ä"},
-		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: prompt.VisibleToWorkspace, Protected: true,
+		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: access.Workspace, Protected: true,
 	})
 
 	t.Run("Get answers what Add was given", func(t *testing.T) {
@@ -68,8 +69,8 @@ func promptReads(t *testing.T, a Adapter) {
 	})
 	t.Run("a template comes with the caller's share and no other's", func(t *testing.T) {
 		until := fixture.At.Add(time.Hour)
-		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.Edit, ExpiresAt: until})
-		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Access: prompt.View})
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor, ExpiresAt: until})
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Role: access.Viewer})
 		for name, get := range map[string]func(by identity.Actor) (*prompt.Template, error){
 			"Get": func(by identity.Actor) (*prompt.Template, error) { return a.Prompts.Get(ctx, by, made.ID) },
 			"GetVersionByName": func(by identity.Actor) (*prompt.Template, error) {
@@ -86,7 +87,7 @@ func promptReads(t *testing.T, a Adapter) {
 		} {
 			got, err := get(team.Peer)
 			must(t, err)
-			if s := got.Shares[team.Peer.User]; len(got.Shares) != 1 || s.Access != prompt.Edit || s.ExpiresAt != until {
+			if s := got.Shares[team.Peer.User]; len(got.Shares) != 1 || s.Role != access.Editor || s.ExpiresAt != until {
 				t.Errorf("%s: shares = %+v", name, got.Shares)
 			}
 			if got, err := get(team.Member); err != nil || len(got.Shares) != 0 {
@@ -235,7 +236,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 		after, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error {
 			return t.Change(by, nil, prompt.Changes{
 				Name: new("after"), Description: new("d"), Tags: new([]string{"x"}), Metadata: func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"a":1}`) },
-				Visibility: new(prompt.VisibleToWorkspace), Protected: new(true),
+				Visibility: new(access.Workspace), Protected: new(true),
 			})
 		})
 		must(t, err)
@@ -257,9 +258,9 @@ func promptUpdates(t *testing.T, a Adapter) {
 	})
 	t.Run("the shares of users in also are loaded, and a share of None goes", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "shared"})
-		granted := prompt.Share{User: team.Peer.User, Access: prompt.Manage, ExpiresAt: fixture.At.Add(time.Hour), GrantedBy: team.Member.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
-		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: granted.User, Access: granted.Access, ExpiresAt: granted.ExpiresAt})
-		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Access: prompt.View})
+		granted := prompt.Share{User: team.Peer.User, Role: access.Manager, ExpiresAt: fixture.At.Add(time.Hour), GrantedBy: team.Member.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: granted.User, Role: granted.Role, ExpiresAt: granted.ExpiresAt})
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Role: access.Viewer})
 		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User, team.Admin.User}, func(p *prompt.Template) error {
 			same(t, "shares", p.Shares, map[identity.UserID]prompt.Share{team.Peer.User: granted})
 			if p.ShareCount != 2 {
@@ -281,7 +282,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 		for method, call := range map[string]func() error{
 			"Update": func() error {
 				_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
-					_, err := p.Share(by, team.Peer.User, prompt.Grant{User: team.Peer.User, Access: prompt.View})
+					_, err := p.Share(by, team.Peer.User, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 					return errors.Join(err, p.Delete(by, nil), errBoom)
 				})
 				return err
@@ -308,7 +309,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 	})
 	t.Run("a transfer removes the share of the new owner and gives the old one a share", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "handed over"})
-		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Access: prompt.View})
+		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {
 			return p.Change(by, nil, prompt.Changes{Owner: &team.Peer.User})
 		})

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -26,7 +27,7 @@ func memberRemoved(t *testing.T, a Adapter) {
 	for _, ws := range []identity.WorkspaceID{here, there} {
 		templates[ws] = fixture.Template(t, a.Stores, in(team.Owner, ws), prompt.Draft{}).ID
 		for _, who := range []identity.Actor{team.Member, team.Peer} {
-			fixture.Share(t, a.Stores, in(team.Owner, ws), templates[ws], prompt.Grant{User: who.User, Access: prompt.View})
+			fixture.Share(t, a.Stores, in(team.Owner, ws), templates[ws], prompt.Grant{User: who.User, Role: access.Viewer})
 		}
 		keys[ws] = addKey(t, a.Stores, in(team.Member, ws), account.KeyDraft{Name: "k"})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
@@ -134,7 +135,7 @@ func fill(ctx context.Context, d database, n int, owner, member person) error {
 	for i := range rows {
 		rows[i] = row{
 			ID: id.New(prompt.Prefix), Workspace: owner.Workspace, Owner: owner.User, Name: fmt.Sprintf("folder-%d/prompt-%d", i%100, i),
-			Visibility: string(prompt.Private), At: time.Now().UnixMicro(),
+			Visibility: string(access.Private), At: time.Now().UnixMicro(),
 		}
 		if i%(n/mayRead) != 0 || i/(n/mayRead) >= mayRead {
 			continue
@@ -143,7 +144,7 @@ func fill(ctx context.Context, d database, n int, owner, member person) error {
 		case 0:
 			rows[i].Owner = member.User
 		case 1:
-			rows[i].Visibility = string(prompt.VisibleToWorkspace)
+			rows[i].Visibility = string(access.Workspace)
 		case 2:
 			shared = append(shared, row{ID: rows[i].ID, Workspace: owner.Workspace, Owner: member.User, At: rows[i].At})
 		}
