@@ -1,0 +1,62 @@
+package access_test
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestRole(t *testing.T) {
+	actor := func(user identity.UserID, role, ceiling identity.Role) identity.Actor {
+		return identity.Actor{User: user, Workspace: "acme", Role: role, Ceiling: ceiling}
+	}
+	ann, bob := actor("ann", identity.Member, identity.Owner), actor("bob", identity.Member, identity.Owner)
+	admin, boss := actor("ada", identity.Admin, identity.Owner), actor("bo", identity.Owner, identity.Owner)
+	elsewhere := actor("ann", identity.Owner, identity.Owner)
+	elsewhere.Workspace = "other"
+	private := access.Standing{Workspace: "acme", Owner: "ann", Visibility: access.Private}
+	shown, left := private, private
+	shown.Visibility, left.OwnerLeft = access.Workspace, true
+
+	for name, tt := range map[string]struct {
+		of      access.Standing
+		by      identity.Actor
+		granted access.Role
+		want    access.Role
+	}{
+		"who made it owns it":                                 {private, ann, access.None, access.Owner},
+		"whatever else was granted to them":                   {private, ann, access.Viewer, access.Owner},
+		"others have what was granted":                        {private, bob, access.Editor, access.Editor},
+		"and nothing without":                                 {private, bob, access.None, access.None},
+		"but may view what the workspace may":                 {shown, bob, access.None, access.Viewer},
+		"which takes nothing from what was granted":           {shown, bob, access.Manager, access.Manager},
+		"an admin of the workspace manages":                   {private, admin, access.Viewer, access.Manager},
+		"so does its owner":                                   {private, boss, access.None, access.Manager},
+		"who stands in where the owner has left":              {left, boss, access.None, access.Owner},
+		"an admin does not":                                   {left, admin, access.None, access.Manager},
+		"a credential for viewing makes a viewer of an owner": {private, actor("ann", identity.Owner, identity.Viewer), access.None, access.Viewer},
+		"and nobody of a stranger":                            {private, actor("bob", identity.Member, identity.Viewer), access.None, access.None},
+		"a credential without a ceiling gives nothing":        {shown, actor("ann", identity.Owner, identity.NoRole), access.Manager, access.None},
+		"who has no role in the workspace has none here":      {shown, actor("ann", identity.NoRole, identity.Owner), access.Manager, access.None},
+		"another workspace's owner has none":                  {shown, elsewhere, access.Manager, access.None},
+		"nor has nobody":                                      {access.Standing{}, identity.Actor{}, access.Manager, access.None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.of.Role(tt.by, tt.granted); got != tt.want {
+				t.Errorf("Role = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]access.Role{
+		"viewer": access.Viewer, "editor": access.Editor, "manager": access.Manager,
+		"owner": access.None, "": access.None, "Viewer": access.None, "admin": access.None,
+	} {
+		if got := access.Parse(text); got != want {
+			t.Errorf("Parse(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
