@@ -53,9 +53,9 @@ type View struct {
 func (r *Record) View(a Access, now time.Time) View {
 	claim := r.Claim(now)
 	v := View{
-		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.Until, ActiveAt: r.ActiveAt, SeenAt: r.SeenAt, Seq: r.Seq, Devices: r.live(now),
+		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.Until(), ActiveAt: r.ActiveAt, SeenAt: r.SeenAt, Seq: r.Seq, Devices: r.live(now),
 	}
-	if !now.Before(r.Until) {
+	if !now.Before(v.Until) {
 		v.Until = time.Time{}
 	}
 	v.Status, v.Manual = r.Actual(now)
@@ -90,7 +90,7 @@ func (r *Record) Delete(by identity.Actor, now time.Time) error {
 	case a == Whole:
 		r.Record(by, "presence.deleted", string(r.ID), map[string]any{"user_id": string(r.User)})
 	}
-	r.Lasting, r.Passing, r.Until, r.Since, r.Devices, r.ActiveAt, r.SeenAt = Claim{}, Claim{}, time.Time{}, time.Time{}, nil, time.Time{}, time.Time{}
+	r.Lasting, r.Passing, r.Since, r.Devices, r.ActiveAt, r.SeenAt = Claim{}, nil, time.Time{}, nil, time.Time{}, time.Time{}
 	r.Deleted = true
 	r.Settle(now)
 	return nil

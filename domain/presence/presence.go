@@ -64,6 +64,12 @@ type Claim struct {
 	Emoji  string
 }
 
+// Passing is a claim that ends by itself.
+type Passing struct {
+	Claim
+	Until time.Time
+}
+
 // Kind is what a device is.
 type Kind string
 
@@ -97,8 +103,7 @@ type Record struct {
 	Org     identity.OrgID
 	User    identity.UserID
 	Lasting Claim     // what holds without an end
-	Passing Claim     // what holds until Until, and Lasting again afterwards
-	Until   time.Time // zero if nothing passes
+	Passing *Passing  // what holds before Lasting does again; nil for nothing. It is never changed in place: copies share it
 	Since   time.Time // when the status that is claimed was claimed
 	Devices []Device  // by id
 
@@ -140,10 +145,18 @@ func New(org identity.OrgID, user identity.UserID, id ID) *Record {
 
 // Claim is what holds at a time.
 func (r *Record) Claim(now time.Time) Claim {
-	if now.Before(r.Until) {
-		return r.Passing
+	if now.Before(r.Until()) {
+		return r.Passing.Claim
 	}
 	return r.Lasting
+}
+
+// Until is when what passes ends; zero if nothing does.
+func (r *Record) Until() time.Time {
+	if r.Passing == nil {
+		return time.Time{}
+	}
+	return r.Passing.Until
 }
 
 // live answers the devices that count at a time.
@@ -193,11 +206,11 @@ func (r *Record) Public(now time.Time) Status {
 
 // Settle drops what has ended, and notes what others are shown and until when at least.
 func (r *Record) Settle(now time.Time) {
-	if !r.Until.IsZero() && !now.Before(r.Until) {
+	if r.Passing != nil && !now.Before(r.Passing.Until) {
 		if r.Passing.Status != r.Lasting.Status {
-			r.Since = r.Until
+			r.Since = r.Passing.Until
 		}
-		r.Passing, r.Until = Claim{}, time.Time{}
+		r.Passing = nil
 	}
 	r.Devices = r.live(now)
 	r.Shown, r.Due = r.Public(now), r.Next()
@@ -205,7 +218,7 @@ func (r *Record) Settle(now time.Time) {
 
 // Next is when the first thing ends; zero for never.
 func (r *Record) Next() time.Time {
-	next := r.Until
+	next := r.Until()
 	for _, d := range r.Devices {
 		if at := d.ExpiresAt(); next.IsZero() || at.Before(next) {
 			next = at
@@ -217,10 +230,17 @@ func (r *Record) Next() time.Time {
 // Same reports whether anybody could tell r from what it was by more than how fresh it is. A device that
 // ends sooner than it did is not the same: who misses that would take it for live.
 func (r *Record) Same(was *Record) bool {
-	return r.Life == was.Life && r.Deleted == was.Deleted && r.Lasting == was.Lasting && r.Passing == was.Passing && r.Until.Equal(was.Until) &&
+	return r.Life == was.Life && r.Deleted == was.Deleted && r.Lasting == was.Lasting && r.Passing.same(was.Passing) &&
 		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool {
 			return a.ID == b.ID && a.Kind == b.Kind && a.Idle == b.Idle && !a.ExpiresAt().Before(b.ExpiresAt())
 		})
+}
+
+func (p *Passing) same(was *Passing) bool {
+	if p == nil || was == nil {
+		return p == was
+	}
+	return p.Claim == was.Claim && p.Until.Equal(was.Until)
 }
 
 // As reports whether r is was in everything: there is nothing to store.
