@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -30,6 +31,22 @@ func (r *Record) Access(by identity.Actor, together bool) Access {
 		return Public
 	}
 	return None
+}
+
+// Together returns those among users with whom by is in a workspace: by an API key, in that of the key. in
+// says in which each of them is, and by.
+func Together(by identity.Actor, users []identity.UserID, in map[identity.UserID][]identity.WorkspaceID) []identity.UserID {
+	mine := map[identity.WorkspaceID]bool{}
+	for _, ws := range in[by.User] {
+		mine[ws] = by.Key == "" || ws == by.Workspace
+	}
+	var out []identity.UserID
+	for _, user := range users {
+		if slices.ContainsFunc(in[user], func(ws identity.WorkspaceID) bool { return mine[ws] }) {
+			out = append(out, user)
+		}
+	}
+	return out
 }
 
 // View is a presence as one caller sees it at a moment.
