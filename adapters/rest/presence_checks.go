@@ -39,11 +39,16 @@ func (a *API) lookAfter(s *stream) (done func()) {
 	}
 }
 
-// keepAsking asks for all streams once a second, until there is none.
+// keepAsking asks for all streams once a second, until there is none or all of them end.
 func (a *API) keepAsking() {
 	check := time.NewTicker(streamCheck)
 	defer check.Stop()
-	for range check.C {
+	for {
+		select {
+		case <-a.streams.Done():
+			return
+		case <-check.C:
+		}
 		byOrg := a.open.byOrg()
 		if byOrg == nil {
 			return
