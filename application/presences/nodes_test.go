@@ -38,6 +38,7 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 	}
 	claims := []presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway, presence.ManualDND, presence.ManualInvisible}
 	for step := range 80 {
+		s.lose(random.IntN(2) == 0)
 		user := users[random.IntN(len(users))]
 		h, by, n := histories[user], person(user), nodes[random.IntN(len(nodes))]
 		switch action := random.IntN(12); action {
@@ -65,6 +66,10 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 			}
 			send(t, n, by, b)
 			h.Beat(n, b, now(), now())
+		}
+		if random.IntN(3) == 0 { // the next comes before anybody has heard of this
+			time.Sleep(time.Duration(1+random.IntN(500)) * time.Millisecond)
+			continue
 		}
 		time.Sleep(time.Duration(random.IntN(40_000)) * time.Millisecond / time.Duration(1+random.IntN(10)))
 		time.Sleep(2 * time.Second)
@@ -112,9 +117,7 @@ func TestASignalThatIsLostCostsASecond(t *testing.T) {
 		here, there := s.start(true), s.start(true)
 		send(t, here, ann, beat("a"))
 		time.Sleep(100 * time.Millisecond)
-		s.mu.Lock()
-		s.heard = nil
-		s.mu.Unlock()
+		s.lose(true)
 		send(t, there, ann, claim(presence.ManualDND))
 		time.Sleep(1100 * time.Millisecond)
 		if v := send(t, here, ann, beat("a")); v.Status != presence.DND {
@@ -142,6 +145,33 @@ func TestADeviceOfAnotherNodeIsKept(t *testing.T) {
 		}
 		if s.writes() > 30 {
 			t.Errorf("%d writes in ten minutes", s.writes())
+		}
+	})
+}
+
+func TestAHeartbeatAfterADeletionThatItsNodeHasNotHeardOfCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		here, there := s.start(true), s.start(true)
+		send(t, there, ann, claim(presence.ManualDND))
+		send(t, there, ann, beat("a"))
+		send(t, here, ann, beat("b"))
+		time.Sleep(time.Second)
+		s.lose(true)
+		must(t, here.DeleteMine(t.Context(), ann))
+		time.Sleep(time.Millisecond)
+		send(t, there, ann, beat("a"))
+		time.Sleep(2 * time.Second)
+		for i, n := range []*node{here, there} {
+			v, err := n.Mine(t.Context(), ann)
+			if err != nil || v.Status != presence.Online || len(v.Devices) != 1 || v.Devices[0].ID != "a" {
+				t.Errorf("node %d: %+v, %v", i, v, err)
+			}
+		}
+		must(t, here.DeleteMine(t.Context(), ann))
+		time.Sleep(2 * time.Second)
+		if v, err := there.Mine(t.Context(), ann); err == nil {
+			t.Errorf("what was heard before counts again: %+v", v)
 		}
 	})
 }

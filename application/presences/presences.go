@@ -177,7 +177,10 @@ func (s *Service) DeleteMine(ctx context.Context, by identity.Actor) error {
 
 func (s *Service) end(ctx context.Context, by identity.Actor, user identity.UserID) error {
 	now := s.now()
-	_, err := s.update(ctx, by.Org, []identity.UserID{user}, func(r *presence.Record) error { return r.Delete(by, now) })
+	_, err := s.update(ctx, by.Org, []identity.UserID{user}, func(r *presence.Record) error {
+		s.registry.freshen(r) // it may have outlived a deletion already
+		return r.Delete(by, now)
+	})
 	return err
 }
 

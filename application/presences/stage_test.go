@@ -46,6 +46,7 @@ type stage struct {
 	asked   int   // times that it was asked whom workspaces hold
 	apart   bool  // nobody shares a workspace with anybody
 	fails   error // what every call answers, if anything
+	mute    bool  // signals get lost
 	heard   []func(identity.OrgID)
 }
 
@@ -122,6 +123,13 @@ func (s *stage) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails = err
+}
+
+// lose makes signals get lost, or arrive.
+func (s *stage) lose(signals bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = signals
 }
 
 func (s *stage) failing() error {
@@ -215,6 +223,9 @@ func (s *stage) list(_ context.Context, by identity.Actor, f presence.Filter, q 
 func (s *stage) Announce(_ context.Context, org identity.OrgID) error {
 	s.mu.Lock()
 	heard := slices.Clone(s.heard)
+	if s.mute {
+		heard = nil
+	}
 	s.mu.Unlock()
 	for _, h := range heard {
 		h(org)

@@ -91,7 +91,7 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 		return ErrNotOwn
 	}
 	if r.Deleted {
-		*r = Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
+		*r = *r.anew()
 	}
 	r.Settle(now)
 	if i, known := r.find(h.Device); known && h.Keep {

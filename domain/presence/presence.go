@@ -104,7 +104,7 @@ type Record struct {
 	User    identity.UserID
 	Lasting Claim     // what holds without an end
 	Passing *Passing  // what holds before Lasting does again; nil for nothing. It is never changed in place: copies share it
-	Since   time.Time // when the status that is claimed was claimed
+	Since   time.Time // when the status that is claimed was claimed; of a deleted record, when it was deleted
 	Devices []Device  // by id
 
 	ActiveAt time.Time // the latest heartbeat of a device in use
@@ -257,9 +257,39 @@ func (r *Record) Copy() *Record {
 	return &c
 }
 
+// Outlive answers what goes on of r after a deletion that r had not heard of: the next life, of the devices
+// that were heard of after it; nil if none was.
+func (r *Record) Outlive(deleted *Record, now time.Time) *Record {
+	if !deleted.Deleted || r.Deleted || r.Life != deleted.Life || deleted.Since.IsZero() {
+		return nil
+	}
+	next := deleted.anew()
+	for _, d := range r.live(now) {
+		if d.SeenAt.After(deleted.Since) {
+			next.Devices, next.SeenAt = append(next.Devices, d), later(next.SeenAt, d.SeenAt)
+			if !d.Idle {
+				next.ActiveAt = later(next.ActiveAt, d.SeenAt)
+			}
+		}
+	}
+	if len(next.Devices) == 0 {
+		return nil
+	}
+	next.Settle(now)
+	return next
+}
+
+// anew is the beginning of the life that follows r's.
+func (r *Record) anew() *Record {
+	return &Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
+}
+
 // Freshen takes over what other knows of devices that r has not heard from since. Of a deleted
-// record, or one of another life, nothing counts.
+// record, or one of another life, nothing counts, but of the life that has outlived r's deletion.
 func (r *Record) Freshen(other *Record) {
+	if other != nil && r.Deleted && !other.Deleted && other.Life == r.Life+1 {
+		*r = *r.anew()
+	}
 	if other == nil || r.Deleted || other.Deleted || r.Life != other.Life {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,8 @@ type crowd struct {
 	acted                                 time.Time     // when the last action was acknowledged
 	slowest                               time.Duration // until everybody showed what they had to
 	beats, claims, deletes, kills, checks int
+
+	trace []string // of all actions
 }
 
 func newCrowd(t *testing.T, d *deployment, nodes int) *crowd {
@@ -137,6 +140,7 @@ func (c *crowd) act(t *testing.T, action int) {
 	h, by := c.histories[who], c.people[who].at(c.nodes[node])
 	switch action {
 	case 0:
+		c.note("node %d is killed", node)
 		c.nodes[node].kill(t)
 		for _, h := range c.histories {
 			h.Lose(c.nodes[node])
@@ -149,6 +153,7 @@ func (c *crowd) act(t *testing.T, action int) {
 			t.Errorf("%s", a)
 		}
 		*h = fixture.PresenceHistory{}
+		c.note("%s is deleted at node %d", by.id, node)
 		c.deletes++
 	default:
 		b := presence.Heartbeat{Device: []string{"a", "b"}[c.random.IntN(2)], TTL: time.Duration(30+c.random.IntN(10)) * time.Second, Idle: c.random.IntN(3) == 0}
@@ -175,9 +180,16 @@ func (c *crowd) act(t *testing.T, action int) {
 			t.Fatalf("%s", a)
 		}
 		h.Beat(c.nodes[node], b, sent, time.Now())
+		c.note("%s reports %v at node %d: %d", by.id, body, node, a.status)
 		c.beats++
 	}
 	c.acted = time.Now()
+}
+
+// note keeps what was done, for who looks for the reason of a failure.
+func (c *crowd) note(format string, args ...any) {
+	line := time.Now().Format("15:04:05.000 ") + fmt.Sprintf(format, args...)
+	c.trace = append(c.trace[max(0, len(c.trace)-60):], line)
 }
 
 // agree waits until each node shows of everybody what it may.
@@ -195,7 +207,10 @@ func (c *crowd) agree(t *testing.T) {
 				break
 			}
 			if asked.Sub(c.acted) > late() {
-				t.Fatalf("%s after the last action, node %d shows %s", asked.Sub(c.acted), i, wrong)
+				for time.Since(asked) < patience && c.compare(t, i) != "" {
+					time.Sleep(20 * time.Millisecond)
+				}
+				t.Fatalf("%s after the last action, node %d shows %s; %s later it is %q\n%s", asked.Sub(c.acted), i, wrong, time.Since(asked), c.compare(t, i), strings.Join(c.trace, "\n"))
 			}
 			time.Sleep(20 * time.Millisecond)
 		}

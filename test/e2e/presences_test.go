@@ -187,10 +187,12 @@ func TestBadHeartbeats(t *testing.T) {
 			ann.do(t, "POST", presences, object{"device_id": "d7"}).is(t, 200)
 		})
 		t.Run("a key that only reads neither reports nor deletes", func(t *testing.T) {
-			reads, _ := ann.key(t, "--role", "viewer")
+			carl := s.user(t, "member")
+			carl.create(t, presences, object{})
+			reads, _ := carl.key(t, "--role", "viewer")
 			reads.do(t, "POST", presences, object{}).problem(t, 403, "forbidden")
 			reads.do(t, "DELETE", presences+"/me", nil).problem(t, 403, "forbidden")
-			ann.get(t, presences+"/me").has(t, map[string]string{"status": "online"})
+			carl.get(t, presences+"/me").has(t, map[string]string{"status": "online"})
 		})
 		for query, code := range map[string]string{
 			"?status=asleep": "invalid_parameter", "?since_seq=-1": "invalid_parameter", "?since_seq=1e3": "invalid_parameter", "?since_seq=9223372036854775808": "invalid_parameter",
