@@ -47,9 +47,9 @@ type Presences interface {
 	// it is now at least once, and none that is older than what they saw of it.
 	Changes(ctx context.Context, org identity.OrgID, above int64, users []identity.UserID, limit int) ([]presence.Record, error)
 
-	// Together answers those among users with whom by is in a workspace that has not been deleted; by an
-	// API key, in the workspace of that key.
-	Together(ctx context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error)
+	// Workspaces answers in which workspaces of org that have not been deleted each of users is, by id; who
+	// is in none is not in it. It takes a few statements however many users there are.
+	Workspaces(ctx context.Context, org identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error)
 }
 
 // PresenceSignals carries word between nodes that share a store. A signal may get lost or come twice: it

@@ -132,9 +132,13 @@ func (a *API) standing(ctx context.Context, seen *observed, p account.Proof, at 
 	if !ok {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	who, err := a.services.Tickets.Standing(ctx, org, p, at)
+	found, err := a.services.Tickets.Standing(ctx, org, []account.Proof{p}, at)
 	if err != nil {
 		return identity.Actor{}, err
+	}
+	who := found[0]
+	if who == nil {
+		return identity.Actor{}, identity.ErrUnauthenticated
 	}
 	if who.Key.ID == "" {
 		return actor(&who.User, seen, at), nil

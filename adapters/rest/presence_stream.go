@@ -21,9 +21,7 @@ const (
 	streamPath    = "/api/presence/stream"
 	eventStream   = "text/event-stream"
 	streamWrite   = 10 * time.Second // a reader that takes nothing for so long is cut
-	streamCheck   = time.Second      // how often it is asked whether the caller still may
-	streamComment = 15               // checks between comments, which keep proxies from ending the stream
-	streamAttend  = int(presences.StreamEvery / streamCheck)
+	streamComment = 15 * time.Second // between comments, which keep proxies from ending the stream
 )
 
 // EndStreams ends every stream, and those that begin later, so that the server can stop: their readers
@@ -43,7 +41,7 @@ func (a *API) streaming(op *openapi.Operation) http.Handler {
 		opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 		defer opened()
 		r := &request{Request: hr.WithContext(opening), Services: a.services, api: a, op: op, anywhere: true, produces: eventStream}
-		s := &stream{request: r, seen: seen, to: http.NewResponseController(w)}
+		s := &stream{request: r, seen: seen, end: cancel, to: http.NewResponseController(w)}
 		err := s.authenticate(w)
 		if err == nil {
 			err = r.read(w)
@@ -56,6 +54,7 @@ func (a *API) streaming(op *openapi.Operation) http.Handler {
 			return
 		}
 		defer s.watch.Close()
+		defer a.lookAfter(s)()
 		r.Request = hr
 		s.run(w)
 	})
@@ -66,6 +65,7 @@ type stream struct {
 	*request
 	seen  *observed
 	proof account.Proof
+	end   context.CancelFunc
 	to    *http.ResponseController
 	watch *presences.Watch
 	reset bool
@@ -165,9 +165,10 @@ func (s *stream) run(w http.ResponseWriter) {
 	if s.reset {
 		s.out.WriteString("event: reset\ndata: {}\n\n")
 	}
-	check := time.NewTicker(streamCheck)
-	defer check.Stop()
-	for checks := 1; ; {
+	comment, attend := time.NewTicker(streamComment), time.NewTicker(presences.StreamEvery)
+	defer comment.Stop()
+	defer attend.Stop()
+	for {
 		if s.flush(w) != nil {
 			return
 		}
@@ -178,11 +179,15 @@ func (s *stream) run(w http.ResponseWriter) {
 			if !s.next() {
 				return
 			}
-		case <-check.C:
-			if !s.check(checks) {
-				return
+		case <-s.watch.Regrouped:
+			changed, err := s.watch.Recheck(s.Context())
+			if s.trouble(err); changed {
+				s.out.WriteString("event: reset\ndata: {}\n\n")
 			}
-			checks++
+		case <-attend.C:
+			s.trouble(s.Presences.Attend(s.Context(), s.by, s.device(), false))
+		case <-comment.C:
+			s.out.WriteString(":\n\n")
 		}
 	}
 }
@@ -215,29 +220,11 @@ func (s *stream) next() (goOn bool) {
 	return true
 }
 
-// check asks whether the caller still may, and keeps the stream and the presence alive.
-func (s *stream) check(n int) (goOn bool) {
-	by, err := s.api.standing(s.Context(), s.seen, s.proof, now())
-	if err != nil && foreseen(err) == errInternal { // an outage ends nobody's stream
-		return s.Context().Err() == nil
-	}
-	if err != nil || by.Operator != s.by.Operator || by.User != s.by.User {
-		return false
-	}
-	changed, err := s.watch.Recheck(s.Context())
-	if err == nil && changed {
-		s.out.WriteString("event: reset\ndata: {}\n\n")
-	}
-	if err == nil && n%streamAttend == 0 {
-		err = s.Presences.Attend(s.Context(), s.by, s.device(), false)
-	}
+// trouble notes what went wrong and ends nobody's stream.
+func (s *stream) trouble(err error) {
 	if err != nil && s.Context().Err() == nil {
-		s.api.Log.WarnContext(s.Context(), "a stream of presences was not checked; it is tried again", "request_id", s.seen.id, "error", err)
+		s.api.Log.WarnContext(s.Context(), "a stream of presences was not kept up; it is tried again", "request_id", s.seen.id, "error", err)
 	}
-	if n%streamComment == 0 {
-		s.out.WriteString(":\n\n")
-	}
-	return true
 }
 
 // flush sends what was gathered, to a reader who takes it in time.

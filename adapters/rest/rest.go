@@ -71,6 +71,7 @@ type API struct {
 	measured  *measures
 	readiness readiness
 
+	open       openStreams
 	streams    context.Context // ends when streams have to
 	endStreams context.CancelFunc
 }

@@ -25,9 +25,9 @@ func (c *conditions) when(wanted bool, text string, values ...any) {
 	}
 }
 
-// in adds that a column is one of some identifiers, if there are any. The last of them is repeated until
+// in adds that a column is one of some values, if there are any. The last of them is repeated until
 // their number is a power of two, so that the statements stay few.
-func in[T ~string](c *conditions, column string, ids []T) {
+func in[T any](c *conditions, column string, ids []T) {
 	if len(ids) == 0 {
 		return
 	}

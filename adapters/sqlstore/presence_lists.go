@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -81,15 +82,26 @@ func (s *Presences) records(ctx context.Context, where string, args ...any) ([]p
 	return records, nil
 }
 
-// Together implements ports.Presences.
-func (s *Presences) Together(ctx context.Context, by identity.Actor, users []identity.UserID) (together []identity.UserID, err error) {
-	if len(users) == 0 {
-		return nil, nil
+// workspacesAtOnce is of how many users one statement tells; SQLite takes 32,766 values.
+const workspacesAtOnce = 4096
+
+// Workspaces implements ports.Presences.
+func (s *Presences) Workspaces(ctx context.Context, org identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
+	out := map[identity.UserID][]identity.WorkspaceID{}
+	for some := range slices.Chunk(users, workspacesAtOnce) {
+		where := newConditions(`w.org_id = ? AND w.deleted_at = 0`, org)
+		in(where, `m.user_id`, some)
+		var rows []struct {
+			User      identity.UserID      `db:"user_id"`
+			Workspace identity.WorkspaceID `db:"workspace_id"`
+		}
+		if err := s.db.list(ctx, &rows, `SELECT m.user_id, m.workspace_id FROM memberships m JOIN workspaces w ON w.id = m.workspace_id
+			WHERE `+where.sql()+` ORDER BY m.user_id, m.workspace_id`, where.args()...); err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			out[row.User] = append(out[row.User], row.Workspace)
+		}
 	}
-	where := newConditions(`w.org_id = ? AND w.deleted_at = 0 AND mine.user_id = ?`, by.Org, by.User)
-	where.when(by.Key != "", `w.id = ?`, by.Workspace)
-	in(where, `theirs.user_id`, users)
-	err = s.db.list(ctx, &together, `SELECT DISTINCT theirs.user_id FROM memberships mine JOIN memberships theirs ON theirs.workspace_id = mine.workspace_id
-		JOIN workspaces w ON w.id = mine.workspace_id WHERE `+where.sql()+` ORDER BY theirs.user_id`, where.args()...)
-	return together, err
+	return out, nil
 }

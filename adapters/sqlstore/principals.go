@@ -61,6 +61,20 @@ type principalKey struct {
 	hash account.Hash
 }
 
+type principalRow struct {
+	Key       keyRow        `db:"k"`
+	User      userRow       `db:"u"`
+	Workspace workspaceRow  `db:"w"`
+	Role      identity.Role `db:"role"`
+	ByHand    identity.Role `db:"by_hand"`
+}
+
+func (row *principalRow) principal() *account.Principal {
+	return &account.Principal{
+		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(), Role: row.Role, ByHand: row.ByHand},
+	}
+}
+
 // Principal implements ports.Keys. A transaction neither recalls nor remembers: what it did may be
 // undone, and nobody else may know it yet.
 func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
@@ -69,13 +83,7 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 	if ok && s.db.tx == nil {
 		return who, nil
 	}
-	var row struct {
-		Key       keyRow        `db:"k"`
-		User      userRow       `db:"u"`
-		Workspace workspaceRow  `db:"w"`
-		Role      identity.Role `db:"role"`
-		ByHand    identity.Role `db:"by_hand"`
-	}
+	var row principalRow
 	found, err := s.db.get(ctx, &row, principalQuery, h[:], org)
 	if err != nil {
 		return nil, err
@@ -83,20 +91,21 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 	if !found {
 		return nil, identity.ErrUnauthenticated
 	}
-	who = &account.Principal{
-		User: row.User.user(), Key: row.Key.key(), Membership: account.Membership{Workspace: row.Workspace.workspace(), Role: row.Role, ByHand: row.ByHand},
-	}
+	who = row.principal()
 	if s.db.tx == nil {
 		s.db.principals.remember(cacheKey, who, era)
 	}
 	return who, nil
 }
 
-var principalQuery = `SELECT ` +
-	columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "hint", "expires_at", "last_used_at", "revoked_at", "created_by", "made_by_key", "revision", "created_at", "updated_at"}) + `, ` +
+var principalQuery = `SELECT ` + principalColumns + principalTables + `WHERE t.hash = ? AND t.org_id = ? AND w.deleted_at = 0`
+
+var principalColumns = columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "hint", "expires_at", "last_used_at", "revoked_at", "created_by", "made_by_key", "revision", "created_at", "updated_at"}) + `, ` +
 	columns(`u.% AS "u.%"`, []string{"id", "org_id", "email", "email_verified", "name", "service", "operator", "operator_by_hand", "default_workspace_id", "revision", "created_at", "updated_at"}) + `, ` +
 	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "created_by", "revision", "created_at", "updated_at", "deleted_at"}) + `,
-	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand
+	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand`
+
+const principalTables = `
 	FROM api_keys t JOIN users u ON u.id = t.user_id JOIN workspaces w ON w.id = t.workspace_id
 	LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.user_id
-	WHERE t.hash = ? AND t.org_id = ? AND w.deleted_at = 0`
+	`

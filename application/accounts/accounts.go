@@ -36,16 +36,11 @@ func (s *Service) Authenticate(ctx context.Context, org identity.OrgID, token st
 	if !ok {
 		return nil, identity.ErrUnauthenticated
 	}
-	return live(ctx, s.keys, org, t.Hash(), now)
-}
-
-// live answers whom a key of org proves, by its hash.
-func live(ctx context.Context, keys ports.Keys, org identity.OrgID, h account.Hash, now time.Time) (*account.Principal, error) {
-	p, err := keys.Principal(ctx, org, h)
+	p, err := s.keys.Principal(ctx, org, t.Hash())
 	if err != nil {
 		return nil, err
 	}
-	if !p.Key.Live(now) || p.Membership.Role == identity.NoRole {
+	if !p.Live(now) {
 		return nil, identity.ErrUnauthenticated
 	}
 	return p, nil

@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -11,16 +10,10 @@ import (
 )
 
 // Tickets holds the use cases of what outlasts the request that showed a credential.
-type Tickets struct {
-	tickets ports.Tickets
-	keys    ports.Keys
-	users   ports.Users
-}
+type Tickets struct{ tickets ports.Tickets }
 
-// NewTickets returns the use cases on these stores.
-func NewTickets(t ports.Tickets, k ports.Keys, u ports.Users) *Tickets {
-	return &Tickets{tickets: t, keys: k, users: u}
-}
+// NewTickets returns the use cases on a store.
+func NewTickets(t ports.Tickets) *Tickets { return &Tickets{tickets: t} }
 
 // Issue makes a ticket for who has shown proof.
 func (s *Tickets) Issue(ctx context.Context, org identity.OrgID, p account.Proof, now time.Time) (account.Token, time.Time, error) {
@@ -42,30 +35,17 @@ func (s *Tickets) Redeem(ctx context.Context, org identity.OrgID, ticket string,
 	return t.Proof, nil
 }
 
-// Standing answers who is meant by a proof, as long as it still proves anything: of a sign-in, no key
-// and no membership. identity.ErrUnauthenticated if it does not.
-func (s *Tickets) Standing(ctx context.Context, org *identity.Org, p account.Proof, now time.Time) (*account.Principal, error) {
-	if p.Issuer == "" {
-		return live(ctx, s.keys, org.ID, p.Key, now)
-	}
-	if !now.Before(p.Until) || !trusts(org, p.Issuer) {
-		return nil, identity.ErrUnauthenticated
-	}
-	who, err := s.users.SignedIn(ctx, org.ID, p.Issuer, p.Subject)
-	if errors.Is(err, account.ErrUserNotFound) {
-		return nil, identity.ErrUnauthenticated
-	}
+// Standing answers whom each of some proofs means, in their order, of a sign-in no key and no membership;
+// nil for one that proves nothing any more.
+func (s *Tickets) Standing(ctx context.Context, org *identity.Org, proofs []account.Proof, now time.Time) ([]*account.Principal, error) {
+	who, err := s.tickets.Proven(ctx, org.ID, proofs)
 	if err != nil {
 		return nil, err
 	}
-	return &account.Principal{User: who.User}, nil
-}
-
-func trusts(org *identity.Org, issuer string) bool {
-	for i := range org.Issuers {
-		if org.Issuers[i].URL == issuer {
-			return true
+	for i, p := range proofs {
+		if !p.Stands(org, who[i], now) {
+			who[i] = nil
 		}
 	}
-	return false
+	return who, nil
 }

@@ -21,13 +21,12 @@ func TestTickets(t *testing.T) {
 	bySignIn := account.Proof{Issuer: "https://issuer.example", Subject: "ann", Until: at.Add(time.Hour)}
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer.example"}}}
 	outage := errors.New("the store is away")
-	staged := func(t *testing.T) (*accounts.Tickets, *mocks.MockTickets, *mocks.MockKeys, *mocks.MockUsers) {
-		c := gomock.NewController(t)
-		tickets, keys, users := mocks.NewMockTickets(c), mocks.NewMockKeys(c), mocks.NewMockUsers(c)
-		return accounts.NewTickets(tickets, keys, users), tickets, keys, users
+	staged := func(t *testing.T) (*accounts.Tickets, *mocks.MockTickets) {
+		tickets := mocks.NewMockTickets(gomock.NewController(t))
+		return accounts.NewTickets(tickets), tickets
 	}
 	t.Run("a ticket stands for what was shown", func(t *testing.T) {
-		s, tickets, _, _ := staged(t)
+		s, tickets := staged(t)
 		var kept account.Ticket
 		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, t account.Ticket) error { kept = t; return nil })
 		token, expires, err := s.Issue(t.Context(), "org", byKey, at)
@@ -40,7 +39,7 @@ func TestTickets(t *testing.T) {
 		}
 	})
 	t.Run("what cannot be one costs no look-up", func(t *testing.T) {
-		s, _, _, _ := staged(t)
+		s, _ := staged(t)
 		for _, text := range []string{"", "x", key.Reveal()} {
 			if _, err := s.Redeem(t.Context(), "org", text, at); !errors.Is(err, identity.ErrUnauthenticated) {
 				t.Errorf("%q: %v", text, err)
@@ -48,7 +47,7 @@ func TestTickets(t *testing.T) {
 		}
 	})
 	t.Run("the store's own errors are answered", func(t *testing.T) {
-		s, tickets, keys, users := staged(t)
+		s, tickets := staged(t)
 		tickets.EXPECT().Add(gomock.Any(), gomock.Any()).Return(outage)
 		if _, _, err := s.Issue(t.Context(), "org", byKey, at); !errors.Is(err, outage) {
 			t.Error(err)
@@ -58,60 +57,23 @@ func TestTickets(t *testing.T) {
 		if _, err := s.Redeem(t.Context(), "org", token.Reveal(), at); !errors.Is(err, outage) {
 			t.Error(err)
 		}
-		keys.EXPECT().Principal(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
-		if _, err := s.Standing(t.Context(), org, byKey, at); !errors.Is(err, outage) {
-			t.Error(err)
-		}
-		users.EXPECT().SignedIn(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
-		if _, err := s.Standing(t.Context(), org, bySignIn, at); !errors.Is(err, outage) {
+		tickets.EXPECT().Proven(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, outage)
+		if _, err := s.Standing(t.Context(), org, []account.Proof{byKey}, at); !errors.Is(err, outage) {
 			t.Error(err)
 		}
 	})
-	live := func() *account.Principal {
-		return &account.Principal{User: account.User{ID: "ann"}, Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}
-	}
-	for name, change := range map[string]func(*account.Principal){
-		"nothing":                      nil,
-		"the key was revoked":          func(p *account.Principal) { p.Key.RevokedAt = at },
-		"the key expired":              func(p *account.Principal) { p.Key.ExpiresAt = at },
-		"its bearer has left the team": func(p *account.Principal) { p.Membership.Role = identity.NoRole },
-	} {
-		t.Run("by a key one stands until: "+name, func(t *testing.T) {
-			s, _, keys, _ := staged(t)
-			p := live()
-			if change != nil {
-				change(p)
-			}
-			keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org"), key.Hash()).Return(p, nil)
-			got, err := s.Standing(t.Context(), org, byKey, at)
-			if change == nil && (err != nil || got.User.ID != "ann") || change != nil && !errors.Is(err, identity.ErrUnauthenticated) {
-				t.Errorf("%+v, %v", got, err)
-			}
-		})
-	}
-	t.Run("by a sign-in one stands until", func(t *testing.T) {
-		for name, tt := range map[string]struct {
-			org  *identity.Org
-			at   time.Time
-			err  error
-			asks bool
-			want error
-		}{
-			"nothing":                    {org, at, nil, true, nil},
-			"the token ends":             {org, at.Add(time.Hour), nil, false, identity.ErrUnauthenticated},
-			"the issuer is none of ours": {&identity.Org{ID: "org"}, at, nil, false, identity.ErrUnauthenticated},
-			"the subject is unlinked":    {org, at, account.ErrUserNotFound, true, identity.ErrUnauthenticated},
-		} {
-			t.Run(name, func(t *testing.T) {
-				s, _, _, users := staged(t)
-				if tt.asks {
-					users.EXPECT().SignedIn(gomock.Any(), identity.OrgID("org"), "https://issuer.example", "ann").Return(&account.Person{User: account.User{ID: "ann"}}, tt.err)
-				}
-				got, err := s.Standing(t.Context(), tt.org, bySignIn, tt.at)
-				if !errors.Is(err, tt.want) || err == nil && (got.User.ID != "ann" || got.Key.ID != "") {
-					t.Errorf("%+v, %v", got, err)
-				}
-			})
+	t.Run("of many proofs, each stands or falls for itself, and the store is asked once", func(t *testing.T) {
+		s, tickets := staged(t)
+		live := func(user identity.UserID) *account.Principal {
+			return &account.Principal{User: account.User{ID: user}, Membership: account.Membership{Role: identity.Member}, Key: account.Key{ID: "key"}}
+		}
+		revoked := live("bob")
+		revoked.Key.RevokedAt = at
+		proofs := []account.Proof{byKey, byKey, bySignIn, byKey}
+		tickets.EXPECT().Proven(gomock.Any(), identity.OrgID("org"), proofs).Return([]*account.Principal{live("ann"), revoked, {User: account.User{ID: "carl"}}, nil}, nil)
+		got, err := s.Standing(t.Context(), org, proofs, at)
+		if err != nil || len(got) != 4 || got[0].User.ID != "ann" || got[1] != nil || got[2].User.ID != "carl" || got[3] != nil {
+			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }

@@ -32,8 +32,24 @@ type following struct {
 	last    int64 // the highest number of which everything below was told
 	known   bool  // whether last is
 	all     map[*Watch]bool
-	of      map[identity.UserID][]*Watch
+	of      seats
 	watches map[identity.UserID]int // by whose they are
+
+	named seats           // those that name others, by them and by whose they are
+	due   map[*Watch]bool // those of them that may see others than before
+}
+
+// seats are watches by a user who concerns them.
+type seats map[identity.UserID][]*Watch
+
+func (s seats) add(user identity.UserID, w *Watch) { s[user] = append(s[user], w) }
+
+func (s seats) remove(user identity.UserID, w *Watch) {
+	if rest := slices.DeleteFunc(s[user], func(other *Watch) bool { return other == w }); len(rest) > 0 {
+		s[user] = rest
+	} else {
+		delete(s, user)
+	}
 }
 
 func newFeed() *feed {
@@ -44,7 +60,7 @@ func newFeed() *feed {
 func (f *feed) in(org identity.OrgID) *following {
 	o := f.orgs[org]
 	if o == nil {
-		o = &following{all: map[*Watch]bool{}, of: map[identity.UserID][]*Watch{}, watches: map[identity.UserID]int{}}
+		o = &following{all: map[*Watch]bool{}, of: seats{}, watches: map[identity.UserID]int{}, named: seats{}, due: map[*Watch]bool{}}
 		f.orgs[org] = o
 	}
 	return o
@@ -61,10 +77,7 @@ func (f *feed) changed(org identity.OrgID, here bool) {
 		}
 	}
 	f.mu.Unlock()
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
+	signal(f.wake)
 }
 
 // take answers which orgs to look at, and begins anew.
@@ -193,6 +206,10 @@ func (f *feed) join(w *Watch) (last int64, known bool, err error) {
 	}
 	o.watches[w.by.User]++
 	f.seat(o, w)
+	for user := range w.names() {
+		o.named.add(user, w)
+		o.due[w] = true // for what changed since it was looked whom it sees
+	}
 	return o.last, o.known, nil
 }
 
@@ -202,18 +219,14 @@ func (f *feed) seat(o *following, w *Watch) {
 		return
 	}
 	for _, user := range w.users {
-		o.of[user] = append(o.of[user], w)
+		o.of.add(user, w)
 	}
 }
 
 func (f *feed) unseat(o *following, w *Watch) {
 	delete(o.all, w)
 	for _, user := range w.users {
-		if rest := slices.DeleteFunc(o.of[user], func(other *Watch) bool { return other == w }); len(rest) > 0 {
-			o.of[user] = rest
-		} else {
-			delete(o.of, user)
-		}
+		o.of.remove(user, w)
 	}
 }
 
@@ -222,6 +235,10 @@ func (f *feed) leave(w *Watch) {
 	defer f.mu.Unlock()
 	o := f.in(w.by.Org)
 	f.unseat(o, w)
+	for user := range w.names() {
+		o.named.remove(user, w)
+	}
+	delete(o.due, w)
 	if o.watches[w.by.User]--; o.watches[w.by.User] <= 0 {
 		delete(o.watches, w.by.User)
 	}

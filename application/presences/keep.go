@@ -36,7 +36,7 @@ func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report
 	defer following.Wait()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	for polled := s.now(); ; {
+	for polled, last := s.now(), (groups{}); ; {
 		select {
 		case <-ctx.Done():
 			return
@@ -45,9 +45,12 @@ func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report
 		for org, users := range s.registry.due(s.now()) {
 			quiet(s.settle(ctx, org, users))
 		}
-		// Alone, a node has everything on its wheel.
-		if s.registry.shared && s.now().Sub(polled) >= poll {
-			polled = s.now()
+		if s.now().Sub(polled) < poll {
+			continue
+		}
+		polled = s.now()
+		quiet(s.regroup(ctx, last))
+		if s.registry.shared { // alone, a node has everything on its wheel
 			for _, org := range orgs() {
 				quiet(s.adopt(ctx, org, polled.Add(-oweAll)))
 			}

@@ -1,79 +1,18 @@
 package presences_test
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
-
-// history is all that was acknowledged of somebody, by which their presence is told without a record.
-type history struct {
-	devices          map[string][]*sign // the latest last
-	lasting, passing presence.Manual
-	until            time.Time
-}
-
-// sign is a sign of life of a device.
-type sign struct {
-	at   time.Time
-	ttl  time.Duration
-	idle bool
-	node *node // that heard it
-	lost bool  // that node was killed since, and may have told nobody: then the ones before count
-}
-
-// status is what others are to be shown, if of each device that sign counts.
-func (h *history) status(at time.Time, signs []*sign) presence.Status {
-	claimed := h.lasting
-	if at.Before(h.until) {
-		claimed = h.passing
-	}
-	live, active := false, false
-	for _, d := range signs {
-		if at.Before(d.at.Add(d.ttl)) {
-			live, active = true, active || !d.idle
-		}
-	}
-	switch {
-	case !live, claimed == presence.ManualInvisible:
-		return presence.Offline
-	case claimed != presence.Auto:
-		return presence.Status(claimed)
-	case active:
-		return presence.Online
-	}
-	return presence.Away
-}
-
-// possible is what others may be shown: one thing alone, unless nodes were killed.
-func (h *history) possible(at time.Time) map[presence.Status]bool {
-	choices := [][]*sign{nil}
-	for _, heard := range h.devices {
-		var next [][]*sign
-		for _, chosen := range choices {
-			for _, d := range slices.Backward(heard) {
-				next = append(next, append(slices.Clone(chosen), d))
-				if !d.lost {
-					break
-				}
-			}
-		}
-		choices = next
-	}
-	out := map[presence.Status]bool{}
-	for _, signs := range choices {
-		out[h.status(at, signs)] = true
-	}
-	return out
-}
 
 // TestNodesAgreeWithHistory lets people report to three nodes, which are killed at random, and compares
 // what every node shows of everybody with their history.
@@ -93,48 +32,46 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 	s := newStage(t)
 	nodes := []*node{s.start(true), s.start(true), s.start(true)}
 	users := []identity.UserID{"ann", "bob", "carl", "dora"}
-	histories := map[identity.UserID]*history{}
+	histories := map[identity.UserID]*fixture.PresenceHistory{}
 	for _, u := range users {
-		histories[u] = &history{devices: map[string][]*sign{}}
+		histories[u] = &fixture.PresenceHistory{}
 	}
 	claims := []presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway, presence.ManualDND, presence.ManualInvisible}
 	for step := range 80 {
+		s.lose(random.IntN(2) == 0)
 		user := users[random.IntN(len(users))]
 		h, by, n := histories[user], person(user), nodes[random.IntN(len(nodes))]
 		switch action := random.IntN(12); action {
 		case 0:
 			err := n.DeleteMine(t.Context(), by)
-			if err != nil && len(h.devices) > 0 {
+			if err != nil && h.Heard() {
 				t.Fatalf("step %d: %v", step, err)
 			}
-			*h = history{devices: map[string][]*sign{}}
+			*h = fixture.PresenceHistory{}
 		case 1:
 			i := random.IntN(len(nodes))
 			nodes[i].kill()
 			for _, h := range histories {
-				for _, heard := range h.devices {
-					for _, d := range heard[1:] { // the first one could be seen, and was stored
-						d.lost = d.lost || d.node == nodes[i]
-					}
-				}
+				h.Lose(nodes[i])
 			}
 			nodes[i] = s.start(true)
 		default:
 			b := beat([]string{"a", "b"}[random.IntN(2)])
 			b.Idle, b.TTL = random.IntN(3) == 0, time.Duration(30+random.IntN(271))*time.Second
-			if action < 5 {
+			if action < 6 {
 				b.Status = &claims[random.IntN(len(claims))]
-				h.lasting, h.until = *b.Status, time.Time{}
 			}
 			if action == 5 {
-				b.Status, b.Until = &claims[random.IntN(len(claims))], new(now().Add(time.Duration(1+random.IntN(100))*time.Second))
-				h.passing, h.until = *b.Status, *b.Until
+				b.Until = new(now().Add(time.Duration(1+random.IntN(100)) * time.Second))
 			}
 			send(t, n, by, b)
-			h.devices[b.Device] = append(h.devices[b.Device], &sign{at: now(), ttl: b.TTL, idle: b.Idle, node: n})
+			h.Beat(n, b, now(), now())
+		}
+		if random.IntN(3) == 0 { // the next comes before anybody has heard of this
+			time.Sleep(time.Duration(1+random.IntN(500)) * time.Millisecond)
+			continue
 		}
 		time.Sleep(time.Duration(random.IntN(40_000)) * time.Millisecond / time.Duration(1+random.IntN(10)))
-		last := now()
 		time.Sleep(2 * time.Second)
 		for i, n := range nodes {
 			shown := n.statuses(t)
@@ -142,11 +79,8 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 				continue // something ended this moment
 			}
 			for _, u := range users {
-				h, got := histories[u], shown[u]
-				if got == "" {
-					got = presence.Offline
-				}
-				if possible := h.possible(now()); !possible[got] && maps.Equal(possible, h.possible(last)) {
+				got := cmp.Or(shown[u], presence.Offline)
+				if possible := histories[u].Possible(now(), 2*time.Second); !possible[got] {
 					t.Fatalf("step %d: node %d shows %s as %s, want %v\nstored: %+v", step, i, u, got, possible, s.record(u))
 				}
 			}
@@ -183,9 +117,7 @@ func TestASignalThatIsLostCostsASecond(t *testing.T) {
 		here, there := s.start(true), s.start(true)
 		send(t, here, ann, beat("a"))
 		time.Sleep(100 * time.Millisecond)
-		s.mu.Lock()
-		s.heard = nil
-		s.mu.Unlock()
+		s.lose(true)
 		send(t, there, ann, claim(presence.ManualDND))
 		time.Sleep(1100 * time.Millisecond)
 		if v := send(t, here, ann, beat("a")); v.Status != presence.DND {
@@ -213,6 +145,33 @@ func TestADeviceOfAnotherNodeIsKept(t *testing.T) {
 		}
 		if s.writes() > 30 {
 			t.Errorf("%d writes in ten minutes", s.writes())
+		}
+	})
+}
+
+func TestAHeartbeatAfterADeletionThatItsNodeHasNotHeardOfCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		here, there := s.start(true), s.start(true)
+		send(t, there, ann, claim(presence.ManualDND))
+		send(t, there, ann, beat("a"))
+		send(t, here, ann, beat("b"))
+		time.Sleep(time.Second)
+		s.lose(true)
+		must(t, here.DeleteMine(t.Context(), ann))
+		time.Sleep(time.Millisecond)
+		send(t, there, ann, beat("a"))
+		time.Sleep(2 * time.Second)
+		for i, n := range []*node{here, there} {
+			v, err := n.Mine(t.Context(), ann)
+			if err != nil || v.Status != presence.Online || len(v.Devices) != 1 || v.Devices[0].ID != "a" {
+				t.Errorf("node %d: %+v, %v", i, v, err)
+			}
+		}
+		must(t, here.DeleteMine(t.Context(), ann))
+		time.Sleep(2 * time.Second)
+		if v, err := there.Mine(t.Context(), ann); err == nil {
+			t.Errorf("what was heard before counts again: %+v", v)
 		}
 	})
 }

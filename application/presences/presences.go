@@ -5,6 +5,7 @@ package presences
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -96,7 +97,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	}
 	access := r.Access(by, false)
 	if access == presence.None {
-		with, err := s.store.Together(ctx, by, []identity.UserID{r.User})
+		with, err := s.together(ctx, by, []identity.UserID{r.User})
 		if err != nil {
 			return presence.View{}, err
 		}
@@ -107,6 +108,18 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	}
 	s.registry.freshen(r)
 	return r.View(access, s.now()), nil
+}
+
+// together answers those among users with whom by shares a workspace.
+func (s *Service) together(ctx context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	in, err := s.store.Workspaces(ctx, by.Org, append(slices.Clone(users), by.User))
+	if err != nil {
+		return nil, err
+	}
+	return presence.Together(by, users, in), nil
 }
 
 // Listed is one page of presences; of an operator's, the counts of the whole org and the highest
@@ -164,7 +177,10 @@ func (s *Service) DeleteMine(ctx context.Context, by identity.Actor) error {
 
 func (s *Service) end(ctx context.Context, by identity.Actor, user identity.UserID) error {
 	now := s.now()
-	_, err := s.update(ctx, by.Org, []identity.UserID{user}, func(r *presence.Record) error { return r.Delete(by, now) })
+	_, err := s.update(ctx, by.Org, []identity.UserID{user}, func(r *presence.Record) error {
+		s.registry.freshen(r) // it may have outlived a deletion already
+		return r.Delete(by, now)
+	})
 	return err
 }
 

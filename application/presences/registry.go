@@ -99,7 +99,7 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 	g.with(w, func(s *shard, e *entry) {
 		if e == nil {
 			e = &entry{record: *stored.Copy()}
-		} else if s.renew(g, e, stored) {
+		} else if s.renew(g, e, stored, now) {
 			return
 		}
 		// What has ended is not kept, whoever heard of it: it would be due for ever.
@@ -126,15 +126,19 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 }
 
 // renew gives an entry what is stored, or, if the entry is of a later change, what is fresher in it
-// alone (done).
-func (s *shard) renew(g *registry, e *entry, stored *presence.Record) (done bool) {
+// alone (done). A heartbeat that was acknowledged after a deletion, of which this node hears only now,
+// begins the presence anew.
+func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.Time) (done bool) {
 	if e.record.Life > stored.Life || e.record.Life == stored.Life && e.record.Seq > stored.Seq {
 		e.record.Freshen(stored)
 		s.wheel.put(e, g.moment(e))
 		return true
 	}
-	r := stored.Copy()
-	r.Freshen(&e.record)
+	r := e.record.Outlive(stored, now)
+	if r == nil {
+		r = stored.Copy()
+		r.Freshen(&e.record)
+	}
 	e.record = *r
 	return false
 }

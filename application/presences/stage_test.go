@@ -43,8 +43,10 @@ type stage struct {
 	records map[identity.UserID]*presence.Record
 	seq     int64
 	saved   int   // records that were written
+	asked   int   // times that it was asked whom workspaces hold
 	apart   bool  // nobody shares a workspace with anybody
 	fails   error // what every call answers, if anything
+	mute    bool  // signals get lost
 	heard   []func(identity.OrgID)
 }
 
@@ -91,11 +93,19 @@ func newStage(t *testing.T) *stage {
 			}
 			return out, s.failing()
 		})
-	at.Together(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return slices.DeleteFunc(slices.Clone(users), func(u identity.UserID) bool { return s.apart || u == "eve" || by.User == "eve" }), s.fails
-	})
+	at.Workspaces(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.asked++
+			out := map[identity.UserID][]identity.WorkspaceID{}
+			for _, u := range users {
+				if !s.apart && u != "eve" {
+					out[u] = []identity.WorkspaceID{"shared"}
+				}
+			}
+			return out, s.fails
+		})
 	return s
 }
 
@@ -113,6 +123,13 @@ func (s *stage) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails = err
+}
+
+// lose makes signals get lost, or arrive.
+func (s *stage) lose(signals bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mute = signals
 }
 
 func (s *stage) failing() error {
@@ -206,6 +223,9 @@ func (s *stage) list(_ context.Context, by identity.Actor, f presence.Filter, q 
 func (s *stage) Announce(_ context.Context, org identity.OrgID) error {
 	s.mu.Lock()
 	heard := slices.Clone(s.heard)
+	if s.mute {
+		heard = nil
+	}
 	s.mu.Unlock()
 	for _, h := range heard {
 		h(org)

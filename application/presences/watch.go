@@ -37,6 +37,9 @@ type Watch struct {
 	// Ready has something in it when Next would answer something.
 	Ready chan struct{}
 
+	// Regrouped has something in it when by may share workspaces with others than before: Recheck tells.
+	Regrouped chan struct{}
+
 	mu      sync.Mutex
 	pending map[identity.UserID]*presence.Record // the latest of each
 	cut     bool
@@ -57,7 +60,8 @@ type Batch struct {
 // workspace are left out. above is the Seq of the last Batch that the reader has seen of the same; 0 for
 // none. reset says that there is no such number: the reader begins anew. The watch must be closed.
 func (s *Service) Watch(ctx context.Context, by identity.Actor, users []identity.UserID, above int64) (w *Watch, reset bool, err error) {
-	w = &Watch{service: s, by: by, asked: users, told: above, behind: true, hidden: map[identity.UserID]bool{}, Ready: make(chan struct{}, 1), pending: map[identity.UserID]*presence.Record{}}
+	w = &Watch{service: s, by: by, asked: users, told: above, behind: true, hidden: map[identity.UserID]bool{}, pending: map[identity.UserID]*presence.Record{}}
+	w.Ready, w.Regrouped = make(chan struct{}, 1), make(chan struct{}, 1)
 	if w.users, err = w.visible(ctx); err != nil {
 		return nil, false, err
 	}
@@ -93,7 +97,7 @@ func (w *Watch) visible(ctx context.Context) ([]identity.UserID, error) {
 	if w.by.Operator {
 		return nil, nil
 	}
-	users, err := w.service.store.Together(ctx, w.by, w.asked)
+	users, err := w.service.together(ctx, w.by, w.asked)
 	if err != nil {
 		return nil, err
 	}
@@ -106,16 +110,19 @@ func (w *Watch) visible(ctx context.Context) ([]identity.UserID, error) {
 func (w *Watch) Close() { w.service.feed.leave(w) }
 
 // Recheck finds out whom by shares a workspace with now. changed says that it is not as before: the
-// watch begins anew.
+// watch begins anew. After an error, Regrouped says again that it is due.
 func (w *Watch) Recheck(ctx context.Context) (changed bool, err error) {
-	if w.by.Operator || len(w.asked) == 0 {
-		return false, nil
-	}
+	f := w.service.feed
 	users, err := w.visible(ctx)
-	if err != nil || slices.Equal(users, w.users) {
+	if err != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.in(w.by.Org).due[w] = true
 		return false, err
 	}
-	f := w.service.feed
+	if w.by.Operator || slices.Equal(users, w.users) {
+		return false, nil
+	}
 	f.mu.Lock()
 	o := f.in(w.by.Org)
 	f.unseat(o, w)
@@ -130,9 +137,12 @@ func (w *Watch) Recheck(ctx context.Context) (changed bool, err error) {
 	return true, nil
 }
 
-func (w *Watch) ready() {
+func (w *Watch) ready() { signal(w.Ready) }
+
+// signal says something that somebody may not have heard yet.
+func signal(c chan<- struct{}) {
 	select {
-	case w.Ready <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

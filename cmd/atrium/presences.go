@@ -13,12 +13,14 @@ import (
 )
 
 // newPresences is the one service of presences: what it holds in memory is the node's, and its changes
-// are never part of another's transaction. Its clock goes on from the start of the process, whatever
-// happens to the system's.
+// are never part of another's transaction.
 func newPresences(s ports.Stores, signals ports.PresenceSignals) *presences.Service {
-	start := time.Now()
-	clock := func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
-	return presences.NewService(s.Presences, clock, signals)
+	return presences.NewService(s.Presences, steady(time.Now()), signals)
+}
+
+// steady is a clock that goes on from a time that was just read, whatever happens to the system's.
+func steady(start time.Time) presences.Clock {
+	return func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
 }
 
 // newPresenceSignals tells nodes of changed presences by Redis where there is one, else by PostgreSQL;

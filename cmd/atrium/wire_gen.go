@@ -61,7 +61,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	events := stores.Events
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
 	tickets := stores.Tickets
-	accountsTickets := accounts.NewTickets(tickets, keys, users)
+	accountsTickets := accounts.NewTickets(tickets)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
@@ -131,7 +131,7 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Serv
 	events := stores.Events
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
 	tickets := stores.Tickets
-	accountsTickets := accounts.NewTickets(tickets, keys, users)
+	accountsTickets := accounts.NewTickets(tickets)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)

@@ -54,6 +54,11 @@ type Principal struct {
 	Key        Key
 }
 
+// Live reports whether p's key opens anything at this moment: its bearer may have left the workspace.
+func (p *Principal) Live(now time.Time) bool {
+	return p.Key.Live(now) && p.Membership.Role != identity.NoRole
+}
+
 // Select answers the workspace of a request: the key's own. identity.ErrWorkspaceMismatch if the
 // request names another, whether there is such a one or not.
 func (p *Principal) Select(named string) (Membership, error) {

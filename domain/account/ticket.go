@@ -1,6 +1,7 @@
 package account
 
 import (
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -20,6 +21,18 @@ type Proof struct {
 	Key             Hash // zero for a person who signed in
 	Issuer, Subject string
 	Until           time.Time // when the token of a sign-in ends; a key says so itself
+}
+
+// Stands reports whether p proves anything in org still, by what is known of whom it means; nil if it
+// means nobody.
+func (p Proof) Stands(org *identity.Org, who *Principal, now time.Time) bool {
+	switch {
+	case who == nil:
+		return false
+	case p.Issuer == "":
+		return who.Live(now)
+	}
+	return now.Before(p.Until) && slices.ContainsFunc(org.Issuers, func(i identity.Issuer) bool { return i.URL == p.Issuer })
 }
 
 // Ticket is a ticket as it is stored.

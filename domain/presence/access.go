@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -32,6 +33,22 @@ func (r *Record) Access(by identity.Actor, together bool) Access {
 	return None
 }
 
+// Together returns those among users with whom by is in a workspace: by an API key, in that of the key. in
+// says in which each of them is, and by.
+func Together(by identity.Actor, users []identity.UserID, in map[identity.UserID][]identity.WorkspaceID) []identity.UserID {
+	mine := map[identity.WorkspaceID]bool{}
+	for _, ws := range in[by.User] {
+		mine[ws] = by.Key == "" || ws == by.Workspace
+	}
+	var out []identity.UserID
+	for _, user := range users {
+		if slices.ContainsFunc(in[user], func(ws identity.WorkspaceID) bool { return mine[ws] }) {
+			out = append(out, user)
+		}
+	}
+	return out
+}
+
 // View is a presence as one caller sees it at a moment.
 type View struct {
 	Access    Access
@@ -53,9 +70,9 @@ type View struct {
 func (r *Record) View(a Access, now time.Time) View {
 	claim := r.Claim(now)
 	v := View{
-		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.Until, ActiveAt: r.ActiveAt, SeenAt: r.SeenAt, Seq: r.Seq, Devices: r.live(now),
+		Access: a, ID: r.ID, User: r.User, Claim: claim, Until: r.Until(), ActiveAt: r.ActiveAt, SeenAt: r.SeenAt, Seq: r.Seq, Devices: r.live(now),
 	}
-	if !now.Before(r.Until) {
+	if !now.Before(v.Until) {
 		v.Until = time.Time{}
 	}
 	v.Status, v.Manual = r.Actual(now)
@@ -90,7 +107,7 @@ func (r *Record) Delete(by identity.Actor, now time.Time) error {
 	case a == Whole:
 		r.Record(by, "presence.deleted", string(r.ID), map[string]any{"user_id": string(r.User)})
 	}
-	r.Lasting, r.Passing, r.Until, r.Since, r.Devices, r.ActiveAt, r.SeenAt = Claim{}, Claim{}, time.Time{}, time.Time{}, nil, time.Time{}, time.Time{}
+	r.Lasting, r.Passing, r.Since, r.Devices, r.ActiveAt, r.SeenAt = Claim{}, nil, now, nil, time.Time{}, time.Time{}
 	r.Deleted = true
 	r.Settle(now)
 	return nil

@@ -91,7 +91,7 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 		return ErrNotOwn
 	}
 	if r.Deleted {
-		*r = Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
+		*r = *r.anew()
 	}
 	r.Settle(now)
 	if i, known := r.find(h.Device); known && h.Keep {
@@ -121,12 +121,11 @@ func (r *Record) claim(h *Heartbeat, now time.Time) {
 	before := r.Claim(now).Status
 	switch {
 	case h.Until != nil:
-		r.Passing, r.Until = h.over(r.Claim(now)), h.Until.Truncate(time.Microsecond)
-	case h.Status == nil && now.Before(r.Until):
-		r.Passing = h.over(r.Passing)
+		r.Passing = &Passing{h.over(r.Claim(now)), h.Until.Truncate(time.Microsecond)}
+	case h.Status == nil && now.Before(r.Until()):
+		r.Passing = &Passing{h.over(r.Passing.Claim), r.Passing.Until}
 	default:
-		r.Lasting = h.over(r.Lasting)
-		r.Passing, r.Until = Claim{}, time.Time{}
+		r.Lasting, r.Passing = h.over(r.Lasting), nil
 	}
 	if r.Claim(now).Status != before {
 		r.Since = now

@@ -64,6 +64,12 @@ type Claim struct {
 	Emoji  string
 }
 
+// Passing is a claim that ends by itself.
+type Passing struct {
+	Claim
+	Until time.Time
+}
+
 // Kind is what a device is.
 type Kind string
 
@@ -97,9 +103,8 @@ type Record struct {
 	Org     identity.OrgID
 	User    identity.UserID
 	Lasting Claim     // what holds without an end
-	Passing Claim     // what holds until Until, and Lasting again afterwards
-	Until   time.Time // zero if nothing passes
-	Since   time.Time // when the status that is claimed was claimed
+	Passing *Passing  // what holds before Lasting does again; nil for nothing. It is never changed in place: copies share it
+	Since   time.Time // when the status that is claimed was claimed; of a deleted record, when it was deleted
 	Devices []Device  // by id
 
 	ActiveAt time.Time // the latest heartbeat of a device in use
@@ -140,10 +145,18 @@ func New(org identity.OrgID, user identity.UserID, id ID) *Record {
 
 // Claim is what holds at a time.
 func (r *Record) Claim(now time.Time) Claim {
-	if now.Before(r.Until) {
-		return r.Passing
+	if now.Before(r.Until()) {
+		return r.Passing.Claim
 	}
 	return r.Lasting
+}
+
+// Until is when what passes ends; zero if nothing does.
+func (r *Record) Until() time.Time {
+	if r.Passing == nil {
+		return time.Time{}
+	}
+	return r.Passing.Until
 }
 
 // live answers the devices that count at a time.
@@ -193,11 +206,11 @@ func (r *Record) Public(now time.Time) Status {
 
 // Settle drops what has ended, and notes what others are shown and until when at least.
 func (r *Record) Settle(now time.Time) {
-	if !r.Until.IsZero() && !now.Before(r.Until) {
+	if r.Passing != nil && !now.Before(r.Passing.Until) {
 		if r.Passing.Status != r.Lasting.Status {
-			r.Since = r.Until
+			r.Since = r.Passing.Until
 		}
-		r.Passing, r.Until = Claim{}, time.Time{}
+		r.Passing = nil
 	}
 	r.Devices = r.live(now)
 	r.Shown, r.Due = r.Public(now), r.Next()
@@ -205,7 +218,7 @@ func (r *Record) Settle(now time.Time) {
 
 // Next is when the first thing ends; zero for never.
 func (r *Record) Next() time.Time {
-	next := r.Until
+	next := r.Until()
 	for _, d := range r.Devices {
 		if at := d.ExpiresAt(); next.IsZero() || at.Before(next) {
 			next = at
@@ -217,10 +230,17 @@ func (r *Record) Next() time.Time {
 // Same reports whether anybody could tell r from what it was by more than how fresh it is. A device that
 // ends sooner than it did is not the same: who misses that would take it for live.
 func (r *Record) Same(was *Record) bool {
-	return r.Life == was.Life && r.Deleted == was.Deleted && r.Lasting == was.Lasting && r.Passing == was.Passing && r.Until.Equal(was.Until) &&
+	return r.Life == was.Life && r.Deleted == was.Deleted && r.Lasting == was.Lasting && r.Passing.same(was.Passing) &&
 		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool {
 			return a.ID == b.ID && a.Kind == b.Kind && a.Idle == b.Idle && !a.ExpiresAt().Before(b.ExpiresAt())
 		})
+}
+
+func (p *Passing) same(was *Passing) bool {
+	if p == nil || was == nil {
+		return p == was
+	}
+	return p.Claim == was.Claim && p.Until.Equal(was.Until)
 }
 
 // As reports whether r is was in everything: there is nothing to store.
@@ -237,9 +257,39 @@ func (r *Record) Copy() *Record {
 	return &c
 }
 
+// Outlive answers what goes on of r after a deletion that r had not heard of: the next life, of the devices
+// that were heard of after it; nil if none was.
+func (r *Record) Outlive(deleted *Record, now time.Time) *Record {
+	if !deleted.Deleted || r.Deleted || r.Life != deleted.Life || deleted.Since.IsZero() {
+		return nil
+	}
+	next := deleted.anew()
+	for _, d := range r.live(now) {
+		if d.SeenAt.After(deleted.Since) {
+			next.Devices, next.SeenAt = append(next.Devices, d), later(next.SeenAt, d.SeenAt)
+			if !d.Idle {
+				next.ActiveAt = later(next.ActiveAt, d.SeenAt)
+			}
+		}
+	}
+	if len(next.Devices) == 0 {
+		return nil
+	}
+	next.Settle(now)
+	return next
+}
+
+// anew is the beginning of the life that follows r's.
+func (r *Record) anew() *Record {
+	return &Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
+}
+
 // Freshen takes over what other knows of devices that r has not heard from since. Of a deleted
-// record, or one of another life, nothing counts.
+// record, or one of another life, nothing counts, but of the life that has outlived r's deletion.
 func (r *Record) Freshen(other *Record) {
+	if other != nil && r.Deleted && !other.Deleted && other.Life == r.Life+1 {
+		*r = *r.anew()
+	}
 	if other == nil || r.Deleted || other.Deleted || r.Life != other.Life {
 		return
 	}

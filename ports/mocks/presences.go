@@ -129,21 +129,6 @@ func (mr *MockPresencesMockRecorder) Of(ctx, org, user interface{}) *gomock.Call
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Of", reflect.TypeOf((*MockPresences)(nil).Of), ctx, org, user)
 }
 
-// Together mocks base method.
-func (m *MockPresences) Together(ctx context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Together", ctx, by, users)
-	ret0, _ := ret[0].([]identity.UserID)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Together indicates an expected call of Together.
-func (mr *MockPresencesMockRecorder) Together(ctx, by, users interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Together", reflect.TypeOf((*MockPresences)(nil).Together), ctx, by, users)
-}
-
 // Update mocks base method.
 func (m *MockPresences) Update(ctx context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error) {
 	m.ctrl.T.Helper()
@@ -157,6 +142,21 @@ func (m *MockPresences) Update(ctx context.Context, org identity.OrgID, users []
 func (mr *MockPresencesMockRecorder) Update(ctx, org, users, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockPresences)(nil).Update), ctx, org, users, change)
+}
+
+// Workspaces mocks base method.
+func (m *MockPresences) Workspaces(ctx context.Context, org identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Workspaces", ctx, org, users)
+	ret0, _ := ret[0].(map[identity.UserID][]identity.WorkspaceID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Workspaces indicates an expected call of Workspaces.
+func (mr *MockPresencesMockRecorder) Workspaces(ctx, org, users interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Workspaces", reflect.TypeOf((*MockPresences)(nil).Workspaces), ctx, org, users)
 }
 
 // MockPresenceSignals is a mock of PresenceSignals interface.

@@ -51,6 +51,21 @@ func (mr *MockTicketsMockRecorder) Add(ctx, t interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Add", reflect.TypeOf((*MockTickets)(nil).Add), ctx, t)
 }
 
+// Proven mocks base method.
+func (m *MockTickets) Proven(ctx context.Context, org identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Proven", ctx, org, proofs)
+	ret0, _ := ret[0].([]*account.Principal)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Proven indicates an expected call of Proven.
+func (mr *MockTicketsMockRecorder) Proven(ctx, org, proofs interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Proven", reflect.TypeOf((*MockTickets)(nil).Proven), ctx, org, proofs)
+}
+
 // Take mocks base method.
 func (m *MockTickets) Take(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error) {
 	m.ctrl.T.Helper()

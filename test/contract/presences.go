@@ -22,7 +22,7 @@ func Presences(t *testing.T, open Opener) {
 	t.Run("List and Counts", func(t *testing.T) { presencesListed(t, a) })
 	t.Run("Due", func(t *testing.T) { presencesDue(t, a) })
 	t.Run("Changes", func(t *testing.T) { presencesChanged(t, a) })
-	t.Run("Together", func(t *testing.T) { together(t, a) })
+	t.Run("Workspaces", func(t *testing.T) { presenceWorkspaces(t, a) })
 }
 
 func heartbeat(device string) presence.Heartbeat {
@@ -289,53 +289,41 @@ func presencesChanged(t *testing.T, a Adapter) {
 	}
 }
 
-func together(t *testing.T, a Adapter) {
+func presenceWorkspaces(t *testing.T, a Adapter) {
 	team, others := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	byKey := team.Gone // is elsewhere by now, and the key is of the workspace of before
-	byKey.Key = "key"
-	foreign := team.Member
-	foreign.Org = a.Orgs[1]
-	keyed := team.Member
-	keyed.Key = "key"
-	for name, tt := range map[string]struct {
-		by   identity.Actor
-		user identity.UserID
-		want bool
-	}{
-		"members of one workspace":        {team.Member, team.Viewer.User, true},
-		"by a key of that workspace":      {keyed, team.Viewer.User, true},
-		"members of two":                  {team.Member, others.Member.User, false},
-		"one who has left":                {team.Member, team.Gone.User, false},
-		"who left, by the key of then":    {byKey, team.Member.User, false},
-		"somebody in another org":         {foreign, team.Viewer.User, false},
-		"a user that there never was":     {team.Member, "usr_00000000000000000000000000", false},
-		"of another team, by that team's": {others.Member, others.Viewer.User, true},
-		"the other way around":            {team.Viewer, team.Member.User, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := a.Presences.Together(t.Context(), tt.by, []identity.UserID{tt.user})
-			must(t, err)
-			if tt.want != slices.Equal(got, []identity.UserID{tt.user}) || !tt.want && len(got) > 0 {
-				t.Errorf("together with %v", got)
-			}
-		})
+	both, none := newcomer(t, a.Stores, team.Org, "both@"+team.Workspace.Slug+".example"), identity.UserID("usr_00000000000000000000000000")
+	join(t, a.Stores, others.Owner, others.Workspace.ID, both, identity.Viewer)
+	join(t, a.Stores, team.Owner, team.Workspace.ID, both, identity.Member)
+	in := func(org identity.OrgID, users ...identity.UserID) map[identity.UserID][]identity.WorkspaceID {
+		t.Helper()
+		got, err := a.Presences.Workspaces(t.Context(), org, users)
+		must(t, err)
+		return got
 	}
-	t.Run("of several those who are, once each", func(t *testing.T) {
-		asked := []identity.UserID{team.Viewer.User, others.Owner.User, team.Gone.User, team.Peer.User, team.Viewer.User}
-		got, err := a.Presences.Together(t.Context(), team.Member, asked)
-		must(t, err)
-		slices.Sort(got)
-		want := []identity.UserID{team.Viewer.User, team.Peer.User}
-		slices.Sort(want)
-		same(t, "together with", got, want)
-		none, err := a.Presences.Together(t.Context(), team.Member, nil)
-		must(t, err)
-		same(t, "of nobody", none, []identity.UserID(nil))
+	t.Run("all of each, by id", func(t *testing.T) {
+		two := []identity.WorkspaceID{team.Workspace.ID, others.Workspace.ID}
+		slices.Sort(two)
+		same(t, "workspaces", in(team.Org, both.User, none, team.Member.User), map[identity.UserID][]identity.WorkspaceID{both.User: two, team.Member.User: {team.Workspace.ID}})
 	})
-	t.Run("in a workspace that was deleted nobody is", func(t *testing.T) {
-		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
-		got, err := a.Presences.Together(t.Context(), team.Member, []identity.UserID{team.Viewer.User})
-		must(t, err)
-		same(t, "together with", got, []identity.UserID(nil))
+	t.Run("of nobody, and of another org, none", func(t *testing.T) {
+		if got := in(team.Org); len(got) > 0 {
+			t.Errorf("%v", got)
+		}
+		if got := in(a.Orgs[1], both.User); len(got) > 0 {
+			t.Errorf("%v", got)
+		}
+	})
+	t.Run("of more than one statement takes", func(t *testing.T) {
+		users := slices.Repeat([]identity.UserID{none}, 5000)
+		if got := in(team.Org, append(users, both.User)...); len(got[both.User]) != 2 {
+			t.Errorf("%v", got)
+		}
+	})
+	t.Run("none that they have left, or that was deleted", func(t *testing.T) {
+		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, both.User))
+		must(t, changeWorkspace(t, a.Stores, others.Owner, others.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(others.Owner, nil) }))
+		if got := in(team.Org, both.User); len(got) > 0 {
+			t.Errorf("%v", got)
+		}
 	})
 }

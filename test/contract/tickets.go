@@ -12,6 +12,7 @@ import (
 // Tickets is the suite for ports.Tickets.
 func Tickets(t *testing.T, open Opener) {
 	a := open(t)
+	t.Run("Proven", func(t *testing.T) { proven(t, a) })
 	ctx, org := t.Context(), a.Orgs[0]
 	issue := func(p account.Proof) (account.Hash, account.Ticket) {
 		t.Helper()

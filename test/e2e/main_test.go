@@ -63,7 +63,6 @@ var notYet = []string{
 	"createSetupIntent 502",
 	"createSubscription 502",
 	"deletePaymentMethod 422", "deletePaymentMethod 502",
-	"deletePresence 403",
 	"listInvoices 409",
 	"listPaymentMethods 409",
 	"mapSource 502",
@@ -72,7 +71,6 @@ var notYet = []string{
 	"receivePaymentEvent 429",
 	"refreshSource 422",
 	"setDefaultPaymentMethod 409", "setDefaultPaymentMethod 422", "setDefaultPaymentMethod 502",
-	"streamPresences 200",
 	"updateSubscription 402", "updateSubscription 409", "updateSubscription 502",
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -45,6 +46,7 @@ func (c *client) stream(t *testing.T, query string, headers ...string) *events {
 	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("the stream answers %d, %v", resp.StatusCode, resp.Header)
 	}
+	fixture.CheckStream(t, req, resp)
 	e := &events{t: t, response: resp, lines: make(chan string, 1000)}
 	go func() {
 		defer close(e.lines)
@@ -81,6 +83,9 @@ func (e *events) nextWithin(wait time.Duration) event {
 			case name == "data":
 				out.answer = &answer{call: out.kind, status: 200, text: value}
 			case line == "" && out.kind != "":
+				if out.kind != "reset" {
+					fixture.CheckEvent(e.t, presences+"/stream", out.text)
+				}
 				return out
 			}
 		case <-late:

@@ -141,11 +141,26 @@ func TestBadHeartbeats(t *testing.T) {
 			"a long ttl":                {object{"ttl_seconds": 301}, "/ttl_seconds out_of_range"},
 			"141 characters":            {object{"text": strings.Repeat("ß", 141)}, "/text too_long"},
 			"a control character":       {object{"text": "a\tb"}, "/text invalid_pattern"},
+			"a line feed at the end":    {object{"text": "a\n"}, "/text invalid_pattern"},
+			"a NUL":                     {object{"text": "\x00"}, "/text invalid_pattern"},
+			"a delete character":        {object{"text": "a\x7f"}, "/text invalid_pattern"},
+			"a control character of C1": {object{"text": "a\u0085b"}, "/text invalid_pattern"},
+			"a text that is none":       {object{"text": 7}, "/text wrong_type"},
 			"an emoji with a space":     {object{"emoji": "a b"}, "/emoji invalid_pattern"},
+			"an emoji of 65 characters": {object{"emoji": strings.Repeat("x", 65)}, "/emoji too_long"},
 			"an odd device":             {object{"device_id": "a b"}, "/device_id invalid_pattern"},
+			"a device with a slash":     {object{"device_id": "../a"}, "/device_id invalid_pattern"},
+			"a device of other letters": {object{"device_id": "прибор"}, "/device_id invalid_pattern"},
+			"a device with a line feed": {object{"device_id": "a\n"}, "/device_id invalid_pattern"},
+			"a device of 65 characters": {object{"device_id": strings.Repeat("a", 65)}, "/device_id too_long"},
+			"an activity that is none":  {object{"activity": "asleep"}, "/activity not_allowed_value"},
+			"a ttl that is no number":   {object{"ttl_seconds": "90"}, "/ttl_seconds wrong_type"},
+			"a ttl with a fraction":     {object{"ttl_seconds": 90.5}, "/ttl_seconds wrong_type"},
 			"a device without a name":   {object{"device_id": ""}, "/device_id too_short"},
 			"an unknown kind of device": {object{"device_kind": "fridge"}, "/device_kind not_allowed_value"},
 			"an end in the past":        {object{"manual_until": "2020-01-01T00:00:00Z"}, "/manual_until in_the_past"},
+			"an end that has just been": {object{"manual_until": time.Now().Add(-time.Millisecond).UTC().Format(time.RFC3339Nano)}, "/manual_until in_the_past"},
+			"an end in another zone":    {object{"manual_until": time.Now().Add(-time.Minute).In(time.FixedZone("", 5*3600)).Format(time.RFC3339)}, "/manual_until in_the_past"},
 			"an end that is too late":   {object{"manual_until": time.Now().AddDate(0, 0, 31).UTC().Format(time.RFC3339)}, "/manual_until too_late"},
 			"an end that is no time":    {object{"manual_until": "soon"}, "/manual_until invalid_format"},
 			"an unknown field":          {object{"stat": "dnd"}, "/stat unknown_field"},
@@ -159,11 +174,25 @@ func TestBadHeartbeats(t *testing.T) {
 		t.Run("140 characters are fine", func(t *testing.T) {
 			ann.do(t, "POST", presences, object{"text": strings.Repeat("ß", 140)}).is(t, 200)
 		})
+		t.Run("what was refused has changed nothing", func(t *testing.T) {
+			ann.get(t, presences+"/me").has(t, map[string]string{"status": "online", "manual_status": "auto", "manual_until": "null", "emoji": "", "devices.0.id": "default", "devices.1": ""})
+		})
 		t.Run("21 devices are one too many", func(t *testing.T) {
 			for i := range 19 {
 				ann.do(t, "POST", presences, object{"device_id": fmt.Sprint("d", i)}).is(t, 200)
 			}
 			ann.do(t, "POST", presences, object{"device_id": "one-more"}).problem(t, 409, "device_limit_reached")
+			ann.do(t, "POST", presences, object{"device_id": "one-more", "status": "dnd"}).problem(t, 409, "device_limit_reached")
+			ann.get(t, presences+"/me").has(t, map[string]string{"devices.19.id": "default", "devices.20": "", "manual_status": "auto"})
+			ann.do(t, "POST", presences, object{"device_id": "d7"}).is(t, 200)
+		})
+		t.Run("a key that only reads neither reports nor deletes", func(t *testing.T) {
+			carl := s.user(t, "member")
+			carl.create(t, presences, object{})
+			reads, _ := carl.key(t, "--role", "viewer")
+			reads.do(t, "POST", presences, object{}).problem(t, 403, "forbidden")
+			reads.do(t, "DELETE", presences+"/me", nil).problem(t, 403, "forbidden")
+			carl.get(t, presences+"/me").has(t, map[string]string{"status": "online"})
 		})
 		for query, code := range map[string]string{
 			"?status=asleep": "invalid_parameter", "?since_seq=-1": "invalid_parameter", "?since_seq=1e3": "invalid_parameter", "?since_seq=9223372036854775808": "invalid_parameter",

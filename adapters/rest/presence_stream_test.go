@@ -1,0 +1,233 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestAStreamOpensAsEventSourceExpects(t *testing.T) {
+	perform(t, func(t *testing.T, h *theatre) {
+		ann, token := h.caller(1)
+		l := h.open(token, "")
+		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
+			if got := l.header.Get(name); got != want || l.status != 200 {
+				t.Errorf("%d, %s: %q, want %q", l.status, name, got, want)
+			}
+		}
+		l.expect(string(ann), "retry:", "snapshot")
+		if !l.readBy.IsZero() {
+			t.Errorf("the server would end it at %v", l.readBy)
+		}
+		time.Sleep(59 * time.Second)
+		l.expect("", ":", ":", ":")
+		if l.cut(); l.after() > 0 {
+			t.Error("it outlasts its reader")
+		}
+	})
+}
+
+func TestAStreamResumesWhereItsReaderWas(t *testing.T) {
+	perform(t, func(t *testing.T, h *theatre) {
+		_, ann := h.caller(1)
+		user, bob := h.caller(2)
+		named := "?user_id=" + string(user)
+		h.post(bob, `{"text": "before"}`)
+		l := h.open(ann, named)
+		id := l.expect("before", "retry:", "snapshot")
+		h.post(bob, `{"text": "seen"}`)
+		id, before := l.expect("seen", "change"), id
+		l.cut()
+		h.post(bob, `{"text": "missed"}`)
+		h.post(bob, `{"text": "missed as well"}`)
+		for _, again := range []*line{
+			h.open(ann, named, "Last-Event-ID: "+id), h.open(ann, named+"&last_event_id="+id),
+			h.open(ann, named, "Last-Event-ID: "+before), h.open(ann, named+"&last_event_id="+before, "Last-Event-ID: "+id),
+		} {
+			again.expect(`"missed as well"`, "retry:", "change")
+		}
+		key, number, _ := strings.Cut(id, ".")
+		for name, tt := range map[string]struct {
+			by        account.Token
+			query, id string
+		}{
+			"a number that was never given":    {ann, named, key + ".4711"}, // such as before the data were restored
+			"a number that is none":            {ann, named, key + ".x"},
+			"a number below zero":              {ann, named, key + ".-1"},
+			"a number of 20 digits":            {ann, named, key + ".99999999999999999999"},
+			"something else":                   {ann, named, number},
+			"another question":                 {ann, "", id},
+			"somebody else":                    {bob, named, id},
+			"nothing that was ever given away": {ann, named, strings.Repeat("x", 5000) + "." + number},
+		} {
+			t.Log("an id of " + name)
+			other := h.open(tt.by, tt.query, "Last-Event-ID: "+tt.id)
+			other.expect("", "retry:", "reset", "snapshot")
+			other.cut()
+		}
+	})
+}
+
+func TestAReaderWhoTakesNothingIsCutAfterTenSeconds(t *testing.T) {
+	perform(t, func(t *testing.T, h *theatre) {
+		_, token := h.caller(1)
+		l := h.open(token, "")
+		l.expect("", "retry:", "snapshot")
+		l.stall()
+		h.post(token, `{"text": "nobody reads this"}`)
+		if took := l.after(); took < 10*time.Second || took > 10*time.Second+time.Second {
+			t.Errorf("it ended after %s", took)
+		}
+	})
+}
+
+func TestAStreamEndsWithTheCredential(t *testing.T) {
+	for name, how := range map[string]func(*account.Principal){
+		"that is revoked":                    func(p *account.Principal) { p.Key.RevokedAt = now() },
+		"that expires":                       func(p *account.Principal) { p.Key.ExpiresAt = now().Add(time.Millisecond) },
+		"whose bearer has left":              func(p *account.Principal) { p.Membership.Role = identity.NoRole },
+		"whose bearer is an operator by now": func(p *account.Principal) { p.User.Operator = true },
+		"that means somebody else by now":    func(p *account.Principal) { p.User.ID = "usr_other" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			perform(t, func(t *testing.T, h *theatre) {
+				_, token := h.caller(1)
+				_, other := h.caller(2)
+				l, stays := h.open(token, ""), h.open(other, "")
+				time.Sleep(10300 * time.Millisecond)
+				h.change(token, how)
+				if took := l.after(); took > time.Second {
+					t.Errorf("it ended after %s", took)
+				}
+				if took := stays.after(); took < time.Minute {
+					t.Errorf("another's ended after %s", took)
+				}
+			})
+		})
+	}
+	t.Run("but not with the store", func(t *testing.T) {
+		perform(t, func(t *testing.T, h *theatre) {
+			_, token := h.caller(1)
+			l := h.open(token, "")
+			h.mu.Lock()
+			h.fails = errors.New("the store is away")
+			h.mu.Unlock()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if n := strings.Count(h.log.String(), "the store is away"); n < 9 || n > 11 || strings.Contains(h.log.String(), token.Reveal()) {
+				t.Errorf("noted %d times: %s", n, h.log)
+			}
+			h.mu.Lock()
+			h.fails = nil
+			h.mu.Unlock()
+			if took := l.after(); took < time.Minute {
+				t.Errorf("it ended after %s", took)
+			}
+			h.change(token, func(p *account.Principal) { p.Key.RevokedAt = now() })
+			if took := l.after(); took > time.Second {
+				t.Errorf("it ended after %s", took)
+			}
+		})
+	})
+}
+
+func TestAThousandStreamsAreAskedForAtOnce(t *testing.T) {
+	perform(t, func(t *testing.T, h *theatre) {
+		during := func() int {
+			before := h.asks()
+			time.Sleep(10 * time.Second)
+			return h.asks() - before
+		}
+		if n := during(); n > 0 {
+			t.Errorf("it is asked %d times for nobody", n)
+		}
+		var open []*line
+		var tokens []account.Token
+		for i := range 1000 {
+			_, token := h.caller(i)
+			open, tokens = append(open, h.open(token, "")), append(tokens, token)
+			if n := 10; i == 0 {
+				if got := during(); got > n {
+					t.Errorf("it is asked %d times in ten seconds for one", got)
+				}
+			}
+		}
+		if n := during(); n < 9 || n > 10 {
+			t.Errorf("it is asked %d times in ten seconds for a thousand", n)
+		}
+		h.change(tokens[789], func(p *account.Principal) { p.Key.RevokedAt = now() })
+		if took := open[789].after(); took > time.Second {
+			t.Errorf("the one whose key was revoked ends after %s", took)
+		}
+		for i, l := range open {
+			l.cut()
+			if took := l.after(); took > 0 {
+				t.Errorf("stream %d ends after %s", i, took)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if n := during(); n > 0 {
+			t.Errorf("it is asked %d times when all are gone", n)
+		}
+	})
+}
+
+func TestAServerThatStopsEndsEveryStream(t *testing.T) {
+	perform(t, func(t *testing.T, h *theatre) {
+		_, token := h.caller(1)
+		open := []*line{h.open(token, ""), h.open(token, "")}
+		h.EndStreams()
+		for _, l := range append(open, h.open(token, "")) { // one that comes late as well
+			if took := l.after(); took > 0 {
+				t.Errorf("it ended after %s", took)
+			}
+		}
+	})
+}
+
+func TestATicketOpensAStreamOnce(t *testing.T) {
+	perform(t, func(t *testing.T, h *theatre) {
+		ann, token := h.caller(1)
+		issued := account.Proof{Key: token.Hash()}
+		ticket, kept := account.NewTicket("org_1", issued, now())
+		h.tickets[kept.Hash] = kept
+		l := h.open(account.Token{}, "?ticket="+ticket.Reveal())
+		l.expect(string(ann), "retry:", "snapshot")
+		for _, query := range []string{"?ticket=" + ticket.Reveal(), "?ticket=atp_x", ""} {
+			if again := h.open(account.Token{}, query); again.status != 401 {
+				t.Errorf("%s: %d", query, again.status)
+			}
+		}
+		h.change(token, func(p *account.Principal) { p.Key.RevokedAt = now() })
+		if took := l.after(); took > time.Second {
+			t.Errorf("it ended %s after its credential", took)
+		}
+	})
+}
+
+func TestTwoHundredPeopleAreFollowedAtMost(t *testing.T) {
+	perform(t, func(t *testing.T, h *theatre) {
+		_, token := h.caller(0)
+		named := func(n int) string {
+			users := make([]string, n)
+			for i := range users {
+				users[i] = fmt.Sprintf("usr_%026d", i)
+			}
+			return "?user_id=" + strings.Join(users, ",")
+		}
+		_, last := h.caller(199)
+		l := h.open(token, named(200))
+		l.expect("", "retry:", "snapshot")
+		h.post(last, `{"text": "the last of them"}`)
+		l.expect("the last of them", "change")
+		if l := h.open(token, named(201)); l.status != 400 || !strings.Contains(l.text.String(), "invalid_parameter") {
+			t.Errorf("%d %s", l.status, l.text.String())
+		}
+	})
+}

@@ -1,0 +1,343 @@
+package rest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/presences"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// theatre is an API with what streams need, on mocked ports that hold what they are given. Its callers
+// have keys; they are all in one workspace.
+type theatre struct {
+	*API
+	t   *testing.T
+	log *bytes.Buffer
+
+	mu      sync.Mutex
+	bearers map[account.Hash]*account.Principal
+	tickets map[account.Hash]account.Ticket
+	records map[identity.UserID]*presence.Record
+	seq     int64
+	asked   int   // times that it was asked whom proofs mean
+	fails   error // what is answered to that, if anything
+}
+
+// perform runs a test in a bubble, where no time passes while something happens.
+func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		mock := gomock.NewController(t)
+		h := &theatre{t: t, log: new(bytes.Buffer), bearers: map[account.Hash]*account.Principal{}, tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
+		service := presences.NewService(h.presences(mock), now, nil)
+		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
+		api, err := New(Config{RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6}}, Deps{
+			Orgs: func() *identity.Directory { return directory }, Stores: ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock)},
+			Bind: func(s ports.Stores) Services {
+				return Services{Accounts: accounts.NewService(nil, nil, nil, nil, s.Keys, nil), Tickets: accounts.NewTickets(s.Tickets), Presences: service}
+			},
+			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock), Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.API = api
+		ctx, end := context.WithCancel(t.Context())
+		var kept sync.WaitGroup
+		kept.Go(func() {
+			service.Keep(ctx, func() []identity.OrgID { return []identity.OrgID{"org_1"} }, func(err error) { t.Error(err) })
+		})
+		defer func() {
+			api.EndStreams()
+			end()
+			kept.Wait()
+			synctest.Wait()
+		}()
+		test(t, h)
+	})
+}
+
+func (h *theatre) keys(mock *gomock.Controller) ports.Keys {
+	keys := mocks.NewMockKeys(mock)
+	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, hash account.Hash) (*account.Principal, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if who := h.bearers[hash]; who != nil {
+			return new(*who), nil
+		}
+		return nil, identity.ErrUnauthenticated
+	})
+	return keys
+}
+
+func (h *theatre) proofs(mock *gomock.Controller) ports.Tickets {
+	tickets := mocks.NewMockTickets(mock)
+	at := tickets.EXPECT()
+	at.Proven(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.asked++
+		out := make([]*account.Principal, len(proofs))
+		for i, p := range proofs {
+			if who := h.bearers[p.Key]; who != nil {
+				out[i] = new(*who)
+			}
+		}
+		return out, h.fails
+	})
+	at.Add(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, t account.Ticket) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.tickets[t.Hash] = t
+		return nil
+	})
+	at.Take(gomock.Any(), identity.OrgID("org_1"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, hash account.Hash, _ time.Time) (*account.Ticket, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		t, ok := h.tickets[hash]
+		if delete(h.tickets, hash); !ok {
+			return nil, identity.ErrUnauthenticated
+		}
+		return &t, nil
+	})
+	return tickets
+}
+
+func (h *theatre) presences(mock *gomock.Controller) ports.Presences {
+	store := mocks.NewMockPresences(mock)
+	at := store.EXPECT()
+	at.Due(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(nil, nil)
+	at.Counts(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(context.Context, identity.OrgID) (presence.Counts, int64, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return nil, h.seq, nil
+	})
+	at.Workspaces(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, users []identity.UserID) (map[identity.UserID][]identity.WorkspaceID, error) {
+		out := map[identity.UserID][]identity.WorkspaceID{}
+		for _, u := range users {
+			out[u] = []identity.WorkspaceID{"wsp_1"}
+		}
+		return out, nil
+	})
+	at.Update(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) (out []*presence.Record, err error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for _, u := range users {
+			was := cmp.Or(h.records[u], presence.New(org, u, presence.ID("prs_"+u)))
+			r := was.Copy()
+			if err := change(r); err != nil {
+				return nil, err
+			}
+			if !r.Same(was) {
+				h.seq++
+				r.Seq = h.seq
+			}
+			h.records[u] = r
+			out = append(out, r.Copy())
+		}
+		return out, nil
+	})
+	at.Changes(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, above int64, users []identity.UserID, limit int) (out []presence.Record, err error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for _, r := range slices.SortedFunc(maps.Values(h.records), func(a, b *presence.Record) int { return cmp.Compare(a.Seq, b.Seq) }) {
+			if r.Seq > above && len(out) < limit && (users == nil || slices.Contains(users, r.User)) {
+				out = append(out, *r.Copy())
+			}
+		}
+		return out, nil
+	})
+	return store
+}
+
+// caller makes somebody with a key, and returns its token.
+func (h *theatre) caller(n int) (user identity.UserID, token account.Token) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	user, token = identity.UserID(fmt.Sprintf("usr_%026d", n)), account.NewToken()
+	h.bearers[token.Hash()] = &account.Principal{
+		User: account.User{ID: user, Org: "org_1"}, Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"}, Role: identity.Member},
+		Key: account.Key{ID: identity.KeyID("key_" + user), Org: "org_1", Workspace: "wsp_1", User: user, Ceiling: identity.Owner, LastUsedAt: time.Now()},
+	}
+	return user, token
+}
+
+// change changes what is known of the bearer of a token.
+func (h *theatre) change(token account.Token, how func(*account.Principal)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	how(h.bearers[token.Hash()])
+}
+
+func (h *theatre) asks() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked
+}
+
+func (h *theatre) post(token account.Token, body string) {
+	h.t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/api/presence", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+token.Reveal())
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, r); w.Code > 201 {
+		h.t.Fatalf("a heartbeat: %d %s", w.Code, w.Body)
+	}
+}
+
+// line is the network under a stream: a reader who may stop to take anything.
+type line struct {
+	h       *theatre
+	request *http.Request
+	header  http.Header
+	status  int
+	ended   chan struct{} // closed when the answer has
+	cut     context.CancelFunc
+
+	mu            sync.Mutex
+	text          bytes.Buffer
+	stuck         bool
+	write, readBy time.Time // deadlines
+}
+
+// open asks for a stream.
+func (h *theatre) open(token account.Token, query string, headers ...string) *line {
+	h.t.Helper()
+	ctx, cut := context.WithCancel(h.t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, streamPath+query, nil)
+	if !token.IsZero() {
+		r.Header.Set("Authorization", "Bearer "+token.Reveal())
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		r.Header.Set(name, value)
+	}
+	l := &line{h: h, request: r, header: http.Header{}, ended: make(chan struct{}), cut: cut, readBy: time.Now()}
+	go func() {
+		defer close(l.ended)
+		h.ServeHTTP(l, r)
+	}()
+	synctest.Wait()
+	if l.status == http.StatusOK {
+		fixture.CheckStream(h.t, r, &http.Response{StatusCode: l.status, Header: l.header})
+	}
+	return l
+}
+
+func (l *line) Header() http.Header    { return l.header }
+func (l *line) WriteHeader(status int) { l.status = status }
+func (l *line) Flush()                 {}
+
+func (l *line) SetReadDeadline(at time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readBy = at
+	return nil
+}
+
+func (l *line) SetWriteDeadline(at time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.write = at
+	return nil
+}
+
+func (l *line) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stuck {
+		time.Sleep(time.Until(l.write))
+		return 0, os.ErrDeadlineExceeded
+	}
+	return l.text.Write(p)
+}
+
+// stall makes its reader take nothing any more.
+func (l *line) stall() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stuck = true
+}
+
+// told is what has come since it was asked last: events as "kind data", each held to openapi.yaml, with the
+// id of the last one. Comments read ":".
+func (l *line) told() (events []string, id string) {
+	l.h.t.Helper()
+	time.Sleep(100 * time.Millisecond) // more than changes are gathered for
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for part := range strings.SplitSeq(strings.TrimSuffix(l.text.String(), "\n\n"), "\n\n") {
+		kind, data := "", ""
+		for text := range strings.SplitSeq(part, "\n") {
+			switch name, value, _ := strings.Cut(text, ": "); name {
+			case "event":
+				kind = value
+			case "id":
+				id = value
+			case "data":
+				if data = value; kind != "reset" {
+					fixture.CheckEvent(l.h.t, streamPath, data)
+				}
+			case ":":
+				kind = ":"
+			case "retry":
+				kind = text
+			}
+		}
+		if kind != "" {
+			events = append(events, strings.TrimSpace(kind+" "+data))
+		}
+	}
+	l.text.Reset()
+	return events, id
+}
+
+// expect compares what has come with the kinds of events, of which the last one holds something.
+func (l *line) expect(holds string, kinds ...string) (id string) {
+	l.h.t.Helper()
+	events, id := l.told()
+	var got []string
+	for _, e := range events {
+		kind, _, _ := strings.Cut(e, " ")
+		got = append(got, kind)
+	}
+	if !slices.Equal(got, kinds) || !strings.Contains(strings.Join(events, "\n"), holds) {
+		l.h.t.Fatalf("told %q, want %v with %q", events, kinds, holds)
+	}
+	return id
+}
+
+// after is how long l goes on, up to a minute.
+func (l *line) after() time.Duration {
+	begun := time.Now()
+	select {
+	case <-l.ended:
+	case <-time.After(time.Minute):
+	}
+	return time.Since(begun)
+}

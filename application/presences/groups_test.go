@@ -1,0 +1,104 @@
+package presences_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/application/presences"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// asks is how often the store is asked whom workspaces hold, in a time.
+func (s *stage) asks(during time.Duration) int {
+	s.mu.Lock()
+	before := s.asked
+	s.mu.Unlock()
+	time.Sleep(during)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked - before
+}
+
+// told reports whether w has to be rechecked.
+func told(w *presences.Watch) bool {
+	select {
+	case <-w.Regrouped:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		var open []*presences.Watch
+		begin := func(user, of string) {
+			w, _, err := n.Watch(t.Context(), person(identity.UserID(user)), []identity.UserID{identity.UserID(of)}, 0)
+			must(t, err)
+			t.Cleanup(w.Close)
+			open = append(open, w)
+		}
+		begin("ann", "bob")
+		time.Sleep(2 * time.Second)
+		few := s.asks(10 * time.Second)
+		for i := range 500 {
+			begin(fmt.Sprint("u", i), fmt.Sprint("u", i+1))
+		}
+		time.Sleep(2 * time.Second)
+		if many := s.asks(10 * time.Second); few == 0 || many > few {
+			t.Errorf("the store is asked %d times for one, %d times for 501", few, many)
+		}
+		for i, w := range open {
+			if !told(w) {
+				t.Errorf("watch %d was not told to look what changed before it was known", i)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		for i, w := range open {
+			if told(w) {
+				t.Errorf("watch %d is told of nothing", i)
+			}
+		}
+	})
+}
+
+func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
+	staged(t, func(t *testing.T, s *stage, n *node) {
+		mine, _, err := n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)
+		must(t, err)
+		defer mine.Close()
+		alone, _, err := n.Watch(t.Context(), bob, nil, 0)
+		must(t, err)
+		defer alone.Close()
+		all, _, err := n.Watch(t.Context(), operator, []identity.UserID{"bob"}, 0)
+		must(t, err)
+		defer all.Close()
+		time.Sleep(2 * time.Second)
+		told(mine)
+		move := func(apart bool) {
+			s.mu.Lock()
+			s.apart = apart
+			s.mu.Unlock()
+			time.Sleep(2 * time.Second)
+		}
+		if move(true); !told(mine) || told(alone) || told(all) {
+			t.Error("not those were told whom it may concern")
+		}
+		s.fail(errOutage)
+		_, err = mine.Recheck(t.Context())
+		wantErr(t, err, errOutage)
+		time.Sleep(2 * time.Second)
+		s.fail(nil)
+		if time.Sleep(2 * time.Second); !told(mine) {
+			t.Error("what could not be found out is not tried again")
+		}
+		changed, err := mine.Recheck(t.Context())
+		if must(t, err); !changed {
+			t.Error("nothing has changed")
+		}
+		if move(false); !told(mine) {
+			t.Error("it is not told that they are together again")
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package presence_test
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+func TestWhatIsHeardOfAfterADeletionOutlivesIt(t *testing.T) {
+	begun := func() *presence.Record {
+		r := annsOwn()
+		must(t, r.Beat(ann, saying(claiming(presence.ManualDND), "secret"), start))
+		must(t, r.Beat(ann, beat("a", true), start))
+		return r
+	}
+	deleted := begun()
+	must(t, deleted.Delete(ann, after(10)))
+	heard := func(at int, device string, idle bool) *presence.Record {
+		r := begun()
+		must(t, r.Beat(ann, beat(device, idle), after(at)))
+		return r
+	}
+	next := heard(20, "a", true)
+	next.Life++
+	for name, tt := range map[string]struct {
+		r      *presence.Record
+		as     *presence.Record // that was deleted
+		now    int
+		shown  presence.Status
+		device string // empty if nothing goes on
+	}{
+		"a device in use":                  {heard(11, "a", false), deleted, 12, presence.Online, "a"},
+		"an idle one":                      {heard(11, "a", true), deleted, 12, presence.Away, "a"},
+		"a device that is new":             {heard(11, "b", false), deleted, 12, presence.Online, "b"},
+		"not what was heard of before":     {heard(9, "a", false), deleted, 12, "", ""},
+		"not what was at the same moment":  {heard(10, "a", false), deleted, 12, "", ""},
+		"not what has ended meanwhile":     {heard(11, "a", false), deleted, 12 + 90, "", ""},
+		"nothing of another life":          {next, deleted, 21, "", ""},
+		"nothing of what is deleted too":   {deleted.Copy(), deleted, 12, "", ""},
+		"nothing, if there is no deletion": {heard(11, "a", false), begun(), 12, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := tt.r.Outlive(tt.as, after(tt.now))
+			if got == nil || tt.device == "" {
+				if got != nil || tt.device != "" {
+					t.Fatalf("%+v", got)
+				}
+				return
+			}
+			if got.Shown != tt.shown || len(got.Devices) != 1 || got.Devices[0].ID != tt.device || got.Life != deleted.Life+1 || got.Lasting != (presence.Claim{}) || got.Deleted || got.Seq != deleted.Seq {
+				t.Errorf("%+v", got)
+			}
+			kept := deleted.Copy()
+			kept.Freshen(got)
+			if kept.Settle(after(tt.now)); !kept.Same(got) || kept.Shown != tt.shown {
+				t.Errorf("the store would keep %+v, want %+v", kept, got)
+			}
+		})
+	}
+	t.Run("a record that was deleted before that was noted begins anew by a heartbeat alone", func(t *testing.T) {
+		old := deleted.Copy()
+		old.Since = presence.Record{}.Since
+		if got := heard(11, "a", false).Outlive(old, after(12)); got != nil {
+			t.Errorf("%+v", got)
+		}
+	})
+}

@@ -1,0 +1,33 @@
+package presence_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+func TestTogetherAreThoseInOneWorkspace(t *testing.T) {
+	in := map[identity.UserID][]identity.WorkspaceID{"ann": {"blue", "red"}, "bob": {"red"}, "carl": {"blue", "green"}, "dora": {"green"}}
+	by := func(user identity.UserID, key identity.KeyID, ws identity.WorkspaceID) identity.Actor {
+		return identity.Actor{Org: "org", User: user, Key: key, Workspace: ws}
+	}
+	for name, tt := range map[string]struct {
+		by          identity.Actor
+		users, want []identity.UserID
+	}{
+		"those who are, in the order that they were named in": {by("ann", "", ""), []identity.UserID{"dora", "carl", "bob", "nobody"}, []identity.UserID{"carl", "bob"}},
+		"in whichever workspace the request is made":          {by("ann", "", "red"), []identity.UserID{"carl", "bob"}, []identity.UserID{"carl", "bob"}},
+		"by a key, in the workspace of that key":              {by("ann", "key", "red"), []identity.UserID{"carl", "bob"}, []identity.UserID{"bob"}},
+		"by a key of a workspace that one has left, nobody":   {by("dora", "key", "red"), []identity.UserID{"ann", "bob", "carl"}, nil},
+		"who is in none is with nobody":                       {by("nobody", "", ""), []identity.UserID{"ann", "nobody"}, nil},
+		"nobody, of nobody":                                   {by("ann", "", ""), nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := presence.Together(tt.by, tt.users, in); !slices.Equal(got, tt.want) {
+				t.Errorf("together with %v, want %v", got, tt.want)
+			}
+		})
+	}
+}

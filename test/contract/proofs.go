@@ -1,0 +1,85 @@
+package contract
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// proven is the part of Tickets that says whom proofs mean.
+func proven(t *testing.T, a Adapter) {
+	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ask := func(s ports.Stores, org identity.OrgID, proofs ...account.Proof) []*account.Principal {
+		t.Helper()
+		who, err := s.Tickets.Proven(ctx, org, proofs)
+		must(t, err)
+		if len(who) != len(proofs) {
+			t.Fatalf("%d answers to %d", len(who), len(proofs))
+		}
+		return who
+	}
+	member, viewer := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"}), addKey(t, a.Stores, team.Viewer, account.KeyDraft{Name: "k"})
+	signed := claimsOf(team, "signed")
+	signIn(t, a.Stores, team.Org, signed, nil)
+	byMember, byViewer := account.Proof{Key: member.Hash}, account.Proof{Key: viewer.Hash}
+	bySignIn := account.Proof{Issuer: signed.Issuer, Subject: signed.Subject}
+
+	t.Run("each means whom a look-up of its own finds, in their order", func(t *testing.T) {
+		for _, s := range []ports.Stores{a.Stores, a.Second()} {
+			who := ask(s, team.Org, byViewer, bySignIn, account.Proof{Key: account.Hash{1}}, byMember, account.Proof{Issuer: signed.Issuer, Subject: "nobody"}, byViewer, account.Proof{Issuer: "https://other.example", Subject: signed.Subject})
+			for i, key := range map[int]*account.Key{0: viewer, 3: member, 5: viewer} {
+				want, err := s.Keys.Principal(ctx, team.Org, key.Hash)
+				must(t, err)
+				same(t, "the bearer", who[i], want)
+			}
+			want, err := s.Users.SignedIn(ctx, team.Org, signed.Issuer, signed.Subject)
+			must(t, err)
+			same(t, "who signed in", who[1], &account.Principal{User: want.User})
+			for _, i := range []int{2, 4, 6} {
+				if who[i] != nil {
+					t.Errorf("%d means %+v", i, who[i])
+				}
+			}
+		}
+	})
+	t.Run("none means nobody", func(t *testing.T) { ask(a.Stores, team.Org) })
+	t.Run("in another org they mean nobody", func(t *testing.T) {
+		for i, who := range ask(a.Stores, a.Orgs[1], byMember, bySignIn) {
+			if who != nil {
+				t.Errorf("%d means %+v", i, who)
+			}
+		}
+	})
+	t.Run("what another node has changed is seen at once", func(t *testing.T) {
+		ask(a.Stores, team.Org, byMember, byViewer)
+		second := a.Second()
+		revoke(t, second, team.Member, member.ID)
+		must(t, removeMember(t, second, team.Owner, team.Workspace.ID, team.Viewer.User))
+		who := ask(a.Stores, team.Org, byMember, byViewer)
+		if who[0].Key.RevokedAt.IsZero() || who[1].Membership.Role != identity.NoRole {
+			t.Errorf("%+v\n%+v", who[0], who[1])
+		}
+	})
+	t.Run("more than one statement takes are answered", func(t *testing.T) {
+		many := make([]account.Proof, 10_000)
+		for i := range many {
+			many[i] = account.Proof{Key: account.Hash{byte(i), byte(i >> 8), 1}}
+			if i%2 == 1 {
+				many[i] = account.Proof{Issuer: signed.Issuer, Subject: string(rune(i))}
+			}
+		}
+		many[0], many[9_999] = byMember, bySignIn
+		if who := ask(a.Stores, team.Org, many...); who[0] == nil || who[9_999] == nil || who[1] != nil || who[2] != nil {
+			t.Errorf("%v %v %v %v", who[0], who[1], who[2], who[9_999])
+		}
+	})
+	t.Run("in a workspace that was deleted a key means nobody", func(t *testing.T) {
+		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
+		if who := ask(a.Stores, team.Org, byMember); who[0] != nil {
+			t.Errorf("%+v", who[0])
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestStreamsAreNoWorkForTheDatabase counts what PostgreSQL is asked while streams are open in which nothing
+// happens: many cost it no more than one does, and each still ends with its credential.
+func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
+	t.Parallel()
+	people, streams, during := 2, 5, 2*time.Second
+	if proving() {
+		people, streams, during = 20, 20, 20*time.Second
+	}
+	d := deploy(t, postgres)
+	s, other := d.start(t), d.start(t)
+	db := d.open(t)
+	defer db.Close()
+	asked := func() float64 {
+		t.Helper()
+		count := func() (n int) {
+			if err := db.QueryRowContext(t.Context(), `SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()`).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		time.Sleep(1500 * time.Millisecond) // until what was before is counted
+		before, begun := count(), time.Now()
+		time.Sleep(during)
+		return float64(count()-before) / time.Since(begun).Seconds()
+	}
+	admin := s.user(t, "admin")
+	var open []*events
+	var keys []string
+	begin := func(c *client) {
+		t.Helper()
+		made := c.create(t, "/api/api-keys", object{"name": fmt.Sprint("stream ", len(open))})
+		by := *c
+		by.token = made.at("token")
+		e := by.stream(t, "?user_id="+admin.id)
+		e.next()
+		open, keys = append(open, e), append(keys, made.at("id"))
+	}
+	var crowd []*client
+	for range people {
+		crowd = append(crowd, s.user(t, "member"))
+	}
+	begin(crowd[0])
+	one := asked()
+	for i, c := range crowd {
+		for n := range streams {
+			if i > 0 || n > 0 {
+				begin(c)
+			}
+		}
+	}
+	many := asked()
+	t.Logf("%.1f transactions a second with one stream, %.1f with %d", one, many, len(open))
+	more := float64(len(open)) / 2 // two look-ups a second for each would be four times that
+	if proving() {
+		more = 3
+	}
+	if many > one+more {
+		t.Errorf("%.1f transactions a second with %d streams, %.1f with one", many, len(open), one)
+	}
+	last := len(open) - 1
+	crowd[people-1].at(other).do(t, "DELETE", "/api/api-keys/"+keys[last], nil).is(t, 204)
+	open[last].ends(1500 * time.Millisecond)
+	admin.at(other).do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+crowd[0].id, nil).is(t, 204)
+	open[0].ends(1500 * time.Millisecond)
+}

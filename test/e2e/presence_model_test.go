@@ -1,0 +1,248 @@
+package e2e
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// TestNodesAgreeWithWhatWasHeard lets people report to nodes that share a PostgreSQL, kills some of the
+// nodes, and compares what each of them shows of everybody, in its stream and in its list, with what was
+// acknowledged.
+func TestNodesAgreeWithWhatWasHeard(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		nodes int
+		redis bool
+		short bool // part of every run, and not of proofs alone
+	}{
+		"two nodes, by NOTIFY":   {2, false, true},
+		"three nodes, by NOTIFY": {3, false, false},
+		"two nodes, by Redis":    {2, true, false},
+		"three nodes, by Redis":  {3, true, true},
+	} {
+		if !tt.short && !proving() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var options []option
+			if tt.redis {
+				options = append(options, set("redis.url", services.Redis(t).URL))
+			}
+			newCrowd(t, deploy(t, postgres, options...), tt.nodes).live(t)
+		})
+	}
+}
+
+// crowd is people who report to nodes, whose histories are known, and an operator who looks at each node.
+type crowd struct {
+	*deployment
+	random    *rand.Rand
+	nodes     []*server
+	readers   []*reader // of each node
+	operator  *client
+	people    []*client
+	histories []*fixture.PresenceHistory
+
+	acted                                 time.Time     // when the last action was acknowledged
+	slowest                               time.Duration // until everybody showed what they had to
+	beats, claims, deletes, kills, checks int
+
+	trace []string // of all actions
+}
+
+func newCrowd(t *testing.T, d *deployment, nodes int) *crowd {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	c := &crowd{deployment: d, random: rand.New(rand.NewPCG(seed, 8)), nodes: make([]*server, nodes), readers: make([]*reader, nodes)}
+	c.nodes[0] = d.start(t)
+	c.operator = c.nodes[0].user(t, "viewer", "--operator")
+	people := 3
+	if proving() {
+		people = 6
+	}
+	for range people {
+		c.people, c.histories = append(c.people, c.nodes[0].user(t, "member")), append(c.histories, &fixture.PresenceHistory{})
+	}
+	for i := range c.nodes {
+		if i > 0 {
+			c.nodes[i] = d.start(t)
+		}
+		c.look(t, i)
+	}
+	return c
+}
+
+// look opens a stream at a node.
+func (c *crowd) look(t *testing.T, node int) {
+	t.Helper()
+	c.readers[node] = newReader(c.operator, "")
+	c.readers[node].open(t, c.nodes[node])
+}
+
+// late is how much later than it happens everything may be shown: in proofs two seconds.
+func late() time.Duration {
+	if proving() {
+		return 2 * time.Second
+	}
+	return patience
+}
+
+func (c *crowd) live(t *testing.T) {
+	lasts := 3 * time.Second
+	if proving() {
+		lasts = 3 * time.Minute // in which devices come and go
+	}
+	for ends := time.Now().Add(lasts); time.Now().Before(ends) && !t.Failed(); {
+		for range 1 + c.random.IntN(4) {
+			c.act(t, c.random.IntN(40))
+		}
+		c.agree(t)
+		if proving() {
+			time.Sleep(time.Duration(c.random.IntN(1500)) * time.Millisecond)
+		}
+	}
+	c.act(t, 0) // at least one dies
+	c.agree(t)
+	if proving() { // and then everybody falls silent
+		for heard := time.Now(); time.Since(heard) < 42*time.Second && !t.Failed(); {
+			c.agree(t)
+			time.Sleep(200 * time.Millisecond)
+		}
+		for i := range c.people {
+			if got := c.histories[i].Possible(time.Now(), late()); len(got) != 1 || !got[presence.Offline] {
+				t.Errorf("somebody is still there: %v", got)
+			}
+		}
+	}
+	for _, r := range c.readers {
+		r.sound(t)
+	}
+	t.Logf("%d heartbeats, %d claims, %d deletions, %d kills; compared %d times at %d nodes, the slowest agreed after %s", c.beats, c.claims, c.deletes, c.kills, c.checks, len(c.nodes), c.slowest.Round(time.Millisecond))
+}
+
+var manual = map[presence.Manual]string{presence.Auto: "auto", presence.ManualOnline: "online", presence.ManualAway: "away", presence.ManualDND: "dnd", presence.ManualInvisible: "invisible"}
+
+// act does one thing that changes something.
+func (c *crowd) act(t *testing.T, action int) {
+	t.Helper()
+	who, node := c.random.IntN(len(c.people)), c.random.IntN(len(c.nodes))
+	h, by := c.histories[who], c.people[who].at(c.nodes[node])
+	switch action {
+	case 0:
+		c.note("node %d is killed", node)
+		c.nodes[node].kill(t)
+		for _, h := range c.histories {
+			h.Lose(c.nodes[node])
+		}
+		c.nodes[node] = c.start(t)
+		c.look(t, node)
+		c.kills++
+	case 1, 2, 3:
+		if a := by.do(t, "DELETE", presences+"/me", nil); a.status != 204 && h.Heard() {
+			t.Errorf("%s", a)
+		}
+		*h = fixture.PresenceHistory{}
+		c.note("%s is deleted at node %d", by.id, node)
+		c.deletes++
+	default:
+		b := presence.Heartbeat{Device: []string{"a", "b"}[c.random.IntN(2)], TTL: time.Duration(30+c.random.IntN(10)) * time.Second, Idle: c.random.IntN(3) == 0}
+		body := object{"device_id": b.Device, "ttl_seconds": int(b.TTL / time.Second), "activity": "active"}
+		if b.Idle {
+			body["activity"] = "idle"
+		}
+		if action < 16 {
+			b.Status = new([]presence.Manual{presence.Auto, presence.ManualOnline, presence.ManualAway, presence.ManualDND, presence.ManualInvisible}[c.random.IntN(5)])
+			body["status"] = manual[*b.Status]
+			c.claims++
+		}
+		if action < 10 {
+			b.Until = new(time.Now().Add(time.Duration(500+c.random.IntN(3000)) * time.Millisecond).UTC().Truncate(time.Millisecond))
+			body["manual_until"] = b.Until.Format(time.RFC3339Nano)
+		}
+		sent := time.Now()
+		a := by.do(t, "POST", presences, body)
+		if a.status == 429 { // more than anybody's devices may report
+			time.Sleep(time.Second)
+			return
+		}
+		if a.status > 201 {
+			t.Fatalf("%s", a)
+		}
+		h.Beat(c.nodes[node], b, sent, time.Now())
+		c.note("%s reports %v at node %d: %d", by.id, body, node, a.status)
+		c.beats++
+	}
+	c.acted = time.Now()
+}
+
+// note keeps what was done, for who looks for the reason of a failure.
+func (c *crowd) note(format string, args ...any) {
+	line := time.Now().Format("15:04:05.000 ") + fmt.Sprintf(format, args...)
+	c.trace = append(c.trace[max(0, len(c.trace)-60):], line)
+}
+
+// agree waits until each node shows of everybody what it may.
+func (c *crowd) agree(t *testing.T) {
+	t.Helper()
+	c.checks++
+	for i := range c.nodes {
+		for first := true; ; first = false {
+			asked := time.Now()
+			wrong := c.compare(t, i)
+			if wrong == "" {
+				if !first {
+					c.slowest = max(c.slowest, time.Since(c.acted))
+				}
+				break
+			}
+			if asked.Sub(c.acted) > late() {
+				for time.Since(asked) < patience && c.compare(t, i) != "" {
+					time.Sleep(20 * time.Millisecond)
+				}
+				t.Fatalf("%s after the last action, node %d shows %s; %s later it is %q\n%s", asked.Sub(c.acted), i, wrong, time.Since(asked), c.compare(t, i), strings.Join(c.trace, "\n"))
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// compare says what a node shows that it may not, if anything.
+func (c *crowd) compare(t *testing.T, node int) string {
+	t.Helper()
+	began := time.Now()
+	var list struct {
+		Data []struct {
+			User   string          `json:"user_id"`
+			Status presence.Status `json:"status"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(c.operator.at(c.nodes[node]).get(t, presences+"?limit=100").text), &list); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]presence.Status{}
+	for _, p := range list.Data {
+		listed[p.User] = p.Status
+	}
+	streamed := c.readers[node].state()
+	for i, p := range c.people {
+		may := c.histories[i].Possible(began, late()+time.Since(began))
+		if got := cmp.Or(listed[p.id], presence.Offline); !may[got] {
+			return fmt.Sprintf("%s as %s in its list, may %v", p.id, got, may)
+		}
+		if got := cmp.Or(presence.Status(streamed[p.id].status), presence.Offline); !may[got] {
+			return fmt.Sprintf("%s as %s in its stream, may %v", p.id, got, may)
+		}
+	}
+	return ""
+}

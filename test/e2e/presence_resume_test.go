@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestWhoIsCutKnowsAllTheSame lets people change while readers are cut in the middle of whatever they are
+// told, and go on where they were, at any node. In the end they know what one knows who was never cut.
+func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		lasts := 3 * time.Second
+		if proving() {
+			lasts = 2 * time.Minute
+		}
+		d := deploy(t, engine)
+		nodes := []*server{d.start(t)}
+		if engine == postgres {
+			nodes = append(nodes, d.start(t))
+		}
+		operator, member := nodes[0].user(t, "viewer", "--operator"), nodes[0].user(t, "member")
+		var people []*client
+		var ids []string
+		for range 4 {
+			p := nodes[0].user(t, "member")
+			people, ids = append(people, p), append(ids, p.id)
+		}
+		query := "?user_id=" + strings.Join(ids, ",")
+		// Of each pair the first is never cut.
+		all, some := []*reader{newReader(operator, "")}, []*reader{newReader(member, query)}
+		for range 3 {
+			all, some = append(all, newReader(operator, "")), append(some, newReader(member, query))
+		}
+		begin := time.Now()
+		over := func() bool { return time.Since(begin) > lasts || t.Failed() }
+		var running sync.WaitGroup
+		var cuts, changes int
+		var mu sync.Mutex
+		for i, r := range append(all[1:len(all):len(all)], some[1:]...) {
+			r.open(t, nodes[i%len(nodes)])
+			running.Go(func() {
+				for n := 1; !over(); n++ {
+					time.Sleep(rand.N(300 * time.Millisecond))
+					r.cut()
+					time.Sleep(rand.N(300 * time.Millisecond))
+					r.open(t, nodes[rand.N(len(nodes))])
+					mu.Lock()
+					cuts++
+					mu.Unlock()
+				}
+			})
+		}
+		all[0].open(t, nodes[0])
+		some[0].open(t, nodes[0])
+		for _, p := range people {
+			running.Go(func() {
+				for n := 0; !over(); n++ {
+					by := p.at(nodes[rand.N(len(nodes))])
+					var err error
+					if n%7 == 6 {
+						_, err = by.try(t, "DELETE", presences+"/me", nil)
+					} else {
+						var a *answer
+						a, err = by.try(t, "POST", presences, object{
+							"device_id": fmt.Sprint("d", n%3), "activity": []string{"active", "idle"}[n/3%2], "text": fmt.Sprint(n),
+							"status": []string{"auto", "online", "away", "dnd", "invisible"}[rand.N(5)], "manual_until": time.Now().Add(200*time.Millisecond + rand.N(time.Second)).UTC().Format(time.RFC3339Nano),
+						})
+						if err == nil && a.status == 429 {
+							time.Sleep(time.Second)
+							continue
+						}
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					changes++
+					mu.Unlock()
+					time.Sleep(rand.N(250 * time.Millisecond))
+				}
+			})
+		}
+		running.Wait()
+		for i, p := range people { // what the last change was is known
+			p.do(t, "POST", presences, object{"device_id": "last", "status": "dnd", "text": fmt.Sprint("the end of ", i)})
+		}
+		for _, readers := range [][]*reader{all, some} {
+			soon(t, func() string {
+				for i, p := range people {
+					if got := readers[0].state()[p.id]; got.text != fmt.Sprint("the end of ", i) || got.status != "dnd" {
+						return fmt.Sprint(p.id, " is ", got)
+					}
+				}
+				for i, r := range readers[1:] {
+					if want, got := readers[0].state(), r.state(); !maps.Equal(want, got) {
+						return fmt.Sprintf("reader %d: %v, want %v", i+1, got, want)
+					}
+				}
+				return ""
+			}, "")
+			for _, r := range readers {
+				r.sound(t)
+			}
+		}
+		t.Logf("%d changes; %d streams were cut and resumed", changes, cuts)
+	})
+}
