@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -73,14 +72,18 @@ func (l *load) begin() {
 				default:
 				}
 				if !w(l, first) {
-					select {
-					case <-l.stop:
-						return
-					case <-time.After(10 * time.Millisecond): // as a client does that was refused
-					}
+					l.pause(10 * time.Millisecond) // as a client does that was refused
 				}
 			}
 		})
+	}
+}
+
+// pause waits for d, or until the load ends.
+func (l *load) pause(d time.Duration) {
+	select {
+	case <-l.stop:
+	case <-time.After(d):
 	}
 }
 
@@ -152,19 +155,21 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close()
-	if resp.StatusCode >= 400 {
+	text, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	a := &answer{call: method + " " + path, text: string(text), status: resp.StatusCode, header: resp.Header, begun: begun, took: time.Since(begun)}
+	if err == nil && a.status >= 400 {
+		resp.Body = io.NopCloser(strings.NewReader(a.text))
 		fixture.CheckResponse(l.t, r, resp)
 	}
-	text, err := io.ReadAll(resp.Body)
-	return &answer{call: method + " " + path, text: string(text), status: resp.StatusCode, header: resp.Header, begun: begun, took: time.Since(begun)}, err
+	return a, err
 }
 
 // do is try for those who write; whether it was done is what matters to them.
 func (l *load) do(method, path string, body any, headers ...string) (a *answer, done bool) {
 	a, err := l.try(method, path, body, headers...)
 	switch {
-	case err != nil && l.mortal, errors.Is(err, l.t.Context().Err()) && err != nil:
+	case err != nil && l.mortal:
 		return nil, false
 	case err != nil:
 		l.t.Errorf("%s %s was not answered: %v", method, path, err)
@@ -173,6 +178,10 @@ func (l *load) do(method, path string, body any, headers ...string) (a *answer, 
 	l.answered.Add(1)
 	if a.status < 300 {
 		return a, true
+	}
+	if path == presence && a.status == http.StatusTooManyRequests { // more often than any client does
+		l.pause(time.Second)
+		return a, false
 	}
 	why := ""
 	if l.excuse != nil {

@@ -19,6 +19,7 @@ const (
 	chats       = "/api/chat-templates"
 	connections = "/api/connections"
 	keys        = "/api/api-keys"
+	presence    = "/api/presence"
 )
 
 // writePrompts makes a template, versions of it, and activates each.
@@ -100,17 +101,17 @@ func writeChats(l *load, _ bool) bool {
 	return l.reads(chats+"/"+chat, "name", name)
 }
 
-// claimPresence says something new each time.
+// claimPresence says something new each time, as often as a user may.
 func claimPresence(l *load, _ bool) bool {
 	n := int(l.number.Add(1))
 	l.ledger.sends("presence", "", n)
-	claimed, ok := l.do("POST", "/api/presence", object{"status": "dnd", "text": fmt.Sprint(n)})
+	claimed, ok := l.do("POST", presence, object{"status": "dnd", "text": fmt.Sprint(n)})
 	if !ok {
 		return false
 	}
 	l.ledger.reaches("presence", "", n)
 	l.ledger.note("presence", claimed.id(l.t))
-	return l.reads("/api/presence/me", "text", fmt.Sprint(n))
+	return l.reads(presence+"/me", "text", fmt.Sprint(n))
 }
 
 // writeConnections makes a connection and revokes it.
