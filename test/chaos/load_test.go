@@ -34,6 +34,7 @@ type load struct {
 	answered atomic.Int64
 	refused  atomic.Int64 // of them, with an excuse
 	number   atomic.Int64 // makes names unique
+	flight   sync.RWMutex // held by requests that are under way
 	stop     chan struct{}
 	running  sync.WaitGroup
 }
@@ -136,6 +137,8 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 	if err != nil {
 		return nil, err
 	}
+	l.flight.RLock()
+	defer l.flight.RUnlock()
 	r, err := http.NewRequestWithContext(l.t.Context(), method, l.node().url+path, strings.NewReader(string(content)))
 	if err != nil {
 		return nil, err

@@ -68,9 +68,14 @@ func TestATroubledDatabase(t *testing.T) {
 	} {
 		t.Run(tr.name, func(t *testing.T) {
 			l.t, l.excuse = t, nil
-			l.during(func() { l.first(t) }) // what runs while all is well
+			health := n.pulse(t)
+			l.during(func() { // what runs while all is well
+				l.first(t)
+				time.Sleep(sample(100*time.Millisecond, time.Second))
+			})
+			usual, _ := health()
 			before := n.leftovers(t, behindTheProxy)
-			tr.suffer(t, n, l)
+			tr.suffer(t, n, l, usual)
 			db := behindTheProxy.open(t)
 			if lost := l.ledger.check(t, db); lost > 0 {
 				t.Errorf("%d acknowledged writes are lost", lost)
@@ -82,8 +87,9 @@ func TestATroubledDatabase(t *testing.T) {
 	}
 }
 
-// suffer is a load through the trouble, which judges every answer.
-func (tr trouble) suffer(t *testing.T, n *node, l *load) {
+// suffer is a load through the trouble, which judges every answer. usual is how long health takes to answer
+// under such a load while there is none: on a busy machine longer than is promised.
+func (tr trouble) suffer(t *testing.T, n *node, l *load, usual time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
 	var begun, ended time.Time // of the trouble
@@ -121,8 +127,8 @@ func (tr trouble) suffer(t *testing.T, n *node, l *load) {
 		time.Sleep(sample(200*time.Millisecond, recoveredWithin+time.Second)) // in which nothing may be refused any more
 	})
 	most, worst := health()
-	t.Logf("refused: %v, the slowest after %s; health answered within %s, at worst %s; the first success %s after the end",
-		refused, slowest.Round(time.Millisecond), most.Round(time.Millisecond), worst.Round(time.Millisecond), took.Round(time.Millisecond))
+	t.Logf("refused: %v, the slowest after %s; health answered within %s (%s before), at worst %s; the first success %s after the end",
+		refused, slowest.Round(time.Millisecond), most.Round(time.Millisecond), usual.Round(time.Millisecond), worst.Round(time.Millisecond), took.Round(time.Millisecond))
 	if !proving() {
 		return
 	}
@@ -135,7 +141,7 @@ func (tr trouble) suffer(t *testing.T, n *node, l *load) {
 	if slowest > tr.within {
 		t.Errorf("somebody waited for %s", slowest)
 	}
-	if most > healthWithin {
+	if most > max(healthWithin, 2*usual) {
 		t.Errorf("health answered after %s", most)
 	}
 }
