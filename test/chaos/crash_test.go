@@ -9,7 +9,7 @@ import (
 // TestCrashUnderLoad kills the process again and again while eight write: what was acknowledged is there,
 // and nothing is there by half.
 func TestCrashUnderLoad(t *testing.T) {
-	rounds := sample(10, 200) // on each engine
+	rounds := sample(5, 200) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
 		d := on(t, engine)
 		n := d.start(t, current(t))
@@ -18,8 +18,8 @@ func TestCrashUnderLoad(t *testing.T) {
 		lost := 0
 		for round := range rounds {
 			l.begin()
-			// Writers need some time to come to all that they do, and less than that to be interrupted anywhere.
-			time.Sleep(50*time.Millisecond + rand.N(200*time.Millisecond))
+			l.answers(10 + rand.Int64N(60)) // with which writers come to all that they do, and are interrupted anywhere
+			time.Sleep(rand.N(5 * time.Millisecond))
 			n.kill(t)
 			l.end()
 			n = d.start(t, current(t))
@@ -34,7 +34,7 @@ func TestCrashUnderLoad(t *testing.T) {
 			}
 		}
 		t.Logf("%d kills, %d requests answered, %d acknowledged writes checked, %d lost", rounds, l.answered.Load(), l.ledger.acked, lost)
-		if l.ledger.acked < 20*rounds {
+		if l.ledger.acked < 10*rounds {
 			t.Errorf("only %d writes were acknowledged: this shows nothing", l.ledger.acked)
 		}
 	})

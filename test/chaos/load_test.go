@@ -61,9 +61,10 @@ func newLoad(t *testing.T, token string, node func() *node) *load {
 	}
 }
 
-// begin lets everybody write until end.
+// begin lets everybody write until end, which comes with the test's at the latest.
 func (l *load) begin() {
 	l.stop = make(chan struct{})
+	l.t.Cleanup(l.end)
 	for _, w := range writers {
 		l.running.Go(func() {
 			for first := true; ; first = false {
@@ -90,9 +91,23 @@ func (l *load) pause(d time.Duration) {
 
 // end waits until everybody has been answered.
 func (l *load) end() {
-	close(l.stop)
+	select {
+	case <-l.stop: // it has ended
+	default:
+		close(l.stop)
+	}
 	l.running.Wait()
 	l.client.CloseIdleConnections()
+}
+
+// answers waits until so many requests more have been answered.
+func (l *load) answers(more int64) {
+	l.t.Helper()
+	for goal, late := l.answered.Load()+more, time.Now().Add(patience); l.answered.Load() < goal; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			l.t.Fatalf("within %s not even %d requests were answered", patience, more)
+		}
+	}
 }
 
 // during lets everybody write while f runs.
@@ -172,7 +187,7 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 func (l *load) do(method, path string, body any, headers ...string) (a *answer, done bool) {
 	a, err := l.try(method, path, body, headers...)
 	switch {
-	case err != nil && l.mortal:
+	case err != nil && (l.mortal || l.t.Context().Err() != nil):
 		return nil, false
 	case err != nil:
 		l.t.Errorf("%s %s was not answered: %v", method, path, err)

@@ -68,7 +68,7 @@ func current(t *testing.T) string {
 func proving() bool { return os.Getenv("ATRIUM_PROVE") != "" }
 
 // sample is few in make test, and all in make prove: how often something is done, or for how long.
-func sample[N int | time.Duration](few, all N) N {
+func sample[N int | int64 | time.Duration](few, all N) N {
 	if proving() {
 		return all
 	}
