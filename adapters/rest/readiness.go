@@ -61,7 +61,7 @@ func (r *readiness) note(ctx context.Context, err error) {
 }
 
 // ready answers whether this node should get requests: 503 while the database cannot be reached or
-// has another schema. A node that stops takes no new connection, which says the same.
+// has an older schema than this node. A node that stops takes no new connection, which says the same.
 func (a *API) ready(w http.ResponseWriter, r *http.Request) {
 	if err := a.readiness.ask(r.Context()); err != nil {
 		w.Header().Set("Retry-After", "1")

@@ -67,7 +67,7 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 		return answer, false, nil
 	}
 	// The request may have ended because its client went away; what it leaves is settled still.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), settledBy(ctx, time.Now()))
 	defer cancel()
 	if refusal, outcome := keep(err); outcome {
 		if finishErr := s.db.inTx(ctx, func(tx *DB) error { return s.finish(ctx, tx, key, attempt, refusal) }); finishErr != nil {
@@ -77,6 +77,24 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 	}
 	_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, key.Scope[:], attempt) // else the reservation runs out by itself
 	return ports.Answer{}, false, err
+}
+
+// settledBy is until when the end of a request may be settled: two seconds from now, but where somebody waits
+// not much beyond their deadline, since on a database that has gone silent pgGrace comes on top, before and
+// after it.
+func settledBy(ctx context.Context, now time.Time) time.Time {
+	by := now.Add(2 * time.Second)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Add(pgGrace).Before(by) {
+		return later(deadline.Add(pgGrace), now.Add(pgGrace/4))
+	}
+	return by
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // reserve takes key for attempt, or answers what is stored under it.

@@ -149,15 +149,17 @@ func (db *DB) versions(ctx context.Context) (ours, theirs int64, err error) {
 	return sources[len(sources)-1].Version, theirs, err
 }
 
-// Ready reports whether the database answers and has exactly the schema of this binary. It takes no
-// lock: goose's own question would wait for every node's migrations, and for all others who ask.
+// Ready reports whether the database answers and has the schema of this binary, or a later one: while
+// nodes are replaced one by one the first new one migrates, and those that are left must go on, for which
+// every migration is safe with the binary before it. It takes no lock: goose's own question would wait for
+// every node's migrations, and for all others who ask.
 func (db *DB) Ready(ctx context.Context) error {
 	sources := db.migrations.ListSources()
 	ours, theirs := sources[len(sources)-1].Version, int64(0)
 	if _, err := db.get(ctx, &theirs, `SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version`); err != nil {
 		return err
 	}
-	if ours != theirs {
+	if theirs < ours {
 		return fmt.Errorf("%w: schema %d instead of %d", ports.ErrUnavailable, theirs, ours)
 	}
 	return nil

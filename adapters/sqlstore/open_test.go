@@ -64,8 +64,14 @@ func TestOpen(t *testing.T) {
 			if !errors.Is(err, sqlstore.ErrNewerSchema) || !strings.Contains(err.Error(), "9999") {
 				t.Errorf("error = %v, want ErrNewerSchema that names the schema", err)
 			}
+			if err := db.Ready(ctx); err != nil {
+				t.Errorf("a node that was there before takes no requests any more: %v", err)
+			}
+			if _, err := raw(t, url).ExecContext(ctx, `DELETE FROM goose_db_version WHERE version_id > 1`); err != nil {
+				t.Fatal(err)
+			}
 			if err := db.Ready(ctx); !errors.Is(err, ports.ErrUnavailable) {
-				t.Errorf("Ready = %v, want ErrUnavailable", err)
+				t.Errorf("on an older schema Ready = %v, want ErrUnavailable", err)
 			}
 		})
 	})

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "atrium-e2e-")
 	if err == nil {
-		err = dependOnSources()
+		err = fixture.DependOnSources(filepath.Join("..", ".."))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -95,22 +94,6 @@ func unreached() (code int) {
 		}
 	}
 	return code
-}
-
-// dependOnSources looks at every file that the binary is built from, so that go test, which notes
-// what a test looks at, does not answer from its cache for another binary.
-func dependOnSources() error {
-	root := filepath.Join("..", "..")
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || path == root {
-			return err
-		}
-		if name := entry.Name(); entry.IsDir() && (name[0] == '.' || name == "test" || name == "docs" || name == "tools") {
-			return filepath.SkipDir
-		}
-		_, err = os.Stat(path)
-		return err
-	})
 }
 
 const (

@@ -13,20 +13,25 @@ import (
 	"time"
 )
 
-// stops is how many times the server is told to stop under load, on each engine.
-const stops = 10
-
 // TestStopUnderLoad counts three ways: what clients were answered, what the server says that it
-// served, and what has taken effect. A request that is accepted and fails makes them differ.
+// served, and what has taken effect. A request that is accepted and fails makes them differ. Somebody
+// reads a stream meanwhile, which has no end of its own.
 func TestStopUnderLoad(t *testing.T) {
+	stops := 5 // on each engine
+	if proving() {
+		stops = 100
+	}
 	onEach(t, func(t *testing.T, engine string) {
 		d := deploy(t, engine, set("log.level", "info"))
 		s := d.start(t)
 		ann, admin := s.user(t, "member"), s.user(t, "admin")
 		var answered, number atomic.Int64
 		served := 0
+		var slowest time.Duration // from the last answer, or the signal if that came later, to the end
 		for range stops {
 			var clients sync.WaitGroup
+			var last atomic.Int64 // when somebody was answered
+			listening := ann.at(s).stream(t, "")
 			for range 4 {
 				c := ann.at(s)
 				clients.Go(func() {
@@ -39,12 +44,17 @@ func TestStopUnderLoad(t *testing.T) {
 							t.Errorf("an accepted request failed: %s", a)
 						}
 						answered.Add(1)
+						last.Store(time.Now().UnixNano())
 					}
 				})
 			}
 			time.Sleep(rand.N(100 * time.Millisecond))
+			told := time.Now()
 			s.stop(t)
+			ended := time.Now()
 			clients.Wait()
+			listening.ends(patience)
+			slowest = max(slowest, min(ended.Sub(told), ended.Sub(time.Unix(0, last.Load()))))
 			served += strings.Count(s.stderr.String(), `"route":"/api/prompt-templates","status":201`)
 			if strings.Contains(s.stderr.String(), `"status":5`) {
 				t.Errorf("the server answered 5xx:\n%s", s.stderr)
@@ -58,6 +68,10 @@ func TestStopUnderLoad(t *testing.T) {
 			if cursor = p.at("next_cursor"); cursor != "null" {
 				cursor = "&cursor=" + cursor
 			}
+		}
+		t.Logf("%d stops, %d requests accepted, none of which may fail; the process ended within %s of the last answer", stops, served, slowest.Round(time.Millisecond))
+		if proving() && slowest > time.Second {
+			t.Errorf("it took %s to end", slowest)
 		}
 		if n := int(answered.Load()); n != served || n != done || n == 0 {
 			t.Errorf("clients were answered %d times, the server served %d requests, and %d took effect", n, served, done)

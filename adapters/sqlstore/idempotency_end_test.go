@@ -1,0 +1,40 @@
+package sqlstore
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestSettledBy holds the end of a request to its deadline: with pgGrace after each operation on a silent
+// database it is answered within a second of it.
+func TestSettledBy(t *testing.T) {
+	now := time.Now()
+	for name, tt := range map[string]struct {
+		deadline time.Duration // from now; 0 for none
+		want     time.Duration // from now
+	}{
+		"nobody waits":                        {0, 2 * time.Second},
+		"much time is left":                   {10 * time.Second, 2 * time.Second},
+		"a little is left":                    {time.Second, time.Second + pgGrace},
+		"it has just passed":                  {-time.Millisecond, pgGrace - time.Millisecond},
+		"what ran has taken all of its grace": {-pgGrace, pgGrace / 4},
+		"what ran has taken more than that":   {-time.Minute, pgGrace / 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			if tt.deadline != 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithDeadline(ctx, now.Add(tt.deadline))
+				defer cancel()
+			}
+			by := settledBy(ctx, now)
+			if got := by.Sub(now); got != tt.want {
+				t.Errorf("%s from now, want %s", got, tt.want)
+			}
+			if over := by.Add(pgGrace).Sub(now.Add(tt.deadline)); tt.deadline < 0 && tt.deadline >= -pgGrace && over >= time.Second {
+				t.Errorf("somebody waits %s beyond their deadline", over)
+			}
+		})
+	}
+}

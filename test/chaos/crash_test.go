@@ -1,0 +1,41 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// TestCrashUnderLoad kills the process again and again while eight write: what was acknowledged is there,
+// and nothing is there by half.
+func TestCrashUnderLoad(t *testing.T) {
+	rounds := sample(5, 200) // on each engine
+	onEach(t, func(t *testing.T, engine string) {
+		d := on(t, engine)
+		n := d.start(t, current(t))
+		l := newLoad(t, d.token(t, current(t)), func() *node { return n })
+		l.mortal = true
+		lost := 0
+		for round := range rounds {
+			l.begin()
+			l.answers(10 + rand.Int64N(60)) // with which writers come to all that they do, and are interrupted anywhere
+			time.Sleep(rand.N(5 * time.Millisecond))
+			n.kill(t)
+			l.end()
+			n = d.start(t, current(t))
+			if (round+1)%20 == 0 || round+1 == rounds {
+				db := d.open(t)
+				lost += l.ledger.check(t, db)
+				whole(t, db)
+				db.Close()
+			}
+			if t.Failed() {
+				t.Fatalf("in round %d", round)
+			}
+		}
+		t.Logf("%d kills, %d requests answered, %d acknowledged writes checked, %d lost", rounds, l.answered.Load(), l.ledger.acked, lost)
+		if l.ledger.acked < 10*rounds {
+			t.Errorf("only %d writes were acknowledged: this shows nothing", l.ledger.acked)
+		}
+	})
+}

@@ -1,0 +1,202 @@
+package chaos
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestAFullDatabaseFile lets SQLite grow no further than a number of pages: the same error as of a full disk,
+// and no special rights are needed for it. It is a setting of one connection, so that it takes the store
+// within the test's own process.
+func TestAFullDatabaseFile(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	keyFile := filepath.Join(folder, "keyring.json")
+	if err := seal.Create(keyFile); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := seal.Open(seal.Config{KeyFile: keyFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &deployment{folder: folder}
+	if err := os.Mkdir(d.data(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var pools []*sql.DB // the first is the one that writes, on one connection
+	pool := func(c driver.Connector) *sql.DB {
+		pools = append(pools, sql.OpenDB(c))
+		return pools[len(pools)-1]
+	}
+	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.data(), "atrium.db"))}, ring, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeDB)
+	orgs, err := db.EnsureOrgs(t.Context(), []string{"default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	team := fixture.NewTeam(t, db.Stores(), orgs["default"])
+	limit := func(more int) {
+		t.Helper()
+		var pages int
+		err := pools[0].QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&pages)
+		if err == nil {
+			_, err = pools[0].ExecContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages+more))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(name string) error {
+		t.Helper()
+		template, err := prompt.New(team.Member, prompt.Draft{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db.Stores().Prompts.Add(t.Context(), template)
+	}
+	limit(100)
+	made := 0
+	for ; made < 10_000; made++ {
+		if err = add(fmt.Sprint("template ", made)); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, ports.ErrUnavailable) {
+		t.Errorf("after %d templates: %v, want ErrUnavailable", made, err)
+	}
+	behind := d.open(t)
+	there := func() int { return len(column(t, behind, `SELECT id FROM prompt_templates`)) }
+	if got := there(); got != made || made == 0 {
+		t.Errorf("%d templates are there, %d were made", got, made)
+	}
+	whole(t, behind)
+	if err := db.Ready(t.Context()); err != nil {
+		t.Errorf("nobody can read any more: %v", err)
+	}
+	limit(1000)
+	if err := add("there is room again"); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+	if got := there(); got != made+1 {
+		t.Errorf("%d templates are there, %d were made", got, made+1)
+	}
+	sound(t, behind)
+	t.Logf("full after %d templates", made)
+}
+
+// sound expects SQLite to find nothing wrong with the file.
+func sound(t *testing.T, db *sql.DB) {
+	t.Helper()
+	whole(t, db)
+	if found := column(t, db, `PRAGMA integrity_check`); len(found) != 1 || found[0] != "ok" {
+		t.Errorf("the file is damaged: %s", strings.Join(found, "\n"))
+	}
+}
+
+// TestAFullDisk lets a server write until the file system is full, which takes the right to mount one.
+func TestAFullDisk(t *testing.T) {
+	d := deploy(t, "", "ATRIUM_LOG_LEVEL=info")
+	if err := os.Mkdir(d.data(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "atrium-chaos", d.data()).CombinedOutput(); err != nil {
+		t.Logf("No file system could be mounted (%v: %s): of a full disk, only what TestAFullDatabaseFile shows was shown.", err, out)
+		return
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", d.data()).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+	n := d.start(t, current(t))
+	t.Cleanup(func() { // before the file system goes
+		_ = n.process.Process.Kill()
+		<-n.ended
+	})
+	l := newLoad(t, d.token(t, current(t)), func() *node { return n })
+	l.during(func() { l.first(t) })
+
+	filler := filepath.Join(d.data(), "filler")
+	fill := func(leave int64) {
+		t.Helper()
+		var stat syscall.Statfs_t
+		err := syscall.Statfs(d.data(), &stat)
+		if err == nil {
+			err = os.WriteFile(filler, make([]byte, max(0, int64(stat.Bavail)*int64(stat.Bsize)-leave)), 0o600)
+		}
+		if err != nil && !errors.Is(err, syscall.ENOSPC) { // somebody writes meanwhile
+			t.Fatal(err)
+		}
+	}
+	room := time.Time{} // since when there is some again
+	l.excuse = func(a *answer) string {
+		if a.status == 503 && a.header.Get("Retry-After") != "" && (room.IsZero() || a.begun.Before(room.Add(recoveredWithin))) {
+			return "the disk is full"
+		}
+		return ""
+	}
+	l.begin()
+	fill(256 << 10)
+	for late := time.Now().Add(patience); l.refused.Load() < 20; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("the disk does not become full: %d answered, %d refused; %s", l.answered.Load(), l.refused.Load(), n.wrote)
+		}
+	}
+	time.Sleep(sample(200*time.Millisecond, 5*time.Second))
+	for _, path := range []string{prompts, "/api/me", "/api/health/live", "/api/health/ready"} {
+		if a, err := l.try("GET", path, nil); err != nil || a.status != 200 {
+			t.Errorf("what only reads: %v, %v", a, err)
+		}
+	}
+	l.end()
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	room = time.Now()
+	l.during(func() {
+		l.first(t)
+		took := time.Since(room)
+		t.Logf("%d refused; the first success %s after there was room", l.refused.Load(), took.Round(time.Millisecond))
+		if proving() && took > recoveredWithin {
+			t.Errorf("it took %s until somebody wrote again", took)
+		}
+	})
+
+	t.Run("a crash on a full disk", func(t *testing.T) {
+		fill(0)
+		l.t, l.mortal, room = t, true, time.Time{}
+		l.begin()
+		time.Sleep(100 * time.Millisecond)
+		n.kill(t)
+		l.end()
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		n = d.start(t, current(t))
+		db := d.open(t)
+		lost := l.ledger.check(t, db)
+		sound(t, db)
+		db.Close()
+		t.Logf("%d acknowledged writes checked, %d lost", l.ledger.acked, lost)
+		l.first(t)
+	})
+}

@@ -1,0 +1,89 @@
+// Package chaos breaks what Atrium stands on, while people write: its process, its database, the network
+// between, the disk, and the version that runs. What was acknowledged is there afterwards, whole, and what
+// cannot be done meanwhile is told so.
+//
+// The binary is built without the race detector, under which test/e2e runs: here a process is started
+// hundreds of times, and its speed counts.
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// root is the module's folder, from here.
+var root = filepath.Join("..", "..")
+
+// folder is for the binaries.
+var folder string
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "atrium-chaos-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	code := m.Run()
+	os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// present builds the program of this very tree, once.
+var present = sync.OnceValues(func() (string, error) {
+	if err := fixture.DependOnSources(root); err != nil {
+		return "", err
+	}
+	return build(root, "present", filepath.Join(folder, "present"))
+})
+
+// build builds the program of the module in dir, which is to say that it is of a version.
+func build(dir, version, binary string) (string, error) {
+	c := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+version, "-o", binary, "./cmd/atrium")
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%v: %w\n%s", c.Args, err, out)
+	}
+	return binary, nil
+}
+
+// current is present, for a test that cannot go on without it.
+func current(t *testing.T) string {
+	t.Helper()
+	binary, err := present()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// proving reports whether the tests take as long as a proof does, and assert how long things take:
+// ATRIUM_PROVE is set.
+func proving() bool { return os.Getenv("ATRIUM_PROVE") != "" }
+
+// sample is few in make test, and all in make prove: how often something is done, or for how long.
+func sample[N int | int64 | time.Duration](few, all N) N {
+	if proving() {
+		return all
+	}
+	return few
+}
+
+const (
+	sqlite   = "SQLite"
+	postgres = "PostgreSQL"
+)
+
+// onEach runs a test on both engines.
+func onEach(t *testing.T, test func(t *testing.T, engine string)) {
+	t.Helper()
+	for _, engine := range []string{sqlite, postgres} {
+		t.Run("on "+engine, func(t *testing.T) { test(t, engine) })
+	}
+}

@@ -1,0 +1,260 @@
+package chaos
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// What is promised of a database that fails, in security.md's third bar; asserted only while proving.
+const (
+	deadline = 3 * time.Second // server.request_timeout of these tests
+
+	refusedWithin   = time.Second           // 503, once the database is cut off
+	beyondDeadline  = time.Second           // of any request
+	healthWithin    = 50 * time.Millisecond // whatever the database does
+	recoveredWithin = 2 * time.Second       // after it is back
+)
+
+// trouble is one way in which the database fails, and how it comes back.
+type trouble struct {
+	name      string
+	lasts     time.Duration // while proving; a fifth of it otherwise
+	begin     func()
+	end       func()
+	may       map[int]bool  // how requests may be refused meanwhile
+	within    time.Duration // which they are
+	reachable bool          // requests may succeed meanwhile, and connections stay as they are
+}
+
+// TestATroubledDatabase lets eight people write while PostgreSQL stops, crashes, is cut off, goes silent and is
+// slow. What is refused is refused in the documented way and in time, what is acknowledged is there
+// afterwards, and nothing is left over.
+func TestATroubledDatabase(t *testing.T) {
+	server := services.StartOwnPostgres(t)
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := fixture.NewProxy(t, u.Host)
+	direct := *u
+	u.Host = proxy.Addr()
+	d := deploy(t, u.String(), "ATRIUM_METRICS_ADDR=127.0.0.1:0", "ATRIUM_LOG_LEVEL=info",
+		"ATRIUM_SERVER_REQUEST_TIMEOUT="+deadline.String(), "ATRIUM_DATABASE_STATEMENT_TIMEOUT="+deadline.String())
+	n := d.start(t, current(t))
+	l := newLoad(t, d.token(t, current(t)), func() *node { return n })
+	if _, err := l.try("GET", "/api/nothing", nil); err != nil { // so that the contract is read before time matters
+		t.Fatal(err)
+	}
+	behindTheProxy := &deployment{folder: d.folder, database: direct.String()}
+
+	only503, late := map[int]bool{503: true}, map[int]bool{503: true, 504: true}
+	for _, tr := range []trouble{
+		{"it is stopped", 4 * time.Second, func() { server.Down(false) }, server.Up, only503, refusedWithin, false},
+		{"it crashes", 4 * time.Second, func() { server.Down(true) }, server.Up, only503, refusedWithin, false},
+		{"it is cut off", 10 * time.Second, proxy.Cut, proxy.Restore, only503, refusedWithin, false},
+		{"it goes silent", 10 * time.Second, func() { proxy.Swallow(true) }, func() { proxy.Swallow(false) }, late, deadline + beyondDeadline, false},
+		{"it is slow by 2 s", 10 * time.Second, func() { proxy.Delay(2 * time.Second) }, func() { proxy.Delay(0) }, late, deadline + beyondDeadline, true},
+	} {
+		t.Run(tr.name, func(t *testing.T) {
+			l.t, l.excuse = t, nil
+			health := n.pulse(t)
+			l.during(func() { // what runs while all is well
+				l.first(t)
+				time.Sleep(sample(100*time.Millisecond, time.Second))
+			})
+			usual, _ := health()
+			before := n.leftovers(t, behindTheProxy)
+			tr.suffer(t, n, l, usual)
+			db := behindTheProxy.open(t)
+			if lost := l.ledger.check(t, db); lost > 0 {
+				t.Errorf("%d acknowledged writes are lost", lost)
+			}
+			whole(t, db)
+			n.settles(t, behindTheProxy, before)
+			t.Logf("%d acknowledged writes are there", l.ledger.acked)
+		})
+	}
+}
+
+// suffer is a load through the trouble, which judges every answer. usual is how long health takes to answer
+// under such a load while there is none: on a busy machine longer than is promised.
+func (tr trouble) suffer(t *testing.T, n *node, l *load, usual time.Duration) {
+	t.Helper()
+	var mu sync.Mutex
+	var begun, ended time.Time // of the trouble
+	var slowest time.Duration
+	refused := map[int]int{}
+	l.excuse = func(a *answer) string {
+		mu.Lock()
+		defer mu.Unlock()
+		if begun.IsZero() || !tr.may[a.status] && a.status != 409 || !ended.IsZero() && a.begun.After(ended.Add(recoveredWithin)) {
+			return ""
+		}
+		refused[a.status]++
+		slowest = max(slowest, a.took)
+		if a.status != 409 && a.header.Get("Retry-After") == "" {
+			return "" // whoever is sent away is told when to come again
+		}
+		return tr.name
+	}
+	var took time.Duration // until somebody wrote again
+	health := n.pulse(t)
+	l.during(func() {
+		time.Sleep(100 * time.Millisecond)
+		mu.Lock()
+		begun = time.Now()
+		mu.Unlock()
+		tr.begin()
+		time.Sleep(sample(tr.lasts/5, tr.lasts))
+		tr.end()
+		mu.Lock()
+		ended = time.Now()
+		back := ended
+		mu.Unlock()
+		l.first(t)
+		took = time.Since(back)
+		time.Sleep(sample(200*time.Millisecond, recoveredWithin+time.Second)) // in which nothing may be refused any more
+	})
+	most, worst := health()
+	t.Logf("refused: %v, the slowest after %s; health answered within %s (%s before), at worst %s; the first success %s after the end",
+		refused, slowest.Round(time.Millisecond), most.Round(time.Millisecond), usual.Round(time.Millisecond), worst.Round(time.Millisecond), took.Round(time.Millisecond))
+	if !proving() {
+		return
+	}
+	if took > recoveredWithin {
+		t.Errorf("it took %s until somebody wrote again", took)
+	}
+	if len(refused) == 0 && !tr.reachable {
+		t.Error("nothing was refused: this shows nothing")
+	}
+	if slowest > tr.within {
+		t.Errorf("somebody waited for %s", slowest)
+	}
+	if most > max(healthWithin, 2*usual) {
+		t.Errorf("health answered after %s", most)
+	}
+}
+
+// first waits until somebody has written something, and somebody has read.
+func (l *load) first(t *testing.T) {
+	t.Helper()
+	for late := time.Now().Add(patience); ; {
+		made, err := l.try("POST", prompts, object{"name": l.name()})
+		if err == nil && made.status == 201 {
+			if a, err := l.try("GET", prompts+"/"+made.id(t), nil); err == nil && a.status == 200 {
+				return
+			}
+		}
+		if time.Now().After(late) {
+			t.Fatalf("nobody can write: %v, %v", made, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// pulse asks for the node's health again and again, until the returned function is called: it answers how
+// long that took, 99 times in 100 and at worst. The worst is as much the machine's as the node's.
+func (n *node) pulse(t *testing.T) func() (most, worst time.Duration) {
+	t.Helper()
+	var took []time.Duration
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			begun := time.Now()
+			resp, err := http.Get(n.url + "/api/health/live")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, err = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if took = append(took, time.Since(begun)); err != nil || resp.StatusCode != http.StatusOK {
+				t.Errorf("health answered %d, %v", resp.StatusCode, err)
+			}
+		}
+	}()
+	return func() (most, worst time.Duration) {
+		close(stop)
+		<-stopped
+		slices.Sort(took)
+		return took[len(took)*99/100], took[len(took)-1]
+	}
+}
+
+// leftovers are what a node holds while nobody asks for anything.
+type leftovers struct {
+	goroutines int // of the node
+	pool       int // connections that it counts
+	backends   int // that the database counts, the node's own
+}
+
+var (
+	goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)`)
+	pooled     = regexp.MustCompile(`(?m)^go_sql_open_connections\{[^}]*\} (\d+)`)
+)
+
+func (n *node) leftovers(t *testing.T, d *deployment) (out leftovers) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	resp, err := http.Get("http://" + n.await(t, measuring)[1] + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(of *regexp.Regexp) int {
+		found := of.FindSubmatch(text)
+		if found == nil {
+			t.Fatalf("%s is not among the metrics", of)
+		}
+		value, err := strconv.Atoi(string(found[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	db := d.open(t)
+	defer db.Close()
+	backends, err := strconv.Atoi(column(t, db, `SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'atrium'`)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leftovers{number(goroutines), number(pooled), backends}
+}
+
+// settles expects that soon no more is left than before: as many goroutines, but for those of connections
+// that wait in the pool, and no connection that the node does not know of.
+func (n *node) settles(t *testing.T, d *deployment, before leftovers) {
+	t.Helper()
+	strangers := before.backends - before.pool // which are those that listen
+	for late := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		now := n.leftovers(t, d)
+		if now.goroutines <= before.goroutines+1 && now.backends-now.pool <= max(strangers, 1) {
+			t.Log(fmt.Sprintf("before %+v, after %+v", before, now))
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("it is left over: before %+v, now %+v", before, now)
+		}
+	}
+}

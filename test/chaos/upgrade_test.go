@@ -1,0 +1,241 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// git answers what git says about this repository.
+func git(args ...string) (string, error) {
+	c := exec.Command("git", args...)
+	c.Dir = root
+	out, err := c.Output()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// release is the last version that was given a tag, and its program.
+type release struct {
+	tag, binary string
+}
+
+// lastRelease builds the last version before this tree. It fails where history does not reach as far: what
+// cannot be compared is not known to be compatible.
+func lastRelease(t *testing.T) release {
+	t.Helper()
+	const fetch = "An upgrade is tested from the last release, which is a tag v* that HEAD descends from. Fetch it: git fetch --tags, with --unshallow in a shallow clone. A source archive has no history: test in a clone."
+	tag, err := git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*")
+	if err != nil {
+		t.Fatalf("%s\n%v", fetch, err)
+	}
+	dependOnTags(t)
+	commit, err := git("rev-parse", tag+"^{commit}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	since, err := git("rev-list", "--count", tag+"..HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("compared: %s (%.12s), and this tree, %s commits later", tag, commit, since)
+	// Built once on a machine: it takes ten times as long as the test.
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = folder
+	}
+	kept := filepath.Join(cache, "atrium", "releases", fmt.Sprintf("%.12s-%s-%s-cgo%s", commit, runtime.Version(), runtime.GOARCH, os.Getenv("CGO_ENABLED")))
+	if _, err := os.Stat(kept); err == nil {
+		return release{tag, kept}
+	}
+	source := t.TempDir()
+	archive := filepath.Join(source, "source.tar")
+	if _, err := git("archive", "--output", archive, commit); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("tar", "-xf", archive, "-C", source).CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v: %s", err, out)
+	}
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := build(source, tag, filepath.Join(source, "atrium"))
+	if err == nil {
+		err = rename(binary, kept)
+	}
+	if err != nil {
+		t.Fatalf("build %s: %v", tag, err)
+	}
+	return release{tag, kept}
+}
+
+// rename moves a file to another file system too, and at once: another test may look for it.
+func rename(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	half := fmt.Sprintf("%s.%d", to, os.Getpid())
+	if err := os.WriteFile(half, content, 0o700); err != nil {
+		return err
+	}
+	return os.Rename(half, to)
+}
+
+// dependOnTags looks at where tags are kept, so that go test does not answer from its cache after a release.
+func dependOnTags(t *testing.T) {
+	t.Helper()
+	common, err := git("rev-parse", "--git-common-dir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !filepath.IsAbs(common) {
+		common = filepath.Join(root, common)
+	}
+	for _, path := range []string{"refs/tags", "packed-refs"} {
+		if _, err := os.Stat(filepath.Join(common, path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestARollingUpgrade replaces two nodes of the last release on one PostgreSQL, one after the other, while eight
+// people write through both: nobody is refused, nothing is lost, and each node is ready while it is there.
+func TestARollingUpgrade(t *testing.T) {
+	old, present := lastRelease(t), current(t)
+	d := on(t, postgres)
+	var nodes [2]atomic.Pointer[node] // nil for one that is being replaced
+	run := func(binary, version string) *node {
+		t.Helper()
+		n := d.start(t, binary)
+		if said := n.await(t, greeting)[1]; said != version {
+			t.Fatalf("it says that it is of %s, want %s", said, version)
+		}
+		return n
+	}
+	nodes[0].Store(run(old.binary, old.tag))
+	nodes[1].Store(run(old.binary, old.tag))
+	var turn atomic.Int64
+	// As a balancer does, it sends each request to the next node.
+	l := newLoad(t, d.token(t, old.binary), func() *node {
+		for {
+			if n := nodes[turn.Add(1)%2].Load(); n != nil {
+				return n
+			}
+		}
+	})
+	both := func(phase string) {
+		t.Helper()
+		before := l.answered.Load()
+		for range sample(2, 40) {
+			l.answers(50)
+			for i := range nodes {
+				nodes[i].Load().ready(t)
+			}
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+		t.Logf("%s: %d requests", phase, l.answered.Load()-before)
+	}
+	l.during(func() {
+		both("old and old")
+		for i, phase := range []string{"new and old", "new and new"} {
+			leaving := nodes[i].Load()
+			// A balancer hears of the new node when that is ready, and first of all sends nothing more to
+			// the one that leaves.
+			arriving := run(present, "present")
+			arriving.ready(t)
+			leaving.ready(t)
+			nodes[i].Store(arriving)
+			l.drain()
+			leaving.stop(t)
+			both(phase)
+		}
+	})
+	db := d.open(t)
+	lost := l.ledger.check(t, db)
+	whole(t, db)
+	t.Logf("%d requests answered, %d refused, %d acknowledged writes checked, %d lost", l.answered.Load(), l.refused.Load(), l.ledger.acked, lost)
+}
+
+// ready expects the node to say that it takes requests.
+func (n *node) ready(t *testing.T) {
+	t.Helper()
+	resp, err := http.Get(n.url + "/api/health/ready")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("a node answers %d to whether it is ready; it wrote: %s", resp.StatusCode, n.wrote)
+	}
+}
+
+// drain waits until every request is answered that was sent before.
+func (l *load) drain() {
+	l.flight.Lock()
+	l.flight.Unlock() //nolint:staticcheck // those before have ended: that is all
+}
+
+// TestAnUpgradeInPlace stops the last release on SQLite and starts this tree on its file: all rows are there, as
+// they were, and people go on.
+func TestAnUpgradeInPlace(t *testing.T) {
+	old, present := lastRelease(t), current(t)
+	d := on(t, sqlite)
+	n := d.start(t, old.binary)
+	l := newLoad(t, d.token(t, old.binary), func() *node { return n })
+	l.during(func() { l.answers(sample[int64](100, 2000)) })
+	n.stop(t)
+
+	// Columns that are new are none of what there was; jobs and presences move on by themselves.
+	db := d.open(t)
+	rows := map[string]string{}
+	for _, table := range column(t, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('goose_db_version', 'jobs', 'presences', 'presence_seqs')`) {
+		columns := column(t, db, `SELECT name FROM pragma_table_info('`+table+`')`)
+		rows[table] = `SELECT ` + "quote(" + strings.Join(columns, ") || ',' || quote(") + ")" + ` FROM ` + table + ` ORDER BY 1`
+	}
+	before := map[string]string{}
+	count := 0
+	for table, query := range rows {
+		lines := column(t, db, query)
+		before[table], count = strings.Join(lines, "\n"), count+len(lines)
+	}
+	db.Close()
+
+	n = d.start(t, present)
+	db = d.open(t)
+	for table, query := range rows {
+		if after := strings.Join(column(t, db, query), "\n"); after != before[table] {
+			t.Errorf("rows of %s are others:\n%.2000s\nbefore:\n%.2000s", table, after, before[table])
+		}
+	}
+	l.during(func() { l.answers(50) })
+	lost := l.ledger.check(t, db)
+	sound(t, db)
+	t.Logf("%d rows of %d tables as before; %d acknowledged writes checked, %d lost", count, len(rows), l.ledger.acked, lost)
+}
+
+// TestMigrationsThatWereReleasedStay as they were: a database that has seen one does not see it again.
+func TestMigrationsThatWereReleasedStay(t *testing.T) {
+	old := lastRelease(t)
+	const folder = "adapters/sqlstore/migrations"
+	changed, err := git("diff", "--name-status", "--no-renames", "--diff-filter=a", old.tag, "--", folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed != "" {
+		t.Errorf("these are part of %s; write a new one instead:\n%s", old.tag, changed)
+	}
+}

@@ -1,0 +1,208 @@
+package chaos
+
+import (
+	"fmt"
+	"strings"
+)
+
+// writer does one thing after the other; first is whether it is its first turn since the load began. It
+// reports whether all was done.
+type writer func(l *load, first bool) bool
+
+// writers are those of a load. What each answers is noted under a kind of kept.
+var writers = []writer{
+	writePrompts, changePrompt, writeChats, claimPresence, writeConnections, writeKeys, writeInvitations, repeatPosts,
+}
+
+const (
+	prompts     = "/api/prompt-templates"
+	chats       = "/api/chat-templates"
+	connections = "/api/connections"
+	keys        = "/api/api-keys"
+	presence    = "/api/presence"
+)
+
+// writePrompts makes a template, versions of it, and activates each.
+func writePrompts(l *load, _ bool) bool {
+	made, ok := l.do("POST", prompts, object{"name": l.name()})
+	if !ok {
+		return false
+	}
+	template := made.id(l.t)
+	l.ledger.note("template", template)
+	for range 2 {
+		text := l.name()
+		made, ok := l.do("POST", prompts+"/"+template+"/versions", object{"text": text})
+		if !ok {
+			return false
+		}
+		version := made.id(l.t)
+		l.ledger.note("version", version+" "+text)
+		if _, ok := l.do("POST", prompts+"/"+template+"/versions/"+version+"/activate", object{}); !ok {
+			return false
+		}
+		l.ledger.note("activation", template+" "+version)
+		if !l.reads(prompts+"/"+template+"/versions/"+version, "text", text) {
+			return false
+		}
+	}
+	return true
+}
+
+// changePrompt changes one template again and again.
+func changePrompt(l *load, _ bool) bool {
+	made, ok := l.do("POST", prompts, object{"name": l.name(), "description": "0"})
+	if !ok {
+		return false
+	}
+	one := made.id(l.t)
+	l.ledger.note("template", one)
+	for n := 1; n <= 10; n++ {
+		l.ledger.sends("description", one, n)
+		changed, ok := l.do("PATCH", prompts+"/"+one, object{"description": fmt.Sprint(n)})
+		if !ok {
+			return false
+		}
+		l.ledger.reaches("description", one, n)
+		var now struct{ Revision int }
+		changed.decode(l.t, &now)
+		l.ledger.reaches("revision", one, now.Revision)
+	}
+	return true
+}
+
+// writeChats makes a chat with an embed token, publishes it, and deletes the token.
+func writeChats(l *load, _ bool) bool {
+	name := l.name()
+	made, ok := l.do("POST", chats, object{"name": name})
+	if !ok {
+		return false
+	}
+	chat := made.id(l.t)
+	l.ledger.note("chat", chat+" draft")
+	tokens := chats + "/" + chat + "/embed-tokens"
+	for range 2 {
+		if made, ok = l.do("POST", tokens, object{"name": "site", "allowed_origins": []string{"https://a.example.com", "https://b.example.com"}}); !ok {
+			return false
+		}
+		l.ledger.note("embed token", made.id(l.t))
+	}
+	token := made.id(l.t)
+	l.ledger.maybe("embed token", token)
+	if _, ok = l.do("DELETE", tokens+"/"+token, nil); !ok {
+		return false
+	}
+	l.ledger.note("embed token gone", token)
+	l.ledger.maybe("chat", chat+" draft")
+	if _, ok = l.do("PATCH", chats+"/"+chat, object{"status": "published"}); !ok {
+		return false
+	}
+	l.ledger.note("chat", chat+" published")
+	return l.reads(chats+"/"+chat, "name", name)
+}
+
+// claimPresence says something new each time, as often as a user may.
+func claimPresence(l *load, _ bool) bool {
+	n := int(l.number.Add(1))
+	l.ledger.sends("presence", "", n)
+	claimed, ok := l.do("POST", presence, object{"status": "dnd", "text": fmt.Sprint(n)})
+	if !ok {
+		return false
+	}
+	l.ledger.reaches("presence", "", n)
+	l.ledger.note("presence", claimed.id(l.t))
+	return l.reads(presence+"/me", "text", fmt.Sprint(n))
+}
+
+// writeConnections makes a connection and revokes it.
+func writeConnections(l *load, first bool) bool {
+	if first && !l.clear(connections, "connection") {
+		return false
+	}
+	made, ok := l.do("POST", connections, object{"kind": "postgres", "name": l.name(), "credential": l.shop})
+	if !ok {
+		return false
+	}
+	one := made.id(l.t)
+	l.ledger.note("connection", one)
+	return l.reads(connections+"/"+one, "status", "active") && l.ends(connections, "connection", one)
+}
+
+// writeKeys makes an API key and revokes it.
+func writeKeys(l *load, first bool) bool {
+	if first && !l.clear(keys, "key") {
+		return false
+	}
+	made, ok := l.do("POST", keys, object{"name": l.name()})
+	if !ok {
+		return false
+	}
+	l.ledger.note("key", made.id(l.t))
+	return l.ends(keys, "key", made.id(l.t))
+}
+
+// writeInvitations invites somebody and thinks better of it.
+func writeInvitations(l *load, first bool) bool {
+	var me struct{ Workspace struct{ ID string } }
+	a, ok := l.do("GET", "/api/me", nil)
+	if !ok {
+		return false
+	}
+	a.decode(l.t, &me)
+	invitations := "/api/workspaces/" + me.Workspace.ID + "/invitations"
+	if first && !l.clear(invitations, "invitation") {
+		return false
+	}
+	made, ok := l.do("POST", invitations, object{"email": strings.ReplaceAll(l.name(), " ", ".") + "@example.com", "role": "member"})
+	if !ok {
+		return false
+	}
+	l.ledger.note("invitation", made.id(l.t))
+	return l.ends(invitations, "invitation", made.id(l.t))
+}
+
+// repeatPosts sends each request twice under one key.
+func repeatPosts(l *load, _ bool) bool {
+	name := l.name()
+	key := "Idempotency-Key: " + strings.ReplaceAll(name, " ", "-")
+	made, ok := l.do("POST", prompts, object{"name": name}, key)
+	if !ok {
+		return false
+	}
+	l.ledger.note("template", made.id(l.t))
+	again, ok := l.do("POST", prompts, object{"name": name}, key)
+	if ok && (again.text != made.text || again.header.Get("Idempotency-Replayed") != "true") {
+		l.t.Errorf("%s\n%s", made, again)
+	}
+	return ok
+}
+
+// ends deletes something, which stays as what has ended.
+func (l *load) ends(list, kind, id string) bool {
+	if _, ok := l.do("DELETE", list+"/"+id, nil); !ok {
+		return false
+	}
+	l.ledger.note(kind+" ended", id)
+	return true
+}
+
+// clear ends what is left from a load that was cut off: there may only be so many.
+func (l *load) clear(list, kind string) bool {
+	a, ok := l.do("GET", list, nil)
+	if !ok {
+		return false
+	}
+	var left struct {
+		Data []struct{ ID, Name, Status string }
+	}
+	a.decode(l.t, &left)
+	for _, one := range left.Data {
+		if one.Status == "revoked" || strings.HasPrefix(one.Name, "made by") || strings.HasPrefix(one.Name, "first") {
+			continue
+		}
+		if !l.ends(list, kind, one.ID) {
+			return false
+		}
+	}
+	return true
+}

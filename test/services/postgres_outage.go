@@ -1,0 +1,112 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// durablePostgres is postgresScript for a server that may be stopped and started again, and that keeps
+// what it has acknowledged through a crash: while there is a file named down, it stays down.
+const durablePostgres = `
+end=TERM
+prepare() {
+	"$1/initdb" -D "$folder/data" -U postgres -A trust --no-sync -E UTF8 --locale=C.UTF-8
+}
+serve() {
+	bin=$1
+	server=
+	trap 'kill -QUIT $server 2>/dev/null; wait $server; exit' TERM
+	while :; do
+		"$bin/postgres" -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$port" -c max_connections=300 -c fsync=off -c synchronous_commit=on &
+		server=$!
+		wait $server
+		while [ -e "$folder/down" ]; do sleep 0.02; done
+	done
+}
+`
+
+// OwnPostgres is a PostgreSQL that one test has for itself, to do with it what others would suffer from.
+type OwnPostgres struct {
+	*Server
+	t testing.TB
+}
+
+// StartOwnPostgres starts a server that ends with the test. What it acknowledges outlasts its crash, but
+// not the machine's.
+func StartOwnPostgres(t testing.TB) *OwnPostgres {
+	t.Helper()
+	bin, err := postgresBin()
+	if err != nil {
+		t.Fatalf("this test needs PostgreSQL 15 or newer: %v", err)
+	}
+	p := program{
+		name: "postgres", script: durablePostgres, args: []string{bin},
+		url: func(port int) string {
+			return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+		},
+		ready: func(_ context.Context, url string) error { return execute(url, `SELECT 1`) },
+	}
+	server, err := p.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return &OwnPostgres{server, t}
+}
+
+// Down stops the server, and returns once it is gone: at once as a crash does, or after it has thrown
+// everybody out and written a checkpoint.
+func (p *OwnPostgres) Down(crash bool) {
+	p.t.Helper()
+	how := syscall.SIGINT // PostgreSQL's fast shutdown
+	if crash {
+		how = syscall.SIGQUIT
+	}
+	file := filepath.Join(p.keeper.Dir, "data", "postmaster.pid")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(p.down(), nil, 0o600)
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err == nil {
+		err = syscall.Kill(pid, how)
+	}
+	if err != nil {
+		p.t.Fatalf("stop PostgreSQL: %v", err)
+	}
+	for late := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(late) {
+			p.t.Fatal("PostgreSQL does not stop")
+		}
+	}
+}
+
+// Up starts the server again, and returns once it answers.
+func (p *OwnPostgres) Up() {
+	p.t.Helper()
+	if err := os.Remove(p.down()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.t.Fatal(err)
+	}
+	var err error
+	for late := time.Now().Add(time.Minute); time.Now().Before(late); time.Sleep(5 * time.Millisecond) {
+		if err = execute(p.URL, `SELECT 1`); err == nil {
+			return
+		}
+	}
+	p.t.Fatalf("PostgreSQL does not start: %v", err)
+}
+
+func (p *OwnPostgres) down() string { return filepath.Join(p.keeper.Dir, "down") }
