@@ -36,7 +36,7 @@ type paymentIntent struct {
 
 func (s *Server) id(prefix string) string {
 	s.made++
-	return fmt.Sprintf("%s_standin%06d", prefix, s.made)
+	return fmt.Sprintf("%s_standin%sx%06d", prefix, s.name, s.made)
 }
 
 func (s *Server) customer(id string) *customer {

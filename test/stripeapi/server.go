@@ -17,8 +17,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +32,7 @@ type Server struct {
 	URL string
 
 	t       testing.TB
+	name    string // tells the account's objects from those of others
 	key     string // the account's secret key
 	plans   billing.Plans
 	mux     *http.ServeMux
@@ -51,11 +54,13 @@ type Server struct {
 	wrongs        []string
 }
 
+var accounts atomic.Int64
+
 // New starts an account that sells plans, each by its PriceRef, to whoever shows key.
 func New(t testing.TB, key string, plans billing.Plans) *Server {
 	t.Helper()
 	s := &Server{
-		t: t, key: key, plans: plans, ended: make(chan struct{}), answers: map[string]*kept{}, asked: map[string]int{},
+		t: t, name: strconv.FormatInt(accounts.Add(1), 36), key: key, plans: plans, ended: make(chan struct{}), answers: map[string]*kept{}, asked: map[string]int{},
 		methods: map[string]*method{}, setups: map[string]*setupIntent{}, payments: map[string]*paymentIntent{},
 	}
 	s.routes()
