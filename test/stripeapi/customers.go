@@ -19,6 +19,7 @@ type method struct {
 	id, brand, last4 string
 	created          time.Time
 	authenticated    bool // the payer has answered its bank
+	expired          bool
 }
 
 type setupIntent struct {
@@ -103,13 +104,16 @@ func (s *Server) updateCustomer(f form, r *http.Request) any {
 }
 
 func (m *method) show(c *customer) map[string]any {
-	of := any(nil)
+	of, year := any(nil), m.created.Year()+5
 	if c != nil {
 		of = c.id
 	}
+	if m.expired {
+		year = m.created.Year() - 1
+	}
 	return map[string]any{
 		"id": m.id, "object": "payment_method", "type": "card", "customer": of, "created": m.created.Unix(), "livemode": false, "metadata": map[string]string{},
-		"card": map[string]any{"brand": m.brand, "last4": m.last4, "exp_month": 12, "exp_year": m.created.Year() + 5, "country": "US"},
+		"card": map[string]any{"brand": m.brand, "last4": m.last4, "exp_month": 12, "exp_year": year, "country": "US"},
 	}
 }
 
@@ -227,4 +231,11 @@ func (s *Server) Customers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.customers)
+}
+
+// Expire lets the month pass in which a card expires.
+func (s *Server) Expire(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.methods[method].expired = true
 }

@@ -65,6 +65,8 @@ func (s *Server) wouldDecline(c *customer, present bool) (decline string, asks b
 	switch {
 	case m == nil:
 		return "missing_payment_method", false
+	case m.expired:
+		return "expired_card", false
 	case m.last4 == "0341":
 		return "generic_decline", false
 	case m.last4 == "3155" && !m.authenticated && present:
