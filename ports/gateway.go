@@ -11,8 +11,8 @@ import (
 
 // Gateway is one org's account at a payment gateway.
 //
-// What changes something takes a key: calls of one key have one effect, whatever became of the first.
-// A call of a key that is repeated after an unknown outcome answers what came of it, within 24 hours. Two
+// What changes something takes a key: calls of one key have one effect, whatever became of the first; a
+// key of another wish is refused. A call of a key that is repeated after an unknown outcome answers what came of it, within 24 hours. Two
 // keys are two wishes.
 //
 // Errors: *billing.DeclinedError, and the sentinels named at each method, say that nothing was done. So
@@ -53,7 +53,8 @@ type GatewaySubscriptions interface {
 	// that wants the payer's authentication leaves it incomplete, with what there is to do.
 	Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error)
 
-	// Amend changes a subscription. If what it costs more cannot be charged, nothing changes.
+	// Amend changes a subscription. If what it costs more cannot be charged, nothing changes. What is bought
+	// now, and the end of the subscription with its period, take the place of what was to come at renewal.
 	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error)
 
 	// Cancel ends a subscription at once. One that has ended is no error.

@@ -33,8 +33,12 @@ type Payments interface {
 	// Find returns the workspace of an org that is a customer, or billing.ErrNoCustomer.
 	Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error)
 
-	// Live counts the subscriptions of a workspace that live, or may be about to, at any account.
-	Live(ctx context.Context, ws identity.WorkspaceID) (int, error)
+	// Live counts the subscriptions of a workspace that live, or may be about to, at an account.
+	Live(ctx context.Context, ws identity.WorkspaceID, account string) (int, error)
+
+	// Elsewhere counts, by their accounts, the subscriptions of an org that lived when they were seen last, at
+	// any account but one.
+	Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error)
 
 	// Customers lists the workspaces of an org that are customers at an account, in the order of their
 	// identifiers.

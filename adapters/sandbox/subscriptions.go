@@ -88,6 +88,9 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 		}
 		if a.CancelAtPeriodEnd != nil {
 			s.CancelAtPeriodEnd = *a.CancelAtPeriodEnd
+			if s.CancelAtPeriodEnd {
+				s.Next = nil
+			}
 		}
 		b.tell("customer.subscription.updated", "subscription", string(s.ID), now)
 		return *s, nil

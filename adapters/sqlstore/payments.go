@@ -173,11 +173,27 @@ func (s *Payments) Find(ctx context.Context, org identity.OrgID, account string,
 }
 
 // Live implements ports.Payments.
-func (s *Payments) Live(ctx context.Context, ws identity.WorkspaceID) (n int, err error) {
+func (s *Payments) Live(ctx context.Context, ws identity.WorkspaceID, account string) (n int, err error) {
 	_, err = s.db.get(ctx, &n, `
-		SELECT (SELECT COUNT(*) FROM payment_subscriptions WHERE workspace_id = ? AND ended_at = 0)
-			+ (SELECT COUNT(*) FROM payment_customers WHERE workspace_id = ? AND pending <> '')`, ws, ws)
+		SELECT (SELECT COUNT(*) FROM payment_subscriptions WHERE workspace_id = ? AND account = ? AND ended_at = 0)
+			+ (SELECT COUNT(*) FROM payment_customers WHERE workspace_id = ? AND account = ? AND pending <> '')`, ws, account, ws, account)
 	return n, err
+}
+
+// Elsewhere implements ports.Payments.
+func (s *Payments) Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
+	var rows []struct {
+		Account string `db:"account"`
+		Live    int    `db:"live"`
+	}
+	err := s.db.list(ctx, &rows, `
+		SELECT t.account, COUNT(*) AS live FROM payment_subscriptions t JOIN payment_customers c ON c.workspace_id = t.workspace_id AND c.account = t.account
+		WHERE c.org_id = ? AND t.account <> ? AND t.ended_at = 0 GROUP BY t.account`, org, account)
+	counts := map[string]int{}
+	for _, r := range rows {
+		counts[r.Account] = r.Live
+	}
+	return counts, err
 }
 
 // Customers implements ports.Payments.

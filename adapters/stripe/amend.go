@@ -9,31 +9,38 @@ import (
 )
 
 // Amend implements ports.GatewaySubscriptions. What comes when the period ends is a schedule of Stripe's, which
-// is released before anything else is changed: while it is there it decides.
+// is released before anything else is changed: while it is there it decides, and nobody else may say when its
+// subscription ends. So what is to be said of that is said before there is one.
 func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
 		return billing.Held{}, failure(err)
 	}
-	if s.Metadata[changedBy] == key {
-		return held(s), nil
-	}
 	item := first(s)
 	if item == nil || item.Price == nil {
 		return billing.Held{}, &billing.Rejection{Reason: "the subscription has no item"}
 	}
-	if a.Resell && a.AtRenewal {
-		if err := g.schedule(ctx, key, s, item, a); err != nil {
-			return billing.Held{}, err
-		}
-		if a.CancelAtPeriodEnd == nil {
-			return g.heldNow(ctx, id)
+	later := a.Resell && a.AtRenewal
+	if now := !later || a.CancelAtPeriodEnd != nil; now && s.Metadata[changedBy] != key {
+		if s, err = g.update(ctx, key, s, item, a); err != nil {
+			return billing.Held{}, failure(err)
 		}
 	}
-	if s.Schedule != nil && !(a.Resell && a.AtRenewal) {
+	if !later {
+		return held(s), nil
+	}
+	if err := g.schedule(ctx, key, s, item, a); err != nil {
+		return billing.Held{}, err
+	}
+	return g.heldNow(ctx, id)
+}
+
+// update changes a subscription at once.
+func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment) (*stripe.Subscription, error) {
+	if s.Schedule != nil {
 		_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID, &stripe.SubscriptionScheduleReleaseParams{Params: g.write(key + "_release")})
 		if err != nil {
-			return billing.Held{}, failure(err)
+			return nil, err
 		}
 	}
 	p := &stripe.SubscriptionUpdateParams{
@@ -45,16 +52,13 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 		p.ProrationBehavior = stripe.String("always_invoice")
 		p.Metadata[planOf] = string(a.Plan.ID)
 	}
-	changed, err := g.api.V1Subscriptions.Update(ctx, string(id), p)
+	changed, err := g.api.V1Subscriptions.Update(ctx, s.ID, p)
 	if unanswered(ctx, err) {
-		if now, looked := g.subscription(ctx, id); looked == nil && now.Metadata[changedBy] == key {
-			changed, err = now, nil
+		if now, looked := g.subscription(ctx, billing.SubscriptionID(s.ID)); looked == nil && now.Metadata[changedBy] == key {
+			return now, nil
 		}
 	}
-	if err != nil {
-		return billing.Held{}, failure(err)
-	}
-	return held(changed), nil
+	return changed, err
 }
 
 func (g *Gateway) subscription(ctx context.Context, id billing.SubscriptionID) (*stripe.Subscription, error) {
@@ -84,8 +88,8 @@ func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscripti
 		return nil
 	}
 	start := item.CurrentPeriodStart
-	if len(schedule.Phases) > 0 {
-		start = schedule.Phases[0].StartDate
+	if schedule.CurrentPhase != nil { // which cannot be moved
+		start = schedule.CurrentPhase.StartDate
 	}
 	_, err := g.api.V1SubscriptionSchedules.Update(ctx, schedule.ID, &stripe.SubscriptionScheduleUpdateParams{
 		Params: g.write(key + "_phases"), EndBehavior: stripe.String("release"), ProrationBehavior: stripe.String("none"), Metadata: map[string]string{changedBy: key},

@@ -22,11 +22,16 @@ type Service struct {
 	invitations ports.Invitations
 	keys        ports.Keys
 	events      ports.Events
+	pays        PaysThrough
 }
 
+// PaysThrough answers the account of a payment gateway that an org uses at present; "" if it takes no
+// payments.
+type PaysThrough func(identity.OrgID) string
+
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, u ports.Users, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events) *Service {
-	return &Service{atomic: a, users: u, workspaces: w, invitations: i, keys: k, events: e}
+func NewService(a ports.Atomic, u ports.Users, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events, p PaysThrough) *Service {
+	return &Service{atomic: a, users: u, workspaces: w, invitations: i, keys: k, events: e, pays: p}
 }
 
 // Authenticate answers whom a token of org proves. Whatever is wrong with it, the error is

@@ -48,13 +48,16 @@ func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *i
 
 // DeleteWorkspace hides a workspace; RestoreWorkspace brings it back. Live connections and subscriptions are
 // in its way: nothing may go on reading through the one, or being charged by the other. They are counted once the workspace is locked, so that
-// none can be made meanwhile.
+// none can be made meanwhile. A subscription at an account that the org no longer uses is not: nobody could end it here.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {
 			return err
 		}
-		for _, live := range []func(context.Context, identity.WorkspaceID) (int, error){tx.Connections.Live, tx.Payments.Live} {
+		charged := func(ctx context.Context, id identity.WorkspaceID) (int, error) {
+			return tx.Payments.Live(ctx, id, s.pays(by.Org))
+		}
+		for _, live := range []func(context.Context, identity.WorkspaceID) (int, error){tx.Connections.Live, charged} {
 			n, err := live(ctx, id)
 			if err != nil {
 				return err

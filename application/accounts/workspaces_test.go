@@ -147,7 +147,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			tx.expectUpdateWorkspace(tt.by, nil, acme, &after)
 			if tt.want == nil {
 				tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
-				tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
+				tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").Return(0, nil)
 			}
 			wantErr(t, s.DeleteWorkspace(s.ctx, tt.by, "acme", tt.at), tt.want)
 			if after.DeletedAt.IsZero() == (tt.want == nil) {
@@ -172,7 +172,7 @@ func TestAWorkspaceWithASubscriptionIsNotDeleted(t *testing.T) {
 			var after *account.Workspace
 			tx.expectUpdateWorkspace(owner, nil, acme, &after)
 			tx.connections.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(0, nil)
-			tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme")).Return(tt.live, tt.err)
+			tx.payments.EXPECT().Live(s.ctx, identity.WorkspaceID("acme"), "sandbox").Return(tt.live, tt.err)
 			wantErr(t, s.DeleteWorkspace(s.ctx, owner, "acme", nil), tt.want)
 		})
 	}

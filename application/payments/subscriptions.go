@@ -261,9 +261,7 @@ func (s *Service) perform(calls context.Context, by identity.Actor, t Terms, c *
 		}
 	}
 	if op.Method != "" {
-		if err := done(calls, func(ctx context.Context) error {
-			return t.Gateway.SetDefault(ctx, op.Key+"_default", c.ID, op.Method)
-		}); err != nil {
+		if err := s.makeDefault(calls, t, c.ID, op.Method); err != nil {
 			return nil, err
 		}
 	}

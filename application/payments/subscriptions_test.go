@@ -16,7 +16,7 @@ import (
 // expectSubscribe answers calls to begin a subscription, and sees to it that the wish is stored by then.
 func (s *stage) expectSubscribe(t *testing.T, times int, h billing.Held, err error) {
 	t.Helper()
-	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, "k_default", billing.CustomerID("cus_1"), billing.MethodID("pm_1")).AnyTimes().Return(nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_1")).AnyTimes().Return(nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(times).DoAndReturn(
 		func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.Held, error) {
 			if s.kept.Pending == nil || s.kept.Pending.Key != "k" || s.queued[billing.ReconcileJob].Due.After(system.At.Add(billing.ReconcileAfter)) {

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/payments"
@@ -37,6 +38,7 @@ type beyond struct {
 	limits      connection.ProbeLimits
 	gateways    *gateways
 	terms       payments.TermsOf // the gateways'
+	pays        accounts.PaysThrough
 }
 
 func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *orgs) (beyond, func(), error) {
@@ -53,7 +55,7 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 		return beyond{}, nil, err
 	}
 	return beyond{
-		gateways: g, terms: g.terms, sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry,
+		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry,
 		warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits,
 	}, closeAll, nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
@@ -213,12 +215,29 @@ func (d *doctorPaymentsCommand) Run(p *process) error {
 	})
 }
 
+// leftBehind tells of subscriptions at accounts that an org no longer uses: no gateway is asked about them any
+// more, and it may go on charging.
+func leftBehind(p *process, app *core, org identity.OrgID, account string) ([]finding, error) {
+	counts, err := app.db.Stores().Payments.Elsewhere(p.ctx, org, account)
+	var findings []finding
+	for _, left := range slices.Sorted(maps.Keys(counts)) {
+		f := good("subscriptions", "%d lived at the account %s when the org left it: end them there, if it charges", counts[left], left)
+		f.Warning = left != sandbox.Account
+		findings = append(findings, f)
+	}
+	return findings, err
+}
+
 func diagnosePayments(p *process, app *core, by identity.Actor) ([]finding, error) {
 	t := app.beyond.gateways.terms(by.Org)
-	if t.Gateway == nil {
-		return []finding{good("gateway", "none: the org takes no payments")}, nil
+	left, err := leftBehind(p, app, by.Org, t.Account)
+	if err != nil {
+		return nil, err
 	}
-	findings := []finding{good("gateway", "%s, account %s, %d plan(s)", t.Kind, t.Account, len(t.Plans))}
+	if t.Gateway == nil {
+		return append(left, good("gateway", "none: the org takes no payments")), nil
+	}
+	findings := append(left, good("gateway", "%s, account %s, %d plan(s)", t.Kind, t.Account, len(t.Plans)))
 	for _, err := range *app.beyond.gateways.unsure.Load() {
 		findings = append(findings, bad("plans", err))
 	}

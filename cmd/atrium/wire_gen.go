@@ -59,7 +59,8 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	invitations := stores.Invitations
 	keys := stores.Keys
 	events := stores.Events
-	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
+	paysThrough := mainBeyond.pays
+	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
 	portsPrompts := stores.Prompts
@@ -129,7 +130,8 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Serv
 	invitations := stores.Invitations
 	keys := stores.Keys
 	events := stores.Events
-	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events)
+	paysThrough := b.pays
+	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
 	portsPrompts := stores.Prompts

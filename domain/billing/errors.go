@@ -21,6 +21,7 @@ var (
 
 	ErrSubscriptionExists    = &fault.Error{Kind: fault.Conflict, Code: "subscription_exists", Detail: "The workspace has a subscription. Change that one."}
 	ErrSubscriptionNotActive = &fault.Error{Kind: fault.Conflict, Code: "subscription_not_active", Detail: "The subscription has not been paid for, so that it cannot be changed. It can be ended."}
+	ErrSubscriptionEnds      = &fault.Error{Kind: fault.Conflict, Code: "subscription_ends", Detail: "The subscription ends with its period, so that nothing that costs less can come after it. Set cancel_at_period_end to false, too, or change to what costs more."}
 	ErrNoSubscription        = &fault.Error{Kind: fault.NotFound, Code: "no_active_subscription", Detail: "The workspace has no subscription."}
 	ErrPending               = &fault.Error{Kind: fault.Conflict, Code: "payment_pending", Detail: "Another change of the subscription is under way, and its outcome not known yet. Wait as long as Retry-After says."}
 

@@ -108,8 +108,8 @@ type Changes struct {
 }
 
 // ChangeSubscription begins a change under key. What costs more a day than now is bought at once, what
-// costs less when the period ends; a trial has cost nothing, so that there all is done at once. Nothing
-// to do is no error (done).
+// costs less when the period ends, unless the subscription ends then too: ErrSubscriptionEnds. A trial has
+// cost nothing, so that there all is done at once. Nothing to do is no error (done).
 func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes, plans Plans) (done bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
@@ -146,6 +146,13 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 	}
 	if !op.Resell && op.CancelAtPeriodEnd == nil {
 		return true, nil
+	}
+	ends := s.CancelAtPeriodEnd
+	if op.CancelAtPeriodEnd != nil {
+		ends = *op.CancelAtPeriodEnd
+	}
+	if ends && op.Resell && op.AtRenewal {
+		return false, ErrSubscriptionEnds
 	}
 	data := map[string]any{"plan_id": op.Plan, "quantity": op.Quantity, "at_renewal": op.AtRenewal}
 	if op.CancelAtPeriodEnd != nil {

@@ -72,7 +72,7 @@ func pending(c *billing.Customer, key string) *billing.Customer {
 func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 	plan := func(id billing.PlanID) *billing.PlanID { return &id }
 	some := func(n int) *int { return &n }
-	yes := true
+	yes, no := true, false
 	for name, tt := range map[string]struct {
 		of      *billing.Customer
 		changes billing.Changes
@@ -100,6 +100,10 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		"in the same currency":                    {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("euro")}, err: billing.ErrPlanUnavailable},
 		"more of a plan that is unavailable":      {of: subscribed("gone", billing.Active), changes: billing.Changes{Quantity: some(2)}, resell: true},
 		"from a plan that is not sold any more":   {of: subscribed("old", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"less never comes after the end":          {of: ending(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, err: billing.ErrSubscriptionEnds},
+		"nor if both are asked for at once":       {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &yes}, err: billing.ErrSubscriptionEnds},
+		"unless the end is taken back with it":    {of: ending(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &no}, resell: true, renewal: true},
+		"more is bought until the end":            {of: ending(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("pro")}, resell: true},
 		"a change that is under way comes before": {of: pending(subscribed("basic", billing.Active), "other"), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,6 +123,8 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 }
 
 func quantity(c *billing.Customer, n int) *billing.Customer { c.Subscription.Quantity = n; return c }
+
+func ending(c *billing.Customer) *billing.Customer { c.Subscription.CancelAtPeriodEnd = true; return c }
 
 func coming(c *billing.Customer) *billing.Customer {
 	c.Subscription.Pending = &billing.PendingChange{Plan: "pro", Quantity: 1, At: now}

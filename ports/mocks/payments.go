@@ -68,6 +68,21 @@ func (mr *MockPaymentsMockRecorder) Customers(ctx, org, account, q interface{}) 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Customers", reflect.TypeOf((*MockPayments)(nil).Customers), ctx, org, account, q)
 }
 
+// Elsewhere mocks base method.
+func (m *MockPayments) Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Elsewhere", ctx, org, account)
+	ret0, _ := ret[0].(map[string]int)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Elsewhere indicates an expected call of Elsewhere.
+func (mr *MockPaymentsMockRecorder) Elsewhere(ctx, org, account interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Elsewhere", reflect.TypeOf((*MockPayments)(nil).Elsewhere), ctx, org, account)
+}
+
 // Find mocks base method.
 func (m *MockPayments) Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error) {
 	m.ctrl.T.Helper()
@@ -99,18 +114,18 @@ func (mr *MockPaymentsMockRecorder) Invoices(ctx, ws, account, status, q interfa
 }
 
 // Live mocks base method.
-func (m *MockPayments) Live(ctx context.Context, ws identity.WorkspaceID) (int, error) {
+func (m *MockPayments) Live(ctx context.Context, ws identity.WorkspaceID, account string) (int, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Live", ctx, ws)
+	ret := m.ctrl.Call(m, "Live", ctx, ws, account)
 	ret0, _ := ret[0].(int)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Live indicates an expected call of Live.
-func (mr *MockPaymentsMockRecorder) Live(ctx, ws interface{}) *gomock.Call {
+func (mr *MockPaymentsMockRecorder) Live(ctx, ws, account interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Live", reflect.TypeOf((*MockPayments)(nil).Live), ctx, ws)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Live", reflect.TypeOf((*MockPayments)(nil).Live), ctx, ws, account)
 }
 
 // Reserve mocks base method.

@@ -41,6 +41,9 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 		"what wants authentication is incomplete":              gatewayActions,
 		"more is billed now, less comes at renewal":            gatewayAmendments,
 		"a change that cannot be charged changes nothing":      gatewayDeclinedAmendments,
+		"a key stands for one wish":                            gatewayKeys,
+		"what comes at renewal can be changed until then":      gatewayRenewals,
+		"what ends with its period becomes nothing else":       gatewayEndings,
 		"time renews, and ends what is to end":                 gatewayTime,
 		"a trial costs nothing until it ends":                  gatewayTrials,
 		"what was not answered is answered under the same key": gatewayLostAnswers,
@@ -247,51 +250,15 @@ func gatewayActions(t *testing.T, g GatewayStage) {
 	})
 }
 
-func gatewayAmendments(t *testing.T, g GatewayStage) {
-	ctx := t.Context()
+func gatewayKeys(t *testing.T, g GatewayStage) {
 	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
-	before, _ := g.paid(t, c)
 	k := key()
-	up := billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
-	for range 2 {
-		h, err = g.Amend(ctx, k, c, h.ID, up)
-		must(t, err)
-	}
-	after, n := g.paid(t, c)
-	if h.Plan != g.Plans[1].ID || h.Pending != nil || after <= before || after > before+2*g.Plans[1].Price.Amount || n != 2 {
-		t.Fatalf("%+v; paid %d, then %d by %d", h, before, after, n)
-	}
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true, AtRenewal: true})
+	h, err := g.Subscribe(t.Context(), k, c, g.order(0))
 	must(t, err)
-	if sum, _ := g.paid(t, c); sum != after || h.Plan != g.Plans[1].ID || h.Quantity != 2 {
-		t.Fatalf("%+v; paid %d, before %d", h, sum, after)
+	_, err = g.Subscribe(t.Context(), k, c, g.order(1))
+	if _, refused := errors.AsType[*billing.Rejection](err); !refused {
+		t.Errorf("error = %v, want a rejection", err)
 	}
-	same(t, "pending", h.Pending, &billing.PendingChange{Plan: g.Plans[0].ID, Quantity: 1, At: h.PeriodEnd})
-	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
-	got := g.only(t, c)
-	if got.Plan != g.Plans[0].ID || got.Quantity != 1 || got.Pending != nil {
-		t.Errorf("%+v", got)
-	}
-	if sum, _ := g.paid(t, c); sum != after+g.Plans[0].Price.Amount {
-		t.Errorf("paid %d, want %d", sum, after+g.Plans[0].Price.Amount)
-	}
-	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
-	must(t, err)
-	if h.PeriodEnd.Sub(h.PeriodStart) < 360*24*time.Hour {
-		t.Errorf("another interval begins a new period: %+v", h)
-	}
-}
-
-func gatewayDeclinedAmendments(t *testing.T, g GatewayStage) {
-	ctx := t.Context()
-	c := g.customer(t, "4242")
-	h, err := g.Subscribe(ctx, key(), c, g.order(0))
-	must(t, err)
-	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
-	_, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
-	wantDecline(t, err, "generic_decline")
 	same(t, "the subscription", *g.only(t, c), h)
 }
 
@@ -371,6 +338,7 @@ func gatewayLostAnswers(t *testing.T, g GatewayStage) {
 	c, err := g.CreateCustomer(ctx, k, billing.Details{Name: "Acme"})
 	must(t, err)
 	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
+	k = key()
 	g.Lose(1)
 	_, err = g.Subscribe(ctx, k, c, g.order(0))
 	lost(err)

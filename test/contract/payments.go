@@ -192,10 +192,20 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 	live := func(want int) {
 		t.Helper()
-		n, err := a.Payments.Live(t.Context(), by.Workspace)
+		n, err := a.Payments.Live(t.Context(), by.Workspace, sandboxAccount)
 		must(t, err)
 		same(t, "live", n, want)
+		n, err = a.Payments.Live(t.Context(), by.Workspace, "acct_1")
+		must(t, err)
+		same(t, "live at another account", n, 0)
 	}
+	elsewhere := func(org identity.OrgID, account string) int {
+		t.Helper()
+		counts, err := a.Payments.Elsewhere(t.Context(), org, account)
+		must(t, err)
+		return counts[sandboxAccount]
+	}
+	before, foreign := elsewhere(by.Org, "acct_1"), elsewhere(a.Orgs[1], "acct_1")
 	live(0)
 	customerOf(t, a.Stores, by)
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k"} })
@@ -204,6 +214,9 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 		c.Settle(by, "k", []billing.Held{held("sub_1")}, plansForSale)
 	})
 	live(1)
+	if elsewhere(by.Org, "acct_1") != before+1 || elsewhere(by.Org, sandboxAccount) != 0 || elsewhere(a.Orgs[1], "acct_1") != foreign {
+		t.Error("it is not counted as one at an account that is not used any more")
+	}
 	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
 		c.Subscription = &billing.Subscription{ID: "sub_2", Status: billing.Active} // and nothing Ended
 		return nil
@@ -218,6 +231,7 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	live(1)
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeSubscriptions(by, c.Revision, nil, plansForSale) })
 	live(0)
+	same(t, "elsewhere", elsewhere(by.Org, "acct_1"), before)
 }
 
 func invoicesAreListed(t *testing.T, a Adapter) {

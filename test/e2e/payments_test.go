@@ -144,8 +144,11 @@ func TestPayments(t *testing.T) {
 			a := ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).is(t, 200).has(t, map[string]string{"plan_id": "pro", "pending_change": "null"})
 			ann.do(t, "PATCH", mine, object{"quantity": 1}, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
 			ann.do(t, "PATCH", mine, object{"plan_id": "basic", "quantity": 1}, "If-Match: "+a.header.Get("ETag")).is(t, 200).has(t, map[string]string{"plan_id": "pro", "pending_change.plan_id": "basic"})
-			ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200).has(t, map[string]string{"cancel_at_period_end": "true"})
-			ann.do(t, "PATCH", mine, object{"cancel_at_period_end": false}).is(t, 200).has(t, map[string]string{"cancel_at_period_end": "false"})
+			ann.do(t, "PATCH", mine, object{"cancel_at_period_end": true}).is(t, 200).has(t, map[string]string{"cancel_at_period_end": "true", "pending_change": "null"})
+			less := object{"plan_id": "basic", "quantity": 1}
+			ann.do(t, "PATCH", mine, less).problem(t, 409, "subscription_ends")
+			less["cancel_at_period_end"] = false
+			ann.do(t, "PATCH", mine, less).is(t, 200).has(t, map[string]string{"cancel_at_period_end": "false", "pending_change.plan_id": "basic"})
 			ann.do(t, "PATCH", mine, object{"plan_id": "other"}).problem(t, 404, "plan_not_found")
 		})
 		t.Run("time passes in the sandbox, and the mirror hears of it", func(t *testing.T) {

@@ -1,175 +1,24 @@
-// Package payments walks through payments at random, on real stores and a sandbox whose calls go wrong, in
-// a process that may die between any two steps.
 package payments
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
-	"github.com/atrium-hq/atrium/adapters/seal"
-	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/stripe"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/stripeapi"
 )
-
-var engines = map[string]func(*testing.T) string{
-	"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
-	"postgres": func(t *testing.T) string { return services.Postgres(t) },
-}
-
-// samples is how many there are: few in make test, all in make prove.
-func samples(few, all int) int {
-	if os.Getenv("ATRIUM_PROVE") != "" {
-		return all
-	}
-	return few
-}
-
-func mac(text string) string {
-	h := hmac.New(sha256.New, []byte("key"))
-	h.Write([]byte(text))
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-var plans = billing.Plans{
-	{ID: "basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-	{ID: "pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
-}
-
-// world is a database with a sandbox beside it.
-type world struct {
-	stores  ports.Stores
-	orgs    [2]identity.OrgID
-	books   ports.SandboxBooks
-	calm    map[identity.OrgID]*sandbox.Gateway // in which nothing goes wrong
-	receive *payments.Service
-}
-
-func newWorld(t *testing.T, url string) *world {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "keys.json")
-	if err := seal.Create(file); err != nil {
-		t.Fatal(err)
-	}
-	ring, err := seal.Open(seal.Config{KeyFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, ring, sql.OpenDB)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(closeDB)
-	ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]}, books: sqlstore.NewSandboxBooks(db), calm: map[identity.OrgID]*sandbox.Gateway{}}
-	for _, org := range w.orgs {
-		w.calm[org] = sandbox.New(org, w.books, time.Now, mac, func(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
-			return w.receive.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC())
-		})
-	}
-	w.receive = w.service(nil)
-	return w
-}
-
-// service is the use cases with a gateway that wrap makes of the calm one.
-func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
-	s := w.stores
-	return payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, func(org identity.OrgID) payments.Terms {
-		g := w.calm[org]
-		t := payments.Terms{Kind: billing.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g, WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
-		if wrap != nil {
-			t.Gateway = wrap(g)
-		}
-		return t
-	})
-}
-
-func at(by identity.Actor) identity.Actor {
-	by.At = time.Now().UTC().Truncate(time.Microsecond)
-	return by
-}
-
-// addCard adds a test card that works.
-func (w *world) addCard(t *testing.T, by identity.Actor) {
-	t.Helper()
-	i, err := w.receive.SetupIntent(t.Context(), at(by), fmt.Sprint("card ", time.Now().UnixNano()), billing.OffSession)
-	if err != nil {
-		t.Fatal(err)
-	}
-	card := billing.Card{Number: secret.New("4242424242424242"), ExpMonth: 12, ExpYear: time.Now().Year() + 3}
-	if _, err := w.receive.ConfirmIntent(t.Context(), at(by), i.SetupIntent, card); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
-	for engine, url := range engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, url(t))
-			for seed := range samples(10, 200) {
-				random := rand.New(rand.NewPCG(uint64(seed), 7))
-				var mu sync.Mutex
-				s := w.service(func(g *sandbox.Gateway) ports.Gateway {
-					return g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
-						mu.Lock()
-						defer mu.Unlock()
-						kinds := []sandbox.Kind{sandbox.None, sandbox.TimeoutAfter, sandbox.FailureAfter, sandbox.None}
-						return kinds[random.IntN(len(kinds))], time.Duration(random.IntN(20)) * time.Millisecond
-					})
-				})
-				by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
-				before := customers(t, w, by.Org)
-				var wg sync.WaitGroup
-				var made atomic.Int64
-				for i := range 64 {
-					wg.Go(func() {
-						if _, err := s.SetupIntent(context.Background(), at(by), fmt.Sprint(seed, " ", i), billing.OffSession); err == nil {
-							made.Add(1)
-						} else if !billing.OutcomeUnknown(err) {
-							t.Errorf("seed %d: %v", seed, err)
-						}
-					})
-				}
-				wg.Wait()
-				if n := customers(t, w, by.Org) - before; n != 1 {
-					t.Errorf("seed %d: %d customers at the gateway, after %d answers", seed, n, made.Load())
-				}
-			}
-		})
-	}
-}
-
-// customers counts those that a gateway has.
-func customers(t *testing.T, w *world, org identity.OrgID) int {
-	t.Helper()
-	ids, err := w.books.List(t.Context(), org, "cus_", 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(ids)
-}
 
 var errKilled = errors.New("the process died")
 
@@ -177,6 +26,12 @@ var errKilled = errors.New("the process died")
 type mortal struct {
 	ports.Gateway
 	dies func() bool
+}
+
+func (m mortal) SetDefault(ctx context.Context, key string, c billing.CustomerID, id billing.MethodID) error {
+	defer m.mayDie()
+	m.mayDie()
+	return m.Gateway.SetDefault(ctx, key, c, id)
 }
 
 func (m mortal) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
@@ -203,66 +58,6 @@ func (m mortal) mayDie() {
 	}
 }
 
-func TestWalksEndInAgreement(t *testing.T) {
-	for engine, url := range engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, url(t))
-			for seed := range samples(2, 10) {
-				walk(t, w, uint64(seed), samples(100, 1000))
-			}
-		})
-	}
-}
-
-func walk(t *testing.T, w *world, seed uint64, steps int) {
-	t.Helper()
-	random := rand.New(rand.NewPCG(seed, 11))
-	s := w.service(func(g *sandbox.Gateway) ports.Gateway {
-		return mortal{g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
-			if random.IntN(8) > 0 {
-				return sandbox.None, 0
-			}
-			kinds := sandbox.Kinds()
-			return kinds[random.IntN(len(kinds))], 0
-		}), func() bool { return random.IntN(12) == 0 }}
-	})
-	by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
-	w.addCard(t, by)
-	asked := map[string]bool{} // keys of wishes to subscribe
-	for step := range steps {
-		key := fmt.Sprint("seed ", seed, " step ", step)
-		what := random.IntN(5)
-		err := survive(func() (err error) {
-			switch what {
-			case 0, 1:
-				asked[key] = true
-				_, err = s.Subscribe(t.Context(), at(by), key, billing.Wanted{Plan: plans[random.IntN(2)].ID, Quantity: 1 + random.IntN(3)})
-			case 2:
-				plan, quantity := plans[random.IntN(2)].ID, 1+random.IntN(3)
-				_, err = s.ChangeSubscription(t.Context(), at(by), key, nil, billing.Changes{Plan: &plan, Quantity: &quantity})
-			case 3:
-				err = s.CancelSubscription(t.Context(), at(by), key, nil)
-			default:
-				err = s.Reconcile(t.Context(), at(identity.System(by.Org, by.Workspace, "walk", by.At)))
-			}
-			return err
-		})
-		known := err == nil || errors.Is(err, errKilled) || billing.OutcomeUnknown(err) || errors.Is(err, billing.ErrGateway)
-		for _, foreseen := range []error{billing.ErrPending, billing.ErrSubscriptionExists, billing.ErrNoSubscription} {
-			known = known || errors.Is(err, foreseen)
-		}
-		if !known {
-			t.Fatalf("seed %d, step %d (%d): %v", seed, step, what, err)
-		}
-		agree(t, w, by, asked, false, fmt.Sprintf("seed %d, step %d", seed, step))
-	}
-	if err := w.receive.Reconcile(t.Context(), at(identity.System(by.Org, by.Workspace, "walk", by.At))); err != nil {
-		t.Fatal(err)
-	}
-	agree(t, w, by, asked, true, fmt.Sprintf("seed %d, at the end", seed))
-}
-
 // survive is a process that begins anew after it died.
 func survive(f func() error) (err error) {
 	defer func() {
@@ -276,24 +71,118 @@ func survive(f func() error) (err error) {
 	return f()
 }
 
-// agree fails t if two subscriptions live, if one was made that nobody asked for, or twice for one wish; and in
-// the end if the mirror is not what the gateway has.
-func agree(t *testing.T, w *world, by identity.Actor, asked map[string]bool, settled bool, when string) {
+// till is where a walk pays, and how the walk looks behind it.
+type till struct {
+	account        string
+	troubled, calm *payments.Service
+	held           func(*testing.T, billing.CustomerID) []billing.Held
+	charged        func() []string       // the key of each charge; nil if the gateway tells nobody
+	another        func(d time.Duration) // lets days pass there; nil if nothing needs it
+	within         func(context.Context) (context.Context, context.CancelFunc)
+}
+
+// walker takes a walk.
+type walker struct {
+	world   *world
+	till    till
+	by      identity.Actor
+	random  *rand.Rand
+	ahead   time.Duration   // of its clock
+	asked   map[string]bool // keys of wishes to subscribe
+	changed map[string]bool // and to change
+	seed    int
+}
+
+// now is the walker as of now.
+func (w *walker) now() identity.Actor {
+	by := at(w.by)
+	by.At = by.At.Add(w.ahead)
+	return by
+}
+
+func (w *walker) system() identity.Actor {
+	return identity.System(w.by.Org, w.by.Workspace, "walk", w.now().At)
+}
+
+func (w *walker) walk(t *testing.T, steps int) {
 	t.Helper()
-	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, sandbox.Account)
-	if err != nil {
-		t.Fatal(err)
+	w.asked, w.changed = map[string]bool{}, map[string]bool{}
+	waiting, deaths, unknown := 0, 0, 0
+	for step := range steps {
+		when := fmt.Sprintf("seed %d, step %d", w.seed, step)
+		err := survive(func() error { return w.step(t, when) })
+		switch {
+		case errors.Is(err, errKilled):
+			deaths++
+		case billing.OutcomeUnknown(err):
+			unknown++
+		case err == nil, errors.Is(err, billing.ErrGateway), errors.Is(err, billing.ErrPending), errors.Is(err, billing.ErrSubscriptionExists), errors.Is(err, billing.ErrNoSubscription):
+		default:
+			t.Fatalf("%s: %v", when, err)
+		}
+		if waiting++; !errors.Is(err, billing.ErrPending) {
+			waiting = 0
+		}
+		if waiting == 8 && w.till.another != nil { // the gateway has kept a failure: it forgets it in a day
+			w.ahead += 24 * time.Hour
+			w.till.another(24 * time.Hour)
+		}
+		w.agree(t, false, when)
 	}
-	held, err := w.calm[by.Org].Subscriptions(t.Context(), c.ID)
+	end := fmt.Sprintf("seed %d, at the end", w.seed)
+	if w.till.another != nil {
+		w.ahead += 24 * time.Hour
+		w.till.another(24 * time.Hour)
+	}
+	if err := w.till.calm.Reconcile(t.Context(), w.system()); err != nil {
+		t.Fatal(end, err)
+	}
+	if w.ahead > 0 { // the mirror is older than it believes
+		if _, err := w.till.calm.Subscription(t.Context(), w.now()); err != nil && !errors.Is(err, billing.ErrNoSubscription) {
+			t.Fatal(end, err)
+		}
+	}
+	w.agree(t, true, end)
+	t.Logf("seed %d: %d steps, %d deaths, %d outcomes that were not known, %d wishes, %d days", w.seed, steps, deaths, unknown, len(w.asked)+len(w.changed), w.ahead/(24*time.Hour))
+}
+
+// step does one thing.
+func (w *walker) step(t *testing.T, key string) (err error) {
+	ctx, cancel := t.Context(), func() {}
+	if w.till.within != nil {
+		ctx, cancel = w.till.within(ctx)
+	}
+	defer cancel()
+	plan, quantity := plans[w.random.IntN(2)].ID, 1+w.random.IntN(3)
+	switch w.random.IntN(6) {
+	case 0, 1:
+		w.asked[key] = true
+		_, err = w.till.troubled.Subscribe(ctx, w.now(), key, billing.Wanted{Plan: plan, Quantity: quantity})
+	case 2, 3:
+		w.changed[key] = true
+		_, err = w.till.troubled.ChangeSubscription(ctx, w.now(), key, nil, billing.Changes{Plan: &plan, Quantity: &quantity})
+	case 4:
+		err = w.till.troubled.CancelSubscription(ctx, w.now(), key, nil)
+	default:
+		err = w.till.troubled.Reconcile(ctx, w.system())
+	}
+	return err
+}
+
+// agree fails t if two subscriptions live, if one was made that nobody asked for, or twice for one wish, or if
+// a wish was charged twice; and in the end if the mirror is not what the gateway has.
+func (w *walker) agree(t *testing.T, settled bool, when string) {
+	t.Helper()
+	c, err := w.world.stores.Payments.Customer(t.Context(), w.by.Workspace, w.till.account)
 	if err != nil {
 		t.Fatal(err)
 	}
 	live, made := 0, map[string]bool{}
-	for _, h := range held {
+	for _, h := range w.till.held(t, c.ID) {
 		if h.Status.Live() {
 			live++
 		}
-		if !asked[h.Key] || made[h.Key] {
+		if !w.asked[h.Key] || made[h.Key] {
 			t.Fatalf("%s: the subscription %s was made for %q", when, h.ID, h.Key)
 		}
 		made[h.Key] = true
@@ -301,47 +190,225 @@ func agree(t *testing.T, w *world, by identity.Actor, asked map[string]bool, set
 	if live > 1 {
 		t.Fatalf("%s: %d subscriptions live", when, live)
 	}
+	if w.till.charged != nil {
+		charged := map[string]bool{}
+		for _, key := range w.till.charged() {
+			if key != "" && (charged[key] || !w.asked[key] && !w.changed[key]) {
+				t.Fatalf("%s: charged again, or for nothing, under %q", when, key)
+			}
+			charged[key] = true
+		}
+	}
 	if !settled {
 		return
 	}
 	if c.Pending != nil || (c.Subscription != nil) != (live == 1) {
 		t.Fatalf("%s: %+v, and %d live", when, c, live)
 	}
-	different, err := w.receive.Differences(t.Context(), at(identity.System(by.Org, by.Workspace, "walk", by.At)))
+	different, err := w.till.calm.Differences(t.Context(), w.system())
 	if err != nil || len(different) > 0 {
 		t.Fatalf("%s: %+v, %v", when, different, err)
 	}
 }
 
-func TestTwoOrgsDoNotMeet(t *testing.T) {
+func TestWalksEndInAgreement(t *testing.T) {
 	for engine, url := range engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, url(t))
-			one, two := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner, fixture.NewTeam(t, w.stores, w.orgs[1]).Owner
-			w.addCard(t, one)
-			w.addCard(t, two)
-			mine, err := w.receive.Methods(t.Context(), at(one))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err, billing.ErrMethodNotFound) {
-				t.Errorf("another org's method: %v", err)
-			}
-			if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err, billing.ErrMethodNotFound) {
-				t.Errorf("another org's method: %v", err)
-			}
-			body := []byte(`{"id":"evt_x","object":"event","type":"customer.updated","created":1,"data":{"object":{"object":"customer","id":"cus_x"}}}`)
-			signed := billing.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
-			if err := w.receive.Receive(t.Context(), w.orgs[1], billing.Sandbox, body, signed, time.Now()); !errors.Is(err, billing.ErrSignature) {
-				t.Errorf("an event signed for another org: %v", err)
-			}
-			if err := w.receive.Receive(t.Context(), w.orgs[0], billing.Sandbox, body, signed, time.Now()); err != nil {
-				t.Error(err)
-			}
-			if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], sandbox.Account, "evt_x"); !errors.Is(err, billing.ErrEventNotFound) {
-				t.Errorf("another org has the event: %v", err)
+			for seed := range samples(1, 10) {
+				random := rand.New(rand.NewPCG(uint64(seed), 11))
+				troubled := w.service(func(g *sandbox.Gateway) ports.Gateway {
+					return mortal{g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
+						if random.IntN(8) > 0 {
+							return sandbox.None, 0
+						}
+						kinds := sandbox.Kinds()
+						return kinds[random.IntN(len(kinds))], 0
+					}), func() bool { return random.IntN(12) == 0 }}
+				})
+				by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
+				w.addCard(t, by)
+				(&walker{world: w, by: by, random: random, seed: seed, till: till{
+					account: sandbox.Account, troubled: troubled, calm: w.receive,
+					held: func(t *testing.T, c billing.CustomerID) []billing.Held { return held(t, w.calm[by.Org], c) },
+				}}).walk(t, samples(100, 1000))
 			}
 		})
+	}
+}
+
+func held(t *testing.T, g ports.Gateway, c billing.CustomerID) []billing.Held {
+	t.Helper()
+	all, err := g.Subscriptions(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+const stripeKey = "sk_test_of_the_walks"
+
+// atStripe is an account at the stand-in for Stripe, and how it is reached.
+func atStripe(t *testing.T) (*stripeapi.Server, *stripe.Gateway) {
+	t.Helper()
+	api := stripeapi.New(t, stripeKey, plans)
+	return api, stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: api.URL})
+}
+
+// selling is the use cases of whoever sells through a gateway at Stripe.
+func (w *world) selling(g ports.Gateway) *payments.Service {
+	s := w.stores
+	return payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, func(identity.OrgID) payments.Terms {
+		return payments.Terms{Kind: billing.Stripe, Account: stripeAccount, Gateway: g, Plans: plans}
+	})
+}
+
+const stripeAccount = "stripe test"
+
+// hazard is a source of random faults, one each so many calls; nothing is silent unless somebody is impatient.
+type hazard struct {
+	mu        sync.Mutex
+	random    *rand.Rand
+	oneIn     int
+	impatient bool
+	calm      bool
+	slowest   time.Duration
+}
+
+func (h *hazard) trouble(stripeapi.Call) (stripeapi.Fault, time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.calm {
+		return stripeapi.None, 0
+	}
+	delay := time.Duration(h.random.Int64N(int64(h.slowest) + 1))
+	if h.random.IntN(h.oneIn) > 0 {
+		return stripeapi.None, delay
+	}
+	faults := []stripeapi.Fault{
+		stripeapi.RateLimited, stripeapi.Unavailable, stripeapi.Dropped, stripeapi.Failed, stripeapi.FailedAfter, stripeapi.FailedAfter, stripeapi.Lost, stripeapi.Garbage,
+	}
+	if h.impatient {
+		faults = []stripeapi.Fault{stripeapi.Silent, stripeapi.SilentAfter}
+	}
+	return faults[h.random.IntN(len(faults))], delay
+}
+
+func (h *hazard) set(impatient, calm bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.impatient, h.calm = impatient, calm
+}
+
+func TestWalksEndInAgreementAtStripe(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, url(t))
+			for seed := range samples(2, 10) {
+				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+					t.Parallel() // a walk waits most of the time
+					walkAtStripe(t, w, seed)
+				})
+			}
+		})
+	}
+}
+
+func walkAtStripe(t *testing.T, w *world, seed int) {
+	api, g := atStripe(t)
+	random := rand.New(rand.NewPCG(uint64(seed), 13))
+	h := &hazard{random: rand.New(rand.NewPCG(uint64(seed), 17)), oneIn: 10, calm: true}
+	api.Provoke(h.trouble)
+	by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
+	calm := w.selling(g)
+	if _, err := calm.SetupIntent(t.Context(), at(by), "card", billing.OffSession); err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, stripeAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.AddCard(string(c.ID), "4242")
+	(&walker{world: w, by: by, random: random, seed: seed, till: till{
+		account: stripeAccount, troubled: w.selling(mortal{g, func() bool { return random.IntN(10) == 0 }}), calm: calm,
+		held: func(t *testing.T, c billing.CustomerID) []billing.Held {
+			h.set(false, true)
+			return held(t, g, c)
+		},
+		charged: func() (keys []string) {
+			for _, charge := range api.Charges() {
+				keys = append(keys, charge.Key)
+			}
+			return keys
+		},
+		another: api.Advance,
+		within: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			impatient := random.IntN(8) == 0
+			h.set(impatient, false)
+			if impatient {
+				return context.WithTimeout(ctx, time.Duration(random.IntN(100))*time.Millisecond)
+			}
+			return ctx, func() {}
+		},
+	}}).walk(t, samples(100, 1000))
+	if wrong := api.Wrongs(); len(wrong) > 0 {
+		t.Errorf("seed %d: %v", seed, wrong)
+	}
+}
+
+func TestManySetupIntentsMakeOneCustomerAtStripe(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, url(t))
+			for seed := range samples(10, 200) {
+				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+					t.Parallel()
+					manyAtStripe(t, w, seed)
+				})
+			}
+		})
+	}
+}
+
+// manyAtStripe lets 64 ask at once for a setup intent, of a gateway that is slow, and answers as badly as it can.
+func manyAtStripe(t *testing.T, w *world, seed int) {
+	api, g := atStripe(t)
+	h := &hazard{random: rand.New(rand.NewPCG(uint64(seed), 19)), oneIn: 3, slowest: 20 * time.Millisecond, impatient: seed%3 == 0}
+	api.Provoke(h.trouble)
+	s, by := w.selling(g), fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_, err := s.SetupIntent(ctx, at(by), fmt.Sprint(seed, " ", i), billing.OffSession)
+			if err != nil && !billing.OutcomeUnknown(err) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	h.set(false, true)
+	n := api.Customers()
+	if n > 1 {
+		t.Errorf("%d customers at the gateway", n)
+	}
+	reconcile := func() error {
+		return s.Reconcile(t.Context(), identity.System(by.Org, by.Workspace, "reconcile", at(by).At))
+	}
+	err := reconcile()
+	if n == 0 && billing.OutcomeUnknown(err) { // the gateway has kept a failure that had no effect: it forgets it in a day
+		api.Advance(25 * time.Hour)
+		err = reconcile()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, stripeAccount)
+	if err != nil || c.ID == "" || !c.Settled() || api.Customers() != 1 {
+		t.Errorf("%d customers at the gateway in the end; %+v, %v", api.Customers(), c, err)
 	}
 }

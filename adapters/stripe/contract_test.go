@@ -1,0 +1,76 @@
+package stripe_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/stripe"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/stripeapi"
+)
+
+var plans = billing.Plans{
+	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+	{ID: "year", PriceRef: "price_year", Price: billing.Money{Amount: 29000, Currency: "usd"}, Interval: billing.Year, IntervalCount: 1},
+}
+
+// forgetful loses the answers of calls, after they had their effect.
+type forgetful struct {
+	*stripe.Gateway
+	api  *stripeapi.Server
+	lose int
+}
+
+// losing makes the first change of this call unanswered, and nothing answered after it: else the adapter
+// finds out by itself what came of it.
+func (f *forgetful) losing() (after func()) {
+	if f.lose == 0 {
+		return func() {}
+	}
+	f.lose--
+	lost := false
+	f.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
+		lost = lost || c.Changes()
+		if lost {
+			return stripeapi.Lost, 0
+		}
+		return stripeapi.None, 0
+	})
+	return func() { f.api.Provoke(nil) }
+}
+
+func (f *forgetful) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
+	defer f.losing()()
+	return f.Gateway.CreateCustomer(ctx, key, d)
+}
+
+func (f *forgetful) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+	defer f.losing()()
+	return f.Gateway.Subscribe(ctx, key, c, o)
+}
+
+func (f *forgetful) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+	defer f.losing()()
+	return f.Gateway.Amend(ctx, key, c, s, a)
+}
+
+// TestTheContract runs the port's suite on the adapter, with a stand-in for Stripe that keeps books.
+func TestTheContract(t *testing.T) {
+	contract.Gateway(t, func(t *testing.T) contract.GatewayStage {
+		api := stripeapi.New(t, canary, plans)
+		g := &forgetful{Gateway: stripe.New(stripe.Config{SecretKey: secret.New(canary), BaseURL: api.URL}), api: api}
+		return contract.GatewayStage{
+			Gateway: g, Plans: plans,
+			AddCard: func(_ *testing.T, c billing.CustomerID, last4 string) billing.MethodID {
+				return billing.MethodID(api.AddCard(string(c), last4))
+			},
+			Authenticate: func(_ *testing.T, _ billing.CustomerID, a *billing.Action) { api.Authenticate(a.ClientSecret.Reveal()) },
+			Advance:      func(_ *testing.T, d time.Duration) { api.Advance(d) },
+			Lose:         func(n int) { g.lose = n },
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+func gatewayAmendments(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	before, _ := g.paid(t, c)
+	k := key()
+	up := billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true}
+	for range 2 {
+		h, err = g.Amend(ctx, k, c, h.ID, up)
+		must(t, err)
+	}
+	after, n := g.paid(t, c)
+	if h.Plan != g.Plans[1].ID || h.Pending != nil || after <= before || after > before+2*g.Plans[1].Price.Amount || n != 2 {
+		t.Fatalf("%+v; paid %d, then %d by %d", h, before, after, n)
+	}
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true, AtRenewal: true})
+	must(t, err)
+	if sum, _ := g.paid(t, c); sum != after || h.Plan != g.Plans[1].ID || h.Quantity != 2 {
+		t.Fatalf("%+v; paid %d, before %d", h, sum, after)
+	}
+	same(t, "pending", h.Pending, &billing.PendingChange{Plan: g.Plans[0].ID, Quantity: 1, At: h.PeriodEnd})
+	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+	got := g.only(t, c)
+	if got.Plan != g.Plans[0].ID || got.Quantity != 1 || got.Pending != nil {
+		t.Errorf("%+v", got)
+	}
+	if sum, _ := g.paid(t, c); sum != after+g.Plans[0].Price.Amount {
+		t.Errorf("paid %d, want %d", sum, after+g.Plans[0].Price.Amount)
+	}
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[2], Quantity: 1, Resell: true})
+	must(t, err)
+	if h.PeriodEnd.Sub(h.PeriodStart) < 360*24*time.Hour {
+		t.Errorf("another interval begins a new period: %+v", h)
+	}
+}
+
+// less is an amendment that comes at renewal.
+func (g GatewayStage) less(quantity int) billing.Amendment {
+	return billing.Amendment{Plan: g.Plans[0], Quantity: quantity, Resell: true, AtRenewal: true}
+}
+
+func gatewayRenewals(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	o := g.order(1)
+	o.Quantity = 5
+	h, err := g.Subscribe(ctx, key(), c, o)
+	must(t, err)
+	at := h.PeriodEnd
+	for _, quantity := range []int{4, 3} { // the later wish counts
+		h, err = g.Amend(ctx, key(), c, h.ID, g.less(quantity))
+		must(t, err)
+		same(t, "pending", h.Pending, &billing.PendingChange{Plan: g.Plans[0].ID, Quantity: quantity, At: at})
+	}
+	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+	h, err = g.Amend(ctx, key(), c, h.ID, g.less(2)) // in the period that the first one has brought
+	must(t, err)
+	if h.Quantity != 3 || h.Pending == nil || h.Pending.Quantity != 2 {
+		t.Fatalf("%+v", h)
+	}
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[1], Quantity: 3, Resell: true})
+	must(t, err)
+	if h.Plan != g.Plans[1].ID || h.Quantity != 3 || h.Pending != nil {
+		t.Fatalf("what is bought now takes the place of what was to come: %+v", h)
+	}
+	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart))
+	if got := g.only(t, c); got.Plan != g.Plans[1].ID || got.Quantity != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func gatewayEndings(t *testing.T, g GatewayStage) {
+	ctx, yes, no := t.Context(), true, false
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	_, err = g.Amend(ctx, key(), c, h.ID, g.less(1))
+	must(t, err)
+	k := key()
+	for range 2 {
+		h, err = g.Amend(ctx, k, c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes})
+		must(t, err)
+		if !h.CancelAtPeriodEnd || h.Pending != nil {
+			t.Fatalf("%+v", h)
+		}
+	}
+	k = key()
+	both := g.less(1)
+	both.CancelAtPeriodEnd = &no
+	for range 2 {
+		h, err = g.Amend(ctx, k, c, h.ID, both)
+		must(t, err)
+		if h.CancelAtPeriodEnd || h.Pending == nil || h.Pending.Quantity != 1 || h.Quantity != 2 {
+			t.Fatalf("%+v", h)
+		}
+	}
+	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+	if got := g.only(t, c); got.Quantity != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func gatewayDeclinedAmendments(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
+	_, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[1], Quantity: 2, Resell: true})
+	wantDecline(t, err, "generic_decline")
+	same(t, "the subscription", *g.only(t, c), h)
+}

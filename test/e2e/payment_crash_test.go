@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/stripeapi"
+)
+
+// assassin kills a server at one of its next calls to the gateway: before the call has its effect, or before
+// it is answered. Other calls it makes go wrong now and then.
+type assassin struct {
+	mu     sync.Mutex
+	victim *server
+	left   int // calls until then; negative for never
+}
+
+func (a *assassin) hire(victim *server, calls int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.victim, a.left = victim, calls
+}
+
+func (a *assassin) trouble(stripeapi.Call) (stripeapi.Fault, time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left < 0 {
+		return stripeapi.None, 0
+	}
+	if a.left--; a.left < 0 {
+		_ = a.victim.process.Process.Kill()
+		return []stripeapi.Fault{stripeapi.Dropped, stripeapi.Lost}[rand.N(2)], 0
+	}
+	if rand.N(10) == 0 {
+		faults := []stripeapi.Fault{stripeapi.RateLimited, stripeapi.Unavailable, stripeapi.FailedAfter, stripeapi.Lost, stripeapi.Garbage}
+		return faults[rand.N(len(faults))], 0
+	}
+	return stripeapi.None, 0
+}
+
+// TestACrashAmongPayments kills the server while a workspace subscribes, changes and cancels, at a moment of its
+// own or at a call to the gateway, before or after that had its effect. Once the next one has reconciled, the
+// mirror says what the gateway says, and the gateway has charged no wish twice.
+func TestACrashAmongPayments(t *testing.T) {
+	rounds := 2 // on each engine
+	if proving() {
+		rounds = 60
+	}
+	onEach(t, func(t *testing.T, engine string) {
+		api, stripe := newStripe(t)
+		d := deploy(t, engine, stripe)
+		s := d.start(t)
+		ann := s.user(t, "owner")
+		customer := ann.customer(t)
+		api.AddCard(customer, "4242")
+		killer := &assassin{left: -1}
+		api.Provoke(killer.trouble)
+		var wishes atomic.Int64
+		for round := range rounds {
+			if round%2 == 0 {
+				killer.hire(s, 1+rand.N(12))
+			}
+			c := ann.at(s)
+			var clients sync.WaitGroup
+			until := func(call func(i int) (*answer, error)) {
+				clients.Go(func() {
+					for i := 0; ; i++ {
+						if _, err := call(i); err != nil {
+							return // the server is gone
+						}
+					}
+				})
+			}
+			plan := func(i int) string { return []string{"basic", "pro"}[i%2] }
+			until(func(i int) (*answer, error) {
+				wishes.Add(1)
+				return c.try(t, "POST", payments+"/subscriptions", object{"plan_id": plan(i), "quantity": 1 + i%3}, fmt.Sprintf("Idempotency-Key: %d-%d", round, i))
+			})
+			until(func(i int) (*answer, error) {
+				return c.try(t, "PATCH", mine, object{"plan_id": plan(i), "quantity": 1 + rand.N(9)})
+			})
+			until(func(int) (*answer, error) { return c.try(t, "DELETE", mine, nil) })
+			if round%2 == 1 {
+				time.Sleep(rand.N(time.Second))
+				s.kill(t)
+			}
+			s.wait(t)
+			clients.Wait()
+			killer.hire(nil, -1)
+			d.sql(t, `UPDATE jobs SET due_at = 1 WHERE state = 'running'`) // the time of whoever ran them has passed
+			s = d.start(t)
+			d.reconciled(t, s)
+			d.agrees(t, ann.at(s), api, customer)
+			if t.Failed() {
+				t.Fatalf("in round %d", round)
+			}
+		}
+		charged := map[string]bool{}
+		for _, charge := range api.Charges() {
+			if charged[charge.Key] {
+				t.Errorf("charged twice under %s", charge.Key)
+			}
+			charged[charge.Key] = true
+		}
+		made := api.Made("atrium_key")
+		for key, n := range made {
+			if n != 1 || key == "" {
+				t.Errorf("%d subscriptions of %q", n, key)
+			}
+		}
+		if wrong := api.Wrongs(); len(wrong) > 0 || int64(len(made)) > wishes.Load() || api.Customers() != 1 {
+			t.Errorf("%v; %d subscriptions of %d wishes, %d customers", wrong, len(made), wishes.Load(), api.Customers())
+		}
+		t.Logf("%d rounds, %d wishes to subscribe, %d subscriptions, %d charges", rounds, wishes.Load(), len(made), len(charged))
+	})
+}
+
+// reconciled waits until nothing is left of which the server does not know what came of it.
+func (d *deployment) reconciled(t *testing.T, s *server) {
+	t.Helper()
+	db := d.open(t)
+	defer db.Close()
+	awaits(t, "all is reconciled", s, func() bool {
+		if _, err := db.ExecContext(t.Context(), `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued' AND due_at > 1`); err != nil {
+			t.Fatal(err)
+		}
+		return column(t, db, `SELECT COUNT(*) FROM payment_customers WHERE pending <> ''`)[0] == "0"
+	})
+}
+
+// agrees compares the mirror with what the gateway counted.
+func (d *deployment) agrees(t *testing.T, c *client, api *stripeapi.Server, customer string) {
+	t.Helper()
+	db := d.open(t)
+	defer db.Close()
+	mirrored, live := column(t, db, `SELECT id FROM payment_subscriptions WHERE ended_at = 0`), api.Live(customer)
+	if fmt.Sprint(mirrored) != fmt.Sprint(live) || len(live) > 1 {
+		t.Errorf("the mirror has %v, and the gateway %v", mirrored, live)
+	}
+	if out := d.must(t, "doctor", "payments"); !strings.Contains(out, "1 customer(s), 0 difference(s)") {
+		t.Errorf("the doctor says: %s", out)
+	}
+}

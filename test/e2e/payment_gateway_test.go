@@ -1,0 +1,183 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/test/stripeapi"
+)
+
+const standInKey = "sk_test_c4n4ry0fthestandin"
+
+// newStripe is an account at the stand-in for Stripe, and the settings of the only org that uses it.
+func newStripe(t *testing.T) (*stripeapi.Server, option) {
+	t.Helper()
+	api := stripeapi.New(t, standInKey, billing.Plans{
+		{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+		{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+	})
+	return api, func(d *deployment) {
+		d.env = append(d.env, "TEST_STRIPE_KEY="+standInKey)
+		knowsWebhookKey(d)
+		configured(fmt.Sprintf(`
+orgs:
+  - slug: default
+    payments:
+      gateway: stripe
+      webhook_secrets: ['env:TEST_WEBHOOK_SECRET']
+      stripe: {secret_key: 'env:TEST_STRIPE_KEY', publishable_key: pk_test_1, base_url: %q}
+      plans:
+        - {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_basic}
+        - {id: pro, name: Pro, price: {amount: 2900, currency: usd}, interval: month, gateway_price: price_pro}
+`, api.URL))(d)
+	}
+}
+
+// customer makes the workspace a customer of the gateway, and returns what that calls it.
+func (c *client) customer(t *testing.T) string {
+	t.Helper()
+	c.create(t, payments+"/setup-intent", object{})
+	return c.server.only(t, `SELECT external_id FROM payment_customers`)
+}
+
+// whose makes the calls to some paths go wrong.
+func whose(fault stripeapi.Fault, paths ...string) stripeapi.Trouble {
+	return func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
+		for _, p := range paths {
+			if strings.HasPrefix(c.Method+" "+c.Path, p) {
+				return fault, 0
+			}
+		}
+		return stripeapi.None, 0
+	}
+}
+
+func TestAGatewayThatMakesNoSense(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		api, stripe := newStripe(t)
+		s := start(t, engine, stripe)
+		ann := s.user(t, "owner")
+		customer := ann.customer(t)
+		first, broken := api.AddCard(customer, "4242"), api.AddCard(customer, "0341")
+		expired := api.AddCard(customer, "4242")
+		api.Expire(expired)
+		order := object{"plan_id": "basic", "payment_method_id": first}
+		t.Run("a setup intent", func(t *testing.T) {
+			api.Provoke(whose(stripeapi.Garbage, "POST /v1/setup_intents"))
+			ann.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 502, "gateway_error")
+		})
+		t.Run("a subscription, which is one in the end", func(t *testing.T) {
+			api.Provoke(whose(stripeapi.Garbage, "POST /v1/subscriptions", "GET /v1/subscriptions"))
+			ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: buy").problem(t, 502, "gateway_error")
+			ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 409, "payment_pending")
+			api.Provoke(nil)
+			ann.create(t, payments+"/subscriptions", order, "Idempotency-Key: buy").has(t, map[string]string{"subscription.status": "active"})
+			if n := len(api.Charges()); n != 1 {
+				t.Errorf("%d charges", n)
+			}
+		})
+		t.Run("a change, which is refused while another one is under way", func(t *testing.T) {
+			api.Provoke(whose(stripeapi.Garbage, "GET /v1/subscriptions"))
+			ann.do(t, "PATCH", mine, object{"quantity": 2}).problem(t, 502, "gateway_error")
+			ann.do(t, "PATCH", mine, object{"quantity": 3}).problem(t, 409, "payment_pending")
+			ann.do(t, "DELETE", mine, nil).problem(t, 409, "payment_pending")
+			api.Provoke(nil)
+			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued'`)
+			s.await(t, func() bool { return ann.get(t, mine).at("quantity") == "2" })
+		})
+		t.Run("a change that cannot be charged is none", func(t *testing.T) {
+			ann.do(t, "PUT", payments+"/methods/"+broken+"/default", nil).is(t, 200)
+			ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).problem(t, 402, "card_declined")
+			ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "quantity": "2"})
+		})
+		t.Run("the default, and what has expired", func(t *testing.T) {
+			ann.do(t, "PUT", payments+"/methods/"+expired+"/default", nil).problem(t, 422, "payment_method_expired")
+			ann.do(t, "DELETE", payments+"/methods/"+broken+"?replacement_id="+expired, nil).problem(t, 422, "payment_method_expired")
+			api.Provoke(whose(stripeapi.Garbage, "POST /v1/customers", "GET /v1/customers"))
+			ann.do(t, "PUT", payments+"/methods/"+first+"/default", nil).problem(t, 502, "gateway_error")
+		})
+		t.Run("a method that leaves is not shown, and leaves in the end", func(t *testing.T) {
+			api.Provoke(whose(stripeapi.Garbage, "POST /v1/payment_methods", "GET /v1/customers"))
+			ann.do(t, "DELETE", payments+"/methods/"+broken, nil).problem(t, 502, "gateway_error")
+			api.Provoke(nil)
+			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued'`)
+			s.await(t, func() bool { return s.only(t, `SELECT COUNT(*) FROM payment_methods WHERE id = '`+broken+`'`) == "0" })
+		})
+		t.Run("the end", func(t *testing.T) {
+			api.Provoke(whose(stripeapi.Garbage, "DELETE /v1/subscriptions", "GET /v1/subscriptions"))
+			ann.do(t, "DELETE", mine, nil).problem(t, 502, "gateway_error")
+			api.Provoke(nil)
+			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued'`)
+			s.await(t, func() bool { return ann.do(t, "GET", mine, nil).status == 404 })
+			if live := api.Live(customer); len(live) != 0 {
+				t.Errorf("%v live", live)
+			}
+		})
+		if wrong := api.Wrongs(); len(wrong) != 0 {
+			t.Error(wrong)
+		}
+		s.stop(t)
+		for where, text := range map[string]string{"the log": s.stderr.String() + s.stdout.String(), "the database": s.dump(t)} {
+			if strings.Contains(text, standInKey) || strings.Contains(text, "_secret_") || strings.Contains(text, webhookKey) {
+				t.Errorf("%s holds a secret: %s", where, text)
+			}
+		}
+	})
+}
+
+func TestAnOrgThatTakesNoPayments(t *testing.T) {
+	t.Parallel()
+	ann := start(t, sqlite, configured("orgs: [{slug: default}]")).user(t, "owner")
+	for call, path := range map[string]string{"GET": "/methods", "GET ": "/invoices", "PUT": "/methods/pm_1/default", "POST": "/setup-intent"} {
+		ann.do(t, strings.TrimSpace(call), payments+path, nil).problem(t, 409, "payments_not_configured")
+	}
+}
+
+func TestWhoGuessesASignatureIsSlowedDown(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, sold, set("server.rate_limit.unauthenticated_per_minute", "3"))
+	const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
+	post := func(key string) *answer {
+		return s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body, "Stripe-Signature: "+billing.Sign(secret.New(key), []byte(body), time.Now()))
+	}
+	a := post("whsec_guessed").problem(t, 400, "webhook_signature_invalid")
+	for try := 0; try < 100 && a.status == 400; try++ { // on a slow machine some are forgiven meanwhile
+		a = post("whsec_guessed")
+	}
+	a.problem(t, 429, "rate_limited")
+	post(webhookKey).is(t, 200) // the gateway is not
+}
+
+// TestAnOrgMovesToAnotherGateway begins a subscription in the sandbox, and moves the org to Stripe.
+func TestAnOrgMovesToAnotherGateway(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, sqlite, sold)
+	s := d.start(t)
+	ann := s.user(t, "owner")
+	ann.card(t, cardNumber)
+	ann.subscribe(t, "basic")
+	workspace := "/api/workspaces/" + ann.workspace
+	ann.do(t, "DELETE", workspace, nil).problem(t, 409, "workspace_in_use")
+	s.stop(t)
+	api, stripe := newStripe(t)
+	stripe(d)
+	ann = ann.at(d.start(t))
+	ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
+	if out := d.must(t, "doctor", "payments"); !strings.Contains(out, "1 lived at the account sandbox when the org left it") {
+		t.Error(out)
+	}
+	t.Run("what lives at the gateway of today keeps the workspace", func(t *testing.T) {
+		api.AddCard(func() string {
+			ann.create(t, payments+"/setup-intent", object{})
+			return ann.server.only(t, `SELECT external_id FROM payment_customers WHERE gateway = 'stripe'`)
+		}(), "4242")
+		ann.subscribe(t, "basic")
+		ann.do(t, "DELETE", workspace, nil).problem(t, 409, "workspace_in_use")
+		ann.do(t, "DELETE", mine, nil).is(t, 204)
+	})
+	ann.do(t, "DELETE", workspace, nil).is(t, 204)
+}

@@ -1,0 +1,206 @@
+// Package payments walks through payments at random, on real stores and gateways whose calls go wrong, in a
+// process that may die between any two steps. The gateways are the sandbox, and Stripe's adapter with a stand-in
+// for Stripe behind it, over HTTP.
+package payments
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+var engines = map[string]func(*testing.T) string{
+	"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
+	"postgres": func(t *testing.T) string { return services.Postgres(t) },
+}
+
+// samples is how many there are: few in make test, all in make prove.
+func samples(few, all int) int {
+	if os.Getenv("ATRIUM_PROVE") != "" {
+		return all
+	}
+	return few
+}
+
+func mac(text string) string {
+	h := hmac.New(sha256.New, []byte("key"))
+	h.Write([]byte(text))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+var plans = billing.Plans{
+	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+}
+
+// world is a database with a sandbox beside it.
+type world struct {
+	stores  ports.Stores
+	orgs    [2]identity.OrgID
+	books   ports.SandboxBooks
+	calm    map[identity.OrgID]*sandbox.Gateway // in which nothing goes wrong
+	receive *payments.Service
+}
+
+func newWorld(t *testing.T, url string) *world {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "keys.json")
+	if err := seal.Create(file); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := seal.Open(seal.Config{KeyFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, ring, sql.OpenDB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(closeDB)
+	ids, err := db.EnsureOrgs(t.Context(), []string{"one", "two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{stores: db.Stores(), orgs: [2]identity.OrgID{ids["one"], ids["two"]}, books: sqlstore.NewSandboxBooks(db), calm: map[identity.OrgID]*sandbox.Gateway{}}
+	for _, org := range w.orgs {
+		w.calm[org] = sandbox.New(org, w.books, time.Now, mac, func(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
+			return w.receive.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC())
+		})
+	}
+	w.receive = w.service(nil)
+	return w
+}
+
+// service is the use cases with a gateway that wrap makes of the calm one.
+func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
+	s := w.stores
+	return payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, func(org identity.OrgID) payments.Terms {
+		g := w.calm[org]
+		t := payments.Terms{Kind: billing.Sandbox, Account: sandbox.Account, Gateway: g, Payer: g, WebhookKeys: []secret.String{g.WebhookKey()}, Plans: plans}
+		if wrap != nil {
+			t.Gateway = wrap(g)
+		}
+		return t
+	})
+}
+
+func at(by identity.Actor) identity.Actor {
+	by.At = time.Now().UTC().Truncate(time.Microsecond)
+	return by
+}
+
+// addCard adds a test card that works.
+func (w *world) addCard(t *testing.T, by identity.Actor) {
+	t.Helper()
+	i, err := w.receive.SetupIntent(t.Context(), at(by), fmt.Sprint("card ", time.Now().UnixNano()), billing.OffSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	card := billing.Card{Number: secret.New("4242424242424242"), ExpMonth: 12, ExpYear: time.Now().Year() + 3}
+	if _, err := w.receive.ConfirmIntent(t.Context(), at(by), i.SetupIntent, card); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, url(t))
+			for seed := range samples(10, 200) {
+				random := rand.New(rand.NewPCG(uint64(seed), 7))
+				var mu sync.Mutex
+				s := w.service(func(g *sandbox.Gateway) ports.Gateway {
+					return g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
+						mu.Lock()
+						defer mu.Unlock()
+						kinds := []sandbox.Kind{sandbox.None, sandbox.TimeoutAfter, sandbox.FailureAfter, sandbox.None}
+						return kinds[random.IntN(len(kinds))], time.Duration(random.IntN(20)) * time.Millisecond
+					})
+				})
+				by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
+				before := customers(t, w, by.Org)
+				var wg sync.WaitGroup
+				var made atomic.Int64
+				for i := range 64 {
+					wg.Go(func() {
+						if _, err := s.SetupIntent(context.Background(), at(by), fmt.Sprint(seed, " ", i), billing.OffSession); err == nil {
+							made.Add(1)
+						} else if !billing.OutcomeUnknown(err) {
+							t.Errorf("seed %d: %v", seed, err)
+						}
+					})
+				}
+				wg.Wait()
+				if n := customers(t, w, by.Org) - before; n != 1 {
+					t.Errorf("seed %d: %d customers at the gateway, after %d answers", seed, n, made.Load())
+				}
+			}
+		})
+	}
+}
+
+// customers counts those that a gateway has.
+func customers(t *testing.T, w *world, org identity.OrgID) int {
+	t.Helper()
+	ids, err := w.books.List(t.Context(), org, "cus_", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(ids)
+}
+
+func TestTwoOrgsDoNotMeet(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, url(t))
+			one, two := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner, fixture.NewTeam(t, w.stores, w.orgs[1]).Owner
+			w.addCard(t, one)
+			w.addCard(t, two)
+			mine, err := w.receive.Methods(t.Context(), at(one))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err, billing.ErrMethodNotFound) {
+				t.Errorf("another org's method: %v", err)
+			}
+			if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err, billing.ErrMethodNotFound) {
+				t.Errorf("another org's method: %v", err)
+			}
+			body := []byte(`{"id":"evt_x","object":"event","type":"customer.updated","created":1,"data":{"object":{"object":"customer","id":"cus_x"}}}`)
+			signed := billing.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
+			if err := w.receive.Receive(t.Context(), w.orgs[1], billing.Sandbox, body, signed, time.Now()); !errors.Is(err, billing.ErrSignature) {
+				t.Errorf("an event signed for another org: %v", err)
+			}
+			if err := w.receive.Receive(t.Context(), w.orgs[0], billing.Sandbox, body, signed, time.Now()); err != nil {
+				t.Error(err)
+			}
+			if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], sandbox.Account, "evt_x"); !errors.Is(err, billing.ErrEventNotFound) {
+				t.Errorf("another org has the event: %v", err)
+			}
+		})
+	}
+}

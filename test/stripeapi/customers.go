@@ -1,0 +1,241 @@
+package stripeapi
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+type customer struct {
+	id, name, email string
+	metadata        map[string]string
+	created         time.Time
+	methods         []*method
+	def             string // identifier of the default
+}
+
+type method struct {
+	id, brand, last4 string
+	created          time.Time
+	authenticated    bool // the payer has answered its bank
+	expired          bool
+}
+
+type setupIntent struct {
+	id, customer, usage, status string
+	metadata                    map[string]string
+	created                     time.Time
+}
+
+type paymentIntent struct {
+	id, customer, status, decline string
+	amount                        int64
+	created                       time.Time
+	settled                       func() // once the payer has answered
+}
+
+func (s *Server) id(prefix string) string {
+	s.made++
+	return fmt.Sprintf("%s_standin%sx%06d", prefix, s.name, s.made)
+}
+
+func (s *Server) customer(id string) *customer {
+	i := slices.IndexFunc(s.customers, func(c *customer) bool { return c.id == id })
+	if i < 0 {
+		return nil
+	}
+	return s.customers[i]
+}
+
+func (c *customer) method(id string) *method {
+	i := slices.IndexFunc(c.methods, func(m *method) bool { return m.id == id })
+	if i < 0 {
+		return nil
+	}
+	return c.methods[i]
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func (c *customer) show() map[string]any {
+	return map[string]any{
+		"id": c.id, "object": "customer", "name": orNull(c.name), "email": orNull(c.email), "metadata": c.metadata, "created": c.created.Unix(), "livemode": false,
+		"invoice_settings": map[string]any{"default_payment_method": orNull(c.def), "custom_fields": nil, "footer": nil, "rendering_options": nil},
+	}
+}
+
+func (s *Server) createCustomer(f form, _ *http.Request) any {
+	c := &customer{id: s.id("cus"), name: f.Get("name"), email: f.Get("email"), metadata: f.under("metadata"), created: s.now()}
+	s.customers = append(s.customers, c)
+	return c.show()
+}
+
+func (s *Server) listCustomers(f form, _ *http.Request) any {
+	since := f.number("created[gte]")
+	return list(f, "/v1/customers", newest(s.customers, func(c *customer) bool {
+		return c.created.Unix() >= since && (f.Get("email") == "" || f.Get("email") == c.email)
+	}), (*customer).show)
+}
+
+func (s *Server) readCustomer(_ form, r *http.Request) any {
+	c := s.customer(r.PathValue("id"))
+	if c == nil {
+		return missing(404, "id")
+	}
+	return c.show()
+}
+
+func (s *Server) updateCustomer(f form, r *http.Request) any {
+	c, m := s.customer(r.PathValue("id")), f.Get("invoice_settings[default_payment_method]")
+	switch {
+	case c == nil:
+		return missing(404, "id")
+	case c.method(m) == nil: // it has to be attached first
+		return missing(400, "invoice_settings[default_payment_method]")
+	}
+	c.def = m
+	return c.show()
+}
+
+func (m *method) show(c *customer) map[string]any {
+	of, year := any(nil), m.created.Year()+5
+	if c != nil {
+		of = c.id
+	}
+	if m.expired {
+		year = m.created.Year() - 1
+	}
+	return map[string]any{
+		"id": m.id, "object": "payment_method", "type": "card", "customer": of, "created": m.created.Unix(), "livemode": false, "metadata": map[string]string{},
+		"card": map[string]any{"brand": m.brand, "last4": m.last4, "exp_month": 12, "exp_year": year, "country": "US"},
+	}
+}
+
+func (s *Server) listMethods(f form, r *http.Request) any {
+	c := s.customer(r.PathValue("id"))
+	if c == nil {
+		return missing(404, "customer")
+	}
+	return list(f, r.URL.Path, newest(c.methods, func(*method) bool { return true }), func(m *method) map[string]any { return m.show(c) })
+}
+
+func (s *Server) readMethod(_ form, r *http.Request) any {
+	c := s.customer(r.PathValue("id"))
+	if c == nil {
+		return missing(404, "customer")
+	}
+	m := c.method(r.PathValue("method"))
+	if m == nil {
+		return missing(404, "payment_method")
+	}
+	return m.show(c)
+}
+
+func (s *Server) detach(_ form, r *http.Request) any {
+	id := r.PathValue("id")
+	for _, c := range s.customers {
+		m := c.method(id)
+		if m == nil {
+			continue
+		}
+		c.methods = slices.DeleteFunc(c.methods, func(m *method) bool { return m.id == id })
+		if c.def == id {
+			c.def = ""
+		}
+		return m.show(nil)
+	}
+	if s.methods[id] != nil {
+		return invalid("payment_method") // it is nobody's
+	}
+	return missing(404, "payment_method")
+}
+
+func clientSecret(id string) string { return id + "_secret_standin" }
+
+func (i *setupIntent) show() map[string]any {
+	return map[string]any{
+		"id": i.id, "object": "setup_intent", "client_secret": clientSecret(i.id), "customer": i.customer, "status": i.status, "usage": i.usage,
+		"metadata": i.metadata, "created": i.created.Unix(), "livemode": false,
+	}
+}
+
+func (s *Server) createSetupIntent(f form, _ *http.Request) any {
+	c := s.customer(f.Get("customer"))
+	if c == nil {
+		return missing(400, "customer")
+	}
+	return s.setUp(c, f.Get("usage"), f.under("metadata")).show()
+}
+
+func (s *Server) setUp(c *customer, usage string, metadata map[string]string) *setupIntent {
+	i := &setupIntent{id: s.id("seti"), customer: c.id, usage: usage, status: "requires_payment_method", metadata: metadata, created: s.now()}
+	s.setups[i.id] = i
+	return i
+}
+
+func (i *paymentIntent) show() map[string]any {
+	out := map[string]any{
+		"id": i.id, "object": "payment_intent", "client_secret": clientSecret(i.id), "customer": i.customer, "status": i.status, "amount": i.amount, "currency": "usd",
+		"created": i.created.Unix(), "livemode": false, "last_payment_error": nil,
+	}
+	if i.decline != "" {
+		out["last_payment_error"] = map[string]any{"type": "card_error", "code": "card_declined", "decline_code": i.decline}
+	}
+	return out
+}
+
+func (s *Server) readPaymentIntent(_ form, r *http.Request) any {
+	i := s.payments[r.PathValue("id")]
+	if i == nil {
+		return missing(404, "intent")
+	}
+	return i.show()
+}
+
+// AddCard adds a test card to a customer, as a payer's browser does by Stripe's own form, and returns the
+// payment method. Its last four digits say how it behaves (https://docs.stripe.com/testing): 0341 is added and
+// cannot be charged, 3155 wants authentication of its first payment; any other works.
+func (s *Server) AddCard(customer, last4 string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.customer(customer)
+	m := &method{id: s.id("pm"), brand: "visa", last4: last4, created: s.now()}
+	if last4 == "4444" {
+		m.brand = "mastercard"
+	}
+	c.methods = append(c.methods, m)
+	s.methods[m.id] = m
+	return m.id
+}
+
+// Authenticate answers, for the payer, the question of the bank that a client secret is about.
+func (s *Server) Authenticate(secret string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.payments {
+		if clientSecret(i.id) == secret && i.status == "requires_action" {
+			i.status = "succeeded"
+			i.settled()
+		}
+	}
+}
+
+// Customers counts those that were ever made.
+func (s *Server) Customers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.customers)
+}
+
+// Expire lets the month pass in which a card expires.
+func (s *Server) Expire(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.methods[method].expired = true
+}

@@ -1,0 +1,232 @@
+package stripeapi
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+type invoice struct {
+	id, number, customer, subscription, status string
+	total                                      int64
+	start, end, created, paidAt                time.Time
+	intent                                     *paymentIntent // nil for nothing to pay
+}
+
+// Charge is money that moved.
+type Charge struct {
+	Customer, Subscription string
+	Amount                 int64
+	Key                    string // of the call that it came by; "" for a renewal
+}
+
+func (u *subscription) amount() int64 { return u.plan.Price.Amount * u.quantity }
+
+func (i *invoice) show(expanded []string) map[string]any {
+	paid := int64(0)
+	if i.status == "paid" {
+		paid = i.total
+	}
+	out := map[string]any{
+		"id": i.id, "object": "invoice", "number": i.number, "customer": i.customer, "status": i.status, "currency": "usd", "subtotal": i.total, "total": i.total,
+		"amount_due": i.total, "amount_paid": paid, "created": i.created.Unix(), "period_start": i.start.Unix(), "period_end": i.end.Unix(), "due_date": nil,
+		"hosted_invoice_url": "https://invoice.example.com/" + i.id, "invoice_pdf": "https://invoice.example.com/" + i.id + "/pdf", "total_taxes": []any{}, "livemode": false,
+		"status_transitions": map[string]any{"paid_at": unix(i.paidAt), "finalized_at": i.created.Unix(), "marked_uncollectible_at": nil, "voided_at": nil},
+	}
+	if slices.Contains(expanded, "latest_invoice.confirmation_secret") {
+		out["confirmation_secret"] = nil
+		if i.intent != nil {
+			out["confirmation_secret"] = map[string]any{"type": "payment_intent", "client_secret": clientSecret(i.intent.id)}
+		}
+	}
+	if slices.Contains(expanded, "latest_invoice.payments") {
+		data := []any{}
+		if i.intent != nil {
+			data = append(data, map[string]any{
+				"id": "inpay_" + i.id, "object": "invoice_payment", "invoice": i.id, "status": "open", "payment": map[string]any{"type": "payment_intent", "payment_intent": i.intent.id},
+			})
+		}
+		out["payments"] = map[string]any{"object": "list", "has_more": false, "url": "/v1/invoice_payments", "data": data}
+	}
+	return out
+}
+
+// listInvoices shows the newest first. Like all lists it is empty for a customer that is not there, but
+// for the lists that are the customer's own.
+func (s *Server) listInvoices(f form, r *http.Request) any {
+	return list(f, r.URL.Path, newest(s.invoices, func(i *invoice) bool { return i.customer == f.Get("customer") }), func(i *invoice) map[string]any { return i.show(nil) })
+}
+
+// wouldDecline says why the customer's default method cannot be charged, or that its bank asks the payer.
+func (s *Server) wouldDecline(c *customer, present bool) (decline string, asks bool) {
+	m := c.method(c.def)
+	switch {
+	case m == nil:
+		return "missing_payment_method", false
+	case m.expired:
+		return "expired_card", false
+	case m.last4 == "0341":
+		return "generic_decline", false
+	case m.last4 == "3155" && !m.authenticated && present:
+		return "", true
+	case m.last4 == "3155" && !m.authenticated:
+		return "authentication_required", false
+	}
+	return "", false
+}
+
+// bill writes an invoice of u's present period, and charges it. present says whether the payer can be asked.
+func (s *Server) bill(u *subscription, amount int64, present bool) *invoice {
+	now := s.now()
+	i := &invoice{
+		id: s.id("in"), number: "STANDIN-" + strconv.Itoa(len(s.invoices)+1), customer: u.customer, subscription: u.id, status: "paid",
+		total: amount, start: u.start, end: u.end, created: now, paidAt: now,
+	}
+	s.invoices, u.latest = append(s.invoices, i), i
+	if amount == 0 {
+		return i
+	}
+	i.intent = &paymentIntent{id: s.id("pi"), customer: u.customer, amount: amount, status: "succeeded", created: now}
+	s.payments[i.intent.id] = i.intent
+	c := s.customer(u.customer)
+	decline, asks := s.wouldDecline(c, present)
+	switch {
+	case asks:
+		i.status, i.paidAt, i.intent.status = "open", time.Time{}, "requires_action"
+		m := c.method(c.def)
+		i.intent.settled = func() {
+			m.authenticated = true
+			s.pay(i)
+			if u.status == "incomplete" {
+				u.status = "active"
+			}
+		}
+	case decline != "":
+		i.status, i.paidAt, i.intent.status, i.intent.decline = "open", time.Time{}, "requires_payment_method", decline
+	default:
+		s.pay(i)
+	}
+	return i
+}
+
+func (s *Server) pay(i *invoice) {
+	i.status, i.paidAt, i.intent.status = "paid", s.now(), "succeeded"
+	s.charges = append(s.charges, Charge{Customer: i.customer, Subscription: i.subscription, Amount: i.total})
+}
+
+// end ends u: what it was not paid for is given up, and its schedule goes with it.
+func (s *Server) end(u *subscription, status string) {
+	u.status, u.setup = status, nil
+	if u.schedule != nil {
+		u.schedule.status, u.schedule = "canceled", nil
+	}
+	for _, i := range s.invoices {
+		if i.subscription == u.id && i.status == "open" {
+			i.status, i.intent.status = "void", "canceled"
+		}
+	}
+}
+
+// What time does to a subscription. Stripe tries a failed renewal again when it thinks best; here it is every
+// three days, four times.
+const (
+	incompleteFor = 23 * time.Hour
+	retryEvery    = 3 * 24 * time.Hour
+	maxRetries    = 4
+)
+
+// roll lets time pass until now.
+func (s *Server) roll(now time.Time) {
+	for _, u := range s.subscriptions {
+		for s.step(u, now) {
+		}
+	}
+}
+
+// step carries out the next thing that time has in store for u, if it is due.
+func (s *Server) step(u *subscription, now time.Time) bool {
+	switch {
+	case u.status == "incomplete" && !now.Before(u.created.Add(incompleteFor)):
+		s.end(u, "incomplete_expired")
+	case (u.status == "active" || u.status == "trialing") && !now.Before(u.end):
+		s.renew(u)
+	case u.status == "past_due" && !now.Before(u.retryAt):
+		s.retry(u)
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Server) renew(u *subscription) {
+	if u.cancelAtPeriodEnd {
+		s.end(u, "canceled")
+		return
+	}
+	at := u.end
+	if u.schedule != nil {
+		u.schedule.enter(u, at)
+	}
+	if u.status == "trialing" {
+		u.anchor = at.Day()
+	}
+	u.start, u.end = at, u.plan.Interval.After(at, u.plan.IntervalCount, u.anchor)
+	u.status = "active"
+	if s.bill(u, u.amount(), false).status != "paid" {
+		u.status, u.retries, u.retryAt = "past_due", 0, at.Add(retryEvery)
+	}
+}
+
+func (s *Server) retry(u *subscription) {
+	decline, asks := s.wouldDecline(s.customer(u.customer), false)
+	switch {
+	case decline == "" && !asks:
+		s.pay(u.latest)
+		u.status, u.retries = "active", 0
+	case u.retries+1 >= maxRetries:
+		u.status = "unpaid"
+	default:
+		u.retries++
+		u.retryAt = u.retryAt.Add(retryEvery)
+	}
+}
+
+// Charges are all that were ever made.
+func (s *Server) Charges() []Charge {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.charges)
+}
+
+// Live are the identifiers of a customer's subscriptions that have not ended.
+func (s *Server) Live(customer string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []string
+	for _, u := range s.subscriptions {
+		if u.customer == customer && u.live() {
+			ids = append(ids, u.id)
+		}
+	}
+	return ids
+}
+
+// Made counts, by the key that they note in their metadata, the subscriptions that were ever made.
+func (s *Server) Made(note string) map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made := map[string]int{}
+	for _, u := range s.subscriptions {
+		made[cmp.Or(u.metadata[note], "unnamed")]++
+	}
+	return made
+}
+
+// Wrongs are what no caller of Atrium's may ever bring about: two live subscriptions of one customer.
+func (s *Server) Wrongs() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.wrongs)
+}

@@ -1,0 +1,134 @@
+package stripeapi
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// schedule changes its subscription by phases (https://docs.stripe.com/billing/subscriptions/subscription-schedules).
+type schedule struct {
+	id, status string
+	of         *subscription
+	metadata   map[string]string
+	created    time.Time
+	phases     []phase
+	current    int // index of the phase that it is in
+}
+
+type phase struct {
+	start, end time.Time
+	plan       billing.Plan
+	quantity   int64
+	metadata   map[string]string
+}
+
+func (c *schedule) show() map[string]any {
+	phases := []any{}
+	for _, p := range c.phases {
+		phases = append(phases, map[string]any{
+			"start_date": p.start.Unix(), "end_date": p.end.Unix(), "metadata": p.metadata, "proration_behavior": "none",
+			"items": []any{map[string]any{"price": p.plan.PriceRef, "quantity": p.quantity, "metadata": map[string]string{}}},
+		})
+	}
+	out := map[string]any{
+		"id": c.id, "object": "subscription_schedule", "status": c.status, "customer": c.of.customer, "created": c.created.Unix(), "metadata": c.metadata,
+		"end_behavior": "release", "phases": phases, "livemode": false, "subscription": nil, "current_phase": nil,
+	}
+	if c.status == "active" {
+		p := c.phases[c.current]
+		out["subscription"], out["current_phase"] = c.of.id, map[string]any{"start_date": p.start.Unix(), "end_date": p.end.Unix()}
+	}
+	return out
+}
+
+func (s *Server) schedule(id string) *schedule {
+	for _, u := range s.subscriptions {
+		if u.schedule != nil && u.schedule.id == id {
+			return u.schedule
+		}
+	}
+	return nil
+}
+
+func (s *Server) createSchedule(f form, _ *http.Request) any {
+	u := s.subscription(f.Get("from_subscription"))
+	switch {
+	case u == nil:
+		return missing(400, "from_subscription")
+	case !u.live(), u.schedule != nil, u.cancelAtPeriodEnd: // the last is not documented
+		return invalid("from_subscription")
+	}
+	u.schedule = &schedule{
+		id: s.id("sub_sched"), status: "active", of: u, metadata: map[string]string{}, created: s.now(),
+		phases: []phase{{start: u.start, end: u.end, plan: u.plan, quantity: u.quantity, metadata: map[string]string{}}},
+	}
+	return u.schedule.show()
+}
+
+// updateSchedule replaces the phases from the current one on, which must begin when it began.
+func (s *Server) updateSchedule(f form, r *http.Request) any {
+	c := s.schedule(r.PathValue("id"))
+	if c == nil {
+		return missing(404, "schedule")
+	}
+	if f.Get("end_behavior") != "release" {
+		return invalid("end_behavior")
+	}
+	var phases []phase
+	for n := 0; f.Has(fmt.Sprintf("phases[%d][items][0][price]", n)); n++ {
+		at := fmt.Sprintf("phases[%d]", n)
+		plan := s.price(f.Get(at + "[items][0][price]"))
+		if plan == nil {
+			return missing(400, at+"[items][0][price]")
+		}
+		p := phase{plan: *plan, quantity: f.number(at + "[items][0][quantity]"), metadata: f.under(at + "[metadata]"), start: time.Unix(f.number(at+"[start_date]"), 0).UTC()}
+		if end := f.number(at + "[end_date]"); end != 0 {
+			p.end = time.Unix(end, 0).UTC()
+		} else {
+			count := int(f.number(at + "[duration][interval_count]"))
+			p.end = billing.Interval(f.Get(at+"[duration][interval]")).After(p.start, count, p.start.Day())
+		}
+		if n == 0 && !p.start.Equal(c.phases[c.current].start) || n > 0 && !p.start.Equal(phases[n-1].end) || !p.end.After(p.start) {
+			return invalid(at + "[start_date]")
+		}
+		phases = append(phases, p)
+	}
+	if len(phases) == 0 {
+		return invalid("phases")
+	}
+	c.phases = append(c.phases[:c.current], phases...)
+	maps.Copy(c.metadata, f.under("metadata"))
+	return c.show()
+}
+
+func (s *Server) releaseSchedule(_ form, r *http.Request) any {
+	c := s.schedule(r.PathValue("id"))
+	if c == nil {
+		return missing(404, "schedule")
+	}
+	c.release()
+	return c.show()
+}
+
+func (c *schedule) release() {
+	c.status, c.of.schedule = "released", nil
+}
+
+// enter begins the phase that starts at a time, and lets u go after the last one.
+func (c *schedule) enter(u *subscription, at time.Time) {
+	for n, p := range c.phases {
+		if n > c.current && p.start.Equal(at) {
+			c.current = n
+			u.plan, u.quantity = p.plan, p.quantity
+			maps.Copy(u.metadata, p.metadata)
+			return
+		}
+	}
+	if !at.Before(c.phases[len(c.phases)-1].end) {
+		c.release()
+	}
+}

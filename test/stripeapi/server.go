@@ -1,0 +1,314 @@
+// Package stripeapi stands in for Stripe's API in tests, over HTTP. stripe-mock knows every parameter and forgets
+// everything; this knows the calls that Atrium makes, and keeps books: who is a customer, what they pay with,
+// what they subscribe to, and every charge with the idempotency key that it was made under. So tests can count
+// what happened there, whatever was answered.
+//
+// It behaves as Stripe documents it: keys (https://docs.stripe.com/api/idempotent_requests), what is kept of
+// failures (https://docs.stripe.com/error-low-level), subscriptions whose first charge is declined or wants
+// authentication (https://docs.stripe.com/billing/subscriptions/overview), and schedules, which forbid that
+// others change when their subscription ends. What is not documented it refuses, so that nothing comes to lean on it.
+// It is no proof of what Stripe does; adapters/stripe holds the shape of its answers against stripe-mock.
+package stripeapi
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// Server is an account at the stand-in. It ends with the test.
+type Server struct {
+	URL string
+
+	t       testing.TB
+	name    string // tells the account's objects from those of others
+	key     string // the account's secret key
+	plans   billing.Plans
+	mux     *http.ServeMux
+	ended   chan struct{}
+	mu      sync.Mutex // held while a call has its effect
+	ahead   time.Duration
+	made    int // numbers objects
+	trouble Trouble
+	answers map[string]*kept
+	asked   map[string]int // how often each kind of call has come
+
+	customers     []*customer
+	methods       map[string]*method
+	setups        map[string]*setupIntent
+	payments      map[string]*paymentIntent
+	subscriptions []*subscription
+	invoices      []*invoice
+	charges       []Charge
+	wrongs        []string
+}
+
+var accounts atomic.Int64
+
+// New starts an account that sells plans, each by its PriceRef, to whoever shows key.
+func New(t testing.TB, key string, plans billing.Plans) *Server {
+	t.Helper()
+	s := &Server{
+		t: t, name: strconv.FormatInt(accounts.Add(1), 36), key: key, plans: plans, ended: make(chan struct{}), answers: map[string]*kept{}, asked: map[string]int{},
+		methods: map[string]*method{}, setups: map[string]*setupIntent{}, payments: map[string]*paymentIntent{},
+	}
+	s.routes()
+	server := httptest.NewServer(s)
+	s.URL = server.URL
+	t.Cleanup(func() {
+		close(s.ended) // else those who are not answered keep it open
+		server.Close()
+	})
+	return s
+}
+
+// Fault is what goes wrong with a call.
+type Fault int
+
+// The faults, by where they happen.
+const (
+	None        Fault = iota
+	RateLimited       // 429, before anything else is looked at: nothing happened, and nothing is kept
+	Unavailable       // 503 of something in front of the API: the same
+	Dropped           // the connection breaks before the call arrives
+	Silent            // nobody answers, and nothing happened
+	Failed            // 500, and nothing happened: kept under the key
+	FailedAfter       // 500, though it happened: kept under the key
+	Lost              // it happened; then the connection breaks
+	SilentAfter       // it happened, and nobody answers
+	Garbage           // it happened, and the answer is cut off
+)
+
+// Call is what a Trouble is asked about.
+type Call struct {
+	Method, Path, Key string
+}
+
+// Changes reports whether the call is one that changes something.
+func (c Call) Changes() bool { return c.Method != http.MethodGet }
+
+// Trouble decides what goes wrong with a call, and how long it takes. It may be asked by many at once.
+type Trouble func(Call) (Fault, time.Duration)
+
+// Provoke makes calls go wrong as trouble says from now on; none do if it is nil.
+func (s *Server) Provoke(trouble Trouble) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble = trouble
+}
+
+// kept is what a key was answered.
+type kept struct {
+	call   string // with its parameters
+	at     time.Time
+	busy   bool
+	status int
+	body   []byte
+}
+
+// keptFor is for how long keys are remembered, at least.
+const keptFor = 24 * time.Hour
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil { // which reads the body, so that the server notices who hangs up
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	call := Call{r.Method, r.URL.Path, r.Header.Get("Idempotency-Key")}
+	s.mu.Lock()
+	trouble := s.trouble
+	s.mu.Unlock()
+	fault := None
+	if trouble != nil {
+		var delay time.Duration
+		fault, delay = trouble(call)
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done(): // who hangs up is heard all the same
+		}
+	}
+	switch fault {
+	case RateLimited:
+		refuse(w, refusal{429, "invalid_request_error", "rate_limit", "", ""})
+		return
+	case Unavailable:
+		http.Error(w, "<html>nobody is there</html>", http.StatusServiceUnavailable)
+		return
+	case Dropped:
+		hangUp(w)
+		return
+	case Silent:
+		s.silence(r)
+		return
+	}
+	status, body, replayed := s.answer(r, fault)
+	switch fault {
+	case Lost:
+		hangUp(w)
+		return
+	case SilentAfter:
+		s.silence(r)
+		return
+	case Garbage:
+		body = body[:len(body)/2]
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Request-Id", "req_standin")
+	if replayed {
+		w.Header().Set("Idempotent-Replayed", "true")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func (s *Server) silence(r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-s.ended:
+	}
+}
+
+// hangUp breaks the connection, by a reset rather than an end.
+func hangUp(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, is := conn.(*net.TCPConn); is {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+// answer carries out a call, or answers again what its key was answered. Keys count for POST alone.
+func (s *Server) answer(r *http.Request, fault Fault) (status int, body []byte, replayed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Header.Get("Authorization") != "Bearer "+s.key {
+		return encode(refusal{401, "invalid_request_error", "", "", ""})
+	}
+	now := s.now()
+	s.roll(now)
+	key, call := r.Header.Get("Idempotency-Key"), r.Method+" "+r.URL.Path+"?"+r.Form.Encode()
+	keyed := r.Method == http.MethodPost && key != ""
+	if was, there := s.answers[key]; keyed && there && now.Sub(was.at) <= keptFor {
+		if was.call != call {
+			return encode(refusal{400, "idempotency_error", "", "", ""})
+		}
+		return was.status, was.body, true
+	}
+	before := len(s.charges)
+	var out any
+	if fault == Failed && keyed {
+		out = failed
+	} else {
+		out = s.carryOut(r)
+	}
+	for i := range s.charges[before:] {
+		s.charges[before+i].Key = key
+	}
+	if fault == Failed || fault == FailedAfter {
+		out = failed
+	}
+	status, body, _ = encode(out)
+	if refused, is := out.(refusal); keyed && !(is && refused.unkept()) {
+		s.answers[key] = &kept{call: call, at: now, status: status, body: body}
+	}
+	return status, body, false
+}
+
+// carryOut routes a call.
+func (s *Server) carryOut(r *http.Request) (out any) {
+	_, pattern := s.mux.Handler(r)
+	if pattern == "" {
+		s.t.Errorf("the stand-in for Stripe has no %s %s", r.Method, r.URL.Path)
+		return refusal{404, "invalid_request_error", "", "", ""}
+	}
+	s.asked[pattern]++
+	for name := range r.Form {
+		root, _, _ := strings.Cut(name, "[")
+		if !strings.Contains(" "+parameters[pattern]+" ", " "+root+" ") {
+			s.t.Errorf("%s is called with %s", pattern, name)
+			return refusal{400, "invalid_request_error", "parameter_unknown", "", root}
+		}
+	}
+	into := &result{}
+	s.mux.ServeHTTP(into, r)
+	return into.out
+}
+
+// refusal is an answer that is an error.
+type refusal struct {
+	Status  int    `json:"-"`
+	Type    string `json:"type"`
+	Code    string `json:"code,omitempty"`
+	Decline string `json:"decline_code,omitempty"`
+	Param   string `json:"param,omitempty"`
+}
+
+var failed = refusal{500, "api_error", "", "", ""}
+
+// unkept reports whether no key remembers it: parameters are checked before a call begins.
+func (r refusal) unkept() bool { return r.Code == "parameter_unknown" || r.Code == "parameter_missing" }
+
+func missing(status int, param string) refusal {
+	return refusal{status, "invalid_request_error", "resource_missing", "", param}
+}
+
+func invalid(param string) refusal { return refusal{400, "invalid_request_error", "", "", param} }
+
+func encode(out any) (status int, body []byte, replayed bool) {
+	status = http.StatusOK
+	if r, is := out.(refusal); is {
+		status, out = r.Status, map[string]any{"error": r}
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		panic(err)
+	}
+	return status, body, false
+}
+
+func refuse(w http.ResponseWriter, r refusal) {
+	status, body, _ := encode(r)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// result is where a handler leaves what it answers.
+type result struct{ out any }
+
+func (*result) Header() http.Header         { return http.Header{} }
+func (*result) Write(p []byte) (int, error) { return len(p), nil }
+func (*result) WriteHeader(int)             {}
+
+func (s *Server) now() time.Time { return time.Now().Add(s.ahead).UTC().Truncate(time.Second) }
+
+// Advance puts the account's clock ahead: what is due by then happens.
+func (s *Server) Advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ahead += d
+	s.roll(s.now())
+}
+
+// Asked counts the calls that were carried out, by method and path.
+func (s *Server) Asked() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.asked)
+}

@@ -1,0 +1,225 @@
+package stripeapi
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+type subscription struct {
+	id, item, customer, status string
+	plan                       billing.Plan
+	quantity                   int64
+	metadata                   map[string]string
+	created                    time.Time
+	anchor                     int // the day of the month on which periods begin
+	start, end                 time.Time
+	trialEnd                   time.Time
+	cancelAtPeriodEnd          bool
+	latest                     *invoice
+	setup                      *setupIntent
+	schedule                   *schedule
+	retries                    int
+	retryAt                    time.Time
+}
+
+func (u *subscription) live() bool { return billing.Status(u.status).Live() }
+
+func unix(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Unix()
+}
+
+func showPrice(p billing.Plan) map[string]any {
+	return map[string]any{
+		"id": p.PriceRef, "object": "price", "active": !p.Unavailable, "currency": p.Price.Currency, "unit_amount": p.Price.Amount, "type": "recurring",
+		"recurring": map[string]any{"interval": string(p.Interval), "interval_count": p.IntervalCount}, "livemode": false, "metadata": map[string]string{},
+	}
+}
+
+// show is u with what is expanded of it.
+func (u *subscription) show(expanded []string) map[string]any {
+	out := map[string]any{
+		"id": u.id, "object": "subscription", "status": u.status, "customer": u.customer, "created": u.created.Unix(), "metadata": u.metadata, "livemode": false,
+		"cancel_at_period_end": u.cancelAtPeriodEnd, "trial_end": unix(u.trialEnd), "latest_invoice": nil, "pending_setup_intent": nil, "schedule": nil,
+		"items": map[string]any{"object": "list", "has_more": false, "url": "/v1/subscription_items", "data": []any{map[string]any{
+			"id": u.item, "object": "subscription_item", "quantity": u.quantity, "price": showPrice(u.plan), "subscription": u.id,
+			"current_period_start": u.start.Unix(), "current_period_end": u.end.Unix(), "metadata": map[string]string{},
+		}}},
+	}
+	if i := u.latest; i != nil {
+		out["latest_invoice"] = i.id
+		if slices.Contains(expanded, "latest_invoice.payments") || slices.Contains(expanded, "latest_invoice.confirmation_secret") {
+			out["latest_invoice"] = i.show(expanded)
+		}
+	}
+	if i := u.setup; i != nil {
+		out["pending_setup_intent"] = i.id
+		if slices.Contains(expanded, "pending_setup_intent") {
+			out["pending_setup_intent"] = i.show()
+		}
+	}
+	if c := u.schedule; c != nil {
+		out["schedule"] = c.id
+		if slices.Contains(expanded, "schedule") {
+			out["schedule"] = c.show()
+		}
+	}
+	return out
+}
+
+func (s *Server) subscription(id string) *subscription {
+	i := slices.IndexFunc(s.subscriptions, func(u *subscription) bool { return u.id == id })
+	if i < 0 {
+		return nil
+	}
+	return s.subscriptions[i]
+}
+
+func (s *Server) price(ref string) *billing.Plan {
+	for i := range s.plans {
+		if s.plans[i].PriceRef == ref {
+			return &s.plans[i]
+		}
+	}
+	return nil
+}
+
+func (s *Server) readPrice(_ form, r *http.Request) any {
+	p := s.price(r.PathValue("id"))
+	if p == nil {
+		return missing(404, "price")
+	}
+	return showPrice(*p)
+}
+
+func (s *Server) subscribe(f form, _ *http.Request) any {
+	c, plan, now := s.customer(f.Get("customer")), s.price(f.Get("items[0][price]")), s.now()
+	days := int(f.number("trial_period_days"))
+	switch {
+	case c == nil:
+		return missing(400, "customer")
+	case plan == nil:
+		return missing(400, "items[0][price]")
+	case f.Get("payment_behavior") != "allow_incomplete":
+		return invalid("payment_behavior") // the one way that is modelled
+	case c.def == "" && days == 0 && plan.Price.Amount > 0:
+		return missing(400, "") // "no attached payment source or default payment method"
+	}
+	for _, other := range s.subscriptions {
+		if other.customer == c.id && other.live() { // allowed there; Atrium never wants it
+			s.wrongs = append(s.wrongs, "a second subscription of "+c.id+" beside "+other.id)
+		}
+	}
+	u := &subscription{
+		id: s.id("sub"), item: s.id("si"), customer: c.id, status: "active", plan: *plan, quantity: max(f.number("items[0][quantity]"), 1),
+		metadata: f.under("metadata"), created: now, anchor: now.Day(), start: now,
+	}
+	u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
+	s.subscriptions = append(s.subscriptions, u)
+	if days > 0 {
+		u.status, u.trialEnd = "trialing", now.AddDate(0, 0, days)
+		u.end = u.trialEnd
+		if c.def == "" {
+			u.setup = s.setUp(c, "off_session", nil)
+		}
+		s.bill(u, 0, true)
+		return u.show(f.expanded())
+	}
+	if i := s.bill(u, u.amount(), true); i.status != "paid" {
+		u.status = "incomplete"
+	}
+	return u.show(f.expanded())
+}
+
+func (s *Server) listSubscriptions(f form, r *http.Request) any {
+	return list(f, r.URL.Path, newest(s.subscriptions, func(u *subscription) bool {
+		return u.customer == f.Get("customer") && (f.Get("status") == "all" || u.live())
+	}), func(u *subscription) map[string]any { return u.show(f.expanded()) })
+}
+
+func (s *Server) readSubscription(f form, r *http.Request) any {
+	u := s.subscription(r.PathValue("id"))
+	if u == nil {
+		return missing(404, "id")
+	}
+	return u.show(f.expanded())
+}
+
+func (s *Server) updateSubscription(f form, r *http.Request) any {
+	u, now := s.subscription(r.PathValue("id")), s.now()
+	ends := f.Get("cancel_at_period_end")
+	switch {
+	case u == nil:
+		return missing(404, "id")
+	case !u.live():
+		return invalid("id") // one that has ended takes nothing but metadata
+	case ends != "" && u.schedule != nil:
+		return invalid("cancel_at_period_end") // "managed by the subscription schedule": https://github.com/laravel/cashier-stripe/issues/1748
+	case f.Get("payment_behavior") != "error_if_incomplete":
+		return invalid("payment_behavior")
+	}
+	if f.Has("items[0][price]") {
+		plan := s.price(f.Get("items[0][price]"))
+		switch {
+		case plan == nil:
+			return missing(400, "items[0][price]")
+		case f.Get("items[0][id]") != u.item, f.Get("proration_behavior") != "always_invoice":
+			return invalid("items") // without the item's id there would be a second one
+		}
+		if out, refused := s.resell(u, *plan, f.number("items[0][quantity]"), now).(refusal); refused {
+			return out
+		}
+	}
+	if ends != "" {
+		u.cancelAtPeriodEnd, _ = strconv.ParseBool(ends)
+	}
+	for name, value := range f.under("metadata") {
+		u.metadata[name] = value
+	}
+	return u.show(f.expanded())
+}
+
+// resell changes what is sold, and bills the difference for the rest of the period; another interval begins a
+// new period. If it cannot be charged nothing changes: error_if_incomplete.
+func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, now time.Time) any {
+	was := *u
+	left := float64(u.end.Sub(now)) / float64(u.end.Sub(u.start))
+	u.plan, u.quantity = plan, quantity
+	if u.status == "trialing" {
+		return nil
+	}
+	amount := int64(left * float64(u.amount()-was.amount()))
+	if u.plan.Interval != was.plan.Interval || u.plan.IntervalCount != was.plan.IntervalCount {
+		u.anchor, u.start = now.Day(), now
+		u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
+		amount = u.amount() - int64(left*float64(was.amount()))
+	}
+	if amount <= 0 {
+		return nil
+	}
+	if decline, asks := s.wouldDecline(s.customer(u.customer), false); decline != "" || asks {
+		*u = was
+		code := "card_declined"
+		if asks {
+			code, decline = "subscription_payment_intent_requires_action", ""
+		}
+		return refusal{402, "card_error", code, decline, ""}
+	}
+	s.bill(u, amount, false)
+	return nil
+}
+
+func (s *Server) cancelSubscription(_ form, r *http.Request) any {
+	u := s.subscription(r.PathValue("id"))
+	if u == nil || !u.live() {
+		return missing(404, "id") // of one that has ended too: https://github.com/stripe/stripe-go/issues/1887
+	}
+	s.end(u, "canceled")
+	return u.show(nil)
+}
