@@ -70,7 +70,14 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 		}
 		return err
 	}
-	if err := s.note(ctx, by, id, o, chance); err != nil {
+	found := o.Reading.Location.Connection
+	if found == src.Location.Connection {
+		found = ""
+	}
+	switch err := s.note(ctx, by, id, found, o, chance); {
+	case errors.Is(err, connection.ErrRevoked):
+		return nil // as it would be had it come while the sheet was read
+	case err != nil:
 		return err
 	}
 	if f := o.Failure; f != nil {
@@ -132,9 +139,12 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 }
 
 // note stores the outcome of a refresh, if it still counts, and queues the next one, unless the
-// source is paused by it.
-func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, o source.Outcome, chance float64) error {
+// source is paused by it. through is a connection by which the source was read for the first time.
+func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, through connection.ID, o source.Outcome, chance float64) error {
 	err := s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := hold(ctx, tx, by, through); err != nil {
+			return err
+		}
 		counts := false
 		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
 			counts = src.Refreshed(by, s.typeOf(src.Org, src.Type), o, chance)

@@ -187,6 +187,33 @@ func TestRefresh(t *testing.T) {
 			t.Error("it was stored")
 		}
 	})
+	t.Run("a sheet that is read by a connection for the first time is noted to be, unless that was revoked by then", func(t *testing.T) {
+		for status, want := range map[connection.Status]connection.ID{connection.Active: "con_google", connection.Revoked: ""} {
+			src := stored(t, bookAt)
+			s := begin(t, src)
+			s.expectGoogles()
+			s.expectSheet(aSheet(), nil)
+			s.expectAtomic()
+			s.expectHeld("con_google", status)
+			if status == connection.Active {
+				s.expectUpdate(src)
+				s.expectQueued(day)
+			}
+			wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+			if src.Location.Connection != want || src.LastRefreshedAt.IsZero() != (want == "") {
+				t.Errorf("%s: %+v", status, src)
+			}
+		}
+	})
+	t.Run("from then on it is read by that one, which need not be held", func(t *testing.T) {
+		src := stored(t, throughGoogle(bookAt))
+		s := begin(t, src)
+		s.expectSheet(aSheet(), nil)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.expectQueued(day)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+	})
 	t.Run("an outage comes out, after the next one is queued", func(t *testing.T) {
 		src := stored(t, table)
 		s := begin(t, src)
