@@ -146,6 +146,14 @@ func (s *stage) expectQueued(after time.Duration) {
 	})
 }
 
+// expectBegun lets a refresh of src begin, with another one a day later.
+func (s *stage) expectBegun(src *source.Source) {
+	s.t.Helper()
+	s.expectAtomic()
+	s.expectUpdate(src)
+	s.expectQueued(day)
+}
+
 // expectTable answers a preview of the table.
 func (s *stage) expectTable(p connection.Preview, err error) {
 	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), table.Table, connection.MaxSampleRows).Return(p, err)
