@@ -28,6 +28,9 @@ func fromPairs(in []openapi.SourcePair) []source.Pair {
 
 func toSource(s *sources.Seen) openapi.Source {
 	at := s.Location
+	if at.Backend() == source.SheetBackend {
+		at.Connection = "" // nobody says which: the connection's sources name the sheet
+	}
 	out := openapi.Source{
 		ID: string(s.ID), Type: string(s.Type), Name: s.Name, Backend: openapi.SourceBackend(at.Backend()),
 		Location: openapi.SourceLocation{

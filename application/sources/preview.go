@@ -22,6 +22,7 @@ func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source
 	if err := source.MayCreate(by); err != nil {
 		return SheetPreview{}, err
 	}
+	location := source.Location{Sheet: at}
 	if of != "" {
 		src, err := s.get(ctx, by, of, source.Use)
 		if err != nil {
@@ -30,11 +31,11 @@ func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source
 		if src.Location.Backend() != source.SheetBackend {
 			return SheetPreview{}, source.ErrNotASheet
 		}
-		if at.URL = src.Location.Sheet.URL; at.Tab == "" {
-			at.Tab = src.Location.Sheet.Tab
-			if at.HeaderRow == 0 { // which is that of the tab
-				at.HeaderRow = src.Location.Sheet.HeaderRow
-			}
+		if location = src.Location; at.Tab != "" {
+			location.Sheet.Tab, location.Sheet.HeaderRow = at.Tab, 0 // which is that of the tab
+		}
+		if at.HeaderRow != 0 {
+			location.Sheet.HeaderRow = at.HeaderRow
 		}
 		if key == "" && s.typeOf(by.Org, src.Type) != nil {
 			key = src.Type
@@ -44,7 +45,7 @@ func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source
 	if err != nil {
 		return SheetPreview{}, err
 	}
-	sheet, err := s.readSheet(ctx, by, at)
+	sheet, _, err := s.showSheet(ctx, by, location)
 	if err != nil {
 		return SheetPreview{}, answer(err)
 	}

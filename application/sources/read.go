@@ -41,11 +41,7 @@ func answer(err error) error {
 // read reads the head of a table. Its error may be a connection.Code.
 func (s *Service) read(ctx context.Context, by identity.Actor, at source.Location) (r source.Reading, err error) {
 	if at.Backend() == source.SheetBackend {
-		sheet, err := s.readSheet(ctx, by, at.Sheet)
-		if err != nil {
-			return source.Reading{}, err
-		}
-		return ofSheet(at, sheet), nil
+		return s.readSheet(ctx, by, at)
 	}
 	err = s.lend(ctx, by, at.Connection, func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 		p, err := w.Preview(ctx, to, at.Table, connection.MaxSampleRows)
@@ -58,18 +54,29 @@ func (s *Service) read(ctx context.Context, by identity.Actor, at source.Locatio
 	return r, nil
 }
 
-// readSheet reads the head of a sheet: of Google's, with the workspace's own credential if it has one.
-func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.SheetLocation) (sheet source.Sheet, err error) {
+// readSheet reads the head of a sheet as a reading.
+func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.Location) (source.Reading, error) {
+	sheet, through, err := s.showSheet(ctx, by, at)
+	if err != nil {
+		return source.Reading{}, err
+	}
+	at.Connection = through
+	return ofSheet(at, sheet), nil
+}
+
+// showSheet reads the head of a sheet: of Google's, with the workspace's own credential if it has one.
+// It tells by which connection that was; "" if by none.
+func (s *Service) showSheet(ctx context.Context, by identity.Actor, at source.Location) (sheet source.Sheet, through connection.ID, err error) {
 	offer := s.offers(by.Org)
-	target := ports.SheetTarget{Location: at, Egress: offer.Egress, Offer: offer.Sheets}
+	target := ports.SheetTarget{Location: at.Sheet, Egress: offer.Egress, Offer: offer.Sheets}
 	read := func(ctx context.Context) (err error) {
 		sheet, err = s.sheets.Preview(ctx, by.Workspace, target)
 		return err
 	}
-	through, err := s.google(ctx, by, at)
+	through, err = s.google(ctx, by, at)
 	switch {
 	case err != nil:
-		return source.Sheet{}, err
+		return source.Sheet{}, "", err
 	case through == "":
 		err = read(ctx)
 	default:
@@ -79,16 +86,16 @@ func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.Sh
 		})
 	}
 	if err != nil {
-		return source.Sheet{}, err
+		return source.Sheet{}, "", err
 	}
-	return sheet, nil
+	return sheet, through, nil
 }
 
-// google names the connection by which the workspace reads a sheet of Google's; "" if it has none, and
-// for any other sheet. The one that was made last counts.
-func (s *Service) google(ctx context.Context, by identity.Actor, at source.SheetLocation) (connection.ID, error) {
-	if u, err := url.Parse(at.URL); err != nil || !strings.EqualFold(u.Hostname(), "docs.google.com") {
-		return "", nil //nolint:nilerr // ports.Sheets says what is wrong with it
+// google names the connection by which a sheet of Google's is read: the one that read it last, else
+// the one of the workspace's that was made last; "" if there is none, and for any other sheet.
+func (s *Service) google(ctx context.Context, by identity.Actor, at source.Location) (connection.ID, error) {
+	if u, err := url.Parse(at.Sheet.URL); at.Connection != "" || err != nil || !strings.EqualFold(u.Hostname(), "docs.google.com") {
+		return at.Connection, nil //nolint:nilerr // ports.Sheets says what is wrong with it
 	}
 	all, err := s.connections.List(ctx, by.Workspace)
 	if err != nil {

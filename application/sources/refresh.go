@@ -47,16 +47,12 @@ func (s *Service) RequestRefresh(ctx context.Context, by identity.Actor, id sour
 // system. A source that is gone or paused is no error. One that cannot be read is, a job.Final: the
 // source itself says when it is tried again.
 func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) error {
-	src, err := s.sources.Get(ctx, by.Workspace, id)
-	if errors.Is(err, source.ErrNotFound) || err == nil && src.Paused != "" {
+	chance := rand.Float64() //nolint:gosec // jitter needs no secrecy
+	src, err := s.begin(ctx, by, id, chance)
+	if errors.Is(err, source.ErrNotFound) || errors.Is(err, source.ErrPaused) {
 		return nil
 	}
 	if err != nil {
-		return err
-	}
-	chance := rand.Float64() //nolint:gosec // jitter needs no secrecy
-	// First, so that a refresh which fails for good does not end all that would follow it.
-	if err := s.jobs.Enqueue(ctx, job.New(by, source.RefreshJob, string(id), by.At.Add(refreshLater(chance)))); err != nil {
 		return err
 	}
 	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
@@ -70,13 +66,39 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 		}
 		return err
 	}
-	if err := s.note(ctx, by, id, o, chance); err != nil {
+	found := o.Reading.Location.Connection
+	if found == src.Location.Connection {
+		found = ""
+	}
+	switch err := s.note(ctx, by, id, found, o, chance); {
+	case errors.Is(err, connection.ErrRevoked):
+		return nil // as it would be had it come while the sheet was read
+	case err != nil:
 		return err
 	}
 	if f := o.Failure; f != nil {
 		return job.Final(fmt.Errorf("%s: %w", id, &fault.Error{Kind: fault.Upstream, Code: f.Code, Detail: f.Hint}))
 	}
 	return nil
+}
+
+// begin answers the source of a refresh, and queues the next one: now, so that a refresh which fails
+// for good does not end all that would follow it, and with the source held, so that who pauses or
+// detaches it comes first, source.ErrPaused or source.ErrNotFound, or finds the job to cancel.
+func (s *Service) begin(ctx context.Context, by identity.Actor, id source.ID, chance float64) (src *source.Source, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		src, err = tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
+			if src.Paused != "" {
+				return source.ErrPaused
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return tx.Jobs.Enqueue(ctx, job.New(by, source.RefreshJob, string(id), by.At.Add(refreshLater(chance))))
+	})
+	return src, err
 }
 
 // refreshLater is when a source is read again if this refresh leaves no word about it.
@@ -132,9 +154,12 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 }
 
 // note stores the outcome of a refresh, if it still counts, and queues the next one, unless the
-// source is paused by it.
-func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, o source.Outcome, chance float64) error {
+// source is paused by it. through is a connection by which the source was read for the first time.
+func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, through connection.ID, o source.Outcome, chance float64) error {
 	err := s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := hold(ctx, tx, by, through); err != nil {
+			return err
+		}
 		counts := false
 		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
 			counts = src.Refreshed(by, s.typeOf(src.Org, src.Type), o, chance)

@@ -43,8 +43,7 @@ func TestRefresh(t *testing.T) {
 	// begin expects what every refresh of src begins with.
 	begin := func(t *testing.T, src *source.Source) *stage {
 		s := newStage(t)
-		s.expectGet(src)
-		s.expectQueued(day)
+		s.expectBegun(src)
 		s.expectLiveWorkspace()
 		return s
 	}
@@ -115,25 +114,25 @@ func TestRefresh(t *testing.T) {
 	})
 	t.Run("a source that is gone or paused is not read", func(t *testing.T) {
 		s := newStage(t)
-		s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).Return(nil, source.ErrNotFound)
+		s.expectAtomic()
+		s.sources.EXPECT().Update(gomock.Any(), acme, source.ID("src"), gomock.Any()).Return(nil, source.ErrNotFound)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 		paused := stored(t, table)
 		paused.Paused = source.ConnectionRevoked
 		s = newStage(t)
-		s.expectGet(paused)
+		s.expectAtomic()
+		s.expectUpdate(paused)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 	})
 	t.Run("nor is one of a deleted workspace; it is asked again tomorrow", func(t *testing.T) {
 		s := newStage(t)
-		s.expectGet(stored(t, table))
-		s.expectQueued(day)
+		s.expectBegun(stored(t, table))
 		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(&account.Workspace{DeletedAt: now}, nil)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 	})
 	t.Run("whether that is so must be known", func(t *testing.T) {
 		s := newStage(t)
-		s.expectGet(stored(t, table))
-		s.expectQueued(day)
+		s.expectBegun(stored(t, table))
 		s.workspaces.EXPECT().Find(gomock.Any(), gomock.Any(), "acme").Return(nil, errOutage)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), errOutage)
 	})
@@ -156,9 +155,8 @@ func TestRefresh(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s, src := newStage(t), stored(t, table)
-					first := s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).Return(src, nil)
-					s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) { return now(src) }).After(first)
-					s.expectQueued(day)
+					s.expectBegun(src)
+					s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) { return now(src) })
 					s.expectLiveWorkspace()
 					began := time.Now()
 					s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target, _ connection.TableRef, _ int) (connection.Preview, error) {
@@ -186,6 +184,33 @@ func TestRefresh(t *testing.T) {
 		if !changed.LastRefreshedAt.IsZero() {
 			t.Error("it was stored")
 		}
+	})
+	t.Run("a sheet that is read by a connection for the first time is noted to be, unless that was revoked by then", func(t *testing.T) {
+		for status, want := range map[connection.Status]connection.ID{connection.Active: "con_google", connection.Revoked: ""} {
+			src := stored(t, bookAt)
+			s := begin(t, src)
+			s.expectGoogles()
+			s.expectSheet(aSheet(), nil)
+			s.expectAtomic()
+			s.expectHeld("con_google", status)
+			if status == connection.Active {
+				s.expectUpdate(src)
+				s.expectQueued(day)
+			}
+			wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+			if src.Location.Connection != want || src.LastRefreshedAt.IsZero() != (want == "") {
+				t.Errorf("%s: %+v", status, src)
+			}
+		}
+	})
+	t.Run("from then on it is read by that one, which need not be held", func(t *testing.T) {
+		src := stored(t, throughGoogle(bookAt))
+		s := begin(t, src)
+		s.expectSheet(aSheet(), nil)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.expectQueued(day)
+		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 	})
 	t.Run("an outage comes out, after the next one is queued", func(t *testing.T) {
 		src := stored(t, table)

@@ -139,18 +139,26 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 	return r, answer(err)
 }
 
-// Attach stores a source whose table Read has read, and queues its first refresh. It holds the
-// connection meanwhile, so that a revocation finds the source or ends it before it begins.
+// hold keeps a connection from being revoked until tx ends; connection.ErrRevoked if it is by now.
+// Whoever stores that a source reads through it holds it, so that a revocation finds the source, or
+// comes first.
+func hold(ctx context.Context, tx ports.Stores, by identity.Actor, through connection.ID) error {
+	if through == "" {
+		return nil
+	}
+	_, err := tx.Connections.Update(ctx, by.Workspace, through, func(c *connection.Connection, _ int) error { return c.MayTry(by, false) })
+	return err
+}
+
+// Attach stores a source whose table Read has read, and queues its first refresh.
 func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft, r source.Reading) (out Seen, err error) {
 	t, err := s.offeredType(by, d.Type)
 	if err != nil {
 		return Seen{}, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if id := r.Location.Connection; id != "" {
-			if _, err := tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.MayTry(by, false) }); err != nil {
-				return err
-			}
+		if err := hold(ctx, tx, by, r.Location.Connection); err != nil {
+			return err
 		}
 		var made *source.Source
 		if err := tx.Sources.Add(ctx, by, func(others int) (_ *source.Source, err error) {
@@ -190,6 +198,9 @@ func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, a
 // the first ones as the mapping has them: values by fields.
 func (s *Service) Map(ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, r source.Reading) (out Seen, rows []map[string]*string, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := hold(ctx, tx, by, r.Location.Connection); err != nil {
+			return err
+		}
 		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
 			t := s.typeOf(by.Org, src.Type)
 			if t == nil {

@@ -81,16 +81,26 @@ func TestRead(t *testing.T) {
 	})
 	t.Run("Google is shown the workspace's credential, which is lent", func(t *testing.T) {
 		s := newStage(t)
-		s.connections.EXPECT().List(s.ctx, acme).Return([]connection.Connection{{ID: "con_old", Kind: connection.GoogleSheets, Status: connection.Revoked}, {ID: "con_google", Kind: connection.GoogleSheets, Status: connection.Active}}, nil)
+		s.expectGoogles()
 		s.lent = connection.ErrCredentialChanged
-		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: source.Location{Sheet: source.SheetLocation{URL: "https://docs.google.com/spreadsheets/d/x/edit"}}})
+		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
 		wantErr(t, err, connection.ErrCredentialChanged)
+	})
+	t.Run("and that connection is noted", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGoogles()
+		s.expectSheet(aSheet(), nil)
+		got, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
+		wantErr(t, err, nil)
+		if got.Location.Connection != "con_google" || got.Location.Backend() != source.SheetBackend {
+			t.Errorf("%+v", got.Location)
+		}
 	})
 	t.Run("without one it is asked as everybody is", func(t *testing.T) {
 		s := newStage(t)
 		s.connections.EXPECT().List(s.ctx, acme).Return(nil, nil)
 		s.expectSheet(source.Sheet{}, source.ErrSheetNotShared)
-		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: source.Location{Sheet: source.SheetLocation{URL: "https://docs.google.com/spreadsheets/d/x/edit"}}})
+		_, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: bookAt})
 		wantErr(t, err, source.ErrSheetNotShared)
 	})
 	for name, tt := range map[string]struct{ is, want error }{
@@ -132,15 +142,10 @@ func TestAttach(t *testing.T) {
 			return err
 		})
 	}
-	live := func(s *stage, status connection.Status) {
-		s.connections.EXPECT().Update(s.ctx, acme, connection.ID("con"), gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
-			return nil, change(&connection.Connection{Workspace: acme, Status: status}, 0)
-		})
-	}
 	t.Run("a source is stored, and refreshed at once", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
-		live(s, connection.Active)
+		s.expectHeld("con", connection.Active)
 		add(s, 0)
 		s.expectQueued(0)
 		got, err := s.Attach(s.ctx, owner, draft, reading)
@@ -152,14 +157,14 @@ func TestAttach(t *testing.T) {
 	t.Run("a connection that was revoked meanwhile takes none", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
-		live(s, connection.Revoked)
+		s.expectHeld("con", connection.Revoked)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("the limit counts where it is stored", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
-		live(s, connection.Active)
+		s.expectHeld("con", connection.Active)
 		add(s, source.MaxSources)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
 		wantErr(t, err, source.ErrLimitReached)
@@ -167,7 +172,7 @@ func TestAttach(t *testing.T) {
 	t.Run("if the refresh cannot be queued, the error comes out", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
-		live(s, connection.Active)
+		s.expectHeld("con", connection.Active)
 		add(s, 0)
 		s.jobs.EXPECT().Enqueue(s.ctx, gomock.Any()).Return(errOutage)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
@@ -206,6 +211,7 @@ func TestMap(t *testing.T) {
 	t.Run("the mapping is stored with a refresh, and shown on the rows", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
+		s.expectHeld("con", connection.Active)
 		s.expectUpdate(stored(t, table))
 		s.expectQueued(0)
 		got, shown, err := s.Map(s.ctx, owner, "src", nil, email, source.Reading{Location: table, Columns: columns, Rows: rows, RowEstimate: -1})
@@ -213,6 +219,13 @@ func TestMap(t *testing.T) {
 		if got.Revision != 2 || len(shown) != 1 || *shown[0]["email"] != "ann@example.com" {
 			t.Errorf("%+v, %v", got, shown)
 		}
+	})
+	t.Run("a connection that was revoked since the sheet was read takes none", func(t *testing.T) {
+		s := newStage(t)
+		s.expectAtomic()
+		s.expectHeld("con_google", connection.Revoked)
+		_, _, err := s.Map(s.ctx, owner, "src", nil, email, source.Reading{Location: throughGoogle(bookAt), Columns: columns})
+		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("a type that the org has no more takes no mapping", func(t *testing.T) {
 		s := newStage(t)
@@ -274,6 +287,13 @@ func TestPreviews(t *testing.T) {
 		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(nil, nil)
 		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{Tab: "Other"}, "")
 		wantErr(t, err, nil)
+	})
+	t.Run("of a source's sheet, by the connection that read it", func(t *testing.T) {
+		s := newStage(t)
+		s.expectGet(stored(t, throughGoogle(bookAt)))
+		s.lent = connection.ErrRevoked
+		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{}, "")
+		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
 		s := newStage(t)

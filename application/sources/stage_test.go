@@ -40,7 +40,14 @@ var (
 	email   = []source.Pair{{Field: "email", Column: "Mail"}}
 	table   = source.Location{Connection: "con", Table: connection.TableRef{Schema: "public", Name: "people"}}
 	sheetAt = source.Location{Sheet: source.SheetLocation{URL: "https://files.example.com/people.csv"}}
+	bookAt  = source.Location{Sheet: source.SheetLocation{URL: "https://docs.google.com/spreadsheets/d/x/edit"}}
 )
+
+// throughGoogle is a location that was read by the workspace's connection to Google.
+func throughGoogle(at source.Location) source.Location {
+	at.Connection = "con_google"
+	return at
+}
 
 func actor(user identity.UserID, role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Workspace: acme, Role: role, Ceiling: identity.Owner, At: now}
@@ -94,10 +101,14 @@ func (s *stage) expectAtomic() {
 // stored is ann's source, active, with nothing recorded.
 func stored(t *testing.T, at source.Location) *source.Source {
 	t.Helper()
-	if at.Connection == "" {
+	if at.Backend() == source.SheetBackend {
 		at.Sheet.Tab, at.Sheet.HeaderRow = "0", 1
 	}
-	src, err := source.New(owner, people, source.Draft{Type: "people", Location: at, Mapping: email}, source.Reading{Location: at, Columns: columns, RowEstimate: -1}, 0)
+	asked := at
+	if at.Backend() == source.SheetBackend {
+		asked.Connection = "" // which is found, not asked for
+	}
+	src, err := source.New(owner, people, source.Draft{Type: "people", Location: asked, Mapping: email}, source.Reading{Location: at, Columns: columns, RowEstimate: -1}, 0)
 	wantErr(t, err, nil)
 	src.ID, src.Log, src.Learnt = "src", event.Log{}, nil
 	return src
@@ -135,6 +146,14 @@ func (s *stage) expectQueued(after time.Duration) {
 	})
 }
 
+// expectBegun lets a refresh of src begin, with another one a day later.
+func (s *stage) expectBegun(src *source.Source) {
+	s.t.Helper()
+	s.expectAtomic()
+	s.expectUpdate(src)
+	s.expectQueued(day)
+}
+
 // expectTable answers a preview of the table.
 func (s *stage) expectTable(p connection.Preview, err error) {
 	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), table.Table, connection.MaxSampleRows).Return(p, err)
@@ -155,6 +174,22 @@ func (s *stage) expectSheet(sheet source.Sheet, err error) *gomock.Call {
 func aSheet() source.Sheet {
 	tab := source.Tab{ID: "0", Title: "People", Rows: 13, Columns: 2}
 	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Preview{HeaderRow: 2, Confidence: 0.9, Headers: columns, Rows: rows}}
+}
+
+// expectGoogles answers which connections the workspace has to Google: one that is live, and an older
+// and a newer one that are not, or no more.
+func (s *stage) expectGoogles() {
+	s.connections.EXPECT().List(gomock.Any(), acme).Return([]connection.Connection{
+		{ID: "con_new", Kind: connection.GoogleSheets, Status: connection.Revoked}, {ID: "con_google", Kind: connection.GoogleSheets, Status: connection.Active},
+		{ID: "con_old", Kind: connection.GoogleSheets, Status: connection.Active},
+	}, nil)
+}
+
+// expectHeld has a connection held, which has a status by then.
+func (s *stage) expectHeld(id connection.ID, status connection.Status) {
+	s.connections.EXPECT().Update(gomock.Any(), acme, id, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
+		return nil, change(&connection.Connection{Workspace: acme, Status: status}, 0)
+	})
 }
 
 func (s *stage) expectLiveWorkspace() {

@@ -127,6 +127,10 @@ func (s *Source) Refreshed(by identity.Actor, t *Type, o Outcome, chance float64
 			s.touch(by)
 		}
 		s.LastRefreshedAt, s.RowEstimate = by.At, known(o.Reading.RowEstimate, s.RowEstimate)
+		if through := o.Reading.Location.Connection; s.Location.Connection == "" && through != "" {
+			s.Location.Connection = through
+			s.touch(by)
+		}
 		s.observe(by, s.drift(t, o.Reading.Columns))
 	}
 	if s.Paused == "" {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -167,13 +168,36 @@ func TestPauseAndReconnect(t *testing.T) {
 	})
 }
 
-func TestLocationsAreTheSameWhateverTheHeaderRow(t *testing.T) {
+func TestASheetRemembersByWhichConnectionItIsRead(t *testing.T) {
+	through := func(id connection.ID) source.Outcome {
+		o := read(usual)
+		o.Reading.Location.Connection = id
+		return o
+	}
+	s := attached(t, email)
+	refresh(t, s, through("con_1"))
+	if s.Location.Connection != "con_1" || s.Revision != 2 || s.Location.Backend() != source.SheetBackend {
+		t.Errorf("%+v", s)
+	}
+	refresh(t, s, through("con_1"))
+	same(t, "nothing new", s.Revision, int64(2))
+	refresh(t, s, failed(true))
+	same(t, "after a failure", s.Location.Connection, connection.ID("con_1"))
+}
+
+func TestLocationsAreTheSameWhateverTheHeaderRowAndWhoeverReadsTheSheet(t *testing.T) {
 	a := source.Location{Sheet: book}
 	b := a
-	b.Sheet.HeaderRow, b.Sheet.URL = 9, book.URL+"#gid=0"
+	b.Sheet.HeaderRow, b.Sheet.URL, b.Connection = 9, book.URL+"#gid=0", "con_1"
 	c := a
 	c.Sheet.Tab = "1"
 	if a.Key() != b.Key() || a.Key() == c.Key() {
 		t.Error("the keys do not tell locations apart")
+	}
+	one := source.Location{Connection: "con_1", Table: connection.TableRef{Schema: "s", Name: "t"}}
+	other := one
+	other.Connection = "con_2"
+	if one.Key() == other.Key() {
+		t.Error("the keys do not tell connections apart")
 	}
 }

@@ -41,23 +41,31 @@ var (
 	ErrNotASheet       = &fault.Error{Kind: fault.Conflict, Code: "not_a_sheet", Detail: "The data source is a table of a warehouse. Preview it by its connection."}
 )
 
-// Location says where the rows of a source are: in a sheet, or in a table of a warehouse.
+// Location says where the rows of a source are, in a sheet or in a table of a warehouse, and by which
+// connection they are read.
 type Location struct {
-	Sheet      SheetLocation       // zero for a table
-	Connection connection.ID       // the way to the table; empty for a sheet
-	Table      connection.TableRef // zero for a sheet
+	Sheet SheetLocation       // zero for a table
+	Table connection.TableRef // zero for a sheet
+
+	// Connection is the way to the table. Of a sheet it is the one whose account reads it, as the last
+	// reading found; empty if it takes none.
+	Connection connection.ID
 }
 
 // Backend says what holds the rows.
 func (l Location) Backend() Backend {
-	if l.Connection != "" {
+	if l.Sheet == (SheetLocation{}) && l.Connection != "" {
 		return WarehouseBackend
 	}
 	return SheetBackend
 }
 
-// Key is the same for locations that are the same table, whatever row its header is in.
+// Key is the same for locations that are the same table, whatever row its header is in, and whoever
+// reads a sheet.
 func (l Location) Key() string {
+	if l.Backend() == SheetBackend {
+		l.Connection = ""
+	}
 	url, _, _ := strings.Cut(l.Sheet.URL, "#") // it names a tab, which Sheet.Tab does too
 	// JSON tells the parts apart, whatever they hold.
 	text, _ := json.Marshal([]string{url, l.Sheet.Tab, string(l.Connection), l.Table.Schema, l.Table.Name}) //nolint:errchkjson // texts alone

@@ -40,9 +40,10 @@ func sourceReads(t *testing.T, a Adapter) {
 	by := team.Member
 	sheet := fixture.Source(t, a.Stores, by, fixture.SheetReading())
 	table := fixture.Source(t, a.Stores, team.Admin, fixture.TableReading(connection.NewID()))
+	book := fixture.Source(t, a.Stores, team.Admin, fixture.BookReading(connection.NewID()))
 
 	t.Run("Get answers what Add was given", func(t *testing.T) {
-		for _, made := range []*source.Source{sheet, table} {
+		for _, made := range []*source.Source{sheet, table, book} {
 			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
 			must(t, err)
 			same(t, "source", got, made)
@@ -53,14 +54,14 @@ func sourceReads(t *testing.T, a Adapter) {
 	})
 	t.Run("others counts those of the workspace, and what make refuses is not stored", func(t *testing.T) {
 		wantErr(t, a.Sources.Add(ctx, by, func(others int) (*source.Source, error) {
-			same(t, "others", others, 2)
+			same(t, "others", others, 3)
 			return nil, errBoom
 		}), errBoom)
 	})
-	t.Run("a location is taken once for each type of a workspace, whatever its header row", func(t *testing.T) {
+	t.Run("a location is taken once for each type of a workspace, whatever its header row and whoever reads it", func(t *testing.T) {
 		again := fixture.SheetReading()
 		again.Location = sheet.Location
-		again.Location.Sheet.HeaderRow = 7
+		again.Location.Sheet.HeaderRow, again.Location.Connection = 7, connection.NewID()
 		wantErr(t, addSource(t, a.Stores, by, again), source.ErrAlreadyAttached)
 		must(t, addSource(t, a.Stores, fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member, again))
 		other := fixture.People
@@ -177,6 +178,7 @@ func sourcesThrough(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 	one, two := connection.NewID(), connection.NewID()
 	fixture.Source(t, a.Stores, by, fixture.SheetReading())
+	sheet := fixture.Source(t, a.Stores, by, fixture.BookReading(two))
 	first, second, third := fixture.Source(t, a.Stores, by, fixture.TableReading(one)), fixture.Source(t, a.Stores, by, fixture.TableReading(one)), fixture.Source(t, a.Stores, by, fixture.TableReading(two))
 
 	ids := func(through connection.ID) (ids []source.ID) {
@@ -188,7 +190,8 @@ func sourcesThrough(t *testing.T, a Adapter) {
 		return ids
 	}
 	same(t, "through one", ids(one), []source.ID{second.ID, first.ID})
-	same(t, "through any", ids(""), []source.ID{third.ID, second.ID, first.ID})
+	same(t, "a sheet that is read by an account, and a table", ids(two), []source.ID{third.ID, sheet.ID})
+	same(t, "through any", ids(""), []source.ID{third.ID, second.ID, first.ID, sheet.ID})
 
 	t.Run("all are changed, or none", func(t *testing.T) {
 		system := identity.System(by.Org, by.Workspace, "test", fixture.At)
@@ -207,7 +210,13 @@ func sourcesThrough(t *testing.T, a Adapter) {
 			return nil
 		}))
 		same(t, "oldest first", seen, []source.ID{first.ID, second.ID})
-		for id, want := range map[source.ID]source.Status{first.ID: source.Paused, second.ID: source.Paused, third.ID: source.Active} {
+		must(t, a.Sources.UpdateThrough(ctx, by.Workspace, two, func(s *source.Source) error {
+			if s.Location.Backend() == source.SheetBackend {
+				s.Pause(system, source.ConnectionRevoked)
+			}
+			return nil
+		}))
+		for id, want := range map[source.ID]source.Status{sheet.ID: source.Paused, first.ID: source.Paused, second.ID: source.Paused, third.ID: source.Active} {
 			s, err := a.Sources.Get(ctx, by.Workspace, id)
 			must(t, err)
 			same(t, "status", s.Status(), want)

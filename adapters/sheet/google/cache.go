@@ -32,9 +32,11 @@ type kept[V any] struct {
 
 // flight is a question that was asked and not answered yet.
 type flight[V any] struct {
-	done  chan struct{}
-	value V
-	err   error
+	callers int // who wait for it
+	end     context.CancelFunc
+	done    chan struct{}
+	value   V
+	err     error
 }
 
 func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
@@ -57,7 +59,8 @@ func (c *cache[K, V]) keep(k K, v V) {
 	c.kept[k] = kept[V]{v, c.now()}
 }
 
-// get returns what is kept, or asks. A caller who goes away leaves the question to the others.
+// get returns what is kept, or asks. A caller who goes away leaves the question to the others; the
+// last one takes it back, for the credential may be one that must not be used any more.
 func (c *cache[K, V]) get(ctx context.Context, k K, ask func(context.Context) (V, error)) (V, error) {
 	if v, ok := c.peek(k); ok {
 		return v, nil
@@ -67,27 +70,46 @@ func (c *cache[K, V]) get(ctx context.Context, k K, ask func(context.Context) (V
 	if !ok {
 		f = &flight[V]{done: make(chan struct{})}
 		c.flights[k] = f
-		go c.fly(context.WithoutCancel(ctx), k, f, ask)
+		var flying context.Context
+		flying, f.end = context.WithTimeoutCause(context.WithoutCancel(ctx), patience, source.ErrSheetTimeout)
+		go c.fly(flying, k, f, ask)
 	}
+	f.callers++
 	c.mu.Unlock()
 	select {
 	case <-f.done:
 		return f.value, f.err
 	case <-ctx.Done():
+		c.leave(k, f)
 		var none V
 		return none, ctx.Err()
 	}
 }
 
+// leave is for a caller who waits no longer.
+func (c *cache[K, V]) leave(k K, f *flight[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.callers--; f.callers == 0 {
+		f.end()
+		if c.flights[k] == f { // who asks from now on asks anew
+			delete(c.flights, k)
+		}
+	}
+}
+
 func (c *cache[K, V]) fly(ctx context.Context, k K, f *flight[V], ask func(context.Context) (V, error)) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, source.ErrSheetTimeout)
-	defer cancel()
+	defer f.end()
 	f.value, f.err = ask(ctx)
 	if f.err != nil && ctx.Err() != nil {
 		f.err = source.ErrSheetTimeout
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer close(f.done)
+	if c.flights[k] != f {
+		return // everybody has left
+	}
 	delete(c.flights, k)
 	before, ok := c.kept[k]
 	switch {
@@ -99,7 +121,6 @@ func (c *cache[K, V]) fly(ctx context.Context, k K, f *flight[V], ask func(conte
 	case !errors.Is(f.err, source.ErrSheetRateLimited):
 		delete(c.kept, k) // what is no longer shared is no longer shown
 	}
-	close(f.done)
 }
 
 // makeRoom forgets what is too old, and if that is not enough, whatever comes first.

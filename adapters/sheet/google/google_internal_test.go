@@ -241,6 +241,40 @@ func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
 	}
 }
 
+func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
+	g, _, s, of := rig(t)
+	begun, cut := make(chan struct{}, 8), make(chan struct{}, 8)
+	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/token" {
+			return false
+		}
+		begun <- struct{}{}
+		<-r.Context().Done()
+		cut <- struct{}{}
+		return true
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { _, err := s.Preview(ctx, "wsp_1", of); done <- err }()
+	<-begun
+	<-begun
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	for range 2 {
+		select {
+		case <-cut:
+		case <-time.After(patience / 2):
+			t.Fatal("Google is still asked, for nobody")
+		}
+	}
+	g.Answer(nil)
+	if _, err := s.Preview(t.Context(), "wsp_1", of); err != nil {
+		t.Errorf("who asks afterwards is told %v", err)
+	}
+}
+
 func TestWhatIsKeptIsShownWhileGoogleTakesNoMoreRequests(t *testing.T) {
 	g, c, s, of := rig(t)
 	preview(t, s, of)

@@ -8,7 +8,7 @@ CREATE TABLE sources (
     url               TEXT NOT NULL,
     tab               TEXT NOT NULL,
     header_row        INTEGER NOT NULL,
-    connection_id     TEXT COLLATE "C" NOT NULL, -- empty for a sheet
+    connection_id     TEXT COLLATE "C" NOT NULL, -- empty for a sheet that nobody's account reads
     table_schema      TEXT NOT NULL,
     table_name        TEXT NOT NULL,
     place             TEXT COLLATE "C" NOT NULL, -- what source.Location.Key says of the columns above

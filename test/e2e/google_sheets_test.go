@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// googleAccount is what makes a connection of a stand-in's service account.
+func googleAccount(g *fixture.Google) object {
+	return object{"kind": "google_sheets", "credential": object{"client_email": g.Email, "private_key": g.PrivateKey}}
+}
+
+// staff is a Google Sheet that has not been there before, and what attaches it as contacts, mapped.
+func staff(g *fixture.Google) object {
+	url := g.Put(fixture.Workbook{Name: "Staff", Tabs: []fixture.Tab{{Title: "People", Rows: [][]string{{"E-mail", "First name"}, {"ada@example.com", "Ada"}}}}})
+	return object{"type": "contacts", "location": object{"url": url}, "mapping": []object{{"field": "email", "column": "E-mail"}}}
+}
+
+// TestSheetsPauseWithTheAccountThatReadsThem revokes a connection to Google Sheets, for which a local
+// server stands in.
+func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		g := fixture.NewGoogle(t)
+		s := start(t, engine, toShops, func(d *deployment) { d.env = append(d.env, g.Instead(t)...) },
+			configured(fmt.Sprintf("orgs: [{slug: default, google_api_key: %q}]", g.APIKey)))
+		ann, peer := s.user(t, "member"), s.user(t, "member")
+		before := ann.create(t, sources, staff(g)).at("id") // by the key that all workspaces share
+		refreshed(t, ann, before)
+		account := ann.create(t, connections, googleAccount(g)).at("id")
+		ids := []string{before, ann.create(t, sources, staff(g)).at("id"), ann.create(t, sources, staff(g)).at("id")}
+		for _, id := range ids[1:] {
+			refreshed(t, ann, id)
+		}
+		at := func(i int) string { return sources + "/" + ids[i] }
+		named := func() []string {
+			t.Helper()
+			c := ann.get(t, connections+"/"+account)
+			var found []string
+			for i := range len(ids) {
+				if id := c.at(fmt.Sprintf("sources.%d.id", i)); id != "" {
+					found = append(found, id)
+				}
+			}
+			slices.Sort(found)
+			return found
+		}
+
+		t.Run("the connection names what it reads, from the first reading on", func(t *testing.T) {
+			if got := named(); !slices.Equal(got, ids[1:]) {
+				t.Errorf("sources = %v, want %v", got, ids[1:])
+			}
+			peer.do(t, "POST", at(0)+"/refresh", nil).is(t, 202)
+			refreshed(t, ann, before)
+			if got := named(); !slices.Equal(got, ids) {
+				t.Errorf("sources = %v, want %v", got, ids)
+			}
+		})
+
+		reading, cut := make(chan struct{}, 8), make(chan struct{}, 8)
+		t.Run("revoking pauses them, and cuts off who reads one", func(t *testing.T) {
+			// Not from what is remembered for 30 s, which is no reading: another tab, of another sheet.
+			g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
+				reading <- struct{}{}
+				<-r.Context().Done()
+				cut <- struct{}{}
+				return true
+			})
+			cold := make(chan *answer, 1)
+			go func() {
+				cold <- peer.do(t, "GET", sources+"/sheet-preview?url="+staff(g)["location"].(object)["url"].(string), nil)
+			}()
+			<-reading
+			ann.do(t, "DELETE", connections+"/"+account, nil).is(t, 200).has(t, map[string]string{
+				"paused_sources.0.id": ids[2], "paused_sources.2.id": ids[0], "paused_sources.2.status": "paused", "connection.status": "revoked",
+			})
+			answered := time.Now()
+			select {
+			case <-cut:
+			case <-time.After(2 * time.Second):
+				t.Error("Google is still asked 2 s after the answer")
+			}
+			(<-cold).problem(t, 409, "credential_changed")
+			if took := time.Since(answered); took > 2*time.Second {
+				t.Errorf("a reading went on for %s", took)
+			}
+			g.Answer(nil)
+			g.Requests()
+			for i := range ids {
+				ann.get(t, at(i)).has(t, map[string]string{"status": "paused", "pause_reason": "connection_revoked", "next_refresh_at": "null"})
+			}
+		})
+		t.Run("while they are paused Google is not asked, by the shared key neither", func(t *testing.T) {
+			peer.do(t, "POST", at(0)+"/refresh", nil).problem(t, 409, "source_paused")
+			ann.do(t, "PUT", at(0)+"/mapping", object{"mapping": []object{{"field": "email", "column": "E-mail"}}}).problem(t, 409, "source_paused")
+			peer.do(t, "GET", sources+"/sheet-preview?source_id="+ids[0], nil).problem(t, 409, "connection_revoked")
+			peer.do(t, "POST", sources+"/"+ids[1]+"/refresh", nil).problem(t, 409, "source_paused")
+			if asked := g.Requests(); len(asked) > 0 {
+				t.Errorf("Google was asked %q", asked)
+			}
+		})
+		t.Run("a new key of the account brings them back, each with one refresh", func(t *testing.T) {
+			ended := func(i int) int { return len(ann.get(t, at(i)+"/jobs").items(t)) }
+			var jobs []int
+			for i := range ids {
+				jobs = append(jobs, ended(i))
+			}
+			ann.do(t, "POST", connections+"/"+account+"/verify", object{"credential": googleAccount(g)["credential"]}).is(t, 200).has(t, map[string]string{"status": "active", "sources.0.status": "active"})
+			for i, id := range ids {
+				refreshed(t, ann, id).has(t, map[string]string{"status": "active", "pause_reason": "null", "failure": "null"})
+				if now := ended(i); now != jobs[i]+2 { // and the one that is due tomorrow
+					t.Errorf("%d jobs, %d before", now, jobs[i])
+				}
+			}
+		})
+		s.stop(t)
+	})
+}

@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestWhatKeepsASourceFromBeingRead reaches what is answered where a warehouse or a host is away, keeps
+// something to itself, or has what is no table.
+func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, toShops)
+	ann := s.user(t, "member")
+	shop, network := newShop(t).through(t)
+	connection := ann.create(t, connections, shop.connection(fixture.Canary)).at("id")
+	body := shop.people(t, connection)
+	id := ann.create(t, sources, body).at("id")
+	mapping := object{"mapping": []object{{"field": "email", "column": "email"}}}
+	table := sources + "/warehouse-preview?schema=public&table=" + body["location"].(object)["table"].(string) + "&connection_id="
+
+	t.Run("a warehouse that is away", func(t *testing.T) {
+		other := shop.people(t, connection)
+		network.Cut()
+		defer network.Restore()
+		ann.do(t, "POST", sources, other).problem(t, 502, "upstream_failed")
+		ann.do(t, "PUT", sources+"/"+id+"/mapping", mapping).problem(t, 502, "upstream_failed")
+		ann.do(t, "GET", table+connection, nil).problem(t, 502, "upstream_failed")
+		ann.get(t, sources+"/"+id).has(t, map[string]string{"status": "active", "mapping_report.matched": "1", "revision": "1"})
+	})
+	t.Run("a table that the connection's user may not read", func(t *testing.T) {
+		reader := "reader_of_" + shop.name
+		shop.sql(t, shop.name, `CREATE ROLE `+reader+` LOGIN`)
+		shop.sql(t, shop.name, `GRANT SELECT ON orders TO `+reader)
+		credential := shop.credential(fixture.Canary)
+		credential["username"] = reader
+		through := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
+		ann.do(t, "GET", table+through, nil).problem(t, 422, "permission_denied")
+	})
+	t.Run("a table, where a sheet is asked for", func(t *testing.T) {
+		ann.do(t, "GET", sources+"/sheet-preview?source_id="+id, nil).problem(t, 409, "not_a_sheet")
+	})
+	t.Run("a host that is away", func(t *testing.T) {
+		network.Cut()
+		defer network.Restore()
+		ann.do(t, "GET", sources+"/sheet-preview?url=https://"+network.Addr()+"/people.csv", nil).problem(t, 502, "upstream_failed")
+	})
+	t.Run("a file that is too large, and one that is no table", func(t *testing.T) {
+		folder := filepath.Join(s.data, "sheets")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		file := func(name, begin string, size int64) {
+			t.Helper()
+			path := filepath.Join(folder, name)
+			if err := os.WriteFile(path, []byte(begin), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, size); err != nil { // which leaves a hole
+				t.Fatal(err)
+			}
+		}
+		file("large.csv", "E-mail\n", source.MaxSheetBytes+1)
+		file("letter.csv", "%PDF-1.7\n\x00\x01", 4096)
+		ann.do(t, "GET", sources+"/sheet-preview?url=file:large.csv", nil).problem(t, 413, "file_too_large")
+		ann.do(t, "GET", sources+"/sheet-preview?url=file:letter.csv", nil).problem(t, 415, "unsupported_format")
+	})
+	s.stop(t)
+	lookForCanary(t, s)
+}
