@@ -1,8 +1,10 @@
-// Command load measures Atrium and prints a table. Requests a second say more about the machine
-// than about Atrium, so every figure but those of starting up is a ratio of two that were taken in
-// the same run, in turns. It passes no judgement: it fails only where it cannot measure.
+// Command load measures Atrium and prints the tables of docs/benchmarks.md. Requests a second say more
+// about the machine than about Atrium, so what counts are ratios of two that were taken in the same run,
+// in turns. It passes no judgement: it fails only where it cannot measure.
 //
-//	go run ./test/load
+//	go run ./test/load                          # everything, in some 17 minutes
+//	go run ./test/load -only payments,streams   # parts of it
+//	go run ./test/load -engine sqlite -round 500ms
 //
 // PostgreSQL is the one that TEST_POSTGRES_URL names, or one of its own.
 package main
@@ -10,14 +12,17 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
-	"text/tabwriter"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 	_ "github.com/lib/pq"
@@ -26,11 +31,24 @@ import (
 
 func init() { sqlx.BindDriver("sqlite", sqlx.QUESTION) }
 
+// part is what can be measured by itself.
+type part struct {
+	name    string
+	measure func(context.Context, *machine) error
+}
+
+// parts are all of them, in the order in which they run: one after the other, or they would disturb
+// each other.
+var parts = []part{
+	{"throughput", throughput}, {"operations", operations}, {"growth", growth}, {"payments", payments},
+	{"heartbeats", heartbeats}, {"streams", streams}, {"written", written}, {"connections", manyConnections}, {"startup", startup},
+}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:])
 	stop()
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
@@ -40,11 +58,31 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == floorArgument {
 		return serveFloor(ctx, args[1], args[2])
 	}
-	return bench(ctx)
+	if len(args) == 3 && args[0] == authenticatorArgument {
+		return authenticate(ctx, args[1], args[2])
+	}
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = p.name
+	}
+	flags := flag.NewFlagSet("load", flag.ContinueOnError)
+	only := flags.String("only", strings.Join(names, ","), "what to measure, with commas between")
+	driver := flags.String("engine", "", "sqlite or postgres alone")
+	round := flags.Duration("round", 1500*time.Millisecond, "how long each of those that take turns is loaded at a time")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	chosen := strings.Split(*only, ",")
+	for _, name := range chosen {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("-only %s: there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return bench(ctx, chosen, *driver, *round)
 }
 
-// bench takes every measurement, one after the other: they would disturb each other.
-func bench(ctx context.Context) (err error) {
+// bench takes the chosen measurements.
+func bench(ctx context.Context, chosen []string, driver string, round time.Duration) (err error) {
 	dir, err := os.MkdirTemp("", "atrium-load-")
 	if err != nil {
 		return err
@@ -56,25 +94,23 @@ func bench(ctx context.Context) (err error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build ./cmd/atrium: %w\n%s", err, out)
 	}
-	engines, closeAll, err := openEngines(ctx)
+	engines, closeAll, err := openEngines(ctx, driver)
 	if err != nil {
 		return err
 	}
 	defer closeAll()
 
-	m := &machine{dir: dir, binary: binary}
-	fmt.Printf("%s, %d cores\n\n", runtime.Version(), runtime.NumCPU())
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	defer func() { err = errors.Join(err, table.Flush()) }()
-	steps := []func(context.Context, *machine, []engine, *tabwriter.Writer) error{throughput, lists, startup}
-	for _, step := range steps {
-		if err := step(ctx, m, engines, table); err != nil {
-			return err
+	m := &machine{dir: dir, binary: binary, engines: engines, round: round}
+	fmt.Printf("%s, %d cores, rounds of %s\n", runtime.Version(), runtime.NumCPU(), round)
+	for _, p := range parts {
+		if !slices.Contains(chosen, p.name) {
+			continue
 		}
-		fmt.Fprintln(table)
-		if err := table.Flush(); err != nil {
-			return err
+		begun := time.Now()
+		if err := p.measure(ctx, m); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
+		fmt.Printf("\n(%s: %.0f s)\n", p.name, time.Since(begun).Seconds())
 	}
 	return nil
 }
