@@ -71,7 +71,7 @@ func (m *machine) grown(ctx context.Context, e engine, asked []questions, sizes 
 		return m.grown(ctx, e, append(asked, questions{
 			{name: "prompts, first page, owner", target: newTarget(p, promptsPath, owner.Token)},
 			{name: "prompts, first page, member", target: newTarget(p, promptsPath, member.Token)},
-			{name: "prompts, a folder, owner", target: newTarget(p, promptsPath+"?folder=folder-7", owner.Token)},
+			{name: "prompts, a folder, owner", target: newTarget(p, promptsPath+"?folder=folder-3", owner.Token)},
 			{name: "events, first page", target: newTarget(p, "/api/events", owner.Token)},
 			{name: "events of one type", target: newTarget(p, "/api/events?type=prompt_template.created", owner.Token)},
 			{name: "active version", target: newTarget(p, one.active(), owner.Token)},
@@ -164,7 +164,7 @@ func fill(ctx context.Context, d database, n int, owner, member person) error {
 	var shared []templateRow
 	for i := range rows {
 		rows[i] = templateRow{
-			ID: id.New(prompt.Prefix), Event: id.New("evt"), Org: org, Workspace: owner.Workspace, Owner: owner.User, Name: fmt.Sprintf("folder-%d/prompt-%d", i%100, i),
+			ID: id.New(prompt.Prefix), Event: id.New("evt"), Org: org, Workspace: owner.Workspace, Owner: owner.User, Name: fmt.Sprintf("folder-%d/prompt-%d", i%4, i),
 			Visibility: string(prompt.Private), At: time.Now().UnixMicro(),
 		}
 		if i%(n/mayRead) != 0 || i/(n/mayRead) >= mayRead {

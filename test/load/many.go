@@ -77,16 +77,12 @@ func (m *machine) manyOn(ctx context.Context, d database, data string) error {
 
 // waiting is what p uses once 2,000 connections have each asked something, and are kept.
 func (m *machine) waiting(ctx context.Context, p *program, t target) (usage, error) {
-	connections, err := t.dialMany(ctx, manyAtOnce)
-	defer func() {
-		for _, c := range connections {
-			c.Close()
+	for range manyAtOnce {
+		c, err := t.dial(ctx)
+		if err != nil {
+			return usage{}, err
 		}
-	}()
-	if err != nil {
-		return usage{}, err
-	}
-	for _, c := range connections {
+		defer c.Close()
 		if _, err := c.ask(); err != nil {
 			return usage{}, err
 		}

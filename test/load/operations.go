@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +29,7 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 	if err != nil {
 		return err
 	}
-	if err := connect(ctx, d, owner); err != nil {
+	if err := connect(ctx, d, owner, maxConnections-1); err != nil {
 		return fmt.Errorf("connections: %w", err)
 	}
 	// A heartbeat is limited to two a second of one person, and thirty at once.
@@ -41,13 +40,17 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 	if err := present(ctx, d, people, presence.MaxTTL); err != nil {
 		return fmt.Errorf("presences: %w", err)
 	}
-	atrium, err := m.serveAtrium(ctx, d, data)
+	config := filepath.Join(m.dir, "loopback.yaml")
+	if err := os.WriteFile(config, []byte("orgs: [{slug: default, egress: {allow: [127.0.0.0/8]}}]\n"), 0o600); err != nil {
+		return err
+	}
+	atrium, err := m.serveAtrium(ctx, d, data, "--config", config)
 	if err != nil {
 		return err
 	}
 	defer atrium.stop()
 	w := workspace{program: atrium, owner: owner, people: people}
-	if err := w.furnish(ctx, data); err != nil {
+	if err := w.furnish(ctx, d, data); err != nil {
 		return err
 	}
 	floor, err := m.serveFloor(ctx, d)
@@ -84,9 +87,11 @@ const (
 	manyPrompts = 40
 	manyChats   = 25
 	manySources = 20
+
+	maxConnections = 50 // of a workspace
 )
 
-func (w *workspace) furnish(ctx context.Context, data string) (err error) {
+func (w *workspace) furnish(ctx context.Context, d database, data string) (err error) {
 	var made struct {
 		ID string `json:"id"`
 	}
@@ -104,15 +109,8 @@ func (w *workspace) furnish(ctx context.Context, data string) (err error) {
 		}
 		w.chats = append(w.chats, chatsPath+"/"+made.ID)
 	}
-	for i := range manySources {
-		name := fmt.Sprintf("people-%d.csv", i)
-		if err := writeSheet(filepath.Join(data, "sheets", name)); err != nil {
-			return err
-		}
-		if err := w.post(ctx, sourcesPath, w.owner.Token, fmt.Sprintf(`{"type":"contacts","location":{"url":"file:%s"},"mapping":%s}`, name, mapping), &made); err != nil {
-			return err
-		}
-		w.sources = append(w.sources, sourcesPath+"/"+made.ID)
+	if w.sources, err = w.attach(ctx, d, data); err != nil {
+		return err
 	}
 	if err := w.post(ctx, "/api/payments/setup-intent", w.owner.Token, "{}", &made); err != nil {
 		return err
@@ -121,30 +119,7 @@ func (w *workspace) furnish(ctx context.Context, data string) (err error) {
 	return err
 }
 
-const (
-	chatsPath   = "/api/chat-templates"
-	sourcesPath = "/api/datasources"
-	mapping     = `[{"field":"email","column":"E-mail"}]`
-)
-
-// writeSheet writes a small file of the data directory's sheets.
-func writeSheet(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	sheet := csv.NewWriter(f)
-	_ = sheet.Write([]string{"E-mail", "First name", "Last name"}) // Flush tells
-	for i := range 100 {
-		_ = sheet.Write([]string{fmt.Sprintf("person-%d@example.com", i), "Ada", "Lovelace"})
-	}
-	sheet.Flush()
-	return sheet.Error()
-}
+const chatsPath = "/api/chat-templates"
 
 // operations are what is measured, each as it is sent.
 func (w *workspace) operations() []*contestant {
@@ -174,7 +149,7 @@ func (w *workspace) operations() []*contestant {
 		{name: "chats: `POST` embed session", target: w.embeds},
 		{name: "connections: `GET` list of 50", target: get("/api/connections")},
 		{name: "sources: `GET` list of 20", target: get(sourcesPath)},
-		{name: "sources: `PUT mapping` of a CSV", target: w.mappings()},
+		{name: "sources: `PUT mapping`, reads the table", target: w.mappings()},
 		{name: "payments: `GET methods`", target: get("/api/payments/methods")},
 		{name: "payments: `POST setup-intent`, sandbox", target: post("/api/payments/setup-intent", "{}")},
 		{name: "presence: `POST` heartbeat", target: beats(w.program, w.people, heartbeat)},
@@ -215,15 +190,6 @@ func (w *workspace) greetings() target {
 		for _, path := range w.chats {
 			requests = append(requests, w.request("PATCH", path, w.owner.Token, fmt.Sprintf(`{"greeting":%q}`, greeting)))
 		}
-	}
-	return w.repeats(requests...)
-}
-
-// mappings map each source anew, of which a child process reads the header.
-func (w *workspace) mappings() target {
-	var requests [][]byte
-	for _, path := range w.sources {
-		requests = append(requests, w.request("PUT", path+"/mapping", w.owner.Token, `{"mapping":`+mapping+`}`))
 	}
 	return w.repeats(requests...)
 }

@@ -72,45 +72,71 @@ func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock
 
 	intents := atrium.repeats(atrium.request("POST", "/api/payments/setup-intent", owner.Token, `{"usage":"off_session"}`))
 	methods := newTarget(atrium, "/api/payments/methods", owner.Token)
-	asks := make([]func() (time.Duration, error), 0, 3)
-	for _, t := range []target{intents, methods, newTarget(floor, prompt.active(), owner.Token)} {
-		c, err := t.dial(ctx)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		asks = append(asks, c.ask)
-	}
-	if _, err := asks[0](); err != nil { // makes the customer
+	if _, err := intents.load(ctx, 1, time.Millisecond); err != nil { // makes the customer
 		return err
 	}
 	customer, err := theCustomer(ctx, d)
 	if err != nil {
 		return err
 	}
-	// As if the mirror had been read more than a minute ago.
-	aged := func() (time.Duration, error) {
-		if _, err := db.ExecContext(ctx, `UPDATE payment_customers SET wallet_at = 0`); err != nil {
-			return 0, err
-		}
-		return asks[1]()
+	age := func() error { // as if the mirror had been read more than a minute ago
+		_, err := db.ExecContext(ctx, `UPDATE payment_customers SET wallet_at = 0`)
+		return err
 	}
 	bare := bareStripe(ctx, mock, customer)
-	compared := []struct {
-		name, with    string
-		floor, atrium func() (time.Duration, error)
-	}{
-		{"`POST setup-intent`", "stripe-go, its one call", bare.setupIntent, asks[0]},
-		{"`GET methods`, read anew", "stripe-go, its two calls", bare.wallet, aged},
-		{"`GET methods`, of the mirror", "the floor", asks[2], asks[1]},
-	}
-	for _, c := range compared {
-		medians, err := byTurns(ctx, c.floor, c.atrium)
-		if err != nil {
+	read := newTarget(floor, prompt.active(), owner.Token)
+	for _, c := range []comparison{
+		{name: "`POST setup-intent`", with: "stripe-go, its one call", bare: bare.setupIntent, atrium: intents},
+		{name: "`GET methods`, read anew", with: "stripe-go, its two calls", bare: bare.wallet, atrium: methods, before: age},
+		{name: "`GET methods`, of the mirror", with: "the floor", floor: read, atrium: methods},
+	} {
+		if err := c.compare(ctx, d); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		row(d.named()+", "+c.name, c.with, ms(medians[0]), ms(medians[1]), ms(medians[1]-medians[0]), ratio(float64(medians[1])/float64(medians[0])))
 	}
+	return nil
+}
+
+// comparison is a request of Atrium's beside what does the same without it.
+type comparison struct {
+	name, with string
+	bare       func() error // nil: the floor
+	floor      target
+	before     func() error // before each of Atrium's; nil for nothing
+	atrium     target
+}
+
+func (c comparison) compare(ctx context.Context, d database) error {
+	conn, err := c.atrium.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	beside := func() (time.Duration, error) {
+		begun := time.Now()
+		err := c.bare()
+		return time.Since(begun), err
+	}
+	if c.bare == nil {
+		floor, err := c.floor.dial(ctx)
+		if err != nil {
+			return err
+		}
+		defer floor.Close()
+		beside = floor.ask
+	}
+	medians, err := byTurns(ctx, beside, func() (time.Duration, error) {
+		if c.before != nil {
+			if err := c.before(); err != nil {
+				return 0, err
+			}
+		}
+		return conn.ask()
+	})
+	if err != nil {
+		return err
+	}
+	row(d.named()+", "+c.name, c.with, ms(medians[0]), ms(medians[1]), ms(medians[1]-medians[0]), ratio(float64(medians[1])/float64(medians[0])))
 	return nil
 }
 
@@ -122,31 +148,22 @@ func theCustomer(ctx context.Context, d database) (id string, err error) {
 	return id, errors.Join(db.GetContext(ctx, &id, `SELECT external_id FROM payment_customers`), db.Close())
 }
 
-// bare is what a program would do that has nothing but stripe-go.
-type bare struct {
-	setupIntent, wallet func() (time.Duration, error)
-}
+// bare is what a program would call that has nothing but stripe-go.
+type bare struct{ setupIntent, wallet func() error }
 
 func bareStripe(ctx context.Context, url, customer string) bare {
 	api := stripe.NewClient(stripeKey, stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
 		URL: stripe.String(url), MaxNetworkRetries: stripe.Int64(0), EnableTelemetry: stripe.Bool(false), LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
 	})))
-	timed := func(call func() error) func() (time.Duration, error) {
-		return func() (time.Duration, error) {
-			begun := time.Now()
-			err := call()
-			return time.Since(begun), err
-		}
-	}
 	return bare{
-		setupIntent: timed(func() error {
+		setupIntent: func() error {
 			_, err := api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
 				Customer: stripe.String(customer), Usage: stripe.String("off_session"), Metadata: map[string]string{"key": "atrium_1"},
 				AutomaticPaymentMethods: &stripe.SetupIntentCreateAutomaticPaymentMethodsParams{Enabled: stripe.Bool(true)},
 			})
 			return err
-		}),
-		wallet: timed(func() error {
+		},
+		wallet: func() error {
 			if _, err := api.V1Customers.Retrieve(ctx, customer, nil); err != nil {
 				return err
 			}
@@ -156,6 +173,6 @@ func bareStripe(ctx context.Context, url, customer string) bare {
 				}
 			}
 			return nil
-		}),
+		},
 	}
 }
