@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -116,6 +117,9 @@ func (t target) dial(ctx context.Context) (*connection, error) {
 	return &connection{Conn: c, target: t, in: bufio.NewReaderSize(c, 16<<10)}, nil
 }
 
+// errRefused is of an answer that is none of success.
+var errRefused = errors.New("refused")
+
 // ask sends the next request and returns how long the whole answer took.
 func (c *connection) ask() (time.Duration, error) {
 	n := c.turn.Add(1)
@@ -151,7 +155,7 @@ func (c *connection) ask() (time.Duration, error) {
 	if !strings.HasPrefix(status, "HTTP/1.1 20") || length < 0 {
 		body := make([]byte, max(0, length))
 		_, _ = io.ReadFull(c.in, body) // it may end before
-		return 0, fmt.Errorf("%s answered %q, length %d: %s\nto %s", c.addr, status, length, body, firstLine(request))
+		return 0, fmt.Errorf("%w: %q, length %d: %s\nto %s", errRefused, status, length, body, firstLine(request))
 	}
 	_, err = io.CopyN(io.Discard, c.in, int64(length))
 	return time.Since(begun), err

@@ -29,7 +29,7 @@ func growth(ctx context.Context, m *machine) error {
 	for _, size := range sizes[1:] {
 		columns = append(columns, fmt.Sprintf("× %d", size))
 	}
-	section("Large workspaces", append(columns, "× 1000 / × 10 (aim ≤ 1.5)")...)
+	m.section("Large workspaces", append(columns, "× 1000 / × 10 (aim ≤ 1.5)")...)
 	for _, e := range m.engines {
 		if err := m.grown(ctx, e, nil, sizes); err != nil {
 			return fmt.Errorf("%s: %w", e.driver, err)
@@ -44,7 +44,7 @@ type questions []contestant
 // grown starts an Atrium for each of sizes, and asks them once all are there.
 func (m *machine) grown(ctx context.Context, e engine, asked []questions, sizes []int) error {
 	if len(sizes) == 0 {
-		return compare(ctx, e, asked)
+		return m.compare(ctx, e, asked)
 	}
 	data := filepath.Join(m.dir, fmt.Sprintf("growth-%s-%d", e.driver, sizes[0]))
 	return e.use(ctx, data, func(d database) error {
@@ -82,7 +82,7 @@ func (m *machine) grown(ctx context.Context, e engine, asked []questions, sizes 
 }
 
 // compare asks each workspace each question, and prints how much longer the larger ones take.
-func compare(ctx context.Context, e engine, asked []questions) error {
+func (m *machine) compare(ctx context.Context, e engine, asked []questions) error {
 	for i, question := range asked[0] {
 		targets := make([]target, len(asked))
 		for j := range asked {
@@ -93,10 +93,10 @@ func compare(ctx context.Context, e engine, asked []questions) error {
 			return fmt.Errorf("%s: %w", question.name, err)
 		}
 		cells := []string{e.named() + ", " + question.name, ms(medians[0])}
-		for _, m := range medians[1:] {
-			cells = append(cells, fmt.Sprintf("%.2f", float64(m)/float64(medians[0])))
+		for _, larger := range medians[1:] {
+			cells = append(cells, fmt.Sprintf("%.2f", float64(larger)/float64(medians[0])))
 		}
-		row(append(cells, ratio(float64(medians[len(medians)-1])/float64(medians[1])))...)
+		m.row(append(cells, ratio(float64(medians[len(medians)-1])/float64(medians[1])))...)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ import (
 // loads is of so many people that nobody comes twice within the second for which Atrium remembers a key. In
 // the second load most come again within it, as often as a heartbeat's own rate limit allows.
 func heartbeats(ctx context.Context, m *machine) error {
-	section("Heartbeats", "", "bare handler", "`GET /api/me`", "heartbeats", "/ bare handler (aim ≥ 0.7)", "/ `GET /api/me`", "p50, p99", "allocations", "CPU")
+	m.section("Heartbeats", "", "bare handler", "`GET /api/me`", "heartbeats", "/ bare handler (aim ≥ 0.7)", "/ `GET /api/me`", "p50, p99", "allocations", "CPU")
 	for _, e := range m.engines {
 		data := filepath.Join(m.dir, "heartbeats-"+e.driver)
 		if err := e.use(ctx, data, func(d database) error { return m.heartbeatsOn(ctx, d, data) }); err != nil {
@@ -80,7 +80,7 @@ func (m *machine) heartbeatsOn(ctx context.Context, d database, data string) err
 		}
 		bare, me, heart := contestants[0], contestants[1], contestants[2]
 		allocations, cpu := heart.each()
-		row(d.named()+", "+load.name, bare.rate(), me.rate(), heart.rate(), heart.ratio(), ratio(median(heart.perSecond)/median(me.perSecond)), heart.percentiles(), allocations, cpu)
+		m.row(d.named()+", "+load.name, bare.rate(), me.rate(), heart.rate(), heart.ratio(), ratio(median(heart.perSecond)/median(me.perSecond)), heart.percentiles(), allocations, cpu)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@
 //	go run ./test/load                          # everything, in some 17 minutes
 //	go run ./test/load -only payments,streams   # parts of it
 //	go run ./test/load -engine sqlite -round 500ms
+//	go run ./test/load -into docs/benchmarks.md
 //
 // PostgreSQL is the one that TEST_POSTGRES_URL names, or one of its own.
 package main
@@ -69,6 +70,7 @@ func run(ctx context.Context, args []string) error {
 	only := flags.String("only", strings.Join(names, ","), "what to measure, with commas between")
 	driver := flags.String("engine", "", "sqlite or postgres alone")
 	round := flags.Duration("round", 1500*time.Millisecond, "how long each of those that take turns is loaded at a time")
+	into := flags.String("into", "", "a document whose tables of the same names take the figures over, such as docs/benchmarks.md")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -78,11 +80,11 @@ func run(ctx context.Context, args []string) error {
 			return fmt.Errorf("-only %s: there are %s", name, strings.Join(names, ", "))
 		}
 	}
-	return bench(ctx, chosen, *driver, *round)
+	return bench(ctx, chosen, *driver, *round, *into)
 }
 
 // bench takes the chosen measurements.
-func bench(ctx context.Context, chosen []string, driver string, round time.Duration) (err error) {
+func bench(ctx context.Context, chosen []string, driver string, round time.Duration, into string) (err error) {
 	dir, err := os.MkdirTemp("", "atrium-load-")
 	if err != nil {
 		return err
@@ -112,5 +114,8 @@ func bench(ctx context.Context, chosen []string, driver string, round time.Durat
 		}
 		fmt.Printf("\n(%s: %.0f s)\n", p.name, time.Since(begun).Seconds())
 	}
-	return nil
+	if into == "" {
+		return nil
+	}
+	return m.write(into)
 }

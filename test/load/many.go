@@ -15,7 +15,7 @@ const (
 // manyConnections measures what 2,000 connections take that wait, and what they take that all read the
 // active version of a prompt as often as they can.
 func manyConnections(ctx context.Context, m *machine) error {
-	section(fmt.Sprintf("%d connections", manyAtOnce), "", "resident, none", "waiting", "all asking", "answers", "/ floor", "p50, p99", "CPU, all asking", "CPU a request")
+	m.section(fmt.Sprintf("%d connections", manyAtOnce), "", "resident, none", "waiting", "all asking", "answers", "/ floor", "p50, p99", "CPU, all asking", "CPU a request")
 	for _, e := range m.engines {
 		data := filepath.Join(m.dir, "many-"+e.driver)
 		if err := e.use(ctx, data, func(d database) error { return m.manyOn(ctx, d, data) }); err != nil {
@@ -70,7 +70,7 @@ func (m *machine) manyOn(ctx context.Context, d database, data string) error {
 		return err
 	}
 	n, cpu := float64(len(took)), after.since(before).cpu
-	row(d.named(), mb(none.resident), mb(waiting.resident), mb(after.resident), perSecond(n/manyFor.Seconds()), ratio(n/float64(len(base))),
+	m.row(d.named(), mb(none.resident), mb(waiting.resident), mb(after.resident), perSecond(n/manyFor.Seconds()), ratio(n/float64(len(base))),
 		ms(percentile(took, 50))+", "+ms(percentile(took, 99)), cores(cpu/manyFor.Seconds()), fmt.Sprintf("%.0f µs", cpu/n*1e6))
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // connections: how often a second, what of the floor's reads that is, how long, and what a request takes of
 // the server. Creating and verifying connections is a call to a warehouse: BenchmarkProbe measures that.
 func operations(ctx context.Context, m *machine) error {
-	section("Operations", "", "", "answers", "/ floor", "p50, p99", "allocations", "CPU")
+	m.section("Operations", "", "", "answers", "/ floor", "p50, p99", "allocations", "CPU")
 	for _, e := range m.engines {
 		data := filepath.Join(m.dir, "operations-"+e.driver)
 		if err := e.use(ctx, data, func(d database) error { return m.operationsOn(ctx, d, data) }); err != nil {
@@ -67,7 +67,7 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 		if i == 0 {
 			allocations, cpu = "", ""
 		}
-		row(c.name, d.named(), c.rate(), c.ratio(), c.percentiles(), allocations, cpu)
+		m.row(c.name, d.named(), c.rate(), c.ratio(), c.percentiles(), allocations, cpu)
 	}
 	return nil
 }

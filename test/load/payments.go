@@ -35,7 +35,7 @@ func payments(ctx context.Context, m *machine) error {
 		"file:"+secrets, "file:"+secrets, mock.URL), 0o600); err != nil {
 		return err
 	}
-	section("Payments", "", "compared with", "takes", "Atrium takes", "more", "ratio (aim ≤ 1.3)")
+	m.section("Payments", "", "compared with", "takes", "Atrium takes", "more", "ratio (aim ≤ 1.3)")
 	for _, e := range m.engines {
 		data := filepath.Join(m.dir, "payments-"+e.driver)
 		if err := e.use(ctx, data, func(d database) error { return m.paymentsOn(ctx, d, data, config, mock.URL) }); err != nil {
@@ -90,7 +90,7 @@ func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock
 		{name: "`GET methods`, read anew", with: "stripe-go, its two calls", bare: bare.wallet, atrium: methods, before: age},
 		{name: "`GET methods`, of the mirror", with: "the floor", floor: read, atrium: methods},
 	} {
-		if err := c.compare(ctx, d); err != nil {
+		if err := m.comparePayment(ctx, d, c); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
@@ -106,7 +106,7 @@ type comparison struct {
 	atrium     target
 }
 
-func (c comparison) compare(ctx context.Context, d database) error {
+func (m *machine) comparePayment(ctx context.Context, d database, c comparison) error {
 	conn, err := c.atrium.dial(ctx)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c comparison) compare(ctx context.Context, d database) error {
 	if err != nil {
 		return err
 	}
-	row(d.named()+", "+c.name, c.with, ms(medians[0]), ms(medians[1]), ms(medians[1]-medians[0]), ratio(float64(medians[1])/float64(medians[0])))
+	m.row(d.named()+", "+c.name, c.with, ms(medians[0]), ms(medians[1]), ms(medians[1]-medians[0]), ratio(float64(medians[1])/float64(medians[0])))
 	return nil
 }
 

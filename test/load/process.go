@@ -22,6 +22,7 @@ type machine struct {
 	binary  string // Atrium
 	engines []engine
 	round   time.Duration // how long each of those that take turns is loaded at a time
+	report
 }
 
 // program is a server that runs.

@@ -15,7 +15,7 @@ const (
 // startup measures Atrium alone: how soon after its exec it answers that it is ready, and the
 // memory that it then takes.
 func startup(ctx context.Context, m *machine) error {
-	section("Starting, and memory", "", "fresh database (aim ≤ 300 ms)", "existing one", "resident when idle (aim ≤ 60 MB on SQLite)")
+	m.section("Starting, and memory", "", "fresh database (aim ≤ 300 ms)", "existing one", "resident when idle (aim ≤ 60 MB on SQLite)")
 	for _, e := range m.engines {
 		var fresh, existing, resident []float64
 		for i := range starts {
@@ -33,7 +33,7 @@ func startup(ctx context.Context, m *machine) error {
 				return fmt.Errorf("start on %s: %w", e.driver, err)
 			}
 		}
-		row(e.named(), fmt.Sprintf("%.0f ms", median(fresh)), fmt.Sprintf("%.0f ms", median(existing)), mb(median(resident)))
+		m.row(e.named(), fmt.Sprintf("%.0f ms", median(fresh)), fmt.Sprintf("%.0f ms", median(existing)), mb(median(resident)))
 	}
 	return nil
 }

@@ -2,19 +2,60 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 )
 
-// section prints the head of a table of docs/benchmarks.md: what is printed can be pasted there. Its rows
-// follow.
-func section(title string, columns ...string) {
-	fmt.Printf("\n### %s\n\n", title)
-	row(columns...)
-	fmt.Println(strings.Repeat("|---", len(columns)) + "|")
+// report is the tables that were printed.
+type report struct {
+	tables []table
 }
 
-func row(cells ...string) { fmt.Println("| " + strings.Join(cells, " | ") + " |") }
+// table is one of docs/benchmarks.md, which has it under the same name.
+type table struct {
+	name string
+	rows []string
+}
+
+// section begins a table. Its rows follow.
+func (r *report) section(name string, columns ...string) {
+	fmt.Printf("\n### %s\n\n", name)
+	r.tables = append(r.tables, table{name: name})
+	r.row(columns...)
+	r.line(strings.Repeat("|---", len(columns)) + "|")
+}
+
+func (r *report) row(cells ...string) { r.line("| " + strings.Join(cells, " | ") + " |") }
+
+func (r *report) line(text string) {
+	fmt.Println(text)
+	last := &r.tables[len(r.tables)-1]
+	last.rows = append(last.rows, text)
+}
+
+// write puts each table into a document in the place of the one that follows its mark, which is a comment:
+// <!-- table: its name -->.
+func (r *report) write(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(text), "\n")
+	for _, t := range r.tables {
+		mark := slices.Index(lines, "<!-- table: "+t.name+" -->")
+		if mark < 0 {
+			return fmt.Errorf("%s has no table %q", path, t.name)
+		}
+		end := mark + 1
+		for end < len(lines) && strings.HasPrefix(lines[end], "|") {
+			end++
+		}
+		lines = slices.Replace(lines, mark+1, end, t.rows...)
+	}
+	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644) //nolint:gosec // as any document
+}
 
 // Cells as the tables show them.
 

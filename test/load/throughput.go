@@ -39,15 +39,15 @@ func throughput(ctx context.Context, m *machine) error {
 			return fmt.Errorf("%s: %w", e.driver, err)
 		}
 	}
-	section("The active version of a prompt", "", "floor", "Atrium", "Atrium / floor (aim ≥ 0.7)", "p50, p99 of the floor", "p50, p99 of Atrium")
+	m.section("The active version of a prompt", "", "floor", "Atrium", "Atrium / floor (aim ≥ 0.7)", "p50, p99 of the floor", "p50, p99 of Atrium")
 	for _, h := range held {
 		floor, read := h.contestants[0], h.contestants[1]
-		row(h.where, floor.rate(), read.rate(), read.ratio(), floor.percentiles(), read.percentiles())
+		m.row(h.where, floor.rate(), read.rate(), read.ratio(), floor.percentiles(), read.percentiles())
 	}
-	section("Authentication", "", "by API key", "/ floor (aim ≥ 0.7)", "by JWT", "/ floor (aim ≥ 0.6)", "p50, p99 by API key", "p50, p99 by JWT")
+	m.section("Authentication", "", "by API key", "/ floor (aim ≥ 0.7)", "by JWT", "/ floor (aim ≥ 0.6)", "p50, p99 by API key", "p50, p99 by JWT")
 	for _, h := range held {
 		key, jwt := h.contestants[2], h.contestants[3]
-		row(h.where, key.rate(), key.ratio(), jwt.rate(), jwt.ratio(), key.percentiles(), jwt.percentiles())
+		m.row(h.where, key.rate(), key.ratio(), jwt.rate(), jwt.ratio(), key.percentiles(), jwt.percentiles())
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // usage is what a program has used since it was started, as it tells Prometheus.
@@ -53,4 +54,21 @@ func (p *program) usage(ctx context.Context) (u usage, err error) {
 // since is what was used after before; of memory, how much more it is.
 func (u usage) since(before usage) usage {
 	return usage{allocations: u.allocations - before.allocations, cpu: u.cpu - before.cpu, resident: u.resident - before.resident, stacks: u.stacks - before.stacks}
+}
+
+// calm waits until p has nothing left to do, for half a minute at most.
+func (p *program) calm(ctx context.Context) error {
+	const look = 500 * time.Millisecond
+	before, err := p.usage(ctx)
+	for end := time.Now().Add(30 * time.Second); err == nil && time.Now().Before(end); {
+		if err := wait(ctx, look); err != nil {
+			return err
+		}
+		var now usage
+		if now, err = p.usage(ctx); now.since(before).cpu < look.Seconds()/10 {
+			break
+		}
+		before = now
+	}
+	return err
 }

@@ -26,7 +26,7 @@ const (
 // after the first; on SQLite at the first, of five and a half. Both engines run at the same time, since what
 // is counted follows from the clock; how late heartbeats were says whether the machine could follow it.
 func written(ctx context.Context, m *machine) error {
-	section(fmt.Sprintf("Rows written, with %d people online", online), "", "heartbeats", "presences", "last use of API keys", "counted for", "p50, p99 of heartbeats", "latest heartbeat")
+	m.section(fmt.Sprintf("Rows written, with %d people online", online), "", "heartbeats", "presences", "last use of API keys", "counted for", "p50, p99 of heartbeats", "latest heartbeat", "refused")
 	rows, errs := make([][]string, len(m.engines)), make([]error, len(m.engines))
 	var all sync.WaitGroup
 	for i, e := range m.engines {
@@ -41,7 +41,7 @@ func written(ctx context.Context, m *machine) error {
 	all.Wait()
 	for _, cells := range rows {
 		if cells != nil {
-			row(cells...)
+			m.row(cells...)
 		}
 	}
 	return errors.Join(errs...)
@@ -72,6 +72,9 @@ func (m *machine) writtenOn(ctx context.Context, d database, data string) ([]str
 		return nil, err
 	}
 	defer p.stop()
+	if err := p.calm(ctx); err != nil { // it reads who is online
+		return nil, err
+	}
 	skip, window := time.Duration(0), keepBehind+every
 	if d.driver == "postgres" {
 		skip, window = presence.DefaultTTL+every, 2*every
@@ -110,7 +113,7 @@ func (m *machine) writtenOn(ctx context.Context, d database, data string) ([]str
 	slices.Sort(b.took)
 	return []string{
 		d.named(), perSecond(float64(n) / took), perSecond(float64(to["presences"]-from["presences"]) / took), perSecond(float64(to["api_keys"]-from["api_keys"]) / took),
-		fmt.Sprintf("%.0f s", took), ms(percentile(b.took, 50)) + ", " + ms(percentile(b.took, 99)), fmt.Sprintf("%.1f s late", time.Duration(b.late.Load()).Seconds()),
+		fmt.Sprintf("%.0f s", took), ms(percentile(b.took, 50)) + ", " + ms(percentile(b.took, 99)), fmt.Sprintf("%.1f s late", time.Duration(b.late.Load()).Seconds()), fmt.Sprint(b.refused.Load()),
 	}, nil
 }
 
@@ -129,9 +132,14 @@ type beating struct {
 	begun time.Time
 	sent  atomic.Int64
 	late  atomic.Int64 // nanoseconds, of the latest
-	mu    sync.Mutex
-	took  []time.Duration
+
+	refused atomic.Int64 // that were answered with an error, as a server does that cannot keep up
+	mu      sync.Mutex
+	took    []time.Duration
 }
+
+// maxRefused is how many may be refused, for whatever reason, before nothing is measured.
+const maxRefused = 1_000
 
 // beat sends them until ctx ends.
 func (b *beating) beat(ctx context.Context, p *program, people []person) error {
@@ -160,6 +168,9 @@ func (b *beating) beat(ctx context.Context, p *program, people []person) error {
 					b.late.Store(late)
 				}
 				one, err := c.ask()
+				if errors.Is(err, errRefused) && b.refused.Add(1) < maxRefused {
+					continue
+				}
 				if err != nil {
 					errs[w] = err
 					break
