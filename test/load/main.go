@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	only := flags.String("only", strings.Join(names, ","), "what to measure, with commas between")
 	driver := flags.String("engine", "", "sqlite or postgres alone")
-	round := flags.Duration("round", 1500*time.Millisecond, "how long each of those that take turns is loaded at a time")
+	round := flags.Duration("round", time.Second, "how long each of those that take turns is loaded at a time")
 	into := flags.String("into", "", "a document whose tables of the same names take the figures over, such as docs/benchmarks.md")
 	if err := flags.Parse(args); err != nil {
 		return err

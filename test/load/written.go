@@ -26,7 +26,7 @@ const (
 // after the first; on SQLite at the first, of five and a half. Both engines run at the same time, since what
 // is counted follows from the clock; how late heartbeats were says whether the machine could follow it.
 func written(ctx context.Context, m *machine) error {
-	m.section(fmt.Sprintf("Rows written, with %d people online", online), "", "heartbeats", "presences", "last use of API keys", "counted for", "p50, p99 of heartbeats", "latest heartbeat", "refused")
+	m.section("What presence writes", "", "heartbeats", "presences", "last use of API keys", "counted for", "p50, p99 of heartbeats", "latest heartbeat", "refused")
 	rows, errs := make([][]string, len(m.engines)), make([]error, len(m.engines))
 	var all sync.WaitGroup
 	for i, e := range m.engines {
