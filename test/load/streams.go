@@ -68,8 +68,9 @@ func (m *machine) streamsOn(ctx context.Context, d database, data string) error 
 		return err
 	}
 	time.Sleep(settles)
-	begun, from := time.Now(), usage{}
-	if from, err = p.usage(ctx); err != nil {
+	begun := time.Now()
+	from, err := p.usage(ctx)
+	if err != nil {
 		return err
 	}
 	time.Sleep(2 * settles)

@@ -54,7 +54,7 @@ func (r *report) write(path string) error {
 		}
 		lines = slices.Replace(lines, mark+1, end, t.rows...)
 	}
-	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644) //nolint:gosec // as any document
+	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
 }
 
 // Cells as the tables show them.
