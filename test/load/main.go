@@ -35,14 +35,22 @@ func init() { sqlx.BindDriver("sqlite", sqlx.QUESTION) }
 // part is what can be measured by itself.
 type part struct {
 	name    string
+	tables  []string // that it prints
 	measure func(context.Context, *machine) error
 }
 
 // parts are all of them, in the order in which they run: one after the other, or they would disturb
 // each other.
 var parts = []part{
-	{"throughput", throughput}, {"operations", operations}, {"growth", growth}, {"payments", payments},
-	{"heartbeats", heartbeats}, {"streams", streams}, {"written", written}, {"connections", manyConnections}, {"startup", startup},
+	{"throughput", []string{"The active version of a prompt", "Authentication"}, throughput},
+	{"operations", []string{"Operations"}, operations},
+	{"growth", []string{"Large workspaces"}, growth},
+	{"payments", []string{"Payments"}, payments},
+	{"heartbeats", []string{"Heartbeats"}, heartbeats},
+	{"streams", []string{"Streams"}, streams},
+	{"written", []string{"What presence writes"}, written},
+	{"connections", []string{"2,000 connections"}, manyConnections},
+	{"startup", []string{"Starting, and memory"}, startup},
 }
 
 func main() {
@@ -74,17 +82,27 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	chosen := strings.Split(*only, ",")
-	for _, name := range chosen {
-		if !slices.Contains(names, name) {
+	var chosen []part
+	for name := range strings.SplitSeq(*only, ",") {
+		i := slices.Index(names, name)
+		if i < 0 {
 			return fmt.Errorf("-only %s: there are %s", name, strings.Join(names, ", "))
+		}
+		chosen = append(chosen, parts[i])
+	}
+	if *into != "" {
+		if *driver != "" {
+			return errors.New("-into needs the rows of both engines")
+		}
+		if err := hasTables(*into, chosen); err != nil { // rather than at the end
+			return err
 		}
 	}
 	return bench(ctx, chosen, *driver, *round, *into)
 }
 
-// bench takes the chosen measurements.
-func bench(ctx context.Context, chosen []string, driver string, round time.Duration, into string) (err error) {
+// bench takes the chosen measurements. What one of them fails by does not keep the others from being taken.
+func bench(ctx context.Context, chosen []part, driver string, round time.Duration, into string) (err error) {
 	dir, err := os.MkdirTemp("", "atrium-load-")
 	if err != nil {
 		return err
@@ -104,18 +122,22 @@ func bench(ctx context.Context, chosen []string, driver string, round time.Durat
 
 	m := &machine{dir: dir, binary: binary, engines: engines, round: round}
 	fmt.Printf("%s, %d cores, rounds of %s\n", runtime.Version(), runtime.NumCPU(), round)
-	for _, p := range parts {
-		if !slices.Contains(chosen, p.name) {
-			continue
+	var failures []error
+	for _, p := range chosen {
+		begun, taken := time.Now(), len(m.tables)
+		err := p.measure(ctx, m)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		begun := time.Now()
-		if err := p.measure(ctx, m); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", p.name, err)
+			m.tables, failures = m.tables[:taken], append(failures, err)
+			fmt.Printf("\n(%v)\n", err)
 		}
 		fmt.Printf("\n(%s: %.0f s)\n", p.name, time.Since(begun).Seconds())
 	}
-	if into == "" {
-		return nil
+	if into != "" {
+		failures = append(failures, m.write(into))
 	}
-	return m.write(into)
+	return errors.Join(failures...)
 }

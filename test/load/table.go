@@ -44,17 +44,36 @@ func (r *report) write(path string) error {
 	}
 	lines := strings.Split(string(text), "\n")
 	for _, t := range r.tables {
-		mark := slices.Index(lines, "<!-- table: "+t.name+" -->")
-		if mark < 0 {
+		at := slices.Index(lines, mark(t.name))
+		if at < 0 {
 			return fmt.Errorf("%s has no table %q", path, t.name)
 		}
-		end := mark + 1
+		end := at + 1
 		for end < len(lines) && strings.HasPrefix(lines[end], "|") {
 			end++
 		}
-		lines = slices.Replace(lines, mark+1, end, t.rows...)
+		lines = slices.Replace(lines, at+1, end, t.rows...)
 	}
 	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
+}
+
+func mark(name string) string { return "<!-- table: " + name + " -->" }
+
+// hasTables reports why a document cannot take over what parts print, if so.
+func hasTables(path string, parts []part) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(text), "\n")
+	for _, p := range parts {
+		for _, name := range p.tables {
+			if !slices.Contains(lines, mark(name)) {
+				return fmt.Errorf("%s has no %s", path, mark(name))
+			}
+		}
+	}
+	return nil
 }
 
 // Cells as the tables show them.
