@@ -29,7 +29,7 @@ lint: ## run the linters alone
 generate: ## regenerate mocks, wiring and API models
 	@.ci/run generate
 
-bench: ## measure throughput and latency under load, and what calls to others cost beside their drivers
+bench: ## measure under load, and what calls to others cost beside their drivers (docs/benchmarks.md)
 	go run ./test/load
 	go run ./test/services/cmd/withservices -- go test -run '^$$' -bench '^Benchmark(Probe|Preview|PreviewOf50MB|Suggest200By200|Heartbeat|Memory)$$' \
 		./adapters/warehouse/postgres ./adapters/sheet ./domain/source ./application/presences

@@ -79,7 +79,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 					return connections.Offer{Kinds: []connection.Kind{connection.Postgres}}
 				}, connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30})
 			return Services{
-				Accounts:    accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events),
+				Accounts:    accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events, func(identity.OrgID) string { return "" }),
 				Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users),
 				Connections: c,
 				Sources: sources.NewService(s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, h.sheets, c.Use, func(identity.OrgID) sources.Offer {

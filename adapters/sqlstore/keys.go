@@ -228,8 +228,13 @@ func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyI
 func (s *Keys) Used(ctx context.Context, org identity.OrgID, id identity.KeyID, at time.Time) error {
 	noted, err := s.db.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND org_id = ? AND last_used_at < ?`,
 		micros(at), id, org, micros(at.Add(-time.Minute)))
-	if noted > 0 {
-		s.db.forget() // else each request of the next second would try to note it again
+	if err != nil || noted == 0 {
+		return err
+	}
+	// Else each request of the next second would try to note it again.
+	var h []byte
+	if _, err = s.db.get(ctx, &h, `SELECT hash FROM api_keys WHERE id = ? AND org_id = ?`, id, org); err == nil && len(h) == len(account.Hash{}) {
+		s.db.afterCommit(func() { s.db.principals.drop(principalKey{org: org, hash: account.Hash(h)}) })
 	}
 	return err
 }

@@ -17,7 +17,8 @@ const principalsFresh = time.Second
 const maxRemembered = 20_000
 
 // remembered keeps for a moment whom a credential proves. Every change of users, memberships or
-// keys through this process forgets it all.
+// keys through this process forgets it all, but for the note of a key's use, of which there may be
+// thousands a second.
 type remembered[K comparable, V any] struct {
 	mu    sync.RWMutex
 	known map[K]known[V]
@@ -46,6 +47,14 @@ func (r *remembered[K, V]) remember(key K, value V, era uint64) {
 		r.known = map[K]known[V]{}
 	}
 	r.known[key] = known[V]{value: value, until: time.Now().Add(principalsFresh)}
+}
+
+// drop forgets one of them.
+func (r *remembered[K, V]) drop(key K) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.known, key)
+	r.era++
 }
 
 func (r *remembered[K, V]) forget() {

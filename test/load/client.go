@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,30 +22,55 @@ import (
 type target struct {
 	addr     string
 	requests [][]byte
+	make     func(n int64) []byte // in the place of requests, where no two may be the same
 	turn     *atomic.Int64
 }
 
 func newTarget(p *program, path, token string) target {
-	request := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n\r\n", path, p.addr, token)
-	return target{addr: p.addr, requests: [][]byte{request}, turn: new(atomic.Int64)}
+	return p.repeats(p.request("GET", path, token, ""))
+}
+
+// repeats sends requests in turn.
+func (p *program) repeats(requests ...[]byte) target {
+	return target{addr: p.addr, requests: requests, turn: new(atomic.Int64)}
+}
+
+// request is one, as it is sent. headers are whole lines without their ends.
+func (p *program) request(method, path, token, body string, headers ...string) []byte {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, p.addr)
+	if token != "" {
+		fmt.Fprintf(&out, "Authorization: Bearer %s\r\n", token)
+	}
+	if body != "" {
+		fmt.Fprintf(&out, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+	}
+	for _, h := range headers {
+		out.WriteString(h + "\r\n")
+	}
+	out.WriteString("\r\n" + body)
+	return out.Bytes()
 }
 
 // load sends requests on several connections at once, each when the one before is answered, and
-// returns how long each took, shortest first. Any answer but 200 is an error.
+// returns how long each took, shortest first. Any answer but one of success is an error.
 func (t target) load(ctx context.Context, connections int, d time.Duration) ([]time.Duration, error) {
+	open, err := t.dialMany(ctx, connections)
+	defer func() {
+		for _, c := range open {
+			c.Close()
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	took := make([][]time.Duration, connections)
 	errs := make([]error, connections)
 	var all sync.WaitGroup
-	for i := range connections {
+	for i, c := range open {
 		all.Go(func() {
-			c, err := t.dial(ctx)
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			defer c.Close()
 			for ctx.Err() == nil && errs[i] == nil {
 				var one time.Duration
 				one, errs[i] = c.ask()
@@ -55,7 +81,25 @@ func (t target) load(ctx context.Context, connections int, d time.Duration) ([]t
 	all.Wait()
 	sorted := slices.Concat(took...)
 	slices.Sort(sorted)
-	return sorted, errors.Join(errs...)
+	for _, err := range errs {
+		if err != nil { // the others are of the same kind
+			return nil, err
+		}
+	}
+	return sorted, nil
+}
+
+// dialMany opens so many connections. Those that are open are returned in any case.
+func (t target) dialMany(ctx context.Context, n int) ([]*connection, error) {
+	open := make([]*connection, 0, n)
+	for range n {
+		c, err := t.dial(ctx)
+		if err != nil {
+			return open, err
+		}
+		open = append(open, c)
+	}
+	return open, nil
 }
 
 // connection is kept alive between requests.
@@ -70,12 +114,21 @@ func (t target) dial(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &connection{Conn: c, target: t, in: bufio.NewReaderSize(c, 64<<10)}, nil
+	return &connection{Conn: c, target: t, in: bufio.NewReaderSize(c, 16<<10)}, nil
 }
+
+// errRefused is of an answer that is none of success.
+var errRefused = errors.New("refused")
 
 // ask sends the next request and returns how long the whole answer took.
 func (c *connection) ask() (time.Duration, error) {
-	request := c.requests[int(c.turn.Add(1))%len(c.requests)]
+	n := c.turn.Add(1)
+	var request []byte
+	if c.make != nil {
+		request = c.make(n)
+	} else {
+		request = c.requests[int(n)%len(c.requests)]
+	}
 	begun := time.Now()
 	if _, err := c.Write(request); err != nil {
 		return 0, err
@@ -99,11 +152,19 @@ func (c *connection) ask() (time.Duration, error) {
 			}
 		}
 	}
-	if status != "HTTP/1.1 200 OK\r\n" || length < 0 {
-		return 0, fmt.Errorf("%s answered %q, length %d", c.addr, status, length)
+	if !strings.HasPrefix(status, "HTTP/1.1 20") || length < 0 {
+		body := make([]byte, max(0, length))
+		_, _ = io.ReadFull(c.in, body) // it may end before
+		return 0, fmt.Errorf("%w: %q, length %d: %s\nto %s", errRefused, status, length, body, firstLine(request))
 	}
 	_, err = io.CopyN(io.Discard, c.in, int64(length))
 	return time.Since(begun), err
+}
+
+// firstLine is as much of a request as holds no secret.
+func firstLine(request []byte) []byte {
+	line, _, _ := bytes.Cut(request, []byte("\r\n"))
+	return line
 }
 
 // percentile returns the value that p in a hundred of sorted do not exceed.
@@ -117,6 +178,3 @@ func median(values []float64) float64 {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
-
-// ms is a duration as the table shows it.
-func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond)) }

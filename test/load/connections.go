@@ -17,9 +17,8 @@ type connectionRow struct {
 	At        int64  `db:"at"`
 }
 
-// connect gives the workspace as many connections as it may have. It writes rows: each would need
-// a warehouse of its own.
-func connect(ctx context.Context, d database, owner person) error {
+// connect gives the workspace n connections. It writes rows: each would need a warehouse of its own.
+func connect(ctx context.Context, d database, owner person, n int) error {
 	db, err := d.open("")
 	if err != nil {
 		return err
@@ -29,7 +28,7 @@ func connect(ctx context.Context, d database, owner person) error {
 	config := `{"host":"db.example.com","port":5432,"database":"shop","username":"reader","tls":"verify_full"}`
 	checks := `[{"step":"resolve","result":"ok","us":310},{"step":"policy","result":"ok","us":2},{"step":"connect","result":"ok","us":1140},{"step":"tls","result":"ok","us":9120},` +
 		`{"step":"authenticate","result":"ok","us":7300},{"step":"database","result":"ok","us":410},{"step":"read","result":"ok","us":900},{"step":"privileges","result":"warning","us":700,"code":"credential_can_write"}]`
-	rows := make([]connectionRow, 50)
+	rows := make([]connectionRow, n)
 	for i := range rows {
 		rows[i] = connectionRow{ID: id.New("con"), Workspace: owner.Workspace, Owner: owner.User, Config: config, Checks: checks, At: time.Now().UnixMicro()}
 	}

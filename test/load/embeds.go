@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 )
 
 // A token gives out 600 sessions a minute, whoever asks: these are enough for the whole of a run.
@@ -15,7 +14,7 @@ const (
 // exchange makes chats that a site may embed, and returns what opens sessions for them: each request
 // with the next embed token.
 func exchange(ctx context.Context, p *program, token string) (target, error) {
-	t := target{addr: p.addr, turn: new(atomic.Int64)}
+	t := p.repeats()
 	for range embedTemplates {
 		var chat struct {
 			ID string `json:"id"`
@@ -31,7 +30,7 @@ func exchange(ctx context.Context, p *program, token string) (target, error) {
 				return t, err
 			}
 			body := fmt.Sprintf(`{"token":%q,"visitor":"customer-42"}`, embed.Token)
-			t.requests = append(t.requests, fmt.Appendf(nil, "POST /api/embed/sessions HTTP/1.1\r\nHost: %s\r\nOrigin: https://www.example.com\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", p.addr, len(body), body))
+			t.requests = append(t.requests, p.request("POST", "/api/embed/sessions", "", body, "Origin: https://www.example.com"))
 		}
 	}
 	return t, nil

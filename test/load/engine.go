@@ -21,8 +21,15 @@ type engine struct {
 	server string // URL of the PostgreSQL that they are in
 }
 
-// openEngines returns both, and what ends the server that it had to start.
-func openEngines(ctx context.Context) ([]engine, func(), error) {
+// openEngines returns both, or the one of a driver, and what ends the server that it had to start.
+func openEngines(ctx context.Context, driver string) ([]engine, func(), error) {
+	switch driver {
+	case "sqlite":
+		return []engine{{driver: driver}}, func() {}, nil
+	case "", "postgres":
+	default:
+		return nil, nil, fmt.Errorf("-engine %s: there are sqlite and postgres", driver)
+	}
 	postgres, stop := os.Getenv(services.PostgresURL), func() {}
 	if postgres == "" {
 		server, err := services.StartPostgres()
@@ -31,7 +38,11 @@ func openEngines(ctx context.Context) ([]engine, func(), error) {
 		}
 		postgres, stop = server.URL, server.Stop
 	}
-	return []engine{{driver: "sqlite"}, {driver: "postgres", server: postgres}}, stop, ctx.Err()
+	engines := []engine{{driver: "sqlite"}, {driver: "postgres", server: postgres}}
+	if driver != "" {
+		engines = engines[1:]
+	}
+	return engines, stop, ctx.Err()
 }
 
 // database is one of an Atrium, or of the floor beside it.

@@ -108,7 +108,12 @@ func serveFloor(ctx context.Context, addr, databaseURL string) error {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 		_, _ = w.Write(append(body, '\n')) // a client that is gone hears nothing
 	})
-	server := &http.Server{Addr: addr, Handler: mux, ReadHeaderTimeout: time.Minute}
+	return serveUntil(ctx, addr, mux)
+}
+
+// serveUntil serves until ctx ends.
+func serveUntil(ctx context.Context, addr string, h http.Handler) error {
+	server := &http.Server{Addr: addr, Handler: h, ReadHeaderTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -19,31 +18,49 @@ import (
 
 // machine is where programs run.
 type machine struct {
-	dir    string // for everything that they write
-	binary string // Atrium
+	dir     string // for everything that they write
+	binary  string // Atrium
+	engines []engine
+	round   time.Duration // how long each of those that take turns is loaded at a time
+	report
 }
 
 // program is a server that runs.
 type program struct {
-	addr  string
-	ready time.Duration // from before the exec until it answered
-	cmd   *exec.Cmd
+	addr    string
+	metrics string        // where it tells what it has used; empty for the floor
+	ready   time.Duration // from before the exec until it answered
+	cmd     *exec.Cmd
 }
 
 // serveAtrium starts Atrium on d, as a service manager would: with the default log, in a file.
-// Only the rate limits are raised, which would end every load. flags are further ones.
+// Only the rate limits are raised, which would end every load, and Prometheus may scrape. flags are
+// further ones.
 func (m *machine) serveAtrium(ctx context.Context, d database, data string, flags ...string) (*program, error) {
 	addr, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
+	metrics, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
 	cmd := m.atrium(ctx, d, data, append([]string{"serve", "--addr", addr}, flags...)...)
-	cmd.Env = append(cmd.Env, "ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000")
-	return start(ctx, cmd, addr, "/api/health/ready", data+".log")
+	cmd.Env = append(cmd.Env, "ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000", "ATRIUM_METRICS_ADDR="+metrics)
+	p, err := start(ctx, cmd, addr, "/api/health/ready", data+".log")
+	if err == nil {
+		p.metrics = metrics
+	}
+	return p, err
 }
 
 // serveFloor starts the floor on d.
 func (m *machine) serveFloor(ctx context.Context, d database) (*program, error) {
+	return m.serveSelf(ctx, floorArgument, d)
+}
+
+// serveSelf starts what this program becomes by an argument.
+func (m *machine) serveSelf(ctx context.Context, what string, d database) (*program, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -52,7 +69,7 @@ func (m *machine) serveFloor(ctx context.Context, d database) (*program, error) 
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, exec.CommandContext(ctx, self, floorArgument, addr, d.url), addr, "/ready", filepath.Join(m.dir, "floor.log"))
+	return start(ctx, exec.CommandContext(ctx, self, what, addr, d.url), addr, "/ready", filepath.Join(m.dir, what+".log"))
 }
 
 // atrium is a command of Atrium's on d. It inherits no settings.
@@ -145,16 +162,6 @@ func (p *program) post(ctx context.Context, path, token, body string, made any) 
 		return fmt.Errorf("POST %s: %d %s", path, status, answer)
 	}
 	return json.Unmarshal(answer, made)
-}
-
-// resident is the program's resident memory in bytes.
-func (p *program) resident(ctx context.Context) (int64, error) {
-	out, err := exec.CommandContext(ctx, "ps", "-o", "rss=", "-p", strconv.Itoa(p.cmd.Process.Pid)).Output()
-	if err != nil {
-		return 0, fmt.Errorf("ps: %w", err)
-	}
-	kib, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
-	return kib << 10, err
 }
 
 // freeAddress is an address of this machine on which nothing listens.

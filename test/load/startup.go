@@ -4,20 +4,19 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 )
 
 const (
-	starts  = 7
+	starts  = 5
 	settles = 2 * time.Second // until a server that gets no requests has nothing left to do
 )
 
 // startup measures Atrium alone: how soon after its exec it answers that it is ready, and the
 // memory that it then takes.
-func startup(ctx context.Context, m *machine, engines []engine, table *tabwriter.Writer) error {
-	fmt.Fprintln(table, "Start to ready\tfresh database\texisting one\tresident when idle")
-	for _, e := range engines {
+func startup(ctx context.Context, m *machine) error {
+	m.section("Starting, and memory", "", "fresh database (aim ≤ 300 ms)", "existing one", "resident when idle (aim ≤ 60 MB on SQLite)")
+	for _, e := range m.engines {
 		var fresh, existing, resident []float64
 		for i := range starts {
 			data := filepath.Join(m.dir, fmt.Sprintf("startup-%s-%d", e.driver, i))
@@ -34,7 +33,7 @@ func startup(ctx context.Context, m *machine, engines []engine, table *tabwriter
 				return fmt.Errorf("start on %s: %w", e.driver, err)
 			}
 		}
-		fmt.Fprintf(table, "%s\t%.0f ms\t%.0f ms\t%.0f MB\n", e.driver, median(fresh), median(existing), median(resident)/1e6)
+		m.row(e.named(), fmt.Sprintf("%.0f ms", median(fresh)), fmt.Sprintf("%.0f ms", median(existing)), mb(median(resident)))
 	}
 	return nil
 }
@@ -48,6 +47,6 @@ func (m *machine) startOn(ctx context.Context, d database, data string, settle t
 	}
 	defer p.stop()
 	time.Sleep(settle)
-	bytes, err := p.resident(ctx)
-	return p.ready.Seconds() * 1000, float64(bytes), err
+	used, err := p.usage(ctx)
+	return p.ready.Seconds() * 1000, used.resident, err
 }

@@ -8,126 +8,93 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 )
 
-const (
-	rounds   = 5
-	roundFor = 2 * time.Second
-	warmUp   = 2 * time.Second
-)
+// contest is what throughput found on an engine, with so many connections.
+type contest struct {
+	where       string
+	contestants []*contestant
+}
 
-// throughput compares how often a second Atrium and the floor answer the read that applications
-// repeat all day, the active version of a prompt; and, with the same floor, how often Atrium tells
-// callers who they are, which is little more than proving it, opens sessions of embedded chats, which
-// is a look-up by hash and a seal, and lists as many connections as a workspace may have, which is
-// fifty times the work. Each but the sessions sends one credential again and again, as applications
+// throughput compares how often a second Atrium and the floor answer the read that applications repeat all
+// day, the active version of a prompt; and, with the same floor, how often Atrium tells callers who they
+// are, which is little more than proving it. Each sends one credential again and again, as applications
 // do: what Atrium remembers of it for a moment is part of what is measured.
-func throughput(ctx context.Context, m *machine, engines []engine, table *tabwriter.Writer) error {
+func throughput(ctx context.Context, m *machine) error {
 	i, err := startIssuer(ctx)
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	defer i.stop()
-	fmt.Fprintln(table, "Request\tanswers\tof the floor's (median of rounds)\tp50\tp99")
-	for _, e := range engines {
+	var held []contest
+	for _, e := range m.engines {
 		data := filepath.Join(m.dir, "throughput-"+e.driver)
-		if err := e.use(ctx, data, func(d database) error { return m.throughputOn(ctx, d, data, i, table) }); err != nil {
-			return fmt.Errorf("throughput on %s: %w", e.driver, err)
+		err := e.use(ctx, data, func(d database) error {
+			more, err := m.throughputOn(ctx, d, data, i)
+			held = append(held, more...)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.driver, err)
 		}
+	}
+	m.section("The active version of a prompt", "", "floor", "Atrium", "Atrium / floor (aim ≥ 0.7)", "p50, p99 of the floor", "p50, p99 of Atrium")
+	for _, h := range held {
+		floor, read := h.contestants[0], h.contestants[1]
+		m.row(h.where, floor.rate(), read.rate(), read.ratio(), floor.percentiles(), read.percentiles())
+	}
+	m.section("Authentication", "", "by API key", "/ floor (aim ≥ 0.7)", "by JWT", "/ floor (aim ≥ 0.6)", "p50, p99 by API key", "p50, p99 by JWT")
+	for _, h := range held {
+		key, jwt := h.contestants[2], h.contestants[3]
+		m.row(h.where, key.rate(), key.ratio(), jwt.rate(), jwt.ratio(), key.percentiles(), jwt.percentiles())
 	}
 	return nil
 }
 
-func (m *machine) throughputOn(ctx context.Context, d database, data string, i *issuer, table *tabwriter.Writer) error {
+func (m *machine) throughputOn(ctx context.Context, d database, data string, i *issuer) (held []contest, err error) {
 	owner, err := m.createUser(ctx, d, data, "owner")
 	if err != nil {
-		return err
-	}
-	if err := connect(ctx, d, owner); err != nil {
-		return fmt.Errorf("connections: %w", err)
+		return nil, err
 	}
 	config, err := m.trusting(i)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	atrium, err := m.serveAtrium(ctx, d, data, "--config", config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer atrium.stop()
-	path, err := publish(ctx, atrium, owner.Token)
+	prompt, err := publish(ctx, atrium, owner.Token, "sales/summarise-call")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	floor, err := m.serveFloor(ctx, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer floor.stop()
-	if err := sameAnswer(ctx, floor, atrium, path, owner.Token); err != nil {
-		return err
+	if err := sameAnswer(ctx, floor, atrium, prompt.active(), owner.Token); err != nil {
+		return nil, err
 	}
 	jwt, err := signIn(ctx, atrium, i)
 	if err != nil {
-		return err
-	}
-	sessions, err := exchange(ctx, atrium, owner.Token)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, connections := range []int{16, 64} {
 		contestants := []*contestant{
-			{name: "active version, floor", target: newTarget(floor, path, owner.Token)},
-			{name: "active version, Atrium", target: newTarget(atrium, path, owner.Token)},
+			{name: "active version, floor", target: newTarget(floor, prompt.active(), owner.Token)},
+			{name: "active version, Atrium", target: newTarget(atrium, prompt.active(), owner.Token)},
 			{name: "/api/me by API key", target: newTarget(atrium, me, owner.Token)},
 			{name: "/api/me by JWT", target: newTarget(atrium, me, jwt)},
-			{name: "embed session", target: sessions},
-			{name: "list of 50 connections", target: newTarget(atrium, "/api/connections", owner.Token)},
 		}
-		if err := inRounds(ctx, connections, contestants); err != nil {
-			return err
+		if err := m.inRounds(ctx, connections, contestants); err != nil {
+			return nil, err
 		}
-		for _, c := range contestants {
-			slices.Sort(c.took)
-			fmt.Fprintf(table, "%s, %d connections, %s\t%.0f/s\t%.2f\t%s\t%s\n", d.driver, connections, c.name,
-				median(c.perSecond), median(c.ratios), ms(percentile(c.took, 50)), ms(percentile(c.took, 99)))
-		}
+		held = append(held, contest{fmt.Sprintf("%s, %d connections", d.named(), connections), contestants})
 	}
-	return nil
-}
-
-// contestant is a target with what was measured of it.
-type contestant struct {
-	name string
-	target
-	took      []time.Duration
-	perSecond []float64 // of each round
-	ratios    []float64 // of each round, to the first contestant
-}
-
-// inRounds loads each of them in turn, again and again, after a round that warms up.
-func inRounds(ctx context.Context, connections int, contestants []*contestant) error {
-	for _, c := range contestants {
-		if _, err := c.load(ctx, connections, warmUp); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-	}
-	for round := range rounds {
-		for _, c := range contestants {
-			took, err := c.load(ctx, connections, roundFor)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			c.took = append(c.took, took...)
-			c.perSecond = append(c.perSecond, float64(len(took))/roundFor.Seconds())
-			c.ratios = append(c.ratios, c.perSecond[round]/contestants[0].perSecond[round])
-		}
-	}
-	return nil
+	return held, nil
 }
 
 // trusting writes a configuration whose only org takes the issuer's tokens, and gives whoever
@@ -153,31 +120,46 @@ func signIn(ctx context.Context, p *program, i *issuer) (token string, err error
 	return token, err
 }
 
-// publish makes a prompt of an ordinary size with an active version, and returns the path that
-// reads it.
-func publish(ctx context.Context, p *program, token string) (path string, err error) {
-	var template, version struct {
+// published is a prompt with two versions, the second of which is active.
+type published struct {
+	id       string
+	versions [2]string
+}
+
+const promptsPath = "/api/prompt-templates"
+
+func (p published) path() string   { return promptsPath + "/" + p.id }
+func (p published) active() string { return p.path() + "/versions/active" }
+
+// publish makes a prompt of an ordinary size.
+func publish(ctx context.Context, p *program, token, name string) (out published, err error) {
+	var made struct {
 		ID string `json:"id"`
 	}
-	if err := p.post(ctx, "/api/prompt-templates", token, `{"name":"sales/summarise-call","visibility":"workspace","tags":["sales"]}`, &template); err != nil {
-		return "", err
+	if err := p.post(ctx, promptsPath, token, fmt.Sprintf(`{"name":%q,"visibility":"workspace","tags":["sales"]}`, name), &made); err != nil {
+		return out, err
 	}
-	path = "/api/prompt-templates/" + template.ID + "/versions/"
+	out.id = made.ID
+	for i, labels := range []string{`["staging"]`, `["production"]`} {
+		if err := p.post(ctx, out.path()+"/versions", token, versionBody(labels), &made); err != nil {
+			return out, err
+		}
+		out.versions[i] = made.ID
+	}
+	return out, p.post(ctx, out.path()+"/versions/"+out.versions[1]+"/activate", token, "{}", &made)
+}
+
+// versionBody makes a version with a text of 1 KB and three variables.
+func versionBody(labels string) string {
 	text := "Summarise this call with {{customer}} in {{language}}.\n\n" + strings.Repeat("Name who asked what, and what was promised. ", 20) + "\n\n{{transcript}}\n"
-	body, err := json.Marshal(map[string]any{
-		"text": text, "labels": []string{"production"}, "commit_message": "Name who asked",
+	body, _ := json.Marshal(map[string]any{ // of strings and numbers, which cannot fail
+		"text": text, "labels": json.RawMessage(labels), "commit_message": "Name who asked",
 		"variables": []map[string]any{
 			{"name": "customer", "type": "string"}, {"name": "language", "type": "string", "description": "In English"}, {"name": "transcript", "type": "string"},
 		},
 		"model_config": map[string]any{"provider": "openai", "model_name": "gpt-5-mini", "temperature": 0.2, "max_tokens": 600},
 	})
-	if err != nil {
-		return "", err
-	}
-	if err := p.post(ctx, strings.TrimSuffix(path, "/"), token, string(body), &version); err != nil {
-		return "", err
-	}
-	return path + "active", p.post(ctx, path+version.ID+"/activate", token, "{}", &template)
+	return string(body)
 }
 
 // sameAnswer makes sure that both do the same: what differs cannot be compared.

@@ -25,20 +25,25 @@ serve() { exec "$folder/stripe-mock" -http-addr "127.0.0.1:$port" -https-addr 12
 // them. It ends with the test. It is built from its module, which takes some seconds the first time.
 func StripeMock(t testing.TB) string {
 	t.Helper()
-	bin, err := stripeMockBin()
+	server, err := StartStripeMock()
 	if err != nil {
 		t.Fatalf("this test needs stripe-mock: %v", err)
 	}
-	text, err := os.ReadFile(bin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := startStripeMock(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(server.Stop)
 	return server.URL
+}
+
+// StartStripeMock starts one that stops with Stop, or soon after the calling process ends.
+func StartStripeMock() (*Server, error) {
+	bin, err := stripeMockBin()
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(bin)
+	if err != nil {
+		return nil, err
+	}
+	return startStripeMock(string(text))
 }
 
 // startStripeMock runs it out of the folder of the server, since the cache of whoever runs tests may be theirs

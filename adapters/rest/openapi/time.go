@@ -24,7 +24,8 @@ func (t Time) IsZero() bool { return time.Time(t).IsZero() }
 
 // MarshalJSON cuts what is finer than a millisecond off.
 func (t Time) MarshalJSON() ([]byte, error) {
-	return []byte(`"` + time.Time(t).UTC().Format(timeLayout) + `"`), nil
+	b := append(make([]byte, 0, len(timeLayout)+2), '"')
+	return append(time.Time(t).UTC().AppendFormat(b, timeLayout), '"'), nil
 }
 
 // UnmarshalJSON takes any offset and any precision. Its error does not quote the input.

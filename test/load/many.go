@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+const (
+	manyAtOnce = 2_000
+	manyFor    = 5 * time.Second
+)
+
+// manyConnections measures what 2,000 connections take that wait, and what they take that all read the
+// active version of a prompt as often as they can.
+func manyConnections(ctx context.Context, m *machine) error {
+	m.section("2,000 connections", "", "resident, none", "waiting", "all asking", "answers", "/ floor", "p50, p99", "CPU, all asking", "CPU a request")
+	for _, e := range m.engines {
+		data := filepath.Join(m.dir, "many-"+e.driver)
+		if err := e.use(ctx, data, func(d database) error { return m.manyOn(ctx, d, data) }); err != nil {
+			return fmt.Errorf("%s: %w", e.driver, err)
+		}
+	}
+	return nil
+}
+
+func (m *machine) manyOn(ctx context.Context, d database, data string) error {
+	owner, err := m.createUser(ctx, d, data, "owner")
+	if err != nil {
+		return err
+	}
+	atrium, err := m.serveAtrium(ctx, d, data)
+	if err != nil {
+		return err
+	}
+	defer atrium.stop()
+	prompt, err := publish(ctx, atrium, owner.Token, "sales/summarise-call")
+	if err != nil {
+		return err
+	}
+	floor, err := m.serveFloor(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer floor.stop()
+	time.Sleep(settles)
+	none, err := atrium.usage(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, err := m.waiting(ctx, atrium, newTarget(atrium, prompt.active(), owner.Token))
+	if err != nil {
+		return err
+	}
+	base, err := newTarget(floor, prompt.active(), owner.Token).load(ctx, manyAtOnce, manyFor)
+	if err != nil {
+		return fmt.Errorf("floor: %w", err)
+	}
+	before, err := atrium.usage(ctx)
+	if err != nil {
+		return err
+	}
+	took, err := newTarget(atrium, prompt.active(), owner.Token).load(ctx, manyAtOnce, manyFor)
+	if err != nil {
+		return err
+	}
+	after, err := atrium.usage(ctx)
+	if err != nil {
+		return err
+	}
+	n, cpu := float64(len(took)), after.since(before).cpu
+	m.row(d.named(), mb(none.resident), mb(waiting.resident), mb(after.resident), perSecond(n/manyFor.Seconds()), ratio(n/float64(len(base))),
+		ms(percentile(took, 50))+", "+ms(percentile(took, 99)), cores(cpu/manyFor.Seconds()), fmt.Sprintf("%.0f µs", cpu/n*1e6))
+	return nil
+}
+
+// waiting is what p uses once 2,000 connections have each asked something, and are kept.
+func (m *machine) waiting(ctx context.Context, p *program, t target) (usage, error) {
+	for range manyAtOnce {
+		c, err := t.dial(ctx)
+		if err != nil {
+			return usage{}, err
+		}
+		defer c.Close()
+		if _, err := c.ask(); err != nil {
+			return usage{}, err
+		}
+	}
+	time.Sleep(settles)
+	return p.usage(ctx)
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/presence"
+)
+
+// operations measures what people and programs repeat, at least one read and one write an area, with 16
+// connections: how often a second, what of the floor's reads that is, how long, and what a request takes of
+// the server. Creating and verifying connections is a call to a warehouse: BenchmarkProbe measures that.
+func operations(ctx context.Context, m *machine) error {
+	m.section("Operations", "", "", "answers", "/ floor", "p50, p99", "allocations", "CPU")
+	for _, e := range m.engines {
+		data := filepath.Join(m.dir, "operations-"+e.driver)
+		if err := e.use(ctx, data, func(d database) error { return m.operationsOn(ctx, d, data) }); err != nil {
+			return fmt.Errorf("%s: %w", e.driver, err)
+		}
+	}
+	return nil
+}
+
+func (m *machine) operationsOn(ctx context.Context, d database, data string) error {
+	owner, err := m.createUser(ctx, d, data, "owner")
+	if err != nil {
+		return err
+	}
+	if err := connect(ctx, d, owner, maxConnections-1); err != nil {
+		return fmt.Errorf("connections: %w", err)
+	}
+	// A heartbeat is limited to two a second of one person, and thirty at once.
+	people, err := crowd(ctx, d, owner, 4000, 0)
+	if err != nil {
+		return fmt.Errorf("people: %w", err)
+	}
+	if err := present(ctx, d, people, presence.MaxTTL); err != nil {
+		return fmt.Errorf("presences: %w", err)
+	}
+	config := filepath.Join(m.dir, "loopback.yaml")
+	if err := os.WriteFile(config, []byte("orgs: [{slug: default, egress: {allow: [127.0.0.0/8]}}]\n"), 0o600); err != nil {
+		return err
+	}
+	atrium, err := m.serveAtrium(ctx, d, data, "--config", config)
+	if err != nil {
+		return err
+	}
+	defer atrium.stop()
+	w := workspace{program: atrium, owner: owner, people: people}
+	if err := w.furnish(ctx, d, data); err != nil {
+		return err
+	}
+	floor, err := m.serveFloor(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer floor.stop()
+	contestants := append([]*contestant{{name: "the floor", target: newTarget(floor, w.prompts[0].active(), owner.Token)}}, w.operations()...)
+	if err := m.inRounds(ctx, 16, contestants); err != nil {
+		return err
+	}
+	for i, c := range contestants {
+		allocations, cpu := c.each()
+		if i == 0 {
+			allocations, cpu = "", ""
+		}
+		m.row(c.name, d.named(), c.rate(), c.ratio(), c.percentiles(), allocations, cpu)
+	}
+	return nil
+}
+
+// workspace is one with something of everything in it.
+type workspace struct {
+	*program
+	owner   person
+	people  []person
+	prompts []published
+	chats   []string // paths
+	sources []string // paths
+	embeds  target
+}
+
+const (
+	manyPrompts = 40
+	manyChats   = 25
+	manySources = 20
+
+	maxConnections = 50 // of a workspace
+)
+
+func (w *workspace) furnish(ctx context.Context, d database, data string) (err error) {
+	var made struct {
+		ID string `json:"id"`
+	}
+	for i := range manyPrompts {
+		p, err := publish(ctx, w.program, w.owner.Token, fmt.Sprintf("sales/prompt-%d", i))
+		if err != nil {
+			return err
+		}
+		w.prompts = append(w.prompts, p)
+	}
+	for range manyChats {
+		const body = `{"name":"Support","description":"Answers what customers ask.","greeting":"Hello!","instructions":"Be brief.","tools":[{"id":"knowledge-search","config":{"max_results":5}}]}`
+		if err := w.post(ctx, chatsPath, w.owner.Token, body, &made); err != nil {
+			return err
+		}
+		w.chats = append(w.chats, chatsPath+"/"+made.ID)
+	}
+	if w.sources, err = w.attach(ctx, d, data); err != nil {
+		return err
+	}
+	if err := w.post(ctx, "/api/payments/setup-intent", w.owner.Token, "{}", &made); err != nil {
+		return err
+	}
+	w.embeds, err = exchange(ctx, w.program, w.owner.Token)
+	return err
+}
+
+const chatsPath = "/api/chat-templates"
+
+// operations are what is measured, each as it is sent.
+func (w *workspace) operations() []*contestant {
+	by := w.owner.Token
+	one := w.prompts[0]
+	get := func(path string) target { return newTarget(w.program, path, by) }
+	post := func(path, body string, headers ...string) target {
+		return w.repeats(w.request("POST", path, by, body, headers...))
+	}
+	refs := make([]string, 20)
+	for i := range refs {
+		refs[i] = fmt.Sprintf(`{"prompt_template_id":%q}`, w.prompts[i].id)
+	}
+	all := []*contestant{
+		{name: "`GET /api/me`", target: get(me)},
+		{name: "`GET` events, 20", target: get("/api/events")},
+		{name: "`PATCH /api/me`", target: w.repeats(w.request("PATCH", me, by, `{"name":"Ann"}`), w.request("PATCH", me, by, `{"name":"Anna"}`))},
+		{name: "prompts: `GET` active version", target: get(one.active())},
+		{name: "prompts: `GET` list of 20", target: get(promptsPath)},
+		{name: "prompts: `POST resolve` of 20", target: post(promptsPath+"/resolve", `{"refs":[`+strings.Join(refs, ",")+`]}`)},
+		{name: "prompts: `POST render`", target: post(one.path()+"/render", `{"variables":{"customer":"Ann","language":"English","transcript":"Hello."}}`)},
+		{name: "prompts: `POST activate`", target: w.activations()},
+		{name: "prompts: `POST` version, idempotent", target: w.versions()},
+		{name: "chats: `GET` list of 20", target: get(chatsPath)},
+		{name: "chats: `GET` one", target: get(w.chats[0])},
+		{name: "chats: `PATCH` one", target: w.greetings()},
+		{name: "chats: `POST` embed session", target: w.embeds},
+		{name: "connections: `GET` list of 50", target: get("/api/connections")},
+		{name: "sources: `GET` list of 20", target: get(sourcesPath)},
+		{name: "sources: `PUT mapping`, reads the table", target: w.mappings()},
+		{name: "payments: `GET methods`", target: get("/api/payments/methods")},
+		{name: "payments: `POST setup-intent`, sandbox", target: post("/api/payments/setup-intent", "{}")},
+		{name: "presence: `POST` heartbeat", target: beats(w.program, w.people, heartbeat)},
+		{name: "presence: `GET me`", target: newTarget(w.program, "/api/presence/me", w.people[0].Token)},
+	}
+	for _, c := range all {
+		c.of = w.program
+	}
+	return all
+}
+
+// activations activate the versions of every prompt by turns, so that each changes something.
+func (w *workspace) activations() target {
+	var requests [][]byte
+	for i := range 2 {
+		for _, p := range w.prompts {
+			requests = append(requests, w.request("POST", p.path()+"/versions/"+p.versions[i]+"/activate", w.owner.Token, "{}"))
+		}
+	}
+	return w.repeats(requests...)
+}
+
+// versions add one to each prompt by turns, with an Idempotency-Key of their own.
+func (w *workspace) versions() target {
+	body := versionBody("[]")
+	t := w.repeats()
+	t.make = func(n int64) []byte {
+		p := w.prompts[1+int(n)%(len(w.prompts)-1)]
+		return w.request("POST", p.path()+"/versions", w.owner.Token, body, fmt.Sprintf("Idempotency-Key: version-%d", n))
+	}
+	return t
+}
+
+// greetings change each chat by turns.
+func (w *workspace) greetings() target {
+	var requests [][]byte
+	for _, greeting := range []string{"Hello!", "Good day!"} {
+		for _, path := range w.chats {
+			requests = append(requests, w.request("PATCH", path, w.owner.Token, fmt.Sprintf(`{"greeting":%q}`, greeting)))
+		}
+	}
+	return w.repeats(requests...)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// stripeKey is a secret key as stripe-mock wants it, which knows none.
+const stripeKey = "sk_test_123"
+
+// payments compares what Atrium takes for a call to Stripe with what the same call takes through bare
+// stripe-go, one request at a time, in turns; and a read of the mirror with the floor's. Stripe is a
+// stripe-mock, which answers within a millisecond or two: Stripe itself takes a hundred times as long, so
+// that what Atrium adds is best read as milliseconds.
+func payments(ctx context.Context, m *machine) error {
+	mock, err := services.StartStripeMock()
+	if err != nil {
+		return fmt.Errorf("stripe-mock: %w", err)
+	}
+	defer mock.Stop()
+	config := filepath.Join(m.dir, "stripe.yaml")
+	secrets := filepath.Join(m.dir, "stripe.key") // one file for both: no webhook comes
+	if err := os.WriteFile(secrets, []byte(stripeKey), 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(config, fmt.Appendf(nil, "orgs: [{slug: default, payments: {gateway: stripe, webhook_secrets: [%q], stripe: {secret_key: %q, publishable_key: pk_test_1, base_url: %q}}}]\n",
+		"file:"+secrets, "file:"+secrets, mock.URL), 0o600); err != nil {
+		return err
+	}
+	m.section("Payments", "", "compared with", "takes", "Atrium takes", "more", "ratio (aim ≤ 1.3)")
+	for _, e := range m.engines {
+		data := filepath.Join(m.dir, "payments-"+e.driver)
+		if err := e.use(ctx, data, func(d database) error { return m.paymentsOn(ctx, d, data, config, mock.URL) }); err != nil {
+			return fmt.Errorf("%s: %w", e.driver, err)
+		}
+	}
+	return nil
+}
+
+func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock string) error {
+	owner, err := m.createUser(ctx, d, data, "owner")
+	if err != nil {
+		return err
+	}
+	atrium, err := m.serveAtrium(ctx, d, data, "--config", config)
+	if err != nil {
+		return err
+	}
+	defer atrium.stop()
+	prompt, err := publish(ctx, atrium, owner.Token, "sales/summarise-call")
+	if err != nil {
+		return err
+	}
+	floor, err := m.serveFloor(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer floor.stop()
+	db, err := d.open("")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+
+	intents := atrium.repeats(atrium.request("POST", "/api/payments/setup-intent", owner.Token, `{"usage":"off_session"}`))
+	methods := newTarget(atrium, "/api/payments/methods", owner.Token)
+	if _, err := intents.load(ctx, 1, time.Millisecond); err != nil { // makes the customer
+		return err
+	}
+	customer, err := theCustomer(ctx, d)
+	if err != nil {
+		return err
+	}
+	age := func() error { // as if the mirror had been read more than a minute ago
+		_, err := db.ExecContext(ctx, `UPDATE payment_customers SET wallet_at = 0`)
+		return err
+	}
+	bare := bareStripe(ctx, mock, customer)
+	read := newTarget(floor, prompt.active(), owner.Token)
+	for _, c := range []comparison{
+		{name: "`POST setup-intent`", with: "stripe-go, its one call", bare: bare.setupIntent, atrium: intents},
+		{name: "`GET methods`, read anew", with: "stripe-go, its two calls", bare: bare.wallet, atrium: methods, before: age},
+		{name: "`GET methods`, of the mirror", with: "the floor", floor: read, atrium: methods},
+	} {
+		if err := m.comparePayment(ctx, d, c); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+// comparison is a request of Atrium's beside what does the same without it.
+type comparison struct {
+	name, with string
+	bare       func() error // nil: the floor
+	floor      target
+	before     func() error // before each of Atrium's; nil for nothing
+	atrium     target
+}
+
+func (m *machine) comparePayment(ctx context.Context, d database, c comparison) error {
+	conn, err := c.atrium.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	beside := func() (time.Duration, error) {
+		begun := time.Now()
+		err := c.bare()
+		return time.Since(begun), err
+	}
+	if c.bare == nil {
+		floor, err := c.floor.dial(ctx)
+		if err != nil {
+			return err
+		}
+		defer floor.Close()
+		beside = floor.ask
+	}
+	medians, err := byTurns(ctx, beside, func() (time.Duration, error) {
+		if c.before != nil {
+			if err := c.before(); err != nil {
+				return 0, err
+			}
+		}
+		return conn.ask()
+	})
+	if err != nil {
+		return err
+	}
+	m.row(d.named()+", "+c.name, c.with, ms(medians[0]), ms(medians[1]), ms(medians[1]-medians[0]), ratio(float64(medians[1])/float64(medians[0])))
+	return nil
+}
+
+func theCustomer(ctx context.Context, d database) (id string, err error) {
+	db, err := d.open("")
+	if err != nil {
+		return "", err
+	}
+	return id, errors.Join(db.GetContext(ctx, &id, `SELECT external_id FROM payment_customers`), db.Close())
+}
+
+// bare is what a program would call that has nothing but stripe-go.
+type bare struct{ setupIntent, wallet func() error }
+
+func bareStripe(ctx context.Context, url, customer string) bare {
+	api := stripe.NewClient(stripeKey, stripe.WithBackends(stripe.NewBackendsWithConfig(&stripe.BackendConfig{
+		URL: stripe.String(url), MaxNetworkRetries: stripe.Int64(0), EnableTelemetry: stripe.Bool(false), LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
+	})))
+	return bare{
+		setupIntent: func() error {
+			_, err := api.V1SetupIntents.Create(ctx, &stripe.SetupIntentCreateParams{
+				Customer: stripe.String(customer), Usage: stripe.String("off_session"), Metadata: map[string]string{"key": "atrium_1"},
+				AutomaticPaymentMethods: &stripe.SetupIntentCreateAutomaticPaymentMethodsParams{Enabled: stripe.Bool(true)},
+			})
+			return err
+		},
+		wallet: func() error {
+			if _, err := api.V1Customers.Retrieve(ctx, customer, nil); err != nil {
+				return err
+			}
+			for _, err := range api.V1Customers.ListPaymentMethods(ctx, &stripe.CustomerListPaymentMethodsParams{ListParams: stripe.ListParams{Limit: stripe.Int64(100)}, Customer: stripe.String(customer)}).All(ctx) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}

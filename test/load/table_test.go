@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestTablesTakeThePlaceOfThoseOfTheSameNameInADocument(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.md")
+	const before = "# Page\n\n<!-- table: One -->\n| old | old |\n|---|---|\n| 1 | 2 |\n\nText.\n\n<!-- table: Two -->\n\nEnd.\n"
+	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var r report
+	r.section("One", "", "new")
+	r.row("SQLite", "3")
+	r.section("Two", "a")
+	if err := r.write(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	const want = "# Page\n\n<!-- table: One -->\n|  | new |\n|---|---|\n| SQLite | 3 |\n\nText.\n\n<!-- table: Two -->\n| a |\n|---|\n\nEnd.\n"
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+	r.section("Three", "a")
+	if err := r.write(path); err == nil {
+		t.Error("a table that the document does not have went nowhere without a word")
+	}
+}
+
+func TestThePageHasEveryTable(t *testing.T) {
+	if err := hasTables("../../docs/benchmarks.md", parts); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPercentilesAndMediansAreOfWhatWasMeasured(t *testing.T) {
+	var sorted []time.Duration
+	for i := range 200 {
+		sorted = append(sorted, time.Duration(i+1))
+	}
+	if p50, p99 := percentile(sorted, 50), percentile(sorted, 99); p50 != 100 || p99 != 198 {
+		t.Errorf("p50 %d, p99 %d", p50, p99)
+	}
+	if m := median([]float64{3, 1, 2, 10}); m != 2.5 {
+		t.Errorf("median %g", m)
+	}
+}
