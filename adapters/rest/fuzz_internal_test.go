@@ -17,11 +17,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// sealer is AES-GCM under a key that lasts as long as the test: a stand-in for the keyring.
+// sealer is AES-GCM under a key of this process: a stand-in for the keyring.
 type sealer struct{ cipher.AEAD }
 
 func newSealer(f *testing.F) sealer {
-	block, err := aes.NewCipher(bytes.Repeat([]byte("k"), 32)) // always the same, so that seeds stay good
+	key := make([]byte, 32)
+	_, _ = rand.Read(key)
+	block, err := aes.NewCipher(key)
 	if err != nil {
 		f.Fatal(err)
 	}
