@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // Confined has a child process with limits of its own do a job within a time: in is what the job
 // reads, and what it answers is read into out, both as JSON. Adapters that parse bytes of a tenant's
-// are handed it. Errors are those below, or that of ctx; then the child is gone.
-type Confined func(ctx context.Context, job string, within time.Duration, in, out any) error
+// are handed it. tenant is for whom: no tenant's jobs take all the room that there is for jobs at the
+// same time. Errors are those below, or that of ctx; then the child is gone.
+type Confined func(ctx context.Context, tenant identity.WorkspaceID, job string, within time.Duration, in, out any) error
 
 // What can become of a confined job beside its answer.
 var (

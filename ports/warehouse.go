@@ -34,6 +34,7 @@ type Warehouse interface {
 
 // Target is what a Warehouse is to reach, and how far it may go for it.
 type Target struct {
+	Workspace  identity.WorkspaceID // whose call it is
 	Credential connection.Credential
 	Egress     identity.Egress // of the org whose tenant asks
 	Limits     Limits

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -41,6 +42,7 @@ type Runner struct {
 	limits  Limits
 	folder  *os.File      // empty, and removed: where children are
 	running chan struct{} // holds a token for each job under way
+	shares  *shares
 
 	mu     sync.Mutex
 	spare  []*child
@@ -49,7 +51,7 @@ type Runner struct {
 }
 
 // New returns a Runner whose children are started by command, the program first, and run at most
-// atOnce at a time. command must come to Serve. Nothing is started before the first job.
+// atOnce at a time, of which half may be one tenant's. command must come to Serve. Nothing is started before the first job.
 func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err := supported(); err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("confine: make a folder for children: %w", err)
 	}
-	return &Runner{command: command, limits: limits, folder: folder, running: make(chan struct{}, atOnce)}, nil
+	return &Runner{command: command, limits: limits, folder: folder, running: make(chan struct{}, atOnce), shares: newShares(atOnce)}, nil
 }
 
 // Close ends the children that wait for a job. Jobs under way end with their contexts.
@@ -95,7 +97,7 @@ type order struct {
 }
 
 // Run is ports.Confined. The input reaches the child through a pipe and is written nowhere.
-func (r *Runner) Run(ctx context.Context, job string, within time.Duration, in, out any) error {
+func (r *Runner) Run(ctx context.Context, tenant identity.WorkspaceID, job string, within time.Duration, in, out any) error {
 	input, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("confine: write the input of job %s: %w", job, err)
@@ -104,6 +106,11 @@ func (r *Runner) Run(ctx context.Context, job string, within time.Duration, in, 
 	if err != nil {
 		return err
 	}
+	release, err := r.shares.take(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	defer release()
 	select {
 	case r.running <- struct{}{}:
 		defer func() { <-r.running }()

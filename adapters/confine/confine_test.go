@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -108,7 +109,7 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				panic(err)
 			}
-			go func() { panic(r.Run(context.Background(), "wait", time.Minute, 1, new(any))) }()
+			go func() { panic(r.Run(context.Background(), "wsp_1", "wait", time.Minute, 1, new(any))) }()
 			fmt.Println("started")
 			select {}
 		}
@@ -140,7 +141,7 @@ func TestRun(t *testing.T) {
 	r := runner(t, confine.Limits{Memory: 128 << 20, CPU: 1, Files: 32})
 	run := func(t *testing.T, job string, within time.Duration, out any) error {
 		t.Helper()
-		err := r.Run(t.Context(), job, within, map[string]string{"a": "b"}, out)
+		err := r.Run(t.Context(), "wsp_1", job, within, map[string]string{"a": "b"}, out)
 		if err != nil && strings.Contains(err.Error(), "c4n4ry") {
 			t.Errorf("the error tells what was in the child: %v", err)
 		}
@@ -164,7 +165,7 @@ func TestRun(t *testing.T) {
 	t.Run("a job has its input, whatever its size", func(t *testing.T) {
 		var out string
 		in := strings.Repeat("é", 200_000)
-		if err := r.Run(t.Context(), "echo", time.Second, in, &out); err != nil || out != in {
+		if err := r.Run(t.Context(), "wsp_1", "echo", time.Second, in, &out); err != nil || out != in {
 			t.Errorf("%d bytes, %v", len(out), err)
 		}
 	})
@@ -243,7 +244,7 @@ func TestRun(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		begun := time.Now()
-		if err := r.Run(ctx, "wait", time.Minute, 1, new(any)); !errors.Is(err, context.DeadlineExceeded) {
+		if err := r.Run(ctx, "wsp_1", "wait", time.Minute, 1, new(any)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v", err)
 		}
 		if took := time.Since(begun); took > 2*time.Second {
@@ -259,13 +260,39 @@ func TestRun(t *testing.T) {
 		defer one.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		first := make(chan error, 1)
-		go func() { first <- one.Run(ctx, "wait", time.Minute, 1, new(any)) }()
+		go func() { first <- one.Run(ctx, "wsp_1", "wait", time.Minute, 1, new(any)) }()
 		short, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer stop()
-		second := one.Run(short, "wait", time.Minute, 1, new(any))
+		second := one.Run(short, "wsp_2", "wait", time.Minute, 1, new(any))
 		cancel()
 		if err := <-first; !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) || !errors.Is(second, context.DeadlineExceeded) {
 			t.Errorf("errors = %v, %v", err, second)
+		}
+	})
+
+	t.Run("a tenant whose jobs hang leaves room for others", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var hanging sync.WaitGroup
+		for range 10 { // of four places
+			hanging.Go(func() { _ = r.Run(ctx, "wsp_1", "wait", time.Minute, 1, new(any)) })
+		}
+		defer hanging.Wait()
+		defer cancel()
+		var pid int
+		for begun := time.Now(); len(childrenOf(t, os.Getpid())) < 2; time.Sleep(10 * time.Millisecond) {
+			if time.Since(begun) > time.Minute {
+				t.Fatal("they do not run")
+			}
+		}
+		for range 3 {
+			if err := r.Run(t.Context(), "wsp_2", "pid", 10*time.Second, 1, &pid); err != nil {
+				t.Error(err)
+			}
+		}
+		short, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer stop()
+		if err := r.Run(short, "wsp_1", "pid", time.Second, 1, &pid); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("one more of theirs: %v", err)
 		}
 	})
 
@@ -362,7 +389,7 @@ func childrenOf(t *testing.T, pid int) []int {
 func BenchmarkRun(b *testing.B) {
 	r := runner(b, confine.DefaultLimits())
 	for b.Loop() {
-		if err := r.Run(b.Context(), "pid", time.Second, 1, new(int)); err != nil {
+		if err := r.Run(b.Context(), "wsp_1", "pid", time.Second, 1, new(int)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -46,7 +46,7 @@ type answer struct {
 }
 
 // Preview is ports.Sheets'.
-func (c *Confined) Preview(ctx context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
+func (c *Confined) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 	// JSON would repair what is not UTF-8, into a name that may exist.
 	if !utf8.ValidString(of.Location.URL) {
 		return source.Sheet{}, source.ErrURLNotAllowed
@@ -55,7 +55,7 @@ func (c *Confined) Preview(ctx context.Context, _ identity.WorkspaceID, of ports
 		return source.Sheet{}, source.ErrTabNotFound
 	}
 	var a answer
-	err := c.run(ctx, JobName, c.within, request{Location: of.Location, Egress: of.Egress, Files: of.Offer.Files}, &a)
+	err := c.run(ctx, workspace, JobName, c.within, request{Location: of.Location, Egress: of.Egress, Files: of.Offer.Files}, &a)
 	switch {
 	case err == nil && a.Failed == nil:
 		return a.Sheet, nil

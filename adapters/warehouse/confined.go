@@ -83,7 +83,7 @@ func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer
 	}
 	r.Kind, r.Credential, r.Egress, r.Limits = to.Credential.Kind(), credential, to.Egress, to.Limits
 	var a answer
-	err = c.run(ctx, JobName, to.Limits.Total, r, &a)
+	err = c.run(ctx, to.Workspace, JobName, to.Limits.Total, r, &a)
 	switch {
 	case err == nil && a.Code == "":
 		return a, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -138,7 +139,7 @@ func TestConfined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := ports.Target{Credential: c, Limits: ports.DefaultLimits()}
+	to := ports.Target{Workspace: "wsp_1", Credential: c, Limits: ports.DefaultLimits()}
 	for name, tt := range map[string]struct{ err, want error }{
 		"an answer that is too large":       {ports.ErrJobTooLarge, connection.ResponseTooLarge},
 		"a child that was too slow":         {ports.ErrJobTimeout, connection.QueryTimeout},
@@ -146,7 +147,12 @@ func TestConfined(t *testing.T) {
 		"a child that could not be started": {errors.New("fork: no memory"), connection.Internal},
 	} {
 		t.Run(name+" is a code", func(t *testing.T) {
-			w := warehouse.NewConfined(func(context.Context, string, time.Duration, any, any) error { return tt.err })
+			w := warehouse.NewConfined(func(_ context.Context, tenant identity.WorkspaceID, _ string, _ time.Duration, _, _ any) error {
+				if tenant != "wsp_1" {
+					t.Errorf("the call is %q's", tenant)
+				}
+				return tt.err
+			})
 			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, tt.want) {
 				t.Errorf("Tables = %v", err)
 			}
@@ -160,7 +166,7 @@ func TestConfined(t *testing.T) {
 	}
 	t.Run("a job of a kind that there is not is internal", func(t *testing.T) {
 		job := warehouse.Job(map[connection.Kind]ports.Warehouse{})
-		w := warehouse.NewConfined(func(ctx context.Context, name string, _ time.Duration, in, out any) error {
+		w := warehouse.NewConfined(func(ctx context.Context, _ identity.WorkspaceID, name string, _ time.Duration, in, out any) error {
 			text, err := json.Marshal(in)
 			if err != nil || name != warehouse.JobName {
 				return fmt.Errorf("%s: %w", name, err)

@@ -86,7 +86,7 @@ func (s *Service) Probe(ctx context.Context, by identity.Actor, d connection.Dra
 		return connection.Trial{}, err
 	}
 	t := connection.Trial{ID: connection.NewID(), Name: d.Name, At: by.At}
-	if t.Report, err = s.reach(ctx, by.Org, credential); err != nil {
+	if t.Report, err = s.reach(ctx, by, credential); err != nil {
 		return connection.Trial{}, err
 	}
 	return s.sealed(by, t, credential)
@@ -121,9 +121,9 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 	})
 }
 
-// reach probes a credential on behalf of org.
-func (s *Service) reach(ctx context.Context, org identity.OrgID, credential connection.Credential) (connection.Report, error) {
-	report := s.warehouses[credential.Kind()].Probe(ctx, s.target(org, credential))
+// reach probes a credential on behalf of by.
+func (s *Service) reach(ctx context.Context, by identity.Actor, credential connection.Credential) (connection.Report, error) {
+	report := s.warehouses[credential.Kind()].Probe(ctx, s.target(by, credential))
 	return report, context.Cause(ctx) // what a probe says that was cut short is not about the warehouse
 }
 

@@ -39,12 +39,12 @@ func (s *Service) Use(ctx context.Context, by identity.Actor, id connection.ID, 
 		return err
 	}
 	return s.fenced(ctx, by, id, revision, func(ctx context.Context) error {
-		return do(ctx, s.warehouses[c.Kind], s.target(by.Org, credential))
+		return do(ctx, s.warehouses[c.Kind], s.target(by, credential))
 	})
 }
 
-func (s *Service) target(org identity.OrgID, credential connection.Credential) ports.Target {
-	return ports.Target{Credential: credential, Egress: s.offers(org).Egress, Limits: ports.DefaultLimits()}
+func (s *Service) target(by identity.Actor, credential connection.Credential) ports.Target {
+	return ports.Target{Workspace: by.Workspace, Credential: credential, Egress: s.offers(by.Org).Egress, Limits: ports.DefaultLimits()}
 }
 
 // open reads the stored credential, and tells its revision. It is for the last moment before the

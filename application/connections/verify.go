@@ -115,7 +115,7 @@ func (s *Service) tryStored(ctx context.Context, by identity.Actor, c *connectio
 func (s *Service) try(ctx context.Context, by identity.Actor, c *connection.Connection, revision int64, credential connection.Credential) (connection.Trial, error) {
 	t := connection.Trial{ID: c.ID, Of: revision, At: by.At}
 	err := s.fenced(ctx, by, c.ID, revision, func(ctx context.Context) (err error) {
-		t.Report, err = s.reach(ctx, by.Org, credential)
+		t.Report, err = s.reach(ctx, by, credential)
 		return err
 	})
 	return t, err

@@ -99,6 +99,9 @@ func CheckSignature(keys []secret.String, header string, body []byte, now time.T
 	return ErrSignature
 }
 
+// lastSecond is that of the year 9999, after which RFC 3339 has no more years.
+const lastSecond = 253402300799
+
 // ParseEvent reads the envelope of a Stripe-shaped event, of whatever API version, or answers
 // ErrEventMalformed.
 func ParseEvent(body []byte) (*Event, error) {
@@ -119,7 +122,7 @@ func ParseEvent(body []byte) (*Event, error) {
 			} `json:"previous_attributes"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(body, &in); err != nil || in.ID == "" || len(in.ID) > 255 || in.Type == "" || len(in.Type) > 255 || in.Object != "event" {
+	if err := json.Unmarshal(body, &in); err != nil || in.ID == "" || in.Type == "" || in.Object != "event" || in.Created < 0 || in.Created > lastSecond {
 		return nil, ErrEventMalformed
 	}
 	e := &Event{ID: in.ID, Type: in.Type, Account: in.Account, CreatedAt: time.Unix(in.Created, 0).UTC()}
@@ -134,6 +137,11 @@ func ParseEvent(body []byte) (*Event, error) {
 		e.Customer = whole.ID
 	default:
 		e.Customer = CustomerID(in.Data.Previous.Customer)
+	}
+	for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer)} {
+		if len(text) > 255 || strings.Contains(text, "\x00") { // no store would keep it
+			return nil, ErrEventMalformed
+		}
 	}
 	return e, nil
 }

@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Cell returns s as a cell of a preview: nil if it is blank, else valid UTF-8 without control
-// characters but line ends and tabs, cut to MaxCell characters.
+// Cell returns s as a cell of a preview: valid UTF-8 without control characters but line ends and
+// tabs, cut to MaxCell characters; nil if there is nothing to be seen in it.
 func Cell(s string) *string {
+	s = clean(s, MaxCell)
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}
-	return new(clean(s, MaxCell))
+	return &s
 }
 
 // clean cuts s to most characters and replaces what cannot be shown.

@@ -1,0 +1,139 @@
+package rest
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// sealer is AES-GCM under a key of this process: a stand-in for the keyring.
+type sealer struct{ cipher.AEAD }
+
+func newSealer(f *testing.F) sealer {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return sealer{aead}
+}
+
+func (s sealer) Seal(plain, associated []byte) ([]byte, error) {
+	nonce := make([]byte, s.NonceSize())
+	_, _ = rand.Read(nonce)
+	return s.AEAD.Seal(nonce, nonce, plain, associated), nil
+}
+
+func (s sealer) Open(sealed, associated []byte) ([]byte, error) {
+	if len(sealed) < s.NonceSize() {
+		return nil, errors.New("too short")
+	}
+	return s.AEAD.Open(nil, sealed[:s.NonceSize()], sealed[s.NonceSize():], associated)
+}
+
+// FuzzCursor looks for cursors that no list has made and some list takes, and sees to it that what a list
+// makes it takes itself, and no other list does.
+func FuzzCursor(f *testing.F) {
+	a := &API{Deps: Deps{Sealer: newSealer(f)}}
+	list := func(workspace identity.WorkspaceID, query url.Values) *request {
+		return &request{Request: httptest.NewRequest(http.MethodGet, "/api/events", nil), api: a, by: identity.Actor{Org: "org_1", Workspace: workspace}, query: query}
+	}
+	made, err := list("wsp_1", nil).next("position")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, cursor := range []string{made.MustGet(), "", "A", "AAAA", made.MustGet() + "A", made.MustGet()[1:], "....", "\x00", "a=b&c"} {
+		f.Add(cursor, "position", "type", "x")
+	}
+	f.Fuzz(func(t *testing.T, cursor, position, name, value string) {
+		if _, err := list("wsp_1", url.Values{"cursor": {cursor}}).page(); cursor != "" && cursor != made.MustGet() && err == nil {
+			t.Errorf("%q, which no list has made, is taken", cursor)
+		} else if err != nil && !errors.Is(err, openapi.ErrInvalidCursor) {
+			t.Errorf("%q: %v", cursor, err)
+		}
+		if position == "" || name == "cursor" || name == "limit" {
+			return
+		}
+		filter := url.Values{name: {value}}
+		sealed, err := list("wsp_1", filter).next(position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := url.Values{name: {value}, "cursor": {sealed.MustGet()}, "limit": {"7"}}
+		if q, err := list("wsp_1", own).page(); err != nil || q.After != position {
+			t.Errorf("its own list reads %q as %q, %v", position, q.After, err)
+		}
+		for _, other := range []*request{list("wsp_2", own), list("wsp_1", url.Values{"cursor": {sealed.MustGet()}}), list("wsp_1", url.Values{name: {value + "x"}, "cursor": {sealed.MustGet()}})} {
+			if q, err := other.page(); err == nil {
+				t.Errorf("another list takes it: %+v", q)
+			}
+		}
+	})
+}
+
+// FuzzMergePatch compares mergePatch with RFC 7396's own words (section 2), which know no raw text: numbers
+// stay as they are written in both.
+func FuzzMergePatch(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{"a":"b"}`, `{"a":"c"}`}, {`{"a":{"b":"c"}}`, `{"a":{"b":null}}`}, {`[1]`, `{"a":{"b":null}}`}, {``, `{}`}, {`{"a":1.50}`, `{"a":1.5}`}, {`{}`, `null`}, {`{"a":null}`, `{"b":{"c":null}}`}, {`{"a":1,"a":2}`, `{"a":{}}`},
+		{`{"n":12345678901234567890}`, `{"m":1e400}`}, {`x`, `{"`},
+	} {
+		f.Add([]byte(seed[0]), []byte(seed[1]))
+	}
+	f.Fuzz(func(t *testing.T, old, patch []byte) {
+		before := bytes.Clone(old)
+		got := mergePatch(old, patch)
+		if !bytes.Equal(before, old) {
+			t.Errorf("the old value became %q", old)
+		}
+		change := decodeAny(patch)
+		if change == nil {
+			return // null, or no JSON at all, which the contract refuses before
+		}
+		want := rfc7396(decodeAny(old), change)
+		if merged := decodeAny(got); !reflect.DeepEqual(merged, want) {
+			t.Errorf("%q after %q is %q, want %v", old, patch, got, want)
+		}
+		if again := mergePatch(got, patch); json.Valid(got) && !reflect.DeepEqual(decodeAny(again), want) {
+			t.Errorf("%q after %q twice is %q", old, patch, again)
+		}
+	})
+}
+
+// rfc7396 is MergePatch of the RFC.
+func rfc7396(target, patch any) any {
+	members, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	out := map[string]any{}
+	if t, ok := target.(map[string]any); ok {
+		for name, value := range t {
+			out[name] = value
+		}
+	}
+	for name, value := range members {
+		if value == nil {
+			delete(out, name)
+		} else {
+			out[name] = rfc7396(out[name], value)
+		}
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package openapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+)
+
+// FuzzReading compares which texts pass for a JSON body with what encoding/json makes of them: what passes is
+// one object, no more than 32 levels deep, in which no name is there twice.
+func FuzzReading(f *testing.F) {
+	render := operation(f, "POST", "/api/prompt-templates/{prompt_template_id}/render")
+	for _, seed := range []string{
+		`{"variables":{"a":1}}`, `{"variables":{"a":1,"a":2}}`, `{"variables":{"a":{"b":[{"c":null}]}}}`, `{"variables":{"\u0061":1,"a":2}}`, `{} {}`, "{}\n", "\ufeff{}", `{"variables":{"a":1e999}}`, `{"variables":{"a":"\ud800"}}`,
+		`{"variables":{"a":` + join(32, `[%.0d`) + `}}`, `{"variables":{"a":-0.0}}`, `{"variables":{"":0}}`, `nul`, `{"variables":{"a":"\u0000"}}`, "{\"variables\":{\"a\":\"\x80\"}}",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		err := render.CheckBody(body)
+		wellFormed := utf8.Valid(body) && json.Valid(body) && unambiguous(body)
+		switch {
+		case err == nil && len(bytes.TrimSpace(body)) > 0 && !wellFormed:
+			t.Errorf("%q passes", body)
+		case errors.Is(err, openapi.ErrMalformedJSON) && wellFormed && !bytes.Contains(body, []byte(`\u`)): // half of a surrogate pair is no text
+			t.Errorf("%q is refused: %v", body, err)
+		}
+	})
+}
+
+// unambiguous reports whether valid JSON keeps to the depth and repeats no name.
+func unambiguous(body []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	type open struct {
+		names map[string]bool // nil in an array
+		value bool            // the next token is one
+	}
+	var stack []*open
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return errors.Is(err, io.EOF)
+		}
+		if delim, ok := token.(json.Delim); ok && (delim == '}' || delim == ']') {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		if n := len(stack); n > 0 && stack[n-1].names != nil {
+			top := stack[n-1]
+			if !top.value {
+				name := token.(string)
+				if top.names[name] {
+					return false
+				}
+				top.names[name], top.value = true, true
+				continue
+			}
+			top.value = false
+		}
+		if delim, ok := token.(json.Delim); ok {
+			o := &open{}
+			if delim == '{' {
+				o.names = map[string]bool{}
+			}
+			if stack = append(stack, o); len(stack) > 32 {
+				return false
+			}
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package seal_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/seal"
+)
+
+// FuzzOpen looks for bytes that open and that nobody sealed, or brings the keyring down.
+func FuzzOpen(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "keys.json")
+	if err := seal.Create(path); err != nil {
+		f.Fatal(err)
+	}
+	k, err := seal.Open(seal.Config{KeyFile: path})
+	if err != nil {
+		f.Fatal(err)
+	}
+	sealed, err := k.Seal([]byte("plain"), []byte("for"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, b := range [][]byte{sealed, nil, sealed[:1], sealed[:len(sealed)-1], append(bytes.Clone(sealed), 0), bytes.Repeat([]byte{1}, 40), make([]byte, 64)} {
+		f.Add(b, []byte("for"))
+		f.Add(b, []byte("else"))
+	}
+	f.Fuzz(func(t *testing.T, b, associated []byte) {
+		if plain, err := k.Open(b, associated); err == nil && (!bytes.Equal(b, sealed) || string(associated) != "for" || string(plain) != "plain") {
+			t.Errorf("%x opens for %q", b, associated)
+		}
+	})
+}

@@ -1,0 +1,25 @@
+package sheet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sheet"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+func TestAFileIsReadOnItsWorkspacesShareOfChildren(t *testing.T) {
+	var asked identity.WorkspaceID
+	sheets := sheet.NewConfined(func(_ context.Context, tenant identity.WorkspaceID, _ string, _ time.Duration, _, _ any) error {
+		asked = tenant
+		return ports.ErrJobTimeout
+	}, time.Second)
+	_, err := sheets.Preview(t.Context(), "wsp_1", ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
+	if asked != "wsp_1" || !errors.Is(err, source.ErrSheetTimeout) {
+		t.Errorf("the call is %q's: %v", asked, err)
+	}
+}

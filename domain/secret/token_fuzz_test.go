@@ -1,0 +1,39 @@
+package secret_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// FuzzParseToken looks for texts that are taken for tokens and are none: each has one form, and a token with
+// one character changed is none.
+func FuzzParseToken(f *testing.F) {
+	genuine := secret.NewToken("atk_").Reveal()
+	for _, s := range []string{genuine, "", "atk_", genuine[:len(genuine)-1], genuine + "0", strings.ToUpper(genuine), "ati_" + genuine[4:], "atk_" + strings.Repeat("0", 49), "atk_" + strings.Repeat("é", 25)} {
+		f.Add(s, 0, byte('0'))
+		f.Add(s, len(s)-1, byte('_'))
+	}
+	f.Fuzz(func(t *testing.T, s string, at int, other byte) {
+		token, ok := secret.ParseToken("atk_", s)
+		if !ok {
+			return
+		}
+		if token.Reveal() != s || len(s) != len(genuine) || !strings.HasSuffix(s, token.Hint()) {
+			t.Errorf("%q reads as a token of %d characters", s, len(token.Reveal()))
+		}
+		if _, ok := secret.ParseToken("ati_", s); ok {
+			t.Errorf("%q is a token for two purposes", s)
+		}
+		if at < 0 || at >= len(s) || s[at] == other {
+			return
+		}
+		// A CRC-32 tells any two texts apart that differ in no more than four bytes next to each other.
+		if changed := s[:at] + string([]byte{other}) + s[at+1:]; !strings.HasPrefix(changed, "atk_") {
+			return
+		} else if _, ok := secret.ParseToken("atk_", changed); ok {
+			t.Errorf("%q and %q are both tokens", s, changed)
+		}
+	})
+}

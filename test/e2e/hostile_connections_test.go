@@ -1,0 +1,209 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestHostileConnections does to a server what the network may bring: connections that say nothing, or slowly,
+// or what is no HTTP. All the while somebody else asks it, and is answered; afterwards every connection
+// has been given back.
+func TestHostileConnections(t *testing.T) {
+	t.Parallel()
+	idle, each, most := 300, 2, time.Duration(0)
+	if proving() {
+		idle, each, most = 10_000, 100, time.Second
+	}
+	s := start(t, sqlite, set("metrics.addr", "127.0.0.1:0"), set("server.read_header_timeout", "1s"), set("server.read_timeout", "2s"), set("log.level", "info"))
+	ann := s.user(t, "owner")
+	ann.get(t, "/api/me")
+	open := s.openFiles(t)
+	other := ann.keepAsking(t)
+
+	t.Run("attacks", func(t *testing.T) {
+		var all sync.WaitGroup
+		for name, attack := range attacks {
+			for range each {
+				all.Go(func() {
+					c, err := s.dial(ann.token)
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+						return
+					}
+					defer c.Close()
+					if err := attack(c); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+			}
+		}
+		all.Wait()
+	})
+	t.Run("connections on which nothing happens", func(t *testing.T) {
+		taken := s.resident(t)
+		connections := s.idle(t, idle, ann.token)
+		t.Logf("%d idle connections take %d KiB each", len(connections), (s.resident(t)-taken)>>10/len(connections))
+		if grown := s.resident(t) - taken; grown > len(connections)*64<<10+mostGrowth {
+			t.Errorf("%d idle connections take %d MiB", len(connections), grown>>20)
+		}
+		for _, c := range connections {
+			c.Close()
+		}
+	})
+
+	worst, asked := other()
+	t.Logf("somebody else asked %d times, and waited for %v at most", asked, worst)
+	if asked == 0 || most > 0 && worst > most {
+		t.Errorf("of %d requests of somebody else's one took %v", asked, worst)
+	}
+	begun := time.Now()
+	for left := s.openFiles(t); left > open+8; left = s.openFiles(t) { // the pools of the database may have grown
+		if time.Since(begun) > patience {
+			t.Fatalf("the server has %d files open, and had %d", left, open)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// keepAsking asks for the caller, on a connection that lasts and on new ones, until done says what came of it.
+func (c *client) keepAsking(t *testing.T) (done func() (worst time.Duration, asked int)) {
+	t.Helper()
+	stop, ended := make(chan struct{}), make(chan struct{})
+	var worst time.Duration
+	asked := 0
+	go func() {
+		defer close(ended)
+		for transport := new(http.Transport); ; asked++ {
+			select {
+			case <-stop:
+				transport.CloseIdleConnections()
+				return
+			default:
+			}
+			if asked%10 == 0 {
+				transport.CloseIdleConnections()
+			}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.server.url+"/api/me", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			req.Header.Set("Authorization", "Bearer "+c.token)
+			begun := time.Now()
+			resp, err := transport.RoundTrip(req)
+			if err != nil {
+				t.Errorf("somebody else: %v", err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			if worst = max(worst, time.Since(begun)); resp.StatusCode != 200 {
+				t.Errorf("somebody else was answered %d", resp.StatusCode)
+				return
+			}
+			time.Sleep(5 * time.Millisecond) // a person, no load
+		}
+	}()
+	return func() (time.Duration, int) { close(stop); <-ended; return worst, asked }
+}
+
+// idle opens connections, as many as the system lets it: every other one has been answered once.
+func (s *server) idle(t *testing.T, n int, token string) []net.Conn {
+	t.Helper()
+	connections := make([]net.Conn, n)
+	var all sync.WaitGroup
+	for worker := range 20 {
+		all.Go(func() {
+			for i := worker; i < n; i += 20 {
+				c, err := s.dial(token)
+				if err != nil {
+					t.Errorf("connection %d: %v", i, err)
+					return
+				}
+				connections[i] = c
+				if i%2 == 0 {
+					if status, _, err := c.ask("GET /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + token + "\r\n\r\n"); err != nil || status != 200 {
+						t.Errorf("connection %d: %d, %v", i, status, err)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	return slices.DeleteFunc(connections, func(c net.Conn) bool { return c == nil })
+}
+
+// rawConnection is one on which a test writes whatever it likes.
+type rawConnection struct {
+	net.Conn
+	from  *bufio.Reader
+	token string
+}
+
+func (s *server) dial(token string) (*rawConnection, error) {
+	c, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), patience)
+	if err != nil {
+		return nil, err
+	}
+	_ = c.SetDeadline(time.Now().Add(2 * patience))
+	return &rawConnection{Conn: c, from: bufio.NewReader(c), token: token}, nil
+}
+
+// ask writes a text and reads one answer; status is 0 if the server ends the connection without.
+func (c *rawConnection) ask(text string) (status int, closes bool, err error) {
+	if _, err := io.WriteString(c, text); err != nil && !strings.Contains(err.Error(), "reset") && !strings.Contains(err.Error(), "broken pipe") {
+		return 0, true, err
+	}
+	return c.answer()
+}
+
+func (c *rawConnection) answer() (status int, closes bool, err error) {
+	resp, err := http.ReadResponse(c.from, nil)
+	if err != nil {
+		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+			return 0, false, fmt.Errorf("the server holds the connection, and says nothing")
+		}
+		return 0, true, nil
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	return resp.StatusCode, resp.Close || err != nil, nil
+}
+
+// openFiles counts what a process has open: files and connections.
+func (s *server) openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.process.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+var residentMemory = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB`)
+
+// resident is how many bytes of memory a process has.
+func (s *server) resident(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kib, err := strconv.Atoi(residentMemory.FindStringSubmatch(string(text))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
