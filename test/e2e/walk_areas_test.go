@@ -1,0 +1,473 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// connect makes a connection of a caller's, before the walk begins.
+func (w *walk) connect(p *walker) {
+	w.Helper()
+	mark := w.mark()
+	body := w.shop.connection("secret")
+	body["name"] = mark
+	a := p.do(w.T, "POST", connections, body, p.space.host).is(w.T, 201)
+	w.whose(mark, w.learn(&thing{kind: "con", id: a.at("id"), space: p.space, owner: p.id}))
+}
+
+func (w *walk) listConnections(p *walker, _ *ladder) {
+	w.lists(p, connections, "id", w.of("con", func(th *thing) bool { return th.space == p.space }))
+}
+
+func (w *walk) readConnection(p *walker, _ *ladder) {
+	id, th := w.pick(p, "con")
+	w.call(p, "GET", connections+"/"+id, nil, in(p, th, "con", "connection"))
+}
+
+func (w *walk) verifyConnection(p *walker, _ *ladder) {
+	id, th := w.pick(p, "con")
+	want := in(p, th, "con", "connection").and(p.role() >= identity.Member, 403, "connection_forbidden")
+	if w.chance(50) {
+		if want.allows() {
+			want = want.and(!th.gone, 409, "connection_revoked")
+		}
+		w.call(p, "POST", connections+"/"+id+"/verify", nil, want)
+		return
+	}
+	if want.allows() {
+		want = want.and(th.owner == p.id || p.role() >= identity.Admin, 403, "connection_forbidden")
+	}
+	if w.call(p, "POST", connections+"/"+id+"/verify", object{"credential": w.shop.credential("another")}, want) != nil {
+		th.gone = false // a credential that works brings a revoked one back
+	}
+}
+
+func (w *walk) revokeConnection(p *walker, _ *ladder) {
+	id, th := w.pick(p, "con")
+	want := in(p, th, "con", "connection")
+	if want.allows() {
+		want = want.and(th.owner == p.id || p.role() >= identity.Admin, 403, "connection_forbidden")
+	}
+	if want.allows() && p.role() < identity.Admin && w.chance(50) {
+		return // so that some stay
+	}
+	if w.call(p, "DELETE", connections+"/"+id, nil, want) != nil {
+		th.gone = true
+	}
+}
+
+func (w *walk) attachSource(p *walker, _ *ladder) {
+	id, th := w.pick(p, "con")
+	want := may.and(p.role() >= identity.Member, 403, "source_forbidden")
+	if want.allows() {
+		if want = in(p, th, "con", "connection"); want.allows() {
+			want = want.and(!th.gone, 409, "connection_revoked")
+		}
+	}
+	mark := w.mark()
+	body := w.shop.people(w.T, id)
+	body["name"] = mark
+	if a := w.call(p, "POST", sources, body, want); a != nil {
+		w.whose(mark, w.learn(&thing{kind: "src", id: a.at("id"), space: p.space, owner: p.id, of: th}))
+	}
+}
+
+func (w *walk) listSources(p *walker, _ *ladder) {
+	w.lists(p, sources, "id", w.of("src", func(th *thing) bool { return th.space == p.space && !th.gone }))
+}
+
+// onSource is the verdict on a data source that every member of its workspace sees, until it is detached.
+func onSource(p *walker, th *thing) verdict {
+	if th != nil && th.gone {
+		th = nil
+	}
+	return in(p, th, "src", "source")
+}
+
+func (w *walk) readSource(p *walker, _ *ladder) {
+	id, th := w.pick(p, "src")
+	path := sources + "/" + id
+	if w.chance(30) {
+		path += "/jobs"
+	}
+	w.call(p, "GET", path, nil, onSource(p, th))
+}
+
+func (w *walk) mapSource(p *walker, _ *ladder) {
+	id, th := w.pick(p, "src")
+	want := onSource(p, th)
+	if want.allows() {
+		want = want.and(th.owner == p.id || p.role() >= identity.Admin, 403, "source_forbidden")
+	}
+	if want.allows() {
+		want = unless(verdict{status: 409, code: "source_paused"}, verdict{status: 409, code: "connection_revoked"})
+	}
+	w.call(p, "PUT", sources+"/"+id+"/mapping", object{"mapping": []object{{"field": "email", "column": "email"}}}, want)
+}
+
+func (w *walk) detachSource(p *walker, _ *ladder) {
+	id, th := w.pick(p, "src")
+	want := onSource(p, th)
+	if want.allows() {
+		want = want.and(th.owner == p.id || p.role() == identity.Owner, 403, "not_source_owner")
+	}
+	if w.call(p, "DELETE", sources+"/"+id, nil, want) != nil {
+		th.gone = true
+	}
+}
+
+func (w *walk) refreshSource(p *walker, _ *ladder) {
+	id, th := w.pick(p, "src")
+	want := onSource(p, th).and(p.role() >= identity.Member, 403, "source_forbidden")
+	if want.allows() {
+		want = unless(verdict{status: 409, code: "source_paused"})
+	}
+	w.call(p, "POST", sources+"/"+id+"/refresh", nil, want)
+}
+
+func (w *walk) previewTable(p *walker, _ *ladder) {
+	id, th := w.pick(p, "con")
+	want := may.and(p.role() >= identity.Member, 403, "source_forbidden")
+	if want.allows() {
+		if want = in(p, th, "con", "connection"); want.allows() {
+			want = want.and(!th.gone, 409, "connection_revoked")
+		}
+	}
+	w.call(p, "GET", sources+"/warehouse-preview?connection_id="+id, nil, want)
+}
+
+// pays is the verdict on what takes an admin to pay.
+func pays(p *walker) verdict {
+	return may.and(p.role() >= identity.Admin, 403, "billing_role_required")
+}
+
+func (w *walk) readPlans(p *walker, _ *ladder) {
+	if w.chance(50) {
+		w.call(p, "GET", payments+"/plans", nil, may)
+		return
+	}
+	w.call(p, "GET", mine, nil, may.and(p.space.subscribed, 404, "no_active_subscription"))
+}
+
+func (w *walk) createIntent(p *walker, _ *ladder) {
+	if a := w.call(p, "POST", payments+"/setup-intent", object{}, pays(p)); a != nil {
+		w.learn(&thing{kind: "seti", id: a.at("id"), space: p.space, secret: a.at("client_secret")})
+	}
+}
+
+func (w *walk) confirmIntent(p *walker, _ *ladder) {
+	id, th := w.pick(p, "seti")
+	secret := "seti_none_secret_none"
+	if th != nil {
+		secret = th.secret // to know it is not enough
+	}
+	want := pays(p)
+	if want.allows() {
+		want = in(p, th, "seti", "intent")
+	}
+	if want.allows() && th.done {
+		want = verdict{status: 409, code: "intent_state"}
+	}
+	if w.call(p, "POST", confirm(id), object{"client_secret": secret, "card": testCard(cardNumber)}, want) != nil {
+		th.done = true
+		for _, method := range p.get(w.T, payments+"/methods", p.space.host).each(w.T, "id") {
+			w.learn(&thing{kind: "pm", id: method, space: p.space})
+		}
+	}
+}
+
+func (w *walk) listMethods(p *walker, _ *ladder) {
+	if w.chance(30) {
+		w.call(p, "GET", payments+"/invoices", nil, pays(p))
+		return
+	}
+	if want := pays(p); !want.allows() {
+		w.call(p, "GET", payments+"/methods", nil, want)
+		return
+	}
+	w.lists(p, payments+"/methods", "id", w.of("pm", func(th *thing) bool { return th.space == p.space && !th.gone }))
+}
+
+func (w *walk) touchMethod(p *walker, _ *ladder) {
+	id, th := w.pick(p, "pm")
+	want := pays(p)
+	if want.allows() {
+		if th != nil && th.gone {
+			th = nil
+		}
+		want = in(p, th, "pm", "payment_method")
+	}
+	if w.chance(50) {
+		w.call(p, "PUT", payments+"/methods/"+id+"/default", nil, want)
+		return
+	}
+	left := w.of("pm", func(th *thing) bool { return th.space == p.space && !th.gone })
+	if want.allows() && p.space.subscribed && len(left) == 1 {
+		want = verdict{status: 409, code: "payment_method_in_use"}
+	}
+	if w.call(p, "DELETE", payments+"/methods/"+id, nil, want) != nil {
+		th.gone = true
+	}
+}
+
+func (w *walk) subscribe(p *walker, _ *ladder) {
+	want := pays(p)
+	switch methods := w.of("pm", func(th *thing) bool { return th.space == p.space && !th.gone }); {
+	case !want.allows():
+	case p.space.subscribed:
+		want = verdict{status: 409, code: "subscription_exists"}
+	case len(methods) == 0:
+		want = verdict{status: 402, code: "payment_method_required"}
+	}
+	if w.call(p, "POST", payments+"/subscriptions", object{"plan_id": "basic"}, want) != nil {
+		p.space.subscribed = true
+	}
+}
+
+func (w *walk) unsubscribe(p *walker, _ *ladder) {
+	want := pays(p)
+	if want.allows() {
+		want = want.and(p.space.subscribed, 404, "no_active_subscription")
+	}
+	if w.call(p, "DELETE", mine, nil, want) != nil {
+		p.space.subscribed = false
+	}
+}
+
+func (w *walk) heartbeat(p *walker, _ *ladder) {
+	mark := w.mark()
+	if w.chance(10) {
+		if other := one(w, w.walkers); other != p {
+			w.call(p, "POST", presences, object{"user_id": other.id}, verdict{status: 403, code: "presence_not_own"})
+		}
+		return
+	}
+	a := w.call(p, "POST", presences, object{"text": mark}, unless(verdict{status: 429, code: "rate_limited"}))
+	if a != nil {
+		p.presence, p.there = a.at("id"), true
+		w.whose(mark, w.learn(&thing{kind: "prs", id: p.presence, space: p.space, owner: p.id}))
+	}
+}
+
+// present is the one whose presence it is, if it was not deleted.
+func (w *walk) present(th *thing) *walker {
+	for _, p := range w.walkers {
+		if th != nil && p.presence == th.id && p.there {
+			return p
+		}
+	}
+	return nil
+}
+
+func (w *walk) listPresences(p *walker, _ *ladder) {
+	var users []string
+	for _, other := range w.walkers {
+		if other.there && (other == p || p.operator && other.space.org == p.space.org) {
+			users = append(users, other.id)
+		}
+	}
+	w.lists(p, presences, "user_id", users)
+}
+
+func (w *walk) readPresence(p *walker, _ *ladder) {
+	id, th := w.pick(p, "prs")
+	whose := w.present(th)
+	want := verdict{status: 404, code: "presence_not_found"}
+	if whose != nil && p.sees(th) {
+		want = may
+	}
+	a := w.call(p, "GET", presences+"/"+id, nil, want)
+	if whole := a != nil && a.at("devices") != ""; a != nil && whole != (whose == p || p.operator) {
+		w.fail("%s sees of %s's presence what is not for them, or not what is", p.name, whose.name)
+	}
+}
+
+func (w *walk) deletePresence(p *walker, _ *ladder) {
+	id, th := w.pick(p, "prs")
+	whose := w.present(th)
+	want := verdict{status: 404, code: "presence_not_found"}
+	if whose != nil && (whose == p || p.operator && whose.space.org == p.space.org) {
+		want = may
+	}
+	if w.call(p, "DELETE", presences+"/"+id, nil, want) != nil {
+		whose.there = false
+	}
+}
+
+// workspace picks one, and says what its members are answered.
+func (w *walk) workspace(p *walker, needs identity.Role) (path string, want verdict) {
+	id, th := w.pick(p, "wsp")
+	return "/api/workspaces/" + id, in(p, th, "wsp", "workspace").and(p.role() >= needs, 403, "forbidden")
+}
+
+func (w *walk) readWorkspace(p *walker, _ *ladder) {
+	switch w.rand.IntN(4) {
+	case 0:
+		w.lists(p, "/api/workspaces", "id", []string{p.space.id})
+	case 1:
+		path, want := w.workspace(p, identity.Admin)
+		w.call(p, "PATCH", path, object{"name": w.mark()}, want)
+	case 2:
+		path, want := w.workspace(p, identity.Viewer)
+		if !want.allows() {
+			w.call(p, "GET", path+"/members", nil, want)
+			return
+		}
+		var people []string
+		for user := range p.space.roles {
+			people = append(people, user)
+		}
+		w.lists(p, path+"/members", "user_id", people)
+	default:
+		path, want := w.workspace(p, identity.Viewer)
+		w.call(p, "GET", path, nil, want)
+	}
+}
+
+func (w *walk) readMember(p *walker, _ *ladder) {
+	path, want := w.workspace(p, identity.Viewer)
+	id, th := w.pick(p, "usr")
+	if want.allows() && (th == nil || p.space.roles[id] == identity.NoRole) {
+		want = verdict{status: 404, code: "member_not_found"}
+	}
+	w.call(p, "GET", path+"/members/"+id, nil, want)
+}
+
+func (w *walk) changeRole(p *walker, _ *ladder) {
+	path, want := w.workspace(p, identity.Admin)
+	id, th := w.pick(p, "usr")
+	name := one(w, []string{"viewer", "member", "admin", "owner"})
+	role, has := identity.ParseRole(name), p.space.roles[id]
+	if has == identity.Owner && p.id == id || want.allows() && role == identity.Owner && p.role() == identity.Owner {
+		return // owners stay as they are
+	}
+	if want.allows() && (th == nil || has == identity.NoRole) {
+		want = verdict{status: 404, code: "member_not_found"}
+	}
+	if want.allows() {
+		want = want.and(has <= p.role() && role <= p.role(), 403, "role_ceiling")
+	}
+	if w.call(p, "PATCH", path+"/members/"+id, object{"role": name}, want) != nil {
+		p.space.roles[id] = role
+	}
+}
+
+func (w *walk) createKey(p *walker, _ *ladder) {
+	mark := w.mark()
+	if a := w.call(p, "POST", "/api/api-keys", object{"name": mark}, unless(verdict{status: 409, code: "quota_exceeded"})); a != nil {
+		w.whose(mark, w.learn(&thing{kind: "key", id: a.at("id"), space: p.space, owner: p.id, ceiling: max(p.role(), identity.Member)}))
+	}
+}
+
+func (w *walk) touchKey(p *walker, _ *ladder) {
+	id, th := w.pick(p, "key")
+	want := in(p, th, "key", "api_key")
+	if want.allows() && th.owner != p.id && p.role() < identity.Admin {
+		want = verdict{status: 404, code: "api_key_not_found"}
+	}
+	path := "/api/api-keys/" + id
+	switch n := w.rand.IntN(4); {
+	case n < 2 && want.allows() && th.root: // else nobody walks on
+	case n == 0:
+		if w.call(p, "DELETE", path, nil, want) != nil {
+			th.gone = true
+		}
+	case n == 1:
+		if want.allows() {
+			want = want.and(th.owner == p.id, 403, "forbidden")
+		}
+		ceiling := verdict{status: 403, code: "role_ceiling"}
+		above := th != nil && th.ceiling > max(p.role(), identity.Member) // made when they were more
+		switch {
+		case !want.allows():
+		case th.gone:
+			want = verdict{status: 409, code: "api_key_inactive"}
+			if above {
+				want.or = []verdict{ceiling}
+			}
+		case above:
+			want = ceiling
+		default:
+			want = unless(verdict{status: 409, code: "quota_exceeded"})
+		}
+		if a := w.call(p, "POST", path+"/rotate", nil, want); a != nil {
+			th.gone = true
+			w.learn(&thing{kind: "key", id: a.at("id"), space: p.space, owner: p.id, ceiling: th.ceiling})
+		}
+	default:
+		w.call(p, "GET", path, nil, want)
+	}
+}
+
+func (w *walk) listKeys(p *walker, _ *ladder) {
+	w.call(p, "GET", "/api/api-keys?limit=100", nil, may)
+}
+
+func (w *walk) readEvents(p *walker, _ *ladder) {
+	w.call(p, "GET", "/api/events?limit=50", nil, may.and(p.role() >= identity.Admin, 403, "forbidden"))
+}
+
+func (w *walk) invite(p *walker, _ *ladder) {
+	path, want := w.workspace(p, identity.Admin)
+	if want.allows() {
+		want = unless(verdict{status: 409, code: "quota_exceeded"})
+	}
+	email := fmt.Sprintf("%s@example.com", w.mark())
+	if a := w.call(p, "POST", path+"/invitations", object{"email": email, "role": "viewer"}, want); a != nil {
+		mark, _, _ := strings.Cut(email, "@")
+		w.whose(mark, w.learn(&thing{kind: "inv", id: a.at("id"), space: p.space, owner: p.id}))
+	}
+}
+
+func (w *walk) touchInvitation(p *walker, _ *ladder) {
+	path, want := w.workspace(p, identity.Admin)
+	if w.chance(25) {
+		if want.allows() {
+			w.lists(p, path+"/invitations", "id", w.of("inv", func(th *thing) bool { return th.space == p.space && !th.gone }))
+			return
+		}
+		w.call(p, "GET", path+"/invitations", nil, want)
+		return
+	}
+	id, th := w.pick(p, "inv")
+	if want.allows() && (th == nil || th.space != p.space || th.gone) {
+		want = verdict{status: 404, code: "invitation_not_found"}
+	}
+	if w.chance(50) {
+		w.call(p, "GET", path+"/invitations/"+id, nil, want)
+		return
+	}
+	if w.call(p, "DELETE", path+"/invitations/"+id, nil, want) != nil {
+		th.gone = true
+	}
+}
+
+// wrongCredential calls on another org's host, with another workspace's header, or with a key that nobody has.
+func (w *walk) wrongCredential(p *walker, l *ladder) {
+	other := one(w, w.spaces)
+	_, th := w.pick(p, l.kind)
+	path := l.path
+	if th != nil {
+		path += "/" + th.id
+	}
+	before := w.written()
+	check := func(a *answer, status int, code string) {
+		w.calls, w.refused = w.calls+1, w.refused+1
+		if a.status != status || a.at("code") != code || w.written() != before {
+			w.fail("%s of %s: %s, want %d %s", p.name, p.space.name, a, status, code)
+		}
+		w.leaks(p, a, path)
+	}
+	switch {
+	case w.chance(30):
+		stranger := &client{server: p.server, token: account.NewToken().Reveal()}
+		check(stranger.do(w.T, "GET", path, nil, p.space.host), 401, "unauthenticated")
+	case other.org != p.space.org:
+		check(p.do(w.T, "GET", path, nil, other.host), 401, "unauthenticated")
+	case other != p.space:
+		check(p.do(w.T, "GET", path, nil, p.space.host, "Workspace-Id: "+other.id), 400, "workspace_mismatch")
+	}
+}

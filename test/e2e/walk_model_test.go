@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"cmp"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// The model of the random walk: who may see and do what, as the documentation of the API says. Nothing of
+// the program is asked but the names and the order of workspace roles.
+
+// space is a workspace of the walk.
+type space struct {
+	name, id   string
+	org, host  string
+	roles      map[string]identity.Role // by user id
+	subscribed bool
+}
+
+// walker is a caller of the walk, by a key of one workspace.
+type walker struct {
+	name string
+	*client
+	space    *space
+	operator bool   // of the org
+	presence string // id, once there was a heartbeat
+	there    bool   // it was not deleted since
+}
+
+func (p *walker) role() identity.Role { return p.space.roles[p.id] }
+
+// thing is what one of the callers made.
+type thing struct {
+	kind, id string // the id's prefix, or pm and seti of the gateway
+	space    *space
+	owner    string           // user id
+	shares   map[string]level // of a template, by user id
+	open     bool             // to every member of the workspace
+	gone     bool             // deleted, revoked or detached
+	of       *thing           // the template of a version or a token, the connection of a source
+	draft    bool
+	active   *thing        // version
+	attached bool          // a workflow
+	secret   string        // that confirms an intent
+	done     bool          // an intent is
+	root     bool          // a key by which somebody walks
+	ceiling  identity.Role // of a key
+	revision string        // of the last answer that told it, unless something may have changed since
+}
+
+// level is what somebody may do with a template: the highest that its owner, shares, the role in the workspace
+// and its visibility come to. Nobody reaches into another workspace, whatever was shared there.
+func (th *thing) level(p *walker) level {
+	if th.space != p.space || th.gone || p.role() == identity.NoRole {
+		return none
+	}
+	has := th.shares[p.id]
+	if p.role() >= identity.Admin {
+		has = max(has, managing)
+	}
+	if th.open {
+		has = max(has, viewing)
+	}
+	if th.owner == p.id {
+		has = owning
+	}
+	return has
+}
+
+// verdict is how a call has to end: a status and the code of its problem. A status of 0 is any success.
+type verdict struct {
+	status int
+	code   string
+	or     []verdict
+}
+
+var may = verdict{}
+
+// unless is what else a call that may succeed can meet in the state of things.
+func unless(or ...verdict) verdict { return verdict{or: or} }
+
+func (v verdict) allows() bool { return v.status == 0 }
+
+func (v verdict) fits(a *answer) bool {
+	if v.status == 0 && a.status < 300 || v.status != 0 && a.status == v.status && cmp.Or(a.at("code"), v.code) == v.code {
+		return true
+	}
+	for _, other := range v.or {
+		if other.fits(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// ladder are the two kinds of templates, which are alike in who may do what.
+type ladder struct {
+	kind, path, prefix string
+	people             string // the last part of the path of those whom it was shared with
+	hasOwner, twice    verdict
+	missing            string
+}
+
+var (
+	promptLadder = &ladder{
+		kind: "ptpl", path: templates, prefix: "prompt_template", people: "shares", missing: "share_not_found",
+		hasOwner: verdict{status: 409, code: "owner_share"}, twice: verdict{status: 409, code: "already_shared"},
+	}
+	chatLadder = &ladder{
+		kind: "ctpl", path: chats, prefix: "chat_template", people: "members", missing: "chat_member_not_found",
+		hasOwner: verdict{status: 409, code: "already_member"}, twice: verdict{status: 409, code: "already_member"},
+	}
+)
+
+func (l *ladder) absent() verdict { return verdict{status: 404, code: l.prefix + "_not_found"} }
+
+// on is the verdict on what takes a level on a template; th is nil where there is no such template.
+func (l *ladder) on(p *walker, th *thing, needs level) verdict {
+	switch {
+	case th == nil || th.kind != l.kind || th.level(p) == none:
+		return l.absent()
+	case th.level(p) < needs:
+		return verdict{status: 403, code: l.prefix + "_forbidden"}
+	}
+	return may
+}
+
+// restore is the verdict on bringing a template back: its owner may, and admins of its workspace.
+func (l *ladder) restore(p *walker, th *thing) verdict {
+	switch {
+	case th == nil || th.kind != l.kind || th.space != p.space:
+		return l.absent()
+	case th.owner == p.id || p.role() >= identity.Admin:
+		return may
+	case th.level(p) == none:
+		return l.absent()
+	}
+	return verdict{status: 403, code: l.prefix + "_forbidden"}
+}
+
+// in is the verdict on a thing that every member of its workspace sees.
+func in(p *walker, th *thing, kind, code string) verdict {
+	if th == nil || th.kind != kind || th.space != p.space {
+		return verdict{status: 404, code: code + "_not_found"}
+	}
+	return may
+}
+
+// and puts a condition behind a verdict: who may go on is refused unless it holds.
+func (v verdict) and(holds bool, status int, code string) verdict {
+	if v.allows() && !holds {
+		return verdict{status: status, code: code}
+	}
+	return v
+}
+
+// sees reports whether an answer to a caller may name a thing.
+func (p *walker) sees(th *thing) bool {
+	switch {
+	case th.kind == "prs" || th.kind == "usr": // of whom one shares the workspace with: a key knows of no other
+		return p.operator && th.space.org == p.space.org || p.space.roles[th.owner] != identity.NoRole
+	case th.space != p.space:
+		return false
+	case th.kind == "ptpl" || th.kind == "ctpl":
+		return th.level(p) > none || th.gone && (th.owner == p.id || p.role() >= identity.Admin)
+	case th.kind == "pver":
+		return th.of.level(p) > viewing || p.sees(th.of) && (!th.draft || th.of.gone)
+	case th.kind == "etok":
+		return th.of.level(p) >= managing || p.role() >= identity.Admin
+	case th.kind == "key":
+		return th.owner == p.id || p.role() >= identity.Admin
+	case th.kind == "seti" || th.kind == "inv":
+		return p.role() >= identity.Admin
+	}
+	return true
+}

@@ -1,0 +1,316 @@
+package e2e
+
+import (
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// step makes one move of somebody.
+func (w *walk) step() {
+	p := one(w, w.walkers)
+	l := promptLadder
+	if w.chance(45) {
+		l = chatLadder
+	}
+	total := 0
+	for _, m := range moves {
+		total += m.weight
+	}
+	n := w.rand.IntN(total)
+	for _, m := range moves {
+		if n -= m.weight; n < 0 {
+			m.make(w, p, l)
+			return
+		}
+	}
+}
+
+// moves are what callers do, and how often. Those about templates are about either kind.
+var moves = []struct {
+	weight int
+	make   func(w *walk, p *walker, l *ladder)
+}{
+	{8, (*walk).createTemplate}, {4, (*walk).listTemplates}, {14, (*walk).readTemplate}, {12, (*walk).changeTemplate},
+	{4, (*walk).deleteTemplate}, {5, (*walk).restoreTemplate}, {4, (*walk).listPeople}, {10, (*walk).addPerson}, {6, (*walk).removePerson},
+	{5, (*walk).createVersion}, {6, (*walk).readVersion}, {4, (*walk).activateVersion}, {3, (*walk).deleteVersion}, {4, (*walk).renderVersion}, {3, (*walk).listVersions},
+	{3, (*walk).createToken}, {4, (*walk).touchToken}, {2, (*walk).listTokens}, {4, (*walk).workflow},
+	{2, (*walk).listConnections}, {3, (*walk).readConnection}, {1, (*walk).verifyConnection}, {2, (*walk).revokeConnection},
+	{1, (*walk).attachSource}, {3, (*walk).listSources}, {4, (*walk).readSource}, {1, (*walk).mapSource}, {2, (*walk).detachSource}, {2, (*walk).refreshSource}, {1, (*walk).previewTable},
+	{2, (*walk).readPlans}, {2, (*walk).createIntent}, {3, (*walk).confirmIntent}, {3, (*walk).listMethods}, {3, (*walk).touchMethod}, {2, (*walk).subscribe}, {1, (*walk).unsubscribe},
+	{3, (*walk).heartbeat}, {3, (*walk).listPresences}, {5, (*walk).readPresence}, {2, (*walk).deletePresence},
+	{4, (*walk).readWorkspace}, {3, (*walk).readMember}, {2, (*walk).changeRole}, {2, (*walk).createKey}, {4, (*walk).touchKey}, {1, (*walk).listKeys},
+	{3, (*walk).readEvents}, {2, (*walk).invite}, {3, (*walk).touchInvitation}, {2, (*walk).wrongCredential},
+}
+
+var levelNames = map[string]level{"viewer": viewing, "editor": editing, "manager": managing}
+
+func (w *walk) createTemplate(p *walker, l *ladder) {
+	mark, open := w.mark(), w.chance(40)
+	body := object{"name": mark, "description": mark, "visibility": map[bool]string{true: "workspace", false: "private"}[open]}
+	code := "forbidden"
+	if l == chatLadder {
+		code, body["greeting"] = l.prefix+"_forbidden", mark
+	}
+	if a := w.call(p, "POST", l.path, body, may.and(p.role() >= identity.Member, 403, code)); a != nil {
+		w.whose(mark, w.learn(&thing{kind: l.kind, id: a.at("id"), space: p.space, owner: p.id, shares: map[string]level{}, open: open}))
+	}
+}
+
+func (w *walk) listTemplates(p *walker, l *ladder) {
+	w.lists(p, l.path, "id", w.of(l.kind, func(th *thing) bool { return th.level(p) > none }))
+}
+
+func (w *walk) readTemplate(p *walker, l *ladder) {
+	id, th := w.pick(p, l.kind)
+	w.call(p, "GET", l.path+"/"+id, nil, l.on(p, th, viewing))
+}
+
+func (w *walk) changeTemplate(p *walker, l *ladder) {
+	id, th := w.pick(p, l.kind)
+	path := l.path + "/" + id
+	switch n := w.rand.IntN(10); {
+	case n < 5:
+		mark := w.mark()
+		if w.call(p, "PATCH", path, object{"description": mark}, l.on(p, th, editing)) != nil {
+			w.whose(mark, th)
+		}
+	case n < 8:
+		open := th == nil || !th.open
+		if w.call(p, "PATCH", path, object{"visibility": map[bool]string{true: "workspace", false: "private"}[open]}, l.on(p, th, managing)) != nil {
+			th.open = open
+		}
+	default:
+		to := one(w, w.walkers)
+		if th != nil && th.owner == to.id {
+			return // which changes nothing
+		}
+		want := l.on(p, th, owning).and(p.space.roles[to.id] != identity.NoRole, 422, "user_not_in_workspace")
+		if w.call(p, "PATCH", path, object{"owner_id": to.id}, want) != nil {
+			delete(th.shares, to.id)
+			th.shares[th.owner] = managing // who owned it goes on as a manager
+			th.owner = to.id
+		}
+	}
+}
+
+func (w *walk) deleteTemplate(p *walker, l *ladder) {
+	id, th := w.pick(p, l.kind)
+	if w.call(p, "DELETE", l.path+"/"+id, nil, l.on(p, th, owning)) != nil {
+		th.gone = true
+	}
+}
+
+func (w *walk) restoreTemplate(p *walker, l *ladder) {
+	id, th := w.pick(p, l.kind)
+	if gone := w.of(l.kind, func(th *thing) bool { return th.gone && th.space == p.space }); len(gone) > 0 && w.chance(60) {
+		id = one(w, gone)
+		th = w.things[id]
+	}
+	if w.call(p, "POST", l.path+"/"+id+"/restore", nil, l.restore(p, th)) != nil {
+		th.gone = false
+	}
+}
+
+func (w *walk) listPeople(p *walker, l *ladder) {
+	id, th := w.pick(p, l.kind)
+	needs := viewing
+	if l == promptLadder {
+		needs = managing
+	}
+	want := l.on(p, th, needs)
+	if !want.allows() {
+		w.call(p, "GET", l.path+"/"+id+"/"+l.people, nil, want)
+		return
+	}
+	var people []string
+	for user := range th.shares {
+		people = append(people, user)
+	}
+	if l == chatLadder { // whose owner is among the members
+		people = append(people, th.owner)
+	}
+	w.lists(p, l.path+"/"+id+"/"+l.people, "user_id", people)
+}
+
+func (w *walk) addPerson(p *walker, l *ladder) {
+	id, th := w.pick(p, l.kind)
+	to, role := one(w, w.walkers), one(w, []string{"viewer", "editor", "manager"})
+	want := l.on(p, th, managing).and(p.space.roles[to.id] != identity.NoRole, 422, "user_not_in_workspace")
+	if want.allows() && th.owner == to.id {
+		want = l.hasOwner
+	} else if want.allows() && th.shares[to.id] != none {
+		want = l.twice
+	}
+	if w.call(p, "POST", l.path+"/"+id+"/"+l.people, object{"user_id": to.id, "role": role}, want) != nil {
+		th.shares[to.id] = levelNames[role]
+	}
+}
+
+func (w *walk) removePerson(p *walker, l *ladder) {
+	id, th := w.pick(p, l.kind)
+	to := one(w, w.walkers)
+	want := l.on(p, th, managing)
+	if own := th != nil && th.level(p) != none && p.id == to.id && th.shares[p.id] != none; own {
+		want = may // everybody may leave
+	}
+	missing := verdict{status: 404, code: l.missing}
+	switch {
+	case !want.allows():
+	case th.owner == to.id && l == chatLadder:
+		want = verdict{status: 409, code: "owner_stays"}
+	case th.shares[to.id] == none:
+		want = missing
+	}
+	if p.id == to.id && want.status == 403 { // who has no share cannot leave: either is said of it
+		want.or = []verdict{missing}
+	}
+	if w.call(p, "DELETE", l.path+"/"+id+"/"+l.people+"/"+to.id, nil, want) != nil {
+		delete(th.shares, to.id)
+	}
+}
+
+func (w *walk) createVersion(p *walker, _ *ladder) {
+	id, th := w.pick(p, "ptpl")
+	mark := w.mark()
+	if a := w.call(p, "POST", templates+"/"+id+"/versions", object{"text": mark}, promptLadder.on(p, th, editing)); a != nil {
+		w.whose(mark, w.learn(&thing{kind: "pver", id: a.at("id"), space: p.space, of: th, draft: true}))
+	}
+}
+
+// version picks a version, most often of its own template.
+func (w *walk) version(p *walker) (path string, template, version *thing) {
+	id, v := w.pick(p, "pver")
+	if v == nil || w.chance(10) {
+		tid, th := w.pick(p, "ptpl")
+		return templates + "/" + tid + "/versions/" + id, th, v
+	}
+	return templates + "/" + v.of.id + "/versions/" + id, v.of, v
+}
+
+var noVersion = verdict{status: 404, code: "prompt_version_not_found"}
+
+// onVersion is the verdict on what takes a level on a version's template, and the version itself.
+func onVersion(p *walker, th, v *thing, needs level) verdict {
+	want := promptLadder.on(p, th, needs)
+	hidden := v == nil || v.kind != "pver" || v.of != th || v.gone || th != nil && v.draft && th.level(p) < editing
+	if want.status != 404 && hidden {
+		if want.status == 403 { // it may say first what the caller is, or what there is; but the same of all that is hidden
+			return verdict{status: 403, code: want.code, or: []verdict{noVersion}}
+		}
+		return noVersion
+	}
+	return want
+}
+
+func (w *walk) readVersion(p *walker, _ *ladder) {
+	path, th, v := w.version(p)
+	w.call(p, "GET", path, nil, onVersion(p, th, v, viewing))
+}
+
+func (w *walk) activateVersion(p *walker, _ *ladder) {
+	path, th, v := w.version(p)
+	if w.call(p, "POST", path+"/activate", nil, onVersion(p, th, v, editing)) != nil {
+		th.active, v.draft = v, false
+	}
+}
+
+func (w *walk) deleteVersion(p *walker, _ *ladder) {
+	path, th, v := w.version(p)
+	needs := managing
+	if v != nil && v.draft {
+		needs = editing
+	}
+	want := onVersion(p, th, v, needs)
+	if th != nil && v != nil && th.active == v {
+		active := verdict{status: 409, code: "version_active"}
+		if want.allows() {
+			want = active
+		} else if want.status == 403 {
+			want.or = append(want.or, active)
+		}
+	}
+	if w.call(p, "DELETE", path, nil, want) != nil {
+		v.gone = true
+	}
+}
+
+func (w *walk) renderVersion(p *walker, _ *ladder) {
+	path, th, v := w.version(p)
+	if th == nil || v == nil {
+		return
+	}
+	_ = path
+	w.call(p, "POST", templates+"/"+th.id+"/render", object{"ref": v.id}, onVersion(p, th, v, viewing))
+}
+
+func (w *walk) listVersions(p *walker, _ *ladder) {
+	id, th := w.pick(p, "ptpl")
+	if want := promptLadder.on(p, th, viewing); !want.allows() {
+		w.call(p, "GET", templates+"/"+id+"/versions", nil, want)
+		return
+	}
+	w.lists(p, templates+"/"+id+"/versions", "id", w.of("pver", func(v *thing) bool { return onVersion(p, th, v, viewing).allows() }))
+}
+
+func (w *walk) createToken(p *walker, _ *ladder) {
+	id, th := w.pick(p, "ctpl")
+	mark := w.mark()
+	want := chatLadder.on(p, th, managing)
+	if want.allows() {
+		want = unless(verdict{status: 409, code: "quota_exceeded"})
+	}
+	if a := w.call(p, "POST", chats+"/"+id+"/embed-tokens", object{"name": mark, "allowed_origins": []string{shop}}, want); a != nil {
+		w.whose(mark, w.learn(&thing{kind: "etok", id: a.at("id"), space: p.space, of: th}))
+	}
+}
+
+func (w *walk) touchToken(p *walker, _ *ladder) {
+	id, e := w.pick(p, "etok")
+	tid, th := w.pick(p, "ctpl")
+	if e != nil && w.chance(90) {
+		tid, th = e.of.id, e.of
+	}
+	want := chatLadder.on(p, th, managing)
+	if want.allows() && (e == nil || e.of != th || e.gone) {
+		want = verdict{status: 404, code: "embed_token_not_found"}
+	}
+	path := chats + "/" + tid + "/embed-tokens/" + id
+	switch w.rand.IntN(4) {
+	case 0:
+		w.call(p, "PATCH", path, object{"enabled": w.chance(50)}, want)
+	case 1:
+		w.call(p, "POST", path+"/rotate", nil, want)
+	case 2:
+		if w.call(p, "DELETE", path, nil, want) != nil {
+			e.gone = true
+		}
+	default:
+		w.call(p, "GET", path, nil, want)
+	}
+}
+
+func (w *walk) listTokens(p *walker, _ *ladder) {
+	id, th := w.pick(p, "ctpl")
+	if want := chatLadder.on(p, th, managing); !want.allows() {
+		w.call(p, "GET", chats+"/"+id+"/embed-tokens", nil, want)
+		return
+	}
+	w.lists(p, chats+"/"+id+"/embed-tokens", "id", w.of("etok", func(e *thing) bool { return e.of == th && !e.gone }))
+}
+
+func (w *walk) workflow(p *walker, _ *ladder) {
+	id, th := w.pick(p, "ctpl")
+	want := chatLadder.on(p, th, editing)
+	path := chats + "/" + id + "/workflows"
+	if w.chance(50) {
+		if w.call(p, "POST", path, object{"workflow_id": "hand-over"}, want) != nil {
+			th.attached = true
+		}
+		return
+	}
+	if want.allows() && !th.attached {
+		want = verdict{status: 404, code: "workflow_not_attached"}
+	}
+	if w.call(p, "DELETE", path+"/hand-over", nil, want) != nil {
+		th.attached = false
+	}
+}

@@ -1,0 +1,330 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// walkSeed is the environment variable whose value makes a walk go the way of another one, which printed it.
+const walkSeed = "ATRIUM_WALK_SEED"
+
+// walk is a random walk through all areas, by callers who know of everything that was ever answered to any of
+// them. What each answer has to be is known beforehand.
+type walk struct {
+	*testing.T
+	rand     *rand.Rand
+	seed     uint64
+	db       *sql.DB
+	postgres bool
+	shop     *shopWarehouse
+
+	spaces  []*space
+	walkers []*walker
+	things  map[string]*thing // by id
+	kinds   map[string][]*thing
+	marks   map[string]*thing // by a text that is in nothing but the thing
+	heard   []string          // every id of any answer, in order
+	known   map[string]bool   // the same
+
+	trail                            []string // the last calls
+	calls, allowed, refused, foreign int
+}
+
+// TestRandomWalk goes 20,000 steps on each engine to prove, and 500 otherwise.
+func TestRandomWalk(t *testing.T) {
+	steps := 500
+	if proving() {
+		steps = 20_000
+	}
+	seed := uint64(time.Now().UnixNano()) //nolint:gosec // after 1970
+	if text := os.Getenv(walkSeed); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	onEach(t, func(t *testing.T, engine string) {
+		t.Logf("%s=%d goes this way again", walkSeed, seed)
+		w := newWalk(t, engine, seed)
+		begun := time.Now()
+		for range steps {
+			w.step()
+		}
+		t.Logf("%d calls in %s: %d were allowed, %d refused, of which %d were about another workspace; %d ids were known in the end",
+			w.calls, time.Since(begun).Round(time.Second), w.allowed, w.refused, w.foreign, len(w.heard))
+	})
+}
+
+func newWalk(t *testing.T, engine string, seed uint64) *walk {
+	t.Helper()
+	const org = ", egress: {allow: [127.0.0.0/8]}, registry: {workflows: [{id: hand-over}]}, "
+	s := start(t, engine, configured("orgs:\n  - {slug: red, hosts: [red.example.com]"+org+onlyPayments()+"}\n  - {slug: blue, hosts: [blue.example.com]"+org+onlyPayments()+"}\n"), toShops, knowsWebhookKey)
+	w := &walk{
+		T: t, rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, db: s.open(t), postgres: s.database != "", shop: newShop(t), //nolint:gosec // to be repeated
+		things: map[string]*thing{}, kinds: map[string][]*thing{}, marks: map[string]*thing{}, known: map[string]bool{},
+	}
+	t.Cleanup(func() { _ = w.db.Close() })
+	for _, named := range []struct{ name, slug, org, host string }{{"A", "default", "red", onRed}, {"B", "elsewhere", "red", onRed}, {"C", "default", "blue", onBlue}} {
+		w.spaces = append(w.spaces, &space{name: named.name, org: named.org, host: named.host, roles: map[string]identity.Role{}})
+	}
+	a, b, c := w.spaces[0], w.spaces[1], w.spaces[2]
+	for _, who := range []struct {
+		name  string
+		space *space
+		role  string
+		slug  string
+		more  []string
+	}{
+		{"Ann", a, "owner", "default", nil}, {"Bob", a, "admin", "default", nil}, {"Cat", a, "member", "default", nil},
+		{"Dan", a, "viewer", "default", []string{"--operator"}}, {"Eve", b, "owner", "elsewhere", nil}, {"Fay", c, "owner", "default", nil},
+	} {
+		person := s.user(t, who.role, append([]string{"--org", who.space.org, "--workspace", who.slug}, who.more...)...)
+		key, _ := person.key(t, "--org", who.space.org, "--role", "owner") // so that a higher role, once given, counts
+		p := &walker{name: who.name, client: key, space: who.space, operator: who.more != nil}
+		who.space.id = person.workspace
+		who.space.roles[p.id] = identity.ParseRole(who.role)
+		w.walkers = append(w.walkers, p)
+		w.learn(&thing{kind: "usr", id: p.id, space: who.space, owner: p.id})
+		w.learn(&thing{kind: "wsp", id: who.space.id, space: who.space})
+	}
+	w.joins(s, w.walkers[4], a)
+	for _, p := range w.walkers { // the keys by which they walk, and those before
+		keys := p.get(t, "/api/api-keys?limit=100", p.space.host)
+		for i, key := range keys.each(t, "id") {
+			w.learn(&thing{kind: "key", id: key, space: p.space, owner: keys.at(fmt.Sprintf("data.%d.user_id", i)), root: true})
+		}
+	}
+	for _, p := range []*walker{w.walkers[0], w.walkers[2], w.walkers[4], w.walkers[5]} {
+		w.connect(p)
+	}
+	return w
+}
+
+// joins makes a caller a member of another workspace too, of which their key knows nothing.
+func (w *walk) joins(s *server, p *walker, other *space) {
+	w.Helper()
+	s.must(w.T, "user", "create", "--org", other.org, "--workspace", other.id, "--email", p.email, "--role", "member")
+	other.roles[p.id] = identity.Member
+}
+
+// learn keeps a thing that was made.
+func (w *walk) learn(th *thing) *thing {
+	if w.things[th.id] == nil {
+		w.things[th.id] = th
+		w.kinds[th.kind] = append(w.kinds[th.kind], th)
+		w.hear(th.id)
+	}
+	return w.things[th.id]
+}
+
+func (w *walk) hear(id string) {
+	if !w.known[id] {
+		w.known[id] = true
+		w.heard = append(w.heard, id)
+	}
+}
+
+// mark is a text for what is about to be made, or changed; whose says afterwards what that was.
+func (w *walk) mark() string { return fmt.Sprintf("mark%dx", w.rand.Uint64()) }
+
+func (w *walk) whose(mark string, th *thing) *thing { w.marks[mark] = th; return th }
+
+func one[T any](w *walk, of []T) T { return of[w.rand.IntN(len(of))] }
+
+func (w *walk) chance(percent int) bool { return w.rand.IntN(100) < percent }
+
+// pick is the id of something to call about, and the thing if it is one of that kind: most often one of the
+// caller's workspace, often another's, now and then one that was never there, or is something else.
+func (w *walk) pick(p *walker, kind string) (string, *thing) {
+	all := w.kinds[kind]
+	switch {
+	case w.chance(4):
+		return "x", nil
+	case w.chance(4) || len(all) == 0:
+		return id.New(kind), nil
+	case w.chance(4):
+		other := one(w, w.heard)
+		if th := w.things[other]; th != nil && th.kind == kind {
+			return other, th
+		}
+		return other, nil
+	}
+	th := one(w, all)
+	for range 4 { // towards one's own, and what is new
+		if th.space != p.space && w.chance(60) || th.gone && w.chance(60) {
+			th = one(w, all)
+		}
+	}
+	return th.id, th
+}
+
+var (
+	anyID   = regexp.MustCompile(`\b(?:(?:usr|wsp|inv|key|ptpl|pver|ctpl|etok|src|con|prs)_[0-9a-z]{26}|(?:pm|seti)_[0-9A-Za-z]+)`)
+	anyMark = regexp.MustCompile(`mark[0-9]+x`)
+)
+
+// call makes a call whose verdict is known, and holds the answer to it. It returns nil if it was refused.
+func (w *walk) call(p *walker, method, path string, body any, want verdict) *answer {
+	w.Helper()
+	before := ""
+	if !want.allows() {
+		before = w.written()
+	}
+	a := p.do(w.T, method, path, body, p.space.host, "Request-Id: same")
+	w.calls++
+	w.trail = append(w.trail, fmt.Sprintf("%s (%s of %s) %v → %d %.200s", p.name, p.role(), p.space.name, body, a.status, a))
+	if !want.fits(a) {
+		w.fail("want %+v", want)
+	}
+	w.leaks(p, a, path)
+	w.holdRevisions(a, method, path)
+	if a.status < 300 {
+		w.allowed++
+		return a
+	}
+	w.refused++
+	if want.allows() {
+		return nil // for the state of things
+	}
+	if (a.status == 401 || a.status == 403 || a.status == 404) && w.written() != before {
+		w.fail("who was refused wrote something")
+	}
+	if a.status == 404 {
+		w.twins(p, method, path, body, a)
+	}
+	return nil
+}
+
+var ids = regexp.MustCompile(`\b([a-z]+)_[0-9a-z]{26}\b`)
+
+// twins asks the same of what never was: nobody can tell the two apart.
+func (w *walk) twins(p *walker, method, path string, body any, a *answer) {
+	w.Helper()
+	if th := w.things[ids.FindString(path)]; th != nil && th.space != p.space {
+		w.foreign++
+	}
+	part := strings.Split(path, "/")
+	at := 3 // /api/{things}/{id}
+	switch code := strings.TrimSuffix(a.at("code"), "_not_found"); {
+	case strings.HasSuffix(path, "/render") && code == "prompt_version", code == "workflow_not_attached", code == "no_active_subscription", strings.Contains(path, "?"), strings.HasSuffix(path, "/"+p.id):
+		return // what is not there is named elsewhere, or one's own
+	case strings.HasPrefix(path, payments+"/sandbox"):
+		at = 5
+	case strings.HasPrefix(path, payments):
+		at = 4
+	case code != "prompt_template" && code != "chat_template" && code != "workspace" && len(part) > 5:
+		at = 5 // /api/{things}/{id}/{others}/{id}
+	}
+	if len(part) <= at {
+		return
+	}
+	kind, _, _ := strings.Cut(part[at], "_")
+	part[at] = id.New(kind)
+	b := p.do(w.T, method, strings.Join(part, "/"), body, p.space.host, "Request-Id: same")
+	w.calls++
+	same(w.T, fmt.Sprintf("%s: what is hidden and what is not there", p.name), a, b)
+	if w.Failed() {
+		w.fail("they are not")
+	}
+}
+
+// leaks looks in an answer for what its caller may not know of.
+func (w *walk) leaks(p *walker, a *answer, asked string) {
+	w.Helper()
+	for _, id := range anyID.FindAllString(a.text, -1) {
+		switch th := w.things[id]; {
+		case th == nil || strings.Contains(asked, id):
+			w.hear(id)
+		case !p.sees(th):
+			w.fail("%s of workspace %s leaked", id, th.space.name)
+		}
+	}
+	for _, mark := range anyMark.FindAllString(a.text, -1) {
+		if th := w.marks[mark]; th != nil && !p.sees(th) {
+			w.fail("what is in %s of workspace %s leaked", th.id, th.space.name)
+		}
+	}
+}
+
+// holdRevisions compares the revision of what an answer shows with the one before, if nobody who may has
+// changed it since; but for what the background changes as well.
+func (w *walk) holdRevisions(a *answer, method, path string) {
+	w.Helper()
+	if a.status >= 300 {
+		return
+	}
+	if method != "GET" {
+		for _, id := range ids.FindAllString(path, -1) {
+			if th := w.things[id]; th != nil {
+				th.revision = ""
+			}
+		}
+	}
+	th := w.things[a.at("id")]
+	if th == nil || th.kind == "src" || th.kind == "con" {
+		return
+	}
+	if got := a.at("revision"); method == "GET" && th.revision != "" && th.revision != got {
+		w.fail("the revision was %s before, and nobody who may has changed it", th.revision)
+	}
+	th.revision = a.at("revision")
+}
+
+// written is the last event that somebody left; not one of the background's.
+func (w *walk) written() (last string) {
+	w.Helper()
+	err := w.db.QueryRowContext(w.Context(), `SELECT id FROM events WHERE actor_id LIKE 'usr_%' ORDER BY id DESC LIMIT 1`).Scan(&last)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return last
+}
+
+// lists reads a whole list, and holds it to have exactly what it should.
+func (w *walk) lists(p *walker, path, member string, want []string) {
+	w.Helper()
+	var got []string
+	for cursor := ""; ; {
+		a := w.call(p, "GET", path+"?limit=100"+cursor, nil, may)
+		if a == nil {
+			return
+		}
+		got = append(got, a.each(w.T, member)...)
+		next := a.at("next_cursor")
+		if next == "null" || next == "" {
+			break
+		}
+		cursor = "&cursor=" + next
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		w.fail("listed were\n%v\nwant\n%v", got, want)
+	}
+}
+
+// of are the ids of the things of a kind that are there, and for which a condition holds.
+func (w *walk) of(kind string, holds func(th *thing) bool) (ids []string) {
+	for _, th := range w.kinds[kind] {
+		if holds(th) {
+			ids = append(ids, th.id)
+		}
+	}
+	return ids
+}
+
+func (w *walk) fail(format string, args ...any) {
+	w.Helper()
+	w.Fatalf("%s=%d, call %d: %s\nthe last calls:\n%s", walkSeed, w.seed, w.calls, fmt.Sprintf(format, args...), strings.Join(w.trail[max(0, len(w.trail)-12):], "\n"))
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/oasdiff/oasdiff/checker"
+	"github.com/oasdiff/oasdiff/diff"
+	"github.com/oasdiff/oasdiff/load"
+	"go.yaml.in/yaml/v3"
+)
+
+// found is a change that can break a client of what was released.
+type found struct {
+	Rule      string // of oasdiff
+	Operation string // "GET /api/me"; empty for one of a component
+	text      string
+}
+
+// breaks returns the changes between two documents that break clients, and those that may.
+func breaks(before, now []byte) ([]found, error) {
+	base, err := read(before)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", releases, err)
+	}
+	revision, err := read(now)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", document, err)
+	}
+	differences, from, err := diff.GetWithOperationsSourcesMap(diff.NewConfig(), base, revision)
+	if err != nil {
+		return nil, err
+	}
+	words := checker.NewDefaultLocalizer()
+	var all []found
+	for _, c := range checker.CheckBackwardCompatibility(checker.NewConfig(checker.GetAllChecks()), differences, from) {
+		f := found{Rule: c.GetId(), text: c.GetUncolorizedText(words)}
+		if c.GetPath() != "" {
+			f.Operation = c.GetOperation() + " " + c.GetPath()
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func read(text []byte) (*load.SpecInfo, error) {
+	return load.NewSpecInfoFromData(openapi3.NewLoader(), text, "openapi.yaml")
+}
+
+// intended is a break that was decided on. The next release has it in its contract, and no longer here.
+type intended struct {
+	Rule      string
+	Operation string
+	Reason    string
+}
+
+func readIntended(file string) (list []intended, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if err := yaml.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return list, nil
+}
+
+// refused complains of breaks that nobody decided on, and of decisions that break nothing.
+func refused(broken []found, decided []intended) (complaints []string) {
+	used := make([]bool, len(decided))
+	for _, b := range broken {
+		allowed := false
+		for i, d := range decided {
+			if d.Rule == b.Rule && d.Operation == b.Operation && d.Reason != "" {
+				used[i], allowed = true, true
+			}
+		}
+		if !allowed {
+			complaints = append(complaints, fmt.Sprintf("%s: breaks what was released: %s: %s (%s)", document, b.Operation, b.text, b.Rule))
+		}
+	}
+	for i, d := range decided {
+		if !used[i] {
+			complaints = append(complaints, fmt.Sprintf("%s: %s at %s breaks nothing, or has no reason", intentions, d.Rule, d.Operation))
+		}
+	}
+	return complaints
+}
