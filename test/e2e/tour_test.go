@@ -18,7 +18,7 @@ import (
 // reader does, with the address and the key that the first start printed.
 func TestTheTourOfREADME(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, sqlite, // with the limits that a reader has
+	d := deploy(t, sqlite, set("data", "./atrium-data"), // as by default, and with the default limits
 		set("server.rate_limit.per_minute", "600"), set("server.rate_limit.burst", "100"), set("server.rate_limit.unauthenticated_per_minute", "60"))
 	d.flags = []string{"--demo"}
 	s := d.start(t)
@@ -26,6 +26,7 @@ func TestTheTourOfREADME(t *testing.T) {
 	sh := newShell(t)
 
 	t.Run("the command that the first start prints works as it is", func(t *testing.T) {
+		s.stdout.await(t, s, regexp.MustCompile(`everything is kept in \./atrium-data\.`))
 		printed := s.stdout.await(t, s, regexp.MustCompile(`(?m)^curl .*$`))[0]
 		answers := sh.run(t, []string{printed})
 		if len(answers[0]) != 1 || answers[0][0] != "200" {
