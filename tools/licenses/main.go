@@ -114,21 +114,11 @@ func toolModules() (all []module, err error) {
 		return nil, err
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		found, err := modules("-modfile="+file, "tool")
 		if err != nil {
 			return nil, err
 		}
-		for line := range strings.Lines(string(text)) {
-			program, is := strings.CutPrefix(strings.TrimSpace(line), "tool ")
-			if !is {
-				continue
-			}
-			found, err := modules("-modfile="+file, program)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, found...)
-		}
+		all = append(all, found...)
 	}
 	return all, nil
 }
