@@ -3,10 +3,10 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test prove verify lint generate bench
+.PHONY: help run build test prove-quick prove verify lint vuln generate bench
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-10s %s\n' "$$name" "$$does"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-11s %s\n' "$$name" "$$does"; done
 
 run: ## serve with demo data on http://127.0.0.1:8080
 	@trap 'exit 0' INT; CGO_ENABLED=0 go run ./cmd/atrium serve --demo
@@ -14,17 +14,23 @@ run: ## serve with demo data on http://127.0.0.1:8080
 build: ## build bin/atrium, one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/atrium ./cmd/atrium
 
-test: ## run every test, on SQLite and PostgreSQL
+test: ## run every test, those that take samples with few of them
 	@.ci/run test
 
-prove: ## run every test, those that take samples with all of theirs
-	@ATRIUM_PROVE=1 .ci/run test
+prove-quick: ## run what tries to break the whole program, alone, as small as in make test
+	@.ci/run prove-quick
+
+prove: ## run every test with all of its samples, and assert durations; takes hours
+	@.ci/run prove
 
 verify: ## check generated code, formatting, modules and lints
 	@.ci/run verify
 
 lint: ## run the linters alone
 	@.ci/run lint
+
+vuln: ## look for known vulnerabilities of what the code calls (GOVULNDB names another database)
+	@.ci/run vuln
 
 generate: ## regenerate mocks, wiring and API models
 	@.ci/run generate

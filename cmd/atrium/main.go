@@ -46,7 +46,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 
 	var line commandLine
 	parser, err := kong.New(&line, kong.Name("atrium"), kong.Writers(stdout, stderr), kong.UsageOnError(),
-		kong.Description("The workspace backend behind AI products: prompt templates, chat templates, accounts.\n\nStart with: atrium serve"),
+		kong.Description("The workspace backend behind AI products: prompts, chats, connections, data sources, payments, presence.\n\nStart with: atrium serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exited(code)) }))
 	if err != nil {

@@ -151,7 +151,7 @@ func whereKept(app *core) string {
 	switch {
 	case !app.config.Keyring.Keyset.IsZero():
 		return "everything is kept in " + database
-	case filepath.Dir(database) == app.config.Data && filepath.Dir(key) == app.config.Data:
+	case filepath.Dir(database) == filepath.Clean(app.config.Data) && filepath.Dir(key) == filepath.Clean(app.config.Data):
 		return "everything is kept in " + app.config.Data
 	}
 	return "everything is kept in " + database + " and sealed by " + key

@@ -2,8 +2,6 @@ package services
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,21 +44,4 @@ func Convert(t testing.TB, name string, content []byte, format string) []byte {
 	return written
 }
 
-var libreOffice = sync.OnceValues(func() (string, error) {
-	if path, err := exec.LookPath("soffice"); err == nil {
-		return path, nil
-	}
-	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
-		return "", errors.New("no soffice in PATH")
-	}
-	if out, err := exec.Command("sh", "-ec", installLibreOffice).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("apt-get install libreoffice-calc: %w\n%s", err, out[max(0, len(out)-2000):])
-	}
-	return exec.LookPath("soffice")
-})
-
-const installLibreOffice = `
-export DEBIAN_FRONTEND=noninteractive
-apt-get update
-apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends libreoffice-calc
-`
+var libreOffice = sync.OnceValues(func() (string, error) { return installed("soffice", "libreoffice-calc") })

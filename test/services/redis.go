@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -87,27 +85,4 @@ func redisReady(ctx context.Context, url string) error {
 }
 
 // installRedis keeps the package's service from starting (policy-rc.d of Debian's invoke-rc.d).
-const installRedis = `
-export DEBIAN_FRONTEND=noninteractive
-policy=/usr/sbin/policy-rc.d
-if [ ! -e $policy ]; then
-	printf '#!/bin/sh\nexit 101\n' >$policy
-	chmod +x $policy
-	trap 'rm -f $policy' EXIT
-fi
-apt-get update
-apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends redis-server
-`
-
-func redisBin() (string, error) {
-	if bin, err := exec.LookPath("redis-server"); err == nil {
-		return bin, nil
-	}
-	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
-		return "", errors.New("no redis-server in PATH")
-	}
-	if out, err := exec.Command("sh", "-ec", installRedis).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("apt-get install redis-server: %w\n%s", err, out[max(0, len(out)-2000):])
-	}
-	return exec.LookPath("redis-server")
-}
+func redisBin() (string, error) { return installed("redis-server", "redis-server") }

@@ -1,0 +1,58 @@
+package configs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestWhatDocumentsShowIsValid loads each configuration that an operator may copy: files of deploy, and
+// the blocks of documents.
+func TestWhatDocumentsShowIsValid(t *testing.T) {
+	shown := map[string]string{}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	shown["deploy/atrium.yaml"] = read("deploy/atrium.yaml")
+	blocks := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+	for _, page := range []string{"README.md", "docs/configuration.md", "docs/deployment.md", "docs/operating.md"} {
+		for i, block := range blocks.FindAllStringSubmatch(read(page), -1) {
+			shown[fmt.Sprintf("%s block %d", page, i+1)] = block[1]
+		}
+	}
+	if len(shown) < 6 {
+		t.Errorf("only %d configurations were found", len(shown))
+	}
+	for name, text := range shown {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for _, secret := range []string{"stripe-webhook", "stripe-key"} {
+				if err := os.WriteFile(filepath.Join(folder, secret), []byte("sk_test_0123456789abcdef"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			file := filepath.Join(folder, "atrium.yaml")
+			if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "/run/secrets", folder)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Load(Source{File: file, Environ: passwordFor(text)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// passwordFor is the environment that a configuration needs: a password where it names who signs in.
+func passwordFor(text string) []string {
+	if strings.Contains(text, "smtp:") {
+		return []string{"ATRIUM_MAIL_SMTP_PASSWORD=hunter2"}
+	}
+	return nil
+}

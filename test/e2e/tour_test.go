@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// TestTheTourOfREADME starts the program as README says, and pastes the tour's commands into sh as a
+// reader does, with the address and the key that the first start printed.
+func TestTheTourOfREADME(t *testing.T) {
+	t.Parallel()
+	d := deploy(t, sqlite, set("data", "./atrium-data"), // as by default, and with the default limits
+		set("server.rate_limit.per_minute", "600"), set("server.rate_limit.burst", "100"), set("server.rate_limit.unauthenticated_per_minute", "60"))
+	d.flags = []string{"--demo"}
+	s := d.start(t)
+	key := s.stdout.await(t, s, regexp.MustCompile(`Bearer (atk_\w+)'`))[1]
+	sh := newShell(t)
+
+	t.Run("the command that the first start prints works as it is", func(t *testing.T) {
+		s.stdout.await(t, s, regexp.MustCompile(`everything is kept in \./atrium-data\.`))
+		printed := s.stdout.await(t, s, regexp.MustCompile(`(?m)^curl .*$`))[0]
+		answers := sh.run(t, []string{printed})
+		if len(answers[0]) != 1 || answers[0][0] != "200" {
+			t.Errorf("%s: %v", strings.ReplaceAll(printed, key, "atk_…"), answers)
+		}
+	})
+
+	t.Run("each line of the tour answers what the page says", func(t *testing.T) {
+		text := tourOfREADME(t)
+		for what, value := range map[string]string{"URL=http://127.0.0.1:8080": "URL=" + s.url, "KEY=atk_…": "KEY=" + key} {
+			if strings.Count(text, what) != 1 {
+				t.Fatalf("the tour sets %s %d times, want once", what, strings.Count(text, what))
+			}
+			text = strings.Replace(text, what, value, 1)
+		}
+		for i := range 10 {
+			if strings.Count(text, fmt.Sprintf("\n**%d. ", i+1)) != 1 {
+				t.Errorf("the tour has no single step %d", i+1)
+			}
+		}
+		lines := shellOf(text)
+		answers := sh.run(t, lines)
+		for i, line := range lines {
+			want := "2"
+			if promised := promise.FindStringSubmatch(line); promised != nil {
+				want = promised[1]
+			}
+			if len(answers[i]) == 0 && asks.MatchString(line) {
+				t.Errorf("%s\nwas not answered", line)
+			}
+			for _, status := range answers[i] {
+				if !strings.HasPrefix(status, want) {
+					t.Errorf("%s\nanswers %s, want %s", strings.ReplaceAll(line, key, "atk_…"), status, (want + "xx")[:3])
+				}
+			}
+		}
+		for _, area := range []string{"prompt-templates", "chat-templates", "connections", "datasources", "payments", "presence"} {
+			if !strings.Contains(text, "/api/"+area) {
+				t.Errorf("the tour does not come to %s", area)
+			}
+		}
+	})
+}
+
+var (
+	promise = regexp.MustCompile(`\s# ([1-5]\d\d)\b`)
+	asks    = regexp.MustCompile(`(^|[=$(])(api|curl) `)
+	block   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+)
+
+// tourOfREADME is the section of that name.
+func tourOfREADME(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tour, there := strings.Cut(string(page), "\n## A tour in ten steps\n")
+	if !there {
+		t.Fatal("README has no tour")
+	}
+	tour, _, _ = strings.Cut(tour, "\n## ")
+	return tour
+}
+
+// shellOf is the commands of a text's blocks, each on its line, without those that only comment.
+func shellOf(text string) (lines []string) {
+	for _, b := range block.FindAllStringSubmatch(text, -1) {
+		for _, line := range strings.Split(b[1], "\n") {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// shell is sh in which curl tells the test what was answered.
+type shell struct{ folder string }
+
+// watchedCurl is curl, and notes the status of each answer in a file.
+const watchedCurl = `#!/bin/sh
+body=$(mktemp)
+%s "$@" -o "$body" -w '%%{http_code}\n' >> "$STATUSES"
+code=$?
+cat "$body"
+rm "$body"
+exit $code
+`
+
+func newShell(t *testing.T) shell {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "curl"), fmt.Appendf(nil, watchedCurl, services.Curl(t)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return shell{folder}
+}
+
+// run runs lines in one sh, one after the other, and returns the statuses that each one's requests
+// were answered. A line that fails ends the test.
+func (s shell) run(t *testing.T, lines []string) [][]string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	statuses := filepath.Join(s.folder, "statuses")
+	script := "set -eu\n"
+	for _, line := range lines {
+		script += "echo next >> \"$STATUSES\"\n" + line + "\n"
+	}
+	sh := exec.CommandContext(ctx, "sh", "-c", script)
+	sh.Dir, sh.WaitDelay = s.folder, time.Second
+	sh.Env = append(os.Environ(), "PATH="+s.folder+":"+os.Getenv("PATH"), "STATUSES="+statuses)
+	wrote, err := sh.CombinedOutput()
+	noted, errNoted := os.ReadFile(statuses)
+	if errNoted != nil {
+		t.Fatal(errNoted)
+	}
+	_ = os.Remove(statuses)
+	answers := make([][]string, 0, len(lines))
+	for _, status := range strings.Fields(string(noted)) {
+		if status == "next" {
+			answers = append(answers, nil)
+			continue
+		}
+		answers[len(answers)-1] = append(answers[len(answers)-1], status)
+	}
+	if err != nil {
+		t.Fatalf("%s\n%v\n%s", lines[max(len(answers)-1, 0)], err, wrote)
+	}
+	return answers
+}
