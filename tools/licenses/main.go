@@ -91,7 +91,7 @@ type module struct{ path, version, folder string }
 // released binary, whatever system this is run on.
 func modules(args ...string) ([]module, error) {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}"
-	list := exec.Command("go", append([]string{"list", "-f", format}, args...)...) //nolint:gosec // from constants and the names in tools
+	list := exec.Command("go", append([]string{"list", "-f", format}, args...)...) //nolint:gosec,noctx // from constants and the names in tools; it ends by itself
 	list.Env, list.Stderr = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0"), os.Stderr
 	out, err := list.Output()
 	if err != nil {
