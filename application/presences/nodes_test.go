@@ -80,7 +80,7 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 			}
 			for _, u := range users {
 				got := cmp.Or(shown[u], presence.Offline)
-				if possible := histories[u].Possible(now(), 2*time.Second); !possible[got] {
+				if possible := histories[u].Possible(now(), now(), 2*time.Second); !possible[got] {
 					t.Fatalf("step %d: node %d shows %s as %s, want %v\nstored: %+v", step, i, u, got, possible, s.record(u))
 				}
 			}

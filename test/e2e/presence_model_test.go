@@ -120,7 +120,7 @@ func (c *crowd) live(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 		}
 		for i := range c.people {
-			if got := c.histories[i].Possible(time.Now(), late()); len(got) != 1 || !got[presence.Offline] {
+			if got := c.histories[i].Possible(time.Now(), time.Now(), late()); len(got) != 1 || !got[presence.Offline] {
 				t.Errorf("somebody is still there: %v", got)
 			}
 		}
@@ -234,9 +234,9 @@ func (c *crowd) compare(t *testing.T, node int) string {
 	for _, p := range list.Data {
 		listed[p.User] = p.Status
 	}
-	streamed := c.readers[node].state()
+	streamed, ended := c.readers[node].state(), time.Now()
 	for i, p := range c.people {
-		may := c.histories[i].Possible(began, late()+time.Since(began))
+		may := c.histories[i].Possible(began, ended, late())
 		if got := cmp.Or(listed[p.id], presence.Offline); !may[got] {
 			return fmt.Sprintf("%s as %s in its list, may %v", p.id, got, may)
 		}
