@@ -141,7 +141,7 @@ func TestAFullDisk(t *testing.T) {
 		var stat syscall.Statfs_t
 		err := syscall.Statfs(d.data(), &stat)
 		if err == nil {
-			err = os.WriteFile(filler, make([]byte, max(0, int64(stat.Bavail)*int64(stat.Bsize)-leave)), 0o600)
+			err = os.WriteFile(filler, make([]byte, max(0, int64(stat.Bavail)*int64(stat.Bsize)-leave)), 0o600) //nolint:unconvert // Bsize is narrower elsewhere
 		}
 		if err != nil && !errors.Is(err, syscall.ENOSPC) { // somebody writes meanwhile
 			t.Fatal(err)
