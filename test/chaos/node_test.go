@@ -100,7 +100,6 @@ func (d *deployment) open(t *testing.T) *sql.DB {
 type node struct {
 	*deployment
 	url     string
-	metrics string // where they are scraped
 	process *exec.Cmd
 	wrote   *output
 	ended   chan struct{}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,7 @@ func TestStopUnderLoad(t *testing.T) {
 		ann, admin := s.user(t, "member"), s.user(t, "admin")
 		var answered, number atomic.Int64
 		served := 0
-		var slowest time.Duration // from the last answer, or the signal if that came later, to the end
+		var took []time.Duration // from the last answer, or the signal if that came later, to the end
 		for range stops {
 			var clients sync.WaitGroup
 			var last atomic.Int64 // when somebody was answered
@@ -54,7 +55,7 @@ func TestStopUnderLoad(t *testing.T) {
 			ended := time.Now()
 			clients.Wait()
 			listening.ends(patience)
-			slowest = max(slowest, min(ended.Sub(told), ended.Sub(time.Unix(0, last.Load()))))
+			took = append(took, min(ended.Sub(told), ended.Sub(time.Unix(0, last.Load()))))
 			served += strings.Count(s.stderr.String(), `"route":"/api/prompt-templates","status":201`)
 			if strings.Contains(s.stderr.String(), `"status":5`) {
 				t.Errorf("the server answered 5xx:\n%s", s.stderr)
@@ -69,7 +70,10 @@ func TestStopUnderLoad(t *testing.T) {
 				cursor = "&cursor=" + cursor
 			}
 		}
-		t.Logf("%d stops, %d requests accepted, none of which may fail; the process ended within %s of the last answer", stops, served, slowest.Round(time.Millisecond))
+		slices.Sort(took)
+		slowest := took[len(took)-1]
+		t.Logf("%d stops, %d requests accepted, none of which may fail; the process ended within %s of the last answer, half of them within %s",
+			stops, served, slowest.Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond))
 		if proving() && slowest > time.Second {
 			t.Errorf("it took %s to end", slowest)
 		}
