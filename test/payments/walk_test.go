@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -75,9 +76,9 @@ func survive(f func() error) (err error) {
 type till struct {
 	account        string
 	troubled, calm *payments.Service
-	held           func(*testing.T, billing.CustomerID) []billing.Held
-	charged        func() []string       // the key of each charge; nil if the gateway tells nobody
-	another        func(d time.Duration) // lets days pass there; nil if nothing needs it
+	count          func(*testing.T, billing.CustomerID) (live int, made map[string]int) // by the keys of wishes
+	charged        func() []string                                                      // the key of each charge; nil if the gateway tells nobody
+	another        func(d time.Duration)                                                // lets days pass there; nil if nothing needs it
 	within         func(context.Context) (context.Context, context.CancelFunc)
 }
 
@@ -90,6 +91,7 @@ type walker struct {
 	ahead   time.Duration   // of its clock
 	asked   map[string]bool // keys of wishes to subscribe
 	changed map[string]bool // and to change
+	waiting int             // for how many steps something has been under way
 	seed    int
 }
 
@@ -107,7 +109,7 @@ func (w *walker) system() identity.Actor {
 func (w *walker) walk(t *testing.T, steps int) {
 	t.Helper()
 	w.asked, w.changed = map[string]bool{}, map[string]bool{}
-	waiting, deaths, unknown := 0, 0, 0
+	deaths, unknown := 0, 0
 	for step := range steps {
 		when := fmt.Sprintf("seed %d, step %d", w.seed, step)
 		err := survive(func() error { return w.step(t, when) })
@@ -120,10 +122,12 @@ func (w *walker) walk(t *testing.T, steps int) {
 		default:
 			t.Fatalf("%s: %v", when, err)
 		}
-		if waiting++; !errors.Is(err, billing.ErrPending) {
-			waiting = 0
+		if errors.Is(err, billing.ErrPending) {
+			w.waiting++
+		} else if !billing.OutcomeUnknown(err) {
+			w.waiting = 0
 		}
-		if waiting == 8 && w.till.another != nil { // the gateway has kept a failure: it forgets it in a day
+		if w.waiting == 4 && w.till.another != nil { // the gateway has kept a failure: it forgets it in a day
 			w.ahead += 24 * time.Hour
 			w.till.another(24 * time.Hour)
 		}
@@ -154,7 +158,11 @@ func (w *walker) step(t *testing.T, key string) (err error) {
 	}
 	defer cancel()
 	plan, quantity := plans[w.random.IntN(2)].ID, 1+w.random.IntN(3)
-	switch w.random.IntN(6) {
+	what := w.random.IntN(6)
+	if w.waiting > 0 && w.random.IntN(2) == 0 {
+		what = 5
+	}
+	switch what {
 	case 0, 1:
 		w.asked[key] = true
 		_, err = w.till.troubled.Subscribe(ctx, w.now(), key, billing.Wanted{Plan: plan, Quantity: quantity})
@@ -177,15 +185,11 @@ func (w *walker) agree(t *testing.T, settled bool, when string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, made := 0, map[string]bool{}
-	for _, h := range w.till.held(t, c.ID) {
-		if h.Status.Live() {
-			live++
+	live, made := w.till.count(t, c.ID)
+	for key, n := range made {
+		if !w.asked[key] || n > 1 {
+			t.Fatalf("%s: %d subscriptions were made for %q", when, n, key)
 		}
-		if !w.asked[h.Key] || made[h.Key] {
-			t.Fatalf("%s: the subscription %s was made for %q", when, h.ID, h.Key)
-		}
-		made[h.Key] = true
 	}
 	if live > 1 {
 		t.Fatalf("%s: %d subscriptions live", when, live)
@@ -231,20 +235,24 @@ func TestWalksEndInAgreement(t *testing.T) {
 				w.addCard(t, by)
 				(&walker{world: w, by: by, random: random, seed: seed, till: till{
 					account: sandbox.Account, troubled: troubled, calm: w.receive,
-					held: func(t *testing.T, c billing.CustomerID) []billing.Held { return held(t, w.calm[by.Org], c) },
+					count: func(t *testing.T, c billing.CustomerID) (live int, made map[string]int) {
+						made = map[string]int{}
+						held, err := w.calm[by.Org].Subscriptions(t.Context(), c)
+						if err != nil {
+							t.Fatal(err)
+						}
+						for _, h := range held {
+							made[h.Key]++
+							if h.Status.Live() {
+								live++
+							}
+						}
+						return live, made
+					},
 				}}).walk(t, samples(100, 1000))
 			}
 		})
 	}
-}
-
-func held(t *testing.T, g ports.Gateway, c billing.CustomerID) []billing.Held {
-	t.Helper()
-	all, err := g.Subscriptions(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 const stripeKey = "sk_test_of_the_walks"
@@ -272,17 +280,22 @@ type hazard struct {
 	random    *rand.Rand
 	oneIn     int
 	impatient bool
+	storm     bool // a change of a subscription has its effect, and nothing is answered from then on
+	begun     bool // the storm
 	calm      bool
 	slowest   time.Duration
 }
 
-func (h *hazard) trouble(stripeapi.Call) (stripeapi.Fault, time.Duration) {
+func (h *hazard) trouble(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.calm {
 		return stripeapi.None, 0
 	}
 	delay := time.Duration(h.random.Int64N(int64(h.slowest) + 1))
+	if h.begun = h.begun || h.storm && c.Changes() && strings.HasPrefix(c.Path, "/v1/subscriptions"); h.begun {
+		return []stripeapi.Fault{stripeapi.Lost, stripeapi.FailedAfter, stripeapi.Garbage}[h.random.IntN(3)], delay
+	}
 	if h.random.IntN(h.oneIn) > 0 {
 		return stripeapi.None, delay
 	}
@@ -295,10 +308,11 @@ func (h *hazard) trouble(stripeapi.Call) (stripeapi.Fault, time.Duration) {
 	return faults[h.random.IntN(len(faults))], delay
 }
 
-func (h *hazard) set(impatient, calm bool) {
+// set takes over of now whether anybody is impatient, and the weather.
+func (h *hazard) set(now *hazard) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.impatient, h.calm = impatient, calm
+	h.impatient, h.storm, h.begun, h.calm = now.impatient, now.storm, false, now.calm
 }
 
 func TestWalksEndInAgreementAtStripe(t *testing.T) {
@@ -333,9 +347,9 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 	api.AddCard(string(c.ID), "4242")
 	(&walker{world: w, by: by, random: random, seed: seed, till: till{
 		account: stripeAccount, troubled: w.selling(mortal{g, func() bool { return random.IntN(10) == 0 }}), calm: calm,
-		held: func(t *testing.T, c billing.CustomerID) []billing.Held {
-			h.set(false, true)
-			return held(t, g, c)
+		count: func(_ *testing.T, c billing.CustomerID) (live int, made map[string]int) {
+			h.set(&hazard{calm: true}) // nobody else is there until the next step
+			return len(api.Live(string(c))), api.Made("atrium_key")
 		},
 		charged: func() (keys []string) {
 			for _, charge := range api.Charges() {
@@ -346,7 +360,7 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 		another: api.Advance,
 		within: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			impatient := random.IntN(8) == 0
-			h.set(impatient, false)
+			h.set(&hazard{impatient: impatient, storm: random.IntN(8) == 0})
 			if impatient {
 				return context.WithTimeout(ctx, time.Duration(random.IntN(100))*time.Millisecond)
 			}
@@ -391,7 +405,7 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 		})
 	}
 	all.Wait()
-	h.set(false, true)
+	h.set(&hazard{calm: true})
 	n := api.Customers()
 	if n > 1 {
 		t.Errorf("%d customers at the gateway", n)
@@ -405,6 +419,9 @@ func manyAtStripe(t *testing.T, w *world, seed int) {
 		err = reconcile()
 	}
 	if err != nil {
+		t.Error(err)
+	}
+	if _, err := s.SetupIntent(t.Context(), at(by), fmt.Sprint(seed, " at last"), billing.OffSession); err != nil {
 		t.Error(err)
 	}
 	c, err := w.stores.Payments.Customer(t.Context(), by.Workspace, stripeAccount)
