@@ -12,16 +12,15 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
-	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 )
 
-// BenchmarkProbe compares a probe, directly and through a child, with what the bare driver takes to
-// connect and select: each round does all of them, in turn, so that what else the machine does hits all
-// alike, and the ratios of their medians are reported. On loopback the server's work on its catalogue shows;
-// two milliseconds away, as in the next data centre, the round trips do, of which both have as many.
-func BenchmarkProbe(b *testing.B) {
+// BenchmarkWarehouse compares a probe and a preview, directly and through a child, with what the bare driver
+// takes to connect and select: each round does all of them, in turn, so that what else the machine does hits
+// all alike, and the ratios of their medians are reported. On loopback the server's work on its catalogue
+// shows; two milliseconds away, as in the next data centre, the round trips do.
+func BenchmarkWarehouse(b *testing.B) {
 	s, err := start()
 	if err != nil {
 		b.Fatal(err)
@@ -88,17 +87,19 @@ func compare(b *testing.B, s *server, port uint16) {
 		b.Fatal(err)
 	}
 	defer runner.Close()
-	bare := func(ctx context.Context) {
-		address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require", port, contract.WarehouseCanary)
-		c, err := pgconn.Connect(ctx, address)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := c.Exec(ctx, "SELECT 1").ReadAll(); err != nil {
-			b.Fatal(err)
-		}
-		if err := c.Close(ctx); err != nil {
-			b.Fatal(err)
+	bare := func(sql string) func(context.Context) {
+		return func(ctx context.Context) {
+			address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require", port, contract.WarehouseCanary)
+			c, err := pgconn.Connect(ctx, address)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := c.Exec(ctx, sql).ReadAll(); err != nil {
+				b.Fatal(err)
+			}
+			if err := c.Close(ctx); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	probe := func(w ports.Warehouse) func(context.Context) {
@@ -108,20 +109,27 @@ func compare(b *testing.B, s *server, port uint16) {
 			}
 		}
 	}
-	confined := warehouse.NewConfined(runner.Run)
-	ways := []struct {
-		name string
-		do   func(context.Context)
-		took []time.Duration
-	}{
-		{name: "bare", do: bare},
-		{name: "direct", do: probe(direct(t))},
-		{name: "child", do: probe(confined)},
-		{name: "child-tables", do: func(ctx context.Context) {
-			if _, err := confined.Tables(ctx, to, connection.TableQuery{Limit: 10}); err != nil {
+	preview := func(w ports.Warehouse) func(context.Context) {
+		return func(ctx context.Context) {
+			if _, err := w.Preview(ctx, to, ref("kinds"), 3); err != nil {
 				b.Fatal(err)
 			}
-		}},
+		}
+	}
+	confined := warehouse.NewConfined(runner.Run)
+	// A child is started ahead while others have their turn, but for the one that comes at once.
+	ways := []struct {
+		name, to string // to which it is compared; empty: to none
+		do       func(context.Context)
+		took     []time.Duration
+	}{
+		{name: "bare", do: bare(`SELECT 1`)},
+		{name: "probe", to: "bare", do: probe(direct(t))},
+		{name: "child", to: "bare", do: probe(confined)},
+		{name: "child-at-once", to: "bare", do: probe(confined)},
+		{name: "bare-preview", do: bare(`SELECT left(id::text, 256), left(name::text, 256), left(price::text, 256) FROM shop.kinds LIMIT 3`)},
+		{name: "preview", to: "bare-preview", do: preview(direct(t))},
+		{name: "child-preview", to: "bare-preview", do: preview(confined)},
 	}
 	for b.Loop() {
 		for i := range ways {
@@ -130,14 +138,15 @@ func compare(b *testing.B, s *server, port uint16) {
 			ways[i].took = append(ways[i].took, time.Since(begun))
 		}
 	}
-	median := func(i int) float64 {
-		slices.Sort(ways[i].took)
-		return ways[i].took[len(ways[i].took)/2].Seconds()
+	medians := map[string]float64{}
+	for _, way := range ways {
+		slices.Sort(way.took)
+		medians[way.name] = way.took[len(way.took)/2].Seconds()
 	}
-	for i, way := range ways {
-		b.ReportMetric(median(i)*1000, way.name+"-ms")
-		if i > 0 {
-			b.ReportMetric(median(i)/median(0), way.name+"/bare")
+	for _, way := range ways {
+		b.ReportMetric(medians[way.name]*1000, way.name+"-ms")
+		if way.to != "" {
+			b.ReportMetric(medians[way.name]/medians[way.to], way.name+"/"+way.to)
 		}
 	}
 }

@@ -27,9 +27,6 @@ func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Repor
 // Tables is ports.Warehouse's.
 func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (tables []connection.Table, err error) {
 	err = w.in(ctx, to, warehouse.NewTrace(), func(s *session) error {
-		if err = s.start(); err != nil {
-			return err
-		}
 		tables, err = s.tables(q)
 		return err
 	})
@@ -39,9 +36,6 @@ func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.Ta
 // Preview is ports.Warehouse's.
 func (w *Warehouse) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (p connection.Preview, err error) {
 	err = w.in(ctx, to, warehouse.NewTrace(), func(s *session) error {
-		if err = s.start(); err != nil {
-			return err
-		}
 		p, err = s.preview(table, rows)
 		return err
 	})

@@ -12,11 +12,8 @@ import (
 // read, each cut by the server.
 func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
 	var p connection.Preview
-	oid, err := s.find(ref)
-	if err != nil {
-		return p, err
-	}
-	if p.Columns, err = s.columns(oid); err != nil || rows <= 0 {
+	var err error
+	if p.Columns, err = s.columns(ref); err != nil || rows <= 0 {
 		return p, err
 	}
 	list := make([]string, len(p.Columns))
@@ -43,40 +40,37 @@ func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview
 	return p, nil
 }
 
-// find returns the oid of a table of exactly this name.
-func (s *session) find(ref connection.TableRef) (oid string, err error) {
+// columns finds a table of exactly this name, and lists the columns of it that the user may read, in one
+// round trip. A domain has the type that it restricts. To a name as the catalogue has it a longer one would be
+// cut, so that both are compared: the one by its index, the other for what it says.
+func (s *session) columns(ref connection.TableRef) ([]connection.Column, error) {
 	if !isText(ref.Schema) || !isText(ref.Name) {
-		return "", connection.TableNotFound
+		return nil, connection.TableNotFound
 	}
-	rows, err := s.query(`SELECT c.oid::text, `+readable+` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE `+ours+` AND n.nspname::text = $1::text AND c.relname::text = $2::text`, ref.Schema, ref.Name)
-	switch {
-	case err != nil:
-		return "", err
-	case len(rows) != 1 || len(rows[0]) != 2:
-		return "", connection.TableNotFound
-	case string(rows[0][1]) != "t":
-		return "", connection.PermissionDenied
-	}
-	return string(rows[0][0]), nil
-}
-
-// columns lists the columns that the user may read. A domain has the type that it restricts.
-func (s *session) columns(oid string) ([]connection.Column, error) {
-	rows, err := s.query(`SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), coalesce(b.typname, t.typname)::text, NOT a.attnotnull
-		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON t.typtype = 'd' AND b.oid = t.typbasetype
-		WHERE a.attrelid = $1::oid AND a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
-		ORDER BY a.attnum LIMIT `+strconv.Itoa(connection.MaxColumns), oid)
+	rows, err := s.ask(statement{`SELECT t.readable, a.attname::text, format_type(a.atttypid, a.atttypmod), coalesce(b.typname, y.typname)::text, NOT a.attnotnull
+		FROM (SELECT t.oid, ` + readable + ` AS readable FROM (` + selectOurs + ` AND n.nspname = $1::text::name AND c.relname = $2::text::name OFFSET 0) t
+			WHERE t.schema = $1::text AND t.name = $2::text OFFSET 0) t
+		LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+		LEFT JOIN pg_type y ON y.oid = a.atttypid LEFT JOIN pg_type b ON y.typtype = 'd' AND b.oid = y.typbasetype
+		ORDER BY a.attnum LIMIT ` + strconv.Itoa(connection.MaxColumns), []string{ref.Schema, ref.Name}})()
 	if err != nil {
 		return nil, err
 	}
+	if len(rows) == 0 {
+		return nil, connection.TableNotFound
+	}
 	var columns []connection.Column
 	for _, row := range rows {
-		if len(row) != 4 {
+		switch {
+		case len(row) != 5:
 			return nil, connection.NotThisDatabase
+		case string(row[0]) != "t":
+			return nil, connection.PermissionDenied
+		case row[1] == nil: // a table of no columns
+			return nil, nil
 		}
 		columns = append(columns, connection.Column{
-			Name: string(row[0]), DatabaseType: string(row[1]), Type: typeOf(string(row[2])), Nullable: string(row[3]) == "t",
+			Name: string(row[1]), DatabaseType: string(row[2]), Type: typeOf(string(row[3])), Nullable: string(row[4]) == "t",
 		})
 	}
 	return columns, nil

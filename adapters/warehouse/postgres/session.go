@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -25,7 +24,7 @@ type session struct {
 	ctx   context.Context
 	conn  *pgconn.PgConn
 	wire  net.Conn
-	begin string // the statements that make it so
+	begin []string // the statements that make it so
 }
 
 // open takes a call through the steps up to database.
@@ -54,8 +53,10 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	return &session{
 		ctx: ctx, conn: conn, wire: wire,
 		// No startup parameters but those that poolers pass on; these end with the transaction.
-		begin: `BEGIN READ ONLY; SET LOCAL search_path = pg_catalog; SET LOCAL datestyle = ISO; SET LOCAL statement_timeout = ` +
-			strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10),
+		begin: []string{
+			`BEGIN READ ONLY`, `SET LOCAL search_path = pg_catalog`, `SET LOCAL datestyle = ISO`,
+			`SET LOCAL statement_timeout = ` + strconv.FormatInt(max(1, to.Limits.Statement.Milliseconds()), 10),
+		},
 	}, nil
 }
 
@@ -206,16 +207,32 @@ func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	return err == nil && answer[0] == 'R' // a request to authenticate, or that it is not needed
 }
 
-// start begins the transaction of a session that is not about to probe.
-func (s *session) start() error {
-	_, err := s.conn.Exec(s.ctx, s.begin).ReadAll()
-	return classify(s.ctx, err)
+// statement is one with its parameters, which are texts.
+type statement struct {
+	sql  string
+	args []string
+}
+
+func (s statement) values() [][]byte {
+	values := make([][]byte, len(s.args))
+	for i, a := range s.args {
+		values[i] = []byte(a)
+	}
+	return values
 }
 
 // ask begins the transaction and sends statements along with it, in one round trip. Each call of the func
-// that it returns reads the rows of the next; what a statement fails with comes in its turn.
-func (s *session) ask(statements ...string) func() ([][][]byte, error) {
-	results := s.conn.Exec(s.ctx, s.begin+`; `+strings.Join(statements, `; `))
+// that it returns reads the rows of the next, as text, nil for NULL; what a statement fails with comes in its
+// turn.
+func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
+	batch := &pgconn.Batch{}
+	for _, sql := range s.begin {
+		batch.ExecParams(sql, nil, nil, nil, nil)
+	}
+	for _, one := range statements {
+		batch.ExecParams(one.sql, one.values(), nil, nil, nil)
+	}
+	results, left := s.conn.ExecBatch(s.ctx, batch), len(statements)
 	return func() ([][][]byte, error) {
 		for results.NextResult() {
 			r := results.ResultReader()
@@ -223,6 +240,9 @@ func (s *session) ask(statements ...string) func() ([][][]byte, error) {
 				continue
 			}
 			read := r.Read()
+			if left--; left == 0 && read.Err == nil {
+				read.Err = results.Close()
+			}
 			return read.Rows, classify(s.ctx, read.Err)
 		}
 		if err := results.Close(); err != nil {
@@ -232,13 +252,9 @@ func (s *session) ask(statements ...string) func() ([][][]byte, error) {
 	}
 }
 
-// query runs one statement and returns its rows as text; nil for NULL.
-func (s *session) query(sql string, args ...string) ([][][]byte, error) {
-	values := make([][]byte, len(args))
-	for i, a := range args {
-		values[i] = []byte(a)
-	}
-	result := s.conn.ExecParams(s.ctx, sql, values, nil, nil, nil).Read()
+// query runs one statement more and returns its rows.
+func (s *session) query(sql string) ([][][]byte, error) {
+	result := s.conn.ExecParams(s.ctx, sql, nil, nil, nil, nil).Read()
 	return result.Rows, classify(s.ctx, result.Err)
 }
 

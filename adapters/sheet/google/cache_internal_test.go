@@ -1,0 +1,135 @@
+package google
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
+	g, _, s, of := rig(t)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if _, err := s.Preview(t.Context(), "wsp_1", of); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	asked(t, g, "token", "tabs", "values A1:GR52")
+}
+
+func TestNobodySeesWhatWasKeptForAnother(t *testing.T) {
+	g, _, s, of := rig(t)
+	preview(t, s, of)
+	g.Requests()
+	if _, err := s.Preview(t.Context(), "wsp_2", of); err != nil {
+		t.Fatal(err)
+	}
+	asked(t, g, "tabs", "values A1:GR52")
+	t.Run("nor one whose credential was not let in", func(t *testing.T) {
+		of.Google = credential(t, g, map[string]string{"client_email": "other@tests.iam.gserviceaccount.com"})
+		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
+
+func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
+	g, _, s, of := rig(t)
+	begun, goOn := make(chan struct{}, 8), make(chan struct{})
+	g.Answer(func(http.ResponseWriter, *http.Request) bool { begun <- struct{}{}; <-goOn; return false })
+	ctx, cancel := context.WithCancel(t.Context())
+	first, second := make(chan error), make(chan error)
+	go func() { _, err := s.Preview(ctx, "wsp_1", of); first <- err }()
+	<-begun
+	go func() { _, err := s.Preview(t.Context(), "wsp_1", of); second <- err }()
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("who went away is told %v", err)
+	}
+	close(goOn)
+	if err := <-second; err != nil {
+		t.Errorf("the other is told %v", err)
+	}
+}
+
+func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
+	g, _, s, of := rig(t)
+	begun, cut := make(chan struct{}, 8), make(chan struct{}, 8)
+	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/token" {
+			return false
+		}
+		begun <- struct{}{}
+		<-r.Context().Done()
+		cut <- struct{}{}
+		return true
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { _, err := s.Preview(ctx, "wsp_1", of); done <- err }()
+	<-begun
+	<-begun
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	for range 2 {
+		select {
+		case <-cut:
+		case <-time.After(patience / 2):
+			t.Fatal("Google is still asked, for nobody")
+		}
+	}
+	g.Answer(nil)
+	if _, err := s.Preview(t.Context(), "wsp_1", of); err != nil {
+		t.Errorf("who asks afterwards is told %v", err)
+	}
+}
+
+func TestWhatIsKeptIsShownWhileGoogleTakesNoMoreRequests(t *testing.T) {
+	g, c, s, of := rig(t)
+	preview(t, s, of)
+	g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Retry-After", "17")
+		g.Fail(w, 429, "RESOURCE_EXHAUSTED", "RATE_LIMIT_EXCEEDED")
+		return true
+	})
+	c.advance(fresh + time.Second)
+	if got := preview(t, s, of); got.Preview.Headers[0].Name != "Name" {
+		t.Errorf("%+v", got)
+	}
+	c.advance(stale)
+	_, err := s.Preview(t.Context(), "wsp_1", of)
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.RateLimited || f.RetryAfter != 17*time.Second {
+		t.Errorf("err = %+v", err)
+	}
+	t.Run("but not once it is shared no more", func(t *testing.T) {
+		quiet(s)
+		g.Answer(nil)
+		preview(t, s, of)
+		c.advance(fresh + time.Second)
+		g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
+			g.Fail(w, 403, "PERMISSION_DENIED", "")
+			return true
+		})
+		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) {
+			t.Errorf("err = %v", err)
+		}
+		g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
+			g.Fail(w, 429, "RESOURCE_EXHAUSTED", "")
+			return true
+		})
+		if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetRateLimited) {
+			t.Errorf("err = %v", err)
+		}
+	})
+}
