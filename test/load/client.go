@@ -53,8 +53,9 @@ func (p *program) request(method, path, token, body string, headers ...string) [
 }
 
 // load sends requests on several connections at once, each when the one before is answered, and
-// returns how long each took, shortest first. Any answer but one of success is an error.
-func (t target) load(ctx context.Context, connections int, d time.Duration) ([]time.Duration, error) {
+// returns how long each took, shortest first, and how long all of them, those that were under way at the
+// end included. Any answer but one of success is an error.
+func (t target) load(ctx context.Context, connections int, d time.Duration) (took []time.Duration, all time.Duration, err error) {
 	open, err := t.dialMany(ctx, connections)
 	defer func() {
 		for _, c := range open {
@@ -62,31 +63,32 @@ func (t target) load(ctx context.Context, connections int, d time.Duration) ([]t
 		}
 	}()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	took := make([][]time.Duration, connections)
-	errs := make([]error, connections)
-	var all sync.WaitGroup
+	each, errs := make([][]time.Duration, connections), make([]error, connections)
+	begun := time.Now()
+	var working sync.WaitGroup
 	for i, c := range open {
-		all.Go(func() {
+		working.Go(func() {
 			for ctx.Err() == nil && errs[i] == nil {
 				var one time.Duration
 				one, errs[i] = c.ask()
-				took[i] = append(took[i], one)
+				each[i] = append(each[i], one)
 			}
 		})
 	}
-	all.Wait()
-	sorted := slices.Concat(took...)
-	slices.Sort(sorted)
+	working.Wait()
+	all = time.Since(begun)
 	for _, err := range errs {
 		if err != nil { // the others are of the same kind
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return sorted, nil
+	took = slices.Concat(each...)
+	slices.Sort(took)
+	return took, all, nil
 }
 
 // dialMany opens so many connections. Those that are open are returned in any case.

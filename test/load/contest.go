@@ -23,7 +23,7 @@ const rounds = 5
 // inRounds loads each of them in turn, again and again, after half a round that warms up.
 func (m *machine) inRounds(ctx context.Context, connections int, contestants []*contestant) error {
 	for _, c := range contestants {
-		if _, err := c.load(ctx, connections, m.round/2); err != nil {
+		if _, _, err := c.load(ctx, connections, m.round/2); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
@@ -33,7 +33,7 @@ func (m *machine) inRounds(ctx context.Context, connections int, contestants []*
 			if err != nil {
 				return err
 			}
-			took, err := c.load(ctx, connections, m.round)
+			took, all, err := c.load(ctx, connections, m.round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
@@ -45,7 +45,7 @@ func (m *machine) inRounds(ctx context.Context, connections int, contestants []*
 			c.used.allocations += used.allocations
 			c.used.cpu += used.cpu
 			c.took = append(c.took, took...)
-			c.perSecond = append(c.perSecond, float64(len(took))/m.round.Seconds())
+			c.perSecond = append(c.perSecond, float64(len(took))/all.Seconds())
 			c.ratios = append(c.ratios, c.perSecond[round]/contestants[0].perSecond[round])
 		}
 	}

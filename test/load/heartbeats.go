@@ -106,7 +106,7 @@ func asMe(p *program, people []person) target {
 // once sends each request, so that none of them is the first of its kind later.
 func (t target) once(ctx context.Context, connections int) error {
 	for sent := t.turn.Load(); t.turn.Load()-sent < int64(len(t.requests)) && ctx.Err() == nil; {
-		if _, err := t.load(ctx, connections, 200*time.Millisecond); err != nil {
+		if _, _, err := t.load(ctx, connections, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}

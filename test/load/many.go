@@ -53,7 +53,7 @@ func (m *machine) manyOn(ctx context.Context, d database, data string) error {
 	if err != nil {
 		return err
 	}
-	base, err := newTarget(floor, prompt.active(), owner.Token).load(ctx, manyAtOnce, manyFor)
+	base, baseFor, err := newTarget(floor, prompt.active(), owner.Token).load(ctx, manyAtOnce, manyFor)
 	if err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
@@ -61,7 +61,7 @@ func (m *machine) manyOn(ctx context.Context, d database, data string) error {
 	if err != nil {
 		return err
 	}
-	took, err := newTarget(atrium, prompt.active(), owner.Token).load(ctx, manyAtOnce, manyFor)
+	took, tookFor, err := newTarget(atrium, prompt.active(), owner.Token).load(ctx, manyAtOnce, manyFor)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func (m *machine) manyOn(ctx context.Context, d database, data string) error {
 		return err
 	}
 	n, cpu := float64(len(took)), after.since(before).cpu
-	m.row(d.named(), mb(none.resident), mb(waiting.resident), mb(after.resident), perSecond(n/manyFor.Seconds()), ratio(n/float64(len(base))),
-		ms(percentile(took, 50))+", "+ms(percentile(took, 99)), cores(cpu/manyFor.Seconds()), fmt.Sprintf("%.0f µs", cpu/n*1e6))
+	m.row(d.named(), mb(none.resident), mb(waiting.resident), mb(after.resident), perSecond(n/tookFor.Seconds()), ratio(n/tookFor.Seconds()/(float64(len(base))/baseFor.Seconds())),
+		ms(percentile(took, 50))+", "+ms(percentile(took, 99)), cores(cpu/tookFor.Seconds()), fmt.Sprintf("%.0f µs", cpu/n*1e6))
 	return nil
 }
 

@@ -40,8 +40,8 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 	if err := present(ctx, d, people, presence.MaxTTL); err != nil {
 		return fmt.Errorf("presences: %w", err)
 	}
-	config := filepath.Join(m.dir, "loopback.yaml")
-	if err := os.WriteFile(config, []byte("orgs: [{slug: default, egress: {allow: [127.0.0.0/8]}}]\n"), 0o600); err != nil {
+	config := filepath.Join(m.dir, "operations.yaml")
+	if err := os.WriteFile(config, []byte(operationsConfig), 0o600); err != nil {
 		return err
 	}
 	atrium, err := m.serveAtrium(ctx, d, data, "--config", config)
@@ -71,6 +71,15 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string) err
 	}
 	return nil
 }
+
+// operationsConfig is what is so by default, where no org is configured, and that connections may be to
+// this machine.
+const operationsConfig = `orgs:
+  - slug: default
+    egress: {allow: [127.0.0.0/8]}
+    payments: {gateway: sandbox}
+    registry: {tools: [{id: knowledge-search, name: Knowledge search, embed_safe: true}]}
+`
 
 // workspace is one with something of everything in it.
 type workspace struct {

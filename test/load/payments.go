@@ -72,7 +72,7 @@ func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock
 
 	intents := atrium.repeats(atrium.request("POST", "/api/payments/setup-intent", owner.Token, `{"usage":"off_session"}`))
 	methods := newTarget(atrium, "/api/payments/methods", owner.Token)
-	if _, err := intents.load(ctx, 1, time.Millisecond); err != nil { // makes the customer
+	if _, _, err := intents.load(ctx, 1, time.Millisecond); err != nil { // makes the customer
 		return err
 	}
 	customer, err := theCustomer(ctx, d)
