@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test prove verify lint generate bench
+.PHONY: help run build test prove fuzz verify lint generate bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-10s %s\n' "$$name" "$$does"; done
@@ -19,6 +19,9 @@ test: ## run every test, on SQLite and PostgreSQL
 
 prove: ## run every test, those that take samples with all of theirs
 	@ATRIUM_PROVE=1 .ci/run test
+
+fuzz: ## run every fuzz target for a minute, keeping what fails as a test
+	@.ci/run fuzz
 
 verify: ## check generated code, formatting, modules and lints
 	@.ci/run verify
