@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test prove-quick prove verify lint vuln generate bench
+.PHONY: help run build test prove-quick prove fuzz verify lint vuln generate bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-11s %s\n' "$$name" "$$does"; done
@@ -22,6 +22,9 @@ prove-quick: ## run what tries to break the whole program, alone, as small as in
 
 prove: ## run every test with all of its samples, and assert durations; takes hours
 	@.ci/run prove
+
+fuzz: ## run every fuzz target for a minute, keeping what fails as a test
+	@.ci/run fuzz
 
 verify: ## check generated code, formatting, modules and lints
 	@.ci/run verify
