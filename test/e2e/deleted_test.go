@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/id"
+)
+
+// deletedThings are one of each kind of thing that was deleted and is nowhere to be seen since, by the prefix of
+// their ids. What is revoked (a key, a connection) stays to be seen.
+func (h *house) deletedThings(t *testing.T) map[string]string {
+	t.Helper()
+	gone := map[string]string{}
+	end := func(by *client, path, id string) {
+		t.Helper()
+		by.do(t, "DELETE", path+"/"+id, nil, onRed).is(t, 204)
+		gone[kind(id)] = id
+	}
+	end(h.author, templates, h.doomed(t))
+	end(h.author, chats, h.doomedChat(t))
+	versions := templates + "/" + h.template + "/versions"
+	end(h.author, versions, h.author.create(t, versions, object{"text": "gone"}, onRed).at("id"))
+	tokens := chats + "/" + h.chat + "/embed-tokens"
+	end(h.author, tokens, h.author.create(t, tokens, object{"name": "gone", "allowed_origins": []string{shop}}, onRed).at("id"))
+	end(h.owner, sources, h.attach(t, h.owner))
+	invitation, _ := invite(t, h.owner, h.workspace, somebody(), "viewer")
+	end(h.owner, "/api/workspaces/"+h.workspace+"/invitations", invitation)
+	program := h.program(t, "member")
+	end(program, presences, program.create(t, presences, object{}, onRed).at("id"))
+	return gone
+}
+
+// hidesDeleted expects that to those who may most, what was deleted is like what never was. Only who restores a
+// thing finds it.
+func (h *house) hidesDeleted(t *testing.T, op *openapi.Operation, example example, gone map[string]string) {
+	t.Helper()
+	if op.ID == "restorePromptTemplate" || op.ID == "restoreChatTemplate" {
+		return
+	}
+	for _, c := range h.callers {
+		if c.name != "the owner" && c.name != "the template's owner" {
+			continue
+		}
+		at := example.make(t, h, c)
+		for i, named := range at.ids {
+			deleted, ok := gone[kind(named)]
+			if !ok {
+				continue
+			}
+			it, never := at.but(i, deleted), at.but(i, id.New(kind(named)))
+			if kind(named) == "etok" { // which is of the chat of the house
+				it, never = it.but(0, h.chat), never.but(0, h.chat)
+			}
+			same(t, c.name+", "+deleted, c.call(t, op, it), c.call(t, op, never))
+		}
+	}
+}
