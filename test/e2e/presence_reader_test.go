@@ -15,7 +15,7 @@ type reader struct {
 	query string
 
 	mu      sync.Mutex
-	shown   map[string]told // by user
+	shown   map[string]known // by user
 	users   map[string]string
 	last    string // id of the last event
 	seq     int64
@@ -25,11 +25,11 @@ type reader struct {
 	ended   chan struct{} // closed when the current stream has
 }
 
-// told is what a stream tells of somebody, but for the times that no change is told of.
-type told struct{ status, text, emoji, source, until, devices string }
+// known is what a stream tells of somebody, but for the times that no change is told of.
+type known struct{ status, text, emoji, source, until, devices string }
 
 func newReader(by *client, query string) *reader {
-	return &reader{by: by, query: query, shown: map[string]told{}, users: map[string]string{}}
+	return &reader{by: by, query: query, shown: map[string]known{}, users: map[string]string{}}
 }
 
 // open follows the stream at a node, from where the reader was.
@@ -107,7 +107,7 @@ func (r *reader) take(kind, id, data string) {
 	r.last, r.seq = id, batch.Seq
 	for _, p := range batch.Data {
 		r.users[p.ID] = p.User
-		r.shown[p.User] = told{p.Status, p.Text, p.Emoji, p.Source, p.Until, fmt.Sprint(p.Devices)}
+		r.shown[p.User] = known{p.Status, p.Text, p.Emoji, p.Source, p.Until, fmt.Sprint(p.Devices)}
 	}
 	for _, gone := range batch.Gone {
 		delete(r.shown, r.users[gone])
@@ -115,7 +115,7 @@ func (r *reader) take(kind, id, data string) {
 }
 
 // state is what is told of everybody by now.
-func (r *reader) state() map[string]told {
+func (r *reader) state() map[string]known {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.shown)
