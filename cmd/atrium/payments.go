@@ -230,14 +230,14 @@ func leftBehind(p *process, app *core, org identity.OrgID, account string) ([]fi
 
 func diagnosePayments(p *process, app *core, by identity.Actor) ([]finding, error) {
 	t := app.beyond.gateways.terms(by.Org)
-	left, err := leftBehind(p, app, by.Org, t.Account)
+	findings, err := leftBehind(p, app, by.Org, t.Account)
 	if err != nil {
 		return nil, err
 	}
 	if t.Gateway == nil {
-		return append(left, good("gateway", "none: the org takes no payments")), nil
+		return append(findings, good("gateway", "none: the org takes no payments")), nil
 	}
-	findings := append(left, good("gateway", "%s, account %s, %d plan(s)", t.Kind, t.Account, len(t.Plans)))
+	findings = append(findings, good("gateway", "%s, account %s, %d plan(s)", t.Kind, t.Account, len(t.Plans)))
 	for _, err := range *app.beyond.gateways.unsure.Load() {
 		findings = append(findings, bad("plans", err))
 	}

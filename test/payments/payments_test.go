@@ -129,7 +129,7 @@ func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, url(t))
-			for seed := range samples(10, 200) {
+			for seed := range samples(5, 200) {
 				random := rand.New(rand.NewPCG(uint64(seed), 7))
 				var mu sync.Mutex
 				s := w.service(func(g *sandbox.Gateway) ports.Gateway {

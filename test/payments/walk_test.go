@@ -177,8 +177,9 @@ func (w *walker) step(t *testing.T, key string) (err error) {
 	return err
 }
 
-// agree fails t if two subscriptions live, if one was made that nobody asked for, or twice for one wish, or if
-// a wish was charged twice; and in the end if the mirror is not what the gateway has.
+// agree fails t if two subscriptions live, if one was made that nobody asked for, or twice for one wish, if a
+// wish was charged twice, or if nothing is under way and the mirror does not know whether one lives; and in the
+// end if the mirror is not what the gateway has.
 func (w *walker) agree(t *testing.T, settled bool, when string) {
 	t.Helper()
 	c, err := w.world.stores.Payments.Customer(t.Context(), w.by.Workspace, w.till.account)
@@ -203,11 +204,11 @@ func (w *walker) agree(t *testing.T, settled bool, when string) {
 			charged[key] = true
 		}
 	}
+	if settled && c.Pending != nil || c.Pending == nil && (c.Subscription != nil) != (live == 1) {
+		t.Fatalf("%s: %+v, and %d live", when, c, live)
+	}
 	if !settled {
 		return
-	}
-	if c.Pending != nil || (c.Subscription != nil) != (live == 1) {
-		t.Fatalf("%s: %+v, and %d live", when, c, live)
 	}
 	different, err := w.till.calm.Differences(t.Context(), w.system())
 	if err != nil || len(different) > 0 {
@@ -360,7 +361,7 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 		another: api.Advance,
 		within: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			impatient := random.IntN(8) == 0
-			h.set(&hazard{impatient: impatient, storm: random.IntN(8) == 0})
+			h.set(&hazard{impatient: impatient, storm: random.IntN(3) == 0})
 			if impatient {
 				return context.WithTimeout(ctx, time.Duration(random.IntN(100))*time.Millisecond)
 			}

@@ -112,7 +112,6 @@ func (s *Server) Provoke(trouble Trouble) {
 type kept struct {
 	call   string // with its parameters
 	at     time.Time
-	busy   bool
 	status int
 	body   []byte
 }
