@@ -74,7 +74,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 		Orgs:   func() *identity.Directory { return directory },
 		Stores: ports.Stores{Prompts: h.prompts, PromptLists: h.lists, Keys: keys, Connections: h.connections, Sources: h.sources, Atomic: h.atomic, Jobs: h.jobs},
 		Bind: func(s ports.Stores) Services {
-			c := connections.NewService(s.Atomic, s.Connections, s.Jobs, h.seals, connections.Warehouses{connection.Postgres: h.warehouse},
+			c := connections.NewService(s.Atomic, s.Connections, h.seals, connections.Warehouses{connection.Postgres: h.warehouse},
 				func(identity.OrgID) connections.Offer {
 					return connections.Offer{Kinds: []connection.Kind{connection.Postgres}}
 				}, connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30})

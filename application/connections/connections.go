@@ -32,7 +32,6 @@ type Offers func(identity.OrgID) Offer
 type Service struct {
 	atomic      ports.Atomic
 	connections ports.Connections
-	jobs        ports.Jobs
 	sealer      ports.CredentialSealer
 	warehouses  Warehouses
 	offers      Offers
@@ -40,8 +39,8 @@ type Service struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, c ports.Connections, j ports.Jobs, s ports.CredentialSealer, w Warehouses, o Offers, l connection.ProbeLimits) *Service {
-	return &Service{atomic: a, connections: c, jobs: j, sealer: s, warehouses: w, offers: o, limits: l}
+func NewService(a ports.Atomic, c ports.Connections, s ports.CredentialSealer, w Warehouses, o Offers, l connection.ProbeLimits) *Service {
+	return &Service{atomic: a, connections: c, sealer: s, warehouses: w, offers: o, limits: l}
 }
 
 // List returns the workspace's connections, newest first, and the kinds that its org offers.

@@ -60,7 +60,7 @@ func newStage(t *testing.T) *stage {
 		offer: connections.Offer{Kinds: []connection.Kind{connection.Postgres}},
 		ctx:   context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
-	s.Service = connections.NewService(s.atomic, s.connections, s.jobs, s.sealer, connections.Warehouses{connection.Postgres: s.warehouse},
+	s.Service = connections.NewService(s.atomic, s.connections, s.sealer, connections.Warehouses{connection.Postgres: s.warehouse},
 		func(org identity.OrgID) connections.Offer {
 			if org != "org" {
 				t.Errorf("the offer of org %q was asked for", org)
@@ -159,6 +159,14 @@ func (s *stage) expectCheckLater(t *testing.T, by identity.Actor, within time.Du
 		}
 		return nil
 	})
+}
+
+// expectBegun lets a check begin, with another one six hours later.
+func (s *stage) expectBegun(t *testing.T) {
+	t.Helper()
+	s.expectAtomic()
+	s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+	s.expectCheckLater(t, system, 6*time.Hour)
 }
 
 func wantErr(t *testing.T, got, want error) {

@@ -69,15 +69,11 @@ func (s *Service) Verify(ctx context.Context, by identity.Actor, t connection.Tr
 // Check probes a connection that nobody asked about, and sees to it that it is probed again. by is
 // the system. A connection that is gone, or is not to be used any more, is no error.
 func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID) error {
-	c, err := s.connections.Get(ctx, by.Workspace, id)
-	if errors.Is(err, connection.ErrNotFound) || err == nil && c.Status == connection.Revoked {
+	c, err := s.beginCheck(ctx, by, id)
+	if errors.Is(err, connection.ErrNotFound) || errors.Is(err, connection.ErrRevoked) {
 		return nil
 	}
 	if err != nil {
-		return err
-	}
-	// First, so that a check which fails for good does not end all that would follow it.
-	if err := checkLater(ctx, s.jobs, by, c); err != nil {
 		return err
 	}
 	if s.offered(by.Org, c.Kind) != nil {
@@ -100,6 +96,19 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 		}
 		return checkLater(ctx, tx.Jobs, by, c) // sooner than was thought, if it failed
 	})
+}
+
+// beginCheck answers the connection of a check, and queues the next one: now, so that a check which fails
+// for good does not end all that would follow it, and with the connection held, so that a revocation comes
+// first, connection.ErrRevoked, or finds the job to cancel.
+func (s *Service) beginCheck(ctx context.Context, by identity.Actor, id connection.ID) (c *connection.Connection, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if c, err = tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.MayTry(by, false) }); err != nil {
+			return err
+		}
+		return checkLater(ctx, tx.Jobs, by, c)
+	})
+	return c, err
 }
 
 // tryStored probes the stored credential.

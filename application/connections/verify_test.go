@@ -193,8 +193,7 @@ func TestVerify(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Run("a connection that works is checked again six hours later", func(t *testing.T) {
 		s := newStage(t)
-		s.expectGet(stored(t))
-		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectBegun(t)
 		s.expectOpen()
 		s.expectProbe(t, passed())
 		s.expectAtomic()
@@ -204,8 +203,7 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("one that may be failing is looked at again soon", func(t *testing.T) {
 		s := newStage(t)
-		s.expectGet(stored(t))
-		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectBegun(t)
 		s.expectOpen()
 		s.expectProbe(t, connection.FailedAt(connection.Connect, connection.ConnectTimeout))
 		s.expectAtomic()
@@ -215,25 +213,25 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("one that is gone is no error", func(t *testing.T) {
 		s := newStage(t)
-		s.connections.EXPECT().Get(s.ctx, gomock.Any(), gomock.Any()).Return(nil, connection.ErrNotFound)
+		s.expectAtomic()
+		s.connections.EXPECT().Update(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, connection.ErrNotFound)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("nor is one that is revoked, and it is not checked again", func(t *testing.T) {
 		s := newStage(t)
-		s.expectGet(revoked(t))
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one that is revoked before it is dialled is not dialled", func(t *testing.T) {
 		s := newStage(t)
-		s.expectGet(stored(t))
-		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectBegun(t)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(nil, int64(0), connection.ErrRevoked)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one that is revoked while it is probed is not queued again", func(t *testing.T) {
 		s := newStage(t)
-		s.expectGet(stored(t))
-		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectBegun(t)
 		s.expectOpen()
 		s.expectProbe(t, passed())
 		s.expectAtomic()
@@ -243,14 +241,12 @@ func TestCheck(t *testing.T) {
 	t.Run("one whose kind is not offered now is looked at later", func(t *testing.T) {
 		s := newStage(t)
 		s.offer.Kinds = nil
-		s.expectGet(stored(t))
-		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectBegun(t)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("an outage comes out, after the next check is queued", func(t *testing.T) {
 		s := newStage(t)
-		s.expectGet(stored(t))
-		s.expectCheckLater(t, system, 6*time.Hour)
+		s.expectBegun(t)
 		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(nil, int64(0), errOutage)
 		wantErr(t, s.Check(s.ctx, system, "con"), errOutage)
 	})

@@ -79,7 +79,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	connectionsWarehouses := mainBeyond.warehouses
 	offers := mainBeyond.offers
 	probeLimits := mainBeyond.limits
-	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
+	connectionsService := connections.NewService(atomic, portsConnections, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	portsSources := stores.Sources
 	sheets := mainBeyond.sheets
 	lend := newLend(connectionsService)
@@ -150,7 +150,7 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Serv
 	connectionsWarehouses := b.warehouses
 	offers := b.offers
 	probeLimits := b.limits
-	connectionsService := connections.NewService(atomic, portsConnections, jobs, credentialSealer, connectionsWarehouses, offers, probeLimits)
+	connectionsService := connections.NewService(atomic, portsConnections, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	portsSources := stores.Sources
 	sheets := b.sheets
 	lend := newLend(connectionsService)
