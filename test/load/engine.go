@@ -86,3 +86,14 @@ func (d database) open(pragmas string) (*sqlx.DB, error) {
 	}
 	return sqlx.Open(d.driver, source)
 }
+
+// onEach runs f on an empty database of each engine, with a directory for an Atrium on it.
+func (m *machine) onEach(ctx context.Context, what string, f func(d database, data string) error) error {
+	for _, e := range m.engines {
+		data := filepath.Join(m.dir, what+"-"+e.driver)
+		if err := e.use(ctx, data, func(d database) error { return f(d, data) }); err != nil {
+			return fmt.Errorf("%s: %w", e.driver, err)
+		}
+	}
+	return nil
+}

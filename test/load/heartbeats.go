@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,13 +26,7 @@ import (
 // the second load most come again within it, as often as a heartbeat's own rate limit allows.
 func heartbeats(ctx context.Context, m *machine) error {
 	m.section("Heartbeats", "", "bare handler", "`GET /api/me`", "heartbeats", "/ bare handler (aim ≥ 0.7)", "/ `GET /api/me`", "p50, p99", "allocations", "CPU")
-	for _, e := range m.engines {
-		data := filepath.Join(m.dir, "heartbeats-"+e.driver)
-		if err := e.use(ctx, data, func(d database) error { return m.heartbeatsOn(ctx, d, data) }); err != nil {
-			return fmt.Errorf("%s: %w", e.driver, err)
-		}
-	}
-	return nil
+	return m.onEach(ctx, "heartbeats", func(d database, data string) error { return m.heartbeatsOn(ctx, d, data) })
 }
 
 const (

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 )
 
@@ -16,56 +15,37 @@ const (
 // active version of a prompt as often as they can.
 func manyConnections(ctx context.Context, m *machine) error {
 	m.section("2,000 connections", "", "resident, none", "waiting", "all asking", "answers", "/ floor", "p50, p99", "CPU, all asking", "CPU a request")
-	for _, e := range m.engines {
-		data := filepath.Join(m.dir, "many-"+e.driver)
-		if err := e.use(ctx, data, func(d database) error { return m.manyOn(ctx, d, data) }); err != nil {
-			return fmt.Errorf("%s: %w", e.driver, err)
-		}
-	}
-	return nil
+	return m.onEach(ctx, "many", func(d database, data string) error { return m.manyOn(ctx, d, data) })
 }
 
 func (m *machine) manyOn(ctx context.Context, d database, data string) error {
-	owner, err := m.createUser(ctx, d, data, "owner")
+	b, err := m.serveBeside(ctx, d, data)
 	if err != nil {
 		return err
 	}
-	atrium, err := m.serveAtrium(ctx, d, data)
-	if err != nil {
-		return err
-	}
-	defer atrium.stop()
-	prompt, err := publish(ctx, atrium, owner.Token, "sales/summarise-call")
-	if err != nil {
-		return err
-	}
-	floor, err := m.serveFloor(ctx, d)
-	if err != nil {
-		return err
-	}
-	defer floor.stop()
+	defer b.stop()
 	time.Sleep(settles)
-	none, err := atrium.usage(ctx)
+	none, err := b.atrium.usage(ctx)
 	if err != nil {
 		return err
 	}
-	waiting, err := m.waiting(ctx, atrium, newTarget(atrium, prompt.active(), owner.Token))
+	waiting, err := m.waiting(ctx, b.atrium, newTarget(b.atrium, b.prompt.active(), b.owner.Token))
 	if err != nil {
 		return err
 	}
-	base, baseFor, err := newTarget(floor, prompt.active(), owner.Token).load(ctx, manyAtOnce, manyFor)
+	base, baseFor, err := newTarget(b.floor, b.prompt.active(), b.owner.Token).load(ctx, manyAtOnce, manyFor)
 	if err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
-	before, err := atrium.usage(ctx)
+	before, err := b.atrium.usage(ctx)
 	if err != nil {
 		return err
 	}
-	took, tookFor, err := newTarget(atrium, prompt.active(), owner.Token).load(ctx, manyAtOnce, manyFor)
+	took, tookFor, err := newTarget(b.atrium, b.prompt.active(), b.owner.Token).load(ctx, manyAtOnce, manyFor)
 	if err != nil {
 		return err
 	}
-	after, err := atrium.usage(ctx)
+	after, err := b.atrium.usage(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,13 +15,7 @@ import (
 // the server. Creating and verifying connections is a call to a warehouse: BenchmarkProbe measures that.
 func operations(ctx context.Context, m *machine) error {
 	m.section("Operations", "", "", "answers", "/ floor", "p50, p99", "allocations", "CPU")
-	for _, e := range m.engines {
-		data := filepath.Join(m.dir, "operations-"+e.driver)
-		if err := e.use(ctx, data, func(d database) error { return m.operationsOn(ctx, d, data) }); err != nil {
-			return fmt.Errorf("%s: %w", e.driver, err)
-		}
-	}
-	return nil
+	return m.onEach(ctx, "operations", func(d database, data string) error { return m.operationsOn(ctx, d, data) })
 }
 
 func (m *machine) operationsOn(ctx context.Context, d database, data string) error {

@@ -36,42 +36,23 @@ func payments(ctx context.Context, m *machine) error {
 		return err
 	}
 	m.section("Payments", "", "compared with", "takes", "Atrium takes", "more", "ratio (aim ≤ 1.3)")
-	for _, e := range m.engines {
-		data := filepath.Join(m.dir, "payments-"+e.driver)
-		if err := e.use(ctx, data, func(d database) error { return m.paymentsOn(ctx, d, data, config, mock.URL) }); err != nil {
-			return fmt.Errorf("%s: %w", e.driver, err)
-		}
-	}
-	return nil
+	return m.onEach(ctx, "payments", func(d database, data string) error { return m.paymentsOn(ctx, d, data, config, mock.URL) })
 }
 
 func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock string) error {
-	owner, err := m.createUser(ctx, d, data, "owner")
+	b, err := m.serveBeside(ctx, d, data, "--config", config)
 	if err != nil {
 		return err
 	}
-	atrium, err := m.serveAtrium(ctx, d, data, "--config", config)
-	if err != nil {
-		return err
-	}
-	defer atrium.stop()
-	prompt, err := publish(ctx, atrium, owner.Token, "sales/summarise-call")
-	if err != nil {
-		return err
-	}
-	floor, err := m.serveFloor(ctx, d)
-	if err != nil {
-		return err
-	}
-	defer floor.stop()
+	defer b.stop()
 	db, err := d.open("")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 
-	intents := atrium.repeats(atrium.request("POST", "/api/payments/setup-intent", owner.Token, `{"usage":"off_session"}`))
-	methods := newTarget(atrium, "/api/payments/methods", owner.Token)
+	intents := b.atrium.repeats(b.atrium.request("POST", "/api/payments/setup-intent", b.owner.Token, `{"usage":"off_session"}`))
+	methods := newTarget(b.atrium, "/api/payments/methods", b.owner.Token)
 	if _, _, err := intents.load(ctx, 1, time.Millisecond); err != nil { // makes the customer
 		return err
 	}
@@ -84,7 +65,7 @@ func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock
 		return err
 	}
 	bare := bareStripe(ctx, mock, customer)
-	read := newTarget(floor, prompt.active(), owner.Token)
+	read := newTarget(b.floor, b.prompt.active(), b.owner.Token)
 	for _, c := range []comparison{
 		{name: "`POST setup-intent`", with: "stripe-go, its one call", bare: bare.setupIntent, atrium: intents},
 		{name: "`GET methods`, read anew", with: "stripe-go, its two calls", bare: bare.wallet, atrium: methods, before: age},

@@ -54,6 +54,41 @@ func (m *machine) serveAtrium(ctx context.Context, d database, data string, flag
 	return p, err
 }
 
+// beside is an Atrium and a floor on the same database.
+type beside struct {
+	atrium, floor *program
+	owner         person
+	prompt        published // which both of them can be asked for
+}
+
+// serveBeside starts both. flags are Atrium's.
+func (m *machine) serveBeside(ctx context.Context, d database, data string, flags ...string) (b beside, err error) {
+	defer func() {
+		if err != nil {
+			b.stop()
+		}
+	}()
+	if b.owner, err = m.createUser(ctx, d, data, "owner"); err != nil {
+		return b, err
+	}
+	if b.atrium, err = m.serveAtrium(ctx, d, data, flags...); err != nil {
+		return b, err
+	}
+	if b.prompt, err = publish(ctx, b.atrium, b.owner.Token, "sales/summarise-call"); err != nil {
+		return b, err
+	}
+	b.floor, err = m.serveFloor(ctx, d)
+	return b, err
+}
+
+func (b beside) stop() {
+	for _, p := range []*program{b.floor, b.atrium} {
+		if p != nil {
+			p.stop()
+		}
+	}
+}
+
 // serveFloor starts the floor on d.
 func (m *machine) serveFloor(ctx context.Context, d database) (*program, error) {
 	return m.serveSelf(ctx, floorArgument, d)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,13 +28,7 @@ const (
 func streams(ctx context.Context, m *machine) error {
 	m.section("Streams",
 		"", "`POST` itself: p50, p99", "own: p50, p99 (aim ≤ 250 ms)", "operators': p50, p99 (aim ≤ 250 ms)", "told to operators", "memory a stream", "CPU, nothing changing", "CPU, changing")
-	for _, e := range m.engines {
-		data := filepath.Join(m.dir, "streams-"+e.driver)
-		if err := e.use(ctx, data, func(d database) error { return m.streamsOn(ctx, d, data) }); err != nil {
-			return fmt.Errorf("%s: %w", e.driver, err)
-		}
-	}
-	return nil
+	return m.onEach(ctx, "streams", func(d database, data string) error { return m.streamsOn(ctx, d, data) })
 }
 
 func (m *machine) streamsOn(ctx context.Context, d database, data string) error {

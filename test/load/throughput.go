@@ -28,16 +28,13 @@ func throughput(ctx context.Context, m *machine) error {
 	}
 	defer i.stop()
 	var held []contest
-	for _, e := range m.engines {
-		data := filepath.Join(m.dir, "throughput-"+e.driver)
-		err := e.use(ctx, data, func(d database) error {
-			more, err := m.throughputOn(ctx, d, data, i)
-			held = append(held, more...)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", e.driver, err)
-		}
+	err = m.onEach(ctx, "throughput", func(d database, data string) error {
+		more, err := m.throughputOn(ctx, d, data, i)
+		held = append(held, more...)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	m.section("The active version of a prompt", "", "floor", "Atrium", "Atrium / floor (aim ≥ 0.7)", "p50, p99 of the floor", "p50, p99 of Atrium")
 	for _, h := range held {
@@ -53,41 +50,28 @@ func throughput(ctx context.Context, m *machine) error {
 }
 
 func (m *machine) throughputOn(ctx context.Context, d database, data string, i *issuer) (held []contest, err error) {
-	owner, err := m.createUser(ctx, d, data, "owner")
-	if err != nil {
-		return nil, err
-	}
 	config, err := m.trusting(i)
 	if err != nil {
 		return nil, err
 	}
-	atrium, err := m.serveAtrium(ctx, d, data, "--config", config)
+	b, err := m.serveBeside(ctx, d, data, "--config", config)
 	if err != nil {
 		return nil, err
 	}
-	defer atrium.stop()
-	prompt, err := publish(ctx, atrium, owner.Token, "sales/summarise-call")
-	if err != nil {
+	defer b.stop()
+	if err := sameAnswer(ctx, b.floor, b.atrium, b.prompt.active(), b.owner.Token); err != nil {
 		return nil, err
 	}
-	floor, err := m.serveFloor(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	defer floor.stop()
-	if err := sameAnswer(ctx, floor, atrium, prompt.active(), owner.Token); err != nil {
-		return nil, err
-	}
-	jwt, err := signIn(ctx, atrium, i)
+	jwt, err := signIn(ctx, b.atrium, i)
 	if err != nil {
 		return nil, err
 	}
 	for _, connections := range []int{16, 64} {
 		contestants := []*contestant{
-			{name: "active version, floor", target: newTarget(floor, prompt.active(), owner.Token)},
-			{name: "active version, Atrium", target: newTarget(atrium, prompt.active(), owner.Token)},
-			{name: "/api/me by API key", target: newTarget(atrium, me, owner.Token)},
-			{name: "/api/me by JWT", target: newTarget(atrium, me, jwt)},
+			{name: "active version, floor", target: newTarget(b.floor, b.prompt.active(), b.owner.Token)},
+			{name: "active version, Atrium", target: newTarget(b.atrium, b.prompt.active(), b.owner.Token)},
+			{name: "/api/me by API key", target: newTarget(b.atrium, me, b.owner.Token)},
+			{name: "/api/me by JWT", target: newTarget(b.atrium, me, jwt)},
 		}
 		if err := m.inRounds(ctx, connections, contestants); err != nil {
 			return nil, err
