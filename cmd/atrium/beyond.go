@@ -94,7 +94,9 @@ func newTenants(c configs.Config) (_ connections.Warehouses, _ ports.Sheets, clo
 	large.Memory = sheet.ChildMemory
 	reader, err := confine.New(large, sheetChildren, command...)
 	if errors.Is(err, errors.ErrUnsupported) {
-		nothing := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error { return ports.ErrUnavailable }
+		nothing := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
+			return ports.ErrUnavailable
+		}
 		return all, newSheets(nothing, atGoogle), func() {}, nil
 	}
 	if err != nil {
