@@ -73,6 +73,7 @@ func collector(t *testing.T) (addr string, received func() string) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
+		all.WriteString(r.URL.Path + "\n")
 		_, _ = io.Copy(&all, body)
 	}))
 	t.Cleanup(s.Close)

@@ -1,13 +1,10 @@
 package e2e
 
 import (
-	"compress/gzip"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -16,30 +13,9 @@ import (
 // of OpenTelemetry tell it to.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	var received strings.Builder
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body := io.Reader(r.Body)
-		if r.Header.Get("Content-Encoding") == "gzip" {
-			unzipped, err := gzip.NewReader(r.Body)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			body = unzipped
-		}
-		spans, err := io.ReadAll(body)
-		if err != nil {
-			t.Error(err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		received.WriteString(r.URL.Path + "\n" + string(spans))
-	}))
-	t.Cleanup(collector.Close)
-
+	backend, sent := collector(t)
 	d := deploy(t, sqlite)
-	d.env = append(d.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL, "OTEL_BSP_SCHEDULE_DELAY=50")
+	d.env = append(d.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+backend, "OTEL_BSP_SCHEDULE_DELAY=50")
 	s := d.start(t)
 	ann := s.user(t, "owner")
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -50,11 +26,6 @@ func TestTraces(t *testing.T) {
 	e.page(t).is(t, 403)
 	ann.get(t, template, "traceparent: 00-"+trace+"-00f067aa0ba902b7-01")
 
-	sent := func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return received.String()
-	}
 	for deadline := time.Now().Add(patience); !strings.Contains(sent(), "GET /api/prompt-templates/{prompt_template_id}"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no span of the request arrived")

@@ -234,11 +234,10 @@ func (w *walk) deleteVersion(p *walker, _ *ladder) {
 }
 
 func (w *walk) renderVersion(p *walker, _ *ladder) {
-	path, th, v := w.version(p)
+	_, th, v := w.version(p)
 	if th == nil || v == nil {
 		return
 	}
-	_ = path
 	w.call(p, "POST", templates+"/"+th.id+"/render", object{"ref": v.id}, onVersion(p, th, v, viewing))
 }
 

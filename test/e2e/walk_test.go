@@ -23,11 +23,10 @@ const walkSeed = "ATRIUM_WALK_SEED"
 // them. What each answer has to be is known beforehand.
 type walk struct {
 	*testing.T
-	rand     *rand.Rand
-	seed     uint64
-	db       *sql.DB
-	postgres bool
-	shop     *shopWarehouse
+	rand *rand.Rand
+	seed uint64
+	db   *sql.DB
+	shop *shopWarehouse
 
 	spaces  []*space
 	walkers []*walker
@@ -47,7 +46,7 @@ func TestRandomWalk(t *testing.T) {
 	if proving() {
 		steps = 20_000
 	}
-	seed := uint64(time.Now().UnixNano()) //nolint:gosec // after 1970
+	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv(walkSeed); text != "" {
 		var err error
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
@@ -71,7 +70,7 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 	const org = ", egress: {allow: [127.0.0.0/8]}, registry: {workflows: [{id: hand-over}]}, "
 	s := start(t, engine, configured("orgs:\n  - {slug: red, hosts: [red.example.com]"+org+onlyPayments()+"}\n  - {slug: blue, hosts: [blue.example.com]"+org+onlyPayments()+"}\n"), toShops, knowsWebhookKey)
 	w := &walk{
-		T: t, rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, db: s.open(t), postgres: s.database != "", shop: newShop(t), //nolint:gosec // to be repeated
+		T: t, rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, db: s.open(t), shop: newShop(t),
 		things: map[string]*thing{}, kinds: map[string][]*thing{}, marks: map[string]*thing{}, known: map[string]bool{},
 	}
 	t.Cleanup(func() { _ = w.db.Close() })
