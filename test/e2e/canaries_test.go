@@ -68,7 +68,12 @@ func collector(t *testing.T) (addr string, received func() string) {
 	var all strings.Builder
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body := io.Reader(r.Body)
-		if unzipped, err := gzip.NewReader(r.Body); r.Header.Get("Content-Encoding") == "gzip" && err == nil {
+		if r.Header.Get("Content-Encoding") == "gzip" {
+			unzipped, err := gzip.NewReader(r.Body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
 			body = unzipped
 		}
 		mu.Lock()
@@ -148,6 +153,9 @@ orgs:
 
 		c.absent(t, "what was answered", c.told.String())
 		c.absent(t, "the log", s.stderr.String()+s.stdout.String())
+		if !strings.Contains(received(), "sql.") {
+			t.Error("no span of a statement is in the traces")
+		}
 		c.absent(t, "the traces", received())
 		c.absent(t, "the metrics", metrics)
 		c.absent(t, "what commands print", commands)
