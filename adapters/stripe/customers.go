@@ -146,8 +146,12 @@ func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, 
 	}
 	_, err = g.api.V1PaymentMethods.Detach(ctx, string(m), &stripe.PaymentMethodDetachParams{Params: g.write(key)})
 	if err != nil && (unanswered(ctx, err) || missing(err)) {
-		if owned, looked := g.owns(ctx, c, m); looked == nil && !owned {
+		owned, looked := g.owns(ctx, c, m)
+		switch {
+		case looked == nil && !owned:
 			return nil
+		case missing(err) && looked != nil: // it may be gone by an earlier call: that is no refusal
+			return looked
 		}
 	}
 	return failure(err)

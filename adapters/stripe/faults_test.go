@@ -204,6 +204,28 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 	}
 }
 
+// TestWhatIsGoneIsNoRefusal stages the second try of a call that took effect, where nobody can look.
+func TestWhatIsGoneIsNoRefusal(t *testing.T) {
+	asked := false
+	s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
+		switch {
+		case strings.HasSuffix(call, "/pm_1") && !asked:
+			asked = true
+			reply(w, 200, `{"id":"pm_1"}`)
+		case strings.HasPrefix(call, "GET "):
+			reply(w, 500, `{"error":{"type":"api_error"}}`)
+		default:
+			reply(w, 404, `{"error":{"type":"invalid_request_error","code":"resource_missing"}}`)
+		}
+	})
+	if err := s.gateway().Cancel(t.Context(), "k", "cus_1", "sub_1"); !billing.OutcomeUnknown(err) {
+		t.Errorf("Cancel: %v", err)
+	}
+	if err := s.gateway().Detach(t.Context(), "k", "cus_1", "pm_1"); !billing.OutcomeUnknown(err) {
+		t.Errorf("Detach: %v", err)
+	}
+}
+
 func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 	incomplete := func(intent string) map[string]string {
 		return map[string]string{

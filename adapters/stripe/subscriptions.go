@@ -146,8 +146,11 @@ func (g *Gateway) end(ctx context.Context, key string, id billing.SubscriptionID
 	_, err := g.api.V1Subscriptions.Cancel(ctx, string(id), &stripe.SubscriptionCancelParams{Params: g.write(key)})
 	if err != nil && (unanswered(ctx, err) || missing(err)) {
 		s, looked := g.api.V1Subscriptions.Retrieve(ctx, string(id), &stripe.SubscriptionRetrieveParams{Params: g.read()})
-		if looked == nil && !billing.Status(s.Status).Live() || missing(err) && missing(looked) {
+		switch {
+		case looked == nil && !billing.Status(s.Status).Live(), missing(err) && missing(looked):
 			return nil
+		case missing(err) && looked != nil: // it may have ended by an earlier call: that is no refusal
+			return failure(looked)
 		}
 	}
 	return failure(err)
