@@ -19,6 +19,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 	connection := ann.create(t, connections, shop.connection(fixture.Canary)).at("id")
 	body := shop.people(t, connection)
 	id := ann.create(t, sources, body).at("id")
+	refreshed(t, ann, id) // or it would be while the warehouse is away
 	mapping := object{"mapping": []object{{"field": "email", "column": "email"}}}
 	table := sources + "/warehouse-preview?schema=public&table=" + body["location"].(object)["table"].(string) + "&connection_id="
 
