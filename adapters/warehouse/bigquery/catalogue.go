@@ -43,39 +43,37 @@ func (s *session) list(limit int, page string) (tables []entry, next string, err
 	return answer.Tables, answer.Next, err
 }
 
-// read reports whether tables can be listed and statements be run, by one that is not. It returns a
-// table, if there is one.
-func (s *session) read() (table string, err error) {
+// Read reports whether tables can be listed and statements be run, by one that is not.
+func (s *session) Read(server *connection.Server) error {
+	server.Product, server.Version = "BigQuery", "v2"
 	tables, _, err := s.list(1, "")
 	if err != nil {
-		return "", err
-	}
-	if _, err := s.query(`SELECT 1`, true); err != nil {
-		return "", err
+		return err
 	}
 	if len(tables) > 0 {
-		table = tables[0].Reference.TableID
+		s.first = tables[0].Reference.TableID
 	}
-	return table, nil
+	_, err = s.query(`SELECT 1`, true)
+	return err
 }
 
-// canWrite reports whether the account, not Atrium's token, could change a table of the dataset. Of an
+// CanWrite reports whether the account, not Atrium's token, could change a table of the dataset. Of an
 // empty dataset nothing is known.
-func (s *session) canWrite(table string) (bool, error) {
-	if table == "" {
+func (s *session) CanWrite() (bool, error) {
+	if s.first == "" {
 		return false, nil
 	}
 	wanted := map[string][]string{"permissions": {"bigquery.tables.updateData", "bigquery.tables.update", "bigquery.tables.delete"}}
 	var answer struct {
 		Permissions []string `json:"permissions"`
 	}
-	err := s.call(http.MethodPost, s.path("tables", table)+":testIamPermissions", nil, wanted, &answer)
+	err := s.call(http.MethodPost, s.path("tables", s.first)+":testIamPermissions", nil, wanted, &answer)
 	return len(answer.Permissions) > 0, err
 }
 
-// tables lists a page of tables. The API has an order of its own, so that all are read each time: their names
+// Tables lists a page of tables. The API has an order of its own, so that all are read each time: their names
 // alone, of which about ten thousand fit into what a call may read.
-func (s *session) tables(q connection.TableQuery) ([]connection.Table, error) {
+func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	var tables []connection.Table
 	for page := ""; ; {
 		found, next, err := s.list(1000, page)

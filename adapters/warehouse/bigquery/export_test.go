@@ -7,16 +7,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// NewAt returns a Warehouse that takes a test's server for Google's. There is no other way to make one.
-func NewAt(guard warehouse.Guard, roots *x509.CertPool, at func(connection.Credential) (host string, port uint16)) *Warehouse {
-	return &Warehouse{guard: guard, servers: func(c connection.Credential) servers {
-		host, port := at(c)
+// NewAt returns a warehouse that takes a test's server for Google's. There is no other way to make one.
+func NewAt(guard warehouse.Guard, roots *x509.CertPool, where func(connection.Credential) (host string, port uint16)) *warehouse.Sessions {
+	return at(guard, func(c connection.Credential) servers {
+		host, port := where(c)
 		return servers{api: address{host, port}, token: address{host, port}, roots: roots}
-	}}
+	})
 }
 
 // Servers returns where a call goes outside of tests.
-func Servers(c connection.Credential) (api, token string, ports []uint16) {
-	s := New(nil).servers(c)
-	return s.api.host, s.token.host, []uint16{s.api.port, s.token.port}
+func Servers() (api, token string, ports []uint16) {
+	return google.api.host, google.token.host, []uint16{google.api.port, google.token.port}
 }

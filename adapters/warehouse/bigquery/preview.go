@@ -12,9 +12,9 @@ import (
 // maxBilled is what a preview of a view may read, in bytes: at the list price it costs less than a cent.
 const maxBilled = 1 << 30
 
-// preview reads a table's columns, and some of its rows: of a table as it is stored, which costs nothing; of a
+// Preview reads a table's columns, and some of its rows: of a table as it is stored, which costs nothing; of a
 // view, by a statement.
-func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
 	var p connection.Preview
 	if ref.Schema != s.dataset || !isName(ref.Name) {
 		return p, connection.TableNotFound

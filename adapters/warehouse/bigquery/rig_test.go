@@ -327,7 +327,7 @@ func TestACredentialDoesNotSayWhereGoogleIs(t *testing.T) {
 	if r := direct(t).Probe(t.Context(), to); r.Failure() != "" || asked.Load() != 0 {
 		t.Errorf("failure = %q, and the address in the key was asked %d times", r.Failure(), asked.Load())
 	}
-	api, token, ports := bigquery.Servers(to.Credential)
+	api, token, ports := bigquery.Servers()
 	if api != "bigquery.googleapis.com" || token != "oauth2.googleapis.com" || ports[0] != 443 || ports[1] != 443 {
 		t.Errorf("calls go to %s and %s, ports %d", api, token, ports)
 	}

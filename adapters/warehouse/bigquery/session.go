@@ -31,7 +31,11 @@ type session struct {
 	host             string
 	token            string
 	project, dataset string
+	first            string // table, once Read has found one
 }
+
+// Close ends the session.
+func (s *session) Close() { s.web.Close() }
 
 // open takes a call through the steps up to database.
 func open(ctx context.Context, n warehouse.Network, to ports.Target, at servers, trace *warehouse.Trace) (*session, error) {

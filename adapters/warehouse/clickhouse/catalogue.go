@@ -15,19 +15,19 @@ import (
 const ours = `database = currentDatabase() AND is_temporary = 0 AND NOT startsWith(name, '.inner')
 	AND engine NOT IN ('Kafka', 'RabbitMQ', 'NATS', 'FileLog', 'S3Queue', 'AzureQueue', 'Redis', 'WindowView', 'Set')`
 
-// read says who the server is, and that its catalogue can be read.
-func (s *session) read(trace *warehouse.Trace) error {
-	trace.Server.Product, trace.Server.Version = "ClickHouse", warehouse.Word(s.server.version)
+// Read says who the server is, and that its catalogue can be read.
+func (s *session) Read(server *connection.Server) error {
+	server.Product, server.Version = "ClickHouse", warehouse.Word(s.server.version)
 	_, err := s.query(`SELECT name FROM system.tables WHERE ` + ours + ` LIMIT 1`)
 	return err
 }
 
-// canWrite reports whether the user's own settings let anything be changed. Since version 20 grants may
+// CanWrite reports whether the user's own settings let anything be changed. Since version 20 grants may
 // deny that as well; what they are is told in statements alone, so such a user counts as one who can.
-func (s *session) canWrite() bool { return !s.server.readonly }
+func (s *session) CanWrite() (bool, error) { return !s.server.readonly, nil }
 
-// tables lists a page of tables. Names are compared by their bytes.
-func (s *session) tables(q connection.TableQuery) ([]connection.Table, error) {
+// Tables lists a page of tables. Names are compared by their bytes.
+func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	database := s.to.Credential.Text(connection.FieldDatabase)
 	after := q.After.Name
 	switch c := strings.Compare(q.After.Schema, database); {

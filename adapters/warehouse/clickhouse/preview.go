@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// preview reads the columns of a table that the catalogue confirms, and some of its rows.
-func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+// Preview reads the columns of a table that the catalogue confirms, and some of its rows.
+func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
 	var p connection.Preview
 	database := s.to.Credential.Text(connection.FieldDatabase)
 	if ref.Schema != database || ref.Name == "" || !isText(ref.Name) {

@@ -52,7 +52,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 		if config == nil && web.Silent() && errors.Is(err, connection.PortClosed) && speaksTLS(starting, n, to) {
 			err = connection.TLSRequired
 		}
-		s.close()
+		s.Close()
 		return nil, unlessCanceled(ctx, err)
 	}
 	return s, nil
@@ -191,7 +191,7 @@ func (s *session) request(ctx context.Context, sql string) (*http.Request, error
 	return r, nil
 }
 
-func (s *session) close() { s.web.Close() }
+func (s *session) Close() { s.web.Close() }
 
 // filled reports whether a row has n values, none of them NULL.
 func filled(row []*string, n int) bool { return len(row) == n && !slices.Contains(row, nil) }

@@ -18,10 +18,9 @@ const ours = `TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM
 const readable = `CAST(TABLE_NAME AS BINARY) IN (SELECT CAST(TABLE_NAME AS BINARY) FROM information_schema.COLUMNS
 	WHERE TABLE_SCHEMA = DATABASE() AND FIND_IN_SET('select', PRIVILEGES) > 0)`
 
-// read says who the server is, and whether the user can read a table, if there are any.
-func (s *session) read(trace *warehouse.Trace) error {
-	trace.Server.Product = product(s.version)
-	trace.Server.Version = warehouse.Word(s.version)
+// Read says who the server is, and whether the user can read a table, if there are any.
+func (s *session) Read(server *connection.Server) error {
+	server.Product, server.Version = product(s.version), warehouse.Word(s.version)
 	const from = ` FROM information_schema.TABLES WHERE ` + ours
 	rows, err := s.query(`SELECT EXISTS (SELECT 1` + from + ` AND ` + readable + `) OR NOT EXISTS (SELECT 1` + from + `)`)
 	if err != nil {
@@ -43,10 +42,10 @@ func product(version string) string {
 	return "MySQL"
 }
 
-// canWrite reports whether the user may change data or anything else. Privileges that only let read
+// CanWrite reports whether the user may change data or anything else. Privileges that only let read
 // are listed, so that those of versions to come are not taken for such. What a role alone may delete
 // or create is not seen: the catalogue does not tell.
-func (s *session) canWrite() (bool, error) {
+func (s *session) CanWrite() (bool, error) {
 	const me = `CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - LOCATE('@', REVERSE(CURRENT_USER()))),
 		'''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')`
 	const granted = ` WHERE GRANTEE = ` + me + ` AND PRIVILEGE_TYPE NOT IN ('USAGE', 'SELECT', 'SHOW VIEW', 'SHOW DATABASES', 'PROCESS', 'EXECUTE',
@@ -64,8 +63,8 @@ func isTrue(rows [][]*string) bool {
 	return len(rows) == 1 && len(rows[0]) == 1 && rows[0][0] != nil && *rows[0][0] == "1"
 }
 
-// tables lists a page of tables. Names are compared by their bytes, whatever the collation.
-func (s *session) tables(q connection.TableQuery) ([]connection.Table, error) {
+// Tables lists a page of tables. Names are compared by their bytes, whatever the collation.
+func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	after := q.After.Name
 	switch c := strings.Compare(q.After.Schema, s.database); {
 	case c > 0 || !isText(after):

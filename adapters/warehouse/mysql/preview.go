@@ -7,9 +7,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// preview reads a table that the catalogue confirms, by a SELECT of the columns that the user may
+// Preview reads a table that the catalogue confirms, by a SELECT of the columns that the user may
 // read, each cut by the server.
-func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
 	var p connection.Preview
 	if ref.Schema != s.database || ref.Name == "" || !isText(ref.Name) {
 		return p, connection.TableNotFound

@@ -52,7 +52,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 		return nil, unlessCanceled(ctx, err)
 	}
 	if err := s.prepare(to.Limits.Statement); err != nil {
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
@@ -243,8 +243,8 @@ func sanely(fn func() error) (err error) {
 	return fn()
 }
 
-// close ends the session without waiting for a server that may not answer.
-func (s *session) close() {
+// Close ends the session without waiting for a server that may not answer.
+func (s *session) Close() {
 	_ = s.wire.SetDeadline(time.Now().Add(200 * time.Millisecond))
 	_ = s.conn.Close() // it is over either way
 	_ = s.wire.Close()

@@ -46,34 +46,31 @@ var (
 		OR EXISTS (SELECT 1 FROM ` + ours + ` WHERE ` + may(`INSERT, UPDATE, DELETE, TRUNCATE`, `INSERT, UPDATE`) + `)`
 )
 
-// probe takes the steps read and privileges.
-func (s *session) probe(trace *warehouse.Trace) error {
-	next := s.ask(statement{sql: who}, statement{sql: readsAny}, statement{sql: writesAny})
-	rows, err := next()
+// Read says who the server is, and whether the user can read a table, if there are any. What CanWrite
+// wants to know is asked along with it.
+func (s *session) Read(server *connection.Server) error {
+	s.next = s.ask(statement{sql: who}, statement{sql: readsAny}, statement{sql: writesAny})
+	rows, err := s.next()
 	if err != nil {
 		return err
 	}
 	if len(rows) != 1 || len(rows[0]) != 2 {
 		return connection.NotThisDatabase
 	}
-	trace.Server.Product = product(string(rows[0][0]))
-	trace.Server.Version = warehouse.Word(string(rows[0][1]))
-	if rows, err = next(); err != nil {
+	server.Product, server.Version = product(string(rows[0][0])), warehouse.Word(string(rows[0][1]))
+	if rows, err = s.next(); err != nil {
 		return err
 	}
 	if !isTrue(rows) {
 		return connection.PermissionDenied // there are tables, and none that the user may read
 	}
-	trace.Passed(connection.Read)
-	if rows, err = next(); err != nil {
-		return err
-	}
-	if trace.Server.CanWrite = isTrue(rows); trace.Server.CanWrite {
-		trace.Warned(connection.Privileges, connection.CredentialCanWrite)
-		return nil
-	}
-	trace.Passed(connection.Privileges)
 	return nil
+}
+
+// CanWrite reports whether the user may change data or make tables.
+func (s *session) CanWrite() (bool, error) {
+	rows, err := s.next()
+	return isTrue(rows), err
 }
 
 // product names what speaks PostgreSQL's protocol, for people to see.
@@ -92,9 +89,9 @@ func isTrue(rows [][][]byte) bool {
 	return len(rows) == 1 && len(rows[0]) == 1 && string(rows[0][0]) == "t"
 }
 
-// tables lists a page of tables. reltuples is -1 where nobody has counted, and was 0 before
+// Tables lists a page of tables. reltuples is -1 where nobody has counted, and was 0 before
 // PostgreSQL 14.
-func (s *session) tables(q connection.TableQuery) ([]connection.Table, error) {
+func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	if !isText(q.After.Schema) || !isText(q.After.Name) {
 		return nil, nil // no name follows what cannot be one
 	}

@@ -24,7 +24,8 @@ type session struct {
 	ctx   context.Context
 	conn  *pgconn.PgConn
 	wire  net.Conn
-	begin []string // the statements that make it so
+	begin []string                   // the statements that make it so
+	next  func() ([][][]byte, error) // answer to what Read has asked
 }
 
 // open takes a call through the steps up to database.
@@ -258,9 +259,9 @@ func (s *session) query(sql string) ([][][]byte, error) {
 	return result.Rows, classify(s.ctx, result.Err)
 }
 
-// close ends the session without waiting for a server that may not answer: the connection's end
+// Close ends the session without waiting for a server that may not answer: the connection's end
 // ends the transaction too. pgx would take 15 s to say goodbye where a call was cut short.
-func (s *session) close() {
+func (s *session) Close() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 200*time.Millisecond)
 	defer cancel()
 	_ = s.conn.Close(ctx) // it is over either way

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// read sees to it that the database's tables can be listed, by a command that needs no warehouse.
-func (s *session) read() error {
+// Read sees to it that the database's tables can be listed. Neither it nor CanWrite starts the
+// warehouse, which would be paid for.
+func (s *session) Read(server *connection.Server) error {
+	server.Product, server.Version = "Snowflake", warehouse.Word(s.version)
 	_, err := s.query(`SHOW TERSE OBJECTS IN DATABASE ` + quote(s.database) + ` LIMIT 1`)
 	return err
 }
@@ -19,9 +22,9 @@ func (s *session) read() error {
 // reading are the privileges that let nothing be changed.
 var reading = []string{"USAGE", "SELECT", "REFERENCES", "MONITOR", "OPERATE", "READ", "REFERENCE_USAGE", "IMPORTED PRIVILEGES"}
 
-// canWrite reports whether the role itself was granted more than reading. Of roles within it the command
+// CanWrite reports whether the role itself was granted more than reading. Of roles within it the command
 // tells no more than that they are there.
-func (s *session) canWrite() (bool, error) {
+func (s *session) CanWrite() (bool, error) {
 	if s.role == "" {
 		return false, nil
 	}
@@ -48,8 +51,8 @@ func (s *session) catalogue(view string) string {
 	return quote(s.database) + `.INFORMATION_SCHEMA.` + view
 }
 
-// tables lists a page of tables. The catalogue shows a role only those on which it has any privilege.
-func (s *session) tables(q connection.TableQuery) ([]connection.Table, error) {
+// Tables lists a page of tables. The catalogue shows a role only those on which it has any privilege.
+func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	if !isText(q.After.Schema) || !isText(q.After.Name) {
 		return nil, nil
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// NewAt returns a Warehouse that takes a test's server for an account's. There is no other way to make one.
-func NewAt(guard warehouse.Guard, roots *x509.CertPool, at func(account string) (host string, port uint16)) *Warehouse {
-	return &Warehouse{guard: guard, roots: roots, server: func(account string) address {
+// NewAt returns a warehouse that takes a test's server for an account's. There is no other way to make one.
+func NewAt(guard warehouse.Guard, roots *x509.CertPool, at func(account string) (host string, port uint16)) *warehouse.Sessions {
+	return warehouse.NewSessions(guard, place{roots: roots, server: func(account string) address {
 		host, port := at(account)
 		return address{host, port}
-	}}
+	}}.open)
 }
 
 // ServerOf returns where an account is outside of tests.
 func ServerOf(account string) (host string, port uint16) {
-	a := New(nil).server(account)
+	a := serverOf(account)
 	return a.host, a.port
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// preview reads the columns of a table that the catalogue confirms, and some of its rows.
-func (s *session) preview(ref connection.TableRef, rows int) (connection.Preview, error) {
+// Preview reads the columns of a table that the catalogue confirms, and some of its rows.
+func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview, error) {
 	var p connection.Preview
 	if ref.Schema == "" || ref.Schema == "INFORMATION_SCHEMA" || ref.Name == "" || !isText(ref.Schema) || !isText(ref.Name) {
 		return p, connection.TableNotFound

@@ -32,12 +32,15 @@ type session struct {
 	role     string // that statements run as
 }
 
+// Close ends the session.
+func (s *session) Close() { s.web.Close() }
+
 // open takes a call through the steps up to database.
-func (w *Warehouse) open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
+func (p place) open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
-	at := w.server(to.Credential.Text("account"))
-	web, err := warehouse.OpenWeb(starting, n, at.host, at.port, &tls.Config{ServerName: at.host, RootCAs: w.roots, MinVersion: tls.VersionTLS12}, trace)
+	at := p.server(to.Credential.Text("account"))
+	web, err := warehouse.OpenWeb(starting, n, at.host, at.port, &tls.Config{ServerName: at.host, RootCAs: p.roots, MinVersion: tls.VersionTLS12}, trace)
 	if err != nil {
 		if errors.Is(err, connection.TLSUnsupported) { // all of Snowflake's servers have it
 			err = connection.NotThisDatabase

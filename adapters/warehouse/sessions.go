@@ -1,0 +1,87 @@
+package warehouse
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Session is one call's own connection to a tenant's server, which has come through the step database.
+type Session interface {
+	// Read finds out what the server is, and whether the credential can read of it.
+	Read(server *connection.Server) error
+	// CanWrite reports, once Read has answered, whether the credential may do more than read.
+	CanWrite() (bool, error)
+	// Tables is ports.Warehouse's.
+	Tables(q connection.TableQuery) ([]connection.Table, error)
+	// Preview is ports.Warehouse's.
+	Preview(table connection.TableRef, rows int) (connection.Preview, error)
+	// Close ends the session without waiting for a server that may not answer.
+	Close()
+}
+
+// Sessions is ports.Warehouse for a kind that is reached through the network: each call has a session
+// of its own, since a tenant's server is not kept connected.
+type Sessions struct {
+	guard Guard
+	open  func(context.Context, Network, ports.Target, *Trace) (Session, error)
+}
+
+// NewSessions returns Sessions that guard watches over. open takes a call through the steps up to
+// database.
+func NewSessions[S Session](guard Guard, open func(context.Context, Network, ports.Target, *Trace) (S, error)) *Sessions {
+	return &Sessions{guard: guard, open: func(ctx context.Context, n Network, to ports.Target, trace *Trace) (Session, error) {
+		return open(ctx, n, to, trace)
+	}}
+}
+
+// Probe is ports.Warehouse's.
+func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report {
+	trace := NewTrace()
+	return trace.Report(w.in(ctx, to, trace, func(s Session) (err error) {
+		if err := s.Read(&trace.Server); err != nil {
+			return err
+		}
+		trace.Passed(connection.Read)
+		if trace.Server.CanWrite, err = s.CanWrite(); err != nil {
+			return err
+		}
+		if trace.Server.CanWrite {
+			trace.Warned(connection.Privileges, connection.CredentialCanWrite)
+			return nil
+		}
+		trace.Passed(connection.Privileges)
+		return nil
+	}))
+}
+
+// Tables is ports.Warehouse's.
+func (w *Sessions) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (tables []connection.Table, err error) {
+	err = w.in(ctx, to, NewTrace(), func(s Session) error {
+		tables, err = s.Tables(q)
+		return err
+	})
+	return tables, err
+}
+
+// Preview is ports.Warehouse's.
+func (w *Sessions) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (p connection.Preview, err error) {
+	err = w.in(ctx, to, NewTrace(), func(s Session) error {
+		p, err = s.Preview(table, rows)
+		return err
+	})
+	return p, err
+}
+
+// in runs fn in a session of its own.
+func (w *Sessions) in(ctx context.Context, to ports.Target, trace *Trace, fn func(Session) error) error {
+	ctx, cancel, network := w.guard.Begin(ctx, to)
+	defer cancel()
+	s, err := w.open(ctx, network, to, trace)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return fn(s)
+}
