@@ -46,7 +46,8 @@ func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
 			begin(fmt.Sprint("u", i), fmt.Sprint("u", i+1))
 		}
 		time.Sleep(2 * time.Second)
-		if many := s.asks(10 * time.Second); few == 0 || many > few {
+		// What is asked at the very moment at which counting ends may count or not.
+		if many := s.asks(10 * time.Second); few == 0 || many > few+1 {
 			t.Errorf("the store is asked %d times for one, %d times for 501", few, many)
 		}
 		for i, w := range open {
