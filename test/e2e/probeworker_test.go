@@ -20,6 +20,7 @@ import (
 // TestTheProgramIsItsOwnChild runs the confined child as the server does: the same program, by its
 // hidden command.
 func TestTheProgramIsItsOwnChild(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "sample.db"))
 	if err != nil {

@@ -200,6 +200,7 @@ func TestSources(t *testing.T) {
 }
 
 func TestSheetsOfTheDataDirectory(t *testing.T) {
+	t.Parallel()
 	s := start(t, sqlite)
 	ann := s.user(t, "member")
 	folder := filepath.Join(s.data, "sheets")
