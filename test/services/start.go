@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -61,6 +62,7 @@ type program struct {
 	files  map[string]string                           // put into the folder before
 	url    func(port int) string                       // of the server once it answers
 	ready  func(ctx context.Context, url string) error // whether it does
+	port   int                                         // to be had if it is free; 0 for any
 }
 
 // postgresScript keeps PostgreSQL. Collation is ICU's English one on purpose: where code relies on
@@ -82,16 +84,50 @@ serve() {
 // StartPostgres starts a server on a port of 127.0.0.1 that was free, with a new cluster in a
 // temporary folder, and returns once it answers, after about a second. It stops with Stop, or soon after the calling
 // process ends, even by SIGKILL. Nobody is asked for a password.
-func StartPostgres() (*Server, error) { return StartPostgresWith(nil, nil) }
+//
+// For the first that runs on a machine the port is always the same: the URL is in the environment of
+// tests, and go test answers from its cache only where that is as it was.
+func StartPostgres() (*Server, error) {
+	p, err := postgresProgram(nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if first() {
+		p.port = usualPort
+	}
+	return p.start()
+}
+
+const usualPort = 54329
+
+// first reports whether this process may have usualPort. It listens below it until it ends, which no other
+// can do meanwhile.
+var first = sync.OnceValue(func() bool {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(usualPort-1)))
+	if err == nil {
+		claimed = l
+	}
+	return err == nil
+})
+
+var claimed net.Listener // never closed
 
 // StartPostgresWith is StartPostgres with settings of the test's own, and files beside the cluster
 // that settings can name by their path: a certificate, its key, a pg_hba.conf. @ at the start of a
 // setting's value stands for the folder of the files, as in {"hba_file": "@/hba"}. The superuser
 // postgres must be let in from 127.0.0.1 without a password and without TLS.
 func StartPostgresWith(settings, files map[string]string) (*Server, error) {
-	bin, err := postgresBin()
+	p, err := postgresProgram(settings, files)
 	if err != nil {
 		return nil, err
+	}
+	return p.start()
+}
+
+func postgresProgram(settings, files map[string]string) (program, error) {
+	bin, err := postgresBin()
+	if err != nil {
+		return program{}, err
 	}
 	p := program{
 		name: "postgres", script: postgresScript, args: []string{bin}, files: files,
@@ -103,7 +139,7 @@ func StartPostgresWith(settings, files map[string]string) (*Server, error) {
 	for name, value := range settings {
 		p.args = append(p.args, "-c", name+"="+value)
 	}
-	return p.start()
+	return p, nil
 }
 
 // start starts the program on a port of 127.0.0.1 that was free, and returns once it answers. @/ in
@@ -135,7 +171,7 @@ func (p program) tryStart() (*Server, error) {
 		return fail(err)
 	}
 	defer log.Close()
-	port, err := freePort()
+	port, err := freePort(p.port)
 	if err != nil {
 		return fail(err)
 	}
@@ -215,8 +251,12 @@ func tail(log *os.File) string {
 	return string(text[:n])
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// freePort returns preferred if nobody listens there, else any other.
+func freePort(preferred int) (int, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(preferred)))
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		return 0, err
 	}
