@@ -92,7 +92,7 @@ func StartPostgres() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first() {
+	if first() != nil {
 		p.port = usualPort
 	}
 	return p.start()
@@ -100,17 +100,15 @@ func StartPostgres() (*Server, error) {
 
 const usualPort = 54329
 
-// first reports whether this process may have usualPort. It listens below it until it ends, which no other
-// can do meanwhile.
-var first = sync.OnceValue(func() bool {
+// first is a listener below usualPort, which only one process can have until it ends: that one may have
+// usualPort. It is nil for all others.
+var first = sync.OnceValue(func() net.Listener {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(usualPort-1)))
-	if err == nil {
-		claimed = l
+	if err != nil {
+		return nil
 	}
-	return err == nil
+	return l
 })
-
-var claimed net.Listener // never closed
 
 // StartPostgresWith is StartPostgres with settings of the test's own, and files beside the cluster
 // that settings can name by their path: a certificate, its key, a pg_hba.conf. @ at the start of a
