@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 )
@@ -27,9 +28,14 @@ func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
 			return n
 		}
 		time.Sleep(1500 * time.Millisecond) // until what was before is counted
-		before, begun := count(), time.Now()
-		time.Sleep(during)
-		return float64(count()-before) / time.Since(begun).Seconds()
+		// What else there is to do comes and goes; what streams ask would be there each time.
+		least := math.Inf(1)
+		for range 3 {
+			before, begun := count(), time.Now()
+			time.Sleep(during)
+			least = min(least, float64(count()-before)/time.Since(begun).Seconds())
+		}
+		return least
 	}
 	admin := s.user(t, "admin")
 	var open []*events
