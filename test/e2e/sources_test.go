@@ -182,9 +182,11 @@ func TestSources(t *testing.T) {
 			for _, path := range []string{one, one + "/jobs"} {
 				ann.do(t, "GET", path, nil).problem(t, 404, "source_not_found")
 			}
-			if left := s.dumpOf(t, "jobs"); regexp.MustCompile(id + `.*"(queued|running)"`).MatchString(left) {
-				t.Errorf("jobs are left:\n%s", left)
+			left := func(state string) bool { return regexp.MustCompile(id + `.*"` + state + `"`).MatchString(s.dumpOf(t, "jobs")) }
+			if left("queued") {
+				t.Errorf("jobs are left:\n%s", s.dumpOf(t, "jobs"))
 			}
+			awaits(t, "a job that ran ends", s, func() bool { return !left("running") })
 		})
 		t.Run("all of it is in the trail", func(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+id).each(t, "type")

@@ -112,6 +112,14 @@ func forever(c io.Writer, b []byte) {
 	}
 }
 
+// packets are as many as it takes until their numbers begin anew: repeated, they go on without a gap.
+func packets(first byte, payload string) (all []byte) {
+	for i := range 256 {
+		all = append(all, packet(first+byte(i), []byte(payload))...)
+	}
+	return all
+}
+
 // table begins a result of two columns.
 func table() []byte {
 	column := []byte("\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00")
@@ -194,11 +202,7 @@ func scripts() []contract.HostileScript {
 		{Name: "it has columns without an end", Codes: append(large, foreign...), Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, packet(1, []byte{0xfc, 0xff, 0xff}))
-			for sequence := byte(2); ; sequence++ {
-				if _, err := c.Write(packet(sequence, []byte("\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00"))); err != nil {
-					return
-				}
-			}
+			forever(c, packets(2, "\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00"))
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
@@ -213,11 +217,7 @@ func scripts() []contract.HostileScript {
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, table())
-			for sequence := byte(5); ; sequence++ {
-				if _, err := c.Write(packet(sequence, []byte("\x01x\x01y"))); err != nil {
-					return
-				}
-			}
+			forever(c, packets(5, "\x01x\x01y"))
 		}},
 		{Name: "it answers with nothing", Plain: true, Codes: foreign, Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
 		// The driver takes it for the end of the rows, and waits for what comes then.

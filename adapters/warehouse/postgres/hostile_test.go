@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -179,7 +180,7 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}},
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			begun(c, described)
-			forever(c, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}))
+			forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}), 256))
 		}},
 		{Name: "it answers with nothing", Codes: foreign, Serve: func(c io.ReadWriter) {
 			begun(c, append(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})...))

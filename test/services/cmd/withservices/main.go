@@ -3,8 +3,8 @@
 //
 //	go run ./test/services/cmd/withservices -- go test ./...
 //
-// The exit code is the command's, and signals reach it. A server that the environment already
-// names is used as it is.
+// The exit code is the command's, and signals reach it and what it has started, of which nothing outlives it.
+// A server that the environment already names is used as it is.
 package main
 
 import (
@@ -38,6 +38,7 @@ func run(args []string) int {
 	command := exec.Command(args[0], args[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	command.Env = os.Environ()
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // of all processes that it starts
 	if os.Getenv(services.PostgresURL) == "" {
 		server, err := services.StartPostgres()
 		if err != nil {
@@ -51,12 +52,16 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "withservices:", err)
 		return 2
 	}
+	all := -command.Process.Pid
+	defer func() { _ = syscall.Kill(all, syscall.SIGKILL) }() // what a test that was stopped has left
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	for {
 		select {
 		case s := <-signals:
-			_ = command.Process.Signal(s) // it may have ended just now
+			if s, ok := s.(syscall.Signal); ok {
+				_ = syscall.Kill(all, s) // they may have ended just now
+			}
 		case err := <-ended:
 			return code(err)
 		}
