@@ -34,7 +34,7 @@ type visitor struct {
 
 // visited is handle for visitors.
 func (a *API) visited(method, path string, act func(*visitor) (reply, error)) http.Handler {
-	op, _ := a.contract.Operation(method, path) // route finds out if there is none
+	op, _ := a.Contract.Operation(method, path) // route finds out if there is none
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		observation(hr).route = path
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)

@@ -55,7 +55,7 @@ func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
 		service := presences.NewService(h.presences(mock), now, nil)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 		api, err := New(Config{RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6}}, Deps{
-			Orgs: func() *identity.Directory { return directory }, Stores: ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock)},
+			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Stores: ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock)},
 			Bind: func(s ports.Stores) Services {
 				return Services{Accounts: accounts.NewService(nil, nil, nil, nil, s.Keys, nil, nil), Tickets: accounts.NewTickets(s.Tickets), Presences: service}
 			},

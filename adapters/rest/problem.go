@@ -89,7 +89,7 @@ func foreseen(err error) *fault.Error {
 func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.Answer {
 	status := statuses[f.Kind]
 	title := http.StatusText(status)
-	if declared, ok := a.contract.Problem(f.Code); ok {
+	if declared, ok := a.Contract.Problem(f.Code); ok {
 		title = declared.Title
 	}
 	p := openapi.Problem{

@@ -68,8 +68,8 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, out reply) {
 }
 
 func (a *API) document(w http.ResponseWriter, r *http.Request) {
-	write(w, r, ports.Answer{Status: http.StatusOK, Body: a.contract.JSON(), Header: map[string]string{
-		"Content-Type": "application/json", "Etag": a.contract.ETag(), "Cache-Control": "public, max-age=300",
+	write(w, r, ports.Answer{Status: http.StatusOK, Body: a.Contract.JSON(), Header: map[string]string{
+		"Content-Type": "application/json", "Etag": a.Contract.ETag(), "Cache-Control": "public, max-age=300",
 	}})
 }
 
@@ -95,7 +95,7 @@ func code(markdown string) template.HTML {
 
 // problemPage tells people what a problem's code means: it is where a problem's type leads.
 func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
-	declared, ok := a.contract.Problem(mux.Vars(r)["code"])
+	declared, ok := a.Contract.Problem(mux.Vars(r)["code"])
 	if !ok {
 		a.problem(w, r, errNoSuchPath)
 		return

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 func TestReadiness(t *testing.T) {
@@ -90,12 +90,8 @@ func TestReadiness(t *testing.T) {
 		})
 	})
 	t.Run("a probe that is refused again and again fills no log", func(t *testing.T) {
-		loaded, err := openapi.Load()
-		if err != nil {
-			t.Fatal(err)
-		}
 		log := new(bytes.Buffer)
-		a := &API{Deps: Deps{Log: slog.New(slog.NewTextHandler(log, nil))}, contract: loaded}
+		a := &API{Deps: Deps{Contract: fixture.Contract(t), Log: slog.New(slog.NewTextHandler(log, nil))}}
 		a.readiness = readiness{check: func(context.Context) error { return down }, log: a.Log}
 		for range 5 {
 			w := httptest.NewRecorder()

@@ -45,6 +45,7 @@ type Bind func(ports.Stores) Services
 
 // Deps is what the API stands on.
 type Deps struct {
+	Contract    *openapi.Contract
 	Orgs        func() *identity.Directory // the present one: a reload swaps it
 	Stores      ports.Stores
 	Bind        Bind
@@ -61,7 +62,6 @@ type Deps struct {
 type API struct {
 	Deps
 	config    Config
-	contract  *openapi.Contract
 	services  Services
 	router    *mux.Router
 	callers   *limiter // by API key
@@ -78,12 +78,8 @@ type API struct {
 
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.
 func New(c Config, d Deps) (*API, error) {
-	contract, err := openapi.Load()
-	if err != nil {
-		return nil, err
-	}
 	a := &API{
-		Deps: d, config: c, contract: contract, services: d.Bind(d.Stores),
+		Deps: d, config: c, services: d.Bind(d.Stores),
 		callers:   newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
 		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
 		visitors:  newVisitLimits(),
@@ -125,7 +121,7 @@ func (a *API) route(areas map[string][]operation) error {
 	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/datasources", paymentPaths, "/api/presence", "/api/"} {
 		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
 		for _, op := range areas[prefix] {
-			declared, ok := a.contract.Operation(op.method, op.path)
+			declared, ok := a.Contract.Operation(op.method, op.path)
 			if !ok {
 				return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
 			}
@@ -145,7 +141,7 @@ func (a *API) route(areas map[string][]operation) error {
 		registered[op.method+" "+op.path] = true
 		register(a.router, op.method, op.path, op.handler)
 	}
-	for _, declared := range a.contract.Operations() {
+	for _, declared := range a.Contract.Operations() {
 		if !registered[declared.Method+" "+declared.Path] {
 			return fmt.Errorf("rest: %s %s of openapi.yaml has no route", declared.Method, declared.Path)
 		}

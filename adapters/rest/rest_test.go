@@ -71,7 +71,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 	}
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 	api, err := New(c, Deps{
-		Orgs:   func() *identity.Directory { return directory },
+		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
 		Stores: ports.Stores{Prompts: h.prompts, PromptLists: h.lists, Keys: keys, Connections: h.connections, Sources: h.sources, Atomic: h.atomic, Jobs: h.jobs},
 		Bind: func(s ports.Stores) Services {
 			c := connections.NewService(s.Atomic, s.Connections, h.seals, connections.Warehouses{connection.Postgres: h.warehouse},
@@ -135,7 +135,7 @@ func TestRoutesAndContract(t *testing.T) {
 	})
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
 		h := newHouse(t)
-		h.contract = new(openapi.Contract)
+		h.Contract = new(openapi.Contract)
 		if err := h.route(map[string][]operation{"/api/": h.accountOperations()}); err == nil {
 			t.Error("no error")
 		}

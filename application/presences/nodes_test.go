@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,15 +11,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestNodesAgreeWithHistory lets people report to three nodes, which are killed at random, and compares
 // what every node shows of everybody with their history.
 func TestNodesAgreeWithHistory(t *testing.T) {
-	seeds := uint64(10)
-	if os.Getenv("ATRIUM_PROVE") != "" {
-		seeds = 200
-	}
+	seeds := proof.Sample(uint64(10), 200)
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { compareNodes(t, rand.New(rand.NewPCG(seed, 8))) })

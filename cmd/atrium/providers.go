@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/configs"
@@ -190,12 +191,14 @@ func (o *orgs) registry(org identity.OrgID) *chat.Registry {
 }
 
 func newBind(c *core) rest.Bind {
-	return func(stores ports.Stores) rest.Services { return bindServices(stores, c.beyond, c.services.Presences) }
+	return func(stores ports.Stores) rest.Services {
+		return bindServices(stores, c.beyond, c.services.Presences)
+	}
 }
 
-func newDeps(c *core, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
+func newDeps(c *core, contract *openapi.Contract, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{
-		Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring,
+		Contract: contract, Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring,
 		Ready: c.db.Ready, Metrics: metrics, Log: log,
 	}
 }

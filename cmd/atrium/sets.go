@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
@@ -33,7 +34,7 @@ var (
 	// serving is the HTTP API on a core.
 	serving = wire.NewSet(
 		wire.FieldsOf(new(*core), "config", "db"), wire.FieldsOf(new(configs.Config), "Mail"), serverConfig, mail.New,
-		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)), newBind, newDeps, rest.New,
+		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)), newBind, newDeps, openapi.Load, rest.New,
 		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
 	)
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
@@ -178,6 +179,10 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Serv
 func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	config := c.config
 	restConfig := serverConfig(config)
+	contract, err := openapi.Load()
+	if err != nil {
+		return nil, err
+	}
 	db := c.db
 	idempotency := sqlstore.NewIdempotency(db)
 	bind := newBind(c)
@@ -187,7 +192,7 @@ func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.A
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, idempotency, bind, verifier, mailer, metrics, log)
+	deps := newDeps(c, contract, idempotency, bind, verifier, mailer, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

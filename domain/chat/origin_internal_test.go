@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 func TestOriginPatternsHaveOneForm(t *testing.T) {
@@ -296,14 +297,9 @@ func parsedList(t testing.TB, entries []string) []OriginPattern {
 	return list
 }
 
-// A million with ATRIUM_PROVE, which make prove sets.
 func TestRandomOriginsAreLetInOnlyIfListed(t *testing.T) {
-	n := 50_000
-	if os.Getenv("ATRIUM_PROVE") != "" {
-		n = 1_000_000
-	}
-	seed := rand.Uint64()
-	rnd := rand.New(rand.NewPCG(seed, 0))
+	n := proof.Sample(50_000, 1_000_000)
+	rnd := rand.New(rand.NewPCG(proof.Seed(t), 0))
 	list := parsedList(t, oracleList)
 	accepted := 0
 	for range n {
@@ -314,7 +310,7 @@ func TestRandomOriginsAreLetInOnlyIfListed(t *testing.T) {
 			accepted++
 		}
 		if want := letIn(oracleList, s); got != want {
-			t.Fatalf("seed %d: %q is let in: %v; the oracle says %v", seed, s, got, want)
+			t.Fatalf("%q is let in: %v; the oracle says %v", s, got, want)
 		}
 	}
 	if accepted < n/100 || accepted > n/2 {

@@ -4,12 +4,14 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestCrashUnderLoad kills the process again and again while eight write: what was acknowledged is there,
 // and nothing is there by half.
 func TestCrashUnderLoad(t *testing.T) {
-	rounds := sample(5, 200) // on each engine
+	rounds := proof.Sample(5, 200) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
 		d := on(t, engine)
 		n := d.start(t, current(t))

@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestAFullDatabaseFile lets SQLite grow no further than a number of pages: the same error as of a full disk,
@@ -161,7 +162,7 @@ func TestAFullDisk(t *testing.T) {
 			t.Fatalf("the disk does not become full: %d answered, %d refused; %s", l.answered.Load(), l.refused.Load(), n.wrote)
 		}
 	}
-	time.Sleep(sample(200*time.Millisecond, 5*time.Second))
+	time.Sleep(proof.Sample(200*time.Millisecond, 5*time.Second))
 	for _, path := range []string{prompts, "/api/me", "/api/health/live", "/api/health/ready"} {
 		if a, err := l.try("GET", path, nil); err != nil || a.status != 200 {
 			t.Errorf("what only reads: %v, %v", a, err)
@@ -176,7 +177,7 @@ func TestAFullDisk(t *testing.T) {
 		l.first(t)
 		took := time.Since(room)
 		t.Logf("%d refused; the first success %s after there was room", l.refused.Load(), took.Round(time.Millisecond))
-		if proving() && took > recoveredWithin {
+		if proof.Running() && took > recoveredWithin {
 			t.Errorf("it took %s until somebody wrote again", took)
 		}
 	})

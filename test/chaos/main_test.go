@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -46,7 +45,7 @@ var present = sync.OnceValues(func() (string, error) {
 // build builds the program of the module in dir, which is to say that it is of a version.
 func build(dir, version, binary string) (string, error) {
 	c := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+version, "-o", binary, "./cmd/atrium")
-	c.Dir = dir
+	c.Dir, c.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") // as it is released
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%v: %w\n%s", c.Args, err, out)
 	}
@@ -61,18 +60,6 @@ func current(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return binary
-}
-
-// proving reports whether the tests take as long as a proof does, and assert how long things take:
-// ATRIUM_PROVE is set.
-func proving() bool { return os.Getenv("ATRIUM_PROVE") != "" }
-
-// sample is few in make test, and all in make prove: how often something is done, or for how long.
-func sample[N int | int64 | time.Duration](few, all N) N {
-	if proving() {
-		return all
-	}
-	return few
 }
 
 const (

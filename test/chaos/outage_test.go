@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -70,7 +71,7 @@ func TestATroubledDatabase(t *testing.T) {
 			health := n.pulse(t)
 			l.during(func() { // what runs while all is well
 				l.first(t)
-				time.Sleep(sample(100*time.Millisecond, time.Second))
+				time.Sleep(proof.Sample(100*time.Millisecond, time.Second))
 			})
 			usual, _ := health()
 			before := n.leftovers(t, behindTheProxy)
@@ -115,7 +116,7 @@ func (tr trouble) suffer(t *testing.T, n *node, l *load, usual time.Duration) {
 		begun = time.Now()
 		mu.Unlock()
 		tr.begin()
-		time.Sleep(sample(tr.lasts/5, tr.lasts))
+		time.Sleep(proof.Sample(tr.lasts/5, tr.lasts))
 		tr.end()
 		mu.Lock()
 		ended = time.Now()
@@ -123,12 +124,12 @@ func (tr trouble) suffer(t *testing.T, n *node, l *load, usual time.Duration) {
 		mu.Unlock()
 		l.first(t)
 		took = time.Since(back)
-		time.Sleep(sample(200*time.Millisecond, recoveredWithin+time.Second)) // in which nothing may be refused any more
+		time.Sleep(proof.Sample(200*time.Millisecond, recoveredWithin+time.Second)) // in which nothing may be refused any more
 	})
 	most, worst := health()
 	t.Logf("refused: %v, the slowest after %s; health answered within %s (%s before), at worst %s; the first success %s after the end",
 		refused, slowest.Round(time.Millisecond), most.Round(time.Millisecond), usual.Round(time.Millisecond), worst.Round(time.Millisecond), took.Round(time.Millisecond))
-	if !proving() {
+	if !proof.Running() {
 		return
 	}
 	if took > recoveredWithin {

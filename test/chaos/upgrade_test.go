@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // git answers what git says about this repository.
@@ -50,7 +52,7 @@ func lastRelease(t *testing.T) release {
 	commit, err = git("rev-parse", "--verify", cmp.Or(commit, tag)+"^{commit}")
 	if err != nil {
 		const untold = "NOT TESTED: %s upgrades from %s, which is not in the history of this clone (git fetch --tags --unshallow): %v"
-		if proving() {
+		if proof.Running() {
 			t.Fatalf(untold, t.Name(), tag, err)
 		}
 		fmt.Fprintf(os.Stderr, untold+"\n", t.Name(), tag, err)
@@ -66,7 +68,7 @@ func lastRelease(t *testing.T) release {
 	if err != nil {
 		cache = folder
 	}
-	kept := filepath.Join(cache, "atrium", "releases", fmt.Sprintf("%.12s-%s-%s-cgo%s", commit, runtime.Version(), runtime.GOARCH, os.Getenv("CGO_ENABLED")))
+	kept := filepath.Join(cache, "atrium", "releases", fmt.Sprintf("%.12s-%s-%s", commit, runtime.Version(), runtime.GOARCH))
 	if _, err := os.Stat(kept); err == nil {
 		return release{tag, commit, kept}
 	}
@@ -149,7 +151,7 @@ func TestARollingUpgrade(t *testing.T) {
 	both := func(phase string) {
 		t.Helper()
 		before := l.answered.Load()
-		for range sample(2, 40) {
+		for range proof.Sample(2, 40) {
 			l.answers(50)
 			for i := range nodes {
 				nodes[i].Load().ready(t)
@@ -208,7 +210,7 @@ func TestAnUpgradeInPlace(t *testing.T) {
 	d := on(t, sqlite)
 	n := d.start(t, old.binary)
 	l := newLoad(t, d.token(t, old.binary), func() *node { return n })
-	l.during(func() { l.answers(sample[int64](100, 2000)) })
+	l.during(func() { l.answers(proof.Sample[int64](100, 2000)) })
 	n.stop(t)
 
 	// Columns that are new are none of what there was; jobs and presences move on by themselves.

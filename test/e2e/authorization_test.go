@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // standing is a caller of the authorization table, and how it stands to the house.
@@ -124,10 +125,7 @@ var exceptions = []struct {
 }
 
 func TestAuthorization(t *testing.T) {
-	contract, err := openapi.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	contract := fixture.Contract(t)
 	var known []string
 	for _, op := range contract.Operations() {
 		known = append(known, op.ID)

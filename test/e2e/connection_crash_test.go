@@ -13,18 +13,13 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
-
-// proving reports whether the tests take as long as a proof does: ATRIUM_PROVE is set.
-func proving() bool { return os.Getenv("ATRIUM_PROVE") != "" }
 
 // TestACrashAmongConnections kills the server while connections are made, verified and revoked: no
 // secret is ever stored in the clear, and what was revoked stays revoked.
 func TestACrashAmongConnections(t *testing.T) {
-	rounds := 5 // on each engine
-	if proving() {
-		rounds = 50
-	}
+	rounds := proof.Sample(5, 50) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
 		d := deploy(t, engine, toShops)
 		s := d.start(t)

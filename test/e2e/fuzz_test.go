@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,9 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // mostHeap is how much memory the heap of a server may ever have taken while it is sent random requests,
@@ -28,16 +26,10 @@ const mostHeap = 512 << 20
 
 // TestRandomRequests makes requests of what openapi.yaml declares, with what earlier answers told, and breaks
 // every other one in some places. However broken they are, the answer is a documented one, and never that the
-// server is at fault. ATRIUM_SEED repeats a run that failed.
+// server is at fault.
 func TestRandomRequests(t *testing.T) {
-	requests := 1000 // on each engine
-	if proving() {
-		requests = 50_000
-	}
-	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("ATRIUM_SEED"), fmt.Sprint(rand.Uint32())), 10, 64)
-	if err != nil {
-		t.Fatal("ATRIUM_SEED: ", err)
-	}
+	requests := proof.Sample(1000, 50_000) // on each engine
+	seed := proof.Seed(t)
 	onEach(t, func(t *testing.T, engine string) {
 		f := newFuzzer(t, engine, seed)
 		begun := time.Now()
@@ -47,16 +39,16 @@ func TestRandomRequests(t *testing.T) {
 				f.lookAround(t)
 			}
 			if t.Failed() {
-				t.Fatalf("ATRIUM_SEED=%d; request %d of them", seed, i)
+				t.Fatalf("request %d of them", i)
 			}
 		}
 		heap := f.heap(t)
-		t.Logf("ATRIUM_SEED=%d: %d requests in %v, %d of %d operations succeeded at least once, callers were made %d times, the heap took %d MiB at most; statuses: %v",
-			seed, requests, time.Since(begun).Round(time.Second), len(f.succeeded), f.distinct, f.admitted, heap>>20, f.statuses)
+		t.Logf("%d requests in %v, %d of %d operations succeeded at least once, callers were made %d times, the heap took %d MiB at most; statuses: %v",
+			requests, time.Since(begun).Round(time.Second), len(f.succeeded), f.distinct, f.admitted, heap>>20, f.statuses)
 		if heap > mostHeap {
 			t.Errorf("the heap took %d MiB", heap>>20)
 		}
-		if proving() {
+		if proof.Running() {
 			for _, op := range slices.Compact(f.operations) {
 				if !f.succeeded[op.ID] {
 					t.Logf("%s never succeeded", op.ID)
@@ -91,10 +83,7 @@ orgs:
       tools: [{id: create-ticket, config_schema: {type: object, properties: {queue: {type: string}}}}]}, connection_kinds: [postgres], egress: {allow: [127.0.0.0/8]}, %[1]s}
   - {slug: blue, hosts: [blue.example.com], connection_kinds: [postgres], %[1]s}
 `, onlyPayments())), toShops, knowsWebhookKey, set("metrics.addr", "127.0.0.1:0"), set("log.level", "info"))
-	contract, err := openapi.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	contract := fixture.Contract(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	f := &fuzzer{server: s, transport: &http.Transport{MaxIdleConnsPerHost: 4}, statuses: map[int]int{}, succeeded: map[string]bool{}}
 	t.Cleanup(f.transport.CloseIdleConnections)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestHostileConnections does to a server what the network may bring: connections that say nothing, or slowly,
@@ -22,7 +24,7 @@ import (
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	idle, each, most := 300, 2, time.Duration(0)
-	if proving() {
+	if proof.Running() {
 		idle, each, most = 10_000, 40, time.Second
 	}
 	s := start(t, sqlite, set("server.read_timeout", "6s"), set("log.level", "info"))

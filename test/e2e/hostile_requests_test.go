@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // attacks are what may come in on a connection, and what is made of it. An error says what should have been.
@@ -169,7 +171,7 @@ func (c *rawConnection) trickle(begin, piece string, within time.Duration) error
 	for {
 		select {
 		case err := <-ended:
-			if took := time.Since(begun); proving() && took > within {
+			if took := time.Since(begun); proof.Running() && took > within {
 				return fmt.Errorf("the server bore it for %v", took)
 			}
 			return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
@@ -47,10 +48,7 @@ func (a *assassin) trouble(stripeapi.Call) (stripeapi.Fault, time.Duration) {
 // own or at a call to the gateway, before or after that had its effect. Once the next one has reconciled, the
 // mirror says what the gateway says, and the gateway has charged no wish twice.
 func TestACrashAmongPayments(t *testing.T) {
-	rounds := 2 // on each engine
-	if proving() {
-		rounds = 60
-	}
+	rounds := proof.Sample(2, 60) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
 		api, stripe := newStripe(t)
 		d := deploy(t, engine, stripe)

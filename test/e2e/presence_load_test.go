@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestStreamsAreNoWorkForTheDatabase counts what PostgreSQL is asked while streams are open in which nothing
@@ -12,7 +14,7 @@ import (
 func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
 	t.Parallel()
 	people, streams, during := 2, 5, 2*time.Second
-	if proving() {
+	if proof.Running() {
 		people, streams, during = 20, 20, 20*time.Second
 	}
 	d := deploy(t, postgres)
@@ -64,10 +66,7 @@ func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
 	}
 	many := asked()
 	t.Logf("%.1f transactions a second with one stream, %.1f with %d", one, many, len(open))
-	more := float64(len(open)) / 2 // two look-ups a second for each would be four times that
-	if proving() {
-		more = 3
-	}
+	more := float64(proof.Sample(len(open)/2, 3)) // two look-ups a second for each would be four times that
 	if many > one+more {
 		t.Errorf("%.1f transactions a second with %d streams, %.1f with one", many, len(open), one)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/presence"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -29,7 +30,7 @@ func TestNodesAgreeWithWhatWasHeard(t *testing.T) {
 		"two nodes, by Redis":    {2, true, false},
 		"three nodes, by Redis":  {3, true, true},
 	} {
-		if !tt.short && !proving() {
+		if !tt.short && !proof.Running() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -62,15 +63,10 @@ type crowd struct {
 
 func newCrowd(t *testing.T, d *deployment, nodes int) *crowd {
 	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	c := &crowd{deployment: d, random: rand.New(rand.NewPCG(seed, 8)), nodes: make([]*server, nodes), readers: make([]*reader, nodes)}
+	c := &crowd{deployment: d, random: rand.New(rand.NewPCG(proof.Seed(t), 8)), nodes: make([]*server, nodes), readers: make([]*reader, nodes)}
 	c.nodes[0] = d.start(t)
 	c.operator = c.nodes[0].user(t, "viewer", "--operator")
-	people := 3
-	if proving() {
-		people = 6
-	}
+	people := proof.Sample(3, 6)
 	for range people {
 		c.people, c.histories = append(c.people, c.nodes[0].user(t, "member")), append(c.histories, &fixture.PresenceHistory{})
 	}
@@ -92,29 +88,26 @@ func (c *crowd) look(t *testing.T, node int) {
 
 // late is how much later than it happens everything may be shown: in proofs two seconds.
 func late() time.Duration {
-	if proving() {
+	if proof.Running() {
 		return 2 * time.Second
 	}
 	return patience
 }
 
 func (c *crowd) live(t *testing.T) {
-	lasts := 3 * time.Second
-	if proving() {
-		lasts = 3 * time.Minute // in which devices come and go
-	}
+	lasts := proof.Sample(3*time.Second, 3*time.Minute) // in which devices come and go
 	for ends := time.Now().Add(lasts); time.Now().Before(ends) && !t.Failed(); {
 		for range 1 + c.random.IntN(4) {
 			c.act(t, c.random.IntN(40))
 		}
 		c.agree(t)
-		if proving() {
+		if proof.Running() {
 			time.Sleep(time.Duration(c.random.IntN(1500)) * time.Millisecond)
 		}
 	}
 	c.act(t, 0) // at least one dies
 	c.agree(t)
-	if proving() { // and then everybody falls silent
+	if proof.Running() { // and then everybody falls silent
 		for heard := time.Now(); time.Since(heard) < 42*time.Second && !t.Failed(); {
 			c.agree(t)
 			time.Sleep(200 * time.Millisecond)

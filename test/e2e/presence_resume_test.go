@@ -8,16 +8,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestWhoIsCutKnowsAllTheSame lets people change while readers are cut in the middle of whatever they are
 // told, and go on where they were, at any node. In the end they know what one knows who was never cut.
 func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		lasts := 3 * time.Second
-		if proving() {
-			lasts = 2 * time.Minute
-		}
+		lasts := proof.Sample(3*time.Second, 2*time.Minute)
 		d := deploy(t, engine)
 		nodes := []*server{d.start(t)}
 		if engine == postgres {

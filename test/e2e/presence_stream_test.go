@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -108,7 +109,7 @@ func (e *events) is(kind string, want map[string]string) event {
 // ends expects that the stream does so: where durations count, within a time.
 func (e *events) ends(within time.Duration) {
 	e.t.Helper()
-	if !proving() {
+	if !proof.Running() {
 		within = patience
 	}
 	late := time.After(within)
@@ -234,7 +235,7 @@ func TestPresenceStream(t *testing.T) {
 			begun := time.Now()
 			s.stop(t)
 			open.ends(time.Second)
-			if took := time.Since(begun); proving() && took > 10*time.Second {
+			if took := time.Since(begun); proof.Running() && took > 10*time.Second {
 				t.Errorf("it took %s", took)
 			}
 		})
@@ -280,7 +281,7 @@ func testNodes(t *testing.T, d *deployment) {
 	begun := time.Now()
 	path := ann.at(nodes[0]).create(t, presences, object{"device_id": "a", "ttl_seconds": 30}).header.Get("Location")
 	stream.is("change", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online"})
-	if took := time.Since(begun); proving() && took > time.Second {
+	if took := time.Since(begun); proof.Running() && took > time.Second {
 		t.Errorf("another node heard after %s", took)
 	}
 	t.Run("devices at several nodes make one presence", func(t *testing.T) {
@@ -293,7 +294,7 @@ func testNodes(t *testing.T, d *deployment) {
 		for got.answer == nil || got.at("data.0.status") != "away" { // the device that was in use is gone
 			got = stream.nextWithin(2 * patience)
 		}
-		if took := time.Since(begun); took < 29*time.Second || proving() && took > 33*time.Second {
+		if took := time.Since(begun); took < 29*time.Second || proof.Running() && took > 33*time.Second {
 			t.Errorf("after %s, want 30 seconds", took)
 		}
 		bob.at(nodes[1]).get(t, path).has(t, map[string]string{"status": "away"})

@@ -26,10 +26,7 @@ type prospect struct {
 // prospects names somebody for every operation who may call it.
 func (h *house) prospects(t *testing.T) []*prospect {
 	t.Helper()
-	contract, err := openapi.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	contract := fixture.Contract(t)
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
 	}

@@ -12,16 +12,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // TestStopUnderLoad counts three ways: what clients were answered, what the server says that it
 // served, and what has taken effect. A request that is accepted and fails makes them differ. Somebody
 // reads a stream meanwhile, which has no end of its own.
 func TestStopUnderLoad(t *testing.T) {
-	stops := 5 // on each engine
-	if proving() {
-		stops = 100
-	}
+	stops := proof.Sample(5, 100) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
 		d := deploy(t, engine, set("log.level", "info"))
 		s := d.start(t)
@@ -74,7 +73,7 @@ func TestStopUnderLoad(t *testing.T) {
 		slowest := took[len(took)-1]
 		t.Logf("%d stops, %d requests accepted, none of which may fail; the process ended within %s of the last answer, half of them within %s",
 			stops, served, slowest.Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond))
-		if proving() && slowest > time.Second {
+		if proof.Running() && slowest > time.Second {
 			t.Errorf("it took %s to end", slowest)
 		}
 		if n := int(answered.Load()); n != served || n != done || n == 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // through reaches the shop by a proxy, at which a test sees who connects.
@@ -64,10 +65,7 @@ func awaits(t *testing.T, what string, s *server, so func() bool) {
 func TestARevocationAmidRefreshes(t *testing.T) {
 	t.Parallel()
 	const many = 20
-	rounds := 5
-	if proving() {
-		rounds = 50
-	}
+	rounds := proof.Sample(5, 50)
 	d := deploy(t, postgres, toShops)
 	s := d.start(t)
 	d.spawn(t, d.command("work"))

@@ -4,27 +4,22 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/proof"
 )
-
-// walkSeed is the environment variable whose value makes a walk go the way of another one, which printed it.
-const walkSeed = "ATRIUM_WALK_SEED"
 
 // walk is a random walk through all areas, by callers who know of everything that was ever answered to any of
 // them. What each answer has to be is known beforehand.
 type walk struct {
 	*testing.T
 	rand *rand.Rand
-	seed uint64
 	db   *sql.DB
 	shop *shopWarehouse
 
@@ -42,19 +37,9 @@ type walk struct {
 
 // TestRandomWalk goes 20,000 steps on each engine to prove, and 500 otherwise.
 func TestRandomWalk(t *testing.T) {
-	steps := 500
-	if proving() {
-		steps = 20_000
-	}
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv(walkSeed); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
+	steps := proof.Sample(500, 20_000)
+	seed := proof.Seed(t)
 	onEach(t, func(t *testing.T, engine string) {
-		t.Logf("%s=%d goes this way again", walkSeed, seed)
 		w := newWalk(t, engine, seed)
 		begun := time.Now()
 		for range steps {
@@ -70,7 +55,7 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 	const org = ", egress: {allow: [127.0.0.0/8]}, registry: {workflows: [{id: hand-over}]}, "
 	s := start(t, engine, configured("orgs:\n  - {slug: red, hosts: [red.example.com]"+org+onlyPayments()+"}\n  - {slug: blue, hosts: [blue.example.com]"+org+onlyPayments()+"}\n"), toShops, knowsWebhookKey)
 	w := &walk{
-		T: t, rand: rand.New(rand.NewPCG(seed, 0)), seed: seed, db: s.open(t), shop: newShop(t),
+		T: t, rand: rand.New(rand.NewPCG(seed, 0)), db: s.open(t), shop: newShop(t),
 		things: map[string]*thing{}, kinds: map[string][]*thing{}, marks: map[string]*thing{}, known: map[string]bool{},
 	}
 	t.Cleanup(func() { _ = w.db.Close() })
@@ -325,5 +310,5 @@ func (w *walk) of(kind string, holds func(th *thing) bool) (ids []string) {
 
 func (w *walk) fail(format string, args ...any) {
 	w.Helper()
-	w.Fatalf("%s=%d, call %d: %s\nthe last calls:\n%s", walkSeed, w.seed, w.calls, fmt.Sprintf(format, args...), strings.Join(w.trail[max(0, len(w.trail)-12):], "\n"))
+	w.Fatalf("call %d: %s\nthe last calls:\n%s", w.calls, fmt.Sprintf(format, args...), strings.Join(w.trail[max(0, len(w.trail)-12):], "\n"))
 }

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -28,20 +27,22 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-var engines = map[string]func(*testing.T) string{
-	"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
-	"postgres": func(t *testing.T) string { return services.Postgres(t) },
-}
-
-// samples is how many there are: few in make test, all in make prove.
-func samples(few, all int) int {
-	if os.Getenv("ATRIUM_PROVE") != "" {
-		return all
+// onEach runs a test in a world of its own on each engine, both at once.
+func onEach(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	for engine, url := range map[string]func(*testing.T) string{
+		"SQLite":     func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
+		"PostgreSQL": func(t *testing.T) string { return services.Postgres(t) },
+	} {
+		t.Run("on "+engine, func(t *testing.T) {
+			t.Parallel()
+			test(t, newWorld(t, url(t)))
+		})
 	}
-	return few
 }
 
 func mac(text string) string {
@@ -125,41 +126,37 @@ func (w *world) addCard(t *testing.T, by identity.Actor) {
 }
 
 func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
-	for engine, url := range engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, url(t))
-			for seed := range samples(5, 200) {
-				random := rand.New(rand.NewPCG(uint64(seed), 7))
-				var mu sync.Mutex
-				s := w.service(func(g *sandbox.Gateway) ports.Gateway {
-					return g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
-						mu.Lock()
-						defer mu.Unlock()
-						kinds := []sandbox.Kind{sandbox.None, sandbox.TimeoutAfter, sandbox.FailureAfter, sandbox.None}
-						return kinds[random.IntN(len(kinds))], time.Duration(random.IntN(20)) * time.Millisecond
-					})
+	onEach(t, func(t *testing.T, w *world) {
+		for seed := range proof.Sample(5, 200) {
+			random := rand.New(rand.NewPCG(uint64(seed), 7))
+			var mu sync.Mutex
+			s := w.service(func(g *sandbox.Gateway) ports.Gateway {
+				return g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
+					mu.Lock()
+					defer mu.Unlock()
+					kinds := []sandbox.Kind{sandbox.None, sandbox.TimeoutAfter, sandbox.FailureAfter, sandbox.None}
+					return kinds[random.IntN(len(kinds))], time.Duration(random.IntN(20)) * time.Millisecond
 				})
-				by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
-				before := customers(t, w, by.Org)
-				var wg sync.WaitGroup
-				var made atomic.Int64
-				for i := range 64 {
-					wg.Go(func() {
-						if _, err := s.SetupIntent(context.Background(), at(by), fmt.Sprint(seed, " ", i), billing.OffSession); err == nil {
-							made.Add(1)
-						} else if !billing.OutcomeUnknown(err) {
-							t.Errorf("seed %d: %v", seed, err)
-						}
-					})
-				}
-				wg.Wait()
-				if n := customers(t, w, by.Org) - before; n != 1 {
-					t.Errorf("seed %d: %d customers at the gateway, after %d answers", seed, n, made.Load())
-				}
+			})
+			by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
+			before := customers(t, w, by.Org)
+			var wg sync.WaitGroup
+			var made atomic.Int64
+			for i := range 64 {
+				wg.Go(func() {
+					if _, err := s.SetupIntent(context.Background(), at(by), fmt.Sprint(seed, " ", i), billing.OffSession); err == nil {
+						made.Add(1)
+					} else if !billing.OutcomeUnknown(err) {
+						t.Errorf("seed %d: %v", seed, err)
+					}
+				})
 			}
-		})
-	}
+			wg.Wait()
+			if n := customers(t, w, by.Org) - before; n != 1 {
+				t.Errorf("seed %d: %d customers at the gateway, after %d answers", seed, n, made.Load())
+			}
+		}
+	})
 }
 
 // customers counts those that a gateway has.
@@ -173,34 +170,30 @@ func customers(t *testing.T, w *world, org identity.OrgID) int {
 }
 
 func TestTwoOrgsDoNotMeet(t *testing.T) {
-	for engine, url := range engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, url(t))
-			one, two := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner, fixture.NewTeam(t, w.stores, w.orgs[1]).Owner
-			w.addCard(t, one)
-			w.addCard(t, two)
-			mine, err := w.receive.Methods(t.Context(), at(one))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err, billing.ErrMethodNotFound) {
-				t.Errorf("another org's method: %v", err)
-			}
-			if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err, billing.ErrMethodNotFound) {
-				t.Errorf("another org's method: %v", err)
-			}
-			body := []byte(`{"id":"evt_x","object":"event","type":"customer.updated","created":1,"data":{"object":{"object":"customer","id":"cus_x"}}}`)
-			signed := billing.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
-			if err := w.receive.Receive(t.Context(), w.orgs[1], billing.Sandbox, body, signed, time.Now()); !errors.Is(err, billing.ErrSignature) {
-				t.Errorf("an event signed for another org: %v", err)
-			}
-			if err := w.receive.Receive(t.Context(), w.orgs[0], billing.Sandbox, body, signed, time.Now()); err != nil {
-				t.Error(err)
-			}
-			if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], sandbox.Account, "evt_x"); !errors.Is(err, billing.ErrEventNotFound) {
-				t.Errorf("another org has the event: %v", err)
-			}
-		})
-	}
+	onEach(t, func(t *testing.T, w *world) {
+		one, two := fixture.NewTeam(t, w.stores, w.orgs[0]).Owner, fixture.NewTeam(t, w.stores, w.orgs[1]).Owner
+		w.addCard(t, one)
+		w.addCard(t, two)
+		mine, err := w.receive.Methods(t.Context(), at(one))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err, billing.ErrMethodNotFound) {
+			t.Errorf("another org's method: %v", err)
+		}
+		if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err, billing.ErrMethodNotFound) {
+			t.Errorf("another org's method: %v", err)
+		}
+		body := []byte(`{"id":"evt_x","object":"event","type":"customer.updated","created":1,"data":{"object":{"object":"customer","id":"cus_x"}}}`)
+		signed := billing.Sign(w.calm[w.orgs[0]].WebhookKey(), body, time.Now())
+		if err := w.receive.Receive(t.Context(), w.orgs[1], billing.Sandbox, body, signed, time.Now()); !errors.Is(err, billing.ErrSignature) {
+			t.Errorf("an event signed for another org: %v", err)
+		}
+		if err := w.receive.Receive(t.Context(), w.orgs[0], billing.Sandbox, body, signed, time.Now()); err != nil {
+			t.Error(err)
+		}
+		if _, err := w.stores.Inbox.Get(t.Context(), w.orgs[1], sandbox.Account, "evt_x"); !errors.Is(err, billing.ErrEventNotFound) {
+			t.Errorf("another org has the event: %v", err)
+		}
+	})
 }

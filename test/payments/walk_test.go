@@ -18,6 +18,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
@@ -217,43 +218,39 @@ func (w *walker) agree(t *testing.T, settled bool, when string) {
 }
 
 func TestWalksEndInAgreement(t *testing.T) {
-	for engine, url := range engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, url(t))
-			for seed := range samples(1, 10) {
-				random := rand.New(rand.NewPCG(uint64(seed), 11))
-				troubled := w.service(func(g *sandbox.Gateway) ports.Gateway {
-					return mortal{g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
-						if random.IntN(8) > 0 {
-							return sandbox.None, 0
+	onEach(t, func(t *testing.T, w *world) {
+		for seed := range proof.Sample(1, 10) {
+			random := rand.New(rand.NewPCG(uint64(seed), 11))
+			troubled := w.service(func(g *sandbox.Gateway) ports.Gateway {
+				return mortal{g.WithTrouble(func(string) (sandbox.Kind, time.Duration) {
+					if random.IntN(8) > 0 {
+						return sandbox.None, 0
+					}
+					kinds := sandbox.Kinds()
+					return kinds[random.IntN(len(kinds))], 0
+				}), func() bool { return random.IntN(12) == 0 }}
+			})
+			by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
+			w.addCard(t, by)
+			(&walker{world: w, by: by, random: random, seed: seed, till: till{
+				account: sandbox.Account, troubled: troubled, calm: w.receive,
+				count: func(t *testing.T, c billing.CustomerID) (live int, made map[string]int) {
+					made = map[string]int{}
+					held, err := w.calm[by.Org].Subscriptions(t.Context(), c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, h := range held {
+						made[h.Key]++
+						if h.Status.Live() {
+							live++
 						}
-						kinds := sandbox.Kinds()
-						return kinds[random.IntN(len(kinds))], 0
-					}), func() bool { return random.IntN(12) == 0 }}
-				})
-				by := fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner
-				w.addCard(t, by)
-				(&walker{world: w, by: by, random: random, seed: seed, till: till{
-					account: sandbox.Account, troubled: troubled, calm: w.receive,
-					count: func(t *testing.T, c billing.CustomerID) (live int, made map[string]int) {
-						made = map[string]int{}
-						held, err := w.calm[by.Org].Subscriptions(t.Context(), c)
-						if err != nil {
-							t.Fatal(err)
-						}
-						for _, h := range held {
-							made[h.Key]++
-							if h.Status.Live() {
-								live++
-							}
-						}
-						return live, made
-					},
-				}}).walk(t, samples(100, 1000))
-			}
-		})
-	}
+					}
+					return live, made
+				},
+			}}).walk(t, proof.Sample(100, 1000))
+		}
+	})
 }
 
 const stripeKey = "sk_test_of_the_walks"
@@ -317,18 +314,14 @@ func (h *hazard) set(now *hazard) {
 }
 
 func TestWalksEndInAgreementAtStripe(t *testing.T) {
-	for engine, url := range engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, url(t))
-			for seed := range samples(2, 10) {
-				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-					t.Parallel() // a walk waits most of the time
-					walkAtStripe(t, w, seed)
-				})
-			}
-		})
-	}
+	onEach(t, func(t *testing.T, w *world) {
+		for seed := range proof.Sample(2, 10) {
+			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+				t.Parallel() // a walk waits most of the time
+				walkAtStripe(t, w, seed)
+			})
+		}
+	})
 }
 
 func walkAtStripe(t *testing.T, w *world, seed int) {
@@ -367,25 +360,21 @@ func walkAtStripe(t *testing.T, w *world, seed int) {
 			}
 			return ctx, func() {}
 		},
-	}}).walk(t, samples(100, 1000))
+	}}).walk(t, proof.Sample(100, 1000))
 	if wrong := api.Wrongs(); len(wrong) > 0 {
 		t.Errorf("seed %d: %v", seed, wrong)
 	}
 }
 
 func TestManySetupIntentsMakeOneCustomerAtStripe(t *testing.T) {
-	for engine, url := range engines {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, url(t))
-			for seed := range samples(10, 200) {
-				t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-					t.Parallel()
-					manyAtStripe(t, w, seed)
-				})
-			}
-		})
-	}
+	onEach(t, func(t *testing.T, w *world) {
+		for seed := range proof.Sample(10, 200) {
+			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+				t.Parallel()
+				manyAtStripe(t, w, seed)
+			})
+		}
+	})
 }
 
 // manyAtStripe lets 64 ask at once for a setup intent, of a gateway that is slow, and answers as badly as it can.

@@ -15,9 +15,10 @@ import (
 )
 
 //go:generate go tool oapi-codegen -config models.yaml openapi.yaml
+//go:generate go run ../../../tools/openapijson openapi.yaml openapi.gen.json
 
-//go:embed openapi.yaml
-var source []byte
+//go:embed openapi.gen.json
+var text []byte
 
 // defaultMaxBody is the limit of a body in bytes where x-max-bytes sets no other.
 const defaultMaxBody = 64 << 10
@@ -81,11 +82,6 @@ type ProblemType struct {
 
 // Load reads the contract that is compiled into the binary. An error is a mistake in openapi.yaml.
 func Load() (*Contract, error) {
-	text, err := toJSON(source)
-	if err != nil {
-		return nil, fmt.Errorf("openapi.yaml: %w", err)
-	}
-	text = append(text, '\n')
 	doc, err := readDocument(text)
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
