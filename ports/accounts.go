@@ -131,8 +131,9 @@ type Keys interface {
 	// answer may be up to a second old, but never older than a change made through this adapter.
 	Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error)
 
-	// Used notes when a key was used, if it was not within the last minute.
-	Used(ctx context.Context, org identity.OrgID, id identity.KeyID, at time.Time) error
+	// Used notes when keys of org were used, of each if it was not within the minute before. Those that are not
+	// there are no error. It is no change of a key, which keeps its revision; after an error some may be noted.
+	Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]time.Time) error
 }
 
 // Events reads the audit trail.

@@ -68,9 +68,7 @@ func (a *API) byKey(r *http.Request, seen *observed, token string, at time.Time)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	if err := a.services.Accounts.NoteUse(r.Context(), p.Key, at); err != nil {
-		a.Log.WarnContext(r.Context(), "the use of a key was not noted", "api_key_id", p.Key.ID, "error", err)
-	}
+	a.services.Uses.Note(p.Key, at)
 	by := bearerOf(p, seen, at)
 	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
 }

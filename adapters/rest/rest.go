@@ -31,6 +31,7 @@ import (
 type Services struct {
 	Accounts    *accounts.Service
 	Tickets     *accounts.Tickets
+	Uses        *accounts.Uses
 	Prompts     *prompts.Service
 	Chats       *chats.Service
 	Embeds      *chats.Embeds

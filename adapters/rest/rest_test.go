@@ -80,6 +80,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 				}, connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30})
 			return Services{
 				Accounts:    accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events, func(identity.OrgID) string { return "" }),
+				Uses:        accounts.NewUses(s.Keys),
 				Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users),
 				Connections: c,
 				Sources: sources.NewService(s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, h.sheets, c.Use, func(identity.OrgID) sources.Offer {

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -224,17 +226,26 @@ func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyI
 	return &k, nil
 }
 
-// Used implements ports.Keys. It counts as no change of the key: no revision, no event.
-func (s *Keys) Used(ctx context.Context, org identity.OrgID, id identity.KeyID, at time.Time) error {
-	noted, err := s.db.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND org_id = ? AND last_used_at < ?`,
-		micros(at), id, org, micros(at.Add(-time.Minute)))
-	if err != nil || noted == 0 {
-		return err
+// usesAtOnce is how many notes of use are one transaction: nobody else waits for long who wants to write.
+const usesAtOnce = 500
+
+// Used implements ports.Keys. What is remembered of callers stays: that a key was used does not change what it
+// proves.
+func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]time.Time) error {
+	ids := slices.Sorted(maps.Keys(uses)) // in one order on all nodes, so that none waits for another in a circle
+	for some := range slices.Chunk(ids, usesAtOnce) {
+		err := s.db.inTx(ctx, func(tx *DB) error {
+			for _, id := range some {
+				if _, err := tx.exec(ctx, `UPDATE api_keys SET last_used_at = ? WHERE id = ? AND org_id = ? AND last_used_at < ?`,
+					micros(uses[id]), id, org, micros(uses[id].Add(-time.Minute))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	// Else each request of the next second would try to note it again.
-	var h []byte
-	if _, err = s.db.get(ctx, &h, `SELECT hash FROM api_keys WHERE id = ? AND org_id = ?`, id, org); err == nil && len(h) == len(account.Hash{}) {
-		s.db.afterCommit(func() { s.db.principals.drop(principalKey{org: org, hash: account.Hash(h)}) })
-	}
-	return err
+	return nil
 }

@@ -49,14 +49,6 @@ func (r *remembered[K, V]) remember(key K, value V, era uint64) {
 	r.known[key] = known[V]{value: value, until: time.Now().Add(principalsFresh)}
 }
 
-// drop forgets one of them.
-func (r *remembered[K, V]) drop(key K) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.known, key)
-	r.era++
-}
-
 func (r *remembered[K, V]) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

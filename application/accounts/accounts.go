@@ -51,14 +51,6 @@ func (s *Service) Authenticate(ctx context.Context, org identity.OrgID, token st
 	return p, nil
 }
 
-// NoteUse writes down that a key was used; at most once a minute that costs a write.
-func (s *Service) NoteUse(ctx context.Context, k account.Key, now time.Time) error {
-	if now.Sub(k.LastUsedAt) < time.Minute {
-		return nil
-	}
-	return s.keys.Used(ctx, k.Org, k.ID, now)
-}
-
 // Me returns the caller and its memberships; through an API key, that of the key's workspace alone.
 func (s *Service) Me(ctx context.Context, by identity.Actor) (*account.User, []account.Membership, error) {
 	u, memberships, err := s.users.Get(ctx, by.Org, by.User)

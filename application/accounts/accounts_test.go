@@ -153,26 +153,6 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-func TestNoteUse(t *testing.T) {
-	for name, tt := range map[string]struct {
-		last  time.Time
-		noted bool
-	}{
-		"the first use is noted":             {time.Time{}, true},
-		"a use after a minute is noted":      {now.Add(-time.Minute), true},
-		"one within the minute is not":       {now.Add(-time.Minute + 1), false},
-		"nor one that another node noted so": {now.Add(time.Second), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStage(t)
-			if tt.noted {
-				s.keys.EXPECT().Used(s.ctx, identity.OrgID("org"), identity.KeyID("k"), now)
-			}
-			wantErr(t, s.NoteUse(s.ctx, account.Key{ID: "k", Org: "org", LastUsedAt: tt.last}, now), nil)
-		})
-	}
-}
-
 func TestMe(t *testing.T) {
 	s := newStage(t)
 	u, m := &account.User{ID: "ann"}, []account.Membership{{Workspace: here}}

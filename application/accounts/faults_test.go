@@ -55,12 +55,6 @@ func TestStoreFaults(t *testing.T) {
 			},
 			func(s *stage) error { _, err := s.Authenticate(s.ctx, "org", token.Reveal(), now); return err },
 		},
-		"NoteUse": {
-			func(_ *testing.T, s *stage) {
-				s.keys.EXPECT().Used(s.ctx, anything, anything, anything).Return(errOutage)
-			},
-			func(s *stage) error { return s.NoteUse(s.ctx, account.Key{}, now) },
-		},
 		"Me":   {func(_ *testing.T, s *stage) { get(s) }, func(s *stage) error { _, _, err := s.Me(s.ctx, member); return err }},
 		"Find": {func(_ *testing.T, s *stage) { byEmail(s) }, func(s *stage) error { _, _, err := s.Find(s.ctx, system, "x"); return err }},
 		"ChangeMe": {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/redis"
@@ -44,19 +43,4 @@ func (o *orgs) ids() []identity.OrgID {
 		out[i] = all[i].ID
 	}
 	return out
-}
-
-// flushWithin is how long the end of the process may wait for what is only about freshness.
-const flushWithin = 2 * time.Second
-
-// keepPresences settles what ends by itself, until ctx ends. What was heard and not stored yet is stored
-// then, for other nodes and the next start.
-func (n *node) keepPresences(ctx context.Context) {
-	report := func(err error) { n.log.Warn("presences were not kept; it is tried again", "error", err) }
-	n.services.Presences.Keep(ctx, n.orgs.ids, report)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
-	defer cancel()
-	if err := n.services.Presences.Flush(last); err != nil {
-		report(err)
-	}
 }

@@ -192,7 +192,7 @@ func (o *orgs) registry(org identity.OrgID) *chat.Registry {
 
 func newBind(c *core) rest.Bind {
 	return func(stores ports.Stores) rest.Services {
-		return bindServices(stores, c.beyond, c.services.Presences)
+		return bindServices(stores, c.beyond, c.services.Presences, c.services.Uses)
 	}
 }
 

@@ -72,6 +72,7 @@ func (s *serveCommand) Run(p *process) error {
 			working.Go(func() { n.work(work) })
 		}
 		working.Go(func() { n.keepPresences(work) })
+		working.Go(func() { n.keepUses(work) })
 		if err := p.greet(n.core, n.api.Addr(), owner); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ import (
 
 var (
 	// storage is the data and the keys to it.
-	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newBeyond, newPresences, newPresenceSignals, wire.FieldsOf(new(keyring), "Keyring"))
+	storage = wire.NewSet(newKeyring, newDatabase, newOrgs, newStores, newBeyond, newPresences, newPresenceSignals, accounts.NewUses, wire.FieldsOf(new(keyring), "Keyring"))
 
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(

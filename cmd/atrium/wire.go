@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
@@ -21,7 +22,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Services {
+func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accounts.Uses) rest.Services {
 	panic(wire.Build(usecases))
 }
 

@@ -8,6 +8,8 @@ package main
 
 import (
 	"context"
+	"log/slog"
+
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
@@ -23,10 +25,7 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/prometheus/client_golang/prometheus"
-	"log/slog"
-)
 
-import (
 	_ "embed"
 )
 
@@ -64,6 +63,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
+	uses := accounts.NewUses(keys)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
 	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
@@ -100,6 +100,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	services := rest.Services{
 		Accounts:    service,
 		Tickets:     accountsTickets,
+		Uses:        uses,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,
@@ -124,7 +125,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 }
 
 // bindServices makes the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Services {
+func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accounts.Uses) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
 	workspaces := stores.Workspaces
@@ -164,6 +165,7 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service) rest.Serv
 	services := rest.Services{
 		Accounts:    service,
 		Tickets:     accountsTickets,
+		Uses:        u,
 		Prompts:     promptsService,
 		Chats:       chatsService,
 		Embeds:      chatsEmbeds,

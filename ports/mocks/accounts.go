@@ -478,17 +478,17 @@ func (mr *MockKeysMockRecorder) Update(ctx, by, id, change interface{}) *gomock.
 }
 
 // Used mocks base method.
-func (m *MockKeys) Used(ctx context.Context, org identity.OrgID, id identity.KeyID, at time.Time) error {
+func (m *MockKeys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]time.Time) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Used", ctx, org, id, at)
+	ret := m.ctrl.Call(m, "Used", ctx, org, uses)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Used indicates an expected call of Used.
-func (mr *MockKeysMockRecorder) Used(ctx, org, id, at interface{}) *gomock.Call {
+func (mr *MockKeysMockRecorder) Used(ctx, org, uses interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Used", reflect.TypeOf((*MockKeys)(nil).Used), ctx, org, id, at)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Used", reflect.TypeOf((*MockKeys)(nil).Used), ctx, org, uses)
 }
 
 // MockEvents is a mock of Events interface.

@@ -271,7 +271,7 @@ func keyUsed(t *testing.T, a Adapter) {
 		{"an earlier one is not", team.Org, fixture.At, fixture.At.Add(time.Minute + time.Microsecond)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			must(t, a.Keys.Used(ctx, tt.org, k.ID, tt.at))
+			must(t, a.Keys.Used(ctx, tt.org, map[identity.KeyID]time.Time{k.ID: tt.at}))
 			got, err := a.Keys.Get(ctx, team.Workspace.ID, k.ID)
 			must(t, err)
 			if got.LastUsedAt != tt.want || got.Revision != 1 || got.UpdatedAt != fixture.At {
@@ -279,7 +279,20 @@ func keyUsed(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	t.Run("a key that is not there is no error", func(t *testing.T) {
-		must(t, a.Keys.Used(ctx, team.Org, "key_nobody", fixture.At))
+	t.Run("many are noted, and a key that is not there is no error", func(t *testing.T) {
+		at := fixture.At.Add(time.Hour)
+		uses := map[identity.KeyID]time.Time{"key_nobody": at}
+		for i := range 3 {
+			more := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: fmt.Sprint("used ", i)})
+			uses[more.ID] = at.Add(time.Duration(i) * time.Second)
+		}
+		must(t, a.Keys.Used(ctx, team.Org, uses))
+		delete(uses, "key_nobody")
+		for id, want := range uses {
+			if got, err := a.Keys.Get(ctx, team.Workspace.ID, id); err != nil || got.LastUsedAt != want {
+				t.Errorf("last used %v, %v; want %v", got.LastUsedAt, err, want)
+			}
+		}
 	})
+	t.Run("none is no error", func(t *testing.T) { must(t, a.Keys.Used(ctx, team.Org, nil)) })
 }

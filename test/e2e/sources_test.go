@@ -182,7 +182,9 @@ func TestSources(t *testing.T) {
 			for _, path := range []string{one, one + "/jobs"} {
 				ann.do(t, "GET", path, nil).problem(t, 404, "source_not_found")
 			}
-			left := func(state string) bool { return regexp.MustCompile(id + `.*"` + state + `"`).MatchString(s.dumpOf(t, "jobs")) }
+			left := func(state string) bool {
+				return regexp.MustCompile(id + `.*"` + state + `"`).MatchString(s.dumpOf(t, "jobs"))
+			}
 			if left("queued") {
 				t.Errorf("jobs are left:\n%s", s.dumpOf(t, "jobs"))
 			}

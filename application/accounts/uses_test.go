@@ -1,0 +1,91 @@
+package accounts_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports/mocks"
+)
+
+func TestUses(t *testing.T) {
+	type uses = map[identity.KeyID]time.Time
+	key := func(id identity.KeyID, last time.Time) account.Key {
+		return account.Key{ID: id, Org: "org", LastUsedAt: last}
+	}
+	for name, tt := range map[string]struct {
+		last  time.Time
+		noted bool
+	}{
+		"the first use is noted":             {time.Time{}, true},
+		"a use after a minute is noted":      {now.Add(-time.Minute), true},
+		"one within the minute is not":       {now.Add(-time.Minute + 1), false},
+		"nor one that another node noted so": {now.Add(time.Second), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			keys := mocks.NewMockKeys(gomock.NewController(t))
+			u := accounts.NewUses(keys)
+			if tt.noted {
+				keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"k": now})
+			}
+			u.Note(key("k", tt.last), now)
+			wantErr(t, u.Store(t.Context()), nil)
+		})
+	}
+	t.Run("many are stored together, by their orgs, each as first noted", func(t *testing.T) {
+		keys := mocks.NewMockKeys(gomock.NewController(t))
+		u := accounts.NewUses(keys)
+		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now, "b": now})
+		keys.EXPECT().Used(t.Context(), identity.OrgID("other"), uses{"c": now})
+		u.Note(key("a", time.Time{}), now)
+		u.Note(key("a", time.Time{}), now.Add(time.Second))
+		u.Note(key("b", time.Time{}), now)
+		u.Note(account.Key{ID: "c", Org: "other"}, now)
+		wantErr(t, u.Store(t.Context()), nil)
+		wantErr(t, u.Store(t.Context()), nil) // the mock would fail a second call
+	})
+	t.Run("what could not be stored is stored the next time, with what came since", func(t *testing.T) {
+		keys := mocks.NewMockKeys(gomock.NewController(t))
+		u := accounts.NewUses(keys)
+		u.Note(key("a", time.Time{}), now)
+		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now}).DoAndReturn(func(context.Context, identity.OrgID, uses) error {
+			u.Note(key("a", time.Time{}), now.Add(time.Minute))
+			u.Note(key("b", time.Time{}), now)
+			return errOutage
+		})
+		wantErr(t, u.Store(t.Context()), errOutage)
+		keys.EXPECT().Used(t.Context(), identity.OrgID("org"), uses{"a": now.Add(time.Minute), "b": now})
+		wantErr(t, u.Store(t.Context()), nil)
+	})
+	t.Run("they are kept until the node ends, and a failure is told", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			keys := mocks.NewMockKeys(gomock.NewController(t))
+			u := accounts.NewUses(keys)
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			stored := 0
+			keys.EXPECT().Used(gomock.Any(), gomock.Any(), gomock.Any()).Times(2).DoAndReturn(func(context.Context, identity.OrgID, uses) error {
+				if stored++; stored == 1 {
+					return errOutage
+				}
+				return nil
+			})
+			var reported []error
+			go u.Keep(ctx, func(err error) { reported = append(reported, err) })
+			u.Note(key("a", time.Time{}), now)
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			if stored != 2 || len(reported) != 1 {
+				t.Errorf("stored %d times, reported %v", stored, reported)
+			}
+			end()
+			synctest.Wait()
+		})
+	})
+}
