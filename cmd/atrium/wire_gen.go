@@ -8,8 +8,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
-
 	"github.com/atrium-hq/atrium/adapters/mail"
 	"github.com/atrium-hq/atrium/adapters/oidc"
 	"github.com/atrium-hq/atrium/adapters/rest"
@@ -25,7 +23,10 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/prometheus/client_golang/prometheus"
+	"log/slog"
+)
 
+import (
 	_ "embed"
 )
 
