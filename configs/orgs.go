@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	slugForm   = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9]){0,62}$`)
-	labelForm  = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	slugForm   = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
+	labelForm  = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 	numberForm = regexp.MustCompile(`^[0-9]+$`)
 )
 
@@ -113,7 +113,7 @@ func canonicalHost(h string) string {
 func isDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	for _, l := range labels {
-		if !labelForm.MatchString(l) {
+		if len(l) > maxSlug || !labelForm.MatchString(l) {
 			return false
 		}
 	}

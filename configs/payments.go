@@ -78,8 +78,10 @@ func (r SecretRef) Resolve() (secret.String, error) {
 	return secret.New(value), nil
 }
 
+const maxPlanID = 64 // bytes
+
 var (
-	planForm     = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$`)
+	planForm     = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$`)
 	currencyForm = regexp.MustCompile(`^[a-z]{3}$`)
 )
 
@@ -147,7 +149,7 @@ func isLoopback(host string) bool {
 }
 
 func (p Plan) validate(found *problems, key, gateway string) {
-	if !planForm.MatchString(p.ID) {
+	if len(p.ID) > maxPlanID || !planForm.MatchString(p.ID) {
 		found.add(key+".id", "must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore")
 	}
 	if n := len([]rune(p.Name)); n < 1 || n > maxName {

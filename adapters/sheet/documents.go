@@ -15,6 +15,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -97,17 +98,18 @@ func (d *Documents) read(ctx context.Context, of ports.SheetTarget) (source.Shee
 	return doc.read(of.Location)
 }
 
-// fileForm is what a file may be called: no folders, nothing hidden.
-var fileForm = regexp.MustCompile(`^[\pL\pN_-][\pL\pN ._()-]*$`)
+// fileForm is what a file may be called: no folders, nothing hidden. It is compiled at its first use, which most
+// children never come to.
+var fileForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN_-][\pL\pN ._()-]*$`) })
 
-// maxFileName is how many characters a file's name has at most. It is no part of fileForm, which would then
-// take every process of ours, and each child is one, 5 ms and 5 MB to make.
+// maxFileName is how many characters a file's name has at most. It is no part of fileForm, which would then take
+// 5 ms and 5 MB to make.
 const maxFileName = 128
 
 // file reads a file of the folder. A link that leads out of it is not followed, a pipe in its place
 // not waited for.
 func (d *Documents) file(name string, at source.SheetLocation) (source.Sheet, error) {
-	if utf8.RuneCountInString(name) > maxFileName || !fileForm.MatchString(name) {
+	if utf8.RuneCountInString(name) > maxFileName || !fileForm().MatchString(name) {
 		return source.Sheet{}, source.ErrURLNotAllowed
 	}
 	root, err := os.OpenRoot(d.folder)

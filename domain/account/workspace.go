@@ -78,7 +78,7 @@ type Member struct {
 type MemberPage = page.Of[Member]
 
 // slugPattern is what workspaces and orgs are called in addresses: a DNS label.
-var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9]){0,62}$`)
+var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
 
 var notInSlug = regexp.MustCompile(`[^a-z0-9]+`)
 

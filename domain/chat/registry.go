@@ -58,7 +58,9 @@ const (
 	EffectsExternal Effects = "external" // reaches systems of others
 )
 
-var itemID = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
+const maxItemID = 64 // bytes
+
+var itemID = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*$`)
 
 // ItemError is what is wrong with one key of a registry's item.
 type ItemError struct {
@@ -120,7 +122,7 @@ func (i *Item) complete(wrong func(key, reason string), before []Item, known map
 		i.Effects = EffectsRead
 	}
 	switch {
-	case !itemID.MatchString(i.ID):
+	case len(i.ID) > maxItemID || !itemID.MatchString(i.ID):
 		wrong("id", "must have 1 to 64 of a-z, 0-9, dot, hyphen and underscore, and begin with a letter or digit")
 	case find(before, i.ID) != nil:
 		wrong("id", "is the same as another item's")

@@ -85,8 +85,10 @@ type ModelConfig struct {
 
 const maxVariableName = 64 // bytes
 
-// variableName is what a variable, and so a placeholder, can be called.
-var variableName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z_][A-Za-z0-9_.-]{0,%d}$`, maxVariableName-1))
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+// isVariableName reports whether a variable, and so a placeholder, can be called s.
+func isVariableName(s string) bool { return len(s) <= maxVariableName && variableName.MatchString(s) }
 
 var (
 	roles         = []string{"system", "developer", "user", "assistant", "tool"}
@@ -212,7 +214,7 @@ func (m Message) check(pointer string, wrong *fields) {
 	case m.Placeholder != "" && (m.Role != "" || m.Content != ""):
 		wrong.add(pointer, "not_allowed_value", "Must have role and content, or a placeholder, but not both.")
 	case m.Placeholder != "":
-		if !variableName.MatchString(m.Placeholder) {
+		if !isVariableName(m.Placeholder) {
 			wrong.add(pointer+"/placeholder", "invalid_format", nameRule)
 		}
 	case m.Role == "" && m.Content == "":

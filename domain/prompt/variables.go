@@ -12,7 +12,7 @@ const nameRule = "Must begin with a letter or _, and have at most 64 letters, di
 
 // check notes what is wrong with a declaration, which stands at pointer.
 func (v Variable) check(pointer string, wrong *fields) {
-	if !variableName.MatchString(v.Name) {
+	if !isVariableName(v.Name) {
 		wrong.add(pointer+"/name", "invalid_format", nameRule)
 	}
 	wrong.addCharacters(pointer+"/description", v.Description)

@@ -69,16 +69,20 @@ func ParseRef(s string) Ref {
 		}
 		return Ref{Number: int(n)}
 	}
-	if labelPattern.MatchString(s) {
+	if isLabel(s) {
 		return Ref{Label: s}
 	}
 	return Ref{}
 }
 
 var (
-	labelPattern  = regexp.MustCompile(`^[a-z0-9_.-]{1,36}$`)
+	labelPattern  = regexp.MustCompile(`^[a-z0-9_.-]+$`)
 	numberPattern = regexp.MustCompile(`^v[0-9]+$`)
 )
+
+const maxLabel = 36 // bytes
+
+func isLabel(s string) bool { return len(s) <= maxLabel && labelPattern.MatchString(s) }
 
 // VersionDraft is what a caller asks of a new version.
 type VersionDraft struct {
@@ -304,7 +308,7 @@ func checkNotes(labels []string, message string) error {
 	for i, l := range labels {
 		pointer := fmt.Sprintf("/labels/%d", i)
 		switch {
-		case !labelPattern.MatchString(l):
+		case !isLabel(l):
 			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "invalid_format", Detail: "Must have 1 to 36 of a-z, 0-9, dot, hyphen and underscore."})
 		case l == "latest", l == "active", numberPattern.MatchString(l), id.Valid(VersionPrefix, l):
 			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "not_allowed_value", Detail: "Is reserved: active, latest, version numbers and identifiers are no labels."})

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -79,11 +80,16 @@ func each(is func(string) bool) func([]string) bool {
 
 func isBoolean(v string) bool { return booleans[strings.ToLower(v)] }
 
-// emailForm takes what people write as an address, not all that RFC 5322 allows.
-var emailForm = regexp.MustCompile(`^[^\s@<>()\[\],;:"\\]{1,64}@[\pL\pN-]+(\.[\pL\pN-]+)+$`)
+// emailForm takes what people write as an address, not all that RFC 5322 allows. All letters there are take long
+// to compile, so no process does that before it has to: each child is one.
+var emailForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^\s@<>()\[\],;:"\\]+@[\pL\pN-]+(\.[\pL\pN-]+)+$`)
+})
 
 func isEmail(v string) bool {
-	return len(v) <= 254 && emailForm.MatchString(strings.TrimPrefix(v, "mailto:"))
+	address := strings.TrimPrefix(v, "mailto:")
+	local, _, _ := strings.Cut(address, "@")
+	return len(v) <= 254 && utf8.RuneCountInString(local) <= 64 && emailForm().MatchString(address)
 }
 
 func isURL(v string) bool {

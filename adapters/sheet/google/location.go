@@ -16,7 +16,10 @@ import (
 
 // pathForm is the path at which browsers show a sheet; /u/1 names which of several accounts looks at
 // it. What is published (/d/e/…) is none: it is a file.
-var pathForm = regexp.MustCompile(`^/spreadsheets/(?:u/\d{1,3}/)?d/([A-Za-z0-9_-]{10,128})(?:/.*)?$`)
+var pathForm = regexp.MustCompile(`^/spreadsheets/(?:u/\d{1,3}/)?d/([A-Za-z0-9_-]+)(?:/.*)?$`)
+
+// How many characters the id of a sheet has; Google documents no limits, and gives 44.
+const minSheetID, maxSheetID = 10, 128
 
 var gidForm = regexp.MustCompile(`^\d{1,10}$`)
 
@@ -33,7 +36,7 @@ func parse(location string) (place, bool) {
 		return place{}, false
 	}
 	m := pathForm.FindStringSubmatch(u.Path)
-	if m == nil || strings.Contains(u.Path, "/export") || strings.Contains(u.Path, "/pub") {
+	if m == nil || len(m[1]) < minSheetID || len(m[1]) > maxSheetID || strings.Contains(u.Path, "/export") || strings.Contains(u.Path, "/pub") {
 		return place{}, false
 	}
 	p := place{sheet: m[1]}
