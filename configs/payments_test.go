@@ -44,6 +44,7 @@ func TestPaymentsThatAreRefused(t *testing.T) {
 		"a secret key for browsers":       {`{stripe: {publishable_key: sk_test_c4n4ry}}`, "publishable_key: is a secret key"},
 		"a key sent in the clear":         {`{stripe: {base_url: 'http://stripe.example.com'}}`, "base_url: must be an https URL"},
 		"a plan twice":                    {`{plans: [{id: a, name: A, price: {currency: usd}, interval: day}, {id: a, name: A, price: {currency: usd}, interval: day}]}`, "plans[1].id: is the same as"},
+		"a plan with an id of 65 bytes":   {strings.Replace("{"+plan+"}", "team", strings.Repeat("a", 65), 1), "id: must be 1 to 64"},
 		"a plan without a currency":       {strings.Replace("{"+plan+"}", "currency: usd", "currency: US", 1), "currency: must be three"},
 		"a plan by the hour":              {strings.Replace("{"+plan+"}", "month", "hour", 1), "interval: must be day"},
 		"a plan for less than nothing":    {strings.Replace("{"+plan+"}", "900", "-1", 1), "price.amount: must be 0"},

@@ -56,6 +56,7 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for no data directory":               {"data: ''", "data: must name a directory"},
 
 		"for a base domain with a scheme":     {"base_domain: 'https://example.com'", "base_domain: must be a domain"},
+		"for a label longer than DNS takes":   {"base_domain: " + strings.Repeat("a", 64) + ".example.com", "base_domain: must be a domain"},
 		"for an org without a slug":           {"orgs: [{name: Acme}]", "atrium.yaml:1: orgs[0].slug: must be 1 to 63"},
 		"for a slug with an underscore":       {"orgs: [{slug: a_b}]", "orgs[0].slug: must be"},
 		"for a slug that ends in a hyphen":    {"orgs: [{slug: a-}]", "orgs[0].slug: must be"},

@@ -58,6 +58,8 @@ func TestTypesAreInferredFromSamples(t *testing.T) {
 		{"zero and one are numbers", []string{"0", "1"}, source.Integer},
 		{"addresses", []string{"a@example.com", "b.c+d@mail.example.co.uk"}, source.Email},
 		{"an address with umlauts", []string{"jörg@exämple.de"}, source.Email},
+		{"an address of 64 characters before its @", []string{strings.Repeat("ä", 64) + "@example.com"}, source.Email},
+		{"one of 65", []string{strings.Repeat("a", 65) + "@example.com"}, source.String},
 		{"no address", []string{"a@example.com", "a@b"}, source.String},
 		{"two addresses in a cell", []string{"a@example.com, b@example.com"}, source.String},
 		{"URLs", []string{"https://example.com/a?b=c", "http://example.org", "www.example.com"}, source.URL},

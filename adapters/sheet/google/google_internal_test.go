@@ -308,19 +308,24 @@ func TestAKeyDoesNotSayWhereToSignIn(t *testing.T) {
 }
 
 func TestLocationsOfGoogleAreKnown(t *testing.T) {
+	const sheet = "https://docs.google.com/spreadsheets/d/"
 	for url, want := range map[string]bool{
 		"https://docs.google.com/spreadsheets/d/1abcdefghijklmnop/edit#gid=0": true,
 		"https://docs.google.com/spreadsheets/d/1abcdefghijklmnop":            true,
 		"https://docs.google.com/spreadsheets/u/1/d/1abcdefghijklmnop/edit":   true,
-		"https://docs.google.com/spreadsheets/d/1abcdefghijklmnop/export":     false,
-		"https://docs.google.com/spreadsheets/d/e/2PACX-abcdefghij/pub":       false,
-		"http://docs.google.com/spreadsheets/d/1abcdefghijklmnop/edit":        false,
-		"https://docs.google.com.evil.test/spreadsheets/d/1abcdefghijklmnop":  false,
-		"https://user@docs.google.com/spreadsheets/d/1abcdefghijklmnop":       false,
-		"https://docs.google.com:8443/spreadsheets/d/1abcdefghijklmnop":       false,
-		"https://docs.google.com/spreadsheets/d/../../v1/secret":              false,
-		"https://docs.google.com/document/d/1abcdefghijklmnop/edit":           false,
-		"https://example.com/spreadsheets/d/1abcdefghijklmnop/edit":           false,
+		sheet + "abcdefghij/edit":                                            true,
+		sheet + "abcdefghi/edit":                                             false,
+		sheet + strings.Repeat("a", 128) + "/":                               true,
+		sheet + strings.Repeat("a", 129) + "/":                               false,
+		"https://docs.google.com/spreadsheets/d/1abcdefghijklmnop/export":    false,
+		"https://docs.google.com/spreadsheets/d/e/2PACX-abcdefghij/pub":      false,
+		"http://docs.google.com/spreadsheets/d/1abcdefghijklmnop/edit":       false,
+		"https://docs.google.com.evil.test/spreadsheets/d/1abcdefghijklmnop": false,
+		"https://user@docs.google.com/spreadsheets/d/1abcdefghijklmnop":      false,
+		"https://docs.google.com:8443/spreadsheets/d/1abcdefghijklmnop":      false,
+		"https://docs.google.com/spreadsheets/d/../../v1/secret":             false,
+		"https://docs.google.com/document/d/1abcdefghijklmnop/edit":          false,
+		"https://example.com/spreadsheets/d/1abcdefghijklmnop/edit":          false,
 		"file:a.csv": false,
 		"":           false,
 	} {
