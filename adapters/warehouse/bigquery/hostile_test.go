@@ -2,19 +2,14 @@ package bigquery_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/egress"
-	"github.com/atrium-hq/atrium/adapters/warehouse"
-	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
@@ -22,8 +17,7 @@ import (
 )
 
 func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileRig {
-	config := authority.ServerTLS(t, "127.0.0.1")
-	over := func(then func(io.ReadWriter)) func(io.ReadWriter) { return contract.OverTLS(config, then) }
+	over := hosted.OverTLS(t)
 	foreign := []connection.Code{connection.NotThisDatabase}
 	granted := contract.HTTPResponse("200 OK", "", `{"access_token": "t", "token_type": "Bearer"}`)
 	// api lets the account in, and answers what it asks then in turn.
@@ -51,11 +45,8 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 	ok := func(body string) string { return contract.HTTPResponse("200 OK", "", body) }
 	fine, none, run := ok(`{}`), ok(`{"tables": []}`), ok(`{"jobComplete": true}`)
 	return contract.HostileRig{
-		Open: open,
-		Target: func(t *testing.T, host string, port uint16) ports.Target {
-			return target(t, port, map[string]any{"project": fmt.Sprintf("%s:port-%d-x", host, port)})
-		},
-		Scripts: slices.Concat(contract.HTTPScripts(over), []contract.HostileScript{
+		Open: open, Target: targetAt,
+		Scripts: slices.Concat(hosted.Scripts(t), []contract.HostileScript{
 			api("it is what it says", "", fine, none, run),
 			{Name: "its token is no token", Plain: true, Codes: foreign, Serve: over(contract.HTTPSays(ok(`{"access_token": "a\r\nHost: 127.0.0.2"}`)))},
 			{Name: "its token is empty", Plain: true, Codes: foreign, Serve: over(contract.HTTPSays(ok(`{"access_token": ""}`)))},
@@ -68,33 +59,22 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 			api("its tables are something else", connection.NotThisDatabase, fine, ok(`{"tables": {"a": 1}}`)),
 			api("it redirects the list", connection.NotThisDatabase, fine, "HTTP/1.1 302 Found\r\nLocation: https://127.0.0.2:1/\r\nContent-Length: 0\r\n\r\n"),
 			api("a table has a path for a name", connection.TableNotFound, fine, ok(`{"tables": [{"tableReference": {"tableId": "../../x?y"}, "type": "TABLE"}]}`), run, contract.HTTPResponse("404 Not Found", "", `{}`)),
-			{Name: "it has TLS of another authority", Plain: true, Codes: []connection.Code{connection.TLSUntrusted},
-				Serve: contract.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), func(io.ReadWriter) {})},
-			{Name: "it has TLS for another name", Plain: true, Codes: []connection.Code{connection.TLSNameMismatch},
-				Serve: contract.OverTLS(authority.ServerTLS(t, "db.example.com"), func(io.ReadWriter) {})},
 		}),
 	}
 }
 
 func TestHostileServers(t *testing.T) {
-	rig := hostile(t, direct)
-	rig.Resolving = func(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
-		return bigquery.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
-			return egress.New(egress.Rules{
-				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
-			})
-		}, authority.Pool(), at)
-	}
+	rig := hostile(t, hosted.Direct)
+	rig.Resolving = hosted.Resolving
 	contract.HostileWarehouse(t, rig)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	contract.HostileWarehouse(t, hostile(t, confined))
+	contract.HostileWarehouse(t, hostile(t, hosted.Confined))
 }
 
 // TestPagesWithoutAnEnd has a server that repeats its token of the next page.
 func TestPagesWithoutAnEnd(t *testing.T) {
-	config := authority.ServerTLS(t, "127.0.0.1")
 	mux := http.NewServeMux()
 	mux.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"access_token": "t"}`) })
 	n := 0
@@ -102,10 +82,10 @@ func TestPagesWithoutAnEnd(t *testing.T) {
 		n++
 		_, _ = fmt.Fprintf(w, `{"nextPageToken": "%d", "tables": []}`, n/3)
 	})
-	b := fixture.NewBigQuery(t, config)
+	b := fixture.NewBigQuery(t, hosted.Authority.ServerTLS(t, "127.0.0.1"))
 	b.Config.Handler = mux
 	begun := time.Now()
-	_, err := direct(t).Tables(t.Context(), target(t, portOf(b.Listener.Addr().String()), nil), connection.TableQuery{Limit: 1})
+	_, err := hosted.Direct(t).Tables(t.Context(), target(t, portOf(b.Server), nil), connection.TableQuery{Limit: 1})
 	if err == nil || time.Since(begun) > 6*time.Second {
 		t.Errorf("after %v, error = %v", time.Since(begun), err)
 	}

@@ -1,17 +1,16 @@
 package bigquery_test
 
 import (
-	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
+	"maps"
+	"net/http/httptest"
 	"net/netip"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,34 +18,21 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// loopback is the policy of an org that may reach the test's servers.
-var loopback = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}}
+// hosted has a server of the test's in Google's place.
+var hosted = contract.Hosted{Kind: connection.BigQuery, NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
+	return bigquery.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
+		return egress.New(egress.Rules{
+			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+		})
+	}, roots, func(c connection.Credential) (string, uint16) { return contract.StandIn(c.Text("project")) })
+}}
 
-// guard lets the test's servers have any port.
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
-}
-
-// at reads a server of the test's out of a project's name: "port-8080-x", or "localhost:port-8080-x".
-func at(c connection.Credential) (string, uint16) {
-	found := regexp.MustCompile(`^(?:(.+):)?port-(\d+)-x$`).FindStringSubmatch(c.Text("project"))
-	port, err := strconv.ParseUint(found[2], 10, 16)
-	if err != nil {
-		panic(err)
-	}
-	if found[1] == "" {
-		return "127.0.0.1", uint16(port)
-	}
-	return found[1], uint16(port)
-}
-
-func direct(*testing.T) ports.Warehouse { return bigquery.NewAt(guard, authority.Pool(), at) }
+func TestMain(m *testing.M) { hosted.Main(m) }
 
 const reader = "reader@acme.iam.gserviceaccount.com"
 
@@ -54,7 +40,7 @@ const reader = "reader@acme.iam.gserviceaccount.com"
 func keyFile(t *testing.T, email string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]string{
-		"type": "service_account", "project_id": "acme", "private_key_id": contract.WarehouseCanary, "private_key": pemOf(t, key),
+		"type": "service_account", "project_id": "acme", "private_key_id": contract.WarehouseCanary, "private_key": hosted.KeyPEM(t),
 		"client_email": email, "client_id": "1", "auth_uri": "https://accounts.google.com/o/oauth2/auth", "token_uri": "https://127.0.0.2:1/token",
 		"universe_domain": "example.com",
 	})
@@ -68,20 +54,8 @@ func keyFile(t *testing.T, email string) string {
 func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	fields := map[string]any{"project": fmt.Sprintf("port-%d-x", port), "dataset": "shop", "service_account_key": keyFile(t, reader)}
-	for name, v := range changes {
-		fields[name] = v
-	}
-	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := connection.ParseCredential(connection.BigQuery, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ports.Target{Credential: c, Egress: loopback, Limits: ports.Limits{
-		Connect: 2 * time.Second, Statement: 2 * time.Second, Total: 4 * time.Second, Bytes: 1 << 20,
-	}}
+	maps.Copy(fields, changes)
+	return hosted.Target(t, fields)
 }
 
 func text(s string) *string { return &s }
@@ -97,7 +71,7 @@ const kindsSchema = `[{"name": "id", "type": "INTEGER", "mode": "REQUIRED"}, {"n
 	{"name": "lines", "type": "RECORD", "mode": "REPEATED", "fields": [{"name": "n", "type": "INTEGER"}, {"name": "at", "type": "TIMESTAMP"}]}]`
 
 // newServer holds the suite's sample.
-func newServer(t *testing.T) *fixture.BigQuery {
+func newServer(t *testing.T, authority *fixture.Authority) *fixture.BigQuery {
 	t.Helper()
 	b := fixture.NewBigQuery(t, authority.ServerTLS(t, "127.0.0.1"))
 	long, null := strings.Repeat("é", 300), `{"v": null}`
@@ -130,7 +104,7 @@ func newServer(t *testing.T) *fixture.BigQuery {
 	}
 	b.Datasets["closed"] = map[string]fixture.BigQueryTable{"what_is_not_read": small}
 	account := func(name string, change func(*fixture.BigQueryAccount)) {
-		a := &fixture.BigQueryAccount{Key: &key.PublicKey, Datasets: []string{"shop"}}
+		a := &fixture.BigQueryAccount{Key: &hosted.Key.PublicKey, Datasets: []string{"shop"}}
 		change(a)
 		b.Accounts[name+"@acme.iam.gserviceaccount.com"] = a
 	}
@@ -147,16 +121,26 @@ func newServer(t *testing.T) *fixture.BigQuery {
 	return b
 }
 
-func portOf(address string) uint16 { return netip.MustParseAddrPort(address).Port() }
+func portOf(s *httptest.Server) uint16 {
+	return netip.MustParseAddrPort(s.Listener.Addr().String()).Port()
+}
+
+// serve starts a server with the sample, certified by an authority.
+func serve(t *testing.T, authority *fixture.Authority) uint16 {
+	return portOf(newServer(t, authority).Server)
+}
+
+// targetAt is the reader's at an address.
+func targetAt(t *testing.T, host string, port uint16) ports.Target {
+	return target(t, port, map[string]any{"project": fmt.Sprintf("%s:port-%d-x", host, port)})
+}
 
 // as is the target of an account.
 func as(name string, changes map[string]any) func(*testing.T) ports.Target {
 	return func(t *testing.T) ports.Target {
 		all := map[string]any{"service_account_key": keyFile(t, name+"@acme.iam.gserviceaccount.com")}
-		for field, v := range changes {
-			all[field] = v
-		}
-		return target(t, portOf(newServer(t).Listener.Addr().String()), all)
+		maps.Copy(all, changes)
+		return target(t, serve(t, hosted.Authority), all)
 	}
 }
 
@@ -233,39 +217,8 @@ func failures() []contract.WarehouseFailure {
 			return err
 		}
 	}
-	at := func(port func(*testing.T) uint16) func(*testing.T) ports.Target {
-		return func(t *testing.T) ports.Target { return target(t, port(t), nil) }
-	}
-	host := func(name string) func(*testing.T) ports.Target {
-		return func(t *testing.T) ports.Target {
-			return target(t, 1, map[string]any{"project": fmt.Sprintf("%s:port-%d-x", name, portOf(newServer(t).Listener.Addr().String()))})
-		}
-	}
 	reads := as("reader", nil)
-	limited := func(change func(*ports.Target)) func(*testing.T) ports.Target {
-		return func(t *testing.T) ports.Target { to := reads(t); change(&to); return to }
-	}
-	return []contract.WarehouseFailure{
-		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy,
-			Target: limited(func(to *ports.Target) { to.Egress = identity.Egress{} })},
-		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve, Target: host("no-such-host.example.com")},
-		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect, Target: at(closedPort)},
-		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect, Target: host("255.255.255.255")},
-		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-			to := target(t, serve(t, func(c net.Conn) { _, _ = bytes.NewBuffer(nil).ReadFrom(c) }), nil)
-			to.Limits.Connect = 200 * time.Millisecond
-			return to
-		}},
-		{Name: "a server without TLS", Code: connection.NotThisDatabase, Step: connection.TLS, Target: at(func(t *testing.T) uint16 {
-			return serve(t, func(c net.Conn) {
-				_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
-				_, _ = bytes.NewBuffer(nil).ReadFrom(c)
-			})
-		})},
-		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS, Target: at(func(t *testing.T) uint16 {
-			return portOf(fixture.NewBigQuery(t, fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1")).Listener.Addr().String())
-		})},
-		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS, Target: host("localhost")},
+	return slices.Concat(hosted.Unreached(serve, targetAt), []contract.WarehouseFailure{
 		{Name: "an account that there is not", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as("nobody", nil)},
 		{Name: "an account that may have no token", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("disabled", nil)},
 		{Name: "a project whose API is off", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("off", nil)},
@@ -280,52 +233,26 @@ func failures() []contract.WarehouseFailure {
 		{Name: "a table above", Code: connection.TableNotFound, Target: reads, Call: preview("../../closed/tables/what_is_not_read")},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: reads, Call: preview("slow")},
 		{Name: "a view that reads more than a preview may cost", Code: connection.ResponseTooLarge, Target: reads, Call: preview("large")},
-		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge, Target: limited(func(to *ports.Target) { to.Limits.Bytes = 32 << 10 }), Call: preview("wide")},
+		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge, Target: func(t *testing.T) ports.Target {
+			to := reads(t)
+			to.Limits.Bytes = 32 << 10
+			return to
+		}, Call: preview("wide")},
 		{Name: "a project without quota left", Code: connection.QuotaExceeded, Step: connection.Database, Target: as("spent", nil)},
 		{Name: "a service that fails", Code: connection.ServerStarting, Step: connection.Database, Target: as("unlucky", nil)},
 		{Name: "an error that nobody knows", Code: connection.Internal, Step: connection.Database, Target: as("confused", nil)},
-	}
+	})
 }
 
-func closedPort(t *testing.T) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return portOf(l.Addr().String())
-}
+func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(hosted.Direct)) }
 
-// serve answers each connection by fn and closes it when fn returns.
-func serve(t *testing.T, fn func(net.Conn)) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				fn(c)
-			}()
-		}
-	}()
-	return portOf(l.Addr().String())
-}
-
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(direct)) }
+func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, rig(hosted.Confined)) }
 
 func TestACredentialDoesNotSayWhereGoogleIs(t *testing.T) {
-	var asked atomic.Int32
-	elsewhere := serve(t, func(net.Conn) { asked.Add(1) })
-	to := as("reader", map[string]any{"service_account_key": strings.ReplaceAll(keyFile(t, reader), "127.0.0.2:1", fmt.Sprintf("127.0.0.1:%d", elsewhere))})(t)
-	if r := direct(t).Probe(t.Context(), to); r.Failure() != "" || asked.Load() != 0 {
-		t.Errorf("failure = %q, and the address in the key was asked %d times", r.Failure(), asked.Load())
+	elsewhere := fixture.NewProxy(t, "127.0.0.1:1")
+	to := as("reader", map[string]any{"service_account_key": strings.ReplaceAll(keyFile(t, reader), "127.0.0.2:1", elsewhere.Addr())})(t)
+	if r := hosted.Direct(t).Probe(t.Context(), to); r.Failure() != "" || elsewhere.Accepted() != 0 {
+		t.Errorf("failure = %q, and the address in the key was asked %d times", r.Failure(), elsewhere.Accepted())
 	}
 	api, token, ports := bigquery.Servers()
 	if api != "bigquery.googleapis.com" || token != "oauth2.googleapis.com" || ports[0] != 443 || ports[1] != 443 {

@@ -1,16 +1,16 @@
 package snowflake_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,57 +20,30 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// loopback is the policy of an org that may reach the test's servers.
-var loopback = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}}
+// hosted has a server of the test's in Snowflake's place.
+var hosted = contract.Hosted{Kind: connection.Snowflake, NewAt: func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
+	return snowflake.NewAt(func(to ports.Target, end time.Time) warehouse.Network {
+		return egress.New(egress.Rules{
+			Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
+		})
+	}, roots, contract.StandIn)
+}}
 
-// guard lets the test's servers have any port.
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
-}
+func TestMain(m *testing.M) { hosted.Main(m) }
 
-// at reads a server of the test's out of an account's name: "port-8080-x", or "localhost.port-8080-x".
-func at(account string) (string, uint16) {
-	found := regexp.MustCompile(`^(?:(.+)\.)?port-(\d+)-x$`).FindStringSubmatch(account)
-	port, err := strconv.ParseUint(found[2], 10, 16)
-	if err != nil {
-		panic(err)
-	}
-	if found[1] == "" {
-		return "127.0.0.1", uint16(port)
-	}
-	return found[1], uint16(port)
-}
-
-func direct(*testing.T) ports.Warehouse { return snowflake.NewAt(guard, authority.Pool(), at) }
-
-// target is the reader's at a server of the test's, with some fields changed; a nil value takes one out.
+// target is the reader's at a server of the test's, with some fields changed.
 func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	// The suite's canary is in the PEM, whose headers are for whoever wrote it.
-	pem := strings.Replace(pemOf(t, key), "KEY-----\n", "KEY-----\nNote: "+contract.WarehouseCanary+"\n\n", 1)
+	pem := strings.Replace(hosted.KeyPEM(t), "KEY-----\n", "KEY-----\nNote: "+contract.WarehouseCanary+"\n\n", 1)
 	fields := map[string]any{"account": fmt.Sprintf("port-%d-x", port), "database": "SHOP", "warehouse": "SMALL", "username": "reader", "private_key": pem}
-	for name, v := range changes {
-		if fields[name] = v; v == nil {
-			delete(fields, name)
-		}
-	}
-	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := connection.ParseCredential(connection.Snowflake, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ports.Target{Credential: c, Egress: loopback, Limits: ports.Limits{
-		Connect: 2 * time.Second, Statement: 2 * time.Second, Total: 4 * time.Second, Bytes: 1 << 20,
-	}}
+	maps.Copy(fields, changes)
+	return hosted.Target(t, fields)
 }
 
 func text(s string) *string { return &s }
@@ -100,7 +73,7 @@ var kinds = []struct {
 }
 
 // newServer holds the suite's sample.
-func newServer(t *testing.T) *fixture.Snowflake {
+func newServer(t *testing.T, authority *fixture.Authority) *fixture.Snowflake {
 	t.Helper()
 	s := fixture.NewSnowflake(t, authority.ServerTLS(t, "127.0.0.1"))
 	n := func(i int) *int { return &i }
@@ -131,7 +104,7 @@ func newServer(t *testing.T) *fixture.Snowflake {
 	}
 	s.Databases["CLOSED"] = nil
 	user := func(name string, change func(*fixture.SnowflakeUser)) {
-		u := &fixture.SnowflakeUser{Key: &key.PublicKey, Databases: []string{"SHOP"}, Grants: []string{"USAGE", "SELECT"}}
+		u := &fixture.SnowflakeUser{Key: &hosted.Key.PublicKey, Databases: []string{"SHOP"}, Grants: []string{"USAGE", "SELECT"}}
 		change(u)
 		s.Users[name] = u
 	}
@@ -148,16 +121,26 @@ func newServer(t *testing.T) *fixture.Snowflake {
 	return s
 }
 
-func portOf(address string) uint16 { return netip.MustParseAddrPort(address).Port() }
+func portOf(s *httptest.Server) uint16 {
+	return netip.MustParseAddrPort(s.Listener.Addr().String()).Port()
+}
+
+// serve starts a server with the sample, certified by an authority.
+func serve(t *testing.T, authority *fixture.Authority) uint16 {
+	return portOf(newServer(t, authority).Server)
+}
+
+// targetAt is the reader's at an address.
+func targetAt(t *testing.T, host string, port uint16) ports.Target {
+	return target(t, port, map[string]any{"account": fmt.Sprintf("%s.port-%d-x", host, port)})
+}
 
 // as is the target of a user.
 func as(name string, changes map[string]any) func(*testing.T) ports.Target {
 	return func(t *testing.T) ports.Target {
 		all := map[string]any{"username": name}
-		for field, v := range changes {
-			all[field] = v
-		}
-		return target(t, portOf(newServer(t).Listener.Addr().String()), all)
+		maps.Copy(all, changes)
+		return target(t, serve(t, hosted.Authority), all)
 	}
 }
 
@@ -213,44 +196,13 @@ func failures() []contract.WarehouseFailure {
 			return err
 		}
 	}
-	at := func(port func(*testing.T) uint16) func(*testing.T) ports.Target {
-		return func(t *testing.T) ports.Target { return target(t, port(t), nil) }
-	}
-	host := func(name string) func(*testing.T) ports.Target {
-		return func(t *testing.T) ports.Target {
-			return target(t, 1, map[string]any{"account": fmt.Sprintf("%s.port-%d-x", name, portOf(newServer(t).Listener.Addr().String()))})
-		}
-	}
 	reads := as("reader", nil)
-	limited := func(change func(*ports.Target)) func(*testing.T) ports.Target {
-		return func(t *testing.T) ports.Target { to := reads(t); change(&to); return to }
-	}
-	return []contract.WarehouseFailure{
-		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy,
-			Target: limited(func(to *ports.Target) { to.Egress = identity.Egress{} })},
-		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve, Target: host("no-such-host.example.com")},
-		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect, Target: at(closedPort)},
-		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect, Target: host("255.255.255.255")},
-		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-			to := target(t, serve(t, func(c net.Conn) { _, _ = bytes.NewBuffer(nil).ReadFrom(c) }), nil)
-			to.Limits.Connect = 200 * time.Millisecond
-			return to
-		}},
-		{Name: "a server without TLS", Code: connection.NotThisDatabase, Step: connection.TLS, Target: at(func(t *testing.T) uint16 {
-			return serve(t, func(c net.Conn) {
-				_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
-				_, _ = bytes.NewBuffer(nil).ReadFrom(c)
-			})
-		})},
+	return slices.Concat(hosted.Unreached(serve, targetAt), []contract.WarehouseFailure{
 		{Name: "an account that there is not", Code: connection.NotThisDatabase, Step: connection.Authenticate, Target: func(t *testing.T) ports.Target {
-			s := newServer(t)
+			s := newServer(t, hosted.Authority)
 			s.Config.Handler = http.NotFoundHandler()
-			return target(t, portOf(s.Listener.Addr().String()), nil)
+			return target(t, portOf(s.Server), nil)
 		}},
-		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS, Target: at(func(t *testing.T) uint16 {
-			return portOf(fixture.NewSnowflake(t, fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1")).Listener.Addr().String())
-		})},
-		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS, Target: host("localhost")},
 		{Name: "a user that there is not", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as("nobody", nil)},
 		{Name: "a user who is locked", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("locked", nil)},
 		{Name: "a user who may not come from here", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("far", nil)},
@@ -269,50 +221,25 @@ func failures() []contract.WarehouseFailure {
 			return err
 		}},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: reads, Call: preview("SLOW")},
-		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge, Target: limited(func(to *ports.Target) { to.Limits.Bytes = 32 << 10 }), Call: preview("WIDE")},
+		{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge, Target: func(t *testing.T) ports.Target {
+			to := reads(t)
+			to.Limits.Bytes = 32 << 10
+			return to
+		}, Call: preview("WIDE")},
 		{Name: "a resource monitor that is spent", Code: connection.QuotaExceeded, Step: connection.Authenticate, Target: as("spent", nil)},
 		{Name: "an account with too much to do", Code: connection.TooManyConnections, Step: connection.Authenticate, Target: as("crowded", nil)},
 		{Name: "a service that is not ready", Code: connection.ServerStarting, Step: connection.Authenticate, Target: as("early", nil)},
 		{Name: "a server that does not read our statements", Code: connection.UnsupportedVersion, Step: connection.Authenticate, Target: as("new", nil)},
 		{Name: "an error that nobody knows", Code: connection.Internal, Step: connection.Authenticate, Target: as("confused", nil)},
-	}
+	})
 }
 
-func closedPort(t *testing.T) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return portOf(l.Addr().String())
-}
+func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(hosted.Direct)) }
 
-// serve answers each connection by fn and closes it when fn returns.
-func serve(t *testing.T, fn func(net.Conn)) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				fn(c)
-			}()
-		}
-	}()
-	return portOf(l.Addr().String())
-}
-
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(direct)) }
+func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, rig(hosted.Confined)) }
 
 func TestARoleThatMayNotAskForItsGrantsIsNoFailure(t *testing.T) {
-	if r := direct(t).Probe(t.Context(), as("shy", nil)(t)); r.Failure() != "" || r.Server.CanWrite {
+	if r := hosted.Direct(t).Probe(t.Context(), as("shy", nil)(t)); r.Failure() != "" || r.Server.CanWrite {
 		t.Errorf("%+v", r)
 	}
 }
@@ -331,7 +258,7 @@ func TestAccountsAreAtSnowflakesHosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims, _ := fixture.VerifyJWT(token, func(map[string]any) *rsa.PublicKey { return &key.PublicKey })
+		claims, _ := fixture.VerifyJWT(token, func(map[string]any) *rsa.PublicKey { return &hosted.Key.PublicKey })
 		issuer, _ := claims["iss"].(string)
 		if claims["sub"] != want.issuer || !strings.HasPrefix(issuer, want.issuer+".SHA256:") || !fixture.Lasting(claims) {
 			t.Errorf("%s: claims %v", account, claims)
@@ -340,7 +267,7 @@ func TestAccountsAreAtSnowflakesHosts(t *testing.T) {
 	for _, account := range []string{
 		"evil.example.com/", "evil.example.com#", "evil.example.com?", "evil.example.com:443", "a@evil.example.com", "a b", "..", ".a", "a.", "a..b", "-a", "a-", "a\n", "", "ａ", "a%2f", `a\b`,
 	} {
-		text, err := json.Marshal(map[string]string{"account": account, "database": "D", "warehouse": "W", "username": "U", "private_key": pemOf(t, key)})
+		text, err := json.Marshal(map[string]string{"account": account, "database": "D", "warehouse": "W", "username": "U", "private_key": hosted.KeyPEM(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

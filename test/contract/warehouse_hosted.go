@@ -1,0 +1,195 @@
+package contract
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/confine"
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// Hosted is a kind of warehouse that its vendor hosts, at names of the vendor's which no credential can
+// change. A server of the test's stands in for the vendor's, with a certificate of the test's authority.
+type Hosted struct {
+	Kind connection.Kind
+	// NewAt makes the kind so that it finds the vendor by StandIn, on any port, trusts roots alone, and looks
+	// names up by lookup, or in the DNS if that is nil.
+	NewAt func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse
+
+	// Main sets these.
+	Authority *fixture.Authority
+	Key       *rsa.PrivateKey // of every account: to make one takes long
+
+	program string // what runs as a child
+}
+
+// hostedChild is the argument that makes a test binary a child process. Behind it is the authority that
+// the child trusts.
+const hostedChild = "probe-worker"
+
+// Main is the TestMain of a kind's package. It does not return.
+func (h *Hosted) Main(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == hostedChild {
+		text, err := base64.StdEncoding.DecodeString(os.Args[2])
+		roots := x509.NewCertPool()
+		if err != nil || !roots.AppendCertsFromPEM(text) {
+			os.Exit(1)
+		}
+		os.Exit(confine.Serve(map[string]confine.Job{
+			warehouse.JobName: warehouse.Job(map[connection.Kind]ports.Warehouse{h.Kind: h.NewAt(roots, nil)}),
+		}, os.Stdin, os.Stdout))
+	}
+	h.Authority = fixture.NewAuthority(&beforeTests{})
+	var err error
+	if h.Key, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+		panic(err)
+	}
+	var remove func()
+	h.program, remove = fixture.Unraced()
+	code := m.Run()
+	remove()
+	os.Exit(code)
+}
+
+// beforeTests stands for a test before there is one.
+type beforeTests struct{ testing.TB }
+
+func (*beforeTests) Helper()          {}
+func (*beforeTests) Fatal(why ...any) { panic(fmt.Sprint(why...)) }
+
+// Direct opens the kind in this process.
+func (h *Hosted) Direct(*testing.T) ports.Warehouse {
+	return h.NewAt(h.Authority.Pool(), nil)
+}
+
+// Resolving opens the kind in this process, with a resolver of the suite's.
+func (h *Hosted) Resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
+	return h.NewAt(h.Authority.Pool(), lookup)
+}
+
+// Confined opens the kind in child processes, which end with the test.
+func (h *Hosted) Confined(t *testing.T) ports.Warehouse {
+	t.Helper()
+	runner, err := confine.New(confine.DefaultLimits(), 4, h.program, hostedChild, base64.StdEncoding.EncodeToString([]byte(h.Authority.PEM)))
+	must(t, err)
+	t.Cleanup(func() {
+		if err := runner.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return warehouse.NewConfined(runner.Run)
+}
+
+// KeyPEM is Key as a credential holds it.
+func (h *Hosted) KeyPEM(t *testing.T) string {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(h.Key)
+	must(t, err)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}
+
+// Target is one of an org that may reach the test's servers, with the fields of a credential.
+func (h *Hosted) Target(t *testing.T, fields map[string]any) ports.Target {
+	t.Helper()
+	text, err := json.Marshal(fields)
+	must(t, err)
+	c, err := connection.ParseCredential(h.Kind, text)
+	must(t, err)
+	return ports.Target{
+		Credential: c,
+		Egress:     identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}},
+		Limits:     ports.Limits{Connect: 2 * time.Second, Statement: 2 * time.Second, Total: 4 * time.Second, Bytes: 1 << 20},
+	}
+}
+
+var standIn = regexp.MustCompile(`^(?:(.+)[:.])?port-(\d+)-x$`)
+
+// StandIn reads a server of the test's out of the name that a credential has for what is the customer's:
+// "port-8080-x" is at 127.0.0.1, and a host may come before it, as in "localhost:port-8080-x" where names
+// may hold colons, or "localhost.port-8080-x". It panics if the name is no such.
+func StandIn(name string) (host string, port uint16) {
+	found := standIn.FindStringSubmatch(name)
+	n, err := strconv.ParseUint(found[2], 10, 16)
+	if err != nil {
+		panic(err)
+	}
+	if found[1] == "" {
+		return "127.0.0.1", uint16(n)
+	}
+	return found[1], uint16(n)
+}
+
+// Unreached are the failures of the network and of TLS, before a vendor's server hears a request. serve
+// starts a server that authority has certified for 127.0.0.1, and target is one that may read, at an address.
+func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority) uint16, target func(t *testing.T, host string, port uint16) ports.Target) []WarehouseFailure {
+	ours := func(t *testing.T) uint16 { return serve(t, h.Authority) }
+	scripted := func(script func(io.ReadWriter)) func(*testing.T) uint16 {
+		return func(t *testing.T) uint16 { return listen(t, "127.0.0.1:0", script).port }
+	}
+	silent := func(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
+	at := func(host string, port func(*testing.T) uint16) func(*testing.T) ports.Target {
+		return func(t *testing.T) ports.Target { return target(t, host, port(t)) }
+	}
+	return []WarehouseFailure{
+		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy, Target: func(t *testing.T) ports.Target {
+			to := target(t, "127.0.0.1", ours(t))
+			to.Egress = identity.Egress{}
+			return to
+		}},
+		{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve, Target: at("no-such-host.example.com", ours)},
+		{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect, Target: at("127.0.0.1", func(t *testing.T) uint16 {
+			l := listen(t, "127.0.0.1:0", silent)
+			l.stop()
+			return l.port
+		})},
+		{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect, Target: at("255.255.255.255", ours)},
+		{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
+			to := target(t, "127.0.0.1", scripted(silent)(t))
+			to.Limits.Connect = 200 * time.Millisecond
+			return to
+		}},
+		{Name: "a server without TLS", Code: connection.NotThisDatabase, Step: connection.TLS, Target: at("127.0.0.1", scripted(func(c io.ReadWriter) {
+			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			silent(c)
+		}))},
+		{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS, Target: at("127.0.0.1", func(t *testing.T) uint16 {
+			return serve(t, fixture.NewAuthority(t))
+		})},
+		{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS, Target: at("localhost", ours)},
+	}
+}
+
+// OverTLS makes scripts of a server that the kind takes for the vendor's.
+func (h *Hosted) OverTLS(t *testing.T) func(then func(io.ReadWriter)) func(io.ReadWriter) {
+	t.Helper()
+	config := h.Authority.ServerTLS(t, "127.0.0.1")
+	return func(then func(io.ReadWriter)) func(io.ReadWriter) { return OverTLS(config, then) }
+}
+
+// Scripts are HTTPScripts of a server that the kind takes for the vendor's, and those of one that it must not.
+func (h *Hosted) Scripts(t *testing.T) []HostileScript {
+	t.Helper()
+	return append(HTTPScripts(h.OverTLS(t)),
+		HostileScript{Name: "it has TLS of another authority", Plain: true, Codes: []connection.Code{connection.TLSUntrusted},
+			Serve: OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), func(io.ReadWriter) {})},
+		HostileScript{Name: "it has TLS for another name", Plain: true, Codes: []connection.Code{connection.TLSNameMismatch},
+			Serve: OverTLS(h.Authority.ServerTLS(t, "db.example.com"), func(io.ReadWriter) {})},
+	)
+}
