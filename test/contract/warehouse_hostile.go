@@ -153,7 +153,7 @@ func hostileScripts(t *testing.T) []HostileScript {
 				}
 			}
 		}},
-		{Name: "it never stops", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) { forever(c, make([]byte, 4096)) }},
+		{Name: "it never stops", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) { Forever(c, make([]byte, 4096)) }},
 		{Name: "it repeats what it hears", Codes: append(late, connection.AuthRejected), Serve: func(c io.ReadWriter) { _, _ = io.Copy(c, c) }},
 		{Name: "it closes at once", Plain: true, Codes: gone, Serve: func(io.ReadWriter) {}},
 		{Name: "it closes after the first words", Plain: true, Codes: gone, Serve: func(c io.ReadWriter) { _, _ = c.Read(make([]byte, 512)) }},
@@ -165,8 +165,8 @@ func hostileScripts(t *testing.T) []HostileScript {
 	}
 }
 
-// forever writes b again and again, until nobody listens.
-func forever(c io.Writer, b []byte) {
+// Forever writes b again and again, until nobody listens.
+func Forever(c io.Writer, b []byte) {
 	for {
 		if _, err := c.Write(b); err != nil {
 			return

@@ -43,7 +43,7 @@ func HTTPScripts(over func(then func(io.ReadWriter)) func(io.ReadWriter)) []Host
 	never := func(head, text string) func(io.ReadWriter) {
 		return func(c io.ReadWriter) {
 			httpAnswer(c, head)
-			forever(c, bytes.Repeat([]byte(text), 4096/len(text)))
+			Forever(c, bytes.Repeat([]byte(text), 4096/len(text)))
 		}
 	}
 	scripts := []HostileScript{

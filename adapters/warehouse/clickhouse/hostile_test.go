@@ -23,7 +23,9 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 	return contract.HostileRig{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
-			return targetOf(t, map[string]any{"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": "disable"})
+			return contract.HostTarget(t, connection.ClickHouse, map[string]any{
+				"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": "disable",
+			}, nil)
 		},
 		Scripts: slices.Concat(contract.HTTPScripts(func(then func(io.ReadWriter)) func(io.ReadWriter) { return then }), scripts(), refusals(), encrypted(t)),
 	}
@@ -42,7 +44,7 @@ func TestHostileServers(t *testing.T) {
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	contract.HostileWarehouse(t, hostile(t, confined))
+	contract.HostileWarehouse(t, hostile(t, fixture.ConfinedWarehouse))
 }
 
 // answer hears a request and says something.
@@ -108,9 +110,9 @@ func encrypted(t *testing.T) []contract.HostileScript {
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
 	secured := func(to ports.Target) ports.Target {
 		c := to.Credential
-		to.Credential = targetOf(t, map[string]any{
+		to.Credential = contract.HostTarget(t, connection.ClickHouse, map[string]any{
 			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": "verify_full", "tls_ca": authority.PEM,
-		}).Credential
+		}, nil).Credential
 		return to
 	}
 	old := serverTLS.Clone()

@@ -2,8 +2,6 @@ package clickhouse_test
 
 import (
 	"errors"
-	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,13 +11,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 )
-
-// loopback is the policy of an org that may reach the test's servers.
-var loopback = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}}
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
 	d, _ := connection.Describe(to.Credential.Kind())
@@ -78,13 +72,6 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 }
 
 func previews() map[connection.TableRef]connection.Preview {
-	var wide connection.Preview
-	row := make([]*string, connection.MaxColumns)
-	for i := range connection.MaxColumns {
-		wide.Columns = append(wide.Columns, connection.Column{Name: fmt.Sprintf("c%d", i), DatabaseType: "String", Type: connection.Text})
-		row[i] = text(strings.Repeat(strconv.Itoa(i%10), connection.MaxCell))
-	}
-	wide.Rows = [][]*string{row}
 	return map[connection.TableRef]connection.Preview{
 		ref("kinds"): {
 			Columns: []connection.Column{
@@ -118,7 +105,7 @@ func previews() map[connection.TableRef]connection.Preview {
 			Rows:    [][]*string{{text("here")}},
 		},
 		ref("empty"): {Columns: []connection.Column{{Name: "id", DatabaseType: "Int32", Type: connection.Integer}}},
-		ref("wide"):  wide,
+		ref("wide"):  contract.WidePreview(connection.Column{DatabaseType: "String", Type: connection.Text}),
 	}
 }
 

@@ -1,12 +1,9 @@
 package clickhouse_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -102,7 +99,7 @@ func allUsers() string {
 }
 
 var start = sync.OnceValues(func() (*server, error) {
-	authority := fixture.NewAuthority(&setup{})
+	authority := fixture.NewAuthority(fixture.Setup{})
 	s, err := open(authority, "")
 	if err != nil {
 		return nil, err
@@ -129,9 +126,9 @@ func quoted(name string) string {
 
 // open starts a server with more settings than its ports.
 func open(authority *fixture.Authority, settings string) (*server, error) {
-	t := &setup{}
+	t := fixture.Setup{}
 	certificate, key := authority.Sign(t, time.Hour, "127.0.0.1")
-	s := &server{authority: authority, tls: closedPort(t)}
+	s := &server{authority: authority, tls: fixture.ClosedPort(t)}
 	settings += fmt.Sprintf(`<https_port>%d</https_port>
 		<openSSL><server><certificateFile>server.crt</certificateFile><privateKeyFile>server.key</privateKeyFile><verificationMode>none</verificationMode>
 			<loadDefaultCAFile>false</loadDefaultCAFile><cacheSessions>false</cacheSessions></server></openSSL>`, s.tls)
@@ -174,12 +171,6 @@ func (s *server) askAs(ctx context.Context, user, password, sql string) (string,
 	return strings.TrimSpace(string(text)), err
 }
 
-// setup stands for the test while the server that all tests share is made.
-type setup struct{ testing.TB }
-
-func (*setup) Helper()          {}
-func (*setup) Fatal(why ...any) { panic(fmt.Sprint(why...)) }
-
 func shared(t *testing.T) *server {
 	t.Helper()
 	s, err := start()
@@ -192,72 +183,10 @@ func shared(t *testing.T) *server {
 // target is the reader's, with some fields changed; a nil value takes one out.
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
-	fields := map[string]any{
+	return contract.HostTarget(t, connection.ClickHouse, map[string]any{
 		"host": "127.0.0.1", "port": s.tls, "database": "shop", "username": "reader", "password": contract.WarehouseCanary,
 		"tls": "verify_full", "tls_ca": s.authority.PEM,
-	}
-	for name, v := range changes {
-		if fields[name] = v; v == nil {
-			delete(fields, name)
-		}
-	}
-	return targetOf(t, fields)
-}
-
-func targetOf(t *testing.T, fields map[string]any) ports.Target {
-	t.Helper()
-	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := connection.ParseCredential(connection.ClickHouse, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ports.Target{Credential: c, Egress: loopback, Limits: ports.Limits{
-		Connect: 2 * time.Second, Statement: 2 * time.Second, Total: 4 * time.Second, Bytes: 1 << 20,
-	}}
-}
-
-func closedPort(t testing.TB) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
-}
-
-// serve answers each connection by fn and closes it when fn returns.
-func serve(t *testing.T, fn func(net.Conn)) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				fn(c)
-			}()
-		}
-	}()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
-}
-
-func silent(c net.Conn) { _, _ = bytes.NewBuffer(nil).ReadFrom(c) }
-
-// webServer answers whatever it cannot read as nginx does.
-func webServer(t *testing.T) uint16 {
-	return serve(t, func(c net.Conn) {
-		_, _ = c.Read(make([]byte, 4096))
-		_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n")
-	})
+	}, changes)
 }
 
 // hold has a user run a statement without an end, for as long as the test takes, and returns once began

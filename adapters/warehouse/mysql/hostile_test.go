@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"io"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -26,7 +25,9 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 	return contract.HostileRig{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
-			return targetOf(t, map[string]any{"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": "disable"})
+			return contract.HostTarget(t, connection.MySQL, map[string]any{
+				"host": host, "port": port, "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": "disable",
+			}, nil)
 		},
 		Scripts: slices.Concat(scripts(), refusals(), encrypted(t)),
 	}
@@ -47,7 +48,7 @@ func TestHostileServers(t *testing.T) {
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	rig := hostile(t, confined)
+	rig := hostile(t, fixture.ConfinedWarehouse)
 	rig.Scripts = append(rig.Scripts,
 		// What the driver sets aside for columns before it has seen any is bounded by the child alone.
 		contract.HostileScript{Name: "it claims to have a billion columns", Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
@@ -103,14 +104,6 @@ func greet(c io.ReadWriter) { _, _ = c.Write(greeting(plain, native)) }
 
 // in lets anybody in.
 func in(c io.ReadWriter) { greet(c); answer(c, fine(2)) }
-
-func forever(c io.Writer, b []byte) {
-	for {
-		if _, err := c.Write(b); err != nil {
-			return
-		}
-	}
-}
 
 // packets are as many as it takes until their numbers begin anew: repeated, they go on without a gap.
 func packets(first byte, payload string) (all []byte) {
@@ -202,22 +195,22 @@ func scripts() []contract.HostileScript {
 		{Name: "it has columns without an end", Codes: append(large, foreign...), Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, packet(1, []byte{0xfc, 0xff, 0xff}))
-			forever(c, packets(2, "\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00"))
+			contract.Forever(c, packets(2, "\x03def\x00\x00\x00\x01a\x01a\x0c\x2d\x00\x00\x01\x00\x00\xfd\x00\x00\x00\x00\x00"))
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, append(table(), 0xff, 0xff, 0xff, 5))
-			forever(c, make([]byte, 4096))
+			contract.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, append(table(), 0xff, 0xff, 0xff, 5, 0xfd, 0xff, 0xff, 0xff))
-			forever(c, bytes.Repeat([]byte{'x'}, 4096))
+			contract.Forever(c, bytes.Repeat([]byte{'x'}, 4096))
 		}},
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			in(c)
 			answer(c, table())
-			forever(c, packets(5, "\x01x\x01y"))
+			contract.Forever(c, packets(5, "\x01x\x01y"))
 		}},
 		{Name: "it answers with nothing", Plain: true, Codes: foreign, Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
 		// The driver takes it for the end of the rows, and waits for what comes then.
@@ -252,9 +245,9 @@ func encrypted(t *testing.T) []contract.HostileScript {
 	as := func(mode string) func(ports.Target) ports.Target {
 		return func(to ports.Target) ports.Target {
 			c := to.Credential
-			to.Credential = targetOf(t, map[string]any{
+			to.Credential = contract.HostTarget(t, connection.MySQL, map[string]any{
 				"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "password": contract.WarehouseCanary, "tls": mode, "tls_ca": authority.PEM,
-			}).Credential
+			}, nil).Credential
 			return to
 		}
 	}
@@ -267,10 +260,7 @@ func encrypted(t *testing.T) []contract.HostileScript {
 	over := func(config *tls.Config, then func(io.ReadWriter)) func(io.ReadWriter) {
 		return func(c io.ReadWriter) {
 			begin(c)
-			tc := tls.Server(wrap{c}, config)
-			if tc.Handshake() == nil {
-				then(&watched{ReadWriter: tc})
-			}
+			contract.OverTLS(config, func(c io.ReadWriter) { then(&watched{ReadWriter: c}) })(c)
 		}
 	}
 	old := serverTLS.Clone()
@@ -313,13 +303,3 @@ func (w *watched) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
-
-// wrap is a script's connection for tls.Server, which wants more of it than reading and writing.
-type wrap struct{ io.ReadWriter }
-
-func (wrap) Close() error                     { return nil }
-func (wrap) LocalAddr() net.Addr              { return nil }
-func (wrap) RemoteAddr() net.Addr             { return nil }
-func (wrap) SetDeadline(time.Time) error      { return nil }
-func (wrap) SetReadDeadline(time.Time) error  { return nil }
-func (wrap) SetWriteDeadline(time.Time) error { return nil }

@@ -1,11 +1,7 @@
 package mysql_test
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/netip"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,13 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 )
-
-// loopback is the policy of an org that may reach the test's servers.
-var loopback = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}}
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
 	d, _ := connection.Describe(to.Credential.Kind())
@@ -32,31 +24,10 @@ func direct(*testing.T) ports.Warehouse { return mysql.New(guard) }
 // target is the reader's, with some fields changed; a nil value takes one out.
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
-	fields := map[string]any{
+	return contract.HostTarget(t, connection.MySQL, map[string]any{
 		"host": "127.0.0.1", "port": s.port, "database": "shop", "username": "reader", "password": contract.WarehouseCanary,
 		"tls": "verify_full", "tls_ca": s.authority.PEM,
-	}
-	for name, v := range changes {
-		if fields[name] = v; v == nil {
-			delete(fields, name)
-		}
-	}
-	return targetOf(t, fields)
-}
-
-func targetOf(t *testing.T, fields map[string]any) ports.Target {
-	t.Helper()
-	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := connection.ParseCredential(connection.MySQL, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ports.Target{Credential: c, Egress: loopback, Limits: ports.Limits{
-		Connect: 2 * time.Second, Statement: 2 * time.Second, Total: 4 * time.Second, Bytes: 1 << 20,
-	}}
+	}, changes)
 }
 
 func text(s string) *string { return &s }
@@ -105,13 +76,6 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 }
 
 func previews() map[connection.TableRef]connection.Preview {
-	var wide connection.Preview
-	row := make([]*string, connection.MaxColumns)
-	for i := range connection.MaxColumns {
-		wide.Columns = append(wide.Columns, connection.Column{Name: fmt.Sprintf("c%d", i), DatabaseType: "text", Type: connection.Text, Nullable: true})
-		row[i] = text(strings.Repeat(strconv.Itoa(i%10), connection.MaxCell))
-	}
-	wide.Rows = [][]*string{row}
 	return map[connection.TableRef]connection.Preview{
 		ref("kinds"): {
 			Columns: []connection.Column{
@@ -146,7 +110,7 @@ func previews() map[connection.TableRef]connection.Preview {
 			Columns: []connection.Column{{Name: "open", DatabaseType: "text", Type: connection.Text, Nullable: true}},
 			Rows:    [][]*string{{text("o")}},
 		},
-		ref("wide"): wide,
+		ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text, Nullable: true}),
 	}
 }
 

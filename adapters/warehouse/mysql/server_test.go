@@ -1,10 +1,8 @@
 package mysql_test
 
 import (
-	"bytes"
 	"database/sql"
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 	"sync"
@@ -79,7 +77,7 @@ ANALYZE TABLE shop.kinds;
 `
 
 var start = sync.OnceValues(func() (*server, error) {
-	t := &setup{}
+	t := fixture.Setup{}
 	authority := fixture.NewAuthority(t)
 	certificate, key := authority.Sign(t, time.Hour, "127.0.0.1")
 	s, err := open(map[string]string{"ssl_cert": "@/server.crt", "ssl_key": "@/server.key"},
@@ -114,12 +112,6 @@ func open(settings, files map[string]string) (*server, error) {
 	return s, err
 }
 
-// setup stands for the test while the server that all tests share is made.
-type setup struct{ testing.TB }
-
-func (*setup) Helper()          {}
-func (*setup) Fatal(why ...any) { panic(fmt.Sprint(why...)) }
-
 func shared(t *testing.T) *server {
 	t.Helper()
 	s, err := start()
@@ -139,47 +131,6 @@ func port(address string) uint16 {
 		panic(err)
 	}
 	return a.Port()
-}
-
-func closedPort(t *testing.T) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
-}
-
-// serve answers each connection by fn and closes it when fn returns.
-func serve(t *testing.T, fn func(net.Conn)) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				fn(c)
-			}()
-		}
-	}()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
-}
-
-func silent(c net.Conn) { _, _ = bytes.NewBuffer(nil).ReadFrom(c) }
-
-// webServer answers whatever it cannot read as nginx does.
-func webServer(t *testing.T) uint16 {
-	return serve(t, func(c net.Conn) {
-		_, _ = c.Read(make([]byte, 100))
-		_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n"))
-	})
 }
 
 // small starts a server without TLS with ten connections, and one more for root.

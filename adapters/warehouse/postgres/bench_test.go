@@ -10,10 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/atrium-hq/atrium/adapters/confine"
-	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 // BenchmarkWarehouse compares a probe and a preview, directly and through a child, with what the bare driver
@@ -82,11 +81,7 @@ func delayed(b *testing.B, port uint16, by time.Duration) uint16 {
 func compare(b *testing.B, s *server, port uint16) {
 	t := &testing.T{} // which rigs are made for; only failures use it
 	to := s.target(t, map[string]any{"port": port})
-	runner, err := confine.New(confine.DefaultLimits(), 4, program, childMode)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer runner.Close()
+	confined := fixture.ConfinedWarehouse(b)
 	bare := func(sql string) func(context.Context) {
 		return func(ctx context.Context) {
 			address := fmt.Sprintf("host=127.0.0.1 port=%d user=reader password=%s dbname=postgres sslmode=require", port, contract.WarehouseCanary)
@@ -116,7 +111,6 @@ func compare(b *testing.B, s *server, port uint16) {
 			}
 		}
 	}
-	confined := warehouse.NewConfined(runner.Run)
 	// A child is started ahead while others have their turn, but for the one that comes at once.
 	ways := []struct {
 		name, to string // to which it is compared; empty: to none

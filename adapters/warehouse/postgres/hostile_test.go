@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"io"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -28,7 +27,9 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 	return contract.HostileRig{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
-			return targetOf(t, map[string]any{"host": host, "port": port, "database": "d", "username": "u", "tls": "disable"})
+			return contract.HostTarget(t, connection.Postgres, map[string]any{
+				"host": host, "port": port, "database": "d", "username": "u", "tls": "disable",
+			}, nil)
 		},
 		Scripts: scripts(t),
 	}
@@ -49,7 +50,7 @@ func TestHostileServers(t *testing.T) {
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	contract.HostileWarehouse(t, hostile(t, confined))
+	contract.HostileWarehouse(t, hostile(t, fixture.ConfinedWarehouse))
 }
 
 // message frames a message of the server's; length is what it claims to be long, -1 for the truth.
@@ -87,22 +88,14 @@ func begun(c io.ReadWriter, b []byte) {
 
 func hold(c io.ReadWriter) { _, _ = io.Copy(io.Discard, c) }
 
-func forever(c io.Writer, b []byte) {
-	for {
-		if _, err := c.Write(b); err != nil {
-			return
-		}
-	}
-}
-
 func scripts(t *testing.T) []contract.HostileScript {
 	authority := fixture.NewAuthority(t)
 	serverTLS := authority.ServerTLS(t, "127.0.0.1")
 	secured := func(to ports.Target) ports.Target {
 		c := to.Credential
-		to.Credential = targetOf(t, map[string]any{
+		to.Credential = contract.HostTarget(t, connection.Postgres, map[string]any{
 			"host": c.Text("host"), "port": c.Port(), "database": "d", "username": "u", "tls": "verify_full", "tls_ca": authority.PEM,
-		}).Credential
+		}, nil).Credential
 		return to
 	}
 	described := encode(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{
@@ -124,7 +117,7 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}
 	}
 	return []contract.HostileScript{
-		{Name: "it claims an error of 2 GB", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) { say(c, message('E', 1<<31-1, nil)); forever(c, make([]byte, 4096)) }},
+		{Name: "it claims an error of 2 GB", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) { say(c, message('E', 1<<31-1, nil)); contract.Forever(c, make([]byte, 4096)) }},
 		{Name: "it claims a negative length", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) { say(c, []byte{'E', 0xff, 0xff, 0xff, 0xff}); hold(c) }},
 		{Name: "it asks for 2^31 rounds of SCRAM", Plain: true, Codes: refused, Serve: scram("2147483647")},
 		{Name: "it asks for a password in the clear", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: func(c io.ReadWriter) {
@@ -137,14 +130,15 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}},
 		{Name: "it asks for our password over TLS", Codes: late, To: secured, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})
-			tc := tls.Server(wrap{c}, serverTLS)
-			say(tc, encode(&pgproto3.AuthenticationCleartextPassword{}))
-			b := make([]byte, 4096)
-			n, _ := tc.Read(b)
-			if strings.Contains(string(b[:n]), "c4n4ry") {
-				panic("it was told: " + string(b[:n]))
-			}
-			hold(tc)
+			contract.OverTLS(serverTLS, func(c io.ReadWriter) {
+				say(c, encode(&pgproto3.AuthenticationCleartextPassword{}))
+				b := make([]byte, 4096)
+				n, _ := c.Read(b)
+				if strings.Contains(string(b[:n]), "c4n4ry") {
+					panic("it was told: " + string(b[:n]))
+				}
+				hold(c)
+			})(c)
 		}},
 		{Name: "it drips an error", Codes: late, Serve: func(c io.ReadWriter) {
 			_, _ = c.Read(make([]byte, 512))
@@ -157,11 +151,11 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}},
 		{Name: "it greets for ever", Codes: append(large, connection.ConnectTimeout), Serve: func(c io.ReadWriter) {
 			say(c, encode(&pgproto3.AuthenticationOk{}))
-			forever(c, encode(&pgproto3.ParameterStatus{Name: "a", Value: strings.Repeat("b", 1000)}))
+			contract.Forever(c, encode(&pgproto3.ParameterStatus{Name: "a", Value: strings.Repeat("b", 1000)}))
 		}},
 		{Name: "it gives notice for ever", Codes: append(large, connection.ConnectTimeout), Serve: func(c io.ReadWriter) {
 			say(c, encode(&pgproto3.AuthenticationOk{}))
-			forever(c, encode(&pgproto3.NoticeResponse{Message: strings.Repeat("b", 1000)}))
+			contract.Forever(c, encode(&pgproto3.NoticeResponse{Message: strings.Repeat("b", 1000)}))
 		}},
 		{Name: "it lets us in and says no more", Codes: late, Serve: func(c io.ReadWriter) { say(c, encode(&pgproto3.AuthenticationOk{})); hold(c) }},
 		{Name: "it says no more after the welcome", Codes: late, Serve: func(c io.ReadWriter) { say(c, welcome()); hold(c) }},
@@ -172,15 +166,15 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}},
 		{Name: "it has one row without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			begun(c, append(described, message('D', 1<<30, nil)...))
-			forever(c, make([]byte, 4096))
+			contract.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has a value of 100 MB", Codes: large, Serve: func(c io.ReadWriter) {
 			begun(c, append(described, message('D', 100<<20, binary.BigEndian.AppendUint32([]byte{0, 1}, 100<<20-10))...))
-			forever(c, make([]byte, 4096))
+			contract.Forever(c, make([]byte, 4096))
 		}},
 		{Name: "it has rows without an end", Codes: large, Serve: func(c io.ReadWriter) {
 			begun(c, described)
-			forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}), 256))
+			contract.Forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}), 256))
 		}},
 		{Name: "it answers with nothing", Codes: foreign, Serve: func(c io.ReadWriter) {
 			begun(c, append(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})...))
@@ -213,13 +207,13 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}},
 		{Name: "it has TLS of another authority", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUntrusted}, Serve: func(c io.ReadWriter) {
 			say(c, []byte{'S'})
-			_ = tls.Server(wrap{c}, fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1")).Handshake()
+			contract.OverTLS(fixture.NewAuthority(t).ServerTLS(t, "127.0.0.1"), hold)(c)
 		}},
 		{Name: "it has TLS of years ago", Plain: true, To: secured, Codes: []connection.Code{connection.TLSUnsupported}, Serve: func(c io.ReadWriter) {
 			old := serverTLS.Clone()
 			old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 			say(c, []byte{'S'})
-			_ = tls.Server(wrap{c}, old).Handshake()
+			contract.OverTLS(old, hold)(c)
 		}},
 		{Name: "it is an SSH server, whose first letter is a yes to TLS", Plain: true, To: secured, Codes: foreign, Serve: func(c io.ReadWriter) {
 			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.6\r\n")
@@ -237,13 +231,3 @@ func scripts(t *testing.T) []contract.HostileScript {
 		}},
 	}
 }
-
-// wrap is a script's connection for tls.Server, which wants more of it than reading and writing.
-type wrap struct{ io.ReadWriter }
-
-func (wrap) Close() error                     { return nil }
-func (wrap) LocalAddr() net.Addr              { return nil }
-func (wrap) RemoteAddr() net.Addr             { return nil }
-func (wrap) SetDeadline(time.Time) error      { return nil }
-func (wrap) SetReadDeadline(time.Time) error  { return nil }
-func (wrap) SetWriteDeadline(time.Time) error { return nil }

@@ -2,11 +2,8 @@ package postgres_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net"
-	"net/netip"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,14 +12,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
-	"github.com/atrium-hq/atrium/test/fixture"
 )
-
-// loopback is the policy of an org that may reach the test's servers.
-var loopback = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}}
 
 func guard(to ports.Target, end time.Time) warehouse.Network {
 	d, _ := connection.Describe(to.Credential.Kind())
@@ -34,31 +26,10 @@ func direct(*testing.T) ports.Warehouse { return postgres.New(guard) }
 // target is the reader's, with some fields changed; a nil value takes one out.
 func (s *server) target(t *testing.T, changes map[string]any) ports.Target {
 	t.Helper()
-	fields := map[string]any{
+	return contract.HostTarget(t, connection.Postgres, map[string]any{
 		"host": "127.0.0.1", "port": s.port, "database": "postgres", "username": "reader", "password": contract.WarehouseCanary,
 		"tls": "verify_full", "tls_ca": s.authority.PEM,
-	}
-	for name, v := range changes {
-		if fields[name] = v; v == nil {
-			delete(fields, name)
-		}
-	}
-	return targetOf(t, fields)
-}
-
-func targetOf(t *testing.T, fields map[string]any) ports.Target {
-	t.Helper()
-	text, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := connection.ParseCredential(connection.Postgres, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ports.Target{Credential: c, Egress: loopback, Limits: ports.Limits{
-		Connect: 2 * time.Second, Statement: 2 * time.Second, Total: 4 * time.Second, Bytes: 1 << 20,
-	}}
+	}, changes)
 }
 
 func text(s string) *string { return &s }
@@ -74,20 +45,6 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 	as := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
-	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
-		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			_, err := w.Preview(ctx, to, ref(name), 1)
-			return err
-		}
-	}
-	var wide connection.Preview
-	row := make([]*string, connection.MaxColumns)
-	for i := range connection.MaxColumns {
-		wide.Columns = append(wide.Columns, connection.Column{Name: fmt.Sprintf("c%d", i), DatabaseType: "text", Type: connection.Text, Nullable: true})
-		row[i] = text(strings.Repeat(strconv.Itoa(i%10), connection.MaxCell))
-	}
-	wide.Rows = [][]*string{row}
-
 	return contract.WarehouseRig{
 		Kind: connection.Postgres, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
@@ -136,64 +93,24 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 				Columns: []connection.Column{{Name: "open", DatabaseType: "text", Type: connection.Text, Nullable: true}},
 				Rows:    [][]*string{{text("o")}},
 			},
-			ref("wide"): wide,
+			ref("wide"): contract.WidePreview(connection.Column{DatabaseType: "text", Type: connection.Text, Nullable: true}),
 		},
-		Failures: []contract.WarehouseFailure{
-			{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy, Target: func(t *testing.T) ports.Target {
-				to := shared(t).target(t, nil)
-				to.Egress = identity.Egress{}
-				return to
-			}},
-			{Name: "a name that does not exist", Code: connection.DNSFailed, Step: connection.Resolve,
-				Target: as(map[string]any{"host": "no-such-host.example.com"})},
-			{Name: "a port where nobody listens", Code: connection.PortClosed, Step: connection.Connect, Target: func(t *testing.T) ports.Target {
-				return shared(t).target(t, map[string]any{"port": closedPort(t)})
-			}},
-			{Name: "a port that closes without a word", Code: connection.PortClosed, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-				return shared(t).target(t, map[string]any{"port": serve(t, func(c net.Conn) {})})
-			}},
-			{Name: "an address without a route", Code: connection.HostUnreachable, Step: connection.Connect,
-				Target: as(map[string]any{"host": "255.255.255.255"})},
-			{Name: "a server that says nothing", Code: connection.ConnectTimeout, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-				to := shared(t).target(t, map[string]any{"port": serve(t, silent)})
-				to.Limits.Connect = 200 * time.Millisecond
-				return to
-			}},
-			{Name: "a web server", Code: connection.NotThisDatabase, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-				return shared(t).target(t, map[string]any{"port": webServer(t)})
-			}},
-			{Name: "a web server, without TLS", Code: connection.NotThisDatabase, Step: connection.Authenticate, Target: func(t *testing.T) ports.Target {
-				return shared(t).target(t, map[string]any{"port": webServer(t), "tls": "disable"})
-			}},
+		Failures: slices.Concat(contract.HostFailures(as), contract.WireFailures(as), []contract.WarehouseFailure{
 			{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
 				return shared(t).target(t, map[string]any{"port": small(t).port})
 			}},
 			{Name: "a user who must use TLS", Code: connection.TLSRequired, Step: connection.Authenticate,
 				Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
-			{Name: "an authority that is not trusted", Code: connection.TLSUntrusted, Step: connection.TLS, Target: as(map[string]any{"tls_ca": nil})},
-			{Name: "another authority", Code: connection.TLSUntrusted, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
-				return shared(t).target(t, map[string]any{"tls_ca": fixture.NewAuthority(t).PEM, "tls": "verify_ca"})
-			}},
-			{Name: "a certificate for another name", Code: connection.TLSNameMismatch, Step: connection.TLS, Target: as(map[string]any{"host": "localhost"})},
-			{Name: "a wrong password", Code: connection.AuthFailed, Step: connection.Authenticate,
-				Target: as(map[string]any{"password": contract.WarehouseCanary + "-wrong"})},
-			{Name: "no password", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as(map[string]any{"password": nil})},
-			{Name: "an unknown user", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as(map[string]any{"username": "nobody"})},
 			{Name: "a user whom a rule rejects", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as(map[string]any{"username": "rejected"})},
 			{Name: "a user whom a rule rejects, without TLS", Code: connection.AuthRejected, Step: connection.Authenticate,
 				Target: as(map[string]any{"username": "rejected", "tls": "disable"})},
 			{Name: "a server that wants the password in the clear", Code: connection.TLSRequired, Step: connection.Authenticate,
 				Target: as(map[string]any{"username": "cleartext", "tls": "disable"})},
 			{Name: "an unknown database", Code: connection.DatabaseNotFound, Step: connection.Database, Target: as(map[string]any{"database": "nothing"})},
-			{Name: "a database that the user may not use", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database,
-				Target: as(map[string]any{"database": "closed_to_all"})},
 			{Name: "a user who may read no table", Code: connection.PermissionDenied, Step: connection.Read, Target: as(map[string]any{"username": "stranger"})},
-			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: as(nil), Call: preview("what_is_not_read")},
-			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil), Call: preview("Kinds")},
-			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil), Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-				_, err := w.Preview(ctx, to, connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"}, 1)
-				return err
-			}},
+			{Name: "a table that the user may not read", Code: connection.PermissionDenied, Target: as(nil), Call: contract.Previewing(ref("what_is_not_read"))},
+			{Name: "a table that is not there", Code: connection.TableNotFound, Target: as(nil), Call: contract.Previewing(ref("Kinds"))},
+			{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil), Call: contract.Previewing(connection.TableRef{Schema: "pg_catalog", Name: "pg_roles"})},
 			{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil), Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 				_, err := w.Preview(ctx, to, ref("writing"), 1)
 				var n int
@@ -210,14 +127,14 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 				to := shared(t).target(t, nil)
 				to.Limits.Statement = 50 * time.Millisecond
 				return to
-			}, Call: preview("slow")},
+			}, Call: contract.Previewing(ref("slow"))},
 			{Name: "an answer that is larger than allowed", Code: connection.ResponseTooLarge, Target: func(t *testing.T) ports.Target {
 				to := shared(t).target(t, nil)
 				to.Limits.Bytes = 16 << 10
 				return to
-			}, Call: preview("wide")},
-			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: as(nil), Call: preview("costly")},
-		},
+			}, Call: contract.Previewing(ref("wide"))},
+			{Name: "a limit on temporary files", Code: connection.QuotaExceeded, Target: as(nil), Call: contract.Previewing(ref("costly"))},
+		}),
 		Never: map[connection.Code]string{
 			connection.UnsupportedVersion: "PostgreSQL 15 speaks the protocol's version 3.0; a scripted server stages it",
 			connection.Internal:           "it stands for a bug of ours",

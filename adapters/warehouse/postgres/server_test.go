@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"database/sql"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -88,7 +87,7 @@ ANALYZE shop.kinds;
 var start = sync.OnceValues(func() (*server, error) { return startServer() })
 
 func startServer() (*server, error) {
-	t := &setup{}
+	t := fixture.Setup{}
 	s := &server{authority: fixture.NewAuthority(t)}
 	certificate, key := s.authority.Sign(t, time.Hour, "127.0.0.1")
 	var err error
@@ -116,12 +115,6 @@ func startServer() (*server, error) {
 	return s, nil
 }
 
-// setup stands for the test while the server that all tests share is made.
-type setup struct{ testing.TB }
-
-func (*setup) Helper()          {}
-func (*setup) Fatal(why ...any) { panic(fmt.Sprint(why...)) }
-
 func shared(t *testing.T) *server {
 	t.Helper()
 	s, err := start()
@@ -141,47 +134,6 @@ func port(address string) uint16 {
 		panic(err)
 	}
 	return uint16(n)
-}
-
-func closedPort(t *testing.T) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
-}
-
-// serve answers each connection by fn and closes it when fn returns.
-func serve(t *testing.T, fn func(net.Conn)) uint16 {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				fn(c)
-			}()
-		}
-	}()
-	return l.Addr().(*net.TCPAddr).AddrPort().Port()
-}
-
-func silent(c net.Conn) { _, _ = bytes.NewBuffer(nil).ReadFrom(c) }
-
-// webServer answers whatever it cannot read as nginx does.
-func webServer(t *testing.T) uint16 {
-	return serve(t, func(c net.Conn) {
-		_, _ = c.Read(make([]byte, 100))
-		_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\nServer: nginx\r\nConnection: close\r\n\r\n"))
-	})
 }
 
 // small starts a server without TLS with four connections, three of them the superuser's.

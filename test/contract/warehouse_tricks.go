@@ -1,4 +1,4 @@
-package mysql_test
+package contract
 
 import (
 	"encoding/json"
@@ -10,25 +10,22 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// TestNoTrickMakesTheChildOpenASocket throws two hundred credentials at the child, those that a
-// schema would refuse left out.
-func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {
-	w := confined(t)
+// WarehouseTricks throws two hundred credentials at a kind of warehouse that has hosts, those that a schema would refuse
+// left out: none makes it open a socket where no tenant's host may lead. The username is what could be taken
+// for a part of the address in the kind's own way of writing one.
+func WarehouseTricks(t *testing.T, kind connection.Kind, w ports.Warehouse, username string) {
 	var accepted atomic.Int32
-	port := serve(t, func(net.Conn) { accepted.Add(1) })
+	port := fixture.Listener(t, func(net.Conn) { accepted.Add(1) })
 	r := rand.New(rand.NewPCG(7, 7))
 	for tried := 0; tried < 200; {
 		text, err := json.Marshal(map[string]any{
-			"host": contract.HostTrick(r, port), "port": port, "database": contract.HostTrick(r, port) + "x",
-			"username": "u@tcp(127.0.0.1:1)/x?allowAllFiles=true", "tls": "disable",
+			"host": HostTrick(r, port), "port": port, "database": HostTrick(r, port) + "x", "username": username, "tls": "disable",
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := connection.ParseCredential(connection.MySQL, text)
+		must(t, err)
+		c, err := connection.ParseCredential(kind, text)
 		if err != nil {
 			continue
 		}
