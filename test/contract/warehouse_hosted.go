@@ -6,9 +6,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -56,7 +54,7 @@ func (h *Hosted) Main(m *testing.M) {
 			warehouse.JobName: warehouse.Job(map[connection.Kind]ports.Warehouse{h.Kind: h.NewAt(roots, nil)}),
 		}, os.Stdin, os.Stdout))
 	}
-	h.Authority = fixture.NewAuthority(&beforeTests{})
+	h.Authority = fixture.NewAuthority(fixture.Setup{})
 	var err error
 	if h.Key, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
 		panic(err)
@@ -67,12 +65,6 @@ func (h *Hosted) Main(m *testing.M) {
 	remove()
 	os.Exit(code)
 }
-
-// beforeTests stands for a test before there is one.
-type beforeTests struct{ testing.TB }
-
-func (*beforeTests) Helper()          {}
-func (*beforeTests) Fatal(why ...any) { panic(fmt.Sprint(why...)) }
 
 // Direct opens the kind in this process.
 func (h *Hosted) Direct(*testing.T) ports.Warehouse {
@@ -103,20 +95,6 @@ func (h *Hosted) KeyPEM(t *testing.T) string {
 	der, err := x509.MarshalPKCS8PrivateKey(h.Key)
 	must(t, err)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-}
-
-// Target is one of an org that may reach the test's servers, with the fields of a credential.
-func (h *Hosted) Target(t *testing.T, fields map[string]any) ports.Target {
-	t.Helper()
-	text, err := json.Marshal(fields)
-	must(t, err)
-	c, err := connection.ParseCredential(h.Kind, text)
-	must(t, err)
-	return ports.Target{
-		Credential: c,
-		Egress:     identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32")}},
-		Limits:     ports.Limits{Connect: 2 * time.Second, Statement: 2 * time.Second, Total: 4 * time.Second, Bytes: 1 << 20},
-	}
 }
 
 var standIn = regexp.MustCompile(`^(?:(.+)[:.])?port-(\d+)-x$`)

@@ -54,8 +54,7 @@ func keyFile(t *testing.T, email string) string {
 func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
 	fields := map[string]any{"project": fmt.Sprintf("port-%d-x", port), "dataset": "shop", "service_account_key": keyFile(t, reader)}
-	maps.Copy(fields, changes)
-	return hosted.Target(t, fields)
+	return contract.HostTarget(t, connection.BigQuery, fields, changes)
 }
 
 func text(s string) *string { return &s }

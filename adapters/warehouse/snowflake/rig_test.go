@@ -42,8 +42,7 @@ func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	// The suite's canary is in the PEM, whose headers are for whoever wrote it.
 	pem := strings.Replace(hosted.KeyPEM(t), "KEY-----\n", "KEY-----\nNote: "+contract.WarehouseCanary+"\n\n", 1)
 	fields := map[string]any{"account": fmt.Sprintf("port-%d-x", port), "database": "SHOP", "warehouse": "SMALL", "username": "reader", "private_key": pem}
-	maps.Copy(fields, changes)
-	return hosted.Target(t, fields)
+	return contract.HostTarget(t, connection.Snowflake, fields, changes)
 }
 
 func text(s string) *string { return &s }
