@@ -15,7 +15,7 @@ import (
 )
 
 func (a *API) chatOperations() []operation {
-	const template = "/api/chat-templates/{chat_template_id}"
+	const template = "/api/chat-templates/{template_id}"
 	return []operation{
 		{http.MethodGet, "/api/chat-templates", a.listChats},
 		{http.MethodPost, "/api/chat-templates", a.createChat},
@@ -28,12 +28,12 @@ func (a *API) chatOperations() []operation {
 		{http.MethodPost, template + "/members", a.createChatMember},
 		{http.MethodPatch, template + "/members/{user_id}", a.updateChatMember},
 		{http.MethodDelete, template + "/members/{user_id}", a.deleteChatMember},
-		{http.MethodPost, template + "/workflows", a.attachWorkflow},
+		{http.MethodPost, template + "/workflows/{workflow_id}", a.attachWorkflow},
 		{http.MethodDelete, template + "/workflows/{workflow_id}", a.detachWorkflow},
 	}
 }
 
-func chatID(r *request) chat.ID { return pathID[chat.ID](r, "chat_template_id", chat.Prefix) }
+func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.Prefix) }
 
 func (a *API) listChats(r *request) (reply, error) {
 	q, err := r.page()
@@ -119,11 +119,7 @@ func (a *API) restoreChat(r *request) (reply, error) {
 }
 
 func (a *API) attachWorkflow(r *request) (reply, error) {
-	in, err := decode[openapi.ChatWorkflowAttach](r)
-	if err != nil {
-		return reply{}, err
-	}
-	t, w, attached, err := r.Chats.AttachWorkflow(r.Context(), r.by, chatID(r), in.WorkflowID)
+	t, w, attached, err := r.Chats.AttachWorkflow(r.Context(), r.by, chatID(r), mux.Vars(r.Request)["workflow_id"])
 	if err != nil {
 		return reply{}, err
 	}

@@ -10,19 +10,19 @@ import (
 )
 
 func (a *API) embedTokenOperations() []operation {
-	const path = "/api/chat-templates/{chat_template_id}/embed-tokens"
+	const path = "/api/chat-templates/{template_id}/embed-tokens"
 	return []operation{
 		{http.MethodGet, path, a.listEmbedTokens},
 		{http.MethodPost, path, a.createEmbedToken},
-		{http.MethodGet, path + "/{embed_token_id}", a.getEmbedToken},
-		{http.MethodPatch, path + "/{embed_token_id}", a.updateEmbedToken},
-		{http.MethodDelete, path + "/{embed_token_id}", a.deleteEmbedToken},
-		{http.MethodPost, path + "/{embed_token_id}/rotate", a.rotateEmbedToken},
+		{http.MethodGet, path + "/{token_id}", a.getEmbedToken},
+		{http.MethodPatch, path + "/{token_id}", a.updateEmbedToken},
+		{http.MethodDelete, path + "/{token_id}", a.deleteEmbedToken},
+		{http.MethodPost, path + "/{token_id}/rotate", a.rotateEmbedToken},
 	}
 }
 
 func embedTokenID(r *request) chat.EmbedTokenID {
-	return pathID[chat.EmbedTokenID](r, "embed_token_id", chat.EmbedTokenPrefix)
+	return pathID[chat.EmbedTokenID](r, "token_id", chat.EmbedTokenPrefix)
 }
 
 func (a *API) listEmbedTokens(r *request) (reply, error) {

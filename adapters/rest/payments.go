@@ -27,7 +27,7 @@ func (a *API) paymentOperations() []operation {
 		{http.MethodPost, paymentPaths + "/setup-intent", a.createSetupIntent},
 		{http.MethodGet, paymentMethods, a.listPaymentMethods},
 		{http.MethodDelete, paymentMethods + "/{payment_method_id}", a.deletePaymentMethod},
-		{http.MethodPut, paymentMethods + "/{payment_method_id}/default", a.setDefaultPaymentMethod},
+		{http.MethodPost, paymentMethods + "/{payment_method_id}/default", a.setDefaultPaymentMethod},
 		{http.MethodGet, paymentPaths + "/invoices", a.listInvoices},
 		{http.MethodPost, subscriptionPath, a.createSubscription},
 		{http.MethodGet, mySubscription, a.getSubscription},

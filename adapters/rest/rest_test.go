@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/golang/mock/gomock"
+	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -151,5 +153,37 @@ func TestServer(t *testing.T) {
 	}
 	if srv.MaxHeaderBytes+4<<10 != maxHeader {
 		t.Errorf("net/http takes %d bytes of header, want %d", srv.MaxHeaderBytes+4<<10, maxHeader)
+	}
+}
+
+// The list is part of the specification: method, path and parameter names are fixed.
+func TestRouterHasTheSpecifiedEndpoints(t *testing.T) {
+	list, err := os.ReadFile("../../test/e2e/testdata/endpoints.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := map[string]bool{}
+	err = newHouse(t).router.Walk(func(route *mux.Route, _ *mux.Router, _ []*mux.Route) error {
+		path, err := route.GetPathTemplate()
+		if err != nil {
+			return nil // the subrouter of an area has no template of its own
+		}
+		methods, _ := route.GetMethods()
+		for _, m := range methods {
+			routes[m+" "+path] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		columns := strings.Split(line, "\t")
+		if !routes[columns[0]+" "+columns[1]] {
+			t.Errorf("the router has no %s %s", columns[0], columns[1])
+		}
 	}
 }

@@ -22,7 +22,7 @@ func (a *API) sourceOperations() []operation {
 		{http.MethodGet, "/api/datasources/warehouse-preview", a.previewWarehouse},
 		{http.MethodGet, one, a.getSource},
 		{http.MethodDelete, one, a.detachSource},
-		{http.MethodPut, one + "/mapping", a.mapSource},
+		{http.MethodPut, one, a.mapSource},
 		{http.MethodPost, one + "/refresh", a.refreshSource},
 		{http.MethodGet, one + "/jobs", a.listSourceJobs},
 	}

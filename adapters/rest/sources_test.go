@@ -255,7 +255,7 @@ func TestChangesOfASource(t *testing.T) {
 		h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID).Return(s, nil)
 		h.expectSheet(peopleSheet(), nil)
 		h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
-		w := h.call("PUT", sourcesPath+"/"+string(s.ID)+"/mapping", `{"mapping": [{"field": "email", "column": "Mail"}, {"field": "age", "column": "Age"}], "header_row": 1}`, `If-Match: "1-x"`)
+		w := h.call("PUT", sourcesPath+"/"+string(s.ID), `{"mapping": [{"field": "email", "column": "Mail"}, {"field": "age", "column": "Age"}], "header_row": 1}`, `If-Match: "1-x"`)
 		got := body(t, h, w)
 		if w.Code != 200 || fmt.Sprint(got["rows"]) != "[map[age:<nil> email:ann@example.com]]" || !strings.HasPrefix(w.Header().Get("Etag"), `"2-`) {
 			t.Errorf("%d %v", w.Code, got)

@@ -271,9 +271,9 @@ var examples = map[string]example{
 	}},
 	"updateChatMember":   withChatMember(object{"role": "editor"}),
 	"deleteChatMember":   withChatMember(nil),
-	"attachChatWorkflow": ofChat(object{"workflow_id": "hand-over"}),
+	"attachChatWorkflow": ofChat(nil, "hand-over"),
 	"detachChatWorkflow": {make: func(t *testing.T, h *house, _ *standing) target {
-		h.author.do(t, "POST", chats+"/"+h.chat+"/workflows", object{"workflow_id": "hand-over"}, onRed)
+		h.author.do(t, "POST", chats+"/"+h.chat+"/workflows/hand-over", nil, onRed)
 		return target{ids: []string{h.chat, "hand-over"}}
 	}},
 

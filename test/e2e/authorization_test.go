@@ -259,15 +259,15 @@ func (h *house) testOwnThings(t *testing.T) {
 	t.Run("whoever attached a data source may map and detach it; a peer may not, and an admin detaches none", func(t *testing.T) {
 		path := sources + "/" + h.author.create(t, sources, h.shop.people(t, h.connect(t, h.author)), onRed).at("id")
 		mapping := object{"mapping": []object{{"field": "email", "column": "email"}}}
-		h.editor.do(t, "PUT", path+"/mapping", mapping, onRed).problem(t, 403, "source_forbidden")
+		h.editor.do(t, "PUT", path, mapping, onRed).problem(t, 403, "source_forbidden")
 		h.editor.do(t, "DELETE", path, nil, onRed).problem(t, 403, "not_source_owner")
 		for _, c := range h.callers {
 			if c.name == "an admin" {
 				c.do(t, "DELETE", path, nil, onRed).problem(t, 403, "not_source_owner")
-				c.do(t, "PUT", path+"/mapping", mapping, onRed).is(t, 200)
+				c.do(t, "PUT", path, mapping, onRed).is(t, 200)
 			}
 		}
-		h.author.do(t, "PUT", path+"/mapping", mapping, onRed).is(t, 200)
+		h.author.do(t, "PUT", path, mapping, onRed).is(t, 200)
 		h.author.do(t, "DELETE", path, nil, onRed).is(t, 204)
 	})
 	t.Run("a share may be read and given back by whom it is for", func(t *testing.T) {

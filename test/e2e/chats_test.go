@@ -81,7 +81,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 16 {
 				wg.Go(func() {
-					a, err := ann.try(t, "POST", chat+"/workflows", object{"workflow_id": "hand-over"})
+					a, err := ann.try(t, "POST", chat+"/workflows/hand-over", nil)
 					if err != nil {
 						t.Error(err)
 						return
@@ -98,7 +98,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			bob.get(t, chat).has(t, map[string]string{"workflows.0.workflow_id": "hand-over", "workflows.0.attached_by": ann.id, "workflows.1": ""})
 			ann.do(t, "DELETE", chat+"/workflows/hand-over", nil).is(t, 204)
 			ann.do(t, "DELETE", chat+"/workflows/hand-over", nil).problem(t, 404, "workflow_not_attached")
-			ann.do(t, "POST", chat+"/workflows", object{"workflow_id": "none"}).problem(t, 422, "unknown_workflow")
+			ann.do(t, "POST", chat+"/workflows/none", nil).problem(t, 422, "unknown_workflow")
 		})
 		t.Run("its owner hands it over, and goes on as a manager", func(t *testing.T) {
 			ann.do(t, "DELETE", chat+"/members/"+ann.id, nil).problem(t, 409, "owner_stays")
@@ -188,7 +188,7 @@ func TestChatInput(t *testing.T) {
 			{"an address that nobody has, by a member", "POST", chat + "/members", object{"email": "x@example.com", "role": "viewer"}, 403, "invitation_role_required", ""},
 			{"what is no address", "POST", chat + "/members", object{"email": canary, "role": "viewer"}, 422, invalid, "/email invalid_format"},
 			{"a member that there is not", "PATCH", chat + "/members/" + admin.id, object{"role": "viewer"}, 404, "chat_member_not_found", ""},
-			{"a workflow that there is not", "POST", chat + "/workflows", object{"workflow_id": canary}, 422, "unknown_workflow", ""},
+			{"a workflow that there is not", "POST", chat + "/workflows/" + canary, nil, 422, "unknown_workflow", ""},
 			{"nothing of one's own to know", "GET", chats + "/registry?x=1", nil, 400, "unknown_parameter", ""},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
@@ -278,7 +278,7 @@ orgs:
 	ann, blue := s.user(t, "owner", "--org", "default"), s.user(t, "owner", "--org", "blue")
 	offered := ann.get(t, chats+"/registry", onRed).has(t, map[string]string{"agents.0.id": "assistant", "agents.0.name": "assistant", "agents.0.status": "available", "agents.0.effects": "read", "tools.0.config_schema.type": "object", "workflows.0.config_schema": "null"})
 	chat := chats + "/" + ann.create(t, chats, object{"name": "x", "agents": []object{{"id": "assistant"}, {"id": "researcher"}}}, onRed).at("id")
-	ann.create(t, chat+"/workflows", object{"workflow_id": "digest"}, onRed)
+	ann.create(t, chat+"/workflows/digest", nil, onRed)
 	tag := ann.get(t, chat, onRed).header.Get("Etag")
 
 	t.Run("it is the org's own, and is not sent again while it is the same", func(t *testing.T) {
@@ -299,9 +299,9 @@ orgs:
 		}
 		ann.do(t, "PATCH", chat, object{"greeting": "still works"}, onRed, "If-Match: "+tag).is(t, 200)
 		ann.do(t, "PATCH", chat, object{"agents": []object{{"id": "assistant"}}}, onRed).problem(t, 422, "unknown_registry_item")
-		ann.do(t, "POST", chat+"/workflows", object{"workflow_id": "digest"}, onRed).is(t, 200) // it is attached
+		ann.do(t, "POST", chat+"/workflows/digest", nil, onRed).is(t, 200) // it is attached
 		ann.do(t, "DELETE", chat+"/workflows/digest", nil, onRed).is(t, 204)
-		ann.do(t, "POST", chat+"/workflows", object{"workflow_id": "digest"}, onRed).problem(t, 422, "unknown_workflow")
+		ann.do(t, "POST", chat+"/workflows/digest", nil, onRed).problem(t, 422, "unknown_workflow")
 		ann.do(t, "PATCH", chat, object{"agents": []object{}}, onRed).is(t, 200).has(t, map[string]string{"health": "ok"})
 	})
 	t.Run("a registry with a bad schema is refused, and the present one stays", func(t *testing.T) {

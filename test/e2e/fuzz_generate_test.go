@@ -37,7 +37,7 @@ func (g *generator) learn(name, value string) {
 
 // kinds are the names of what an identifier stands for, by its prefix.
 var kinds = map[string]string{
-	"ptpl": "prompt_template_id", "pver": "version_id", "ctpl": "chat_template_id", "etok": "embed_token_id", "src": "source_id", "con": "connection_id",
+	"ptpl": "prompt_template_id", "pver": "version_id", "ctpl": "template_id", "etok": "token_id", "src": "source_id", "con": "connection_id",
 	"usr": "user_id", "wsp": "workspace_id", "inv": "invitation_id", "key": "api_key_id", "prs": "presence_id", "evt": "event_id", "job": "job_id",
 }
 

@@ -96,7 +96,7 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 		})
 		t.Run("while they are paused Google is not asked, by the shared key neither", func(t *testing.T) {
 			peer.do(t, "POST", at(0)+"/refresh", nil).problem(t, 409, "source_paused")
-			ann.do(t, "PUT", at(0)+"/mapping", object{"mapping": []object{{"field": "email", "column": "E-mail"}}}).problem(t, 409, "source_paused")
+			ann.do(t, "PUT", at(0), object{"mapping": []object{{"field": "email", "column": "E-mail"}}}).problem(t, 409, "source_paused")
 			peer.do(t, "GET", sources+"/sheet-preview?source_id="+ids[0], nil).problem(t, 409, "connection_revoked")
 			peer.do(t, "POST", sources+"/"+ids[1]+"/refresh", nil).problem(t, 409, "source_paused")
 			if asked := g.Requests(); len(asked) > 0 {

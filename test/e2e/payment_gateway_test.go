@@ -90,15 +90,15 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			s.await(t, func() bool { return ann.get(t, mine).at("quantity") == "2" })
 		})
 		t.Run("a change that cannot be charged is none", func(t *testing.T) {
-			ann.do(t, "PUT", payments+"/methods/"+broken+"/default", nil).is(t, 200)
+			ann.do(t, "POST", payments+"/methods/"+broken+"/default", nil).is(t, 200)
 			ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).problem(t, 402, "card_declined")
 			ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "quantity": "2"})
 		})
 		t.Run("the default, and what has expired", func(t *testing.T) {
-			ann.do(t, "PUT", payments+"/methods/"+expired+"/default", nil).problem(t, 422, "payment_method_expired")
+			ann.do(t, "POST", payments+"/methods/"+expired+"/default", nil).problem(t, 422, "payment_method_expired")
 			ann.do(t, "DELETE", payments+"/methods/"+broken+"?replacement_id="+expired, nil).problem(t, 422, "payment_method_expired")
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/customers", "GET /v1/customers"))
-			ann.do(t, "PUT", payments+"/methods/"+first+"/default", nil).problem(t, 502, "gateway_error")
+			ann.do(t, "POST", payments+"/methods/"+first+"/default", nil).problem(t, 502, "gateway_error")
 		})
 		t.Run("a method that leaves is not shown, and leaves in the end", func(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/payment_methods", "GET /v1/customers"))
@@ -132,7 +132,7 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 func TestAnOrgThatTakesNoPayments(t *testing.T) {
 	t.Parallel()
 	ann := start(t, sqlite, configured("orgs: [{slug: default}]")).user(t, "owner")
-	for _, call := range []string{"GET /methods", "GET /invoices", "PUT /methods/pm_1/default", "POST /setup-intent"} {
+	for _, call := range []string{"GET /methods", "GET /invoices", "POST /methods/pm_1/default", "POST /setup-intent"} {
 		method, path, _ := strings.Cut(call, " ")
 		ann.do(t, method, payments+path, nil).problem(t, 409, "payments_not_configured")
 	}

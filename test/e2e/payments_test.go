@@ -84,7 +84,7 @@ func TestPayments(t *testing.T) {
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "other"}).problem(t, 404, "plan_not_found")
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic", "quantity": 0}).problem(t, 422, "invalid_fields")
 			ann.do(t, "DELETE", payments+"/methods/pm_1", nil).problem(t, 404, "payment_method_not_found")
-			ann.do(t, "PUT", payments+"/methods/pm_1/default", nil).problem(t, 404, "payment_method_not_found")
+			ann.do(t, "POST", payments+"/methods/pm_1/default", nil).problem(t, 404, "payment_method_not_found")
 		})
 		t.Run("a setup intent is answered again under its key", func(t *testing.T) {
 			a := ann.create(t, payments+"/setup-intent", object{}, "Idempotency-Key: one").has(t, map[string]string{"gateway": "sandbox", "publishable_key": "null", "status": "requires_payment_method"})
@@ -133,8 +133,8 @@ func TestPayments(t *testing.T) {
 		t.Run("the last method stays; another takes the default's place", func(t *testing.T) {
 			ann.do(t, "DELETE", payments+"/methods/"+first, nil).problem(t, 409, "payment_method_in_use")
 			second := ann.card(t, "5555555555554444")
-			ann.do(t, "PUT", payments+"/methods/"+second+"/default", nil).is(t, 200).has(t, map[string]string{"is_default": "true", "brand": "mastercard"})
-			ann.do(t, "PUT", payments+"/methods/"+first+"/default", nil).is(t, 200)
+			ann.do(t, "POST", payments+"/methods/"+second+"/default", nil).is(t, 200).has(t, map[string]string{"is_default": "true", "brand": "mastercard"})
+			ann.do(t, "POST", payments+"/methods/"+first+"/default", nil).is(t, 200)
 			ann.do(t, "DELETE", payments+"/methods/"+first+"?replacement_id=pm_x", nil).problem(t, 404, "payment_method_not_found")
 			ann.do(t, "DELETE", payments+"/methods/"+first, nil).is(t, 204)
 			ann.do(t, "DELETE", payments+"/methods/"+first, nil).problem(t, 404, "payment_method_not_found")

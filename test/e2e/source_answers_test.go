@@ -28,7 +28,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		network.Cut()
 		defer network.Restore()
 		ann.do(t, "POST", sources, other).problem(t, 502, "upstream_failed")
-		ann.do(t, "PUT", sources+"/"+id+"/mapping", mapping).problem(t, 502, "upstream_failed")
+		ann.do(t, "PUT", sources+"/"+id, mapping).problem(t, 502, "upstream_failed")
 		ann.do(t, "GET", table+connection, nil).problem(t, 502, "upstream_failed")
 		ann.get(t, sources+"/"+id).has(t, map[string]string{"status": "active", "mapping_report.matched": "1", "revision": "1"})
 	})

@@ -123,9 +123,9 @@ func TestSources(t *testing.T) {
 		})
 		t.Run("a mapping is held to type and table, shows rows, and is suggested from then on", func(t *testing.T) {
 			mapping := object{"mapping": []object{{"field": "email", "column": "email"}, {"field": "company", "column": "First Name"}}}
-			peer.do(t, "PUT", one+"/mapping", mapping).problem(t, 403, "source_forbidden")
-			ann.do(t, "PUT", one+"/mapping", mapping, `If-Match: "9-x"`).problem(t, 412, "revision_mismatch")
-			ann.do(t, "PUT", one+"/mapping", mapping, `If-Match: "1-x"`).is(t, 200).has(t, map[string]string{
+			peer.do(t, "PUT", one, mapping).problem(t, 403, "source_forbidden")
+			ann.do(t, "PUT", one, mapping, `If-Match: "9-x"`).problem(t, 412, "revision_mismatch")
+			ann.do(t, "PUT", one, mapping, `If-Match: "1-x"`).is(t, 200).has(t, map[string]string{
 				"source.mapping_report.matched": "2", "source.revision": "2", "rows": `[{"company":"Ada","email":"ada@example.com"},{"company":null,"email":"grace@example.com"}]`,
 			})
 			peer.get(t, preview+"&schema=public&table="+table+"&type=contacts").has(t, map[string]string{"suggestions.1.field": "company", "suggestions.1.column": "First Name", "suggestions.1.score": "1"})
@@ -144,7 +144,7 @@ func TestSources(t *testing.T) {
 			refresh(t).has(t, map[string]string{"status": "drifted", "drift.level": "breaking", "pause_reason": "null"})
 			refresh(t).has(t, map[string]string{"status": "paused", "pause_reason": "breaking_drift", "next_refresh_at": "null"})
 			peer.do(t, "POST", one+"/refresh", nil).problem(t, 409, "source_paused")
-			ann.do(t, "PUT", one+"/mapping", object{"mapping": []object{{"field": "email", "column": "First Name"}}}).is(t, 200).has(t, map[string]string{"source.status": "active", "source.drift.level": "none"})
+			ann.do(t, "PUT", one, object{"mapping": []object{{"field": "email", "column": "First Name"}}}).is(t, 200).has(t, map[string]string{"source.status": "active", "source.drift.level": "none"})
 		})
 		t.Run("a table that is gone fails the source, and is named in its jobs", func(t *testing.T) {
 			shop.sql(t, shop.name, `ALTER TABLE `+table+` RENAME TO `+table+`_away`)
@@ -158,7 +158,7 @@ func TestSources(t *testing.T) {
 		t.Run("it pauses with its connection, and comes back with it", func(t *testing.T) {
 			ann.do(t, "DELETE", connections+"/"+connection, nil).is(t, 200).has(t, map[string]string{"paused_sources.0.id": id, "paused_sources.0.status": "paused", "cancelled_jobs": "2"})
 			ann.get(t, one).has(t, map[string]string{"status": "paused", "pause_reason": "connection_revoked"})
-			ann.do(t, "PUT", one+"/mapping", object{"mapping": []object{{"field": "email", "column": "First Name"}}}).problem(t, 409, "source_paused")
+			ann.do(t, "PUT", one, object{"mapping": []object{{"field": "email", "column": "First Name"}}}).problem(t, 409, "source_paused")
 			peer.do(t, "GET", preview, nil).problem(t, 409, "connection_revoked")
 			peer.do(t, "POST", sources, shop.people(t, connection)).problem(t, 409, "connection_revoked")
 			ann.do(t, "POST", connections+"/"+connection+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200)
@@ -171,8 +171,8 @@ func TestSources(t *testing.T) {
 			ann.do(t, "POST", connections+"/"+connection+"/verify", object{"credential": other.credential(fixture.Canary)}).is(t, 200).has(t, map[string]string{"sources.0.status": "paused"})
 			ann.get(t, one).has(t, map[string]string{"pause_reason": "connection_changed"})
 			mapping := object{"mapping": []object{{"field": "email", "column": "First Name"}}}
-			admin.do(t, "PUT", one+"/mapping", mapping).problem(t, 409, "source_paused")
-			ann.do(t, "PUT", one+"/mapping", mapping).is(t, 200).has(t, map[string]string{"source.status": "active"})
+			admin.do(t, "PUT", one, mapping).problem(t, 409, "source_paused")
+			ann.do(t, "PUT", one, mapping).is(t, 200).has(t, map[string]string{"source.status": "active"})
 		})
 		t.Run("its owner detaches it, and its jobs are gone", func(t *testing.T) {
 			admin.do(t, "DELETE", one, nil).problem(t, 403, "not_source_owner")
@@ -230,12 +230,12 @@ func TestSheetsOfTheDataDirectory(t *testing.T) {
 		"status": "unmapped", "backend": "sheet", "location.header_row": "2", "mapping_report.unmapped_required": `["email"]`, "name": "people",
 	}).at("id")
 	refreshed(t, ann, made)
-	ann.do(t, "PUT", sources+"/"+made+"/mapping", object{"mapping": []object{{"field": "email", "column": "E-mail"}}}).is(t, 200).has(t, map[string]string{
+	ann.do(t, "PUT", sources+"/"+made, object{"mapping": []object{{"field": "email", "column": "E-mail"}}}).is(t, 200).has(t, map[string]string{
 		"source.status": "active", "rows": `[{"email":"ada@example.com"},{"email":"grace@example.com"}]`,
 	})
 	ann.get(t, sources+"/sheet-preview?source_id="+made).has(t, map[string]string{"header_row": "2", "header_confidence": "1", "suggestions.0.score": "1"})
 	write("Mail;First name\nada@example.com;Ada\n")
-	ann.do(t, "PUT", sources+"/"+made+"/mapping", object{"mapping": []object{{"field": "email", "column": "Mail"}}, "header_row": 1}).is(t, 200).has(t, map[string]string{"source.location.header_row": "1"})
+	ann.do(t, "PUT", sources+"/"+made, object{"mapping": []object{{"field": "email", "column": "Mail"}}, "header_row": 1}).is(t, 200).has(t, map[string]string{"source.location.header_row": "1"})
 	refreshed(t, ann, made).has(t, map[string]string{"status": "active", "row_estimate": "1"})
 	if err := os.Remove(filepath.Join(folder, "people.csv")); err != nil {
 		t.Fatal(err)

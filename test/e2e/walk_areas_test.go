@@ -101,7 +101,7 @@ func (w *walk) mapSource(p *walker, _ *ladder) {
 	if want.allows() {
 		want = unless(verdict{status: 409, code: "source_paused"}, verdict{status: 409, code: "connection_revoked"})
 	}
-	w.call(p, "PUT", sources+"/"+id+"/mapping", object{"mapping": []object{{"field": "email", "column": "email"}}}, want)
+	w.call(p, "PUT", sources+"/"+id, object{"mapping": []object{{"field": "email", "column": "email"}}}, want)
 }
 
 func (w *walk) detachSource(p *walker, _ *ladder) {
@@ -197,7 +197,7 @@ func (w *walk) touchMethod(p *walker, _ *ladder) {
 		want = in(p, th, "pm", "payment_method")
 	}
 	if w.chance(50) {
-		w.call(p, "PUT", payments+"/methods/"+id+"/default", nil, want)
+		w.call(p, "POST", payments+"/methods/"+id+"/default", nil, want)
 		return
 	}
 	left := w.of("pm", func(th *thing) bool { return th.space == p.space && !th.gone })

@@ -301,7 +301,7 @@ func (w *walk) workflow(p *walker, _ *ladder) {
 	want := chatLadder.on(p, th, editing)
 	path := chats + "/" + id + "/workflows"
 	if w.chance(50) {
-		if w.call(p, "POST", path, object{"workflow_id": "hand-over"}, want) != nil {
+		if w.call(p, "POST", path+"/hand-over", nil, want) != nil {
 			th.attached = true
 		}
 		return

@@ -103,7 +103,7 @@ func writeSheet(path string) error {
 func (w *workspace) mappings() target {
 	var requests [][]byte
 	for _, path := range w.sources {
-		requests = append(requests, w.request("PUT", path+"/mapping", w.owner.Token, `{"mapping":`+mapping+`}`))
+		requests = append(requests, w.request("PUT", path, w.owner.Token, `{"mapping":`+mapping+`}`))
 	}
 	return w.repeats(requests...)
 }

@@ -67,7 +67,7 @@ func TestAccess(t *testing.T) {
 		if asksNobody := d["security"] != nil; asksNobody != (area == "public" || area == "embed") {
 			t.Errorf("the area is %s, and security = %v", area, d["security"])
 		}
-		for parameter, of := range map[string]string{"{prompt_template_id}": "prompt_template", "{chat_template_id}": "chat_template", "{presence_id}": "presence"} {
+		for parameter, of := range map[string]string{"{prompt_template_id}": "prompt_template", "{template_id}": "chat_template", "{presence_id}": "presence"} {
 			if strings.Contains(o.Path, parameter) != (area == of) {
 				t.Errorf("the area is %s", area)
 			}

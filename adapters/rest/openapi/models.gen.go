@@ -776,12 +776,6 @@ type ChatWorkflow struct {
 	WorkflowID string `json:"workflow_id"`
 }
 
-// ChatWorkflowAttach defines model for ChatWorkflowAttach.
-type ChatWorkflowAttach struct {
-	// WorkflowID Of a workflow of the registry.
-	WorkflowID string `json:"workflow_id"`
-}
-
 // ClaimedStatus `auto` leaves the status to the devices.
 type ClaimedStatus string
 
