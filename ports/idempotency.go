@@ -35,6 +35,10 @@ type Answer struct {
 	// Reveals names the thing whose secret the body shows, if it shows one: such an answer is kept
 	// sealed, for an hour at most, and erased when the thing is revoked.
 	Reveals string
+
+	// Shows is the path whose GET returns the body to the same caller; empty if none does. Body is not kept
+	// then: a replayed answer has none, and the caller of Once reads it again.
+	Shows string
 }
 
 // Idempotency keeps the answers to requests with an Idempotency-Key for 24 hours, so that a

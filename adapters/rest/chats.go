@@ -35,6 +35,8 @@ func (a *API) chatOperations() []operation {
 
 func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.Prefix) }
 
+func chatPath(t *chat.Template) string { return "/api/chat-templates/" + string(t.ID) }
+
 func (a *API) listChats(r *request) (reply, error) {
 	q, err := r.page()
 	if err != nil {
@@ -65,7 +67,7 @@ func (a *API) createChat(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created("/api/chat-templates/"+string(t.ID), r.chat(t)).at(t.Revision), nil
+	return created(chatPath(t), r.chat(t)).at(t.Revision).of(chatPath(t)), nil
 }
 
 func (a *API) getChat(r *request) (reply, error) {
@@ -157,7 +159,7 @@ func (r *request) chatReply(t *chat.Template, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.chat(t)).at(t.Revision), nil
+	return ok(r.chat(t)).at(t.Revision).of(chatPath(t)), nil
 }
 
 // chat is a template as this caller sees it.

@@ -162,7 +162,10 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 			},
 			func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
 	}
-	if replayed {
+	switch {
+	case replayed && answer.Shows != "":
+		answer, err = r.readAgain(answer)
+	case replayed:
 		answer = ofRequest(answer, observation(r.Request).id)
 	}
 	if r.weak && errors.Is(err, revision.ErrMismatch) {

@@ -184,6 +184,32 @@ func TestIdempotency(t *testing.T) {
 			t.Error("another key or path has the same scope, or the org is not named")
 		}
 	})
+	t.Run("a replay without its body reads it again as the caller", func(t *testing.T) {
+		h := newHouse(t)
+		h.staged = true
+		kept := ports.Answer{
+			Status: 201, Header: map[string]string{"Location": promptsPath + "/x", "Content-Type": "application/json", "Etag": `"1-a"`},
+			Shows: promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn",
+		}
+		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Times(2).Return(kept, true, nil)
+		stored := &prompt.Template{ID: "ptpl_01jb4rqnx1e5btz2s1v2j9k3mn", Workspace: "wsp_1", Owner: "usr_1", Name: "now", Revision: 7}
+		h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), stored.ID).DoAndReturn(
+			func(_ context.Context, by identity.Actor, _ prompt.ID) (*prompt.Template, error) {
+				if by.User != "usr_1" || by.Workspace != "wsp_1" {
+					t.Errorf("read by %+v", by)
+				}
+				return stored, nil
+			})
+		w := h.call("POST", promptsPath, body, key)
+		if w.Code != 201 || w.Header().Get("Location") != promptsPath+"/x" || w.Header().Get("Idempotency-Replayed") != "true" ||
+			!strings.HasPrefix(w.Header().Get("Etag"), `"7-`) || !strings.Contains(w.Body.String(), `"name":"now"`) {
+			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+		}
+		h.prompts.EXPECT().Get(gomock.Any(), gomock.Any(), stored.ID).Return(nil, prompt.ErrNotFound)
+		if w := h.call("POST", promptsPath, body, key); w.Code != 409 || !strings.Contains(w.Body.String(), "idempotency_answer_erased") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
 	t.Run("a POST that changes nothing takes no key", func(t *testing.T) {
 		scopes = nil
 		h.prompts.EXPECT().GetVersionByName(gomock.Any(), gomock.Any(), "x", gomock.Any()).Return(nil, nil, prompt.ErrNotFound)

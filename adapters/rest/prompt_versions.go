@@ -48,7 +48,8 @@ func (a *API) createVersion(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created("/api/prompt-templates/"+string(t.ID)+"/versions/"+string(v.ID), toVersion(t, v)).at(v.Revision), nil
+	path := promptPath(t) + "/versions/" + string(v.ID)
+	return created(path, toVersion(t, v)).at(v.Revision).of(path), nil
 }
 
 func (a *API) getVersion(r *request) (reply, error) {

@@ -44,6 +44,8 @@ func promptID(r *request) prompt.ID {
 	return pathID[prompt.ID](r, "prompt_template_id", prompt.Prefix)
 }
 
+func promptPath(t *prompt.Template) string { return "/api/prompt-templates/" + string(t.ID) }
+
 func (a *API) listPrompts(r *request) (reply, error) {
 	q, err := r.page()
 	if err != nil {
@@ -70,7 +72,7 @@ func (a *API) createPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created("/api/prompt-templates/"+string(t.ID), r.template(t)).at(t.Revision), nil
+	return created(promptPath(t), r.template(t)).at(t.Revision).of(promptPath(t)), nil
 }
 
 func (a *API) getPrompt(r *request) (reply, error) {
@@ -133,7 +135,7 @@ func (r *request) templateReply(t *prompt.Template, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.template(t)).at(t.Revision), nil
+	return ok(r.template(t)).at(t.Revision).of(promptPath(t)), nil
 }
 
 // template is a template as this caller sees it.

@@ -23,6 +23,7 @@ type reply struct {
 	location string // of what was made
 	vary     string // which headers of a request make another answer, where caches may keep it
 	reveals  string // the id of the thing whose secret body shows
+	shows    string // the path whose GET has this body; "": none has
 
 	// then stores what an operation found that reaches another system (x-outbound): it is run in
 	// place of this reply, in the transaction of the Idempotency-Key if there is one.
@@ -49,11 +50,18 @@ func (r reply) at(revision int64) reply {
 	return r
 }
 
+// of says that the body is what a GET of path returns to the same caller. An Idempotency-Key then keeps no
+// copy of it: a repeated request reads it again.
+func (r reply) of(path string) reply {
+	r.shows = path
+	return r
+}
+
 // encode makes the answer that is sent, and kept under an Idempotency-Key. A resource's ETag holds
 // its revision and a hash of the body, since what a caller sees may change without it (their own
 // role, for one).
 func (r reply) encode() (ports.Answer, error) {
-	a := ports.Answer{Status: r.status, Header: map[string]string{}, Reveals: r.reveals}
+	a := ports.Answer{Status: r.status, Header: map[string]string{}, Reveals: r.reveals, Shows: r.shows}
 	if r.location != "" {
 		a.Header["Location"] = r.location
 	}

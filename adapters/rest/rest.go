@@ -65,8 +65,9 @@ type API struct {
 	config    Config
 	services  Services
 	router    *mux.Router
-	callers   *limiter // by API key
-	unknown   *limiter // by address, for requests without a valid credential
+	reads     map[string]read // by path template
+	callers   *limiter        // by API key
+	unknown   *limiter        // by address, for requests without a valid credential
 	visitors  *visitLimits
 	beats     *limiter // heartbeats, by user
 	measured  *measures
@@ -117,6 +118,7 @@ func (a *API) route(areas map[string][]operation) error {
 	a.router = mux.NewRouter().SkipClean(true)
 	a.router.NotFoundHandler = http.HandlerFunc(a.unrouted)
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
+	a.reads = map[string]read{}
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
 	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/datasources", paymentPaths, "/api/presence", "/api/"} {
@@ -128,8 +130,11 @@ func (a *API) route(areas map[string][]operation) error {
 			}
 			registered[op.method+" "+op.path] = true
 			handler := a.handle(declared, op.act)
-			if op.act == nil {
+			switch {
+			case op.act == nil:
 				handler = a.streaming(declared)
+			case op.method == http.MethodGet:
+				a.reads[op.path] = read{declared, op.act}
 			}
 			register(area, op.method, op.path, handler)
 		}

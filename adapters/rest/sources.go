@@ -47,6 +47,8 @@ func (r *request) number(name string, otherwise int) int {
 	return otherwise
 }
 
+func sourcePath(s *sources.Seen) string { return "/api/datasources/" + string(s.ID) }
+
 func (a *API) listSources(r *request) (reply, error) {
 	q, err := r.page()
 	if err != nil {
@@ -151,7 +153,7 @@ func (a *API) attachSource(r *request) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return created("/api/datasources/"+string(s.ID), toSource(&s)).at(s.Revision), nil
+		return created(sourcePath(&s), toSource(&s)).at(s.Revision).of(sourcePath(&s)), nil
 	}}, nil
 }
 
@@ -164,7 +166,7 @@ func sourceReply(s sources.Seen, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toSource(&s)).at(s.Revision), nil
+	return ok(toSource(&s)).at(s.Revision).of(sourcePath(&s)), nil
 }
 
 func (a *API) detachSource(r *request) (reply, error) {

@@ -33,6 +33,7 @@ type answerRow struct {
 	Header  string `db:"header"`
 	Body    []byte `db:"body"`
 	Reveals string `db:"reveals"`
+	Shows   string `db:"shows"`    // v0.1.0 leaves it as it was: it counts where body is empty
 	EraseAt int64  `db:"erase_at"` // when the secret in body must be gone; 0 for none, or gone
 }
 
@@ -103,17 +104,17 @@ func (s *Idempotency) reserve(ctx context.Context, key ports.IdempotencyKey, att
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		stored = nil
 		reserved, err := tx.exec(ctx, `
-			INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, erase_at, expires_at)
-			VALUES (?, ?, ?, ?, ?, 0, '', ?, '', 0, ?)
+			INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows, erase_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, 0, '', ?, '', '', 0, ?)
 			ON CONFLICT (scope) DO UPDATE SET request = excluded.request, attempt = excluded.attempt, until = excluded.until, status = 0,
-				header = '', body = excluded.body, reveals = '', erase_at = 0, expires_at = excluded.expires_at
+				header = '', body = excluded.body, reveals = '', shows = '', erase_at = 0, expires_at = excluded.expires_at
 			WHERE idempotency_keys.expires_at <= ?`,
 			key.Scope[:], key.Org, key.Request[:], attempt, micros(now.Add(inFlight)), []byte{}, micros(now.Add(answersKept)), micros(now))
 		if err != nil || reserved == 1 {
 			return err
 		}
 		var row answerRow
-		if _, err := tx.get(ctx, &row, `SELECT request, attempt, until, status, header, body, reveals, erase_at FROM idempotency_keys t WHERE scope = ?`+tx.dialect.lock, key.Scope[:]); err != nil {
+		if _, err := tx.get(ctx, &row, `SELECT request, attempt, until, status, header, body, reveals, shows, erase_at FROM idempotency_keys t WHERE scope = ?`+tx.dialect.lock, key.Scope[:]); err != nil {
 			return err
 		}
 		switch {
@@ -144,11 +145,11 @@ func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyK
 			return err
 		}
 	}
-	if body == nil {
+	if body == nil || a.Shows != "" {
 		body = []byte{}
 	}
-	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?, erase_at = ? WHERE scope = ? AND attempt = ?`,
-		a.Status, string(header), body, a.Reveals, micros(eraseAt), key.Scope[:], attempt)
+	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?, shows = ?, erase_at = ? WHERE scope = ? AND attempt = ?`,
+		a.Status, string(header), body, a.Reveals, a.Shows, micros(eraseAt), key.Scope[:], attempt)
 	if err == nil && changed == 0 {
 		return ports.ErrKeyInFlight
 	}
@@ -159,6 +160,9 @@ func (s *Idempotency) answer(key ports.IdempotencyKey, row *answerRow) (ports.An
 	a := ports.Answer{Status: row.Status, Body: row.Body, Reveals: row.Reveals}
 	if err := json.Unmarshal([]byte(row.Header), &a.Header); err != nil {
 		return ports.Answer{}, err
+	}
+	if len(row.Body) == 0 && row.Status != 204 {
+		a.Shows = row.Shows
 	}
 	if row.Reveals != "" {
 		if micros(key.At) >= row.EraseAt {

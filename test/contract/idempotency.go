@@ -109,6 +109,28 @@ func answersKept(t *testing.T, a Adapter) {
 			same(t, "replayed", replayed, want)
 		}
 	})
+	t.Run("a body that can be read again is not kept, and where to read it is", func(t *testing.T) {
+		whole := answer("readable")
+		whole.Shows = "/api/things/1"
+		readable := func(ports.Stores) (ports.Answer, error) { return whole, nil }
+		got, _, err := once(r.key("readable", "", 0), readable)
+		must(t, err)
+		same(t, "first answer", got, whole)
+		kept := whole
+		kept.Body = []byte{}
+		for range 2 {
+			got, replayed, err := once(r.key("readable", "", time.Minute), never(t))
+			must(t, err)
+			same(t, "answer", got, kept)
+			same(t, "replayed", replayed, true)
+		}
+		got, _, err = once(r.key("readable", "", 24*time.Hour), func(ports.Stores) (ports.Answer, error) { return answer("new"), nil })
+		must(t, err)
+		same(t, "answer to the next request", got, answer("new"))
+		got, _, err = once(r.key("readable", "", 25*time.Hour), never(t))
+		must(t, err)
+		same(t, "answer to the next request, replayed", got, answer("new"))
+	})
 	t.Run("another request under the key is refused", func(t *testing.T) {
 		_, _, err := once(r.key("k", "another body", time.Second), never(t))
 		wantErr(t, err, ports.ErrKeyReused)

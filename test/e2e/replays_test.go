@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestReplaysReadAgain repeats requests whose answer a GET shows too: no second copy of it is kept.
+func TestReplaysReadAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine)
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		template := ann.create(t, templates, object{"name": "replayed", "type": "text", "visibility": "private"}, "Idempotency-Key: template")
+		path := templates + "/" + template.at("id")
+		body := object{"text": strings.Repeat("long ", 40_000)}
+		made := ann.create(t, path+"/versions", body, "Idempotency-Key: version")
+		version := made.header.Get("Location")
+		again := func(t *testing.T) *answer {
+			t.Helper()
+			a := ann.create(t, path+"/versions", body, "Idempotency-Key: version")
+			if a.header.Get("Idempotency-Replayed") != "true" || a.header.Get("Location") != version || a.at("id") != made.at("id") {
+				t.Fatalf("%.300s: %v", a, a.header)
+			}
+			return a
+		}
+
+		t.Run("the answer is the same while nothing has changed", func(t *testing.T) {
+			if a := again(t); a.text != made.text || a.header.Get("Etag") != made.header.Get("Etag") {
+				t.Errorf("%.300s: %v", a, a.header)
+			}
+		})
+		t.Run("it shows what is there now", func(t *testing.T) {
+			ann.do(t, "PATCH", version, object{"text": "short"}).is(t, 200)
+			if a := again(t); a.at("text") != "short" || a.header.Get("Etag") != ann.get(t, version).header.Get("Etag") {
+				t.Errorf("%.300s: %v", a, a.header)
+			}
+		})
+		t.Run("an action is repeated with the thing as it is now", func(t *testing.T) {
+			activate := func() *answer {
+				return ann.do(t, "POST", version+"/activate", object{"reason": "first"}, "Idempotency-Key: activate").is(t, 200)
+			}
+			activate()
+			ann.do(t, "PATCH", path, object{"description": "changed"}).is(t, 200)
+			if a := activate(); a.at("description") != "changed" || a.header.Get("Idempotency-Replayed") != "true" {
+				t.Errorf("%s: %v", a, a.header)
+			}
+			if got := ann.get(t, path+"/activations").items(t); len(got) != 1 {
+				t.Errorf("%d activations", len(got))
+			}
+		})
+		t.Run("what the caller can no longer read is not shown", func(t *testing.T) {
+			ann.do(t, "PATCH", path, object{"owner_id": bob.id}).is(t, 200)
+			bob.do(t, "DELETE", path+"/shares/"+ann.id, nil).is(t, 204)
+			ann.do(t, "POST", path+"/versions", body, "Idempotency-Key: version").problem(t, 409, "idempotency_answer_erased")
+		})
+		t.Run("nor is what was deleted, and it is not made again", func(t *testing.T) {
+			gone := ann.create(t, templates, object{"name": "gone"}, "Idempotency-Key: gone")
+			ann.do(t, "DELETE", templates+"/"+gone.at("id"), nil).is(t, 204)
+			ann.do(t, "POST", templates, object{"name": "gone"}, "Idempotency-Key: gone").problem(t, 409, "idempotency_answer_erased")
+			if left := ann.get(t, templates+"?q=gone").items(t); len(left) != 0 {
+				t.Errorf("%d templates", len(left))
+			}
+		})
+	})
+}
