@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -14,19 +15,19 @@ func TestCrashUnderLoad(t *testing.T) {
 	rounds := proof.Sample(5, 200) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
 		d := on(t, engine)
-		n := d.start(t, current(t))
-		l := newLoad(t, d.token(t, current(t)), func() *node { return n })
+		n := d.Start(t, current(t))
+		l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
 		l.mortal = true
 		lost := 0
 		for round := range rounds {
 			l.begin()
 			l.answers(10 + rand.Int64N(60)) // with which writers come to all that they do, and are interrupted anywhere
 			time.Sleep(rand.N(5 * time.Millisecond))
-			n.kill(t)
+			n.Kill(t)
 			l.end()
-			n = d.start(t, current(t))
+			n = d.Start(t, current(t))
 			if (round+1)%20 == 0 || round+1 == rounds {
-				db := d.open(t)
+				db := d.Open(t)
 				lost += l.ledger.check(t, db)
 				whole(t, db)
 				db.Close()

@@ -19,6 +19,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -36,8 +37,8 @@ func TestAFullDatabaseFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &deployment{folder: folder}
-	if err := os.Mkdir(d.data(), 0o700); err != nil {
+	d := &program.Deployment{Folder: folder}
+	if err := os.Mkdir(d.Data(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	var pools []*sql.DB // the first is the one that writes, on one connection
@@ -45,7 +46,7 @@ func TestAFullDatabaseFile(t *testing.T) {
 		pools = append(pools, sql.OpenDB(c))
 		return pools[len(pools)-1]
 	}
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.data(), "atrium.db"))}, ring, pool)
+	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.Data(), "atrium.db"))}, ring, pool)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestAFullDatabaseFile(t *testing.T) {
 	if !errors.Is(err, ports.ErrUnavailable) {
 		t.Errorf("after %d templates: %v, want ErrUnavailable", made, err)
 	}
-	behind := d.open(t)
+	behind := d.Open(t)
 	there := func() int { return len(column(t, behind, `SELECT id FROM prompt_templates`)) }
 	if got := there(); got != made || made == 0 {
 		t.Errorf("%d templates are there, %d were made", got, made)
@@ -116,31 +117,28 @@ func sound(t *testing.T, db *sql.DB) {
 // TestAFullDisk lets a server write until the file system is full, which takes the right to mount one.
 func TestAFullDisk(t *testing.T) {
 	d := deploy(t, "", "ATRIUM_LOG_LEVEL=info")
-	if err := os.Mkdir(d.data(), 0o700); err != nil {
+	if err := os.Mkdir(d.Data(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "atrium-chaos", d.data()).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=12m,mode=0700", "atrium-chaos", d.Data()).CombinedOutput(); err != nil {
 		t.Logf("No file system could be mounted (%v: %s): of a full disk, only what TestAFullDatabaseFile shows was shown.", err, out)
 		return
 	}
 	t.Cleanup(func() {
-		if out, err := exec.Command("umount", d.data()).CombinedOutput(); err != nil {
+		if out, err := exec.Command("umount", d.Data()).CombinedOutput(); err != nil {
 			t.Errorf("umount: %v: %s", err, out)
 		}
 	})
-	n := d.start(t, current(t))
-	t.Cleanup(func() { // before the file system goes
-		_ = n.process.Process.Kill()
-		<-n.ended
-	})
-	l := newLoad(t, d.token(t, current(t)), func() *node { return n })
+	n := d.Start(t, current(t))
+	t.Cleanup(func() { n.Kill(t) })
+	l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
 	l.during(func() { l.first(t) })
 
-	filler := filepath.Join(d.data(), "filler")
+	filler := filepath.Join(d.Data(), "filler")
 	fill := func(leave int64) {
 		t.Helper()
 		var stat syscall.Statfs_t
-		err := syscall.Statfs(d.data(), &stat)
+		err := syscall.Statfs(d.Data(), &stat)
 		if err == nil {
 			err = os.WriteFile(filler, make([]byte, max(0, int64(stat.Bavail)*int64(stat.Bsize)-leave)), 0o600) //nolint:unconvert // Bsize is narrower elsewhere
 		}
@@ -159,7 +157,7 @@ func TestAFullDisk(t *testing.T) {
 	fill(32 << 10)
 	for late := time.Now().Add(4 * patience); l.refused.Load() < 20; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(late) {
-			t.Fatalf("the disk does not become full: %d answered, %d refused; %s", l.answered.Load(), l.refused.Load(), n.wrote)
+			t.Fatalf("the disk does not become full: %d answered, %d refused; %s", l.answered.Load(), l.refused.Load(), n.Output)
 		}
 	}
 	time.Sleep(proof.Sample(200*time.Millisecond, 5*time.Second))
@@ -187,13 +185,13 @@ func TestAFullDisk(t *testing.T) {
 		l.t, l.mortal, room = t, true, time.Time{}
 		l.begin()
 		time.Sleep(100 * time.Millisecond)
-		n.kill(t)
+		n.Kill(t)
 		l.end()
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
-		n = d.start(t, current(t))
-		db := d.open(t)
+		n = d.Start(t, current(t))
+		db := d.Open(t)
 		lost := l.ledger.check(t, db)
 		sound(t, db)
 		db.Close()

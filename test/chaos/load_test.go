@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
@@ -24,7 +25,7 @@ type object = map[string]any
 type load struct {
 	t      *testing.T
 	token  string
-	node   func() *node         // one that takes requests
+	node   func() *program.Node // one that takes requests
 	excuse func(*answer) string // why an answer may be no success; empty: it may not. nil: none may
 	mortal bool                 // nodes may go without a word
 	shop   object               // the credential of a warehouse
@@ -40,7 +41,7 @@ type load struct {
 }
 
 // newLoad is a load on the nodes that node chooses, by the bearer of token.
-func newLoad(t *testing.T, token string, node func() *node) *load {
+func newLoad(t *testing.T, token string, node func() *program.Node) *load {
 	t.Helper()
 	u, err := url.Parse(services.Postgres(t))
 	if err != nil {
@@ -154,7 +155,7 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 	}
 	l.flight.RLock()
 	defer l.flight.RUnlock()
-	r, err := http.NewRequestWithContext(l.t.Context(), method, l.node().url+path, strings.NewReader(string(content)))
+	r, err := http.NewRequestWithContext(l.t.Context(), method, l.node().URL+path, strings.NewReader(string(content)))
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,12 @@ package chaos
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/program"
 )
 
 // root is the module's folder, from here.
@@ -39,18 +39,8 @@ var present = sync.OnceValues(func() (string, error) {
 	if err := fixture.DependOnSources(root); err != nil {
 		return "", err
 	}
-	return build(root, "present", filepath.Join(folder, "present"))
+	return program.Build(root, "present", filepath.Join(folder, "present"))
 })
-
-// build builds the program of the module in dir, which is to say that it is of a version.
-func build(dir, version, binary string) (string, error) {
-	c := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+version, "-o", binary, "./cmd/atrium")
-	c.Dir, c.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") // as it is released
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v: %w\n%s", c.Args, err, out)
-	}
-	return binary, nil
-}
 
 // current is present, for a test that cannot go on without it.
 func current(t *testing.T) string {

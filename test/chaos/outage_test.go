@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/proof"
 	"github.com/atrium-hq/atrium/test/services"
 )
@@ -51,12 +52,12 @@ func TestATroubledDatabase(t *testing.T) {
 	u.Host = proxy.Addr()
 	d := deploy(t, u.String(), "ATRIUM_METRICS_ADDR=127.0.0.1:0", "ATRIUM_LOG_LEVEL=info",
 		"ATRIUM_SERVER_REQUEST_TIMEOUT="+deadline.String(), "ATRIUM_DATABASE_STATEMENT_TIMEOUT="+deadline.String())
-	n := d.start(t, current(t))
-	l := newLoad(t, d.token(t, current(t)), func() *node { return n })
+	n := d.Start(t, current(t))
+	l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
 	if _, err := l.try("GET", "/api/nothing", nil); err != nil { // so that the contract is read before time matters
 		t.Fatal(err)
 	}
-	behindTheProxy := &deployment{folder: d.folder, database: direct.String()}
+	behindTheProxy := &program.Deployment{Folder: d.Folder, Database: direct.String()}
 
 	only503, late := map[int]bool{503: true}, map[int]bool{503: true, 504: true}
 	for _, tr := range []trouble{
@@ -68,20 +69,20 @@ func TestATroubledDatabase(t *testing.T) {
 	} {
 		t.Run(tr.name, func(t *testing.T) {
 			l.t, l.excuse = t, nil
-			health := n.pulse(t)
+			health := pulse(t, n)
 			l.during(func() { // what runs while all is well
 				l.first(t)
 				time.Sleep(proof.Sample(100*time.Millisecond, time.Second))
 			})
 			usual, _ := health()
-			before := n.leftovers(t, behindTheProxy)
+			before := countLeftovers(t, n, behindTheProxy)
 			tr.suffer(t, n, l, usual)
-			db := behindTheProxy.open(t)
+			db := behindTheProxy.Open(t)
 			if lost := l.ledger.check(t, db); lost > 0 {
 				t.Errorf("%d acknowledged writes are lost", lost)
 			}
 			whole(t, db)
-			n.settles(t, behindTheProxy, before)
+			settles(t, n, behindTheProxy, before)
 			t.Logf("%d acknowledged writes are there", l.ledger.acked)
 		})
 	}
@@ -89,7 +90,7 @@ func TestATroubledDatabase(t *testing.T) {
 
 // suffer is a load through the trouble, which judges every answer. usual is how long health takes to answer
 // under such a load while there is none: on a busy machine longer than is promised.
-func (tr trouble) suffer(t *testing.T, n *node, l *load, usual time.Duration) {
+func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
 	var begun, ended time.Time // of the trouble
@@ -109,7 +110,7 @@ func (tr trouble) suffer(t *testing.T, n *node, l *load, usual time.Duration) {
 		return tr.name
 	}
 	var took time.Duration // until somebody wrote again
-	health := n.pulse(t)
+	health := pulse(t, n)
 	l.during(func() {
 		time.Sleep(100 * time.Millisecond)
 		mu.Lock()
@@ -166,7 +167,7 @@ func (l *load) first(t *testing.T) {
 
 // pulse asks for the node's health again and again, until the returned function is called: it answers how
 // long that took, 99 times in 100 and at worst. The worst is as much the machine's as the node's.
-func (n *node) pulse(t *testing.T) func() (most, worst time.Duration) {
+func pulse(t *testing.T, n *program.Node) func() (most, worst time.Duration) {
 	t.Helper()
 	var took []time.Duration
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -179,7 +180,7 @@ func (n *node) pulse(t *testing.T) func() (most, worst time.Duration) {
 			case <-time.After(10 * time.Millisecond):
 			}
 			begun := time.Now()
-			resp, err := http.Get(n.url + "/api/health/live")
+			resp, err := http.Get(n.URL + "/api/health/live")
 			if err != nil {
 				t.Error(err)
 				return
@@ -211,10 +212,10 @@ var (
 	pooled     = regexp.MustCompile(`(?m)^go_sql_open_connections\{[^}]*\} (\d+)`)
 )
 
-func (n *node) leftovers(t *testing.T, d *deployment) (out leftovers) {
+func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out leftovers) {
 	t.Helper()
 	http.DefaultClient.CloseIdleConnections()
-	resp, err := http.Get("http://" + n.await(t, measuring)[1] + "/metrics")
+	resp, err := http.Get("http://" + n.Await(t, program.Metrics)[1] + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func (n *node) leftovers(t *testing.T, d *deployment) (out leftovers) {
 		}
 		return value
 	}
-	db := d.open(t)
+	db := d.Open(t)
 	defer db.Close()
 	backends, err := strconv.Atoi(column(t, db, `SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'atrium'`)[0])
 	if err != nil {
@@ -245,11 +246,11 @@ func (n *node) leftovers(t *testing.T, d *deployment) (out leftovers) {
 
 // settles expects that soon no more is left than before: as many goroutines, but for those of connections
 // that wait in the pool, and no connection that the node does not know of.
-func (n *node) settles(t *testing.T, d *deployment, before leftovers) {
+func settles(t *testing.T, n *program.Node, d *program.Deployment, before leftovers) {
 	t.Helper()
 	strangers := before.backends - before.pool // which are those that listen
 	for late := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		now := n.leftovers(t, d)
+		now := countLeftovers(t, n, d)
 		if now.goroutines <= before.goroutines+1 && now.backends-now.pool <= max(strangers, 1) {
 			t.Logf("before %+v, after %+v", before, now)
 			return

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/program"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
@@ -83,7 +84,7 @@ func lastRelease(t *testing.T) release {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	binary, err := build(source, tag, filepath.Join(source, "atrium"))
+	binary, err := program.Build(source, tag, filepath.Join(source, "atrium"))
 	if err == nil {
 		err = rename(binary, kept)
 	}
@@ -128,11 +129,11 @@ func dependOnTags(t *testing.T) {
 func TestARollingUpgrade(t *testing.T) {
 	old, present := lastRelease(t), current(t)
 	d := on(t, postgres)
-	var nodes [2]atomic.Pointer[node] // nil for one that is being replaced
-	run := func(binary, version string) *node {
+	var nodes [2]atomic.Pointer[program.Node] // nil for one that is being replaced
+	run := func(binary, version string) *program.Node {
 		t.Helper()
-		n := d.start(t, binary)
-		if said := n.await(t, greeting)[1]; said != version {
+		n := d.Start(t, binary)
+		if said := n.Await(t, program.Greeting)[1]; said != version {
 			t.Fatalf("it says that it is of %s, want %s", said, version)
 		}
 		return n
@@ -141,7 +142,7 @@ func TestARollingUpgrade(t *testing.T) {
 	nodes[1].Store(run(old.binary, old.tag))
 	var turn atomic.Int64
 	// As a balancer does, it sends each request to the next node.
-	l := newLoad(t, d.token(t, old.binary), func() *node {
+	l := newLoad(t, d.Owner(t, old.binary, "ann@example.com"), func() *program.Node {
 		for {
 			if n := nodes[turn.Add(1)%2].Load(); n != nil {
 				return n
@@ -154,7 +155,7 @@ func TestARollingUpgrade(t *testing.T) {
 		for range proof.Sample(2, 40) {
 			l.answers(50)
 			for i := range nodes {
-				nodes[i].Load().ready(t)
+				ready(t, nodes[i].Load())
 			}
 			if t.Failed() {
 				t.FailNow()
@@ -169,31 +170,31 @@ func TestARollingUpgrade(t *testing.T) {
 			// A balancer hears of the new node when that is ready, and first of all sends nothing more to
 			// the one that leaves.
 			arriving := run(present, "present")
-			arriving.ready(t)
-			leaving.ready(t)
+			ready(t, arriving)
+			ready(t, leaving)
 			nodes[i].Store(arriving)
 			l.drain()
-			leaving.stop(t)
+			leaving.Stop(t)
 			both(phase)
 		}
 	})
-	db := d.open(t)
+	db := d.Open(t)
 	lost := l.ledger.check(t, db)
 	whole(t, db)
 	t.Logf("%d requests answered, %d refused, %d acknowledged writes checked, %d lost", l.answered.Load(), l.refused.Load(), l.ledger.acked, lost)
 }
 
 // ready expects the node to say that it takes requests.
-func (n *node) ready(t *testing.T) {
+func ready(t *testing.T, n *program.Node) {
 	t.Helper()
-	resp, err := http.Get(n.url + "/api/health/ready")
+	resp, err := http.Get(n.URL + "/api/health/ready")
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		t.Errorf("a node answers %d to whether it is ready; it wrote: %s", resp.StatusCode, n.wrote)
+		t.Errorf("a node answers %d to whether it is ready; it wrote: %s", resp.StatusCode, n.Output)
 	}
 }
 
@@ -208,13 +209,13 @@ func (l *load) drain() {
 func TestAnUpgradeInPlace(t *testing.T) {
 	old, present := lastRelease(t), current(t)
 	d := on(t, sqlite)
-	n := d.start(t, old.binary)
-	l := newLoad(t, d.token(t, old.binary), func() *node { return n })
+	n := d.Start(t, old.binary)
+	l := newLoad(t, d.Owner(t, old.binary, "ann@example.com"), func() *program.Node { return n })
 	l.during(func() { l.answers(proof.Sample[int64](100, 2000)) })
-	n.stop(t)
+	n.Stop(t)
 
 	// Columns that are new are none of what there was; jobs and presences move on by themselves.
-	db := d.open(t)
+	db := d.Open(t)
 	rows := map[string]string{}
 	for _, table := range column(t, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('goose_db_version', 'jobs', 'presences', 'presence_seqs')`) {
 		columns := column(t, db, `SELECT name FROM pragma_table_info('`+table+`')`)
@@ -228,8 +229,8 @@ func TestAnUpgradeInPlace(t *testing.T) {
 	}
 	db.Close()
 
-	n = d.start(t, present)
-	db = d.open(t)
+	n = d.Start(t, present)
+	db = d.Open(t)
 	for table, query := range rows {
 		if after := strings.Join(column(t, db, query), "\n"); after != before[table] {
 			t.Errorf("rows of %s are others:\n%.2000s\nbefore:\n%.2000s", table, after, before[table])

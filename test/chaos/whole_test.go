@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
+
+	"github.com/atrium-hq/atrium/test/program"
 )
 
 // audited are things that an event tells of when they begin, and when they end.
@@ -66,11 +68,11 @@ func whole(t *testing.T, db *sql.DB) {
 // TestTheChecksNotice damages what a load has stored in every way that the other tests look for.
 func TestTheChecksNotice(t *testing.T) {
 	d := on(t, sqlite)
-	n := d.start(t, current(t))
-	l := newLoad(t, d.token(t, current(t)), func() *node { return n })
+	n := d.Start(t, current(t))
+	l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
 	l.during(func() { l.answers(150) })
-	n.stop(t)
-	db := d.open(t)
+	n.Stop(t)
+	db := d.Open(t)
 	db.SetMaxOpenConns(1) // on which every damage is rolled back
 	if lost := l.ledger.lost(t, db); len(lost) > 0 {
 		t.Fatalf("lost without any damage: %v", lost)
