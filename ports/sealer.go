@@ -23,3 +23,12 @@ type CredentialSealer interface {
 	// can try guesses of the content against it.
 	Fingerprint(content, associated []byte) string
 }
+
+// Digester computes keyed digests, for what must be recognised and must not be guessable where the
+// digest is kept: no one without the keyring can try guesses against one.
+type Digester interface {
+	// Digest returns HMAC-SHA-256 of parts, each with its length, under a key that is derived for
+	// purpose. The same purpose and parts have the same digest on every node, after a restart and after
+	// a rotation of the keyring. Two purposes share no digests. It is safe for concurrent use.
+	Digest(purpose string, parts ...[]byte) [32]byte
+}

@@ -2,12 +2,14 @@ package seal
 
 import (
 	"bytes"
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"sync"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/tink"
@@ -21,12 +23,16 @@ import (
 // What is sealed is Tink's envelope: the length of the wrapped data key in four bytes (big-endian),
 // the wrapped key, the encrypted content.
 type Envelope struct {
-	ring         *Keyring
-	aead         tink.AEAD
-	fingerprints []byte // the key of Fingerprint
+	keys    purposeSealer // of data keys
+	aead    tink.AEAD
+	root    []byte   // the key of Fingerprint; those of Digest are derived from it
+	digests sync.Map // purpose → key
 }
 
-var _ ports.CredentialSealer = (*Envelope)(nil)
+var (
+	_ ports.CredentialSealer = (*Envelope)(nil)
+	_ ports.Digester         = (*Envelope)(nil)
+)
 
 // fingerprintPurpose binds the sealed key of fingerprints.
 var fingerprintPurpose = []byte("atrium fingerprint key")
@@ -34,7 +40,8 @@ var fingerprintPurpose = []byte("atrium fingerprint key")
 // NewEnvelope returns an envelope on a keyring. keep is handed a fresh sealed key of fingerprints,
 // stores it if there is none yet, and answers the one that is stored.
 func NewEnvelope(ring *Keyring, keep func(fresh []byte) ([]byte, error)) (*Envelope, error) {
-	e := &Envelope{ring: ring, aead: aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), wrapper{ring})}
+	keys := purposeSealer{ring, DataKeys}
+	e := &Envelope{keys: keys, aead: aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), wrapper{keys})}
 	key := make([]byte, sha256.Size)
 	if _, err := rand.Read(key); err != nil {
 		return nil, err
@@ -47,7 +54,7 @@ func NewEnvelope(ring *Keyring, keep func(fresh []byte) ([]byte, error)) (*Envel
 	if err != nil {
 		return nil, err
 	}
-	if e.fingerprints, err = e.Open(kept, fingerprintPurpose); err != nil {
+	if e.root, err = e.Open(kept, fingerprintPurpose); err != nil {
 		return nil, fmt.Errorf("seal: the key of fingerprints: %w", err)
 	}
 	return e, nil
@@ -73,11 +80,30 @@ func (e *Envelope) Open(sealed, associated []byte) ([]byte, error) {
 
 // Fingerprint implements ports.CredentialSealer (HMAC-SHA-256, cut to 64 bits).
 func (e *Envelope) Fingerprint(content, associated []byte) string {
-	mac := hmac.New(sha256.New, e.fingerprints)
+	mac := hmac.New(sha256.New, e.root)
 	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(associated))))
 	mac.Write(associated)
 	mac.Write(content)
 	return hex.EncodeToString(mac.Sum(nil)[:8])
+}
+
+// Digest implements ports.Digester. The keys of all purposes are derived (HKDF-SHA-256) from the key of
+// fingerprints, which outlives rotations of the keyring.
+func (e *Envelope) Digest(purpose string, parts ...[]byte) [32]byte {
+	key, ok := e.digests.Load(purpose)
+	if !ok {
+		derived, err := hkdf.Key(sha256.New, e.root, nil, "atrium digest 1: "+purpose, sha256.Size)
+		if err != nil {
+			panic(err) // only a length beyond 255 hashes, or FIPS mode with a short key, is refused
+		}
+		key, _ = e.digests.LoadOrStore(purpose, derived)
+	}
+	mac := hmac.New(sha256.New, key.([]byte)) //nolint:forcetypeassert // only this method stores
+	for _, part := range parts {
+		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		mac.Write(part)
+	}
+	return [32]byte(mac.Sum(nil))
 }
 
 // Rewrap returns sealed with its data key under the primary key: the same bytes if it is already. The
@@ -92,15 +118,15 @@ func (e *Envelope) Rewrap(sealed []byte) ([]byte, error) {
 		return nil, errOpen
 	}
 	wrapped, content := sealed[header:end], sealed[end:]
-	key, err := e.ring.Open(wrapped, nil)
+	key, err := e.keys.Open(wrapped, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer clear(key)
-	if bytes.HasPrefix(wrapped, e.ring.primaryPrefix()) {
+	if bytes.HasPrefix(wrapped, e.keys.prefix()) {
 		return sealed, nil
 	}
-	fresh, err := e.ring.Seal(key, nil)
+	fresh, err := e.keys.Seal(key, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -108,18 +134,8 @@ func (e *Envelope) Rewrap(sealed []byte) ([]byte, error) {
 	return append(append(out, fresh...), content...), nil
 }
 
-// primaryPrefix is what begins all that the primary key seals (see neededKey).
-func (k *Keyring) primaryPrefix() []byte {
-	for _, key := range k.Keys() {
-		if key.Primary {
-			return binary.BigEndian.AppendUint32([]byte{1}, key.ID)
-		}
-	}
-	panic("seal: a keyset without a primary key") // parse refuses it
-}
+// wrapper is the wrapping of data keys as Tink calls it.
+type wrapper struct{ keys purposeSealer }
 
-// wrapper wraps data keys with the keyring.
-type wrapper struct{ ring *Keyring }
-
-func (w wrapper) Encrypt(key, associated []byte) ([]byte, error) { return w.ring.Seal(key, associated) }
-func (w wrapper) Decrypt(key, associated []byte) ([]byte, error) { return w.ring.Open(key, associated) }
+func (w wrapper) Encrypt(key, associated []byte) ([]byte, error) { return w.keys.Seal(key, associated) }
+func (w wrapper) Decrypt(key, associated []byte) ([]byte, error) { return w.keys.Open(key, associated) }

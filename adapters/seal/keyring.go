@@ -3,6 +3,7 @@
 package seal
 
 import (
+	"crypto/cipher"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"github.com/tink-crypto/tink-go/v2/tink"
 
 	"github.com/atrium-hq/atrium/domain/secret"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 var (
@@ -43,20 +43,22 @@ type Config struct {
 	Keyset secret.String
 }
 
-// Keyring seals under its primary key and opens under any of its keys. It is safe for
-// concurrent use, and prints no key material.
+// Keyring holds the keys; For returns what seals under its primary key and opens under any of its
+// keys. It is safe for concurrent use, and prints no key material.
 type Keyring struct {
 	file   string // empty for an inline keyset
 	state  atomic.Pointer[state]
 	looked atomic.Int64 // when the key file was last looked at for a key that is not known, in Unix nanoseconds
+	since  atomic.Pointer[time.Time]
 }
-
-var _ ports.Sealer = (*Keyring)(nil)
 
 // state is what Rotate replaces as a whole.
 type state struct {
-	handle *keyset.Handle
-	aead   tink.AEAD
+	handle  *keyset.Handle
+	aead    tink.AEAD
+	primary uint32
+	roots   map[uint32][]byte
+	derived derivedKeys
 }
 
 func newState(handle *keyset.Handle) (*state, error) {
@@ -64,7 +66,13 @@ func newState(handle *keyset.Handle) (*state, error) {
 	if err != nil {
 		return nil, errors.New("it holds a key that is not for authenticated encryption (AEAD)")
 	}
-	return &state{handle: handle, aead: primitive}, nil
+	primary, err := handle.Primary()
+	if err != nil {
+		return nil, errors.New("it has no primary key")
+	}
+	s := &state{handle: handle, aead: primitive, primary: primary.KeyID(), derived: derivedKeys{made: map[derivation]cipher.AEAD{}}}
+	s.roots, err = roots(handle)
+	return s, err
 }
 
 // Open reads the keyring. A missing key file is ErrNoKeyFile; one that group or others may
@@ -88,26 +96,13 @@ func Open(c Config) (*Keyring, error) {
 	return k, nil
 }
 
-// Seal implements ports.Sealer.
-func (k *Keyring) Seal(plain, associated []byte) ([]byte, error) {
+// sealDirectly seals under the primary key itself, as v0.1.0 did.
+func (k *Keyring) sealDirectly(plain, associated []byte) ([]byte, error) {
 	sealed, err := k.state.Load().aead.Encrypt(plain, associated)
 	if err != nil {
 		return nil, fmt.Errorf("keyring: encrypt %d bytes: %w", len(plain), err)
 	}
 	return sealed, nil
-}
-
-// Open implements ports.Sealer. What was sealed with a key that is not known has the key file read
-// again, at most once a second: another process may have rotated it, and sealed with the new key.
-func (k *Keyring) Open(sealed, associated []byte) ([]byte, error) {
-	plain, err := k.state.Load().aead.Decrypt(sealed, associated)
-	if err != nil && k.learn(sealed) {
-		plain, err = k.state.Load().aead.Decrypt(sealed, associated)
-	}
-	if err != nil {
-		return nil, errOpen
-	}
-	return plain, nil
 }
 
 // learn reports whether the key file was read again for the sake of a key that is not known.
@@ -152,8 +147,8 @@ var (
 )
 
 // Check makes a value to keep beside the data, by which Verify later tells whether a keyring
-// belongs to it. It gives nothing away.
-func (k *Keyring) Check() ([]byte, error) { return k.Seal(checkText, checkPurpose) }
+// belongs to it. It gives nothing away. Nodes of v0.1.0 verify it too.
+func (k *Keyring) Check() ([]byte, error) { return k.sealDirectly(checkText, checkPurpose) }
 
 // Verify returns ErrWrongKeyring, with the key ids that explain it, unless this keyring opens
 // a value that Check made, of this keyring or of an earlier state of it.
@@ -182,10 +177,9 @@ func neededKey(sealed []byte) string {
 	return fmt.Sprintf("key %d", id)
 }
 
-// sealingKey is the id of the key that sealed something, which Tink puts in front: one byte of
-// version, then the id in four.
+// sealingKey returns the id of the key that sealed something, which stands in front.
 func sealingKey(sealed []byte) (id uint32, ok bool) {
-	if len(sealed) < 5 || sealed[0] != 1 {
+	if len(sealed) < headerSize || sealed[0] != versionTink && sealed[0] != versionDerived {
 		return 0, false
 	}
 	return binary.BigEndian.Uint32(sealed[1:]), true

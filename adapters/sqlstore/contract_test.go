@@ -101,5 +101,5 @@ func keyring(t *testing.T) ports.Sealer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ring
+	return ring.For(seal.Answers)
 }

@@ -195,6 +195,19 @@ func TestKeyringCheck(t *testing.T) {
 	})
 }
 
+// That a database of v0.1.0 waits for a day is for test/chaos, which upgrades one.
+func TestADatabaseOfThisVersionUsesDerivedKeysAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db := open(t, url, keyring(t))
+		if _, err := db.KeyringCheck(t.Context(), []byte("check")); err != nil {
+			t.Fatal(err)
+		}
+		if since, err := db.DerivedSince(t.Context()); err != nil || !since.IsZero() {
+			t.Errorf("DerivedSince = %v, %v", since, err)
+		}
+	})
+}
+
 func TestOpenKeepsThePassword(t *testing.T) {
 	for name, url := range map[string]string{
 		"where nobody listens":     "postgres://atrium:hunter2@127.0.0.1:1/atrium?sslmode=disable",

@@ -90,3 +90,13 @@ func (db *DB) KeyringCheck(ctx context.Context, fresh []byte) (check []byte, err
 	})
 	return check, err
 }
+
+// DerivedSince returns since when what is sealed is sealed under derived keys: until then nodes of v0.1.0
+// may run on this database. The zero time if there never was one.
+func (db *DB) DerivedSince(ctx context.Context) (time.Time, error) {
+	var at int64
+	if _, err := db.get(ctx, &at, `SELECT derived_at FROM keyring WHERE one = 1`); err != nil {
+		return time.Time{}, err
+	}
+	return moment(at), nil
+}

@@ -18,13 +18,27 @@ import (
 type Embeds struct {
 	embeds     ports.Embeds
 	chats      ports.Chats
-	sealer     ports.Sealer
+	passes     PassSealers
 	registries Registries
 }
 
-// NewEmbeds returns the use cases on these stores; the sealer is for what pages keep.
-func NewEmbeds(e ports.Embeds, c ports.Chats, s ports.Sealer, r Registries) *Embeds {
-	return &Embeds{embeds: e, chats: c, sealer: s, registries: r}
+// PassSealers seal what pages keep, each kind under a key of its own.
+type PassSealers struct {
+	Sessions ports.Sealer
+	Tickets  ports.Sealer
+}
+
+// NewEmbeds returns the use cases on these stores.
+func NewEmbeds(e ports.Embeds, c ports.Chats, s PassSealers, r Registries) *Embeds {
+	return &Embeds{embeds: e, chats: c, passes: s, registries: r}
+}
+
+// of returns the sealer of what begins with prefix.
+func (s PassSealers) of(prefix string) ports.Sealer {
+	if prefix == ticketPrefix {
+		return s.Tickets
+	}
+	return s.Sessions
 }
 
 // List returns a template's embed tokens.

@@ -41,7 +41,7 @@ func newEmbedStage(t *testing.T) *embedStage {
 	c := gomock.NewController(t)
 	s := &embedStage{embeds: mocks.NewMockEmbeds(c), chats: mocks.NewMockChats(c), sealer: mocks.NewMockSealer(c)}
 	registry := &chat.Registry{Tools: []chat.Item{{ID: "search", Name: "Search", EmbedSafe: true}, {ID: "admin"}}}
-	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, s.sealer, func(identity.OrgID) *chat.Registry { return registry })
+	s.Embeds = chats.NewEmbeds(s.embeds, s.chats, chats.PassSealers{Sessions: s.sealer, Tickets: s.sealer}, func(identity.OrgID) *chat.Registry { return registry })
 	name, origins := "Shop", []string{embedSite}
 	token, made, err := s.template().NewEmbedToken(embedder("ann"), 0, chat.EmbedChanges{Name: &name, Origins: &origins})
 	if err != nil {

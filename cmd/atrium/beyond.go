@@ -27,7 +27,7 @@ import (
 
 // beyond is what use cases stand on beside stores.
 type beyond struct {
-	sealer      ports.Sealer // the keyring
+	passes      chats.PassSealers
 	envelope    *seal.Envelope
 	credentials ports.CredentialSealer // the envelope
 	registries  chats.Registries
@@ -55,7 +55,7 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 		return beyond{}, nil, err
 	}
 	return beyond{
-		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, sealer: ring, envelope: envelope, credentials: envelope, registries: o.registry,
+		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, registries: o.registry,
 		warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits,
 	}, closeAll, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/XSAM/otelsql"
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,7 +75,7 @@ func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlst
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("data directory: %w", err)
 	}
-	if db, closeAll, err = sqlstore.Open(ctx, c.Database, ring, openPool); err != nil {
+	if db, closeAll, err = sqlstore.Open(ctx, c.Database, ring.For(seal.Answers), openPool); err != nil {
 		return nil, nil, err
 	}
 	fresh, err := ring.Check()
@@ -83,6 +84,11 @@ func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlst
 		if check, err = db.KeyringCheck(ctx, fresh); err == nil {
 			err = ring.Verify(check)
 		}
+	}
+	if err == nil {
+		var since time.Time
+		since, err = db.DerivedSince(ctx)
+		ring.DeriveSince(since)
 	}
 	if err != nil {
 		if errors.Is(err, seal.ErrWrongKeyring) {
@@ -198,7 +204,7 @@ func newBind(c *core) rest.Bind {
 
 func newDeps(c *core, contract *openapi.Contract, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{
-		Contract: contract, Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring,
+		Contract: contract, Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring.For(seal.Cursors),
 		Ready: c.db.Ready, Metrics: metrics, Log: log,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 )
@@ -18,6 +19,22 @@ func resealQuietly(ctx context.Context, app *core, log *slog.Logger) {
 		log.Warn("credentials were not sealed under the primary key", "error", err)
 	case done.Changed > 0 || done.Unopened > 0:
 		log.Info("credentials were sealed under the primary key", "changed", done.Changed, "unopened", done.Unopened, "of", done.Credentials)
+	}
+}
+
+// resealAtStart does so at once, since the keyring may have been rotated while no server ran, and again
+// when derived keys begin to seal.
+func resealAtStart(ctx context.Context, app *core, log *slog.Logger) {
+	resealQuietly(ctx, app, log)
+	wait := app.keyring.DerivesIn()
+	if wait <= 0 {
+		return
+	}
+	log.Info("until keys are derived, nodes of v0.1.0 can run beside this one; stop them before", "at", time.Now().Add(wait).UTC().Format(time.RFC3339))
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+		resealQuietly(ctx, app, log)
 	}
 }
 

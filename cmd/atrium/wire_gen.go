@@ -73,8 +73,8 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	registries := mainBeyond.registries
 	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
 	embeds := stores.Embeds
-	sealer := mainBeyond.sealer
-	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
+	passSealers := mainBeyond.passes
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, passSealers, registries)
 	portsConnections := stores.Connections
 	credentialSealer := mainBeyond.credentials
 	connectionsWarehouses := mainBeyond.warehouses
@@ -145,8 +145,8 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accoun
 	registries := b.registries
 	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
 	embeds := stores.Embeds
-	sealer := b.sealer
-	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, sealer, registries)
+	passSealers := b.passes
+	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, passSealers, registries)
 	portsConnections := stores.Connections
 	credentialSealer := b.credentials
 	connectionsWarehouses := b.warehouses

@@ -71,7 +71,7 @@ func worked(s rest.Services) worker.Table {
 // have.
 func (n *node) work(ctx context.Context) {
 	go sweep(ctx, n.core, n.log)
-	go resealQuietly(ctx, n.core, n.log) // the keyring may have been rotated while nobody ran
+	go resealAtStart(ctx, n.core, n.log)
 	config := worker.Config{Slots: 10, Poll: time.Second, Grace: 30 * time.Second}
 	worker.New(config, sqlstore.NewJobQueue(n.db), worked(n.services), n.registry, n.log).Run(ctx, n.config.Server.ShutdownTimeout)
 }

@@ -129,3 +129,45 @@ func (mr *MockCredentialSealerMockRecorder) Seal(plain, associated interface{}) 
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Seal", reflect.TypeOf((*MockCredentialSealer)(nil).Seal), plain, associated)
 }
+
+// MockDigester is a mock of Digester interface.
+type MockDigester struct {
+	ctrl     *gomock.Controller
+	recorder *MockDigesterMockRecorder
+}
+
+// MockDigesterMockRecorder is the mock recorder for MockDigester.
+type MockDigesterMockRecorder struct {
+	mock *MockDigester
+}
+
+// NewMockDigester creates a new mock instance.
+func NewMockDigester(ctrl *gomock.Controller) *MockDigester {
+	mock := &MockDigester{ctrl: ctrl}
+	mock.recorder = &MockDigesterMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockDigester) EXPECT() *MockDigesterMockRecorder {
+	return m.recorder
+}
+
+// Digest mocks base method.
+func (m *MockDigester) Digest(purpose string, parts ...[]byte) [32]byte {
+	m.ctrl.T.Helper()
+	varargs := []interface{}{purpose}
+	for _, a := range parts {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "Digest", varargs...)
+	ret0, _ := ret[0].([32]byte)
+	return ret0
+}
+
+// Digest indicates an expected call of Digest.
+func (mr *MockDigesterMockRecorder) Digest(purpose interface{}, parts ...interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	varargs := append([]interface{}{purpose}, parts...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Digest", reflect.TypeOf((*MockDigester)(nil).Digest), varargs...)
+}

@@ -46,7 +46,7 @@ func TestAFullDatabaseFile(t *testing.T) {
 		pools = append(pools, sql.OpenDB(c))
 		return pools[len(pools)-1]
 	}
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.Data(), "atrium.db"))}, ring, pool)
+	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New("sqlite:" + filepath.Join(d.Data(), "atrium.db"))}, ring.For(seal.Answers), pool)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"regexp"
 	"sync"
@@ -146,6 +147,43 @@ func CredentialSealer(t *testing.T, open func(*testing.T) ports.CredentialSealer
 		} {
 			if other == got {
 				t.Errorf("%s has the same fingerprint", what)
+			}
+		}
+	})
+}
+
+// Digester is the suite for ports.Digester. Each call of open is of another keyring.
+func Digester(t *testing.T, open func(*testing.T) ports.Digester) {
+	d := open(t)
+	want := d.Digest("purpose", []byte("one"), []byte("two"))
+	t.Run("the same purpose and parts have the same digest", func(t *testing.T) {
+		if got := d.Digest("purpose", []byte("one"), []byte("two")); got != want {
+			t.Errorf("digests %x and %x", got, want)
+		}
+	})
+	t.Run("anything else has another digest", func(t *testing.T) {
+		for what, other := range map[string][32]byte{
+			"another purpose": d.Digest("other", []byte("one"), []byte("two")), "another part": d.Digest("purpose", []byte("one"), []byte("three")),
+			"the border moved": d.Digest("purpose", []byte("onet"), []byte("wo")), "one part": d.Digest("purpose", []byte("onetwo")),
+			"one part more": d.Digest("purpose", []byte("one"), []byte("two"), nil), "another keyring": open(t).Digest("purpose", []byte("one"), []byte("two")),
+			"no key": sha256.Sum256([]byte("onetwo")),
+		} {
+			if other == want {
+				t.Errorf("%s has the same digest", what)
+			}
+		}
+	})
+	t.Run("it is computed at the same time by many", func(t *testing.T) {
+		d := open(t)
+		var wg sync.WaitGroup
+		digests := make([][32]byte, 20)
+		for i := range digests {
+			wg.Go(func() { digests[i] = d.Digest("purpose") })
+		}
+		wg.Wait()
+		for _, got := range digests {
+			if got != digests[0] {
+				t.Errorf("digests %x and %x", got, digests[0])
 			}
 		}
 	})

@@ -75,7 +75,7 @@ func newWorld(t *testing.T, url string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, ring, sql.OpenDB)
+	db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, ring.For(seal.Answers), sql.OpenDB)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,171 @@
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tink-crypto/tink-go/v2/aead/aesgcm"
+	"github.com/tink-crypto/tink-go/v2/insecuresecretdataaccess"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Purpose names what a derived key seals. Its text is part of the derivation, so that it never changes.
+type Purpose string
+
+// The purposes of sealing. No key seals for two of them, and what is sealed for one opens for no other.
+const (
+	Cursors       Purpose = "cursor"
+	EmbedSessions Purpose = "embed session"
+	EmbedTickets  Purpose = "embed ticket"
+	Answers       Purpose = "idempotent answer" // that show a secret
+	DataKeys      Purpose = "data key"          // of Envelope
+)
+
+// What is sealed begins with a byte of version and the id of the key in four bytes, big-endian.
+const (
+	versionTink    = 1 // by the key of the keyring itself, as Tink does and v0.1.0 did
+	versionDerived = 2 // by a key that is derived from it: nonce, encrypted content and tag follow
+	headerSize     = 5
+)
+
+// For returns a sealer for one purpose. Its key is derived from the primary key (HKDF-SHA-256), and it
+// opens what any key of the keyring sealed for the same purpose, and what v0.1.0 sealed.
+func (k *Keyring) For(p Purpose) ports.Sealer { return purposeSealer{k, p} }
+
+// DeriveSince says from when on sealers use derived keys; until then they seal as v0.1.0 did, so that
+// nodes of v0.1.0 open it. The zero time, which is the default, means always.
+func (k *Keyring) DeriveSince(t time.Time) { k.since.Store(&t) }
+
+// DerivesIn returns how long it takes until sealers use derived keys; zero or less if they do now.
+func (k *Keyring) DerivesIn() time.Duration {
+	if since := k.since.Load(); since != nil {
+		return time.Until(*since)
+	}
+	return 0
+}
+
+type purposeSealer struct {
+	ring    *Keyring
+	purpose Purpose
+}
+
+// Seal implements ports.Sealer.
+func (s purposeSealer) Seal(plain, associated []byte) ([]byte, error) {
+	if s.ring.DerivesIn() > 0 {
+		return s.ring.sealDirectly(plain, associated)
+	}
+	state := s.ring.state.Load()
+	aead, err := state.derive(state.primary, s.purpose)
+	if err != nil {
+		return nil, fmt.Errorf("keyring: derive a key: %w", err)
+	}
+	return aead.Seal(header(versionDerived, state.primary), nil, plain, associated), nil
+}
+
+// Open implements ports.Sealer. What was sealed with an unknown key has the key file read again, at most
+// once a second: another process may have rotated it, and sealed with the new key.
+func (s purposeSealer) Open(sealed, associated []byte) ([]byte, error) {
+	plain, err := s.open(sealed, associated)
+	if err != nil && s.ring.learn(sealed) {
+		plain, err = s.open(sealed, associated)
+	}
+	if err != nil {
+		return nil, errOpen
+	}
+	return plain, nil
+}
+
+func (s purposeSealer) open(sealed, associated []byte) ([]byte, error) {
+	state := s.ring.state.Load()
+	if len(sealed) < headerSize || sealed[0] != versionDerived {
+		return state.aead.Decrypt(sealed, associated)
+	}
+	aead, err := state.derive(binary.BigEndian.Uint32(sealed[1:]), s.purpose)
+	if err != nil {
+		return nil, err
+	}
+	return aead.Open(nil, nil, sealed[headerSize:], associated)
+}
+
+// prefix begins all that the sealer seals now.
+func (s purposeSealer) prefix() []byte {
+	if s.ring.DerivesIn() > 0 {
+		return header(versionTink, s.ring.state.Load().primary)
+	}
+	return header(versionDerived, s.ring.state.Load().primary)
+}
+
+func header(version byte, key uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{version}, key)
+}
+
+// roots are the bytes of the enabled keys, by id.
+func roots(handle *keyset.Handle) (map[uint32][]byte, error) {
+	out := map[uint32][]byte{}
+	for i := range handle.Len() {
+		entry, err := handle.Entry(i)
+		if err != nil {
+			return nil, err
+		}
+		if entry.KeyStatus() != keyset.Enabled {
+			continue
+		}
+		key, ok := entry.Key().(*aesgcm.Key)
+		if !ok {
+			return nil, errors.New("it holds a key of a type other than AES-GCM")
+		}
+		out[entry.KeyID()] = key.KeyBytes().Data(insecuresecretdataaccess.Token{})
+	}
+	return out, nil
+}
+
+// derivedKeys are the ciphers that were derived so far.
+type derivedKeys struct {
+	mu   sync.RWMutex
+	made map[derivation]cipher.AEAD
+}
+
+type derivation struct {
+	key     uint32
+	purpose Purpose
+}
+
+// derive returns the cipher for a purpose under a key of the keyring. An error if there is no such key.
+func (s *state) derive(key uint32, p Purpose) (cipher.AEAD, error) {
+	want := derivation{key, p}
+	s.derived.mu.RLock()
+	aead, ok := s.derived.made[want]
+	s.derived.mu.RUnlock()
+	if ok {
+		return aead, nil
+	}
+	root, ok := s.roots[key]
+	if !ok {
+		return nil, errOpen
+	}
+	secret, err := hkdf.Key(sha256.New, root, nil, "atrium seal 1: "+string(p), 32)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(secret)
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return nil, err
+	}
+	if aead, err = cipher.NewGCMWithRandomNonce(block); err != nil {
+		return nil, err
+	}
+	s.derived.mu.Lock()
+	defer s.derived.mu.Unlock()
+	s.derived.made[want] = aead
+	return aead, nil
+}

@@ -1,0 +1,193 @@
+package seal_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/contract"
+)
+
+var purposes = []seal.Purpose{seal.Cursors, seal.EmbedSessions, seal.EmbedTickets, seal.Answers, seal.DataKeys}
+
+// released is how v0.1.0 sealed with a key file: directly under its keys.
+func released(t *testing.T, path string) tink.AEAD {
+	t.Helper()
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(strings.NewReader(content(t, path))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	primitive, err := aead.New(handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return primitive
+}
+
+func sealed(t *testing.T, s ports.Sealer, plain string, associated []byte) []byte {
+	t.Helper()
+	b, err := s.Seal([]byte(plain), associated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestContractBesideTheReleasedVersion(t *testing.T) {
+	contract.Sealer(t, func(t *testing.T) ports.Sealer {
+		k := open(t, created(t))
+		k.DeriveSince(time.Now().Add(time.Hour))
+		return k.For(seal.Cursors)
+	})
+}
+
+func TestEachPurposeHasAKeyOfItsOwn(t *testing.T) {
+	k := open(t, created(t))
+	for _, one := range purposes {
+		b := sealed(t, k.For(one), "content", []byte("for"))
+		for _, other := range purposes {
+			got, err := k.For(other).Open(b, []byte("for"))
+			if (err == nil) != (one == other) {
+				t.Errorf("sealed as %q, opened as %q: %q, %v", one, other, got, err)
+			}
+		}
+	}
+}
+
+func TestTheReleasedVersion(t *testing.T) {
+	path := created(t)
+	old, k := released(t, path), open(t, path)
+
+	t.Run("what it sealed opens for each purpose", func(t *testing.T) {
+		b, err := old.Encrypt([]byte("content"), []byte("for"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range purposes {
+			if got, err := k.For(p).Open(b, []byte("for")); err != nil || string(got) != "content" {
+				t.Errorf("%s: %q, %v", p, got, err)
+			}
+		}
+	})
+	t.Run("it opens what is sealed before keys are derived", func(t *testing.T) {
+		k := open(t, path)
+		k.DeriveSince(time.Now().Add(time.Hour))
+		for _, p := range purposes {
+			if got, err := old.Decrypt(sealed(t, k.For(p), "content", []byte("for")), []byte("for")); err != nil || string(got) != "content" {
+				t.Errorf("%s: %q, %v", p, got, err)
+			}
+		}
+	})
+	t.Run("it does not open what is sealed under a derived key", func(t *testing.T) {
+		k := open(t, path)
+		k.DeriveSince(time.Now().Add(-time.Second))
+		b := sealed(t, k.For(seal.Cursors), "content", nil)
+		if got, err := old.Decrypt(b, nil); err == nil {
+			t.Errorf("it opens as %q", got)
+		}
+		b[0] = 1
+		if got, err := k.For(seal.Cursors).Open(b, nil); err == nil {
+			t.Errorf("it opens as of the old version: %q", got)
+		}
+	})
+	t.Run("its check value is as before", func(t *testing.T) {
+		check, err := k.Check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := old.Decrypt(check, []byte("atrium keyring check")); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("its data keys are wrapped under a derived key once keys are derived", func(t *testing.T) {
+		k := open(t, path)
+		k.DeriveSince(time.Now().Add(time.Hour))
+		kept := &shelf{}
+		e := newEnvelope(t, k, kept)
+		b := sealed(t, e, "secret", []byte("place"))
+		fingerprint := e.Fingerprint([]byte("secret"), nil)
+		if same, err := e.Rewrap(b); err != nil || !bytes.Equal(same, b) {
+			t.Errorf("before: changed, %v", err)
+		}
+		k.DeriveSince(time.Now())
+		fresh, err := e.Rewrap(b)
+		if err != nil || bytes.Equal(fresh, b) || fresh[4] != 2 {
+			t.Fatalf("after: %x, %v", fresh, err)
+		}
+		if again, err := e.Rewrap(fresh); err != nil || !bytes.Equal(again, fresh) {
+			t.Errorf("twice: changed, %v", err)
+		}
+		if kept.kept, err = e.Rewrap(kept.kept); err != nil {
+			t.Fatal(err)
+		}
+		next := newEnvelope(t, open(t, path), kept)
+		if got, err := next.Open(fresh, []byte("place")); err != nil || string(got) != "secret" || next.Fingerprint([]byte("secret"), nil) != fingerprint {
+			t.Errorf("after a start: %q, %v", got, err)
+		}
+	})
+}
+
+// What one version derives, every later one has to derive: these bytes were sealed when keys were derived for
+// the first time.
+func TestDerivationNeverChanges(t *testing.T) {
+	const keyset = `{"primaryKeyId":7,"key":[{"keyData":{"typeUrl":"type.googleapis.com/google.crypto.tink.AesGcmKey",` +
+		`"value":"GiAAAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHw==","keyMaterialType":"SYMMETRIC"},` +
+		`"status":"ENABLED","keyId":7,"outputPrefixType":"TINK"}]}`
+	k, err := seal.Open(seal.Config{Keyset: secret.New(keyset)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[seal.Purpose]string{} {
+		b, err := hex.DecodeString(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := k.For(p).Open(b, []byte("for")); err != nil || string(got) != "content" {
+			t.Errorf("%s: %q, %v", p, got, err)
+		}
+	}
+	kept, err := hex.DecodeString("000000430200000007f0474d655b805fa62924ee2a863ca5579e8306d69b705b080e591df953300b946354d85d8ac64643e8b029f9432e1cfce6" +
+		"473f4b7fdc16928031a7dfeb675595b82ee6c0a6df347a04047a84491fbf4bebd0480a20bec48d983692ed67617451b09f4c07668d6aeff47899afe4422fe0b7e6f025151c895ab873")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "7964d77e515d08b5e61913ed9bbcc8aa49cea1ce3a6f300edcbb88053b82393f"
+	if got := newEnvelope(t, k, &shelf{kept}).Digest("purpose", []byte("content")); hex.EncodeToString(got[:]) != want {
+		t.Errorf("digest %x", got)
+	}
+}
+
+func TestDigests(t *testing.T) {
+	contract.Digester(t, func(t *testing.T) ports.Digester { return newEnvelope(t, newRing(t), &shelf{}) })
+
+	t.Run("they outlive rotations and starts", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "keys.json")
+		if err := seal.Create(path); err != nil {
+			t.Fatal(err)
+		}
+		ring, kept := open(t, path), &shelf{}
+		e := newEnvelope(t, ring, kept)
+		before := e.Digest("purpose", []byte("content"))
+		if _, err := ring.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if kept.kept, err = e.Rewrap(kept.kept); err != nil {
+			t.Fatal(err)
+		}
+		if newEnvelope(t, open(t, path), kept).Digest("purpose", []byte("content")) != before {
+			t.Error("another digest")
+		}
+	})
+}
