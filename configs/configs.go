@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -34,6 +35,7 @@ type Config struct {
 	Log         Log
 	Events      Events
 	Connections Connections
+	Payments    CardTesting
 	BaseDomain  string // {slug}.{BaseDomain} is a host of each org; empty: only listed hosts are
 	Orgs        []Org
 }
@@ -57,6 +59,11 @@ type Events struct {
 // Connections says how tenants' warehouses may be reached.
 type Connections struct {
 	ProbeLimits connection.ProbeLimits
+}
+
+// CardTesting says how often workspaces of any org may try cards.
+type CardTesting struct {
+	CardLimits billing.CardLimits
 }
 
 // Org is one customer of the deployment. Its identifier is not configured: the store makes it
@@ -134,6 +141,7 @@ func defaults() Config {
 		Log:         Log{Format: "text"},
 		Events:      Events{Retention: 400 * day},
 		Connections: Connections{ProbeLimits: connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30}},
+		Payments:    CardTesting{CardLimits: billing.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3, DeclinesPerDay: 10}},
 	}
 }
 

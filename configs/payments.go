@@ -106,6 +106,10 @@ func (p Plan) limits() (map[string]int64, error) {
 }
 
 func (c *Config) validatePayments(found *problems) {
+	l := c.Payments.CardLimits
+	within(found, "payments.card_limits.setup_intents_per_hour", l.SetupIntentsPerHour, 0, 1000, "0 to 1000")
+	within(found, "payments.card_limits.open_setup_intents", l.OpenSetupIntents, 0, 1000, "0 to 1000")
+	within(found, "payments.card_limits.declines_per_day", l.DeclinesPerDay, 0, 1000, "0 to 1000")
 	for i, o := range c.Orgs {
 		o.Payments.validate(found, fmt.Sprintf("orgs[%d].payments", i))
 	}

@@ -12,7 +12,7 @@ func NeedRestart(running, read Config) []string {
 		for f := range a.Type().Fields() {
 			key, x, y := prefix+snake(f.Name), a.FieldByIndex(f.Index), b.FieldByIndex(f.Index)
 			switch {
-			case key == "orgs" || key == "base_domain":
+			case key == "orgs" || key == "base_domain" || key == "payments":
 			case isSection(f.Type):
 				walk(key+".", x, y)
 			case !sameValue(x.Interface(), y.Interface()):

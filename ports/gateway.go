@@ -32,6 +32,10 @@ type GatewayCustomers interface {
 	// CreateSetupIntent lets the payer add one payment method.
 	CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error)
 
+	// CancelSetupIntents ends the customer's setup intents that are not confirmed. Their client secrets
+	// work no more.
+	CancelSetupIntents(ctx context.Context, c billing.CustomerID) error
+
 	// Wallet reads what a customer can pay with, all of it.
 	Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error)
 

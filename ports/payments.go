@@ -36,9 +36,18 @@ type Payments interface {
 	// Live counts the subscriptions of a workspace that live, or may be about to, at an account.
 	Live(ctx context.Context, ws identity.WorkspaceID, account string) (int, error)
 
+	PaymentOverview
+}
+
+// PaymentOverview is the part of Payments that operators ask about all workspaces of an org.
+type PaymentOverview interface {
 	// Elsewhere counts, by their accounts, the subscriptions of an org that lived when they were seen last, at
 	// any account but one.
 	Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error)
+
+	// Paused returns the workspaces of an org whose payments at an account are paused, in the order of
+	// their identifiers.
+	Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error)
 
 	// Customers lists the workspaces of an org that are customers at an account, in the order of their
 	// identifiers.

@@ -56,6 +56,7 @@ const (
 	wantsMethod = "requires_payment_method"
 	wantsAction = "requires_action"
 	succeeded   = "succeeded"
+	canceled    = "canceled"
 )
 
 type intent struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -71,6 +72,22 @@ func (b *book) attach(n *intent, m *method, now time.Time) {
 	b.tell("setup_intent.succeeded", "setup_intent", string(n.ID), now)
 }
 
+// cancelIntents ends the setup intents that are not confirmed.
+func (b *book) cancelIntents(now time.Time) {
+	for _, n := range b.Intents {
+		if n.Subscription != "" || n.Status != wantsMethod && n.Status != wantsAction {
+			continue
+		}
+		n.Status, n.Card = canceled, nil
+		for _, s := range b.Subscriptions {
+			if s.Intent == n.ID {
+				s.Intent = ""
+			}
+		}
+		b.tell("setup_intent.canceled", "setup_intent", string(n.ID), now)
+	}
+}
+
 // Authenticate implements ports.SandboxPayer.
 func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, success bool) (billing.SetupIntent, error) {
 	return g.payer(ctx, c, id, clientSecret, func(b *book, n *intent, now time.Time) error {
@@ -116,7 +133,7 @@ func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
 }
 
 // payer lets somebody who shows an intent's secret do something with it. What is refused changes nothing,
-// but that an event may tell of it.
+// but that an event tells of a declined card.
 func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, act func(*book, *intent, time.Time) error) (billing.SetupIntent, error) {
 	if subtle.ConstantTimeCompare([]byte(clientSecret.Reveal()), []byte(g.clientSecret(id).Reveal())) != 1 {
 		return billing.SetupIntent{}, billing.ErrIntentNotFound
@@ -126,6 +143,7 @@ func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.In
 		return billing.SetupIntent{}, err
 	}
 	var status string
+	var declined error
 	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
 		b, err := decode(text)
 		if err != nil {
@@ -136,7 +154,10 @@ func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.In
 		if n == nil {
 			return nil, billing.ErrIntentNotFound
 		}
-		if err := act(b, n, now); err != nil {
+		declined = nil
+		if err := act(b, n, now); errors.Is(err, billing.ErrCardDeclined) {
+			declined = err
+		} else if err != nil {
 			return nil, err
 		}
 		status = n.Status
@@ -146,5 +167,8 @@ func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.In
 		return billing.SetupIntent{}, err
 	}
 	g.flush(ctx, c)
+	if declined != nil {
+		return billing.SetupIntent{}, declined
+	}
 	return billing.SetupIntent{ID: id, Status: status, ClientSecret: clientSecret}, nil
 }

@@ -229,6 +229,33 @@ func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.C
 	return billing.SetupIntent{ID: n.ID, Status: n.Status, ClientSecret: g.clientSecret(n.ID)}, nil
 }
 
+// CancelSetupIntents implements ports.GatewayCustomers.
+func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
+	ctx, fail, err := g.begin(ctx, "cancel setup intents")
+	if err != nil {
+		return err
+	}
+	now, err := g.now(ctx)
+	if err != nil {
+		return err
+	}
+	err = g.books.Write(ctx, g.org, string(c), func(text []byte) ([]byte, error) {
+		b, err := decode(text)
+		if err != nil {
+			return nil, err
+		}
+		b.cancelIntents(now)
+		return json.Marshal(b)
+	})
+	if err == nil {
+		g.flush(ctx, c)
+	}
+	if late := fail(); late != nil {
+		return late
+	}
+	return err
+}
+
 // Wallet implements ports.GatewayCustomers.
 func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error) {
 	b, err := g.read(ctx, c, "wallet")

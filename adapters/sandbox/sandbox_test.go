@@ -101,6 +101,10 @@ func open(t *testing.T) contract.GatewayStage {
 		AddCard: func(t *testing.T, c billing.CustomerID, last4 string) billing.MethodID {
 			return addCard(t, g, c, last4)
 		},
+		Confirm: func(t *testing.T, c billing.CustomerID, i billing.SetupIntent, last4 string) bool {
+			i, err := g.Confirm(t.Context(), c, i.ID, i.ClientSecret, card(last4))
+			return err == nil && i.Status == "succeeded"
+		},
 		Authenticate: func(t *testing.T, c billing.CustomerID, a *billing.Action) {
 			id, _, _ := strings.Cut(a.ClientSecret.Reveal(), "_secret_")
 			if _, err := g.Authenticate(t.Context(), c, billing.IntentID(id), a.ClientSecret, true); err != nil {

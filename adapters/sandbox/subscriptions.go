@@ -28,6 +28,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 		}
 		switch got := b.charge(s.price(), true, now); {
 		case got.decline != "":
+			b.tell("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), key), now)
 			return subscription{}, &billing.DeclinedError{DeclineCode: got.decline}
 		case got.asks:
 			n := &intent{ID: billing.IntentID("pi_" + name(string(b.ID), key)), Status: wantsAction, Subscription: s.ID, CreatedAt: now}
@@ -124,6 +125,7 @@ func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error
 	got := b.charge(amount, false, now)
 	if !got.paid {
 		*s = was
+		b.tell("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.Told)), now)
 		return &billing.DeclinedError{DeclineCode: got.decline}
 	}
 	if amount > 0 {

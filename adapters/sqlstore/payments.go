@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -16,7 +17,7 @@ type Payments struct{ db *DB }
 var _ ports.Payments = (*Payments)(nil)
 
 const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.external_id, t.call_key, t.name, t.email, t.default_method, t.had_trial, t.pending,
-	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at`
+	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at`
 
 type customerRow struct {
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -36,6 +37,8 @@ type customerRow struct {
 	Revision       int64                `db:"revision"`
 	CreatedAt      int64                `db:"created_at"`
 	UpdatedAt      int64                `db:"updated_at"`
+	CardAttempts   string               `db:"card_attempts"`
+	PausedAt       int64                `db:"paused_at"`
 }
 
 func (r *customerRow) customer() (*billing.Customer, error) {
@@ -43,12 +46,17 @@ func (r *customerRow) customer() (*billing.Customer, error) {
 		Org: r.Org, Workspace: r.Workspace, Gateway: r.Gateway, Account: r.Account, ID: r.ExternalID, Key: r.Key,
 		Details: billing.Details{Name: r.Name, Email: r.Email}, Default: r.Default, HadTrial: r.HadTrial,
 		WalletAt: moment(r.WalletAt), SubscriptionAt: moment(r.SubscriptionAt), InvoicesAt: moment(r.InvoicesAt),
-		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt), PausedAt: moment(r.PausedAt),
 	}
-	if r.Pending == "" {
-		return c, nil
+	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts))
+}
+
+// decodeColumn reads JSON; an empty column leaves into as it is.
+func decodeColumn(text string, into any) error {
+	if text == "" {
+		return nil
 	}
-	return c, json.Unmarshal([]byte(r.Pending), &c.Pending)
+	return json.Unmarshal([]byte(text), into)
 }
 
 func encodePending(op *billing.Operation) (string, error) {
@@ -56,6 +64,14 @@ func encodePending(op *billing.Operation) (string, error) {
 		return "", nil
 	}
 	text, err := json.Marshal(op)
+	return string(text), err
+}
+
+func encodeAttempts(a billing.CardAttempts) (string, error) {
+	if len(a.Intents) == 0 && len(a.Declines) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(a)
 	return string(text), err
 }
 
@@ -144,10 +160,16 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 	if err != nil {
 		return err
 	}
+	attempts, err := encodeAttempts(c.Attempts)
+	if err != nil {
+		return err
+	}
 	if _, err := db.exec(ctx, `
-		UPDATE payment_customers SET external_id = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?, revision = ?, updated_at = ?
+		UPDATE payment_customers SET external_id = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?,
+			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?
 		WHERE workspace_id = ? AND account = ?`,
-		c.ID, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt), c.Revision, micros(c.UpdatedAt), c.Workspace, c.Account); err != nil {
+		c.ID, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
+		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), c.Workspace, c.Account); err != nil {
 		return err
 	}
 	if err := db.saveMethods(ctx, c); err != nil {
@@ -194,6 +216,14 @@ func (s *Payments) Elsewhere(ctx context.Context, org identity.OrgID, account st
 		counts[r.Account] = r.Live
 	}
 	return counts, err
+}
+
+// Paused implements ports.Payments.
+func (s *Payments) Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error) {
+	var ids []identity.WorkspaceID
+	err := s.db.list(ctx, &ids, `
+		SELECT workspace_id FROM payment_customers WHERE org_id = ? AND account = ? AND paused_at > 0 ORDER BY workspace_id`, org, account)
+	return ids, err
 }
 
 // Customers implements ports.Payments.

@@ -68,6 +68,9 @@ func TestTheContract(t *testing.T) {
 			AddCard: func(_ *testing.T, c billing.CustomerID, last4 string) billing.MethodID {
 				return billing.MethodID(api.AddCard(string(c), last4))
 			},
+			Confirm: func(_ *testing.T, _ billing.CustomerID, i billing.SetupIntent, last4 string) bool {
+				return api.Confirm(i.ClientSecret.Reveal(), last4)
+			},
 			Authenticate: func(_ *testing.T, _ billing.CustomerID, a *billing.Action) { api.Authenticate(a.ClientSecret.Reveal()) },
 			Advance:      func(_ *testing.T, d time.Duration) { api.Advance(d) },
 			Lose:         func(n int) { g.lose = n },

@@ -2,6 +2,7 @@ package stripe
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	stripe "github.com/stripe/stripe-go/v85"
@@ -58,6 +59,27 @@ func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.C
 		return billing.SetupIntent{}, failure(err)
 	}
 	return billing.SetupIntent{ID: billing.IntentID(i.ID), ClientSecret: secret.New(i.ClientSecret), Status: string(i.Status)}, nil
+}
+
+// CancelSetupIntents implements ports.GatewayCustomers. An intent that was confirmed meanwhile is left as it is.
+func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
+	p := &stripe.SetupIntentListParams{ListParams: g.list(), Customer: stripe.String(string(c))}
+	for i, err := range g.api.V1SetupIntents.List(ctx, p).All(ctx) {
+		if err != nil {
+			return failure(err)
+		}
+		switch i.Status {
+		case stripe.SetupIntentStatusRequiresPaymentMethod, stripe.SetupIntentStatusRequiresConfirmation, stripe.SetupIntentStatusRequiresAction:
+		default:
+			continue
+		}
+		_, err := g.api.V1SetupIntents.Cancel(ctx, i.ID, &stripe.SetupIntentCancelParams{Params: g.read()})
+		var said *stripe.Error
+		if err != nil && !(errors.As(err, &said) && said.Code == stripe.ErrorCodeSetupIntentUnexpectedState) {
+			return failure(err)
+		}
+	}
+	return nil
 }
 
 // Wallet implements ports.GatewayCustomers.

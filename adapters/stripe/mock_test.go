@@ -36,6 +36,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			}
 			return err
 		}},
+		"CancelSetupIntents": {func() error { return g.CancelSetupIntents(ctx, "cus_1") }},
 		"Wallet": {func() error {
 			w, err := g.Wallet(ctx, "cus_1")
 			if len(w.Methods) == 0 {

@@ -18,8 +18,8 @@ type Intent struct {
 	PublishableKey string
 }
 
-// SetupIntent lets the payer add a payment method. key names the call: the same one answers the same
-// intent.
+// SetupIntent lets the payer add a payment method. key names the call: the same one returns the same
+// intent. billing.ErrPaused, billing.ErrIntentLimit.
 func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string, u billing.Usage) (*Intent, error) {
 	t, err := s.managed(by)
 	if err != nil {
@@ -31,6 +31,9 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 	if err != nil {
 		return nil, err
 	}
+	if err := s.beginIntent(ctx, calls, by, key, t, c); err != nil {
+		return nil, err
+	}
 	made, err := ask(calls, func(ctx context.Context) (billing.SetupIntent, error) {
 		return t.Gateway.CreateSetupIntent(ctx, key, c.ID, u)
 	})
@@ -38,6 +41,26 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 		return nil, err
 	}
 	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey}, nil
+}
+
+// beginIntent counts a setup intent. Where too many seem to be open, it reads the wallet first: an intent
+// may have been confirmed a moment ago.
+func (s *Service) beginIntent(ctx, calls context.Context, by identity.Actor, key string, t Terms, c *billing.Customer) error {
+	if !t.Limits.CountIntents() {
+		return c.BeginIntent(by, key, t.Limits) // nothing to store
+	}
+	begin := func() error {
+		_, err := s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.BeginIntent(by, key, t.Limits) })
+		return err
+	}
+	err := begin()
+	if !errors.Is(err, billing.ErrIntentLimit) || by.At.Sub(c.WalletAt) < recently {
+		return err
+	}
+	if _, err := s.refresh(ctx, calls, by, t, c, s.wallet(by)); err != nil {
+		return err
+	}
+	return begin()
 }
 
 // customer returns by's customer, which it makes if there is none. The reservation comes first, and whoever
@@ -135,6 +158,9 @@ func (s *Service) pay(ctx context.Context, by identity.Actor, act func(ports.San
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !c.PausedAt.IsZero() {
+		return nil, billing.ErrPaused
 	}
 	made, err := act(t.Payer, c.ID)
 	if err != nil {

@@ -30,6 +30,7 @@ type Terms struct {
 	WebhookKeys    []secret.String    // any of which may have signed an event
 	Plans          billing.Plans
 	Grace          time.Duration // for which a subscription that is past due still entitles
+	Limits         billing.CardLimits
 }
 
 // TermsOf answers the present terms of an org.

@@ -105,6 +105,31 @@ func (s *Service) differences(ctx context.Context, by identity.Actor, t Terms, c
 	return c.Differences(mirror(by), w, held, t.Plans), nil
 }
 
+// Resume ends the pause of a workspace's payments, and reports whether there was one. by is the system.
+func (s *Service) Resume(ctx context.Context, by identity.Actor) (resumed bool, err error) {
+	t, err := s.sold(by)
+	if err != nil {
+		return false, err
+	}
+	_, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+		resumed, err = c.Resume(by)
+		return err
+	})
+	if errors.Is(err, billing.ErrNoCustomer) {
+		return false, nil
+	}
+	return resumed, err
+}
+
+// Paused returns the workspaces of by's org whose payments are paused. by is the system.
+func (s *Service) Paused(ctx context.Context, by identity.Actor) ([]identity.WorkspaceID, error) {
+	t, err := s.sold(by)
+	if err != nil {
+		return nil, ignoring(err)
+	}
+	return s.payments.Paused(ctx, by.Org, t.Account)
+}
+
 // Customers lists the workspaces of by's org that are customers of its gateway. by is the system.
 func (s *Service) Customers(ctx context.Context, by identity.Actor, q page.Query) (page.Of[identity.WorkspaceID], error) {
 	t, err := s.sold(by)

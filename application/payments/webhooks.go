@@ -41,6 +41,15 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.
 		if err != nil || !fresh || e.State != billing.Received {
 			return err
 		}
+		if e.TellsOfDecline() {
+			by := identity.System(e.Org, e.Workspace, "webhook "+e.ID, now)
+			if _, err := tx.Payments.Update(ctx, by, t.Account, func(c *billing.Customer) error {
+				c.Declined(by, t.Limits)
+				return nil
+			}); ignoring(err) != nil {
+				return err
+			}
+		}
 		return workOffLater(ctx, tx.Jobs, e, now)
 	})
 }
@@ -63,7 +72,10 @@ func (s *Service) WorkOff(ctx context.Context, by identity.Actor, customer billi
 		if err != nil || len(events) == 0 {
 			return err
 		}
-		_, failure := s.resync(ctx, by, t)
+		c, failure := s.resync(ctx, by, t)
+		if failure == nil {
+			failure = s.cancelIntents(ctx, t, c)
+		}
 		switch {
 		case gone(failure):
 			failure = nil
@@ -81,6 +93,17 @@ func (s *Service) WorkOff(ctx context.Context, by identity.Actor, customer billi
 			return errors.Join(failure, err)
 		}
 	}
+}
+
+// cancelIntents ends the open setup intents of a customer whose payments are paused: browsers confirm them
+// at the gateway, without Atrium.
+func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Customer) error {
+	if c.PausedAt.IsZero() {
+		return nil
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	return done(calls, func(ctx context.Context) error { return t.Gateway.CancelSetupIntents(ctx, c.ID) })
 }
 
 // Events lists what by's org was told by its gateways. by is the system.

@@ -59,6 +59,7 @@ func (g *gateways) load(ctx context.Context, c configs.Config, o *orgs) error {
 		if err != nil {
 			return fmt.Errorf("payments of the org %s: %w", org.Slug, err)
 		}
+		t.Limits = c.Payments.CardLimits
 		if s, is := t.Gateway.(*sandbox.Gateway); is {
 			sandboxes[org.ID] = s
 		}
@@ -134,8 +135,8 @@ func (g *gateways) sandbox(org identity.OrgID) (*sandbox.Gateway, error) {
 
 // inboxes measures what waits of the events of payment gateways.
 type inboxes struct {
-	app             *core
-	lag, wait, dead *prometheus.Desc
+	app                     *core
+	lag, wait, dead, paused *prometheus.Desc
 }
 
 func newInboxes(app *core) *inboxes {
@@ -144,6 +145,8 @@ func newInboxes(app *core) *inboxes {
 		lag:  prometheus.NewDesc("atrium_payment_event_lag_seconds", "For how long the first event of a payment gateway waits to be worked off.", []string{"org"}, nil),
 		wait: prometheus.NewDesc("atrium_payment_events_waiting", "How many events of a payment gateway wait to be worked off.", []string{"org"}, nil),
 		dead: prometheus.NewDesc("atrium_payment_events_dead", "How many events of a payment gateway were given up; atrium payments events replay tries them again.", []string{"org"}, nil),
+		paused: prometheus.NewDesc("atrium_payments_paused_workspaces",
+			"How many workspaces may not pay because too many cards were declined; atrium payments resume ends a pause.", []string{"org"}, nil),
 	}
 }
 
@@ -152,6 +155,7 @@ func (i *inboxes) Describe(all chan<- *prometheus.Desc) {
 	all <- i.lag
 	all <- i.wait
 	all <- i.dead
+	all <- i.paused
 }
 
 // Collect implements prometheus.Collector. What cannot be read is left out.
@@ -159,8 +163,12 @@ func (i *inboxes) Collect(all chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	for _, org := range i.app.orgs.present.Load().All() {
-		if i.app.beyond.gateways.terms(org.ID).Gateway == nil {
+		account := i.app.beyond.gateways.terms(org.ID).Account
+		if account == "" {
 			continue
+		}
+		if paused, err := i.app.db.Stores().Payments.Paused(ctx, org.ID, account); err == nil {
+			all <- prometheus.MustNewConstMetric(i.paused, prometheus.GaugeValue, float64(len(paused)), org.Slug)
 		}
 		waiting, dead, since, err := i.app.db.Stores().Inbox.Backlog(ctx, org.ID)
 		if err != nil {

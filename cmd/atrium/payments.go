@@ -14,6 +14,7 @@ import (
 
 type paymentsCommand struct {
 	Events  paymentEventsCommand  `cmd:"" help:"Show and replay what gateways told of."`
+	Resume  paymentResumeCommand  `cmd:"" help:"End the pause of a workspace's payments."`
 	Sandbox paymentSandboxCommand `cmd:"" help:"Put the sandbox's clock ahead, and make its calls go wrong."`
 }
 
@@ -21,6 +22,7 @@ type paymentsCommand struct {
 func (paymentsCommand) Help() string {
 	return `Examples:
   atrium payments events list --state dead
+  atrium payments resume research
   atrium payments sandbox advance 30d`
 }
 
@@ -100,6 +102,42 @@ func (r *paymentEventsReplayCommand) Run(p *process) error {
 			return err
 		}
 		return p.print(false, nil, "%s (%s) waits to be worked off.\n", e.ID, e.Type)
+	})
+}
+
+type paymentResumeCommand struct {
+	Workspace string `arg:"" help:"Slug or id."`
+	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+}
+
+// Help implements kong.HelpProvider.
+func (paymentResumeCommand) Help() string {
+	return `Payments of a workspace pause when too many cards were declined within 24 hours, which may be somebody who tests
+stolen cards. atrium doctor payments lists the workspaces. Every node knows at once.
+
+Example:
+  atrium payments resume research`
+}
+
+// Run implements the command.
+func (r *paymentResumeCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, r.Org)
+		if err != nil {
+			return err
+		}
+		ws, err := app.db.Stores().Workspaces.Find(p.ctx, by.Org, r.Workspace)
+		if err != nil {
+			return err
+		}
+		resumed, err := app.services.Payments.Resume(p.ctx, identity.System(by.Org, ws.ID, "atrium payments resume", time.Now()))
+		if err != nil {
+			return err
+		}
+		if !resumed {
+			return p.print(false, nil, "Payments of workspace %s (%s) are not paused; nothing was done.\n", ws.Slug, ws.ID)
+		}
+		return p.print(false, nil, "Payments of workspace %s (%s) are resumed.\n", ws.Slug, ws.ID)
 	})
 }
 
@@ -248,6 +286,15 @@ func diagnosePayments(p *process, app *core, by identity.Actor) ([]finding, erro
 	inbox := good("events", "%d waiting, %d dead", waiting, dead)
 	inbox.Warning = dead > 0 || !since.IsZero() && time.Since(since) > time.Hour
 	findings = append(findings, inbox)
+	paused, err := app.services.Payments.Paused(p.ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	for _, ws := range paused {
+		f := good("cards", "payments of %s are paused after too many declined cards; atrium payments resume ends that", ws)
+		f.Warning = true
+		findings = append(findings, f)
+	}
 	customers, differ := 0, 0
 	for q := (page.Query{Limit: 100}); ; {
 		some, err := app.services.Payments.Customers(p.ctx, by, q)

@@ -60,6 +60,12 @@ type Customer struct {
 	// HadTrial says that a trial has been given: there is one for each workspace.
 	HadTrial bool
 
+	// Attempts are the recent attempts to add and to charge cards.
+	Attempts CardAttempts
+
+	// PausedAt is when payments were paused after many declined cards; zero while they are not.
+	PausedAt time.Time
+
 	// Pending is what was asked of the gateway, and not answered yet.
 	Pending *Operation
 

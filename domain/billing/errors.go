@@ -25,6 +25,15 @@ var (
 	ErrNoSubscription        = &fault.Error{Kind: fault.NotFound, Code: "no_active_subscription", Detail: "The workspace has no subscription."}
 	ErrPending               = &fault.Error{Kind: fault.Conflict, Code: "payment_pending", Detail: "Another change of the subscription is under way, and its outcome not known yet. Wait as long as Retry-After says."}
 
+	ErrIntentLimit = &fault.Error{
+		Kind: fault.RateLimited, Code: "setup_intent_rate_limited",
+		Detail: "The workspace has created too many setup intents, or has too many that are not confirmed. Wait as long as Retry-After says.",
+	}
+	ErrPaused = &fault.Error{
+		Kind: fault.Conflict, Code: "payments_paused",
+		Detail: "Payments of this workspace are paused because too many cards were declined. Ask the operator of this service to resume them.",
+	}
+
 	ErrIntentNotFound = &fault.Error{Kind: fault.NotFound, Code: "intent_not_found", Detail: "There is no such intent, or the client secret is not its own."}
 	ErrIntentState    = &fault.Error{Kind: fault.Conflict, Code: "intent_state", Detail: "The intent does not wait for that."}
 	ErrTestCardsOnly  = &fault.Error{Kind: fault.Invalid, Code: "test_card_required", Detail: "No money moves in the sandbox: it takes the published test cards alone, and never a real one."}

@@ -71,6 +71,9 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plan
 	if resumed, err := c.resumes(Subscribe, key); resumed || err != nil {
 		return false, err
 	}
+	if err := c.unpaused(); err != nil {
+		return false, err
+	}
 	op := &Operation{Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity}
 	if s := c.Subscription; s != nil {
 		switch {
@@ -138,6 +141,11 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 	op.Resell = asked && (op.Plan != s.Plan || op.Quantity != s.Quantity || s.Pending != nil)
 	if op.Resell {
 		if err := c.price(op, plans); err != nil {
+			return false, err
+		}
+	}
+	if op.Resell && !op.AtRenewal {
+		if err := c.unpaused(); err != nil {
 			return false, err
 		}
 	}

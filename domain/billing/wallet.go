@@ -199,6 +199,7 @@ func (c *Customer) SeeWallet(by identity.Actor, of int64, w Wallet) {
 		m.Leaving = was.Leaving
 		now = append(now, m)
 		if !there {
+			c.confirmIntent()
 			c.Record(by, "payment_method.added", string(m.ID), map[string]any{"type": m.Type, "brand": m.Brand, "last4": m.Last4})
 		}
 	}

@@ -65,6 +65,20 @@ func (mr *MockGatewayMockRecorder) Cancel(ctx, key, c, s interface{}) *gomock.Ca
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGateway)(nil).Cancel), ctx, key, c, s)
 }
 
+// CancelSetupIntents mocks base method.
+func (m *MockGateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "CancelSetupIntents", ctx, c)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// CancelSetupIntents indicates an expected call of CancelSetupIntents.
+func (mr *MockGatewayMockRecorder) CancelSetupIntents(ctx, c interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CancelSetupIntents", reflect.TypeOf((*MockGateway)(nil).CancelSetupIntents), ctx, c)
+}
+
 // CreateCustomer mocks base method.
 func (m *MockGateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
 	m.ctrl.T.Helper()
@@ -219,6 +233,20 @@ func NewMockGatewayCustomers(ctrl *gomock.Controller) *MockGatewayCustomers {
 // EXPECT returns an object that allows the caller to indicate expected use.
 func (m *MockGatewayCustomers) EXPECT() *MockGatewayCustomersMockRecorder {
 	return m.recorder
+}
+
+// CancelSetupIntents mocks base method.
+func (m *MockGatewayCustomers) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "CancelSetupIntents", ctx, c)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// CancelSetupIntents indicates an expected call of CancelSetupIntents.
+func (mr *MockGatewayCustomersMockRecorder) CancelSetupIntents(ctx, c interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CancelSetupIntents", reflect.TypeOf((*MockGatewayCustomers)(nil).CancelSetupIntents), ctx, c)
 }
 
 // CreateCustomer mocks base method.

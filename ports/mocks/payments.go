@@ -128,6 +128,21 @@ func (mr *MockPaymentsMockRecorder) Live(ctx, ws, account interface{}) *gomock.C
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Live", reflect.TypeOf((*MockPayments)(nil).Live), ctx, ws, account)
 }
 
+// Paused mocks base method.
+func (m *MockPayments) Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Paused", ctx, org, account)
+	ret0, _ := ret[0].([]identity.WorkspaceID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Paused indicates an expected call of Paused.
+func (mr *MockPaymentsMockRecorder) Paused(ctx, org, account interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Paused", reflect.TypeOf((*MockPayments)(nil).Paused), ctx, org, account)
+}
+
 // Reserve mocks base method.
 func (m *MockPayments) Reserve(ctx context.Context, by identity.Actor, c *billing.Customer) (*billing.Customer, error) {
 	m.ctrl.T.Helper()
@@ -156,6 +171,74 @@ func (m *MockPayments) Update(ctx context.Context, by identity.Actor, account st
 func (mr *MockPaymentsMockRecorder) Update(ctx, by, account, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockPayments)(nil).Update), ctx, by, account, change)
+}
+
+// MockPaymentOverview is a mock of PaymentOverview interface.
+type MockPaymentOverview struct {
+	ctrl     *gomock.Controller
+	recorder *MockPaymentOverviewMockRecorder
+}
+
+// MockPaymentOverviewMockRecorder is the mock recorder for MockPaymentOverview.
+type MockPaymentOverviewMockRecorder struct {
+	mock *MockPaymentOverview
+}
+
+// NewMockPaymentOverview creates a new mock instance.
+func NewMockPaymentOverview(ctrl *gomock.Controller) *MockPaymentOverview {
+	mock := &MockPaymentOverview{ctrl: ctrl}
+	mock.recorder = &MockPaymentOverviewMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockPaymentOverview) EXPECT() *MockPaymentOverviewMockRecorder {
+	return m.recorder
+}
+
+// Customers mocks base method.
+func (m *MockPaymentOverview) Customers(ctx context.Context, org identity.OrgID, account string, q page.Query) (page.Of[identity.WorkspaceID], error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Customers", ctx, org, account, q)
+	ret0, _ := ret[0].(page.Of[identity.WorkspaceID])
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Customers indicates an expected call of Customers.
+func (mr *MockPaymentOverviewMockRecorder) Customers(ctx, org, account, q interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Customers", reflect.TypeOf((*MockPaymentOverview)(nil).Customers), ctx, org, account, q)
+}
+
+// Elsewhere mocks base method.
+func (m *MockPaymentOverview) Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Elsewhere", ctx, org, account)
+	ret0, _ := ret[0].(map[string]int)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Elsewhere indicates an expected call of Elsewhere.
+func (mr *MockPaymentOverviewMockRecorder) Elsewhere(ctx, org, account interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Elsewhere", reflect.TypeOf((*MockPaymentOverview)(nil).Elsewhere), ctx, org, account)
+}
+
+// Paused mocks base method.
+func (m *MockPaymentOverview) Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Paused", ctx, org, account)
+	ret0, _ := ret[0].([]identity.WorkspaceID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Paused indicates an expected call of Paused.
+func (mr *MockPaymentOverviewMockRecorder) Paused(ctx, org, account interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Paused", reflect.TypeOf((*MockPaymentOverview)(nil).Paused), ctx, org, account)
 }
 
 // MockInbox is a mock of Inbox interface.

@@ -20,6 +20,9 @@ type GatewayStage struct {
 	// AddCard adds the test card with these last four digits, and answers a question of its bank.
 	AddCard func(t *testing.T, c billing.CustomerID, last4 string) billing.MethodID
 
+	// Confirm tries a test card on a setup intent, as the payer's browser does, and reports whether it was added.
+	Confirm func(t *testing.T, c billing.CustomerID, i billing.SetupIntent, last4 string) bool
+
 	// Authenticate answers, for the payer, what a subscription waits for.
 	Authenticate func(t *testing.T, c billing.CustomerID, a *billing.Action)
 
@@ -35,6 +38,7 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 	for name, test := range map[string]func(*testing.T, GatewayStage){
 		"a customer is made once for each key":                 gatewayCustomers,
 		"methods are added, made the default and let go":       gatewayWallets,
+		"setup intents are cancelled":                          gatewayIntents,
 		"another customer's method is not found":               gatewayForeignMethods,
 		"a subscription is made once for each key":             gatewaySubscriptions,
 		"a declined charge leaves nothing":                     gatewayDeclines,
@@ -166,6 +170,34 @@ func gatewayWallets(t *testing.T, g GatewayStage) {
 	must(t, err)
 	if len(w.Methods) != 1 || w.Methods[0].ID != one || w.Default != "" {
 		t.Errorf("%+v", w)
+	}
+}
+
+func gatewayIntents(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c, other := g.customer(t), g.customer(t)
+	intent := func(c billing.CustomerID) billing.SetupIntent {
+		t.Helper()
+		i, err := g.CreateSetupIntent(ctx, key(), c, billing.OffSession)
+		must(t, err)
+		return i
+	}
+	confirmed, open, foreign := intent(c), intent(c), intent(other)
+	if !g.Confirm(t, c, confirmed, "4242") {
+		t.Fatal("a setup intent was not confirmed")
+	}
+	for range 2 { // it can be repeated
+		must(t, g.CancelSetupIntents(ctx, c))
+	}
+	if g.Confirm(t, c, open, "4242") {
+		t.Error("a cancelled setup intent was confirmed")
+	}
+	if !g.Confirm(t, other, foreign, "4242") {
+		t.Error("another customer's setup intent was cancelled")
+	}
+	w, err := g.Wallet(ctx, c)
+	if must(t, err); len(w.Methods) != 1 {
+		t.Errorf("%d methods, want 1", len(w.Methods))
 	}
 }
 

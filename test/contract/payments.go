@@ -23,6 +23,7 @@ func Payments(t *testing.T, open Opener) {
 	t.Run("who reserves second gets the first one's", func(t *testing.T) { customersAreReservedOnce(t, a) })
 	t.Run("a change that fails leaves nothing", func(t *testing.T) { customersAreChangedWhole(t, a) })
 	t.Run("strangers", func(t *testing.T) { customersAreApart(t, a) })
+	t.Run("pauses", func(t *testing.T) { pausesAreKept(t, a) })
 	t.Run("one subscription lives", func(t *testing.T) { subscriptionsAreOne(t, a) })
 	t.Run("invoices", func(t *testing.T) { invoicesAreListed(t, a) })
 	t.Run("removed at once", func(t *testing.T) { methodsAreRemovedOneByOne(t, a) })
@@ -186,6 +187,38 @@ func customersAreApart(t *testing.T, a Adapter) {
 	if !found {
 		t.Errorf("customers = %v", all)
 	}
+}
+
+func pausesAreKept(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	one, foreign := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner, fixture.NewTeam(t, a.Stores, a.Orgs[1]).Owner
+	customerOf(t, a.Stores, one)
+	customerOf(t, a.Stores, foreign)
+	paused := func(org identity.OrgID, account string) []identity.WorkspaceID {
+		t.Helper()
+		all, err := a.Payments.Paused(ctx, org, account)
+		must(t, err)
+		return all
+	}
+	same(t, "paused at first", paused(one.Org, sandboxAccount), []identity.WorkspaceID(nil))
+	c := changeCustomer(t, a.Stores, one, func(c *billing.Customer) {
+		must(t, c.BeginIntent(one, "k", billing.CardLimits{OpenSetupIntents: 1}))
+		c.Declined(one, billing.CardLimits{DeclinesPerDay: 1})
+	})
+	got, err := a.Second().Payments.Customer(ctx, one.Workspace, sandboxAccount)
+	must(t, err)
+	same(t, "the customer", got, c)
+	if len(got.Attempts.Intents) != 1 || len(got.Attempts.Declines) != 1 || got.PausedAt.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	same(t, "paused", paused(one.Org, sandboxAccount), []identity.WorkspaceID{one.Workspace})
+	same(t, "at another account", paused(one.Org, "acct_1"), []identity.WorkspaceID(nil))
+	same(t, "in another org", paused(foreign.Org, sandboxAccount), []identity.WorkspaceID(nil))
+	changeCustomer(t, a.Stores, one, func(c *billing.Customer) {
+		_, err := c.Resume(one)
+		must(t, err)
+	})
+	same(t, "paused after a resume", paused(one.Org, sandboxAccount), []identity.WorkspaceID(nil))
 }
 
 func subscriptionsAreOne(t *testing.T, a Adapter) {

@@ -74,6 +74,9 @@ func deploy(t *testing.T, engine string, options ...option) *deployment {
 	for _, limit := range []string{"per_minute", "burst", "unauthenticated_per_minute"} {
 		set("server.rate_limit."+limit, "1000000")(d)
 	}
+	for _, limit := range []string{"setup_intents_per_hour", "open_setup_intents", "declines_per_day"} {
+		set("payments.card_limits."+limit, "0")(d)
+	}
 	if engine == postgres {
 		d.database = services.Postgres(t)
 		set("database.url", d.database)(d)

@@ -46,7 +46,8 @@ func (m *machine) serveAtrium(ctx context.Context, d database, data string, flag
 		return nil, err
 	}
 	cmd := m.atrium(ctx, d, data, append([]string{"serve", "--addr", addr}, flags...)...)
-	cmd.Env = append(cmd.Env, "ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000", "ATRIUM_METRICS_ADDR="+metrics)
+	cmd.Env = append(cmd.Env, "ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000",
+		"ATRIUM_PAYMENTS_CARD_LIMITS_SETUP_INTENTS_PER_HOUR=0", "ATRIUM_PAYMENTS_CARD_LIMITS_OPEN_SETUP_INTENTS=0", "ATRIUM_METRICS_ADDR="+metrics)
 	p, err := start(ctx, cmd, addr, "/api/health/ready", data+".log")
 	if err == nil {
 		p.metrics = metrics

@@ -1,7 +1,9 @@
 package stripeapi
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -179,6 +181,23 @@ func (s *Server) setUp(c *customer, usage string, metadata map[string]string) *s
 	return i
 }
 
+func (s *Server) listSetupIntents(f form, r *http.Request) any {
+	all := slices.SortedFunc(maps.Values(s.setups), func(a, b *setupIntent) int { return cmp.Compare(a.id, b.id) })
+	return list(f, r.URL.Path, newest(all, func(i *setupIntent) bool { return i.customer == f.Get("customer") }), (*setupIntent).show)
+}
+
+func (s *Server) cancelSetupIntent(_ form, r *http.Request) any {
+	i := s.setups[r.PathValue("id")]
+	switch {
+	case i == nil:
+		return missing(404, "intent")
+	case i.status == "succeeded" || i.status == "canceled":
+		return refusal{400, "invalid_request_error", "setup_intent_unexpected_state", "", ""}
+	}
+	i.status = "canceled"
+	return i.show()
+}
+
 func (i *paymentIntent) show() map[string]any {
 	out := map[string]any{
 		"id": i.id, "object": "payment_intent", "client_secret": clientSecret(i.id), "customer": i.customer, "status": i.status, "amount": i.amount, "currency": "usd",
@@ -204,7 +223,10 @@ func (s *Server) readPaymentIntent(_ form, r *http.Request) any {
 func (s *Server) AddCard(customer, last4 string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.customer(customer)
+	return s.attach(s.customer(customer), last4)
+}
+
+func (s *Server) attach(c *customer, last4 string) string {
 	m := &method{id: s.id("pm"), brand: "visa", last4: last4, created: s.now()}
 	if last4 == "4444" {
 		m.brand = "mastercard"
@@ -212,6 +234,21 @@ func (s *Server) AddCard(customer, last4 string) string {
 	c.methods = append(c.methods, m)
 	s.methods[m.id] = m
 	return m.id
+}
+
+// Confirm adds a test card by a setup intent, as a payer's browser does, and reports whether the intent took it.
+func (s *Server) Confirm(secret, last4 string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.setups {
+		if clientSecret(i.id) != secret || i.status != "requires_payment_method" {
+			continue
+		}
+		s.attach(s.customer(i.customer), last4)
+		i.status = "succeeded"
+		return true
+	}
+	return false
 }
 
 // Authenticate answers, for the payer, the question of the bank that a client secret is about.

@@ -1,0 +1,82 @@
+package payments_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+func TestSetupIntentsAreCountedAndStored(t *testing.T) {
+	s := newStage(t)
+	s.terms.Limits = billing.CardLimits{OpenSetupIntents: 1}
+	s.kept = customer()
+	s.kept.WalletAt = now.Add(-billing.Fresh)
+	s.gateway.MockGatewayCustomers.EXPECT().CreateSetupIntent(any, gomock.Any(), billing.CustomerID("cus_1"), billing.OffSession).Times(3).Return(billing.SetupIntent{}, nil)
+	begin := func(key string) error {
+		_, err := s.SetupIntent(s.ctx, owner, key, billing.OffSession)
+		return err
+	}
+	wantErr(t, begin("a"), nil)
+	wantErr(t, begin("a"), nil)
+
+	// The payer confirmed it, which the mirror does not show yet.
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("a")}}, nil)
+	wantErr(t, begin("b"), nil)
+	wantErr(t, begin("c"), billing.ErrIntentLimit)
+}
+
+func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
+	s := newStage(t)
+	s.terms.Limits = billing.CardLimits{DeclinesPerDay: 3}
+	s.kept = customer()
+	s.payments.EXPECT().Find(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).AnyTimes().Return(identity.WorkspaceID("acme"), nil)
+	tell := func(id, kind string, fresh bool) {
+		t.Helper()
+		s.inbox.EXPECT().Put(any, identity.OrgID("org"), any).Return(fresh, nil)
+		body := fmt.Appendf(nil, `{"id":%q,"object":"event","type":%q,"created":1,"data":{"object":{"object":"x","customer":"cus_1"}}}`, id, kind)
+		wantErr(t, s.Receive(s.ctx, "org", billing.Sandbox, body, billing.Sign(key, body, now), now), nil)
+	}
+	tell("evt_1", "setup_intent.setup_failed", true)
+	tell("evt_1", "setup_intent.setup_failed", false) // which came before
+	tell("evt_2", "payment_intent.payment_failed", true)
+	tell("evt_3", "setup_intent.succeeded", true)
+	if !s.kept.PausedAt.IsZero() {
+		t.Fatal("paused after two declines")
+	}
+	tell("evt_4", "setup_intent.setup_failed", true)
+	if s.kept.PausedAt != now {
+		t.Fatal("not paused after three declines")
+	}
+
+	_, err := s.SetupIntent(s.ctx, owner, "k", billing.OffSession)
+	wantErr(t, err, billing.ErrPaused)
+	_, err = s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1", ClientSecret: secret.New("x")}, billing.Card{})
+	wantErr(t, err, billing.ErrPaused)
+
+	t.Run("and end the intents that browsers could go on with", func(t *testing.T) {
+		waiting := []billing.Event{{ID: "evt_4"}}
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(waiting, nil)
+		s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(nil, nil)
+		s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).Return(nil)
+		s.expectResync(billing.Wallet{}, nil)
+		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, billing.CustomerID("cus_1")).Return(nil)
+		wantErr(t, s.WorkOff(s.ctx, system, "cus_1"), nil)
+	})
+	t.Run("until the operator resumes them", func(t *testing.T) {
+		resumed, err := s.Resume(s.ctx, identity.System("org", "acme", "test", now.Add(time.Minute)))
+		if wantErr(t, err, nil); !resumed || !s.kept.PausedAt.IsZero() {
+			t.Errorf("%v, %+v", resumed, s.kept)
+		}
+		s.kept = nil
+		resumed, err = s.Resume(s.ctx, system)
+		if wantErr(t, err, nil); resumed {
+			t.Error("who is no customer was resumed")
+		}
+	})
+}

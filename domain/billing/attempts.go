@@ -1,0 +1,133 @@
+package billing
+
+import (
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// CardLimits keep payments from being used to test stolen cards. A limit of zero is off.
+type CardLimits struct {
+	SetupIntentsPerHour int // how many setup intents a workspace creates within an hour
+	OpenSetupIntents    int // how many of these are not confirmed at the same time
+	DeclinesPerDay      int // how many declined cards within 24 hours pause the payments of a workspace
+}
+
+// How long attempts count.
+const (
+	intentsWithin  = time.Hour
+	declinesWithin = 24 * time.Hour
+)
+
+// CardAttempts are the recent attempts of a workspace to add and to charge cards.
+type CardAttempts struct {
+	Intents  []IntentAttempt `json:"intents,omitempty"`  // of the last hour, oldest first
+	Declines []time.Time     `json:"declines,omitempty"` // of the last 24 hours, oldest first
+}
+
+// IntentAttempt is one setup intent that was created.
+type IntentAttempt struct {
+	Key       string    `json:"key"` // the gateway's idempotency key of the call
+	At        time.Time `json:"at"`
+	Confirmed bool      `json:"confirmed,omitempty"`
+}
+
+// CountIntents reports whether l limits setup intents.
+func (l CardLimits) CountIntents() bool { return l.SetupIntentsPerHour > 0 || l.OpenSetupIntents > 0 }
+
+// BeginIntent counts a setup intent that is created under key, once. It returns ErrPaused, or
+// ErrIntentLimit with how long to wait.
+func (c *Customer) BeginIntent(by identity.Actor, key string, l CardLimits) error {
+	if err := c.allow(by); err != nil {
+		return err
+	}
+	if err := c.unpaused(); err != nil {
+		return err
+	}
+	if !l.CountIntents() {
+		return nil
+	}
+	var recent []IntentAttempt
+	var open []time.Time
+	for _, i := range c.Attempts.Intents {
+		if !i.At.Add(intentsWithin).After(by.At) {
+			continue
+		}
+		if i.Key == key {
+			return nil
+		}
+		recent = append(recent, i)
+		if !i.Confirmed {
+			open = append(open, i.At)
+		}
+	}
+	if n := l.SetupIntentsPerHour; n > 0 && len(recent) >= n {
+		return ErrIntentLimit.After(recent[len(recent)-n].At.Add(intentsWithin).Sub(by.At))
+	}
+	if n := l.OpenSetupIntents; n > 0 && len(open) >= n {
+		return ErrIntentLimit.After(open[len(open)-n].Add(intentsWithin).Sub(by.At))
+	}
+	c.Attempts.Intents = append(recent, IntentAttempt{Key: key, At: by.At})
+	return nil
+}
+
+// confirmIntent marks the oldest setup intent that is not confirmed: a method was added, and
+// gateways do not tell by which intent.
+func (c *Customer) confirmIntent() {
+	for n, i := range c.Attempts.Intents {
+		if !i.Confirmed {
+			intents := append([]IntentAttempt(nil), c.Attempts.Intents...)
+			intents[n].Confirmed = true
+			c.Attempts.Intents = intents
+			return
+		}
+	}
+}
+
+// Declined counts a card that was declined when it was added or charged. The last one that
+// l allows within 24 hours pauses the workspace's payments until Resume.
+func (c *Customer) Declined(by identity.Actor, l CardLimits) {
+	if l.DeclinesPerDay == 0 || !c.PausedAt.IsZero() {
+		return
+	}
+	var recent []time.Time
+	for _, at := range c.Attempts.Declines {
+		if at.Add(declinesWithin).After(by.At) {
+			recent = append(recent, at)
+		}
+	}
+	c.Attempts.Declines = append(recent, by.At)
+	if n := len(c.Attempts.Declines); n >= l.DeclinesPerDay {
+		c.PausedAt = by.At
+		c.Record(by, "payments.paused", string(c.ID), map[string]any{"declines": n})
+	}
+}
+
+// Resume ends a pause, and forgets the declines that led to it. It reports whether there was one.
+func (c *Customer) Resume(by identity.Actor) (resumed bool, err error) {
+	if err := c.allow(by); err != nil {
+		return false, err
+	}
+	if c.PausedAt.IsZero() {
+		return false, nil
+	}
+	c.PausedAt, c.Attempts.Declines = time.Time{}, nil
+	c.Record(by, "payments.resumed", string(c.ID), nil)
+	return true, nil
+}
+
+// unpaused returns ErrPaused while payments are paused.
+func (c *Customer) unpaused() error {
+	if c.PausedAt.IsZero() {
+		return nil
+	}
+	return ErrPaused
+}
+
+// TellsOfDecline reports whether e tells of a declined card. A renewal that fails is among them; gateways
+// retry it a few times within weeks, which never adds up to a pause.
+func (e *Event) TellsOfDecline() bool {
+	object, outcome, _ := strings.Cut(e.Type, ".")
+	return object == "setup_intent" && outcome == "setup_failed" || object == "payment_intent" && outcome == "payment_failed"
+}
