@@ -14,9 +14,9 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// TestTheTourOfREADME starts the program as README says, and pastes the tour's commands into sh as a
+// TestTheTour starts the program as docs/tour.md says, and pastes the tour's commands into sh as a
 // reader does, with the address and the key that the first start printed.
-func TestTheTourOfREADME(t *testing.T) {
+func TestTheTour(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, sqlite, set("data", "./atrium-data"), // as by default, and with the default limits
 		set("server.rate_limit.per_minute", "600"), set("server.rate_limit.burst", "100"), set("server.rate_limit.unauthenticated_per_minute", "60"))
@@ -35,7 +35,7 @@ func TestTheTourOfREADME(t *testing.T) {
 	})
 
 	t.Run("each line of the tour answers what the page says", func(t *testing.T) {
-		text := tourOfREADME(t)
+		text := tour(t)
 		for what, value := range map[string]string{"URL=http://127.0.0.1:8080": "URL=" + s.url, "KEY=atk_…": "KEY=" + key} {
 			if strings.Count(text, what) != 1 {
 				t.Fatalf("the tour sets %s %d times, want once", what, strings.Count(text, what))
@@ -77,19 +77,14 @@ var (
 	block   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 )
 
-// tourOfREADME is the section of that name.
-func tourOfREADME(t *testing.T) string {
+// tour is the text of docs/tour.md.
+func tour(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "tour.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, tour, there := strings.Cut(string(page), "\n## A tour in ten steps\n")
-	if !there {
-		t.Fatal("README has no tour")
-	}
-	tour, _, _ = strings.Cut(tour, "\n## ")
-	return tour
+	return string(page)
 }
 
 // shellOf is the commands of a text's blocks, each on its line, without those that only comment.
