@@ -35,7 +35,8 @@ type Chats interface {
 // ChatLists reads the lists of chat templates and of what belongs to one.
 type ChatLists interface {
 	// Visible lists the live templates for which Template.Access(by) is at least Viewer, newest first,
-	// without instructions, model, and the configurations of agents and tools.
+	// without instructions, model, and the configurations of agents and tools. With a filter a page can hold fewer
+	// templates than its limit, or none, and still have a Next.
 	Visible(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error)
 
 	// Members lists a template's members by user id, its owner among them.

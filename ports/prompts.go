@@ -54,7 +54,7 @@ type Prompts interface {
 // PromptLists reads the lists of prompt templates and of what belongs to one.
 type PromptLists interface {
 	// Visible lists the live templates for which Template.Access(by) is at least View, newest
-	// first.
+	// first. With a filter a page can hold fewer templates than its limit, or none, and still have a Next.
 	Visible(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (prompt.Page, error)
 
 	// Versions lists a template's versions, highest number first, without text, messages, tools

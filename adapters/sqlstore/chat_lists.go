@@ -18,39 +18,46 @@ type ChatLists struct{ db *DB }
 var _ ports.ChatLists = (*ChatLists)(nil)
 
 // Visible implements ports.ChatLists, with a branch for each reason to see a template, as
-// PromptLists.Visible.
+// PromptLists.Visible. Of the templates that name one prompt there are few: one branch finds them all.
 func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (chat.Page, error) {
 	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return chat.Page{}, nil
 	}
+	floor, err := l.floor(ctx, by, f, q)
+	if err != nil {
+		return chat.Page{}, err
+	}
 	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
-	where.when(q.After != "", `t.id < ?`, q.After)
+	where.within(`t.id`, q.After, floor)
 	where.when(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+likeEscape(strings.ToLower(f.Query))+"%")
 	where.when(f.Status != "", `t.status = ?`, f.Status)
 	where.when(f.Visibility != "", `t.visibility = ?`, f.Visibility)
 	where.when(f.Prompt != "", `t.prompt_id = ?`, f.Prompt)
 	where.when(len(f.Refs) > 0, refsMatch, refArgs(f.Refs)...)
+	where.when(f.Prompt != "" && by.Role < identity.Admin, `(t.owner_id = ? OR t.visibility = 'workspace' OR
+		EXISTS (SELECT 1 FROM chat_members m WHERE m.template_id = t.id AND m.user_id = ? AND NOT m.invited))`, by.User, by.User)
 
 	args := []any{by.User}
 	ids := `SELECT t.id FROM chat_templates t WHERE ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?`
-	if by.Role >= identity.Admin {
+	if by.Role >= identity.Admin || f.Prompt != "" {
 		args = append(args, where.args(q.Limit+1)...)
 	} else {
+		members := newConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
+		members.within(`c.template_id`, q.After, floor)
 		ids = `SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.owner_id = ? AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
 			UNION
 			SELECT id FROM (SELECT t.id FROM chat_templates t WHERE t.visibility = 'workspace' AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM chat_members c JOIN chat_templates t ON t.id = c.template_id
-				WHERE c.workspace_id = ? AND c.user_id = ? AND NOT c.invited AND ` + where.sql() + ` ORDER BY c.template_id DESC LIMIT ?) c`
+				WHERE ` + members.sql() + ` AND NOT c.invited AND ` + where.sql() + ` ORDER BY c.template_id DESC LIMIT ?) c`
 		args = append(args, by.User)
 		args = append(args, where.args(q.Limit+1)...)
 		args = append(args, where.args(q.Limit+1)...)
-		args = append(args, by.Workspace, by.User)
+		args = append(args, members.args()...)
 		args = append(args, where.args(q.Limit+1)...)
 	}
 	var rows []chatRow
-	err := l.db.list(ctx, &rows, `SELECT `+chatSummaryColumns+chatTables+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`, append(args, q.Limit+1)...)
-	if err != nil {
+	if err := l.db.list(ctx, &rows, `SELECT `+chatSummaryColumns+chatTables+` WHERE t.id IN (`+ids+`) ORDER BY t.id DESC LIMIT ?`, append(args, q.Limit+1)...); err != nil {
 		return chat.Page{}, err
 	}
 	found := make([]chat.Template, len(rows))
@@ -61,7 +68,37 @@ func (l *ChatLists) Visible(ctx context.Context, by identity.Actor, f chat.Filte
 		}
 		found[i] = *t
 	}
-	return page.Cut(found, q.Limit, func(t chat.Template) string { return string(t.ID) }), nil
+	return endingAt(page.Cut(found, q.Limit, func(t chat.Template) string { return string(t.ID) }), floor), nil
+}
+
+// floor returns where a page of templates has to end whose filter no index serves.
+func (l *ChatLists) floor(ctx context.Context, by identity.Actor, f chat.Filter, q page.Query) (string, error) {
+	of := func(condition string, values ...any) branch {
+		where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+		where.when(condition != "", condition, values...)
+		where.within(`t.id`, q.After, "")
+		return branch{`chat_templates t`, `t.id`, where}
+	}
+	n, admin := l.db.scans.templates, by.Role >= identity.Admin
+	switch indexed := f.Query == "" && len(f.Refs) == 0; {
+	case f.Prompt != "":
+		if admin && indexed && f.Status == "" && f.Visibility == "" {
+			return "", nil
+		}
+		return l.db.floor(ctx, n, of(`t.prompt_id = ?`, f.Prompt))
+	case indexed && (f.Status == "" && f.Visibility == "" || admin && (f.Status == "" || f.Visibility == "")):
+		return "", nil
+	case !admin:
+		members := newConditions(`c.workspace_id = ? AND c.user_id = ?`, by.Workspace, by.User)
+		members.within(`c.template_id`, q.After, "")
+		return l.db.floor(ctx, n, of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), branch{`chat_members c`, `c.template_id`, members})
+	case f.Status != "":
+		return l.db.floor(ctx, n, of(`t.status = ?`, f.Status))
+	case f.Visibility != "":
+		return l.db.floor(ctx, n, of(`t.visibility = ?`, f.Visibility))
+	default:
+		return l.db.floor(ctx, n, of(""))
+	}
 }
 
 // Members implements ports.ChatLists.

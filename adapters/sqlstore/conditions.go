@@ -25,6 +25,12 @@ func (c *conditions) when(wanted bool, text string, values ...any) {
 	}
 }
 
+// within adds that a column is below a position and not below a floor; either may be empty.
+func (c *conditions) within(column, after, floor string) {
+	c.when(after != "", column+` < ?`, after)
+	c.when(floor != "", column+` >= ?`, floor)
+}
+
 // in adds that a column is one of some values, if there are any. The last of them is repeated until
 // their number is a power of two, so that the statements stay few.
 func in[T any](c *conditions, column string, ids []T) {

@@ -11,8 +11,8 @@ type Config struct {
 	// URL picks the engine by its scheme: sqlite:path or postgres://…. It may hold a password.
 	URL secret.String
 
-	// MaxConns is the most connections that one process opens to PostgreSQL. SQLite has one
-	// writer and takes no notice.
+	// MaxConns is the most connections that one process opens to PostgreSQL, of which some only look up
+	// credentials. SQLite has one writer and takes no notice.
 	MaxConns int
 
 	// StatementTimeout ends a statement that runs longer; PostgreSQL enforces it itself too.

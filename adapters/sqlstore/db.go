@@ -21,20 +21,23 @@ import (
 // DB is a database, or one transaction on it.
 type DB struct {
 	*shared
-	tx *transaction // nil outside a transaction
+	tx   *transaction // nil outside a transaction
+	from *sqlx.DB     // where statements outside transactions run; nil: reader
 }
 
 // shared is what a database has once, however many transactions run.
 type shared struct {
-	dialect    dialect
-	reader     *sqlx.DB // for statements outside transactions
-	writer     *sqlx.DB // for transactions; the same pool on PostgreSQL
-	migrations *goose.Provider
-	rebound    sync.Map // query → query with the engine's placeholders
-	sealer     ports.Sealer
-	principals remembered[principalKey, *account.Principal]
-	signIns    remembered[signInKey, *account.Person]
-	contents   contents
+	dialect     dialect
+	reader      *sqlx.DB // for statements outside transactions
+	writer      *sqlx.DB // for transactions; the same pool on PostgreSQL
+	credentials *sqlx.DB // for looking up credentials; nil: reader
+	migrations  *goose.Provider
+	rebound     sync.Map // query → query with the engine's placeholders
+	sealer      ports.Sealer
+	principals  remembered[principalKey, *account.Principal]
+	signIns     remembered[signInKey, *account.Person]
+	contents    contents
+	scans       scanBounds
 }
 
 type transaction struct {
@@ -134,10 +137,23 @@ func (db *DB) explain(ctx context.Context, err error) error {
 
 // q is what statements run on: the transaction if there is one.
 func (db *DB) q() sqlx.ExtContext {
-	if db.tx != nil {
+	switch {
+	case db.tx != nil:
 		return db.tx
+	case db.from != nil:
+		return db.from
+	default:
+		return db.reader
 	}
-	return db.reader
+}
+
+// forCredentials returns db on the connections that are kept for looking up credentials. Long lists of
+// one caller can occupy every other connection, and must not keep others from signing in.
+func (db *DB) forCredentials() *DB {
+	if db.tx != nil || db.credentials == nil {
+		return db
+	}
+	return &DB{shared: db.shared, from: db.credentials}
 }
 
 // bound is query with the placeholders of the engine.

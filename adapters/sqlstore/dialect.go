@@ -24,10 +24,11 @@ type dialect struct {
 	duplicate func(err error, index string) bool // the row breaks this unique index; SQLite tells only that it broke one
 	migrated  string                             // counts the table of goose: 0 if no migration was ever applied
 	outage    func(error) bool                   // the database cannot be reached, or not now
+	eventID   string                             // the id of an event as indexes for lists have it: not that of the primary key
 }
 
 var sqliteDialect = dialect{
-	name: "sqlite", goose: goose.DialectSQLite3,
+	name: "sqlite", goose: goose.DialectSQLite3, eventID: `id`,
 	migrated: `SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'`,
 	retry:    func(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY },
 	duplicate: func(err error, _ string) bool {
@@ -44,7 +45,7 @@ var sqliteDialect = dialect{
 }
 
 var postgresDialect = dialect{
-	name: "postgres", goose: goose.DialectPostgres,
+	name: "postgres", goose: goose.DialectPostgres, eventID: `id COLLATE "POSIX"`,
 	migrated: `SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.

@@ -3,8 +3,11 @@ package sqlstore
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
@@ -45,18 +48,35 @@ type eventRow struct {
 	Address   string               `db:"address"`
 }
 
-// List implements ports.Events.
+// clockSlack is how much earlier than its time an event's id may have been made: the time is that of the
+// request, the id is made later, and the clock may be set back in between.
+const clockSlack = time.Minute
+
+// List implements ports.Events. An index serves one filter, the most selective of several; how many rows
+// the others leave out is bounded.
 func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filter, q page.Query) (event.Page, error) {
-	where := newConditions(`workspace_id = ?`, ws)
-	where.when(q.After != "", `id < ?`, q.After)
-	where.when(f.Type != "", `type = ?`, f.Type)
-	where.when(f.Actor != "", `actor_id = ?`, f.Actor)
-	where.when(f.Subject != "", `subject = ?`, f.Subject)
-	where.when(!f.CreatedAfter.IsZero(), `created_at > ?`, micros(f.CreatedAfter))
+	eventID, where := s.db.dialect.eventID, newConditions(`workspace_id = ?`, ws)
+	where.within(eventID, q.After, "")
+	where.when(!f.CreatedAfter.IsZero(), eventID+` >= ?`, id.Floor(event.Prefix, f.CreatedAfter.Add(-clockSlack)))
+	type filter struct{ condition, value string }
+	filters := slices.DeleteFunc([]filter{{`subject = ?`, f.Subject}, {`actor_id = ?`, string(f.Actor)}, {`type = ?`, f.Type}},
+		func(by filter) bool { return by.value == "" })
+	floor := ""
+	for i, by := range filters {
+		if i == 1 {
+			var err error
+			if floor, err = s.db.floor(ctx, s.db.scans.events, branch{`events`, eventID, where}); err != nil {
+				return event.Page{}, err
+			}
+			where.within(eventID, "", floor)
+		}
+		where.when(true, by.condition, by.value)
+	}
+	where.when(!f.CreatedAfter.IsZero(), `+created_at > ?`, micros(f.CreatedAfter)) // +: not by the index of all workspaces
 	var rows []eventRow
 	err := s.db.list(ctx, &rows, `
 		SELECT id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address
-		FROM events WHERE `+where.sql()+` ORDER BY id DESC LIMIT ?`, where.args(q.Limit+1)...)
+		FROM events WHERE `+where.sql()+` ORDER BY `+eventID+` DESC LIMIT ?`, where.args(q.Limit+1)...)
 	if err != nil {
 		return event.Page{}, err
 	}
@@ -70,5 +90,5 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 			return event.Page{}, err
 		}
 	}
-	return page.Cut(events, q.Limit, func(e event.Event) string { return e.ID }), nil
+	return endingAt(page.Cut(events, q.Limit, func(e event.Event) string { return e.ID }), floor), nil
 }

@@ -27,7 +27,7 @@ func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) 
 	db := &DB{shared: s}
 	err := db.reader.PingContext(ctx)
 	if err == nil {
-		db.migrations, err = db.migrator()
+		db.migrations, err = db.migrator(db.writer.DB)
 	}
 	if err != nil {
 		db.close()

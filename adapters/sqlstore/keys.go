@@ -105,9 +105,15 @@ func (s *Keys) Get(ctx context.Context, ws identity.WorkspaceID, id identity.Key
 
 // List implements ports.Keys.
 func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.UserID, now time.Time, q page.Query) (account.KeyPage, error) {
-	where := newConditions(`t.workspace_id = ? AND t.revoked_at = 0 AND (t.expires_at = 0 OR t.expires_at > ?)`, ws, micros(now))
+	where := newConditions(`t.workspace_id = ? AND t.revoked_at = 0`, ws)
 	where.when(user != "", `t.user_id = ?`, user)
-	where.when(q.After != "", `t.id < ?`, q.After)
+	where.within(`t.id`, q.After, "")
+	floor, err := s.db.floor(ctx, s.db.scans.keys, branch{`api_keys t`, `t.id`, where})
+	if err != nil {
+		return account.KeyPage{}, err
+	}
+	where.within(`t.id`, "", floor)
+	where.when(true, `(t.expires_at = 0 OR t.expires_at > ?)`, micros(now)) // of those that have ended there may be many
 	var rows []keyRow
 	if err := s.db.list(ctx, &rows, `SELECT `+keyColumns+` FROM api_keys t WHERE `+where.sql()+` ORDER BY t.id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
 		return account.KeyPage{}, err
@@ -116,7 +122,7 @@ func (s *Keys) List(ctx context.Context, ws identity.WorkspaceID, user identity.
 	for i := range rows {
 		keys[i] = rows[i].key()
 	}
-	return page.Cut(keys, q.Limit, func(k account.Key) string { return string(k.ID) }), nil
+	return endingAt(page.Cut(keys, q.Limit, func(k account.Key) string { return string(k.ID) }), floor), nil
 }
 
 // Update implements ports.Keys.

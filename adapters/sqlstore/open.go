@@ -33,7 +33,7 @@ type OpenPool func(driver.Connector) *sql.DB
 // Open connects and brings the schema up to date. The returned function closes every connection.
 // sealer is for answers under an Idempotency-Key that show a secret.
 func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*DB, func(), error) {
-	s := &shared{sealer: sealer}
+	s := &shared{sealer: sealer, scans: defaultScans}
 	var err error
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {
 		if err = makeFile(path); err == nil {
@@ -46,7 +46,7 @@ func Open(ctx context.Context, c Config, sealer ports.Sealer, pool OpenPool) (*D
 		return nil, nil, fmt.Errorf("database: %w", err)
 	}
 	db := &DB{shared: s}
-	if err := db.migrate(ctx); err != nil {
+	if err := db.migrate(ctx, c, pool); err != nil {
 		db.close()
 		return nil, nil, inWords(err)
 	}
@@ -63,12 +63,23 @@ func (s *shared) openSQLite(path string, c Config, open OpenPool) {
 		return open(prepare(sqliteConnector("file:" + (&url.URL{Path: path}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)" +
 			"&_pragma=journal_mode(wal)&_pragma=synchronous(" + synchronous + ")&_pragma=temp_store(memory)" + more)))
 	}
-	writer, reader := connect(""), connect("&_pragma=query_only(1)")
+	readers := func(n int) *sqlx.DB {
+		db := connect("&_pragma=query_only(1)")
+		db.SetMaxOpenConns(n)
+		db.SetMaxIdleConns(n)
+		return sqlx.NewDb(db, "sqlite")
+	}
+	writer := connect("")
 	writer.SetMaxOpenConns(1) // SQLite has one writer; waiting here is fair, its own busy loop is not
-	reader.SetMaxOpenConns(max(4, runtime.GOMAXPROCS(0)))
-	reader.SetMaxIdleConns(max(4, runtime.GOMAXPROCS(0)))
-	s.writer, s.reader = sqlx.NewDb(writer, "sqlite"), sqlx.NewDb(reader, "sqlite")
+	s.writer = sqlx.NewDb(writer, "sqlite")
+	s.reader, s.credentials = readers(max(minReaders, runtime.GOMAXPROCS(0))), readers(credentialReaders)
 }
+
+// SQLite's readers: of everything, and those that only look up credentials.
+const (
+	minReaders        = 8
+	credentialReaders = 2
+)
 
 // sqliteConnector is a data source name of SQLite, as a connector.
 type sqliteConnector string
@@ -84,28 +95,58 @@ func (s *shared) openPostgres(c Config, open OpenPool) error {
 	if err != nil {
 		return err
 	}
-	db := open(prepare(connector))
-	db.SetMaxOpenConns(c.MaxConns)
-	db.SetMaxIdleConns(c.MaxConns)
-	db.SetConnMaxIdleTime(5 * time.Minute)
-	s.writer = sqlx.NewDb(db, "postgres")
+	pool := func(n int) *sqlx.DB {
+		db := open(prepare(connector))
+		db.SetMaxOpenConns(n)
+		db.SetMaxIdleConns(n)
+		db.SetConnMaxIdleTime(5 * time.Minute)
+		return sqlx.NewDb(db, "postgres")
+	}
+	kept := keptForCredentials(c.MaxConns)
+	s.writer = pool(c.MaxConns - kept)
 	s.reader = s.writer
+	if kept > 0 {
+		s.credentials = pool(kept)
+	}
 	return nil
 }
+
+// keptForCredentials returns how many of so many connections only look up credentials: a fifth, at most
+// four. Of fewer than five none is kept.
+func keptForCredentials(maxConns int) int { return min(maxConns/5, 4) }
 
 func init() { sqlx.BindDriver("sqlite", sqlx.QUESTION) }
 
 func (db *DB) close() {
 	_ = db.reader.Close()
 	_ = db.writer.Close()
+	if db.credentials != nil {
+		_ = db.credentials.Close()
+	}
 }
+
+// migrationTimeout is the longest that one statement of a migration may take on PostgreSQL, such as an
+// index of a large table.
+const migrationTimeout = time.Hour
 
 // migrate applies what is missing; on PostgreSQL under an advisory lock, so that nodes may start
 // at the same time. On SQLite, where a process that lost the race finds a table that is there
 // already, it looks again.
-func (db *DB) migrate(ctx context.Context) (err error) {
-	if db.migrations, err = db.migrator(); err != nil {
+func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) {
+	if db.migrations, err = db.migrator(db.writer.DB); err != nil {
 		return err
+	}
+	apply := db.migrations
+	if db.dialect.name == postgresDialect.name {
+		connector, err := newPostgresConnector(c.URL.Reveal(), migrationTimeout)
+		if err != nil {
+			return err
+		}
+		patient := open(connector)
+		defer patient.Close()
+		if apply, err = db.migrator(patient); err != nil {
+			return err
+		}
 	}
 	for range 50 {
 		var ours, theirs int64
@@ -116,7 +157,7 @@ func (db *DB) migrate(ctx context.Context) (err error) {
 		case err == nil && theirs == ours:
 			return nil
 		case err == nil:
-			_, err = db.migrations.Up(ctx)
+			_, err = apply.Up(ctx)
 		}
 		if err == nil || db.dialect.name != sqliteDialect.name || ctx.Err() != nil {
 			return err
@@ -126,7 +167,7 @@ func (db *DB) migrate(ctx context.Context) (err error) {
 	return err
 }
 
-func (db *DB) migrator() (*goose.Provider, error) {
+func (db *DB) migrator(on *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+db.dialect.name)
 	if err != nil {
 		return nil, err
@@ -139,7 +180,7 @@ func (db *DB) migrator() (*goose.Provider, error) {
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	return goose.NewProvider(db.dialect.goose, db.writer.DB, files, options...)
+	return goose.NewProvider(db.dialect.goose, on, files, options...)
 }
 
 // versions returns the newest migration that this binary has, and that the database has seen.
@@ -182,5 +223,11 @@ func (db *DB) OnlyPerson(ctx context.Context) (email string, err error) {
 // Engine names the database for people: sqlite or postgres.
 func (db *DB) Engine() string { return db.dialect.name }
 
-// Pool returns the connections, for metrics.
-func (db *DB) Pool() *sql.DB { return db.reader.DB }
+// Pools returns the connections by what they are for, for metrics.
+func (db *DB) Pools() map[string]*sql.DB {
+	pools := map[string]*sql.DB{"atrium": db.reader.DB}
+	if db.credentials != nil {
+		pools["atrium_credentials"] = db.credentials.DB
+	}
+	return pools
+}

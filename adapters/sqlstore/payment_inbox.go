@@ -86,6 +86,7 @@ func (s *Inbox) List(ctx context.Context, org identity.OrgID, state billing.Even
 	where.when(state != "", `t.state = ?`, state)
 	if at, which, ok := cutPosition(q.After); ok {
 		account, id, _ := strings.Cut(which, " ")
+		where.when(true, `t.received_at <= ?`, at) // which an index serves, unlike what follows
 		where.when(true, `(t.received_at < ? OR t.received_at = ? AND (t.account < ? OR t.account = ? AND t.id < ?))`, at, at, account, account, id)
 	}
 	var rows []paymentEventRow

@@ -173,6 +173,7 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 	where := newConditions(`workspace_id = ? AND account = ?`, ws, account)
 	where.when(status != "", `status = ?`, status)
 	if at, id, ok := cutPosition(q.After); ok {
+		where.when(true, `created_at <= ?`, at) // which an index serves, unlike what follows
 		where.when(true, `(created_at < ? OR created_at = ? AND id < ?)`, at, at, id)
 	}
 	var rows []invoiceRow

@@ -10,18 +10,35 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// List implements ports.Presences.
+// List implements ports.Presences. Where a status is asked for, the caller's own record is a branch of its
+// own: it is found whatever it shows.
 func (s *Presences) List(ctx context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
 	where := newConditions(`org_id = ? AND NOT deleted`, by.Org)
-	where.when(q.After != "", `id < ?`, q.After)
-	where.when(f.Status != "", `(shown = ? OR user_id = ?)`, f.Status, by.User)
 	where.when(f.User != "", `user_id = ?`, f.User)
+	where.within(`id`, q.After, "")
+	floor := ""
+	if f.SinceSeq > 0 && f.User == "" {
+		var err error
+		if floor, err = s.db.floor(ctx, s.db.scans.presences, branch{`presences`, `id`, where}); err != nil {
+			return presence.Page{}, err
+		}
+		where.within(`id`, "", floor)
+	}
 	where.when(f.SinceSeq > 0, `seq > ?`, f.SinceSeq)
-	records, err := s.records(ctx, where.sql()+` ORDER BY id DESC LIMIT ?`, where.args(q.Limit+1)...)
+	listed, args := where.sql(), where.args()
+	if f.Status != "" {
+		listed = `id IN (
+			SELECT id FROM (SELECT id FROM presences WHERE shown = ? AND ` + where.sql() + ` ORDER BY id DESC LIMIT ?) a
+			UNION
+			SELECT id FROM presences WHERE user_id = ? AND ` + where.sql() + `)`
+		args = append([]any{f.Status}, where.args(q.Limit+1, by.User)...)
+		args = append(args, where.args()...)
+	}
+	records, err := s.records(ctx, listed+` ORDER BY id DESC LIMIT ?`, append(args, q.Limit+1)...)
 	if err != nil {
 		return presence.Page{}, err
 	}
-	return page.Cut(records, q.Limit, func(r presence.Record) string { return string(r.ID) }), nil
+	return endingAt(page.Cut(records, q.Limit, func(r presence.Record) string { return string(r.ID) }), floor), nil
 }
 
 // Counts implements ports.Presences.

@@ -85,7 +85,7 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 		return who, nil
 	}
 	var row principalRow
-	found, err := s.db.get(ctx, &row, principalQuery, h[:], org)
+	found, err := s.db.forCredentials().get(ctx, &row, principalQuery, h[:], org)
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,18 @@ var _ ports.PromptLists = (*PromptLists)(nil)
 
 // Visible implements ports.PromptLists. Each reason to see a template is a branch of its own, on
 // an index that begins with what the reason is about: a member who may see thirty of a hundred
-// thousand templates reads about thirty rows.
+// thousand templates reads about thirty rows. No index serves the filters: how many rows they leave out
+// is bounded in each branch.
 func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (prompt.Page, error) {
 	if by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return prompt.Page{}, nil
 	}
+	floor, err := l.floor(ctx, by, f, q)
+	if err != nil {
+		return prompt.Page{}, err
+	}
 	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
-	where.when(q.After != "", `t.id < ?`, q.After)
+	where.within(`t.id`, q.After, floor)
 	where.when(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+likeEscape(prompt.NameKey(f.Query))+"%")
 	where.when(f.Tag != "", `REPLACE(t.tags, ?, '') <> t.tags`, tagItem(f.Tag)) // SQLite's LIKE takes A for a
 	where.when(f.Folder != "", `t.name_key LIKE ? ESCAPE '\'`, likeEscape(prompt.NameKey(f.Folder))+"/%")
@@ -33,23 +38,24 @@ func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.F
 	if by.Role >= identity.Admin {
 		args = append(args, where.args(q.Limit+1)...)
 	} else {
+		shares := newConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
+		shares.within(`s.template_id`, q.After, floor)
 		visible = `t.id IN (
 			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.owner_id = ? AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) a
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_templates t WHERE t.visibility = 'workspace' AND ` + where.sql() + ` ORDER BY t.id DESC LIMIT ?) b
 			UNION
 			SELECT id FROM (SELECT t.id FROM prompt_shares s JOIN prompt_templates t ON t.id = s.template_id
-				WHERE s.workspace_id = ? AND s.user_id = ? AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY s.template_id DESC LIMIT ?) c)`
+				WHERE ` + shares.sql() + ` AND (s.expires_at = 0 OR s.expires_at > ?) AND ` + where.sql() + ` ORDER BY s.template_id DESC LIMIT ?) c)`
 		args = append(args, by.User)
 		args = append(args, where.args(q.Limit+1)...)
 		args = append(args, where.args(q.Limit+1)...)
-		args = append(args, by.Workspace, by.User, micros(by.At))
+		args = append(args, shares.args(micros(by.At))...)
 		args = append(args, where.args(q.Limit+1)...)
 		args = append(args, q.Limit+1)
 	}
 	var rows []templateRow
-	err := l.db.list(ctx, &rows, `SELECT `+templateColumns+templateTables+` WHERE `+visible+` ORDER BY t.id DESC LIMIT ?`, args...)
-	if err != nil {
+	if err := l.db.list(ctx, &rows, `SELECT `+templateColumns+templateTables+` WHERE `+visible+` ORDER BY t.id DESC LIMIT ?`, args...); err != nil {
 		return prompt.Page{}, err
 	}
 	found := make([]prompt.Template, len(rows))
@@ -60,7 +66,27 @@ func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.F
 		}
 		found[i] = *t
 	}
-	return page.Cut(found, q.Limit, func(t prompt.Template) string { return string(t.ID) }), nil
+	return endingAt(page.Cut(found, q.Limit, func(t prompt.Template) string { return string(t.ID) }), floor), nil
+}
+
+// floor returns where a page of templates has to end that are filtered.
+func (l *PromptLists) floor(ctx context.Context, by identity.Actor, f prompt.Filter, q page.Query) (string, error) {
+	if f == (prompt.Filter{}) {
+		return "", nil
+	}
+	of := func(condition string, values ...any) branch {
+		where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
+		where.when(condition != "", condition, values...)
+		where.within(`t.id`, q.After, "")
+		return branch{`prompt_templates t`, `t.id`, where}
+	}
+	if by.Role >= identity.Admin {
+		return l.db.floor(ctx, l.db.scans.templates, of(""))
+	}
+	shares := newConditions(`s.workspace_id = ? AND s.user_id = ?`, by.Workspace, by.User)
+	shares.within(`s.template_id`, q.After, "")
+	return l.db.floor(ctx, l.db.scans.templates,
+		of(`t.owner_id = ?`, by.User), of(`t.visibility = 'workspace'`), branch{`prompt_shares s`, `s.template_id`, shares})
 }
 
 // Versions implements ports.PromptLists.

@@ -54,7 +54,7 @@ func (s *Tickets) provenByKey(ctx context.Context, org identity.OrgID, hashes []
 		Hash []byte `db:"hash"`
 		principalRow
 	}
-	if err := s.db.list(ctx, &rows, `SELECT t.hash, `+principalColumns+principalTables+`WHERE `+where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().list(ctx, &rows, `SELECT t.hash, `+principalColumns+principalTables+`WHERE `+where.sql(), where.args()...); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -70,7 +70,7 @@ func (s *Tickets) provenBySignIn(ctx context.Context, org identity.OrgID, issuer
 		Subject string `db:"subject"`
 		userRow
 	}
-	if err := s.db.list(ctx, &rows, `SELECT l.subject, `+userColumns+` FROM sign_ins l JOIN users t ON t.id = l.user_id WHERE `+where.sql(), where.args()...); err != nil {
+	if err := s.db.forCredentials().list(ctx, &rows, `SELECT l.subject, `+userColumns+` FROM sign_ins l JOIN users t ON t.id = l.user_id WHERE `+where.sql(), where.args()...); err != nil {
 		return err
 	}
 	for i := range rows {

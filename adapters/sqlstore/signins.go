@@ -24,11 +24,12 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 	if ok && s.db.tx == nil {
 		return known, nil
 	}
-	who, issuedAt, err := s.db.linked(ctx, org, issuer, subject, "")
+	db := s.db.forCredentials()
+	who, issuedAt, err := db.linked(ctx, org, issuer, subject, "")
 	if err != nil {
 		return nil, err
 	}
-	u, memberships, err := s.db.user(ctx, `t.org_id = ? AND t.id = ?`, org, who)
+	u, memberships, err := db.user(ctx, `t.org_id = ? AND t.id = ?`, org, who)
 	if err != nil {
 		return nil, err
 	}

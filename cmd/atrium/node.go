@@ -90,7 +90,10 @@ func (p *process) runNode(flags map[string]string, serving bool, f func(context.
 // newRegistry is what Prometheus may scrape, but for the requests, which the API measures.
 func newRegistry(app *core) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewDBStatsCollector(app.db.Pool(), "atrium"))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for name, pool := range app.db.Pools() {
+		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
+	}
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "atrium_build_info", Help: "1, with the version and the database engine.",
 		ConstLabels: prometheus.Labels{"version": version, "engine": app.db.Engine()},

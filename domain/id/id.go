@@ -5,6 +5,7 @@ package id
 
 import (
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -16,7 +17,21 @@ const (
 
 // New returns a fresh identifier with prefix.
 func New(prefix string) string {
-	u := uuid.Must(uuid.NewV7()) // fails only if the system has no randomness
+	return encode(prefix, uuid.Must(uuid.NewV7())) // fails only if the system has no randomness
+}
+
+// Floor returns the lowest text that an identifier with prefix can have if it was made at a time or later.
+// It is none itself. Times before 1970 count as 1970.
+func Floor(prefix string, at time.Time) string {
+	var u uuid.UUID
+	ms := uint64(max(0, at.UnixMilli())) //nolint:gosec // it is not negative
+	for i := range 6 {
+		u[i] = byte(ms >> (40 - 8*i))
+	}
+	return encode(prefix, u)
+}
+
+func encode(prefix string, u uuid.UUID) string {
 	var out [length]byte
 	// 26 characters hold 130 bits: the first one carries three.
 	var acc uint

@@ -9,7 +9,8 @@ type Query struct {
 	Limit int
 }
 
-// Of is one page. An empty Next says that it is the last.
+// Of is one page. An empty Next says that it is the last; a page with a Next may hold fewer items than were
+// asked for, or none, where a store bounds what it examines.
 type Of[T any] struct {
 	Items []T
 	Next  string

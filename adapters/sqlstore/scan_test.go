@@ -1,0 +1,413 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/lib/pq"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/presence"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// listing is a list with a filter: one page of it, as the ids of its items.
+type listing struct {
+	name string
+	uses string // what a plan of SQLite says when the index of the filter is used
+	page func(context.Context, ports.Stores, page.Query) ([]string, string, error)
+}
+
+func list[T any](name, uses string, read func(context.Context, ports.Stores, page.Query) (page.Of[T], error), id func(*T) string) listing {
+	return listing{name, uses, func(ctx context.Context, s ports.Stores, q page.Query) ([]string, string, error) {
+		found, err := read(ctx, s, q)
+		ids := []string{}
+		for i := range found.Items {
+			ids = append(ids, id(&found.Items[i]))
+		}
+		return ids, found.Next, err
+	}}
+}
+
+// listings are all lists of a team that have filters, with each combination of filters that the API offers.
+func listings(team *fixture.Team) (all []listing) {
+	ws := team.Workspace.ID
+	for _, f := range []event.Filter{
+		{}, {Type: "t1"}, {Type: "never"}, {Type: "elsewhere"}, {Type: "elsewhere", Actor: "usr_a1"}, {Actor: "usr_a1"}, {Subject: "s1"}, {Type: "t1", Actor: "usr_a1"}, {Type: "never", Actor: "usr_a1"},
+		{Type: "never", Subject: "s1"}, {Type: "t1", Actor: "usr_a1", Subject: "s1"}, {CreatedAfter: time.Now().Add(-time.Hour)},
+		{CreatedAfter: time.Now().Add(time.Hour)}, {Type: "never", CreatedAfter: time.Now().Add(-time.Hour)}, {Type: "never", Actor: "usr_a1", CreatedAfter: time.Unix(0, 0)},
+	} {
+		uses := ""
+		switch {
+		case f.Subject != "":
+			uses = "subject=?"
+		case f.Actor != "":
+			uses = "actor_id=?"
+		case f.Type != "":
+			uses = "type=?"
+		case !f.CreatedAfter.IsZero():
+			uses = "id>?"
+		}
+		all = append(all, list(fmt.Sprintf("events %+v", f), uses, func(ctx context.Context, s ports.Stores, q page.Query) (event.Page, error) {
+			return s.Events.List(ctx, ws, f, q)
+		}, func(e *event.Event) string { return e.ID }))
+	}
+	for _, by := range []identity.Actor{team.Admin, team.Member} {
+		for _, f := range []prompt.Filter{{}, {Query: "nowhere"}, {Query: "name 1"}, {Tag: "red"}, {Folder: "folder"}, {Query: "e", Tag: "red", Folder: "folder"}} {
+			all = append(all, list(fmt.Sprintf("prompts of %v %+v", by.Role, f), "workspace_id=?", func(ctx context.Context, s ports.Stores, q page.Query) (prompt.Page, error) {
+				return s.PromptLists.Visible(ctx, by, f, q)
+			}, func(t *prompt.Template) string { return string(t.ID) }))
+		}
+		for _, f := range []chat.Filter{
+			{}, {Query: "nowhere"}, {Query: "name 1"}, {Status: "active"}, {Status: "archived"}, {Visibility: access.Workspace}, {Prompt: "ptpl_1"}, {Prompt: "ptpl_none"},
+			{Prompt: "ptpl_1", Status: "active"}, {Prompt: "ptpl_1", Refs: []string{"latest"}}, {Query: "name", Status: "active", Visibility: access.Workspace},
+		} {
+			uses := "workspace_id=?"
+			switch {
+			case f.Prompt != "":
+				uses = "prompt_id=?"
+			case f.Status != "" && by.Role == identity.Admin:
+				uses = "status=?"
+			case f.Visibility != "" && by.Role == identity.Admin:
+				uses = "visibility=?"
+			}
+			all = append(all, list(fmt.Sprintf("chats of %v %+v", by.Role, f), uses, func(ctx context.Context, s ports.Stores, q page.Query) (chat.Page, error) {
+				return s.ChatLists.Visible(ctx, by, f, q)
+			}, func(t *chat.Template) string { return string(t.ID) }))
+		}
+	}
+	for user, uses := range map[identity.UserID]string{"": "api_keys_listed (", team.Member.User: "api_keys_listed_of_user ("} {
+		all = append(all, list(fmt.Sprintf("keys of %q", user), uses, func(ctx context.Context, s ports.Stores, q page.Query) (account.KeyPage, error) {
+			return s.Keys.List(ctx, ws, user, fixture.At, q)
+		}, func(k *account.Key) string { return string(k.ID) }))
+	}
+	for _, f := range []presence.Filter{{}, {Status: presence.Online}, {Status: presence.Away, SinceSeq: 1}, {SinceSeq: 1}, {User: team.Member.User}} {
+		all = append(all, list(fmt.Sprintf("presences %+v", f), "org_id=?", func(ctx context.Context, s ports.Stores, q page.Query) (presence.Page, error) {
+			return s.Presences.List(ctx, team.Owner, f, q)
+		}, func(r *presence.Record) string { return string(r.ID) }))
+	}
+	for status, uses := range map[billing.InvoiceStatus]string{"": "payment_invoices_newest", "paid": "payment_invoices_status"} {
+		all = append(all, list("invoices "+string(status), uses, func(ctx context.Context, s ports.Stores, q page.Query) (billing.InvoicePage, error) {
+			return s.Payments.Invoices(ctx, ws, "default", status, q)
+		}, func(i *billing.Invoice) string { return string(i.ID) }))
+	}
+	for state, uses := range map[billing.EventState]string{"": "payment_events_newest", "dead": "payment_events_state"} {
+		all = append(all, list("payment events "+string(state), uses, func(ctx context.Context, s ports.Stores, q page.Query) (page.Of[billing.Event], error) {
+			return s.Inbox.List(ctx, team.Org, state, q)
+		}, func(e *billing.Event) string { return e.ID }))
+	}
+	for drafts, uses := range map[bool]string{false: "prompt_versions_frozen", true: "prompt_versions_number"} {
+		all = append(all, list(fmt.Sprint("versions ", drafts), uses, func(ctx context.Context, s ports.Stores, q page.Query) (prompt.VersionPage, error) {
+			return s.PromptLists.Versions(ctx, ws, "ptpl_1", drafts, q)
+		}, func(v *prompt.Version) string { return string(v.ID) }))
+	}
+	return append(all, list("invitations", "invitations_listed", func(ctx context.Context, s ports.Stores, q page.Query) (account.InvitationPage, error) {
+		return s.Invitations.List(ctx, team.Org, ws, q)
+	}, func(i *account.Invitation) string { return string(i.ID) }))
+}
+
+// seed fills the tables of a team's lists, and as much of another workspace. Ids are in the order of i.
+func seed(t *testing.T, db *sql.DB, team *fixture.Team, other *fixture.Team, rows int) {
+	t.Helper()
+	alphabetical := func(prefix string) string {
+		return `'` + prefix + `' || CAST(1000000000 + i AS TEXT)`
+	}
+	numbers := fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) `, rows)
+	mod := func(n int, of string) string { return fmt.Sprintf(`'%s' || CAST(i %% %d AS TEXT)`, of, n) }
+	ws := fmt.Sprintf(`CASE WHEN i %% 2 = 0 THEN '%s' ELSE '%s' END`, other.Workspace.ID, team.Workspace.ID)
+	owner := fmt.Sprintf(`CASE WHEN i %% 2 = 0 THEN '%s' WHEN i %% 3 = 0 THEN '%s' ELSE '%s' END`, other.Member.User, team.Member.User, team.Peer.User)
+	visibility := `CASE WHEN i % 5 < 2 THEN 'workspace' ELSE 'private' END`
+	org, member := string(team.Org), string(team.Member.User)
+	for _, insert := range []string{
+		`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address) ` + numbers +
+			`SELECT ` + alphabetical("evt_00") + `, '` + org + `', ` + ws + `, CASE WHEN i % 2 = 0 THEN 'elsewhere' ELSE ` + mod(7, "t") + ` END, ` + mod(11, "usr_a") + `, '', ` + mod(13, "s") + `, '{}', i, '', '' FROM n`,
+		`INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata, visibility, protected, search, active_version_id,
+			active_number, activated_at, activated_by, last_number, revision, created_at, created_by, updated_at, deleted_at) ` + numbers +
+			`SELECT ` + alphabetical("ptpl_") + `, ` + ws + `, ` + owner + `, 'name', CASE WHEN i % 17 = 1 THEN 'folder/' ELSE '' END || CAST(i AS TEXT), 'text', '', CASE WHEN i % 19 = 1 THEN '["red"]' ELSE '[]' END,
+			'', ` + visibility + `, FALSE, ` + mod(23, "name ") + `, '', 0, 0, '', 0, 1, i, '', i, 0 FROM n`,
+		`INSERT INTO prompt_shares (template_id, workspace_id, user_id, access, expires_at, granted_by, revision, created_at, updated_at) ` + numbers +
+			`SELECT ` + alphabetical("ptpl_") + `, ` + ws + `, '` + member + `', 1, 0, '', 1, 1, 1 FROM n WHERE i % 7 = 0 AND i % 2 = 1`,
+		`INSERT INTO chat_templates (id, workspace_id, owner_id, name, description, avatar_url, instructions, prompt_id, prompt_ref, agents, tools, capabilities, configs,
+			model_config, greeting, starters, metadata, workflows, status, visibility, search, revision, created_at, created_by, updated_at, deleted_at) ` + numbers +
+			`SELECT ` + alphabetical("ctpl_") + `, ` + ws + `, ` + owner + `, 'name', '', '', '', CASE WHEN i % 29 = 1 THEN 'ptpl_1' ELSE '' END, 'latest', '[]', '[]', '[]', '{}',
+			'', '', '[]', '', '[]', CASE WHEN i % 31 = 1 THEN 'active' ELSE 'draft' END, ` + visibility + `, ` + mod(23, "name ") + `, 1, i, '', i, 0 FROM n`,
+		`INSERT INTO chat_members (template_id, workspace_id, user_id, email, role, invited, invited_by, revision, created_at, updated_at) ` + numbers +
+			`SELECT ` + alphabetical("ctpl_") + `, ` + ws + `, '` + member + `', '', 1, FALSE, '', 1, 1, 1 FROM n WHERE i % 7 = 0 AND i % 2 = 1`,
+		`INSERT INTO api_keys (id, org_id, workspace_id, user_id, service, name, ceiling, hash, hint, expires_at, last_used_at, revoked_at, created_by, made_by_key, revision, created_at, updated_at) ` + numbers +
+			`SELECT ` + alphabetical("key_") + `, '` + org + `', ` + ws + `, ` + owner + `, FALSE, '', 1, CAST('h' || CAST(i AS TEXT) AS ` + blob(t, db) + `), '', CASE WHEN i % 3 = 0 THEN 0 ELSE 1 END, 0,
+			CASE WHEN i % 5 < 3 THEN 1 ELSE 0 END, '', '', 1, i, i FROM n`,
+		`ANALYZE`,
+	} {
+		if _, err := db.ExecContext(t.Context(), insert); err != nil {
+			t.Fatalf("%v: %.200s", err, insert)
+		}
+	}
+}
+
+// blob is the engine's type of bytes.
+func blob(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	if _, isPostgres := db.Driver().(*pq.Driver); isPostgres {
+		return "BYTEA"
+	}
+	return "BLOB"
+}
+
+// walk reads a whole list, page after page.
+func walk(t *testing.T, s ports.Stores, l listing, limit int) (all []string, pages int) {
+	t.Helper()
+	for q := (page.Query{Limit: limit}); ; pages++ {
+		ids, next, err := l.page(t.Context(), s, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) > limit {
+			t.Fatalf("a page of %d items, want %d at most", len(ids), limit)
+		}
+		all = append(all, ids...)
+		if next == "" {
+			return all, pages + 1
+		}
+		if next == q.After {
+			t.Fatal("a cursor leads to itself")
+		}
+		q.After = next
+	}
+}
+
+// TestBoundedScans reads every filtered list with a bound that is reached all the time, and without.
+func TestBoundedScans(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		sealer := keyring(t)
+		db, bounded := open(t, url, sealer), open(t, url, sealer)
+		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
+		seed(t, raw(t, url), team, other, 600)
+		sqlstore.BoundScans(bounded, 20)
+		short := 0
+		for _, l := range listings(team) {
+			want, _ := walk(t, db.Stores(), l, 100)
+			got, pages := walk(t, bounded.Stores(), l, 7)
+			if diff := cmp.Diff(want, got); diff != "" || !slices.IsSortedFunc(got, func(a, b string) int { return strings.Compare(b, a) }) {
+				t.Errorf("%s: bounded pages hold other items (-unbounded +bounded):\n%s", l.name, diff)
+			}
+			if pages > len(got)/7+1 {
+				short++
+			}
+		}
+		if short < 10 {
+			t.Errorf("%d lists had short pages: the bound was hardly reached", short)
+		}
+	})
+}
+
+// statement is one that a store ran.
+type statement struct {
+	query string
+	args  []driver.NamedValue
+}
+
+// recorder notes every query with arguments.
+type recorder struct {
+	driver.Connector
+	mu  sync.Mutex
+	ran []statement
+}
+
+func (r *recorder) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := r.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &recordedConn{c.(engineConn), r}, nil
+}
+
+func (r *recorder) take() []statement {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ran := r.ran
+	r.ran = nil
+	return ran
+}
+
+// engineConn is what connections of both engines implement.
+type engineConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.QueryerContext
+	driver.ExecerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+	driver.NamedValueChecker
+}
+
+type recordedConn struct {
+	engineConn
+	to *recorder
+}
+
+func (c *recordedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if len(args) > 0 {
+		c.to.mu.Lock()
+		c.to.ran = append(c.to.ran, statement{query, args})
+		c.to.mu.Unlock()
+	}
+	return c.engineConn.QueryContext(ctx, query, args)
+}
+
+// TestListsReadIndexes asks the engines how they run every statement of every filtered list. On SQLite none
+// reads a whole table or index. PostgreSQL counts the rows that each part of a plan examines: of events, which
+// may be millions, there are no more than the bound; of other tables the planner may choose a longer way that
+// it takes for a shorter one, and reads a small part of them.
+func TestListsReadIndexes(t *testing.T) {
+	const rows, bound, limit = 20_000, 100, 20
+	onEach(t, func(t *testing.T, url string) {
+		var to []*recorder
+		db, closeDB, err := sqlstore.Open(t.Context(), sqlstore.Config{URL: secret.New(url), MaxConns: 10, StatementTimeout: 10 * time.Second}, keyring(t), func(c driver.Connector) *sql.DB {
+			to = append(to, &recorder{Connector: c})
+			return sql.OpenDB(to[len(to)-1])
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(closeDB)
+		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		team, other := fixture.NewTeam(t, db.Stores(), ids["one"]), fixture.NewTeam(t, db.Stores(), ids["one"])
+		inspect := raw(t, url)
+		seed(t, inspect, team, other, rows)
+		sqlstore.BoundScans(db, bound)
+		explain := explainSQLite
+		if db.Engine() == "postgres" {
+			explain = func(t *testing.T, db *sql.DB, s statement) (plan, wrong string) {
+				if strings.Contains(s.query, "FROM events") {
+					return explainPostgres(t, db, s, 4*bound)
+				}
+				return explainPostgres(t, db, s, rows/10)
+			}
+		}
+		for _, l := range listings(team) {
+			for _, r := range to {
+				r.take()
+			}
+			q := page.Query{Limit: limit}
+			_, next, err := l.page(t.Context(), db.Stores(), q)
+			if q.After = next; err == nil && next != "" {
+				_, _, err = l.page(t.Context(), db.Stores(), q)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var plans []string
+			for _, r := range to {
+				for _, s := range r.take() {
+					plan, wrong := explain(t, inspect, s)
+					if plans = append(plans, plan); wrong != "" {
+						t.Errorf("%s: %s\n%s\n%s %v", l.name, wrong, plan, s.query, s.args)
+					}
+				}
+			}
+			if used := strings.Join(plans, "\n"); len(plans) == 0 || db.Engine() == "sqlite" && !strings.Contains(used, l.uses) {
+				t.Errorf("%s: the plans do not use %s:\n%s", l.name, l.uses, used)
+			}
+		}
+	})
+}
+
+func values(s statement) []any {
+	out := make([]any, len(s.args))
+	for i, a := range s.args {
+		out[i] = a.Value
+	}
+	return out
+}
+
+// explainSQLite returns a plan, and whether it reads a table or an index from end to end, or makes one first.
+func explainSQLite(t *testing.T, db *sql.DB, s statement) (plan, wrong string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `EXPLAIN QUERY PLAN `+s.query, values(s)...)
+	if err != nil {
+		t.Fatalf("%v: %s", err, s.query)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan += detail + "\n"
+		// The results of subqueries, which have one letter or a number in parentheses, are scanned too.
+		table, scan := strings.CutPrefix(detail, "SCAN ")
+		if scan && len(table) > 1 && !strings.HasPrefix(table, "(") || strings.Contains(detail, "AUTOMATIC") {
+			wrong = "a full scan"
+		}
+	}
+	if rows.Err() != nil {
+		t.Fatal(rows.Err())
+	}
+	return plan, wrong
+}
+
+// planNode is a part of a plan as EXPLAIN (FORMAT JSON) has it.
+type planNode struct {
+	Type    string     `json:"Node Type"`
+	Table   string     `json:"Relation Name"`
+	Rows    float64    `json:"Actual Rows"`
+	Loops   float64    `json:"Actual Loops"`
+	Removed float64    `json:"Rows Removed by Filter"`
+	Plans   []planNode `json:"Plans"`
+}
+
+func (n *planNode) most() (rows float64, at *planNode) {
+	if n.Table != "" || strings.Contains(n.Type, "Index") {
+		rows, at = (n.Rows+n.Removed)*n.Loops, n
+	}
+	for i := range n.Plans {
+		if more, where := n.Plans[i].most(); more > rows {
+			rows, at = more, where
+		}
+	}
+	return rows, at
+}
+
+// explainPostgres returns a plan, and whether one part of it examines more than most rows.
+func explainPostgres(t *testing.T, db *sql.DB, s statement, most float64) (plan, wrong string) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), `EXPLAIN (ANALYZE, FORMAT JSON) `+s.query, values(s)...).Scan(&plan); err != nil {
+		t.Fatalf("%v: %s", err, s.query)
+	}
+	var plans []struct{ Plan planNode }
+	if err := json.Unmarshal([]byte(plan), &plans); err != nil {
+		t.Fatal(err)
+	}
+	if rows, at := plans[0].Plan.most(); rows > most {
+		wrong = fmt.Sprintf("%s of %s examines %.0f rows, want %.0f at most", at.Type, at.Table, rows, most)
+	}
+	return plan, wrong
+}
