@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -136,8 +137,11 @@ func defaults() Config {
 			ShutdownTimeout:   20 * time.Second,
 			RateLimit:         rest.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60},
 		},
-		Database:    sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},
-		Mail:        mail.Config{SMTP: mail.SMTP{TLS: "starttls"}},
+		Database: sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},
+		Mail: mail.Config{
+			SMTP:   mail.SMTP{TLS: "starttls"},
+			Limits: account.MailLimits{WorkspacePerDay: 50, UserPerHour: 20, AddressPerDay: 5},
+		},
 		Log:         Log{Format: "text"},
 		Events:      Events{Retention: 400 * day},
 		Connections: Connections{ProbeLimits: connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30}},

@@ -19,4 +19,8 @@ type Mailer interface {
 	// that the time ran out before anybody said so; it holds nothing of the text. A To or Subject
 	// other than above is an error, so that none can add a header or a recipient (RFC 5321, RFC 5322).
 	Send(ctx context.Context, m Mail) error
+
+	// Delivers reports whether anyone is configured to deliver mail: without an error, Send has handed the mail
+	// over then.
+	Delivers() bool
 }

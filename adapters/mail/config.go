@@ -6,12 +6,14 @@ import (
 	"net/netip"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// Config says who delivers mail. The zero Config is nobody: mails are noted in the log.
+// Config says who delivers mail, and how much. Without a server mails are noted in the log.
 type Config struct {
-	SMTP SMTP
+	SMTP   SMTP
+	Limits account.MailLimits
 }
 
 // SMTP is the server that takes mail for delivery.
@@ -26,10 +28,20 @@ type SMTP struct {
 	TLS string
 }
 
+// maxMails is the largest limit: the times of that many mails are kept in one row.
+const maxMails = 10_000
+
 // Check calls wrong for every setting that cannot be used, with its key, such as smtp.addr, and
 // the reason. It opens no connection.
 func (c Config) Check(wrong func(key, reason string)) {
 	s := c.SMTP
+	for key, n := range map[string]int{
+		"workspace_per_day": c.Limits.WorkspacePerDay, "user_per_hour": c.Limits.UserPerHour, "address_per_day": c.Limits.AddressPerDay,
+	} {
+		if n < 0 || n > maxMails {
+			wrong("limits."+key, "must be 0 to 10000")
+		}
+	}
 	switch s.TLS {
 	case "", "starttls", "implicit", "none":
 	default:

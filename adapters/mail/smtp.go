@@ -47,6 +47,9 @@ func newSMTP(c SMTP) (*smtp, error) {
 	return &smtp{SMTP: c, host: host, from: from, longest: longest}, nil
 }
 
+// Delivers implements ports.Mailer.
+func (s *smtp) Delivers() bool { return true }
+
 func (s *smtp) Send(ctx context.Context, m ports.Mail) error {
 	if err := check(m); err != nil {
 		return err

@@ -46,7 +46,10 @@ func (a *API) createChatMember(r *request) (reply, error) {
 	}
 	if i != nil {
 		out.reveals = string(i.ID)
-		out.after = func(ctx context.Context) { a.mailInvitation(ctx, i, added.Workspace, body.AcceptURL) }
+		out.after = func(ctx context.Context) any {
+			body.Mailed = new(a.mailInvitation(ctx, i, added.Workspace, body.AcceptURL))
+			return body
+		}
 	}
 	return out.at(added.Member.Revision), nil
 }

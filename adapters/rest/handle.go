@@ -175,7 +175,8 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 		answer, err = out.encode()
 	}
 	if err == nil && !replayed && out.after != nil {
-		out.after(r.Context())
+		out.body = out.after(r.Context())
+		answer, err = out.encode()
 	}
 	return answer, replayed, err
 }

@@ -9,31 +9,37 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// mailInvitation sends the link to the person invited, unless they had a mail just now. The caller
-// has it too, so that a mail that is not taken is worth a line in the log and nothing more.
-func (a *API) mailInvitation(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) {
+// mailInvitation sends the link to the person invited, unless a limit of mails is reached, and returns whether
+// a mail server took it. The caller has the link too: a mail that is not taken only costs a line in the log.
+func (a *API) mailInvitation(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) bool {
 	if !i.Mailed() {
-		return
+		return false
 	}
 	if err := a.Mailer.Send(ctx, invitationMail(i, to, url)); err != nil {
 		a.Log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", i.ID, "error", err)
+		return false
 	}
+	return a.Mailer.Delivers()
 }
 
-// invitationMail says nothing in the words of whoever invites but the workspace's name, quoted and
-// without what could be taken for a link: the mail comes from us, and must not be of use for theirs.
+// invitationMail has no words of the inviter but the workspace's name, quoted and harmless: the mail comes
+// from us, and must not carry a message of theirs.
 func invitationMail(i *account.Invitation, to *account.Workspace, url string) ports.Mail {
 	return ports.Mail{
 		To: i.Email, Subject: "You are invited to a workspace",
-		Text: "You are invited to the workspace \"" + unlinked(to.Name) + "\".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
+		Text: "You are invited to the workspace \"" + harmless(to.Name) + "\".\n\nAccept within seven days:\n" + url + "\n\nIf you did not expect this, ignore it.\n",
 	}
 }
 
-// unlinked is a name without anything that programs make links of: it keeps letters, digits and the
-// few marks that names have, and a full stop only where a word ends with it.
-func unlinked(name string) string {
+// maxMailedName is how many characters of a name stand in a mail.
+const maxMailedName = 40
+
+// harmless is a name without anything that programs make links of, telephone numbers or exclamations: it
+// keeps letters and the few marks that names have, and a full stop only where a word ends with it. What
+// is longer than maxMailedName characters is cut.
+func harmless(name string) string {
 	kept := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune(".,-'&()!", r) {
+		if unicode.IsLetter(r) || unicode.IsMark(r) || strings.ContainsRune(".,-'&()", r) {
 			return r
 		}
 		return ' '
@@ -46,5 +52,9 @@ func unlinked(name string) string {
 		}
 		words[n] = word
 	}
-	return strings.Join(words, " ")
+	all := []rune(strings.Join(words, " "))
+	if len(all) > maxMailedName {
+		return strings.TrimRight(string(all[:maxMailedName-1]), " ") + "…"
+	}
+	return string(all)
 }

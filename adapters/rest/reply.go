@@ -29,8 +29,9 @@ type reply struct {
 	// place of this reply, in the transaction of the Idempotency-Key if there is one.
 	then action
 
-	// after runs once the answer's effect is kept, and not when the answer is replayed.
-	after func(context.Context)
+	// after runs once the answer's effect is kept, and not when the answer is replayed. It returns the body
+	// that the caller gets, with what only then is known; under an Idempotency-Key the first body is kept.
+	after func(context.Context) any
 }
 
 // encoded is a body that is JSON already.

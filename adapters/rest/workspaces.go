@@ -169,15 +169,19 @@ func (a *API) createInvitation(r *request) (reply, error) {
 		return reply{}, err
 	}
 	i, url := toInvitation(made.Invitation, r.by.At), acceptURL(observation(r.Request).org, made.Token)
-	out := created("/api/workspaces/"+string(made.Workspace.ID)+"/invitations/"+i.ID, openapi.InvitationCreated{
+	body := openapi.InvitationCreated{
 		AcceptURL: url, CreatedAt: i.CreatedAt, Email: i.Email, ExpiresAt: i.ExpiresAt, ID: i.ID, InvitedBy: i.InvitedBy,
-		Revision: i.Revision, Role: i.Role, Status: i.Status, UpdatedAt: i.UpdatedAt, Mailed: made.Invitation.Mailed(),
-	}).at(made.Invitation.Revision)
+		Revision: i.Revision, Role: i.Role, Status: i.Status, UpdatedAt: i.UpdatedAt, Mailed: false,
+	}
+	out := created("/api/workspaces/"+string(made.Workspace.ID)+"/invitations/"+i.ID, body).at(made.Invitation.Revision)
 	if made.Renewed {
 		out.status, out.location = http.StatusOK, ""
 	}
 	out.reveals = i.ID
-	out.after = func(ctx context.Context) { a.mailInvitation(ctx, made.Invitation, made.Workspace, url) }
+	out.after = func(ctx context.Context) any {
+		body.Mailed = a.mailInvitation(ctx, made.Invitation, made.Workspace, url)
+		return body
+	}
 	return out, nil
 }
 

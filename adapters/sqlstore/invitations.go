@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -81,12 +80,17 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 		if err != nil {
 			return err
 		}
-		if w.Sent, err = tx.sent(ctx, ws, email, by.At); err != nil {
+		if w.Sent, err = tx.sent(ctx, by, ws, email); err != nil {
 			return err
 		}
 		i, err := change(w, member, pending)
 		if err != nil {
 			return err
+		}
+		if i.Mailed() {
+			if err := tx.saveMails(ctx, by, ws, email, w.Sent); err != nil {
+				return err
+			}
 		}
 		if pending == nil {
 			if _, err := tx.exec(ctx, `
@@ -108,16 +112,18 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 	})
 }
 
-// sent tells what a workspace has sent, to email and at all. Invitations that were accepted or
-// withdrawn are kept, so that neither brings a mail forward.
-func (db *DB) sent(ctx context.Context, ws identity.WorkspaceID, email string, now time.Time) (account.Sent, error) {
-	var open int
-	if _, err := db.get(ctx, &open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open AND expires_at > ?`, ws, micros(now)); err != nil {
+// sent returns what a workspace has sent, to email and at all. Invitations that were accepted or withdrawn
+// are kept, so that neither brings a mail forward.
+func (db *DB) sent(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string) (s account.Sent, err error) {
+	if _, err := db.get(ctx, &s.Open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open AND expires_at > ?`, ws, micros(by.At)); err != nil {
 		return account.Sent{}, err
 	}
 	var mailed int64
-	_, err := db.get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ? AND email_key = ?`, ws, account.EmailKey(email))
-	return account.Sent{Open: open, MailedAt: moment(mailed)}, err
+	if _, err := db.get(ctx, &mailed, `SELECT COALESCE(MAX(mailed_at), 0) FROM invitations WHERE workspace_id = ? AND email_key = ?`, ws, account.EmailKey(email)); err != nil {
+		return account.Sent{}, err
+	}
+	s.MailedAt = moment(mailed)
+	return s, db.lockMails(ctx, by, ws, email, &s)
 }
 
 // Update implements ports.Invitations.

@@ -23,6 +23,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                                                         now.Add(-jobsKept),
 		`DELETE FROM payment_events WHERE (org_id, account, id) IN (SELECT org_id, account, id FROM payment_events WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`: now.Add(-paymentEventsKept),
 		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                                                 now.Add(-time.Hour),
+		`DELETE FROM invitation_mails WHERE scope IN (SELECT scope FROM invitation_mails WHERE last_at < ? LIMIT 1000)`:                                             now.Add(-mailsKept),
 		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                              now.Add(-prompt.RestoreWithin),
 		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                  now.Add(-chat.RestoreWithin),
 		`DELETE FROM stream_tickets WHERE hash IN (SELECT hash FROM stream_tickets WHERE expires_at < ? LIMIT 1000)`:                                                now,

@@ -23,6 +23,7 @@ type Service struct {
 	keys        ports.Keys
 	events      ports.Events
 	pays        PaysThrough
+	mails       account.MailLimits
 }
 
 // PaysThrough answers the account of a payment gateway that an org uses at present; "" if it takes no
@@ -30,8 +31,8 @@ type Service struct {
 type PaysThrough func(identity.OrgID) string
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, u ports.Users, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events, p PaysThrough) *Service {
-	return &Service{atomic: a, users: u, workspaces: w, invitations: i, keys: k, events: e, pays: p}
+func NewService(a ports.Atomic, u ports.Users, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events, p PaysThrough, m account.MailLimits) *Service {
+	return &Service{atomic: a, users: u, workspaces: w, invitations: i, keys: k, events: e, pays: p, mails: m}
 }
 
 // Authenticate answers whom a token of org proves. Whatever is wrong with it, the error is

@@ -57,7 +57,7 @@ func newStage(t *testing.T) *stage {
 		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c), payments: mocks.NewMockPayments(c),
 		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
-	s.Service = accounts.NewService(s.atomic, s.users, s.workspaces, s.invitations, s.keys, s.events, func(identity.OrgID) string { return "sandbox" })
+	s.Service = accounts.NewService(s.atomic, s.users, s.workspaces, s.invitations, s.keys, s.events, func(identity.OrgID) string { return "sandbox" }, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
 	return s
 }
 

@@ -147,8 +147,11 @@ type Invited struct {
 func (s *Service) Invite(ctx context.Context, by identity.Actor, id identity.WorkspaceID, email string, role identity.Role) (out Invited, err error) {
 	err = s.invitations.Invite(ctx, by, id, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
 		out.Workspace, out.Renewed = w, pending != nil
-		out.Invitation, out.Token, err = w.Invite(by, email, role, member, pending)
-		return out.Invitation, err
+		if out.Invitation, out.Token, err = w.Invite(by, email, role, member, pending); err != nil {
+			return nil, err
+		}
+		w.Mail(by, out.Invitation, s.mails)
+		return out.Invitation, nil
 	})
 	return out, err
 }

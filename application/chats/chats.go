@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -24,11 +25,12 @@ type Service struct {
 	lists      ports.ChatLists
 	users      ports.Users
 	registries Registries
+	mails      account.MailLimits
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries) *Service {
-	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r}
+func NewService(a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries, m account.MailLimits) *Service {
+	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r, mails: m}
 }
 
 // Registry returns what by's org offers to chats.

@@ -68,8 +68,11 @@ func (s *Service) invite(ctx context.Context, by identity.Actor, id chat.ID, g c
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Invitations.Invite(ctx, by, by.Workspace, g.Email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
 			out.Workspace = w
-			out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending)
-			return out.Invitation, err
+			if out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending); err != nil {
+				return nil, err
+			}
+			w.Mail(by, out.Invitation, s.mails)
+			return out.Invitation, nil
 		}); err != nil {
 			return err
 		}

@@ -61,7 +61,7 @@ func newStage(t *testing.T) *stage {
 			t.Errorf("the registry of %s was asked for", org)
 		}
 		return fixture.Registry(t)
-	})
+	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
 	return s
 }
 

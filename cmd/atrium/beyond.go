@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -36,6 +37,7 @@ type beyond struct {
 	offers      connections.Offers
 	intake      sources.Offers
 	limits      connection.ProbeLimits
+	mails       account.MailLimits
 	gateways    *gateways
 	terms       payments.TermsOf // the gateways'
 	pays        accounts.PaysThrough
@@ -56,7 +58,7 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	}
 	return beyond{
 		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, registries: o.registry,
-		warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits,
+		warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits,
 	}, closeAll, nil
 }
 

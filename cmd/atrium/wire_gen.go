@@ -61,7 +61,8 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	keys := stores.Keys
 	events := stores.Events
 	paysThrough := mainBeyond.pays
-	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough)
+	mailLimits := mainBeyond.mails
+	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough, mailLimits)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
 	uses := accounts.NewUses(keys)
@@ -71,7 +72,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	portsChats := stores.Chats
 	chatLists := stores.ChatLists
 	registries := mainBeyond.registries
-	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
+	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries, mailLimits)
 	embeds := stores.Embeds
 	passSealers := mainBeyond.passes
 	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, passSealers, registries)
@@ -134,7 +135,8 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accoun
 	keys := stores.Keys
 	events := stores.Events
 	paysThrough := b.pays
-	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough)
+	mailLimits := b.mails
+	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough, mailLimits)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
 	portsPrompts := stores.Prompts
@@ -143,7 +145,7 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accoun
 	portsChats := stores.Chats
 	chatLists := stores.ChatLists
 	registries := b.registries
-	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries)
+	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries, mailLimits)
 	embeds := stores.Embeds
 	passSealers := b.passes
 	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, passSealers, registries)

@@ -20,19 +20,9 @@ const (
 	// InvitationLasts is how long an invitation can be accepted.
 	InvitationLasts = 7 * 24 * time.Hour
 
-	// MailPause is how long after a mail about an invitation its address gets no other one from the
-	// same workspace: whoever may invite must not be able to flood a mailbox.
-	MailPause = 10 * time.Minute
-
 	// MaxInvitations is how many invitations of a workspace can be open, and not have expired.
 	MaxInvitations = 200
 )
-
-// Sent is what a workspace has sent, where somebody is about to be invited.
-type Sent struct {
-	Open     int       // how many invitations can be accepted still
-	MailedAt time.Time // when the address was mailed last, by whichever invitation; zero: never
-}
 
 // What can go wrong with invitations.
 var (
@@ -71,7 +61,7 @@ type Invitation struct {
 // Expired reports whether i can no longer be accepted: from ExpiresAt on.
 func (i *Invitation) Expired(now time.Time) bool { return !now.Before(i.ExpiresAt) }
 
-// Mailed reports whether the present link is mailed, too: Invite decided so.
+// Mailed reports whether the present link is to be mailed: Workspace.Mail decides.
 func (i *Invitation) Mailed() bool { return i.MailedAt.Equal(i.UpdatedAt) }
 
 // InvitationPage is one page of invitations.
@@ -79,8 +69,7 @@ type InvitationPage = page.Of[Invitation]
 
 // Invite asks somebody into w: member is who that is, if they are one already, and pending their
 // open invitation, which is sent anew under a new token; the old link ends. Admins may, up to
-// their own role, which also bounds what they may end. The link is mailed unless the address had a
-// mail within MailPause.
+// their own role, which also bounds what they may end. Mail decides whether the link is mailed.
 func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, member identity.UserID, pending *Invitation) (*Invitation, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, Token{}, err
@@ -112,9 +101,7 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	i.Role, i.Guest, i.Hash, i.InvitedBy, i.ExpiresAt = role, false, token.Hash(), by.User, by.At.Add(InvitationLasts)
 	i.Revision++
 	i.UpdatedAt = by.At
-	if i.MailedAt = w.Sent.MailedAt; by.At.Sub(i.MailedAt) >= MailPause {
-		i.MailedAt = by.At
-	}
+	i.MailedAt = w.Sent.MailedAt
 	i.record(by, kind, map[string]any{"role": role.String()})
 	return i, token, nil
 }

@@ -97,7 +97,6 @@ func TestInvite(t *testing.T) {
 				}
 			}
 			want.Role, want.InvitedBy, want.Hash, want.ExpiresAt, want.UpdatedAt = tt.role, tt.by.User, token.Hash(), tt.by.At.Add(week), tt.by.At
-			want.MailedAt = tt.by.At
 			if d := cmp.Diff(want, i, cmpopts.IgnoreTypes(event.Log{})); d != "" {
 				t.Errorf("invitation (-want +got):\n%s", d)
 			}
@@ -114,35 +113,6 @@ func TestInvite(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an address is mailed once in ten minutes, by whichever invitation", func(t *testing.T) {
-		for name, tt := range map[string]struct {
-			since  time.Duration // the last mail; 0: there was none
-			mailed bool
-		}{
-			"the first one is mailed":            {0, true},
-			"one just after another is not":      {time.Second, false},
-			"nor within the ten minutes":         {10*time.Minute - 1, false},
-			"after them it is":                   {10 * time.Minute, true},
-			"one that came before it was is not": {-time.Second, false},
-		} {
-			for _, pending := range []*account.Invitation{nil, invitation(identity.Viewer)} { // an earlier one may have been withdrawn
-				t.Run(name, func(t *testing.T) {
-					w, last := acme(), time.Time{}
-					if tt.since != 0 {
-						last = later.Add(-tt.since)
-					}
-					w.Sent.MailedAt = last
-					i, token, err := w.Invite(person("admin"), email, identity.Viewer, "", pending)
-					if tt.mailed {
-						last = later
-					}
-					if err != nil || i.Mailed() != tt.mailed || i.MailedAt != last || i.Hash != token.Hash() {
-						t.Errorf("mailed %v, last at %v: %v", i.Mailed(), i.MailedAt, err)
-					}
-				})
-			}
-		}
-	})
 	t.Run("two hundred can be open", func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			open    int

@@ -35,6 +35,20 @@ func (m *MockMailer) EXPECT() *MockMailerMockRecorder {
 	return m.recorder
 }
 
+// Delivers mocks base method.
+func (m *MockMailer) Delivers() bool {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Delivers")
+	ret0, _ := ret[0].(bool)
+	return ret0
+}
+
+// Delivers indicates an expected call of Delivers.
+func (mr *MockMailerMockRecorder) Delivers() *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Delivers", reflect.TypeOf((*MockMailer)(nil).Delivers))
+}
+
 // Send mocks base method.
 func (m_2 *MockMailer) Send(ctx context.Context, m ports.Mail) error {
 	m_2.ctrl.T.Helper()

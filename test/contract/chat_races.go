@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -151,7 +152,7 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("no chat begins to use a prompt that is being deleted", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry })
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{})
 		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users)
 		for i := range 8 {
 			p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: fmt.Sprint("used ", i)})
@@ -183,7 +184,7 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("who begins to use a prompt that is about to go waits, and finds it gone; who deletes one waits too", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry })
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{})
 		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users)
 		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
 		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
@@ -204,7 +205,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			return <-waiting
 		}
 		wantErr(t, both(func(tx ports.Stores) error {
-			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users, func(identity.OrgID) *chat.Registry { return registry }).Create(ctx, by, draft)
+			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}).Create(ctx, by, draft)
 			return err
 		}, func() error { return deleting.Delete(ctx, by, p.ID, nil) }), prompt.ErrInUse)
 		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})

@@ -31,11 +31,16 @@ func Invitations(t *testing.T, open Opener) {
 // tryInvite is Invite by somebody who may or may not.
 func tryInvite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, email string, role identity.Role) (i *account.Invitation, token account.Token, err error) {
 	err = s.Invitations.Invite(t.Context(), by, ws, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
-		i, token, err = w.Invite(by, email, role, member, pending)
+		if i, token, err = w.Invite(by, email, role, member, pending); err == nil {
+			w.Mail(by, i, mailLimits)
+		}
 		return i, err
 	})
 	return i, token, err
 }
+
+// mailLimits are those of every invitation here.
+var mailLimits = account.MailLimits{WorkspacePerDay: 50, UserPerHour: 20, AddressPerDay: 5}
 
 func invite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, email string, role identity.Role) (*account.Invitation, account.Token) {
 	t.Helper()

@@ -54,14 +54,61 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 				}
 				return err
 			})...))
-			n := 0
-			for _, one := range sent {
-				if one {
-					n++
-				}
-			}
-			same(t, "mails", n, 1)
+			same(t, "mails", count(sent), 1)
 		}
+	})
+	t.Run("mails are counted by workspace, whatever became of the invitations", func(t *testing.T) {
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		sent := 0
+		for i := range 2 * mailLimits.WorkspacePerDay {
+			by := team.Admin // changes, since each user has a limit too
+			by.User, by.At = []identity.UserID{team.Admin.User, team.Owner.User}[i%2], fixture.At.Add(time.Duration(i)*6*time.Minute)
+			by.Role = identity.Admin
+			made, _ := invite(t, a.Stores, by, team.Workspace.ID, fmt.Sprint("day-", i, "@mails.example"), identity.Viewer)
+			if made.Mailed() {
+				sent++
+			}
+			must(t, withdraw(t, a.Stores, by, team.Workspace.ID, made.ID))
+		}
+		same(t, "mails in ten hours", sent, mailLimits.WorkspacePerDay)
+		made, _ := invite(t, a.Stores, fixture.Later(team.Admin, 24*time.Hour), team.Workspace.ID, "next-day@mails.example", identity.Viewer)
+		same(t, "mailed a day later", made.Mailed(), true)
+	})
+	t.Run("mails are counted by user over all workspaces, also where many are sent at once", func(t *testing.T) {
+		maker := newcomer(t, a.Stores, a.Orgs[0], "cannon@example.com")
+		first, second := ownSpace(t, a.Stores, maker, "cannon-1"), ownSpace(t, a.Stores, maker, "cannon-2")
+		sent := make([]bool, mailLimits.UserPerHour+12)
+		must(t, errors.Join(atOnce(len(sent), func(i int) error {
+			ws := []identity.WorkspaceID{first.ID, second.ID}[i%2]
+			made, _, err := tryInvite(t, a.Stores, maker, ws, fmt.Sprint("user-", i, "@mails.example"), identity.Viewer)
+			if err == nil {
+				sent[i] = made.Mailed()
+			}
+			return err
+		})...))
+		same(t, "mails within an hour", count(sent), mailLimits.UserPerHour)
+		made, _ := invite(t, a.Stores, fixture.Later(maker, time.Hour), first.ID, "an-hour-later@mails.example", identity.Viewer)
+		same(t, "mailed an hour later", made.Mailed(), true)
+	})
+	t.Run("mails are counted by mailbox over the org, also where many are sent at once", func(t *testing.T) {
+		sent := make([]bool, mailLimits.AddressPerDay+4)
+		makers := make([]identity.Actor, len(sent))
+		spaces := make([]identity.WorkspaceID, len(sent))
+		for i := range sent {
+			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+			makers[i], spaces[i] = team.Admin, team.Workspace.ID
+		}
+		must(t, errors.Join(atOnce(len(sent), func(i int) error {
+			made, _, err := tryInvite(t, a.Stores, makers[i], spaces[i], fmt.Sprint("Victim+", i, "@example.com"), identity.Viewer)
+			if err == nil {
+				sent[i] = made.Mailed()
+			}
+			return err
+		})...))
+		same(t, "mails within a day", count(sent), mailLimits.AddressPerDay)
+		elsewhere := fixture.NewTeam(t, a.Stores, a.Orgs[1])
+		made, _ := invite(t, a.Stores, elsewhere.Admin, elsewhere.Workspace.ID, "victim@example.com", identity.Viewer)
+		same(t, "mailed by another org", made.Mailed(), true)
 	})
 	t.Run("no more are open than may be, also where many are made at once", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
@@ -80,6 +127,16 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 		invite(t, a.Stores, team.Admin, ws, address(0), identity.Member) // renewing is no other one
 		invite(t, a.Stores, other.Admin, other.Workspace.ID, "elsewhere@example.com", identity.Viewer)
 	})
+}
+
+// count returns how many of all are true.
+func count(all []bool) (n int) {
+	for _, one := range all {
+		if one {
+			n++
+		}
+	}
+	return n
 }
 
 func workspacesRaceQuota(t *testing.T, a Adapter) {

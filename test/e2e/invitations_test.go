@@ -57,16 +57,12 @@ func TestInvitations(t *testing.T) {
 			accept(t, bob, first).problem(t, 404, "invitation_not_found")
 			accept(t, bob, second).is(t, 200).has(t, map[string]string{"my_role": "member"})
 		})
-		t.Run("an address is mailed once in ten minutes, and the link is answered all the same", func(t *testing.T) {
-			for _, mailed := range []string{"true", "false"} {
-				made := owner.do(t, "POST", invitations, object{"email": "often@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": mailed})
-				if !strings.Contains(made.at("accept_url"), "/join/ati_") {
-					t.Error(made)
-				}
+		t.Run("nothing is mailed without a server, and the link is in the answer", func(t *testing.T) {
+			made := owner.create(t, invitations, object{"email": "often@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": "false"})
+			if !strings.Contains(made.at("accept_url"), "/join/ati_") {
+				t.Error(made)
 			}
-			owner.do(t, "DELETE", invitations+"/"+owner.get(t, invitations).at("data.0.id"), nil).is(t, 204)
-			owner.create(t, invitations, object{"email": "often@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": "false"})
-			owner.do(t, "DELETE", invitations+"/"+owner.get(t, invitations).at("data.0.id"), nil).is(t, 204)
+			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
 		})
 		t.Run("it ends with its maker's right to invite", func(t *testing.T) {
 			maker := r.user(t, "admin")

@@ -585,6 +585,9 @@ type ChatMemberAdded struct {
 	// InvitedBy Who gave them access; null for the owner.
 	InvitedBy nullable.Nullable[string] `json:"invited_by"`
 
+	// Mailed Beside accept_url: whether a mail server took a mail with the link. Where it is false, pass the link on yourself. Its limits are those of invitations to the workspace.
+	Mailed *bool `json:"mailed,omitempty"`
+
 	// Name Empty when nobody gave one.
 	Name     string `json:"name"`
 	Revision int64  `json:"revision"`
@@ -1236,7 +1239,7 @@ type InvitationCreated struct {
 	// InvitedBy Id of the user who invited last.
 	InvitedBy string `json:"invited_by"`
 
-	// Mailed Whether the link is mailed too, where a mail server is configured. An address gets one mail in 10 minutes about invitations to a workspace; in between, pass the link on yourself.
+	// Mailed Whether a mail server took a mail with the link. Where it is false, pass the link on yourself: no server is configured, it did not take the mail, or a limit is reached. The server's configuration limits the mails of a workspace in a day, of a user in an hour, and to one mailbox in a day; a workspace mails an address once in 10 minutes. A repeated call under the same Idempotency-Key has false.
 	Mailed   bool  `json:"mailed"`
 	Revision int64 `json:"revision"`
 

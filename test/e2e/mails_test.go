@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestMails invites through a mail server: what it takes is bounded, and nothing is lost for the inviter.
+func TestMails(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		smtp := fixture.NewSMTP(t, "none")
+		s := start(t, engine, set("mail.smtp.addr", smtp.Addr()), set("mail.smtp.from", "atrium@example.com"), set("mail.smtp.tls", "none"),
+			set("mail.limits.user_per_hour", "4"), set("mail.limits.address_per_day", "2"))
+		owner, cannon := s.user(t, "owner"), s.user(t, "admin")
+		invite := func(t *testing.T, by *client, email, mailed string, headers ...string) *answer {
+			t.Helper()
+			before := len(smtp.Letters())
+			made := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations", object{"email": email, "role": "viewer"}, headers...).has(t, map[string]string{"mailed": mailed})
+			if made.status >= 300 || !strings.Contains(made.at("accept_url"), "ati_") {
+				t.Fatal(made)
+			}
+			want := before
+			if mailed == "true" && made.header.Get("Idempotency-Replayed") == "" {
+				want++
+			}
+			if got := smtp.Letters(); len(got) != want || want > before && (got[before].To != email || !strings.Contains(got[before].Text, made.at("accept_url"))) {
+				t.Fatalf("%d letters after %d: %+v", len(got), before, got)
+			}
+			return made
+		}
+
+		t.Run("withdrawing and inviting in turns sends no more than the limit of a user", func(t *testing.T) {
+			for i := range 8 {
+				mailed := "true"
+				if i >= 4 {
+					mailed = "false"
+				}
+				made := invite(t, cannon, fmt.Sprint("stranger-", i, "@example.com"), mailed)
+				cannon.do(t, "DELETE", "/api/workspaces/"+cannon.workspace+"/invitations/"+made.at("id"), nil).is(t, 204)
+			}
+		})
+		t.Run("a mailbox gets no more than its limit, however it is spelt", func(t *testing.T) {
+			for i, mailed := range []string{"true", "true", "false"} {
+				invite(t, owner, fmt.Sprintf("victim+%d@example.com", i), mailed)
+			}
+		})
+		t.Run("names carry no message", func(t *testing.T) {
+			loud := s.user(t, "owner")
+			name := "URGENT call 1 900 555 0199 or https://evil.example now!! " + strings.Repeat("x", 60)
+			loud.do(t, "PATCH", "/api/workspaces/"+loud.workspace, object{"name": name}).is(t, 200)
+			invite(t, loud, "reader@example.com", "true")
+			letters := smtp.Letters()
+			if text := letters[len(letters)-1].Text; !strings.Contains(text, `"URGENT call or https evil example now x…"`) {
+				t.Error(text)
+			}
+		})
+		t.Run("an invitation for a chat template counts too, and says whether it was mailed", func(t *testing.T) {
+			chat := chats + "/" + owner.create(t, chats, object{"name": "Support"}).at("id")
+			for i, mailed := range []string{"true", "false"} {
+				if i == 1 {
+					smtp.Answer("RCPT", "550 5.1.1 no such user")
+				}
+				owner.create(t, chat+"/members", object{"email": fmt.Sprint("guest-", i, "@example.com"), "role": "viewer"}).has(t, map[string]string{"mailed": mailed})
+			}
+			owner.create(t, chat+"/members", object{"email": "guest-2@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": "false"})
+			if got := len(smtp.Letters()); got != 8 {
+				t.Errorf("%d letters", got)
+			}
+			if a := owner.create(t, chat+"/members", object{"user_id": cannon.id, "role": "viewer"}); strings.Contains(a.text, "mailed") {
+				t.Error(a)
+			}
+		})
+		t.Run("a restart counts on", func(t *testing.T) {
+			s.stop(t)
+			again := s.deployment.start(t)
+			invite(t, cannon.at(again), "restarted@example.com", "false")
+		})
+	})
+}
