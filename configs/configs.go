@@ -37,6 +37,7 @@ type Config struct {
 	Events      Events
 	Connections Connections
 	Payments    CardTesting
+	Children    Children
 	BaseDomain  string // {slug}.{BaseDomain} is a host of each org; empty: only listed hosts are
 	Orgs        []Org
 }
@@ -67,6 +68,11 @@ type CardTesting struct {
 	CardLimits billing.CardLimits
 }
 
+// Children says how the processes are confined that read what tenants control.
+type Children struct {
+	Confine string // best_effort or strict: whether to run where the kernel lacks a part of the wall around them
+}
+
 // Org is one customer of the deployment. Its identifier is not configured: the store makes it
 // when it first sees the slug, which therefore never changes.
 type Org struct {
@@ -94,6 +100,12 @@ type ClaimRule struct {
 	Workspace    string
 	Role         string
 }
+
+// The values of Children.Confine.
+const (
+	BestEffort = "best_effort"
+	Strict     = "strict"
+)
 
 // Source is where settings come from; each field overrides those above it.
 type Source struct {
@@ -146,6 +158,7 @@ func defaults() Config {
 		Events:      Events{Retention: 400 * day},
 		Connections: Connections{ProbeLimits: connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30}},
 		Payments:    CardTesting{CardLimits: billing.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3, DeclinesPerDay: 10}},
+		Children:    Children{Confine: BestEffort},
 	}
 }
 

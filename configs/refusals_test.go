@@ -14,7 +14,7 @@ const canary = "c4n4ry"
 func TestTheFileIsRefused(t *testing.T) {
 	const orgs = "orgs:\n  - slug: acme\n    hosts: [acme.test]\n"
 	tests := map[string]struct{ yaml, want string }{
-		"for a key that nobody knows":         {"data: x\nservers: 1", "atrium.yaml:2: servers: unknown key; known are base_domain, connections, data, "},
+		"for a key that nobody knows":         {"data: x\nservers: 1", "atrium.yaml:2: servers: unknown key; known are base_domain, children, connections, data, "},
 		"for such a key inside a section":     {"log:\n  colour: red", "atrium.yaml:2: log.colour: unknown key; log has format, level"},
 		"for such a key inside a list":        {orgs + "    host: a.test", "atrium.yaml:4: orgs[0].host: unknown key; orgs[0] has accept_url, base_url, "},
 		"for a key in a Go field's spelling":  {"Data: x", "atrium.yaml:1: Data: unknown key"},

@@ -26,6 +26,7 @@ func (c *Config) validate(found *problems) {
 	}
 	oneOf(found, "log.format", c.Log.Format, "text", "json")
 	within(found, "events.retention", c.Events.Retention, day, 3650*day, "1d to 3650d")
+	oneOf(found, "children.confine", c.Children.Confine, BestEffort, Strict)
 	c.validateConnections(found)
 	c.validatePayments(found)
 	c.validateOrgs(found)

@@ -20,3 +20,11 @@ var (
 	ErrJobTimeout  = errors.New("the job was not done in time, or used up its time on the processor")
 	ErrJobCrashed  = errors.New("the job ended without an answer")
 )
+
+// JobNeeds is what a confined job needs of its system beside memory and processor time. The system refuses its
+// process everything else.
+type JobNeeds struct {
+	Folders []string // the folders whose files it reads
+	Network bool     // whether it looks up hosts and connects to them
+	Ports   []uint16 // the TCP ports that it connects to; none: any port
+}

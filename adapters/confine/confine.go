@@ -1,5 +1,6 @@
 // Package confine runs jobs in child processes of the same binary: whatever parses bytes that a
-// tenant controls runs in one, with little memory, no environment, no files to write, and an end.
+// tenant controls runs in one, with little memory, no environment and an end, behind a wall: the
+// kernel refuses it all files and system calls that its job does not need.
 //
 // A child takes one job and is gone. Some are started ahead, so that a job need not wait for one.
 package confine
@@ -196,6 +197,9 @@ type child struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out io.ReadCloser
+
+	mu     sync.Mutex
+	waited bool // its number may be that of another process
 }
 
 // errGone says that a child ended before it took its job.
@@ -219,13 +223,32 @@ func (r *Runner) start() (*child, error) {
 	return &child{cmd: cmd, in: in, out: out}, nil
 }
 
-// kill ends the child; if it is gone already there is nothing to do.
-func (c *child) kill() { _ = c.cmd.Process.Kill() }
+// kill ends the child and what it may have started, and the reading of its answer, whoever holds the
+// other end. If it is gone already there is nothing to do.
+func (c *child) kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waited {
+		return
+	}
+	killGroup(c.cmd.Process)
+	_ = c.out.Close() // an error says that it is closed
+}
 
 // end kills the child and waits until it is gone.
 func (c *child) end() {
 	c.kill()
-	_ = c.cmd.Wait() // closes our ends of its pipes
+	_ = c.wait()
+}
+
+// wait waits until the child is gone, kills what it may have left, and closes our ends of its pipes.
+func (c *child) wait() error {
+	awaitEnd(c.cmd.Process)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	killGroup(c.cmd.Process)
+	c.waited = true
+	return c.cmd.Wait()
 }
 
 // do gives the child its order and returns what it answers. Then the child is gone.
@@ -244,7 +267,7 @@ func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, err
 	if n > maxAnswer+1 || err != nil {
 		c.kill()
 	}
-	err = errors.Join(err, c.cmd.Wait())
+	err = errors.Join(err, c.wait())
 	switch {
 	case n > maxAnswer+1:
 		return nil, ports.ErrJobTooLarge

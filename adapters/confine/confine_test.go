@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,21 +32,19 @@ const (
 // kept is what the jobs below make live.
 var kept [][]byte
 
-var jobs = map[string]confine.Job{
+// jobs need neither files nor a network.
+var jobs = map[string]func(context.Context, json.RawMessage) (any, error){
 	"echo": func(_ context.Context, in json.RawMessage) (any, error) { return in, nil },
 	"pid":  func(context.Context, json.RawMessage) (any, error) { return os.Getpid(), nil },
 	"around": func(context.Context, json.RawMessage) (any, error) {
 		_, err := os.Getwd()
 		gone := errors.Is(err, os.ErrNotExist)
 		made := os.Mkdir("folder", 0o700) == nil
-		fds, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			return nil, err
-		}
 		var open []string
-		for _, fd := range fds {
-			to, _ := os.Readlink("/proc/self/fd/" + fd.Name()) // the one that reads the folder is closed by now
-			open = append(open, to)
+		for fd := range 32 {
+			if to, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil {
+				open = append(open, to)
+			}
 		}
 		return map[string]any{"env": os.Environ(), "gone": gone, "made": made, "open": open}, nil
 	},
@@ -72,15 +71,12 @@ var jobs = map[string]confine.Job{
 		return len(kept), nil
 	},
 	"open": func(context.Context, json.RawMessage) (any, error) {
-		var files []*os.File
-		for range 1000 {
-			f, err := os.Open("/dev/null")
-			if err != nil {
-				return len(files), nil
+		for n := range 1000 {
+			if _, err := syscall.Dup(1); err != nil {
+				return n, nil
 			}
-			files = append(files, f)
 		}
-		return len(files), nil
+		return 1000, nil
 	},
 	"burn": func(context.Context, json.RawMessage) (any, error) {
 		for n := 0; ; n++ {
@@ -97,13 +93,26 @@ var jobs = map[string]confine.Job{
 	"garbage": func(context.Context, json.RawMessage) (any, error) { fmt.Print("c4n4ry{"); return 1, nil },
 }
 
+// served is what a child of this test serves.
+func served() map[string]confine.Job {
+	all := map[string]confine.Job{}
+	for name, do := range jobs {
+		all[name] = confine.Job{Do: do}
+	}
+	maps.Copy(all, hostileJobs())
+	return all
+}
+
 func deep(n int) int { return deep(n+1) + 1 } //nolint:staticcheck // it is to end by the limit
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case childMode:
-			os.Exit(confine.Serve(jobs, os.Stdin, os.Stdout))
+			os.Exit(confine.Serve(served(), os.Stdin, os.Stdout))
+		case serverMode:
+			server(os.Args[2:])
+			return
 		case parentMode:
 			r, err := confine.New(confine.DefaultLimits(), 1, os.Args[0], childMode)
 			if err != nil {

@@ -1,30 +1,91 @@
 package confine
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"runtime"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/atrium-hq/atrium/ports"
 )
 
 func supported() error { return nil }
 
-// attributes keep a terminal's signals from a child, and let it die with us, even by SIGKILL.
+// attributes make a child the leader of a process group, which keeps a terminal's signals from it and lets us
+// kill all of the group, and let it die with us, even by SIGKILL.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// bind sets limits that this process cannot lift again. RLIMIT_DATA counts what is writable;
-// RLIMIT_AS would count the address space that Go reserves, and end the process early.
-func bind(l Limits) error {
+// killGroup kills a child that was not waited for yet, and every process of its group.
+func killGroup(p *os.Process) {
+	_ = unix.Kill(-p.Pid, unix.SIGKILL) // an error says that it is gone
+	_ = p.Kill()                        // if it made another group
+}
+
+// awaitEnd returns once a child has ended. Its number is still its own, so that its group can be killed.
+func awaitEnd(p *os.Process) {
+	for {
+		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR { //nolint:errorlint // an errno
+			return
+		}
+	}
+}
+
+// niceness is what children add to their priority: requests are more urgent.
+const niceness = 10
+
+// Hide keeps the memory, the environment and the open files of this process from all other processes of its
+// user, and from core dumps.
+func Hide() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("confine: hide this process from others: %w", err)
+	}
+	return nil
+}
+
+// prepare is what a child does before it reads its order.
+func prepare() error {
+	if err := Hide(); err != nil {
+		return err
+	}
+	// All threads are of the group; PRIO_PROCESS would be about this one.
+	_ = unix.Setpriority(unix.PRIO_PGRP, 0, niceness) // a lower priority already is as good
+	return nil
+}
+
+// bind sets limits that this process cannot lift again, and raises the wall around it.
+func bind(l Limits, needs ports.JobNeeds) error {
+	runtime.LockOSThread() // no_new_privs and the seccomp filter begin at one thread
+	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
 	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil { // no core, no debugger
-		return fmt.Errorf("not dumpable: %w", err)
+	if err := limit(l); err != nil {
+		return err
 	}
-	cpu, data := uint64(max(l.CPU, 1)), uint64(l.Memory+threadStacks) //nolint:gosec // from constants
-	for _, limit := range []struct {
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	if err := restrictAccess(needs); err != nil {
+		return fmt.Errorf("landlock: %w", err)
+	}
+	if err := filterCalls(needs); err != nil { // last: it refuses all of the above
+		return fmt.Errorf("seccomp: %w", err)
+	}
+	return nil
+}
+
+// limit sets resource limits. RLIMIT_DATA counts what is writable; RLIMIT_AS would count the address space that
+// Go reserves, and end the process early.
+func limit(l Limits) error {
+	cpu, data := uint64(max(l.CPU, 1)*slower), uint64(l.Memory+threadStacks) //nolint:gosec // from constants
+	limits := []struct {
 		name      string
 		resource  int
 		soft, max uint64
@@ -34,13 +95,46 @@ func bind(l Limits) error {
 		{"size of files", unix.RLIMIT_FSIZE, 0, 0},
 		{"open files", unix.RLIMIT_NOFILE, uint64(l.Files), uint64(l.Files)}, //nolint:gosec // from a constant
 		{"core dumps", unix.RLIMIT_CORE, 0, 0},
-	} {
+		{"message queues", unix.RLIMIT_MSGQUEUE, 0, 0},
+		{"locked memory", unix.RLIMIT_MEMLOCK, 0, 0},
+	}
+	if threads, ok := maxThreads(); ok {
+		limits = append(limits, struct {
+			name      string
+			resource  int
+			soft, max uint64
+		}{"threads", unix.RLIMIT_NPROC, threads, threads})
+	}
+	for _, limit := range limits {
 		if raceDetector && limit.resource == unix.RLIMIT_DATA {
 			continue
 		}
-		if err := unix.Setrlimit(limit.resource, &unix.Rlimit{Cur: limit.soft, Max: limit.max}); err != nil {
+		var has unix.Rlimit
+		if err := unix.Getrlimit(limit.resource, &has); err != nil {
+			return fmt.Errorf("limit %s: %w", limit.name, err)
+		}
+		to := unix.Rlimit{Cur: min(limit.soft, has.Max), Max: min(limit.max, has.Max)}
+		if err := unix.Setrlimit(limit.resource, &to); err != nil {
 			return fmt.Errorf("limit %s: %w", limit.name, err)
 		}
 	}
 	return nil
+}
+
+// maxThreads is how many threads the user of this process may have. RLIMIT_NPROC counts all threads of a user on
+// the machine, the server's and those of other programs included, and no thread can be made beyond it. So it
+// stands above the number of all threads that there are now: it stops a child that makes them without end.
+func maxThreads() (uint64, bool) {
+	const room = 512
+	text, err := os.ReadFile("/proc/loadavg") // its fourth field is running/all
+	if err != nil {
+		return 0, false
+	}
+	fields := bytes.Fields(text)
+	if len(fields) < 4 {
+		return 0, false
+	}
+	_, all, _ := bytes.Cut(fields[3], []byte("/"))
+	n, err := strconv.ParseUint(string(all), 10, 32)
+	return n + room, err == nil
 }

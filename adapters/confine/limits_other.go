@@ -5,7 +5,10 @@ package confine
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
+
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // Without limits that the kernel keeps, a child is no protection: rather none than a pretended one.
@@ -13,6 +16,18 @@ func supported() error {
 	return fmt.Errorf("%w: connections to warehouses and sheets need Linux, whose kernel confines the processes that read them; elsewhere run Atrium in a container", errors.ErrUnsupported)
 }
 
+// Missing lists what this system lacks of the wall around children.
+func Missing() []string { return []string{"Linux: there are no children"} }
+
+// Hide does nothing.
+func Hide() error { return nil }
+
 func attributes() *syscall.SysProcAttr { return nil }
 
-func bind(Limits) error { return supported() }
+func prepare() error { return supported() }
+
+func bind(Limits, ports.JobNeeds) error { return supported() }
+
+func killGroup(p *os.Process) { _ = p.Kill() }
+
+func awaitEnd(*os.Process) {}

@@ -2,4 +2,7 @@
 
 package confine
 
-const raceDetector = false
+const (
+	raceDetector = false
+	slower       = 1
+)

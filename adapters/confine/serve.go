@@ -12,8 +12,13 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Job does what a child was started for. What it returns is the answer, as JSON.
-type Job func(ctx context.Context, input json.RawMessage) (any, error)
+// Job is something that a child can be started for.
+type Job struct {
+	// Do does it. The result is the answer, as JSON.
+	Do func(ctx context.Context, input json.RawMessage) (any, error)
+	// Needs returns what Do needs for an input. nil: neither files nor a network.
+	Needs func(input json.RawMessage) ports.JobNeeds
+}
 
 // The codes with which a child ends. 2 is that of Go's runtime when it gives up: for want of memory
 // most of all, since a panic of a job is caught.
@@ -29,10 +34,13 @@ const maxOrder = 1 << 20
 // child that ends without a word has begun nothing, so that another one may.
 const taken = '+'
 
-// Serve is what a child does: it takes the order on its standard input, binds itself to the order's
-// limits, does the job, and writes the answer to its standard output. It returns the process's exit
-// code. An input that ends at once is the end of the parent.
+// Serve is what a child does: it reads the order from its standard input, binds itself to the order's
+// limits and to what the job needs, does the job, and writes the answer to its standard output. It
+// returns the process's exit code. An input that ends at once is the end of the parent.
 func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
+	if err := prepare(); err != nil {
+		return exitFailed
+	}
 	text, err := io.ReadAll(io.LimitReader(in, maxOrder))
 	if err != nil || len(text) == 0 {
 		return 0
@@ -48,7 +56,11 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	if !ok {
 		return exitFailed
 	}
-	if err := bind(o.Limits); err != nil {
+	var needs ports.JobNeeds
+	if job.Needs != nil {
+		needs = job.Needs(o.Input)
+	}
+	if err := bind(o.Limits, needs); err != nil {
 		return exitFailed
 	}
 	// The collector works harder before the limit, rather than the kernel say no at it.
@@ -71,7 +83,7 @@ func do(ctx context.Context, job Job, input json.RawMessage) (answer []byte, err
 			err = errors.New("the job panicked")
 		}
 	}()
-	result, err := job(ctx, input)
+	result, err := job.Do(ctx, input)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -19,6 +22,9 @@ const JobName = "sheet"
 // ChildMemory is what a child needs for Job, in bytes: a file that was fetched, whole, and again as
 // much for what parses it and for Go, which takes memory in pieces of 64 MiB.
 const ChildMemory = 192 << 20
+
+// ChildCPU is the processor time of a child for Job, in seconds.
+const ChildCPU = 3
 
 // Confined is ports.Sheets for files. It has a child process read each.
 type Confined struct {
@@ -71,6 +77,24 @@ func (c *Confined) Preview(ctx context.Context, workspace identity.WorkspaceID, 
 		return source.Sheet{}, source.ErrUnsupportedFormat // a parser gave up on it
 	}
 	return source.Sheet{}, err
+}
+
+// Needs returns what Job needs: a file of folder, or the port of the host that serves one.
+func Needs(folder string) func(input json.RawMessage) ports.JobNeeds {
+	return func(input json.RawMessage) ports.JobNeeds {
+		var r request
+		if err := json.Unmarshal(input, &r); err != nil {
+			return ports.JobNeeds{}
+		}
+		if strings.HasPrefix(r.Location.URL, source.FileScheme) {
+			return ports.JobNeeds{Folders: []string{folder}}
+		}
+		u, err := url.Parse(r.Location.URL)
+		if err != nil {
+			return ports.JobNeeds{}
+		}
+		return ports.JobNeeds{Network: true, Ports: slices.Compact([]uint16{httpsPort, portOf(u)})}
+	}
 }
 
 // Job is the child's side of Confined.

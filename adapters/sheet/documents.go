@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -45,12 +46,30 @@ type Network interface {
 	Client(roots *tls.Config) *http.Client
 }
 
-// Guard makes the network of one call, which is over at end whatever happens.
-type Guard func(egress identity.Egress, limits Limits, end time.Time) Network
+// Guard makes the network of one call, which is over at end whatever happens. allows tells which ports may be
+// connected to.
+type Guard func(egress identity.Egress, allows func(port uint16) bool, limits Limits, end time.Time) Network
 
-// AllowsPort reports whether files may be fetched from a port: that of https, or one at which
-// nothing of the system's is.
-func AllowsPort(port uint16) bool { return port == 443 || port >= 1024 }
+const httpsPort = 443
+
+// allowsPort returns which ports a file at u may be fetched from: that of https, which redirects may lead to, and that
+// of u, unless it is one that systems reserve.
+func allowsPort(u *url.URL) func(uint16) bool {
+	own := portOf(u)
+	return func(port uint16) bool { return port == httpsPort || port >= 1024 && port == own }
+}
+
+// portOf is the port of an https URL, 0 if that is none.
+func portOf(u *url.URL) uint16 {
+	if u.Port() == "" {
+		return httpsPort
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint16(port)
+}
 
 // Documents is ports.Sheets for files. It parses what strangers wrote: see Confined.
 type Documents struct {
@@ -135,7 +154,7 @@ func (d *Documents) file(name string, at source.SheetLocation) (source.Sheet, er
 // fetch gets a file into memory.
 func (d *Documents) fetch(ctx context.Context, u *url.URL, egress identity.Egress) (document, error) {
 	end, _ := ctx.Deadline()
-	client := d.guard(egress, d.limits, end).Client(d.roots)
+	client := d.guard(egress, allowsPort(u), d.limits, end).Client(d.roots)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return document{}, source.ErrURLNotAllowed

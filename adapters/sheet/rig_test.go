@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			roots.RootCAs.AppendCertsFromPEM([]byte(os.Args[3]))
 		}
 		os.Exit(confine.Serve(map[string]confine.Job{
-			sheet.JobName: sheet.Job(sheet.NewDocuments(guard, roots, os.Args[2], limits())),
+			sheet.JobName: {Do: sheet.Job(sheet.NewDocuments(guard, roots, os.Args[2], limits())), Needs: sheet.Needs(os.Args[2])},
 		}, os.Stdin, os.Stdout))
 	}
 	var remove func()
@@ -50,8 +50,8 @@ var program string
 // loopback is the policy of an org that may reach the test's servers.
 var loopback = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
 
-func guard(e identity.Egress, l sheet.Limits, end time.Time) sheet.Network {
-	return egress.New(egress.Rules{Allow: e.Allow, Port: sheet.AllowsPort, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + 1<<20})
+func guard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end time.Time) sheet.Network {
+	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + 1<<20})
 }
 
 func limits() sheet.Limits { return sheet.DefaultLimits() }
@@ -59,7 +59,7 @@ func limits() sheet.Limits { return sheet.DefaultLimits() }
 // childLimits are those of releases.
 func childLimits() confine.Limits {
 	l := confine.DefaultLimits()
-	l.Memory = sheet.ChildMemory
+	l.Memory, l.CPU = sheet.ChildMemory, sheet.ChildCPU
 	return l
 }
 

@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -97,6 +98,28 @@ func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer
 		return answer{}, connection.QueryTimeout
 	}
 	return answer{}, connection.Internal
+}
+
+// httpsPort is where kinds are whose credential names no port.
+const httpsPort = 443
+
+// Needs returns what Job needs: SQLite reads the files of folder and connects to nothing, all other kinds connect to
+// the port of their server and read no files.
+func Needs(folder string) func(input json.RawMessage) ports.JobNeeds {
+	return func(input json.RawMessage) ports.JobNeeds {
+		var r request
+		if err := json.Unmarshal(input, &r); err != nil {
+			return ports.JobNeeds{}
+		}
+		if r.Kind == connection.SQLite {
+			return ports.JobNeeds{Folders: []string{folder}}
+		}
+		c, err := connection.ParseCredential(r.Kind, r.Credential)
+		if err != nil {
+			return ports.JobNeeds{}
+		}
+		return ports.JobNeeds{Network: true, Ports: []uint16{cmp.Or(c.Port(), httpsPort)}}
+	}
 }
 
 // Job is the child's side of Confined: it hands a call to the kind that it is for.

@@ -93,7 +93,7 @@ func newTenants(c configs.Config) (_ connections.Warehouses, _ ports.Sheets, clo
 	atGoogle := google.Default()
 	all := connections.Warehouses{connection.GoogleSheets: google.NewAccounts(atGoogle)}
 	large := confine.DefaultLimits()
-	large.Memory = sheet.ChildMemory
+	large.Memory, large.CPU = sheet.ChildMemory, sheet.ChildCPU
 	reader, err := confine.New(large, sheetChildren, command...)
 	if errors.Is(err, errors.ErrUnsupported) {
 		nothing := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {

@@ -53,6 +53,9 @@ func (p *process) runNode(flags map[string]string, serving bool, f func(context.
 		return err
 	}
 	log := newLog(p.stderr, c.Log)
+	if err := raiseWall(c, log); err != nil {
+		return err
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

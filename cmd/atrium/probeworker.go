@@ -28,8 +28,11 @@ type probeWorkerCommand struct {
 
 func (c *probeWorkerCommand) Run() error {
 	os.Exit(confine.Serve(map[string]confine.Job{
-		warehouse.JobName: warehouse.Job(warehouses(c.Warehouses)),
-		sheet.JobName:     sheet.Job(sheet.NewDocuments(sheetGuard, nil, c.Sheets, sheet.DefaultLimits())),
+		warehouse.JobName: {Do: warehouse.Job(warehouses(c.Warehouses)), Needs: warehouse.Needs(c.Warehouses)},
+		sheet.JobName: {
+			Do:    sheet.Job(sheet.NewDocuments(sheetGuard, nil, c.Sheets, sheet.DefaultLimits())),
+			Needs: sheet.Needs(c.Sheets),
+		},
 	}, os.Stdin, os.Stdout))
 	return nil
 }
@@ -57,7 +60,7 @@ func guard(to ports.Target, end time.Time) warehouse.Network {
 
 // sheetGuard gives the fetch of a sheet the egress of its org. What TLS, headers and redirects take on
 // the wire comes on top of the file.
-func sheetGuard(e identity.Egress, l sheet.Limits, end time.Time) sheet.Network {
+func sheetGuard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end time.Time) sheet.Network {
 	const around = 1 << 20
-	return egress.New(egress.Rules{Allow: e.Allow, Port: sheet.AllowsPort, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + l.Bytes/16 + around})
+	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + l.Bytes/16 + around})
 }

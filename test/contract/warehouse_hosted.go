@@ -6,6 +6,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"io"
 	"net/netip"
@@ -51,7 +52,11 @@ func (h *Hosted) Main(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(confine.Serve(map[string]confine.Job{
-			warehouse.JobName: warehouse.Job(map[connection.Kind]ports.Warehouse{h.Kind: h.NewAt(roots, nil)}),
+			warehouse.JobName: {
+				Do: warehouse.Job(map[connection.Kind]ports.Warehouse{h.Kind: h.NewAt(roots, nil)}),
+				// The stand-in is at any port.
+				Needs: func(json.RawMessage) ports.JobNeeds { return ports.JobNeeds{Network: true} },
+			},
 		}, os.Stdin, os.Stdout))
 	}
 	h.Authority = fixture.NewAuthority(fixture.Setup{})

@@ -30,7 +30,7 @@ const childMode = "probe-worker"
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == childMode {
 		os.Exit(confine.Serve(map[string]confine.Job{
-			warehouse.JobName: warehouse.Job(map[connection.Kind]ports.Warehouse{connection.SQLite: sqlite.New(os.Args[2])}),
+			warehouse.JobName: {Do: warehouse.Job(map[connection.Kind]ports.Warehouse{connection.SQLite: sqlite.New(os.Args[2])}), Needs: warehouse.Needs(os.Args[2])},
 		}, os.Stdin, os.Stdout))
 	}
 	var remove func()

@@ -1,0 +1,115 @@
+package confine
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+	"kernel.org/pub/linux/libs/security/libcap/psx"
+
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// The versions of Landlock's interface with which its parts came.
+const (
+	abiFiles   = 1
+	abiTCP     = 4
+	abiSignals = 6
+)
+
+// Missing lists what this kernel lacks, or this process may not use, of the wall around children.
+func Missing() (missing []string) {
+	abi, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		abi = 0
+	}
+	if abi < abiFiles {
+		missing = append(missing, "Landlock (Linux 5.13, enabled at boot): files are not kept from children")
+	}
+	if abi < abiTCP {
+		missing = append(missing, "Landlock for TCP (Linux 6.7): children reach every port")
+	}
+	if !filterable() {
+		missing = append(missing, "seccomp filters: children may make every system call")
+	}
+	return missing
+}
+
+// The files of the system that connections need: what the resolver reads, and the authorities that TLS trusts, where
+// distributions keep them. Links are followed: what they lead to may be read.
+var (
+	resolverFiles = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/protocols",
+		"/etc/host.conf", "/etc/gai.conf", "/etc/mdns.allow"}
+	authorityFiles = []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem",
+		"/etc/pki/tls/cacert.pem", "/etc/pki/tls/certs/ca-bundle.crt"}
+	authorityFolders = []string{"/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted",
+		"/usr/share/ca-certificates", "/usr/local/share/ca-certificates", "/var/lib/ca-certificates"}
+)
+
+// The time zones of the system, which any job may read.
+var (
+	zoneFiles   = []string{"/etc/localtime"}
+	zoneFolders = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"}
+)
+
+// dnsPort is where name servers are asked by TCP.
+const dnsPort = 53
+
+// restrictAccess has Landlock refuse all files but those that a job needs, which can only be read, all listening by
+// TCP, connections to other ports, and signals to processes outside. A kernel that knows less refuses less.
+func restrictAccess(needs ports.JobNeeds) error {
+	wall := landlock.V7
+	folders, files := append([]string{}, needs.Folders...), append([]string{}, zoneFiles...)
+	folders = append(folders, zoneFolders...)
+	if needs.Network {
+		folders, files = append(folders, authorityFolders...), append(append(files, resolverFiles...), authorityFiles...)
+	}
+	rules := []landlock.Rule{
+		landlock.PathAccess(ll.AccessFSReadFile|ll.AccessFSReadDir, present(folders, true)...).IgnoreIfMissing(),
+		landlock.PathAccess(ll.AccessFSReadFile, present(files, false)...).IgnoreIfMissing(),
+	}
+	switch {
+	case needs.Network && len(needs.Ports) == 0:
+		wall.HandledAccessNet &^= ll.AccessNetConnectTCP
+	case needs.Network:
+		for _, port := range append([]uint16{dnsPort}, needs.Ports...) {
+			rules = append(rules, landlock.ConnectTCP(port))
+		}
+	}
+	return wall.BestEffort().Restrict(rules...)
+}
+
+// present returns those of the paths that lead to a folder, or to something else.
+func present(paths []string, folder bool) (found []string) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() == folder {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// dropCapabilities takes from root's processes what root may do, but for reading files that belong to others:
+// the data directory may be another user's.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var has [2]unix.CapUserData
+	if err := unix.Capget(&header, &has[0]); err != nil {
+		return err
+	}
+	const keep = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
+	if has[0].Permitted&^keep == 0 && has[1].Permitted == 0 {
+		return nil
+	}
+	kept := has[0].Permitted & keep
+	to := [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&to[0])), 0)
+	if errno != 0 && !errors.Is(errno, syscall.ENOSYS) {
+		return errno
+	}
+	return nil
+}

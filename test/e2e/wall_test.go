@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/elastic/go-seccomp-bpf"
+	"golang.org/x/sys/unix"
+)
+
+// onAnOldKernel is the argument that makes this test binary run the command behind it as a kernel would that has
+// neither Landlock nor seccomp filters.
+const onAnOldKernel = "on-an-old-kernel"
+
+func init() {
+	if len(os.Args) < 3 || os.Args[1] != onAnOldKernel {
+		return
+	}
+	err := seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync, Policy: seccomp.Policy{
+		DefaultAction: seccomp.ActionAllow,
+		Syscalls: []seccomp.SyscallGroup{{
+			Action: seccomp.Action(unix.SECCOMP_RET_ERRNO) | seccomp.Action(unix.ENOSYS),
+			Names:  []string{"seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"},
+		}},
+	}})
+	if err == nil {
+		err = syscall.Exec(os.Args[2], os.Args[2:], os.Environ())
+	}
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+// aged makes a command run on an old kernel.
+func aged(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Args = append([]string{os.Args[0], onAnOldKernel, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = os.Args[0]
+	return cmd
+}
+
+func TestAKernelWithoutTheWall(t *testing.T) {
+	t.Parallel()
+	if !seccomp.Supported() {
+		t.Log("this kernel has no filters by which another one could be played: it is itself what is tested")
+	}
+	const lacks = "Landlock for TCP"
+
+	t.Run("best effort serves, and says once what is missing", func(t *testing.T) {
+		d := deploy(t, sqlite)
+		s := d.spawn(t, aged(d.command("serve", "--addr", "127.0.0.1:0")))
+		s.stdout.await(t, s, greeting)
+		s.stop(t)
+		if n := strings.Count(s.stderr.String(), lacks); n != 1 {
+			t.Errorf("it is said %d times", n)
+		}
+	})
+	t.Run("strict refuses to serve", func(t *testing.T) {
+		d := deploy(t, sqlite, set("children.confine", "strict"))
+		out, err := aged(d.command("serve", "--addr", "127.0.0.1:0")).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "children.confine is strict") || !strings.Contains(string(out), lacks) {
+			t.Errorf("%s, %v", out, err)
+		}
+		if _, err := os.Stat(d.data); !os.IsNotExist(err) {
+			t.Errorf("there is a data directory: %v", err)
+		}
+	})
+	for confine, want := range map[string]string{"best_effort": "WARNING children ", "strict": "FAILED  children "} {
+		t.Run("doctor warns or fails: "+confine, func(t *testing.T) {
+			d := deploy(t, sqlite, set("children.confine", confine))
+			out, err := aged(d.command("doctor")).Output()
+			if !strings.Contains(string(out), want) || !strings.Contains(string(out), lacks) || (err != nil) != (confine == "strict") {
+				t.Errorf("%s, %v", out, err)
+			}
+		})
+	}
+}
