@@ -21,6 +21,9 @@ func recognise(text string) (names []string) {
 	case has("mozilla public license version 2 0"): // which speaks of the GPL
 		add("MPL-2.0")
 		return names
+	case has("spdx license identifier bsd 3 clause or gpl 2 0 only"): // of which we choose the first
+		add("BSD-3-Clause")
+		return names
 	case has("gnu affero general public license"), has("gnu lesser general public license"), has("gnu general public license"):
 		return gnu(text)
 	}
