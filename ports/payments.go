@@ -45,6 +45,10 @@ type PaymentOverview interface {
 	// any account but one.
 	Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error)
 
+	// Duplicates returns the workspaces of an org in which several subscriptions lived when they were seen
+	// last, with the Surplus of each.
+	Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error)
+
 	// Paused returns the workspaces of an org whose payments at an account are paused, in the order of
 	// their identifiers.
 	Paused(ctx context.Context, org identity.OrgID, account string) ([]identity.WorkspaceID, error)

@@ -17,7 +17,7 @@ type Payments struct{ db *DB }
 var _ ports.Payments = (*Payments)(nil)
 
 const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.external_id, t.call_key, t.name, t.email, t.default_method, t.had_trial, t.pending,
-	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at`
+	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at, t.surplus`
 
 type customerRow struct {
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -39,6 +39,7 @@ type customerRow struct {
 	UpdatedAt      int64                `db:"updated_at"`
 	CardAttempts   string               `db:"card_attempts"`
 	PausedAt       int64                `db:"paused_at"`
+	Surplus        string               `db:"surplus"`
 }
 
 func (r *customerRow) customer() (*billing.Customer, error) {
@@ -48,7 +49,7 @@ func (r *customerRow) customer() (*billing.Customer, error) {
 		WalletAt: moment(r.WalletAt), SubscriptionAt: moment(r.SubscriptionAt), InvoicesAt: moment(r.InvoicesAt),
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt), PausedAt: moment(r.PausedAt),
 	}
-	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts))
+	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts), decodeColumn(r.Surplus, &c.Surplus))
 }
 
 // decodeColumn reads JSON; an empty column leaves into as it is.
@@ -64,6 +65,14 @@ func encodePending(op *billing.Operation) (string, error) {
 		return "", nil
 	}
 	text, err := json.Marshal(op)
+	return string(text), err
+}
+
+func encodeSurplus(ids []billing.SubscriptionID) (string, error) {
+	if len(ids) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(ids)
 	return string(text), err
 }
 
@@ -164,12 +173,16 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 	if err != nil {
 		return err
 	}
+	surplus, err := encodeSurplus(c.Surplus)
+	if err != nil {
+		return err
+	}
 	if _, err := db.exec(ctx, `
 		UPDATE payment_customers SET external_id = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?,
-			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?
+			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?
 		WHERE workspace_id = ? AND account = ?`,
 		c.ID, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
-		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), c.Workspace, c.Account); err != nil {
+		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Workspace, c.Account); err != nil {
 		return err
 	}
 	if err := db.saveMethods(ctx, c); err != nil {
@@ -216,6 +229,22 @@ func (s *Payments) Elsewhere(ctx context.Context, org identity.OrgID, account st
 		counts[r.Account] = r.Live
 	}
 	return counts, err
+}
+
+// Duplicates implements ports.Payments.
+func (s *Payments) Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+	var rows []struct {
+		Workspace identity.WorkspaceID `db:"workspace_id"`
+		Surplus   string               `db:"surplus"`
+	}
+	err := s.db.list(ctx, &rows, `SELECT workspace_id, surplus FROM payment_customers WHERE org_id = ? AND account = ? AND surplus <> ''`, org, account)
+	found := map[identity.WorkspaceID][]billing.SubscriptionID{}
+	for _, r := range rows {
+		var ids []billing.SubscriptionID
+		err = errors.Join(err, decodeColumn(r.Surplus, &ids))
+		found[r.Workspace] = ids
+	}
+	return found, err
 }
 
 // Paused implements ports.Payments.

@@ -81,10 +81,19 @@ func Mode(key secret.String) string {
 	return "test"
 }
 
-// bounded cuts answers off that are too long to be meant.
+// bounded cuts answers off that are too long to be meant, and repeats no call that changes something.
 type bounded struct{ http.RoundTripper }
 
+// RoundTrip implements http.RoundTripper. http.Transport repeats a request with an Idempotency-Key when its
+// connection breaks, and returns the second answer only: a refusal would hide that the first try may have
+// had its effect. It finds the header by its canonical name, so that another spelling prevents that.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	const header = "Idempotency-Key"
+	if key := r.Header.Get(header); key != "" {
+		r = r.Clone(r.Context())
+		r.Header.Del(header)
+		r.Header["idempotency-key"] = []string{key}
+	}
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
 		resp.Body = struct {

@@ -82,12 +82,15 @@ func outbound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, budget)
 }
 
-// ask calls the gateway, and again if nobody knows what came of it: under the same key, since call brings
-// it along.
+// ask calls the gateway, and again if the outcome is not known: under the same key, since call brings it
+// along. A refusal after an unanswered try is a *billing.UnsettledError.
 func ask[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	wait := firstWait
 	for try := 1; ; try++ {
 		out, err := once(ctx, call)
+		if refused, is := errors.AsType[*billing.Rejection](err); is && try > 1 {
+			return out, &billing.UnsettledError{Refusal: refused.Reason}
+		}
 		if err == nil || try == maxTries || !billing.OutcomeUnknown(err) {
 			return out, err
 		}

@@ -41,6 +41,7 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 		}
 	}
 	if c.Pending != nil {
+		c.Pending.Repeated = true
 		if _, err := s.carryOut(ctx, calls, by, t, c); billing.OutcomeUnknown(err) {
 			return err
 		} // what was refused is settled
@@ -128,6 +129,16 @@ func (s *Service) Paused(ctx context.Context, by identity.Actor) ([]identity.Wor
 		return nil, ignoring(err)
 	}
 	return s.payments.Paused(ctx, by.Org, t.Account)
+}
+
+// Duplicates returns the workspaces of by's org in which several subscriptions live, with those that should
+// not. by is the system.
+func (s *Service) Duplicates(ctx context.Context, by identity.Actor) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+	t, err := s.sold(by)
+	if err != nil {
+		return nil, ignoring(err)
+	}
+	return s.payments.Duplicates(ctx, by.Org, t.Account)
 }
 
 // Customers lists the workspaces of by's org that are customers of its gateway. by is the system.

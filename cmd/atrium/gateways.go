@@ -135,8 +135,8 @@ func (g *gateways) sandbox(org identity.OrgID) (*sandbox.Gateway, error) {
 
 // inboxes measures what waits of the events of payment gateways.
 type inboxes struct {
-	app                     *core
-	lag, wait, dead, paused *prometheus.Desc
+	app                              *core
+	lag, wait, dead, paused, surplus *prometheus.Desc
 }
 
 func newInboxes(app *core) *inboxes {
@@ -145,6 +145,8 @@ func newInboxes(app *core) *inboxes {
 		lag:  prometheus.NewDesc("atrium_payment_event_lag_seconds", "For how long the first event of a payment gateway waits to be worked off.", []string{"org"}, nil),
 		wait: prometheus.NewDesc("atrium_payment_events_waiting", "How many events of a payment gateway wait to be worked off.", []string{"org"}, nil),
 		dead: prometheus.NewDesc("atrium_payment_events_dead", "How many events of a payment gateway were given up; atrium payments events replay tries them again.", []string{"org"}, nil),
+		surplus: prometheus.NewDesc("atrium_payment_duplicate_subscriptions",
+			"How many subscriptions live at the gateway beside the one that their workspace should have.", []string{"org"}, nil),
 		paused: prometheus.NewDesc("atrium_payments_paused_workspaces",
 			"How many workspaces may not pay because too many cards were declined; atrium payments resume ends a pause.", []string{"org"}, nil),
 	}
@@ -156,6 +158,7 @@ func (i *inboxes) Describe(all chan<- *prometheus.Desc) {
 	all <- i.wait
 	all <- i.dead
 	all <- i.paused
+	all <- i.surplus
 }
 
 // Collect implements prometheus.Collector. What cannot be read is left out.
@@ -166,6 +169,13 @@ func (i *inboxes) Collect(all chan<- prometheus.Metric) {
 		account := i.app.beyond.gateways.terms(org.ID).Account
 		if account == "" {
 			continue
+		}
+		if duplicates, err := i.app.db.Stores().Payments.Duplicates(ctx, org.ID, account); err == nil {
+			n := 0
+			for _, surplus := range duplicates {
+				n += len(surplus)
+			}
+			all <- prometheus.MustNewConstMetric(i.surplus, prometheus.GaugeValue, float64(n), org.Slug)
 		}
 		if paused, err := i.app.db.Stores().Payments.Paused(ctx, org.ID, account); err == nil {
 			all <- prometheus.MustNewConstMetric(i.paused, prometheus.GaugeValue, float64(len(paused)), org.Slug)

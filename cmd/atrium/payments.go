@@ -295,6 +295,15 @@ func diagnosePayments(p *process, app *core, by identity.Actor) ([]finding, erro
 		f.Warning = true
 		findings = append(findings, f)
 	}
+	duplicates, err := app.services.Payments.Duplicates(p.ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	for _, ws := range slices.Sorted(maps.Keys(duplicates)) {
+		f := good("subscriptions", "%s has more than one, and each is charged; this should not be there: %v", ws, duplicates[ws])
+		f.Warning = true
+		findings = append(findings, f)
+	}
 	customers, differ := 0, 0
 	for q := (page.Query{Limit: 100}); ; {
 		some, err := app.services.Payments.Customers(p.ctx, by, q)

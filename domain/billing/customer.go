@@ -57,6 +57,10 @@ type Customer struct {
 	// Ended is a subscription that has just ended, to be stored; stores never fill it in.
 	Ended *Subscription
 
+	// Surplus are the live subscriptions at the gateway beside Subscription. Atrium never makes any; each
+	// is charged.
+	Surplus []SubscriptionID
+
 	// HadTrial says that a trial has been given: there is one for each workspace.
 	HadTrial bool
 

@@ -73,6 +73,17 @@ func (e *Rejection) Error() string { return "the gateway refused: " + e.Reason }
 // Unwrap makes e what a caller is told of it.
 func (e *Rejection) Unwrap() error { return ErrGateway }
 
+// UnsettledError is ErrGateway where the gateway refused to repeat a call whose first try was not answered:
+// the refusal does not say what came of that try.
+type UnsettledError struct {
+	Refusal string // for the log
+}
+
+func (e *UnsettledError) Error() string { return "refused after an unanswered call: " + e.Refusal }
+
+// Unwrap makes e what a caller is told of it.
+func (e *UnsettledError) Unwrap() error { return ErrGateway }
+
 // OutcomeUnknown reports whether a call that failed with err may have taken effect all the same. It
 // may be repeated under the same key, and under no other.
 func OutcomeUnknown(err error) bool {

@@ -29,6 +29,16 @@ type Operation struct {
 	Method    MethodID `json:"method,omitempty"`
 	TrialDays int      `json:"trial_days,omitempty"`
 
+	// Sold is the plan as it was when the operation began: whoever repeats the call must say the same,
+	// whatever the configuration says by now. Nil if nothing is sold.
+	Sold *Plan `json:"sold,omitempty"`
+
+	// Repeated says that the call was made before, perhaps with an effect, and not answered.
+	Repeated bool `json:"repeated,omitempty"`
+
+	// Also are live subscriptions that end together with Subscription.
+	Also []SubscriptionID `json:"also,omitempty"`
+
 	Subscription      SubscriptionID `json:"subscription,omitempty"` // the one that changes or ends; of Subscribe, an incomplete one that gives way
 	Resell            bool           `json:"resell,omitempty"`
 	AtRenewal         bool           `json:"at_renewal,omitempty"`
@@ -52,6 +62,9 @@ func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
 	case c.Pending == nil:
 		return false, nil
 	case c.Pending.Kind == kind && c.Pending.Key == key:
+		op := *c.Pending
+		op.Repeated = true
+		c.Pending = &op
 		return true, nil
 	}
 	return false, ErrPending.After(pendingFor)
@@ -74,7 +87,7 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plan
 	if err := c.unpaused(); err != nil {
 		return false, err
 	}
-	op := &Operation{Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity}
+	op := &Operation{Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity, Sold: plan.sold()}
 	if s := c.Subscription; s != nil {
 		switch {
 		case s.Key == key, s.Status == Incomplete && s.Plan == plan.ID && s.Quantity == w.Quantity:
@@ -177,6 +190,7 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	if err != nil {
 		return err
 	}
+	op.Sold = to.sold()
 	if to.Unavailable && op.Plan != s.Plan {
 		return ErrPlanUnavailable
 	}
@@ -191,7 +205,7 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	return nil
 }
 
-// CancelSubscription begins to end the subscription at once, under key.
+// CancelSubscription begins to end the subscription at once, under key, and with it all others that live.
 func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match) error {
 	if err := c.allow(by); err != nil {
 		return err
@@ -205,7 +219,8 @@ func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision
 	if err := at.Check(c.Revision); err != nil {
 		return err
 	}
-	c.begin(by, &Operation{Kind: Cancel, Key: key, At: by.At, Subscription: c.Subscription.ID}, "subscription.cancellation_requested", string(c.Subscription.ID), nil)
+	op := &Operation{Kind: Cancel, Key: key, At: by.At, Subscription: c.Subscription.ID, Also: c.Surplus}
+	c.begin(by, op, "subscription.cancellation_requested", string(c.Subscription.ID), nil)
 	return nil
 }
 
@@ -238,6 +253,18 @@ func (c *Customer) Abandon(by identity.Actor, key string, why string) {
 	c.Record(by, "subscription.request_failed", string(c.ID), map[string]any{"kind": c.Pending.Kind, "code": why})
 	c.Pending = nil
 	c.touch(by)
+}
+
+// Bought returns the plan that the operation sells, or ErrPlanNotFound if neither the operation nor plans
+// have it.
+func (o *Operation) Bought(plans Plans) (*Plan, error) {
+	switch {
+	case o.Sold != nil:
+		return o.Sold, nil
+	case o.Kind == Change && !o.Resell: // nothing is sold
+		return &Plan{ID: o.Plan}, nil
+	}
+	return plans.Find(o.Plan)
 }
 
 // Order is what the gateway is asked by a Subscribe.

@@ -43,12 +43,18 @@ func TestSubscribing(t *testing.T) {
 				return
 			}
 			tt.op.Kind, tt.op.Key, tt.op.At = billing.Subscribe, "key", now
+			if p, err := plans.Find(tt.want.Plan); err == nil {
+				tt.op.Sold = &billing.Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
+			}
 			if d := cmp.Diff(&tt.op, tt.of.Pending); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			revision := tt.of.Revision
 			if again, err := tt.of.Subscribe(owner, "key", tt.want, plans); again || err != nil || tt.of.Revision != revision {
 				t.Errorf("under the same key it resumes: %v, %v", again, err)
+			}
+			if !tt.of.Pending.Repeated {
+				t.Error("the operation does not say that it is repeated")
 			}
 			_, err = tt.of.Subscribe(owner, "another", tt.want, plans)
 			wantErr(t, err, billing.ErrPending)

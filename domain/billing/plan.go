@@ -82,6 +82,11 @@ type Plan struct {
 	Unavailable bool
 }
 
+// sold is what an operation keeps of p.
+func (p *Plan) sold() *Plan {
+	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
+}
+
 // rate is what a quantity of p costs a day.
 func (p *Plan) rate(quantity int) float64 {
 	return float64(p.Price.Amount) * float64(quantity) / (p.Interval.days() * float64(p.IntervalCount))

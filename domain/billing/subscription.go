@@ -1,6 +1,7 @@
 package billing
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -82,8 +83,8 @@ func (h *Held) subscription(plans Plans) *Subscription {
 }
 
 // SeeSubscriptions takes over what the gateway has, as it was read while the customer was at revision
-// of. Whoever changed it meanwhile knows better: then nothing is taken over. Should several live, which
-// Atrium never makes, the oldest counts.
+// of. Whoever changed it meanwhile knows better: then nothing is taken over. If several live, which
+// Atrium never makes, the oldest counts, the others are Surplus, and an event tells of them.
 func (c *Customer) SeeSubscriptions(by identity.Actor, of int64, held []Held, plans Plans) {
 	if c.Revision != of {
 		return
@@ -94,12 +95,17 @@ func (c *Customer) SeeSubscriptions(by identity.Actor, of int64, held []Held, pl
 func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans) {
 	c.SubscriptionAt = by.At
 	var now *Subscription
-	for _, h := range slices.SortedFunc(slices.Values(held), func(a, b Held) int { return a.CreatedAt.Compare(b.CreatedAt) }) {
-		if h.Status.Live() && (now == nil || now.Status == Incomplete && h.Status != Incomplete) {
-			now = h.subscription(plans)
+	var live []SubscriptionID
+	for _, h := range slices.SortedFunc(slices.Values(held), oldestFirst) {
+		if h.Status.Live() {
+			live = append(live, h.ID)
+			if now == nil || now.Status == Incomplete && h.Status != Incomplete {
+				now = h.subscription(plans)
+			}
 		}
 		c.HadTrial = c.HadTrial || !h.TrialEnd.IsZero()
 	}
+	c.seeSurplus(by, now, live)
 	was := c.Subscription
 	switch {
 	case was == nil && now == nil:
@@ -119,6 +125,23 @@ func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans)
 		}
 	}
 	c.InvoicesAt = time.Time{} // there may be a new one
+	c.touch(by)
+}
+
+func oldestFirst(a, b Held) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+}
+
+// seeSurplus takes over which subscriptions live beside the one that counts.
+func (c *Customer) seeSurplus(by identity.Actor, counts *Subscription, live []SubscriptionID) {
+	surplus := slices.DeleteFunc(live, func(id SubscriptionID) bool { return counts == nil || id == counts.ID })
+	if slices.Equal(surplus, c.Surplus) {
+		return
+	}
+	if len(surplus) > len(c.Surplus) {
+		c.Record(by, "subscription.duplicated", string(counts.ID), map[string]any{"also": surplus})
+	}
+	c.Surplus = surplus
 	c.touch(by)
 }
 

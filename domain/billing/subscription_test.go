@@ -1,6 +1,7 @@
 package billing_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,8 +44,8 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		"one that changed":            {subscribed("basic", billing.Active), []billing.Held{changed}, "sub_1", "subscription.changed "},
 		"one that is gone":            {subscribed("basic", billing.Active), nil, "", "subscription.ended "},
 		"another in its place":        {subscribed("basic", billing.Active), []billing.Held{older}, "sub_0", "subscription.ended subscription.started "},
-		"of two, the older":           {customer(), []billing.Held{held(billing.Active), older}, "sub_0", "subscription.started "},
-		"but one that is paid for":    {customer(), []billing.Held{held(billing.Active), {ID: "sub_0", Status: billing.Incomplete}}, "sub_1", "subscription.started "},
+		"of two, the older":           {customer(), []billing.Held{held(billing.Active), older}, "sub_0", "subscription.duplicated subscription.started "},
+		"but one that is paid for":    {customer(), []billing.Held{held(billing.Active), {ID: "sub_0", Status: billing.Incomplete}}, "sub_1", "subscription.duplicated subscription.started "},
 		"a plan that is sold no more": {customer(), []billing.Held{soldNoMore}, "sub_1", "subscription.started "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,6 +59,25 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 			}
 		})
 	}
+	t.Run("several that live end together", func(t *testing.T) {
+		c := subscribed("basic", billing.Active)
+		both := []billing.Held{held(billing.Active), older}
+		c.Subscription.CreatedAt = older.CreatedAt
+		for range 2 {
+			c.SeeSubscriptions(owner, c.Revision, both, plans)
+		}
+		if len(c.Surplus) != 1 || c.Surplus[0] != "sub_1" || strings.Count(recorded(&c.Log), "subscription.duplicated") != 1 {
+			t.Fatalf("surplus %v, recorded %s", c.Surplus, recorded(&c.Log))
+		}
+		wantErr(t, c.CancelSubscription(owner, "k", nil), nil)
+		if op := c.Pending; op.Subscription != "sub_0" || len(op.Also) != 1 || op.Also[0] != "sub_1" {
+			t.Errorf("%+v", op)
+		}
+		c.Settle(owner, "k", nil, plans)
+		if len(c.Surplus) != 0 || c.Subscription != nil {
+			t.Errorf("%+v", c)
+		}
+	})
 	t.Run("what was read before a change is not", func(t *testing.T) {
 		c := subscribed("basic", billing.Active)
 		c.SeeSubscriptions(owner, c.Revision-1, nil, plans)

@@ -68,6 +68,21 @@ func (mr *MockPaymentsMockRecorder) Customers(ctx, org, account, q interface{}) 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Customers", reflect.TypeOf((*MockPayments)(nil).Customers), ctx, org, account, q)
 }
 
+// Duplicates mocks base method.
+func (m *MockPayments) Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Duplicates", ctx, org, account)
+	ret0, _ := ret[0].(map[identity.WorkspaceID][]billing.SubscriptionID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Duplicates indicates an expected call of Duplicates.
+func (mr *MockPaymentsMockRecorder) Duplicates(ctx, org, account interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Duplicates", reflect.TypeOf((*MockPayments)(nil).Duplicates), ctx, org, account)
+}
+
 // Elsewhere mocks base method.
 func (m *MockPayments) Elsewhere(ctx context.Context, org identity.OrgID, account string) (map[string]int, error) {
 	m.ctrl.T.Helper()
@@ -209,6 +224,21 @@ func (m *MockPaymentOverview) Customers(ctx context.Context, org identity.OrgID,
 func (mr *MockPaymentOverviewMockRecorder) Customers(ctx, org, account, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Customers", reflect.TypeOf((*MockPaymentOverview)(nil).Customers), ctx, org, account, q)
+}
+
+// Duplicates mocks base method.
+func (m *MockPaymentOverview) Duplicates(ctx context.Context, org identity.OrgID, account string) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Duplicates", ctx, org, account)
+	ret0, _ := ret[0].(map[identity.WorkspaceID][]billing.SubscriptionID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Duplicates indicates an expected call of Duplicates.
+func (mr *MockPaymentOverviewMockRecorder) Duplicates(ctx, org, account interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Duplicates", reflect.TypeOf((*MockPaymentOverview)(nil).Duplicates), ctx, org, account)
 }
 
 // Elsewhere mocks base method.

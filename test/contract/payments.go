@@ -24,6 +24,7 @@ func Payments(t *testing.T, open Opener) {
 	t.Run("a change that fails leaves nothing", func(t *testing.T) { customersAreChangedWhole(t, a) })
 	t.Run("strangers", func(t *testing.T) { customersAreApart(t, a) })
 	t.Run("pauses", func(t *testing.T) { pausesAreKept(t, a) })
+	t.Run("duplicates", func(t *testing.T) { duplicatesAreKept(t, a) })
 	t.Run("one subscription lives", func(t *testing.T) { subscriptionsAreOne(t, a) })
 	t.Run("invoices", func(t *testing.T) { invoicesAreListed(t, a) })
 	t.Run("removed at once", func(t *testing.T) { methodsAreRemovedOneByOne(t, a) })
@@ -187,6 +188,33 @@ func customersAreApart(t *testing.T, a Adapter) {
 	if !found {
 		t.Errorf("customers = %v", all)
 	}
+}
+
+func duplicatesAreKept(t *testing.T, a Adapter) {
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
+	customerOf(t, a.Stores, by)
+	duplicates := func(org identity.OrgID, account string) []billing.SubscriptionID {
+		t.Helper()
+		all, err := a.Payments.Duplicates(t.Context(), org, account)
+		must(t, err)
+		return all[by.Workspace]
+	}
+	see := func(all ...billing.Held) *billing.Customer {
+		return changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeSubscriptions(by, c.Revision, all, plansForSale) })
+	}
+	see(held("sub_1"))
+	same(t, "duplicates of one", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID(nil))
+	second := held("sub_2")
+	second.CreatedAt = second.CreatedAt.Add(time.Hour)
+	c := see(held("sub_1"), second)
+	got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	must(t, err)
+	same(t, "the customer", got, c)
+	same(t, "duplicates", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID{"sub_2"})
+	same(t, "at another account", duplicates(by.Org, "acct_1"), []billing.SubscriptionID(nil))
+	same(t, "in another org", duplicates(a.Orgs[1], sandboxAccount), []billing.SubscriptionID(nil))
+	see(second)
+	same(t, "after one has ended", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID(nil))
 }
 
 func pausesAreKept(t *testing.T, a Adapter) {

@@ -80,6 +80,7 @@ type Fault int
 const (
 	None        Fault = iota
 	RateLimited       // 429, before anything else is looked at: nothing happened, and nothing is kept
+	Denied            // 401, before anything else is looked at: nothing happened, and nothing is kept
 	Unavailable       // 503 of something in front of the API: the same
 	Dropped           // the connection breaks before the call arrives
 	Silent            // nobody answers, and nothing happened
@@ -142,6 +143,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch fault {
 	case RateLimited:
 		refuse(w, refusal{429, "invalid_request_error", "rate_limit", "", ""})
+		return
+	case Denied:
+		refuse(w, refusal{401, "invalid_request_error", "", "", ""})
 		return
 	case Unavailable:
 		http.Error(w, "<html>nobody is there</html>", http.StatusServiceUnavailable)

@@ -116,12 +116,7 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 			s.wrongs = append(s.wrongs, "a second subscription of "+c.id+" beside "+other.id)
 		}
 	}
-	u := &subscription{
-		id: s.id("sub"), item: s.id("si"), customer: c.id, status: "active", plan: *plan, quantity: max(f.number("items[0][quantity]"), 1),
-		metadata: f.under("metadata"), created: now, anchor: now.Day(), start: now,
-	}
-	u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
-	s.subscriptions = append(s.subscriptions, u)
+	u := s.begin(c, *plan, max(f.number("items[0][quantity]"), 1), f.under("metadata"), now)
 	if days > 0 {
 		u.status, u.trialEnd = "trialing", now.AddDate(0, 0, days)
 		u.end = u.trialEnd
@@ -135,6 +130,26 @@ func (s *Server) subscribe(f form, _ *http.Request) any {
 		u.status = "incomplete"
 	}
 	return u.show(f.expanded())
+}
+
+// Subscribe makes a subscription as the dashboard or a payment link does, without Atrium, and returns its
+// identifier.
+func (s *Server) Subscribe(customer, price string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.begin(s.customer(customer), *s.price(price), 1, map[string]string{}, s.now())
+	s.bill(u, u.amount(), true)
+	return u.id
+}
+
+func (s *Server) begin(c *customer, plan billing.Plan, quantity int64, metadata map[string]string, now time.Time) *subscription {
+	u := &subscription{
+		id: s.id("sub"), item: s.id("si"), customer: c.id, status: "active", plan: plan, quantity: quantity,
+		metadata: metadata, created: now, anchor: now.Day(), start: now,
+	}
+	u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
+	s.subscriptions = append(s.subscriptions, u)
+	return u
 }
 
 func (s *Server) listSubscriptions(f form, r *http.Request) any {

@@ -1,0 +1,146 @@
+package payments_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// answers lets the gateway answer the calls to subscribe in turn.
+func (s *stage) answers(errs ...error) {
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(len(errs)).DoAndReturn(
+		func(context.Context, string, billing.CustomerID, billing.Order) (billing.Held, error) {
+			err := errs[0]
+			errs = errs[1:]
+			return billing.Held{}, err
+		})
+}
+
+// has lets the gateway have these subscriptions whenever it is asked.
+func (s *stage) has(held ...billing.Held) *gomock.Call {
+	return s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(held, nil)
+}
+
+func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
+	refused := &billing.Rejection{Reason: "unauthorized"}
+	begin := func(t *testing.T, held ...billing.Held) *stage {
+		s := newStage(t)
+		s.kept = customer("pm_1")
+		s.answers(billing.ErrGatewayTimeout, refused)
+		s.has(held...)
+		return s
+	}
+	t.Run("what took effect counts", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := begin(t, held(billing.Active))
+			v, err := s.Subscribe(s.ctx, owner, "k", wanted)
+			wantErr(t, err, nil)
+			if v.ID != "sub_1" || s.kept.Pending != nil {
+				t.Errorf("%+v, %+v", v, s.kept)
+			}
+		})
+	})
+	t.Run("what does not show yet stays pending", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := begin(t)
+			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+			wantErr(t, err, billing.ErrGateway)
+			if s.kept.Pending == nil || !billing.OutcomeUnknown(err) {
+				t.Fatalf("given up: %v", err)
+			}
+			_, err = s.Subscribe(s.ctx, owner, "another", wanted)
+			wantErr(t, err, billing.ErrPending)
+			s.answers(refused)
+			by := system
+			by.At = now.Add(30 * time.Second)
+			if err := s.Reconcile(s.ctx, by); !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
+				t.Errorf("given up by the job: %v", err)
+			}
+			s.answers(refused)
+			by.At = now.Add(3 * time.Minute) // no call can be running any more
+			if wantErr(t, s.Reconcile(s.ctx, by), nil); s.kept.Pending != nil {
+				t.Error("still pending")
+			}
+		})
+	})
+	t.Run("nor is it while nobody can look", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.kept = customer("pm_1")
+			s.answers(billing.ErrGatewayTimeout, refused)
+			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(nil, refused)
+			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+			if !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
+				t.Errorf("given up: %v", err)
+			}
+			s.answers(refused)
+			by := system
+			by.At = now.Add(10 * time.Minute)
+			if err := s.Reconcile(s.ctx, by); !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
+				t.Errorf("given up: %v", err)
+			}
+		})
+	})
+	t.Run("a decline is one", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.kept = customer("pm_1")
+			s.answers(billing.ErrGatewayTimeout, &billing.DeclinedError{DeclineCode: "x"})
+			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+			if wantErr(t, err, billing.ErrCardDeclined); s.kept.Pending != nil {
+				t.Error("still pending")
+			}
+		})
+	})
+}
+
+func TestAnOperationKeepsWhatItSells(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.kept = customer("pm_1")
+		s.expectSubscribe(t, 3, billing.Held{}, billing.ErrGatewayTimeout)
+		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, billing.ErrGatewayTimeout)
+		s.terms.Plans = slices.Clone(plans) // a deployment with another price
+		s.terms.Plans[0].PriceRef, s.terms.Plans[0].Price.Amount = "price_new", 1100
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).DoAndReturn(
+			func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.Held, error) {
+				if o.Plan.PriceRef != "price_basic" || o.Plan.Price.Amount != 900 {
+					t.Errorf("the call is repeated with %+v", o.Plan)
+				}
+				return held(billing.Active), nil
+			})
+		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil {
+			t.Error("still pending")
+		}
+	})
+	t.Run("even if the plan is gone", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = customer("pm_1")
+		s.kept.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k", At: now, Plan: "gone", Quantity: 2, Sold: &billing.Plan{ID: "gone", PriceRef: "price_gone"}}
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).Return(held(billing.Active), nil)
+		if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Subscription == nil {
+			t.Error("not made")
+		}
+	})
+}
+
+func TestAllLiveSubscriptionsEndTogether(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	s.kept.Surplus = []billing.SubscriptionID{"sub_2"}
+	for id, key := range map[billing.SubscriptionID]string{"sub_1": "k", "sub_2": "k_sub_2"} {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, key, billing.CustomerID("cus_1"), id).Return(nil)
+	}
+	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil), nil)
+	if s.kept.Subscription != nil || len(s.kept.Surplus) != 0 {
+		t.Errorf("%+v", s.kept)
+	}
+}

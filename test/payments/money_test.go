@@ -1,0 +1,151 @@
+package payments
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/stripeapi"
+)
+
+// shop is a workspace that pays at the stand-in for Stripe. No events arrive.
+type shop struct {
+	*payments.Service
+	world    *world
+	api      *stripeapi.Server
+	by       identity.Actor
+	customer string
+	ahead    time.Duration // of the workspace's clock
+}
+
+// eachShop runs a test in a shop on each engine.
+func eachShop(t *testing.T, test func(t *testing.T, s *shop)) {
+	t.Helper()
+	onEach(t, func(t *testing.T, w *world) {
+		api, g := atStripe(t)
+		s := &shop{Service: w.selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[0]).Owner}
+		if _, err := s.SetupIntent(t.Context(), s.now(), "first", billing.OffSession); err != nil {
+			t.Fatal(err)
+		}
+		s.customer = string(s.mirror(t).ID)
+		test(t, s)
+	})
+}
+
+func (s *shop) now() identity.Actor {
+	by := at(s.by)
+	by.At = by.At.Add(s.ahead)
+	return by
+}
+
+// later lets time pass for the workspace, and not at the gateway: the mirror is older by then.
+func (s *shop) later(d time.Duration) { s.ahead += d }
+
+func (s *shop) mirror(t *testing.T) *billing.Customer {
+	t.Helper()
+	c, err := s.world.stores.Payments.Customer(t.Context(), s.by.Workspace, stripeAccount)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (s *shop) subscribe(t *testing.T, key string, plan billing.PlanID) (*payments.View, error) {
+	t.Helper()
+	return s.Subscribe(t.Context(), s.now(), key, billing.Wanted{Plan: plan, Quantity: 1})
+}
+
+func (s *shop) reconcile(t *testing.T) error {
+	t.Helper()
+	return s.Reconcile(t.Context(), identity.System(s.by.Org, s.by.Workspace, "test", s.now().At))
+}
+
+// paid are the amounts of all charges.
+func (s *shop) paid() string {
+	var amounts []string
+	for _, c := range s.api.Charges() {
+		amounts = append(amounts, fmt.Sprint(c.Amount))
+	}
+	return strings.Join(amounts, " ")
+}
+
+// agrees fails the test unless the gateway has so many live subscriptions and took these payments.
+func (s *shop) agrees(t *testing.T, live int, paid string) {
+	t.Helper()
+	if all := s.api.Live(s.customer); len(all) != live || s.paid() != paid {
+		t.Errorf("%d live and paid %q, want %d and %q", len(all), s.paid(), live, paid)
+	}
+}
+
+func wantErr(t *testing.T, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
+
+// inTurn makes the calls to a path go wrong, each as it is its turn; those after the last one as that did.
+func inTurn(path string, faults ...stripeapi.Fault) stripeapi.Trouble {
+	return func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
+		if c.Method+" "+c.Path != path {
+			return stripeapi.None, 0
+		}
+		now := faults[0]
+		if len(faults) > 1 {
+			faults = faults[1:]
+		}
+		return now, 0
+	}
+}
+
+func TestARefusedRepetitionBuysNothingTwice(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "4242")
+		s.later(time.Minute)
+		s.api.Provoke(inTurn("POST /v1/subscriptions", stripeapi.Lost, stripeapi.Denied))
+		_, err := s.subscribe(t, "one", "basic")
+		if err != nil && !billing.OutcomeUnknown(err) {
+			t.Errorf("a refusal after a lost answer: %v", err)
+		}
+		s.api.Provoke(nil)
+		if _, err := s.subscribe(t, "two", "basic"); !errors.Is(err, billing.ErrPending) && !errors.Is(err, billing.ErrSubscriptionExists) {
+			t.Errorf("another wish: %v", err)
+		}
+		wantErr(t, s.reconcile(t), nil)
+		s.agrees(t, 1, "900")
+		if c := s.mirror(t); c.Subscription == nil || c.Pending != nil {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestSubscriptionsThatShouldNotBeThereAreSeen(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "4242")
+		s.later(time.Minute)
+		v, err := s.subscribe(t, "one", "basic")
+		wantErr(t, err, nil)
+		second := s.api.Subscribe(s.customer, "price_pro")
+		s.later(2 * time.Minute)
+		seen, err := s.Subscription(t.Context(), s.now())
+		if wantErr(t, err, nil); seen.ID != v.ID {
+			t.Errorf("another one counts: %+v", seen)
+		}
+		system := identity.System(s.by.Org, s.by.Workspace, "test", s.now().At)
+		all, err := s.Duplicates(t.Context(), system)
+		if wantErr(t, err, nil); len(all[s.by.Workspace]) != 1 || string(all[s.by.Workspace][0]) != second {
+			t.Errorf("%v", all)
+		}
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil), nil)
+		s.agrees(t, 0, "900 2900")
+		if c := s.mirror(t); c.Subscription != nil || len(c.Surplus) != 0 {
+			t.Errorf("%+v", c)
+		}
+	})
+}
