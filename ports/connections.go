@@ -29,14 +29,15 @@ type Connections interface {
 	// Live counts the connections that are not revoked.
 	Live(ctx context.Context, ws identity.WorkspaceID) (int, error)
 
-	// Sealed answers the sealed credential, and Connection.CredentialRevision as it was then.
+	// Sealed returns the sealed credential, and Connection.CredentialRevision as it was then.
 	// connection.ErrRevoked if there is none any more.
-	Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (sealed []byte, revision int64, err error)
+	Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (connection.Stored, error)
 
 	// Update changes a connection and saves it, with the events that change recorded, all in one
 	// transaction, as Prompts.Update does; others counts as in Add, without this connection. A
 	// Sealed that change sets takes the place of the stored credential; with a connection that
-	// change revoked, its credential is erased.
+	// change revoked, its credential is erased. With both, what Idempotency keeps of the requests that
+	// brought earlier credentials (Answer.Brought) is erased.
 	Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID, change func(c *connection.Connection, others int) error) (*connection.Connection, error)
 
 	// Attempt loads when by's workspace, and all of by's org at target, tried lately, calls admit

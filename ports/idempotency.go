@@ -14,16 +14,31 @@ import (
 // What can go wrong with an Idempotency-Key.
 var (
 	ErrKeyReused    = &fault.Error{Kind: fault.Invalid, Code: "idempotency_key_reused", Detail: "This Idempotency-Key was used for another request."}
-	ErrAnswerErased = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_erased", Detail: "This request was carried out; its answer showed a secret, and is not kept any more."}
+	ErrAnswerErased = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_erased", Detail: "This request was carried out. What was kept of it is erased."}
 	ErrKeyInFlight  = &fault.Error{Kind: fault.Conflict, Code: "idempotency_in_flight", Detail: "A request with this Idempotency-Key is still running."}
 )
 
 // IdempotencyKey is an Idempotency-Key within its scope, and the request that it was sent with.
+//
+// Scope and Request are keyed digests (Digester): a copy of the database is no help in guessing what was sent.
 type IdempotencyKey struct {
 	Org     identity.OrgID
 	Scope   [sha256.Size]byte // of caller, credential, workspace, method, path and the key itself
-	Request [sha256.Size]byte // of the body
+	Request [sha256.Size]byte // of query and body
 	At      time.Time
+
+	// Plain are the same digests without a key, as v0.1.0 computes them: stores look for what it stored, and
+	// store them as long as its nodes may run.
+	Plain PlainDigests
+
+	// Secret says that the body may hold a secret: its plain digest is never stored.
+	Secret bool
+}
+
+// PlainDigests are SHA-256 of scope and request.
+type PlainDigests struct {
+	Scope   [sha256.Size]byte
+	Request [sha256.Size]byte
 }
 
 // Answer is what a request was answered.
@@ -35,6 +50,10 @@ type Answer struct {
 	// Reveals names the thing whose secret the body shows, if it shows one: such an answer is kept
 	// sealed, for an hour at most, and erased when the thing is revoked.
 	Reveals string
+
+	// Brought names the thing whose secret came with the request, if one did: what is kept of the request is
+	// erased when the thing is revoked or its secret is replaced.
+	Brought string
 
 	// Shows is the path whose GET returns the body to the same caller; empty if none does. Body is not kept
 	// then: a replayed answer has none, and the caller of Once reads it again.
@@ -56,7 +75,7 @@ type Idempotency interface {
 	// key at the other end.
 	//
 	// ErrKeyReused if key came with another request, ErrAnswerErased if the stored answer showed a
-	// secret and its time is over, ErrKeyInFlight while the first one runs, for
+	// secret and its time is over, or what was kept of the request is erased, ErrKeyInFlight while the first one runs, for
 	// 30 seconds at most: a process that died leaves a key that can be used again after that.
 	Once(ctx context.Context, key IdempotencyKey, before func(context.Context) error, fn func(Stores) (Answer, error), keep func(error) (Answer, bool)) (a Answer, replayed bool, err error)
 }

@@ -17,6 +17,10 @@ type Sealer interface {
 // keyring wraps. A new primary key then means to wrap the data keys anew, and no content is seen.
 type CredentialSealer interface {
 	Sealer
+	Digester
+
+	// Compatible reports whether nodes of v0.1.0 may have to open what is sealed now.
+	Compatible() bool
 
 	// Fingerprint answers 16 hexadecimal digits of a keyed hash: the same for the same content and
 	// associated data, whatever key of the keyring is the primary one. Nobody without the keyring

@@ -63,7 +63,9 @@ func (a *API) createConnection(r *request) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return created("/api/connections/"+string(c.ID), toConnection(c, nil)).at(c.Revision), nil
+		out := created("/api/connections/"+string(c.ID), toConnection(c, nil)).at(c.Revision)
+		out.brought = string(c.ID)
+		return out, nil
 	}}, nil
 }
 
@@ -84,7 +86,11 @@ func (a *API) verifyConnection(r *request) (reply, error) {
 	}
 	return reply{then: func(r *request) (reply, error) {
 		c, err := r.Connections.Verify(r.Context(), r.by, trial)
-		return r.connection(c, err)
+		out, err := r.connection(c, err)
+		if trial.New != nil && err == nil {
+			out.brought = string(c.ID)
+		}
+		return out, err
 	}}, nil
 }
 

@@ -187,14 +187,14 @@ func TestVerifyConnection(t *testing.T) {
 		return c
 	}
 	h := newHouse(t)
-	place := connection.Seal("org_1", "wsp_1", id, connection.Postgres)
+	place := connection.SealRevision(connection.Seal("org_1", "wsp_1", id, connection.Postgres), 1)
 	plain, err := fixture.Credential(t, "db.example.com").Reveal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(stored(t), nil)
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
-	h.connections.EXPECT().Sealed(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return([]byte("sealed"), int64(1), nil)
+	h.connections.EXPECT().Sealed(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 	h.seals.EXPECT().Open([]byte("sealed"), place).Return(plain, nil)
 	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(connection.FailedAt(connection.Connect, connection.PortClosed))
 	h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {

@@ -154,8 +154,7 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 			answer, err = store()
 		}
 	} else {
-		body := sha256.Sum256(append([]byte(r.URL.RawQuery+"\x00"), r.body...))
-		answer, replayed, err = r.api.Idempotency.Once(r.Context(), ports.IdempotencyKey{Org: r.by.Org, Scope: r.scope(key), Request: body, At: r.by.At}, reach,
+		answer, replayed, err = r.api.Idempotency.Once(r.Context(), r.idempotencyKey(key), reach,
 			func(stores ports.Stores) (ports.Answer, error) {
 				r.Services = r.api.Bind(stores)
 				return store()
@@ -189,13 +188,24 @@ var errNothingToStore = errors.New("rest: there is nothing to store")
 // needs no workspace, the one that it happens to be in does not count, since the call itself may
 // change which that is: accepting an invitation does. An API key's own never changes, and what its
 // bearer was answered elsewhere is not for it.
-func (r *request) scope(key string) [sha256.Size]byte {
+func (r *request) scope(key string) []byte {
 	ws := string(r.by.Workspace)
 	if r.anywhere && r.by.Key == "" {
 		ws = ""
 	}
 	parts := []string{string(r.by.User), string(r.by.Key), r.by.Ceiling.String(), ws, r.Method, r.URL.Path, key}
-	return sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return []byte(strings.Join(parts, "\x00"))
+}
+
+// idempotencyKey is the request's Idempotency-Key as it is kept.
+func (r *request) idempotencyKey(key string) ports.IdempotencyKey {
+	scope, content := r.scope(key), append([]byte(r.URL.RawQuery+"\x00"), r.body...)
+	return ports.IdempotencyKey{
+		Org: r.by.Org, At: r.by.At, Secret: r.op.Secret,
+		Scope:   r.api.Digester.Digest("idempotency scope", scope),
+		Request: r.api.Digester.Digest("idempotency request", content),
+		Plain:   ports.PlainDigests{Scope: sha256.Sum256(scope), Request: sha256.Sum256(content)},
+	}
 }
 
 // outcome is the answer to an error that ends a request for good: repeating it changes nothing.

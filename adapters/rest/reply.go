@@ -23,6 +23,7 @@ type reply struct {
 	location string // of what was made
 	vary     string // which headers of a request make another answer, where caches may keep it
 	reveals  string // the id of the thing whose secret body shows
+	brought  string // the id of the thing whose secret came with the request
 	shows    string // the path whose GET has this body; "": none has
 
 	// then stores what an operation found that reaches another system (x-outbound): it is run in
@@ -62,7 +63,7 @@ func (r reply) of(path string) reply {
 // its revision and a hash of the body, since what a caller sees may change without it (their own
 // role, for one).
 func (r reply) encode() (ports.Answer, error) {
-	a := ports.Answer{Status: r.status, Header: map[string]string{}, Reveals: r.reveals, Shows: r.shows}
+	a := ports.Answer{Status: r.status, Header: map[string]string{}, Reveals: r.reveals, Brought: r.brought, Shows: r.shows}
 	if r.location != "" {
 		a.Header["Location"] = r.location
 	}

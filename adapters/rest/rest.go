@@ -54,6 +54,7 @@ type Deps struct {
 	Verifier    ports.Verifier // of tokens that an org's issuers signed
 	Mailer      ports.Mailer
 	Sealer      ports.Sealer                // of cursors
+	Digester    ports.Digester              // of what is kept of requests
 	Ready       func(context.Context) error // why the node should get no requests now, if so
 	Metrics     prometheus.Registerer
 	Log         *slog.Logger

@@ -71,6 +71,8 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 		seals: mocks.NewMockCredentialSealer(mock), warehouse: mocks.NewMockWarehouse(mock),
 		idempotency: mocks.NewMockIdempotency(mock), log: new(bytes.Buffer),
 	}
+	h.seals.EXPECT().Digest("probe target", gomock.Any()).AnyTimes()
+	h.seals.EXPECT().Compatible().AnyTimes()
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 	api, err := New(c, Deps{
 		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
@@ -90,7 +92,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 				}),
 			}
 		},
-		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Metrics: prometheus.NewRegistry(),
+		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 	})
 	if err != nil {

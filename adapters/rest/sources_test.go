@@ -176,7 +176,7 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(c, nil).MinTimes(1)
-		h.connections.EXPECT().Sealed(gomock.Any(), gomock.Any(), gomock.Any()).Return([]byte("sealed"), int64(1), nil)
+		h.connections.EXPECT().Sealed(gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 		h.seals.EXPECT().Open(gomock.Any(), gomock.Any()).Return(plain, nil)
 		return h
 	}

@@ -29,10 +29,7 @@ type Envelope struct {
 	digests sync.Map // purpose → key
 }
 
-var (
-	_ ports.CredentialSealer = (*Envelope)(nil)
-	_ ports.Digester         = (*Envelope)(nil)
-)
+var _ ports.CredentialSealer = (*Envelope)(nil)
 
 // fingerprintPurpose binds the sealed key of fingerprints.
 var fingerprintPurpose = []byte("atrium fingerprint key")
@@ -104,6 +101,19 @@ func (e *Envelope) Digest(purpose string, parts ...[]byte) [32]byte {
 		mac.Write(part)
 	}
 	return [32]byte(mac.Sum(nil))
+}
+
+// Compatible implements ports.CredentialSealer.
+func (e *Envelope) Compatible() bool { return e.keys.ring.DerivesIn() > 0 }
+
+// Rebind returns what was sealed for one associated data sealed for another, under a new data key.
+func (e *Envelope) Rebind(sealed, from, to []byte) ([]byte, error) {
+	plain, err := e.Open(sealed, from)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(plain)
+	return e.Seal(plain, to)
 }
 
 // Rewrap returns sealed with its data key under the primary key: the same bytes if it is already. The

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // FingerprintKey answers the sealed key of fingerprints, after storing it if there is none yet. The
@@ -33,10 +34,21 @@ type Resealed struct {
 	Unopened    int // whose data key no key of the keyring opens: they stay as they are
 }
 
-// Reseal lets rewrap seal anew what was sealed for long: rewrap answers the same bytes for what needs
-// no change, and an error for what does not open. What changes meanwhile is left alone. It works in
-// small steps, each followed by a call of progress.
-func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, error), progress func(Resealed)) error {
+// SealedCredential is the stored credential of a connection.
+type SealedCredential struct {
+	ID        connection.ID        `db:"id"`
+	Org       identity.OrgID       `db:"org_id"`
+	Workspace identity.WorkspaceID `db:"workspace_id"`
+	Kind      connection.Kind      `db:"kind"`
+	Revision  int64                `db:"credential_revision"`
+	Sealed    []byte               `db:"sealed"`
+	For       int64                `db:"sealed_for"` // the revision; 0 for any, as v0.1.0 sealed it
+}
+
+// Reseal seals again what was sealed for long. rewrap returns the same bytes for what needs no change, and
+// an error for what does not open. bind returns an unbound credential sealed for its revision; nil to leave
+// it unbound. What changes meanwhile stays as it is. Reseal works in small steps, and calls progress after each.
+func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, error), bind func(*SealedCredential) ([]byte, error), progress func(Resealed)) error {
 	key, err := db.FingerprintKey(ctx, []byte{})
 	if err != nil {
 		return err
@@ -52,28 +64,42 @@ func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, er
 	}
 	var done Resealed
 	for after := connection.ID(""); ; {
-		var rows []struct {
-			ID     connection.ID `db:"connection_id"`
-			Sealed []byte        `db:"sealed"`
-		}
-		if err := db.list(ctx, &rows, `SELECT connection_id, sealed FROM connection_credentials WHERE connection_id > ? ORDER BY connection_id LIMIT 100`, after); err != nil || len(rows) == 0 {
+		var rows []SealedCredential
+		if err := db.list(ctx, &rows, `
+			SELECT t.id, t.org_id, t.workspace_id, t.kind, t.credential_revision, k.sealed, k.revision AS sealed_for
+			FROM connection_credentials k JOIN connections t ON t.id = k.connection_id
+			WHERE k.connection_id > ? ORDER BY k.connection_id LIMIT 100`, after); err != nil || len(rows) == 0 {
 			return err
 		}
-		for _, row := range rows {
-			after = row.ID
-			done.Credentials++
-			fresh, err := rewrap(row.Sealed)
-			switch {
-			case err != nil:
-				done.Unopened++
-			case !bytes.Equal(fresh, row.Sealed):
-				n, err := db.exec(ctx, `UPDATE connection_credentials SET sealed = ? WHERE connection_id = ? AND sealed = ?`, fresh, row.ID, row.Sealed)
-				if err != nil {
-					return err
-				}
-				done.Changed += int(n)
+		for i := range rows {
+			after = rows[i].ID
+			if err := db.reseal(ctx, &rows[i], rewrap, bind, &done); err != nil {
+				return err
 			}
 		}
 		progress(done)
 	}
+}
+
+func (db *DB) reseal(ctx context.Context, c *SealedCredential, rewrap func([]byte) ([]byte, error), bind func(*SealedCredential) ([]byte, error), done *Resealed) error {
+	done.Credentials++
+	fresh, revision, err := []byte(nil), c.Revision, error(nil)
+	if c.For == 0 {
+		fresh, err = bind(c)
+	}
+	if fresh == nil && err == nil {
+		revision = c.For
+		fresh, err = rewrap(c.Sealed)
+	}
+	switch {
+	case err != nil:
+		done.Unopened++
+	case !bytes.Equal(fresh, c.Sealed):
+		n, err := db.exec(ctx, `UPDATE connection_credentials SET sealed = ?, revision = ? WHERE connection_id = ? AND sealed = ?`, fresh, revision, c.ID, c.Sealed)
+		if err != nil {
+			return err
+		}
+		done.Changed += int(n)
+	}
+	return nil
 }

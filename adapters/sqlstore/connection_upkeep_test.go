@@ -52,7 +52,7 @@ func TestReseal(t *testing.T) {
 		steps := 0
 		for _, want := range []sqlstore.Resealed{{Credentials: 105, Changed: 104, Unopened: 1}, {Credentials: 105, Unopened: 1}} {
 			steps = 0
-			if err := db.Reseal(ctx, rewrap, func(r sqlstore.Resealed) { last = r; steps++ }); err != nil {
+			if err := db.Reseal(ctx, rewrap, unbound, func(r sqlstore.Resealed) { last = r; steps++ }); err != nil {
 				t.Fatal(err)
 			}
 			if last != want || steps != 2 {
@@ -60,13 +60,13 @@ func TestReseal(t *testing.T) {
 			}
 		}
 		for i, c := range made {
-			sealed, revision, err := s.Connections.Sealed(ctx, c.Workspace, c.ID)
+			got, err := s.Connections.Sealed(ctx, c.Workspace, c.ID)
 			want := "fresh sealed for " + string(c.ID)
 			if i == 7 {
 				want = string(lost)
 			}
-			if err != nil || string(sealed) != want || revision != 1 {
-				t.Fatalf("sealed %q at revision %d, %v; want %q", sealed, revision, err, want)
+			if err != nil || string(got.Sealed) != want || got.Revision != 1 || got.Bound {
+				t.Fatalf("%+v, %v; want %q", got, err, want)
 			}
 		}
 		if key, err := db.FingerprintKey(ctx, nil); err != nil || string(key) != "fresh key" {
@@ -91,7 +91,7 @@ func TestWhatIsReplacedWhileItIsSealedAnewIsLeftAlone(t *testing.T) {
 			tr.New.Sealed = []byte("replaced")
 			_, err := s.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
 			return append([]byte("fresh "), sealed...), err
-		}, func(r sqlstore.Resealed) {
+		}, unbound, func(r sqlstore.Resealed) {
 			if r.Changed != 0 {
 				t.Errorf("%+v", r)
 			}
@@ -99,8 +99,47 @@ func TestWhatIsReplacedWhileItIsSealedAnewIsLeftAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sealed, _, err := s.Connections.Sealed(ctx, by.Workspace, made.ID); err != nil || string(sealed) != "replaced" {
-			t.Errorf("sealed %q, %v", sealed, err)
+		if got, err := s.Connections.Sealed(ctx, by.Workspace, made.ID); err != nil || string(got.Sealed) != "replaced" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// unbound leaves credentials as v0.1.0 sealed them.
+func unbound(*sqlstore.SealedCredential) ([]byte, error) { return nil, nil }
+
+func TestCredentialsAreBoundToTheirRevision(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		db := open(t, url, keyring(t))
+		ids, err := db.EnsureOrgs(ctx, []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		by := fixture.NewTeam(t, s, ids["one"]).Member
+		made := fixture.Connection(t, s, by)
+		same := func(sealed []byte) ([]byte, error) { return sealed, nil }
+		calls := 0
+		for _, want := range []int{1, 0} {
+			err = db.Reseal(ctx, same, func(c *sqlstore.SealedCredential) ([]byte, error) {
+				calls++
+				if c.ID != made.ID || c.Org != by.Org || c.Workspace != by.Workspace || c.Kind != made.Kind || c.Revision != 1 {
+					t.Errorf("%+v", c)
+				}
+				return append([]byte("bound "), c.Sealed...), nil
+			}, func(r sqlstore.Resealed) {
+				if r.Changed != want {
+					t.Errorf("%+v", r)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := s.Connections.Sealed(ctx, by.Workspace, made.ID)
+		if err != nil || !got.Bound || got.Revision != 1 || string(got.Sealed) != "bound sealed for "+string(made.ID) || calls != 1 {
+			t.Errorf("%+v, %v, after %d calls", got, err, calls)
 		}
 	})
 }

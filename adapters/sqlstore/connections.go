@@ -153,7 +153,13 @@ func (db *DB) keepCredential(ctx context.Context, c *connection.Connection) erro
 			return err
 		}
 	} else if c.Sealed != nil {
-		if _, err := db.exec(ctx, `INSERT INTO connection_credentials (connection_id, sealed) VALUES (?, ?) ON CONFLICT (connection_id) DO UPDATE SET sealed = excluded.sealed`, c.ID, c.Sealed); err != nil {
+		revision := int64(0)
+		if c.Bound {
+			revision = c.CredentialRevision
+		}
+		if _, err := db.exec(ctx, `
+			INSERT INTO connection_credentials (connection_id, sealed, revision) VALUES (?, ?, ?)
+			ON CONFLICT (connection_id) DO UPDATE SET sealed = excluded.sealed, revision = excluded.revision`, c.ID, c.Sealed, revision); err != nil {
 			return err
 		}
 	}
@@ -204,23 +210,24 @@ func (s *Connections) Live(ctx context.Context, ws identity.WorkspaceID) (int, e
 }
 
 // Sealed implements ports.Connections.
-func (s *Connections) Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) ([]byte, int64, error) {
+func (s *Connections) Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (connection.Stored, error) {
 	var row struct {
 		Revision int64  `db:"credential_revision"`
 		Sealed   []byte `db:"sealed"`
+		For      int64  `db:"sealed_for"`
 	}
 	found, err := s.db.get(ctx, &row, `
-		SELECT t.credential_revision, k.sealed FROM connections t LEFT JOIN connection_credentials k ON k.connection_id = t.id
+		SELECT t.credential_revision, k.sealed, COALESCE(k.revision, 0) AS sealed_for FROM connections t LEFT JOIN connection_credentials k ON k.connection_id = t.id
 		WHERE t.workspace_id = ? AND t.id = ?`, ws, id)
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return connection.Stored{}, err
 	case !found:
-		return nil, 0, connection.ErrNotFound
+		return connection.Stored{}, connection.ErrNotFound
 	case row.Sealed == nil:
-		return nil, 0, connection.ErrRevoked
+		return connection.Stored{}, connection.ErrRevoked
 	}
-	return row.Sealed, row.Revision, nil
+	return connection.Stored{Sealed: row.Sealed, Revision: row.Revision, Bound: row.For != 0}, nil
 }
 
 // Update implements ports.Connections.
@@ -245,12 +252,17 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 		if err := tx.saveConnection(ctx, c); err != nil {
 			return err
 		}
+		if c.Status == connection.Revoked || c.Sealed != nil {
+			if err := tx.eraseRequests(ctx, c.Org, string(c.ID)); err != nil {
+				return err
+			}
+		}
 		return tx.keepCredential(ctx, c)
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.Sealed = nil
+	c.Sealed, c.Bound = nil, false
 	return c, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -38,6 +39,8 @@ type shared struct {
 	signIns     remembered[signInKey, *account.Person]
 	contents    contents
 	scans       scanBounds
+
+	derivedSince atomic.Pointer[time.Time] // see DerivedSince; nil for always
 }
 
 type transaction struct {

@@ -44,7 +44,7 @@ type answerRow struct {
 // for a minute.
 func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error, fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 	attempt := id.New("try")
-	stored, err := s.reserve(ctx, key, attempt)
+	key, stored, err := s.reserve(ctx, key, attempt)
 	if err != nil {
 		return ports.Answer{}, false, err
 	}
@@ -98,38 +98,91 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// reserve takes key for attempt, or answers what is stored under it.
-func (s *Idempotency) reserve(ctx context.Context, key ports.IdempotencyKey, attempt string) (stored *answerRow, err error) {
+// reserve takes key for attempt, or returns what is stored under it. The key that it returns has the scope
+// of the row.
+func (s *Idempotency) reserve(ctx context.Context, key ports.IdempotencyKey, attempt string) (_ ports.IdempotencyKey, stored *answerRow, err error) {
+	own, other := s.forms(key)
 	now := key.At
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		stored = nil
+		if other != nil {
+			row, err := tx.answerOf(ctx, other.Scope, now)
+			if err != nil {
+				return err
+			}
+			if row != nil {
+				key.Scope = other.Scope
+				stored, err = tx.takeOver(ctx, key, attempt, row)
+				return err
+			}
+		}
+		key.Scope = own.Scope
 		reserved, err := tx.exec(ctx, `
-			INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows, erase_at, expires_at)
-			VALUES (?, ?, ?, ?, ?, 0, '', ?, '', '', 0, ?)
+			INSERT INTO idempotency_keys (scope, org_id, request, attempt, until, status, header, body, reveals, shows, brought, erase_at, expires_at)
+			VALUES (?, ?, ?, ?, ?, 0, '', ?, '', '', '', 0, ?)
 			ON CONFLICT (scope) DO UPDATE SET request = excluded.request, attempt = excluded.attempt, until = excluded.until, status = 0,
-				header = '', body = excluded.body, reveals = '', shows = '', erase_at = 0, expires_at = excluded.expires_at
+				header = '', body = excluded.body, reveals = '', shows = '', brought = '', erase_at = 0, expires_at = excluded.expires_at
 			WHERE idempotency_keys.expires_at <= ?`,
-			key.Scope[:], key.Org, key.Request[:], attempt, micros(now.Add(inFlight)), []byte{}, micros(now.Add(answersKept)), micros(now))
+			own.Scope[:], key.Org, own.Request[:], attempt, micros(now.Add(inFlight)), []byte{}, micros(now.Add(answersKept)), micros(now))
 		if err != nil || reserved == 1 {
 			return err
 		}
-		var row answerRow
-		if _, err := tx.get(ctx, &row, `SELECT request, attempt, until, status, header, body, reveals, shows, erase_at FROM idempotency_keys t WHERE scope = ?`+tx.dialect.lock, key.Scope[:]); err != nil {
-			return err
+		row, err := tx.answerOf(ctx, key.Scope, time.Time{})
+		if err == nil && row != nil {
+			stored, err = tx.takeOver(ctx, key, attempt, row)
 		}
-		switch {
-		case !bytes.Equal(row.Request, key.Request[:]):
-			return ports.ErrKeyReused
-		case row.Until == 0:
-			stored = &row
-			return nil
-		case micros(now) < row.Until:
-			return ports.ErrKeyInFlight
-		}
-		_, err = tx.exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, attempt, micros(now.Add(inFlight)), key.Scope[:])
 		return err
 	})
-	return stored, err
+	return key, stored, err
+}
+
+// forms returns key as it is stored now, and as it may have been stored otherwise in the last 24 hours: nil
+// where no node of v0.1.0 has run lately. Until derived keys are used, v0.1.0 has to find what is stored; but
+// it never is the plain digest of a secret.
+func (s *Idempotency) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey, other *ports.IdempotencyKey) {
+	since := s.db.derivedSince.Load()
+	if since == nil || !key.At.Before(since.Add(answersKept)) {
+		return key, nil
+	}
+	released := key
+	released.Scope = key.Plain.Scope
+	if !key.Secret {
+		released.Request = key.Plain.Request
+	}
+	if key.At.Before(*since) {
+		return released, &key
+	}
+	return key, &released
+}
+
+// answerOf locks the row of a scope that expires after a time. Nil if there is none.
+func (db *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*answerRow, error) {
+	var row answerRow
+	found, err := db.get(ctx, &row, `
+		SELECT request, attempt, until, status, header, body, reveals, shows, erase_at FROM idempotency_keys t
+		WHERE scope = ? AND expires_at > ?`+db.dialect.lock, scope[:], micros(after))
+	if !found {
+		return nil, err
+	}
+	return &row, err
+}
+
+// takeOver returns row if it is the answer to key's request. It takes over the reservation of an attempt that
+// never ended.
+func (db *DB) takeOver(ctx context.Context, key ports.IdempotencyKey, attempt string, row *answerRow) (stored *answerRow, err error) {
+	switch now := key.At; {
+	case len(row.Request) == 0:
+		return nil, ports.ErrAnswerErased
+	case !bytes.Equal(row.Request, key.Request[:]) && !bytes.Equal(row.Request, key.Plain.Request[:]):
+		return nil, ports.ErrKeyReused
+	case row.Until == 0:
+		return row, nil
+	case micros(now) < row.Until:
+		return nil, ports.ErrKeyInFlight
+	default:
+		_, err = db.exec(ctx, `UPDATE idempotency_keys SET attempt = ?, until = ? WHERE scope = ?`, attempt, micros(now.Add(inFlight)), key.Scope[:])
+		return nil, err
+	}
 }
 
 // finish records the answer of attempt, unless another attempt has taken over.
@@ -148,8 +201,8 @@ func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyK
 	if body == nil || a.Shows != "" {
 		body = []byte{}
 	}
-	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?, shows = ?, erase_at = ? WHERE scope = ? AND attempt = ?`,
-		a.Status, string(header), body, a.Reveals, a.Shows, micros(eraseAt), key.Scope[:], attempt)
+	changed, err := tx.exec(ctx, `UPDATE idempotency_keys SET until = 0, status = ?, header = ?, body = ?, reveals = ?, shows = ?, brought = ?, erase_at = ? WHERE scope = ? AND attempt = ?`,
+		a.Status, string(header), body, a.Reveals, a.Shows, a.Brought, micros(eraseAt), key.Scope[:], attempt)
 	if err == nil && changed == 0 {
 		return ports.ErrKeyInFlight
 	}
@@ -176,9 +229,15 @@ func (s *Idempotency) answer(key ports.IdempotencyKey, row *answerRow) (ports.An
 	return a, nil
 }
 
-// eraseAnswers takes the secret out of the answers that showed it; that the request was answered
-// stays known.
+// eraseAnswers takes the secret out of the answers that showed it, and what is kept of their requests; that
+// they were answered stays known.
 func (db *DB) eraseAnswers(ctx context.Context, org identity.OrgID, reveals string) error {
-	_, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE org_id = ? AND reveals = ? AND reveals <> ''`, []byte{}, org, reveals)
+	_, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ?, erase_at = 0 WHERE org_id = ? AND reveals = ? AND reveals <> ''`, []byte{}, []byte{}, org, reveals)
+	return err
+}
+
+// eraseRequests takes away what is kept of the requests that brought a secret of a thing.
+func (db *DB) eraseRequests(ctx context.Context, org identity.OrgID, brought string) error {
+	_, err := db.exec(ctx, `UPDATE idempotency_keys SET request = ? WHERE org_id = ? AND brought = ? AND brought <> ''`, []byte{}, org, brought)
 	return err
 }

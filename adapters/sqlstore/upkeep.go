@@ -93,11 +93,15 @@ func (db *DB) KeyringCheck(ctx context.Context, fresh []byte) (check []byte, err
 }
 
 // DerivedSince returns since when what is sealed is sealed under derived keys: until then nodes of v0.1.0
-// may run on this database. The zero time if there never was one.
+// may run on this database. The zero time if there never was one. Idempotency goes by it from now on.
 func (db *DB) DerivedSince(ctx context.Context) (time.Time, error) {
 	var at int64
 	if _, err := db.get(ctx, &at, `SELECT derived_at FROM keyring WHERE one = 1`); err != nil {
 		return time.Time{}, err
 	}
-	return moment(at), nil
+	since := moment(at)
+	if at != 0 {
+		db.derivedSince.Store(&since)
+	}
+	return since, nil
 }

@@ -113,8 +113,10 @@ func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
 	return nil
 }
 
-// admit notes that by tries to reach target, if the limits of probes allow that.
+// admit notes that by tries to reach target, if the limits of probes allow that. Targets are kept as keyed
+// digests.
 func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target) error {
+	target = s.sealer.Digest("probe target", target[:])
 	return s.connections.Attempt(ctx, by, target, func(workspace, at *connection.Attempts) error {
 		return s.limits.Admit(workspace, at, by.At)
 	})
@@ -143,6 +145,9 @@ func (s *Service) sealed(by identity.Actor, t connection.Trial, credential conne
 	t.New = &connection.NewCredential{Credential: credential}
 	if secrets != nil {
 		t.New.Fingerprint = s.sealer.Fingerprint(secrets, place)
+	}
+	if t.New.Bound = !s.sealer.Compatible(); t.New.Bound {
+		place = connection.SealRevision(place, t.Of+1)
 	}
 	t.New.Sealed, err = s.sealer.Seal(plain, place)
 	return t, err

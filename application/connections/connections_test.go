@@ -74,7 +74,25 @@ func TestProbe(t *testing.T) {
 		got, err := s.Probe(s.ctx, maker, draft())
 		wantErr(t, err, nil)
 		if string(got.New.Sealed) != "sealed" || got.New.Fingerprint != "f" || got.Name != "The shop" || got.At != now ||
-			string(bound) != string(connection.Seal("org", "acme", got.ID, connection.Postgres)) {
+			!got.New.Bound || string(bound) != string(connection.SealRevision(connection.Seal("org", "acme", got.ID, connection.Postgres), 1)) {
+			t.Errorf("Probe = %+v, sealed for %q", got, bound)
+		}
+	})
+	t.Run("where nodes of v0.1.0 have to open it, it is sealed as they do", func(t *testing.T) {
+		s := newStage(t)
+		s.beside = true
+		live(s, 0)
+		s.expectAttempt(t, maker, 0)
+		s.expectProbe(t, passed())
+		var bound []byte
+		s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).DoAndReturn(func(_, associated []byte) ([]byte, error) {
+			bound = associated
+			return []byte("sealed"), nil
+		})
+		s.sealer.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("f")
+		got, err := s.Probe(s.ctx, maker, draft())
+		wantErr(t, err, nil)
+		if got.New.Bound || string(bound) != string(connection.Seal("org", "acme", got.ID, connection.Postgres)) {
 			t.Errorf("Probe = %+v, sealed for %q", got, bound)
 		}
 	})

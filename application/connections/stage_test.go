@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 const canary = "c4n4ry"
@@ -45,6 +46,7 @@ type stage struct {
 	sources     *mocks.MockSources
 	jobs        *mocks.MockJobs
 	sealer      *mocks.MockCredentialSealer
+	beside      bool // nodes of v0.1.0 may run
 	warehouse   *mocks.MockWarehouse
 	offer       connections.Offer
 	ctx         context.Context
@@ -60,6 +62,8 @@ func newStage(t *testing.T) *stage {
 		offer: connections.Offer{Kinds: []connection.Kind{connection.Postgres}},
 		ctx:   context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
+	s.sealer.EXPECT().Digest("probe target", gomock.Any()).AnyTimes().DoAndReturn(fixture.Digester{}.Digest)
+	s.sealer.EXPECT().Compatible().AnyTimes().DoAndReturn(func() bool { return s.beside })
 	s.Service = connections.NewService(s.atomic, s.connections, s.sealer, connections.Warehouses{connection.Postgres: s.warehouse},
 		func(org identity.OrgID) connections.Offer {
 			if org != "org" {
@@ -117,7 +121,9 @@ func (s *stage) expectUpdate(of func() *connection.Connection, others int) {
 // expectAttempt lets the workspace have tried so often within the last minute.
 func (s *stage) expectAttempt(t *testing.T, by identity.Actor, before int) {
 	t.Helper()
-	s.connections.EXPECT().Attempt(s.ctx, by, credential(t).Target("org"), gomock.Any()).DoAndReturn(
+	target := credential(t).Target("org")
+	target = fixture.Digester{}.Digest("probe target", target[:])
+	s.connections.EXPECT().Attempt(s.ctx, by, target, gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ connection.Target, admit func(workspace, at *connection.Attempts) error) error {
 			var workspace, at connection.Attempts
 			for range before {
@@ -141,12 +147,16 @@ func (s *stage) expectProbe(t *testing.T, r connection.Report) {
 	})
 }
 
-var place = connection.Seal("org", "acme", "con", connection.Postgres)
+// What the credential of the connection is sealed for: in the place that its fingerprint is of, at its revision.
+var (
+	place = connection.Seal("org", "acme", "con", connection.Postgres)
+	first = connection.SealRevision(place, 1)
+)
 
 // expectOpen hands out the sealed credential.
 func (s *stage) expectOpen() {
-	s.connections.EXPECT().Sealed(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return([]byte("sealed"), int64(1), nil)
-	s.sealer.EXPECT().Open([]byte("sealed"), place).Return([]byte(submitted), nil)
+	s.connections.EXPECT().Sealed(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
+	s.sealer.EXPECT().Open([]byte("sealed"), first).Return([]byte(submitted), nil)
 }
 
 // expectCheckLater expects that a check of the connection is queued within some time.

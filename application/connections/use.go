@@ -50,11 +50,11 @@ func (s *Service) target(by identity.Actor, credential connection.Credential) po
 // open reads the stored credential, and tells its revision. It is for the last moment before the
 // credential is used: a connection that was revoked by then is not dialled.
 func (s *Service) open(ctx context.Context, by identity.Actor, c *connection.Connection) (connection.Credential, int64, error) {
-	sealed, revision, err := s.connections.Sealed(ctx, by.Workspace, c.ID)
+	stored, err := s.connections.Sealed(ctx, by.Workspace, c.ID)
 	if err != nil {
 		return connection.Credential{}, 0, err
 	}
-	plain, err := s.sealer.Open(sealed, connection.Seal(c.Org, c.Workspace, c.ID, c.Kind))
+	plain, err := s.sealer.Open(stored.Sealed, stored.Place(c))
 	if err != nil {
 		return connection.Credential{}, 0, fmt.Errorf("the credential of %s: %w", c.ID, err)
 	}
@@ -63,7 +63,7 @@ func (s *Service) open(ctx context.Context, by identity.Actor, c *connection.Con
 		// Not %w: to the caller it is no answer about what was submitted.
 		return connection.Credential{}, 0, fmt.Errorf("the stored credential of %s: %v", c.ID, err) //nolint:errorlint // see above
 	}
-	return credential, revision, nil
+	return credential, stored.Revision, nil
 }
 
 // fenced runs do as long as the credential of a connection has a revision, and cuts it short when it

@@ -51,7 +51,7 @@ func TestReprobe(t *testing.T) {
 		s.expectGet(revoked(t))
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, passed())
-		s.sealer.EXPECT().Seal(gomock.Any(), place).Return([]byte("sealed anew"), nil)
+		s.sealer.EXPECT().Seal(gomock.Any(), connection.SealRevision(place, 3)).Return([]byte("sealed anew"), nil)
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), place).Return("f")
 		got, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted))
 		wantErr(t, err, nil)
@@ -101,20 +101,20 @@ func TestReprobe(t *testing.T) {
 		s := newStage(t)
 		s.expectGet(stored(t))
 		s.expectAttempt(t, maker, 0)
-		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(nil, int64(0), connection.ErrRevoked)
+		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, connection.ErrRevoked)
 		_, err := s.Reprobe(s.ctx, maker, "con", nil)
 		wantErr(t, err, connection.ErrRevoked)
 	})
 	t.Run("a credential that does not open is an outage, and no answer to the caller", func(t *testing.T) {
 		for name, open := range map[string]func(*stage){
-			"because of its key":     func(s *stage) { s.sealer.EXPECT().Open(gomock.Any(), place).Return(nil, errOutage) },
-			"because of its content": func(s *stage) { s.sealer.EXPECT().Open(gomock.Any(), place).Return([]byte(`{}`), nil) },
+			"because of its key":     func(s *stage) { s.sealer.EXPECT().Open(gomock.Any(), first).Return(nil, errOutage) },
+			"because of its content": func(s *stage) { s.sealer.EXPECT().Open(gomock.Any(), first).Return([]byte(`{}`), nil) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				s := newStage(t)
 				s.expectGet(stored(t))
 				s.expectAttempt(t, maker, 0)
-				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return([]byte("sealed"), int64(1), nil)
+				s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 				open(s)
 				_, err := s.Reprobe(s.ctx, maker, "con", nil)
 				if err == nil || isFault(err) {
@@ -226,7 +226,7 @@ func TestCheck(t *testing.T) {
 	t.Run("one that is revoked before it is dialled is not dialled", func(t *testing.T) {
 		s := newStage(t)
 		s.expectBegun(t)
-		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(nil, int64(0), connection.ErrRevoked)
+		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, connection.ErrRevoked)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one that is revoked while it is probed is not queued again", func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestCheck(t *testing.T) {
 	t.Run("an outage comes out, after the next check is queued", func(t *testing.T) {
 		s := newStage(t)
 		s.expectBegun(t)
-		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(nil, int64(0), errOutage)
+		s.connections.EXPECT().Sealed(s.ctx, gomock.Any(), gomock.Any()).Return(connection.Stored{}, errOutage)
 		wantErr(t, s.Check(s.ctx, system, "con"), errOutage)
 	})
 }

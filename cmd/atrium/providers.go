@@ -204,7 +204,7 @@ func newBind(c *core) rest.Bind {
 
 func newDeps(c *core, contract *openapi.Contract, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
 	return rest.Deps{
-		Contract: contract, Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring.For(seal.Cursors),
+		Contract: contract, Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring.For(seal.Cursors), Digester: c.beyond.envelope,
 		Ready: c.db.Ready, Metrics: metrics, Log: log,
 	}
 }

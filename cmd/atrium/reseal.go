@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/connection"
 )
 
 // resealQuietly seals under the primary key what older keys have sealed. A server does so at its
 // start and after each reload.
 func resealQuietly(ctx context.Context, app *core, log *slog.Logger) {
 	var done sqlstore.Resealed
-	err := app.db.Reseal(ctx, app.beyond.envelope.Rewrap, func(r sqlstore.Resealed) { done = r })
+	err := app.db.Reseal(ctx, app.beyond.envelope.Rewrap, app.beyond.rebind, func(r sqlstore.Resealed) { done = r })
 	switch {
 	case err != nil && ctx.Err() == nil:
 		log.Warn("credentials were not sealed under the primary key", "error", err)
@@ -38,11 +39,22 @@ func resealAtStart(ctx context.Context, app *core, log *slog.Logger) {
 	}
 }
 
+// rebind returns a credential that v0.1.0 sealed as it is sealed now, for its revision only; nil while nodes of
+// v0.1.0 may have to open it.
+func (b *beyond) rebind(c *sqlstore.SealedCredential) ([]byte, error) {
+	if b.envelope.Compatible() {
+		return nil, nil
+	}
+	place := connection.Seal(c.Org, c.Workspace, c.ID, c.Kind)
+	return b.envelope.Rebind(c.Sealed, place, connection.SealRevision(place, c.Revision))
+}
+
 type keysResealCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (keysResealCommand) Help() string {
-	return `Wraps the key of each sealed credential with the primary key; no credential is decrypted. A server
+	return `Wraps the key of each sealed credential with the primary key; no credential is decrypted but those
+that v0.1.0 sealed, which are bound to their revision, a day after the upgrade. A server
 does so by itself after a reload: use this to see how it goes, or where none runs. Once every node has
 the new key and this reports nothing that does not open, old keys are not needed any more.
 
@@ -58,7 +70,7 @@ func (keysResealCommand) Run(p *process) error {
 			return err
 		}
 		var done sqlstore.Resealed
-		if err := app.db.Reseal(p.ctx, app.beyond.envelope.Rewrap, func(r sqlstore.Resealed) {
+		if err := app.db.Reseal(p.ctx, app.beyond.envelope.Rewrap, app.beyond.rebind, func(r sqlstore.Resealed) {
 			done = r
 			fmt.Fprintf(p.stdout, "%d of %d\n", r.Credentials, total)
 		}); err != nil {

@@ -2,6 +2,7 @@ package connection
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -55,8 +56,10 @@ type Connection struct {
 	// found with one credential says nothing of another.
 	CredentialRevision int64
 
-	// Sealed is a credential to store in place of the present one; stores never fill it in.
+	// Sealed is a credential to store in place of the present one; stores never fill it in. Bound says that
+	// CredentialRevision is part of what it is sealed for.
 	Sealed []byte
+	Bound  bool
 
 	// What the last probe found.
 	Server         Server
@@ -115,6 +118,7 @@ type Trial struct {
 type NewCredential struct {
 	Credential  Credential
 	Sealed      []byte
+	Bound       bool // to the revision that the credential will have: Trial.Of and one
 	Fingerprint string
 }
 
@@ -156,7 +160,8 @@ func New(by identity.Actor, t Trial, others int) (*Connection, error) {
 
 // keep makes a credential the connection's own.
 func (c *Connection) keep(n *NewCredential, at time.Time) {
-	c.Config, c.Secrets, c.Fingerprint, c.Sealed = n.Credential.Config(), n.Credential.SecretsSet(), n.Fingerprint, n.Sealed
+	c.Config, c.Secrets, c.Fingerprint = n.Credential.Config(), n.Credential.SecretsSet(), n.Fingerprint
+	c.Sealed, c.Bound = n.Sealed, n.Bound
 	c.SecretUpdatedAt = at
 	c.CredentialRevision++
 }
@@ -186,6 +191,28 @@ func (c *Connection) Failure() *Failure {
 // moved into another row, workspace, org or kind is worthless there.
 func Seal(org identity.OrgID, ws identity.WorkspaceID, c ID, k Kind) []byte {
 	return []byte("connection credential\x00" + string(org) + "\x00" + string(ws) + "\x00" + string(c) + "\x00" + string(k))
+}
+
+// Stored is a sealed credential as it is kept.
+type Stored struct {
+	Sealed   []byte
+	Revision int64 // Connection.CredentialRevision
+	Bound    bool  // Sealed opens for this revision only; v0.1.0 sealed for none
+}
+
+// SealRevision names what a credential of one revision belongs to: an earlier credential of the same
+// connection, put back in its place, does not open.
+func SealRevision(place []byte, revision int64) []byte {
+	return fmt.Appendf(place[:len(place):len(place)], "\x00%d", revision)
+}
+
+// Place returns what s was sealed for, as the credential of c.
+func (s Stored) Place(c *Connection) []byte {
+	place := Seal(c.Org, c.Workspace, c.ID, c.Kind)
+	if s.Bound {
+		place = SealRevision(place, s.Revision)
+	}
+	return place
 }
 
 // RevealSecrets writes the secret fields alone, in one way whatever the order in which they were

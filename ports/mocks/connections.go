@@ -110,13 +110,12 @@ func (mr *MockConnectionsMockRecorder) Live(ctx, ws interface{}) *gomock.Call {
 }
 
 // Sealed mocks base method.
-func (m *MockConnections) Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) ([]byte, int64, error) {
+func (m *MockConnections) Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (connection.Stored, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Sealed", ctx, ws, id)
-	ret0, _ := ret[0].([]byte)
-	ret1, _ := ret[1].(int64)
-	ret2, _ := ret[2].(error)
-	return ret0, ret1, ret2
+	ret0, _ := ret[0].(connection.Stored)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
 }
 
 // Sealed indicates an expected call of Sealed.

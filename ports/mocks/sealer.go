@@ -86,6 +86,39 @@ func (m *MockCredentialSealer) EXPECT() *MockCredentialSealerMockRecorder {
 	return m.recorder
 }
 
+// Compatible mocks base method.
+func (m *MockCredentialSealer) Compatible() bool {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Compatible")
+	ret0, _ := ret[0].(bool)
+	return ret0
+}
+
+// Compatible indicates an expected call of Compatible.
+func (mr *MockCredentialSealerMockRecorder) Compatible() *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Compatible", reflect.TypeOf((*MockCredentialSealer)(nil).Compatible))
+}
+
+// Digest mocks base method.
+func (m *MockCredentialSealer) Digest(purpose string, parts ...[]byte) [32]byte {
+	m.ctrl.T.Helper()
+	varargs := []interface{}{purpose}
+	for _, a := range parts {
+		varargs = append(varargs, a)
+	}
+	ret := m.ctrl.Call(m, "Digest", varargs...)
+	ret0, _ := ret[0].([32]byte)
+	return ret0
+}
+
+// Digest indicates an expected call of Digest.
+func (mr *MockCredentialSealerMockRecorder) Digest(purpose interface{}, parts ...interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	varargs := append([]interface{}{purpose}, parts...)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Digest", reflect.TypeOf((*MockCredentialSealer)(nil).Digest), varargs...)
+}
+
 // Fingerprint mocks base method.
 func (m *MockCredentialSealer) Fingerprint(content, associated []byte) string {
 	m.ctrl.T.Helper()

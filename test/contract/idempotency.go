@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/ports"
@@ -343,6 +344,35 @@ func secretsKept(t *testing.T, a Adapter) {
 				t.Fatalf("replayed %v, %d bytes", replayed, len(got.Body))
 			}
 		}
+	})
+	t.Run("what is kept of a request that brought a secret is erased with the credential", func(t *testing.T) {
+		creation, replacement := r.key("creation", "the first password", 0), r.key("replacement", "the second password", 0)
+		var made *connection.Connection
+		_, _, err := a.Idempotency.Once(ctx, creation, nil, func(s ports.Stores) (ports.Answer, error) {
+			made = fixture.Connection(t, s, by)
+			return ports.Answer{Status: 201, Brought: string(made.ID)}, nil
+		}, noOutcome)
+		must(t, err)
+		repeat := func(t *testing.T, key ports.IdempotencyKey, want error) {
+			t.Helper()
+			got, replayed, err := a.Idempotency.Once(ctx, key, nil, never(t), noOutcome)
+			wantErr(t, err, want)
+			if replayed != (want == nil) || replayed && got.Status != 201 {
+				t.Fatalf("replayed %v, status %d", replayed, got.Status)
+			}
+		}
+		repeat(t, creation, nil)
+		_, _, err = a.Idempotency.Once(ctx, replacement, nil, func(s ports.Stores) (ports.Answer, error) {
+			tr := fixture.Trial(t, made.ID, 1)
+			_, err := s.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, n int) error { return c.Verify(by, tr, n) })
+			return ports.Answer{Status: 201, Brought: string(made.ID)}, err
+		}, noOutcome)
+		must(t, err)
+		repeat(t, creation, ports.ErrAnswerErased)
+		repeat(t, r.key("creation", "a guess", 0), ports.ErrAnswerErased)
+		repeat(t, replacement, nil)
+		revokeConnection(t, a.Stores, by, made.ID)
+		repeat(t, replacement, ports.ErrAnswerErased)
 	})
 	t.Run("it is erased when the thing is revoked, and no other answer is", func(t *testing.T) {
 		revoke(t, a.Stores, by, k.ID)

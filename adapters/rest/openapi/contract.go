@@ -52,6 +52,9 @@ type Operation struct {
 
 	Access Access
 
+	// Secret says that a member of the body is marked with x-secret.
+	Secret bool
+
 	// Outbound says that the operation reaches another system before it stores anything.
 	Outbound bool
 

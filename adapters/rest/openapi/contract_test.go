@@ -339,7 +339,7 @@ func TestCodes(t *testing.T) {
 func TestRequestSchemas(t *testing.T) {
 	doc := document(t)
 	known := strings.Fields(`$ref type format enum minLength maxLength minItems maxItems uniqueItems maxProperties
-		minimum maximum pattern required properties additionalProperties items oneOf description default examples`)
+		minimum maximum pattern required properties additionalProperties items oneOf description default examples x-secret`)
 	var check func(t *testing.T, at string, schema object, seen map[string]bool)
 	check = func(t *testing.T, at string, schema object, seen map[string]bool) {
 		if ref, ok := schema["$ref"].(string); ok {

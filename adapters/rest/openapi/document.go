@@ -22,6 +22,7 @@ type document struct {
 	Components struct {
 		Parameters map[string]parameter `json:"parameters"`
 		Responses  map[string]response  `json:"responses"`
+		Schemas    map[string]any       `json:"schemas"`
 	} `json:"components"`
 	Problems map[string]struct {
 		Status      int    `json:"status"`
@@ -126,6 +127,7 @@ func (d *document) compile(method, path string, item pathItem, declared *operati
 		if o.MaxBody == 0 {
 			o.MaxBody = defaultMaxBody
 		}
+		o.Secret = d.secret(b.Content, map[string]bool{})
 		o.MediaTypes = slices.Sorted(maps.Keys(b.Content))
 		if len(o.MediaTypes) == 0 {
 			return nil, errors.New("the request body has no content")
@@ -177,4 +179,29 @@ func (d *document) addParameter(o *Operation, p parameter, at string) error {
 
 func (d *document) schema(pointer string) (*jsonschema.Schema, error) {
 	return d.compiler.Compile(location + "#" + pointer)
+}
+
+// secret reports whether x-secret marks something in v or in a schema that it refers to.
+func (d *document) secret(v any, seen map[string]bool) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return d.secret(item, seen) })
+	case map[string]any:
+		if v["x-secret"] == true {
+			return true
+		}
+		ref, _ := v["$ref"].(string)
+		if name, ok := strings.CutPrefix(ref, "#/components/schemas/"); ok && !seen[name] {
+			seen[name] = true
+			if d.secret(d.Components.Schemas[name], seen) {
+				return true
+			}
+		}
+		for _, member := range v {
+			if d.secret(member, seen) {
+				return true
+			}
+		}
+	}
+	return false
 }

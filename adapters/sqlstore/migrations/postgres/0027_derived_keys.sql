@@ -6,3 +6,7 @@ UPDATE keyring SET derived_at = (EXTRACT(EPOCH FROM now())::BIGINT + 86400) * 10
 
 -- The revision that is part of the associated data of the sealed credential; 0 if none is, as in v0.1.0.
 ALTER TABLE connection_credentials ADD COLUMN revision BIGINT NOT NULL DEFAULT 0;
+
+-- The thing whose secret came with the request: what request holds is erased when that ends.
+ALTER TABLE idempotency_keys ADD COLUMN brought TEXT NOT NULL DEFAULT '';
+CREATE INDEX idempotency_keys_brought ON idempotency_keys (brought) WHERE brought <> '';

@@ -1,0 +1,134 @@
+package sqlstore_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestIdempotencyBesideTheReleasedVersion plays two stores on a database of v0.1.0, before and after derived keys
+// are used: each finds what the other stored, and what v0.1.0 did.
+func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		a := adapter(t, url)
+		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+		check := open(t, url, keyring(t))
+		if _, err := check.KeyringCheck(ctx, []byte("check")); err != nil {
+			t.Fatal(err)
+		}
+		since := fixture.At.Add(24 * time.Hour)
+		at := func(since time.Time) *sqlstore.Idempotency {
+			if _, err := raw(t, url).ExecContext(ctx, `UPDATE keyring SET derived_at = `+itoa(since.UnixMicro())); err != nil {
+				t.Fatal(err)
+			}
+			db := open(t, url, keyring(t))
+			if got, err := db.DerivedSince(ctx); err != nil || !got.Equal(since) {
+				t.Fatalf("DerivedSince = %v, %v", got, err)
+			}
+			return sqlstore.NewIdempotency(db)
+		}
+		store := at(since)
+		before, after := since.Add(-time.Hour), since.Add(time.Hour)
+		key := func(name, body string, at time.Time) ports.IdempotencyKey {
+			name = team.Workspace.Slug + name
+			d := fixture.Digester{}
+			return ports.IdempotencyKey{
+				Org: team.Org, At: at, Scope: d.Digest("scope", []byte(name)), Request: d.Digest("request", []byte(body)),
+				Plain: ports.PlainDigests{Scope: sha256.Sum256([]byte(name)), Request: sha256.Sum256([]byte(body))},
+			}
+		}
+		// of is how v0.1.0 stores key: it knows plain digests only.
+		of := func(k ports.IdempotencyKey) ports.IdempotencyKey {
+			return ports.IdempotencyKey{Org: k.Org, At: k.At, Scope: k.Plain.Scope, Request: k.Plain.Request}
+		}
+		secret := func(k ports.IdempotencyKey) ports.IdempotencyKey { k.Secret = true; return k }
+		released := sqlstore.NewIdempotency(open(t, url, keyring(t))) // it was told of no day to wait for
+		once := func(t *testing.T, s *sqlstore.Idempotency, k ports.IdempotencyKey) (replayed bool, err error) {
+			t.Helper()
+			_, replayed, err = s.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) { return ports.Answer{Status: 204}, nil },
+				func(error) (ports.Answer, bool) { return ports.Answer{}, false })
+			return replayed, err
+		}
+		for name, tt := range map[string]struct {
+			first, second func(k ports.IdempotencyKey) (bool, error)
+			want          error
+		}{
+			"v0.1.0, then this":                          {func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+			"v0.1.0, then this, a secret":                {func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, nil},
+			"this, then v0.1.0":                          {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, nil},
+			"this, then v0.1.0, a secret":                {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, released, of(k)) }, ports.ErrKeyReused},
+			"this twice":                                 {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+			"this twice, a secret":                       {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, secret(k)) }, nil},
+			"this, and after the day":                    {func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, func(k ports.IdempotencyKey) (bool, error) { k.At = after; return once(t, store, k) }, nil},
+			"after the day, then a clock that is behind": {func(k ports.IdempotencyKey) (bool, error) { k.At = after; return once(t, store, k) }, func(k ports.IdempotencyKey) (bool, error) { return once(t, store, k) }, nil},
+		} {
+			t.Run(name, func(t *testing.T) {
+				k := key(name, "body", before)
+				if replayed, err := tt.first(k); err != nil || replayed {
+					t.Fatalf("first: replayed %v, %v", replayed, err)
+				}
+				if replayed, err := tt.second(k); !errors.Is(err, tt.want) || replayed != (tt.want == nil) {
+					t.Errorf("second: replayed %v, %v", replayed, err)
+				}
+				other := key(name, "another body", before)
+				if replayed, err := once(t, store, other); !errors.Is(err, ports.ErrKeyReused) {
+					t.Errorf("another request: replayed %v, %v", replayed, err)
+				}
+			})
+		}
+		count := func(t *testing.T, digest [32]byte) (n int) {
+			t.Helper()
+			query := `SELECT COUNT(*) FROM idempotency_keys WHERE request = x'` + hexOf(digest) + `' OR scope = x'` + hexOf(digest) + `'`
+			if check.Engine() == "postgres" {
+				query = `SELECT COUNT(*) FROM idempotency_keys WHERE request = '\x` + hexOf(digest) + `' OR scope = '\x` + hexOf(digest) + `'`
+			}
+			if err := raw(t, url).QueryRowContext(ctx, query).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		t.Run("the plain digest of a secret is never stored, and after the day none is", func(t *testing.T) {
+			brought := secret(key("brought", "secret body", before))
+			later := key("later", "late body", after)
+			for _, k := range []ports.IdempotencyKey{brought, later} {
+				if _, err := once(t, store, k); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for what, digest := range map[string][32]byte{"a secret": brought.Plain.Request, "a body": later.Plain.Request, "a scope": later.Plain.Scope} {
+				if n := count(t, digest); n != 0 {
+					t.Errorf("the plain digest of %s is stored", what)
+				}
+			}
+			if count(t, brought.Request) != 1 || count(t, later.Request) != 1 || count(t, later.Scope) != 1 {
+				t.Error("the keyed digests are not stored")
+			}
+		})
+		t.Run("an answer that shows a secret opens for both", func(t *testing.T) {
+			k := key("shows", "body", before)
+			_, _, err := store.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) {
+				return ports.Answer{Status: 201, Body: []byte("shown"), Reveals: "thing"}, nil
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, replayed, err := store.Once(context.WithoutCancel(ctx), k, nil, nil, nil)
+			if err != nil || !replayed || string(got.Body) != "shown" {
+				t.Errorf("%+v, %v, %v", got, replayed, err)
+			}
+		})
+	})
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+func hexOf(digest [32]byte) string { return hex.EncodeToString(digest[:]) }
