@@ -198,6 +198,9 @@ func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyK
 			return err
 		}
 	}
+	if since := s.db.derivedSince.Load(); since != nil && key.At.Before(*since) {
+		a.Shows = "" // nodes of v0.1.0, which do not read answers again, may have to repeat this one
+	}
 	if body == nil || a.Shows != "" {
 		body = []byte{}
 	}

@@ -113,6 +113,21 @@ func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
 				t.Error("the keyed digests are not stored")
 			}
 		})
+		t.Run("an answer that can be read again is kept whole for v0.1.0", func(t *testing.T) {
+			for at, want := range map[time.Time]string{before: "whole", after: ""} {
+				k := key("readable"+want, "body", at)
+				_, _, err := store.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) {
+					return ports.Answer{Status: 201, Body: []byte("whole"), Shows: "/api/thing"}, nil
+				}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, replayed, err := store.Once(ctx, k, nil, nil, nil)
+				if err != nil || !replayed || string(got.Body) != want || (got.Shows == "") != (want != "") {
+					t.Errorf("%+v, %v, %v", got, replayed, err)
+				}
+			}
+		})
 		t.Run("an answer that shows a secret opens for both", func(t *testing.T) {
 			k := key("shows", "body", before)
 			_, _, err := store.Once(ctx, k, nil, func(ports.Stores) (ports.Answer, error) {
