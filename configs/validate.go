@@ -1,12 +1,15 @@
 package configs
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest"
 )
 
 // validate notes every value out of its range, and values that contradict each other.
@@ -51,16 +54,30 @@ func (c *Config) validateServer(found *problems) {
 	if s.WriteTimeout <= s.RequestTimeout {
 		found.add("server.write_timeout", "must be longer than server.request_timeout, or a request that times out gets no answer")
 	}
+	validateLimits(found, s)
+}
+
+func validateLimits(found *problems, s rest.Config) {
 	for _, l := range []struct {
-		key string
-		n   int
+		key      string
+		n, least int
 	}{
-		{"per_minute", s.RateLimit.PerMinute},
-		{"burst", s.RateLimit.Burst},
-		{"unauthenticated_per_minute", s.RateLimit.UnauthenticatedPerMinute},
+		{"rate_limit.per_minute", s.RateLimit.PerMinute, 1},
+		{"rate_limit.burst", s.RateLimit.Burst, 1},
+		{"rate_limit.user_per_minute", s.RateLimit.UserPerMinute, 0},
+		{"rate_limit.user_burst", s.RateLimit.UserBurst, 0},
+		{"rate_limit.workspace_per_minute", s.RateLimit.WorkspacePerMinute, 0},
+		{"rate_limit.workspace_burst", s.RateLimit.WorkspaceBurst, 0},
+		{"rate_limit.unauthenticated_per_minute", s.RateLimit.UnauthenticatedPerMinute, 1},
+		{"rate_limit.downloads_per_minute", s.RateLimit.DownloadsPerMinute, 1},
+		{"concurrency.per_caller", s.Concurrency.PerCaller, 1},
+		{"concurrency.per_workspace", s.Concurrency.PerWorkspace, 1},
+		{"streams.per_workspace", s.Streams.PerWorkspace, 1},
+		{"streams.per_address", s.Streams.PerAddress, 1},
 	} {
-		within(found, "server.rate_limit."+l.key, l.n, 1, 1_000_000, "1 to 1000000")
+		within(found, "server."+l.key, l.n, l.least, 1_000_000, fmt.Sprintf("%d to 1000000", l.least))
 	}
+	within(found, "server.concurrency.wait", s.Concurrency.Wait, 0, 10*time.Second, "0s to 10s")
 }
 
 func (c *Config) validateDatabase(found *problems) {

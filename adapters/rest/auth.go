@@ -22,23 +22,19 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observe
 	prove := a.byToken
 	if strings.HasPrefix(token, account.KeyTokenPrefix) {
 		prove = a.byKey
+		if err := a.mayGuess(w.Header(), seen, token, at); err != nil {
+			return identity.Actor{}, nil, err
+		}
 	}
 	by, who, choose, err := prove(r, seen, token, at)
 	if err != nil {
-		if foreseen(err).Kind == fault.Unauthenticated && !a.unknown.allow(w, seen.address, at) {
-			return identity.Actor{}, nil, errRateLimited
-		}
-		return identity.Actor{}, nil, err
+		return identity.Actor{}, nil, a.guessed(w.Header(), seen, token, err)
 	}
 	seen.user, seen.key = by.User, by.Key
-	caller := string(by.User)
-	if by.Key != "" {
-		caller = string(by.Key)
-	}
-	if !a.callers.allow(w, caller, at) {
-		return identity.Actor{}, nil, errRateLimited
-	}
 	m, err := choose(r.Header.Get("Workspace-Id"))
+	if refused := a.admit(w.Header(), by, m.Workspace.ID, at); refused != nil {
+		return identity.Actor{}, nil, refused
+	}
 	if err != nil && !(anywhere && errors.Is(err, identity.ErrWorkspaceRequired)) {
 		return identity.Actor{}, nil, err
 	}
@@ -47,6 +43,23 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observe
 		w.Header().Set("Workspace-Id", string(by.Workspace))
 	}
 	return by, who, nil
+}
+
+// admit takes a request from what its credential, its user and its workspace, if it has one, may send.
+func (a *API) admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, at time.Time) error {
+	credential := string(by.User)
+	if by.Key != "" {
+		credential = string(by.Key)
+	}
+	shares := [3]share{{a.callers, credential}, {a.users, string(by.User)}, {a.workspaces, string(ws)}}
+	n := len(shares)
+	if ws == "" {
+		n--
+	}
+	if refused := takeAll(h, at, 1, shares[:n]...); refused != nil {
+		return a.refuse(refused.name+"_rate", errRateLimited)
+	}
+	return nil
 }
 
 // bearer is the token in an Authorization header; empty if that has another scheme or none. The
@@ -68,6 +81,7 @@ func (a *API) byKey(r *http.Request, seen *observed, token string, at time.Time)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
+	a.proven.note(token, at)
 	a.services.Uses.Note(p.Key, at)
 	by := bearerOf(p, seen, at)
 	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil

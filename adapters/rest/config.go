@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 )
@@ -20,12 +21,41 @@ type Config struct {
 	// they are ignored, since any client can send them.
 	TrustedProxies []netip.Prefix
 
-	RateLimit RateLimit
+	RateLimit   RateLimit
+	Concurrency Concurrency
+	Streams     Streams
 }
 
-// RateLimit bounds how many requests each caller may send; more are answered 429.
+// RateLimit bounds how many requests each caller may send; more are answered 429. Each node counts by
+// itself.
 type RateLimit struct {
-	PerMinute                int // of one API key, sustained
-	Burst                    int // of one API key at once
+	PerMinute                int // of one API key, or of one signed-in user, sustained
+	Burst                    int // of the same at once
+	UserPerMinute            int // of one user by all of their credentials; 0: twice PerMinute
+	UserBurst                int // of the same at once; 0: twice Burst
+	WorkspacePerMinute       int // in one workspace by all of its callers; 0: five times PerMinute
+	WorkspaceBurst           int // of the same at once; 0: five times Burst
 	UnauthenticatedPerMinute int // of one address that shows no valid credential
+	DownloadsPerMinute       int // of one address: begun 64 KiB of documentation and scripts
+}
+
+func (l RateLimit) limiters() (callers, users, workspaces *limiter) {
+	return newLimiter(l.PerMinute, l.Burst),
+		newNamedLimiter("user", cmp.Or(l.UserPerMinute, 2*l.PerMinute), cmp.Or(l.UserBurst, 2*l.Burst)),
+		newNamedLimiter("workspace", cmp.Or(l.WorkspacePerMinute, 5*l.PerMinute), cmp.Or(l.WorkspaceBurst, 5*l.Burst))
+}
+
+// Concurrency bounds how many requests are under way at the same time on one node. Others wait for their
+// turn, and are answered 429 if it does not come. Operations that reach another system have four times
+// these limits of their own: while they wait, they hold no connection of the database.
+type Concurrency struct {
+	PerCaller    int           // of one user
+	PerWorkspace int           // in one workspace
+	Wait         time.Duration // the longest that a request waits for its turn
+}
+
+// Streams bounds how many streams are open at the same time on one node, beside the 20 of each user.
+type Streams struct {
+	PerWorkspace int
+	PerAddress   int
 }

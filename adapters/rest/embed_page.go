@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"html/template"
 	"net/http"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -28,7 +27,6 @@ var (
 
 	// The script holds the style too: what it puts into a page of another site loads nothing else.
 	embedScriptText = []byte(strings.Replace(compact(embedSource, "\n"), "/*style*/", compact(embedStyle, ""), 1))
-	embedScriptTag  = func() string { sum := sha256.Sum256(embedScriptText); return `"` + hex.EncodeToString(sum[:16]) + `"` }()
 
 	embedTemplate = template.Must(template.New("embed").Parse(embedHTML))
 )
@@ -45,11 +43,8 @@ func compact(source, lineEnd string) string {
 }
 
 // embedScript is the snippet that sites paste.
-func (a *API) embedScript(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too
-	write(w, r, ports.Answer{Status: http.StatusOK, Body: embedScriptText, Header: map[string]string{
-		"Content-Type": "text/javascript; charset=utf-8", "Etag": embedScriptTag, "Cache-Control": "public, max-age=3600",
-	}})
+func embedScript() (*asset, error) {
+	return newAsset(embedScriptText, "text/javascript; charset=utf-8", "public, max-age=3600")
 }
 
 // embedView is what embed.html shows: a chat, or why there is none.
@@ -83,8 +78,14 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	token := mux.Vars(r)["embed_token"]
 	view := embedView{Nonce: rand.Text(), Style: template.CSS(embedStyle)} //nolint:gosec // it is ours
 	status, ancestors := http.StatusOK, "'none'"
-	e, ticket, err := a.services.Embeds.Ticket(ctx, visit, token, a.visitLimit(w, r, visit.Origin, visit.At, "page"))
+	var e *chat.Embedding
+	var ticket secret.String
+	err := a.mayGuess(w.Header(), observation(r), token, visit.At)
 	if err == nil {
+		e, ticket, err = a.services.Embeds.Ticket(ctx, visit, token, a.visitLimit(w, r, visit.Origin, visit.At, "page"))
+	}
+	if err == nil {
+		a.proven.note(token, visit.At)
 		view.Content, view.Token, view.Ticket, view.Site = &e.Template.Content, token, ticket.Reveal(), visit.Origin
 		first, _ := utf8.DecodeRuneInString(e.Template.Name)
 		view.Initial = strings.ToUpper(string(first))
@@ -92,7 +93,7 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 			ancestors = string(visit.Origin)
 		}
 	} else {
-		err = a.guessing(w, r, err)
+		err = a.guessed(w.Header(), observation(r), token, err)
 		f := foreseen(err)
 		a.mark(w, r, f, err)
 		status, view.Refusal = statuses[f.Kind], f.Detail

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"sync"
@@ -17,11 +18,15 @@ import (
 const visitPaths = "/api/embed/"
 
 func (a *API) visitOperations() []publicOperation {
+	script := a.asset("/embed.js", embedScript)
 	return []publicOperation{
 		{http.MethodPost, visitPaths + "sessions", a.visited(http.MethodPost, visitPaths+"sessions", openEmbedSession)},
 		{http.MethodGet, visitPaths + "template", a.visited(http.MethodGet, visitPaths+"template", getEmbedTemplate)},
 		{http.MethodGet, "/embed/{embed_token}", named("/embed/{embed_token}", a.embedPage)},
-		{http.MethodGet, "/embed.js", named("/embed.js", a.embedScript)},
+		{http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too
+			script.ServeHTTP(w, r)
+		})},
 	}
 }
 
@@ -40,28 +45,24 @@ func (a *API) visited(method, path string, act func(*visitor) (reply, error)) ht
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()
 		hr = hr.WithContext(ctx)
-		r := &request{Request: hr, Services: a.services, api: a, op: op}
+		r := &request{Request: hr, Services: a.services, api: a, op: op, answer: w.Header()}
 		err := r.read(w)
 		var out reply
-		if err == nil {
+		if err != nil {
+			err = a.unproven(w.Header(), observation(hr), err)
+		} else {
 			visit := a.visit(hr)
 			v := &visitor{request: r, Visit: visit, limit: a.visitLimit(w, hr, visit.Origin, visit.At, method)}
-			out, err = act(v)
+			if out, err = act(v); err != nil && foreseen(err).Kind == fault.Unauthenticated {
+				err = a.unproven(w.Header(), observation(hr), err)
+			}
 		}
 		if err == nil {
 			a.send(w, hr, out)
 			return
 		}
-		a.problem(w, hr, a.guessing(w, hr, err))
+		a.problem(w, hr, err)
 	})
-}
-
-// guessing counts what an address gets wrong, as for callers with an API key.
-func (a *API) guessing(w http.ResponseWriter, r *http.Request, err error) error {
-	if foreseen(err).Kind == fault.Unauthenticated && !a.unknown.allow(w, observation(r).address, now()) {
-		return errRateLimited
-	}
-	return err
 }
 
 func (a *API) visit(r *http.Request) chats.Visit {
@@ -106,10 +107,17 @@ func openEmbedSession(v *visitor) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if err := v.api.mayGuess(v.answer, observation(v.Request), in.Token, v.At); err != nil {
+		return reply{}, err
+	}
 	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, chats.SessionRequest{Secret: in.Token, Ticket: in.Ticket, Visitor: in.Visitor}, v.limit)
+	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
+		v.api.proven.forget(in.Token)
+	}
 	if err != nil {
 		return reply{}, err
 	}
+	v.api.proven.note(in.Token, v.At)
 	if err := v.Embeds.NoteUse(v.Context(), s, v.At); err != nil {
 		v.api.Log.WarnContext(v.Context(), "the use of an embed token was not noted", "embed_token_id", s.Pass.Token, "error", err)
 	}
@@ -177,11 +185,11 @@ func (a *API) visitLimit(w http.ResponseWriter, r *http.Request, origin chat.Ori
 		caller, h := what+" "+string(t.ID), w.Header()
 		// The address comes first, so that one that asks too much leaves the token's share to others.
 		if !a.visitors.of(t.PerMinute).allow(w, caller+" "+group(observation(r).address), at) {
-			return errRateLimited
+			return a.refuse("embed_address_rate", errRateLimited)
 		}
 		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
 		if !a.visitors.tokens.allow(w, caller, at) {
-			return errRateLimited
+			return a.refuse("embed_token_rate", errRateLimited)
 		}
 		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // what the caller can mind
 		return nil
@@ -203,7 +211,7 @@ func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	}
 	observation(r).route = visitPaths
 	if !a.visitors.tokens.allow(w, "preflight "+group(observation(r).address), now()) {
-		a.problem(w, r, errRateLimited)
+		a.problem(w, r, a.refuse("embed_address_rate", errRateLimited))
 		return true
 	}
 	expected, err := a.services.Embeds.Expected(r.Context(), a.visit(r))

@@ -56,6 +56,10 @@ type request struct {
 func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 	// Whoever has no workspace to name may call what is about the caller, or names it in the path.
 	anywhere := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
+	gates := a.gates
+	if op.Outbound {
+		gates = a.outbound
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		seen := observation(hr)
 		seen.route = op.Path
@@ -71,7 +75,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		var answer ports.Answer
 		replayed := false
 		if err == nil {
-			answer, replayed, err = r.perform(act)
+			answer, replayed, err = r.inTurn(gates, act)
 		}
 		if err != nil {
 			a.problem(w, hr, err)
@@ -82,6 +86,16 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		}
 		write(w, hr, answer)
 	})
+}
+
+// inTurn performs the action when the gates let it. Reading the request and writing the answer, for which a
+// client takes as long as it likes, take no place.
+func (r *request) inTurn(gates *gates, act action) (answer ports.Answer, replayed bool, err error) {
+	if err := r.api.enter(r.Context(), gates, r.by); err != nil {
+		return ports.Answer{}, false, err
+	}
+	defer gates.leave(r.by)
+	return r.perform(act)
 }
 
 // read holds the shape of the request to the contract.

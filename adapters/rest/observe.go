@@ -159,13 +159,18 @@ func (r *recorder) Write(b []byte) (int, error) {
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // measures is what Prometheus may scrape of the API: rate, errors and duration by route template.
-type measures struct{ requests *prometheus.HistogramVec }
+type measures struct {
+	requests *prometheus.HistogramVec
+	refusals *prometheus.CounterVec
+}
 
 func newMeasures(reg prometheus.Registerer) *measures {
-	m := &measures{requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	m := &measures{refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "atrium_refusals_total", Help: "Requests that a limit refused, by the limit.",
+	}, []string{"reason"}), requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "http_server_request_duration_seconds", Help: "How long requests took, by method, route template and status.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 	}, []string{"method", "route", "status"})}
-	reg.MustRegister(m.requests)
+	reg.MustRegister(m.requests, m.refusals)
 	return m
 }

@@ -24,8 +24,8 @@ func (a *API) webhookOperations() []publicOperation {
 		defer cancel()
 		r = r.WithContext(ctx)
 		if err := a.receive(w, r, op); err != nil {
-			if errors.Is(err, billing.ErrSignature) && !a.unknown.allow(w, observation(r).address, now()) {
-				err = errRateLimited // somebody guesses
+			if errors.Is(err, billing.ErrSignature) {
+				err = a.unproven(w.Header(), observation(r), err)
 			}
 			a.problem(w, r, err)
 			return

@@ -46,8 +46,13 @@ func (a *API) streaming(op *openapi.Operation) http.Handler {
 		if err == nil {
 			err = r.read(w)
 		}
+		done := func() {}
 		if err == nil {
-			err = s.open(w)
+			done, err = s.count()
+		}
+		if err == nil {
+			defer done()
+			err = s.openInTurn(w)
 		}
 		if err != nil {
 			a.problem(w, hr, err)
@@ -83,17 +88,35 @@ func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 		return err
 	}
 	at := now()
+	if err := s.api.mayGuess(w.Header(), s.seen, ticket, at); err != nil {
+		return err
+	}
 	if s.proof, err = s.Tickets.Redeem(s.Context(), s.seen.org.ID, ticket, at); err == nil {
 		s.by, err = s.api.standing(s.Context(), s.seen, s.proof, at)
 	}
 	if err != nil {
-		return s.api.guessing(w, s.Request, err)
+		return s.api.guessed(w.Header(), s.seen, ticket, err)
 	}
 	s.seen.user, s.seen.key = s.by.User, s.by.Key
-	if !s.api.callers.allow(w, string(s.by.User), at) {
-		return errRateLimited
+	return s.api.admit(w.Header(), s.by, s.by.Workspace, at)
+}
+
+// count counts the stream for its workspace and its address, until done is called.
+func (s *stream) count() (done func(), err error) {
+	ws, address := s.by.Workspace, s.seen.address
+	if err := s.api.opened.enter(ws, address); err != nil {
+		return nil, s.api.refuse("streams", err)
 	}
-	return nil
+	return func() { s.api.opened.leave(ws, address) }, nil
+}
+
+// openInTurn opens the stream when the gates let it. Once it is open, it takes no place.
+func (s *stream) openInTurn(w http.ResponseWriter) error {
+	if err := s.api.enter(s.Context(), s.api.gates, s.by); err != nil {
+		return err
+	}
+	defer s.api.gates.leave(s.by)
+	return s.open(w)
 }
 
 // open begins to watch, from where the reader left off if it says so.
@@ -255,6 +278,7 @@ func (a *API) issueStreamTicket(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	r.api.proven.note(token.Reveal(), r.by.At)
 	out := ok(openapi.StreamTicket{Ticket: token.Reveal(), ExpiresAt: openapi.Time(expires)})
 	out.reveals = string(r.by.User)
 	return out, nil

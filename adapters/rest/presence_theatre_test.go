@@ -54,7 +54,10 @@ func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
 		h := &theatre{t: t, log: new(bytes.Buffer), bearers: map[account.Hash]*account.Principal{}, tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
 		service := presences.NewService(h.presences(mock), now, nil)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-		api, err := New(Config{RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6}}, Deps{
+		api, err := New(Config{
+			RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
+			Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second}, Streams: Streams{PerWorkspace: 1000, PerAddress: 1000},
+		}, Deps{
 			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Stores: ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock)},
 			Bind: func(s ports.Stores) Services {
 				return Services{Accounts: accounts.NewService(nil, nil, nil, nil, s.Keys, nil, nil, account.MailLimits{}), Tickets: accounts.NewTickets(s.Tickets), Uses: accounts.NewUses(s.Keys), Presences: service}

@@ -41,7 +41,7 @@ func presenceID(r *request) (id presence.ID, own bool) {
 
 func (a *API) sendHeartbeat(r *request) (reply, error) {
 	if !a.beats.take(r.answer, string(r.by.User), r.by.At) {
-		return reply{}, errRateLimited
+		return reply{}, r.api.refuse("heartbeat_rate", errRateLimited)
 	}
 	in, err := decode[openapi.Heartbeat](r)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/ports"
 )
 
 // publicOperation is one that asks for no credential.
@@ -24,7 +23,9 @@ func (a *API) publicOperations() ([]publicOperation, error) {
 	docs := named("/api/docs", func(w http.ResponseWriter, r *http.Request) {
 		// The page's own script and styles are inline; everything else comes from this server.
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'")
-		ui.ServeHTTP(w, r)
+		if a.mayDownload(w, r, 0) {
+			ui.ServeHTTP(w, r)
+		}
 	})
 	// Whoever opens the bare address wants to see something; it is no part of the contract.
 	register(a.router, http.MethodGet, "/", named("/", func(w http.ResponseWriter, r *http.Request) {
@@ -33,14 +34,16 @@ func (a *API) publicOperations() ([]publicOperation, error) {
 	operations := []publicOperation{
 		{http.MethodGet, "/api/health/live", named("/api/health/live", a.live)},
 		{http.MethodGet, "/api/health/ready", named("/api/health/ready", a.ready)},
-		{http.MethodGet, "/api/openapi.json", named("/api/openapi.json", a.document)},
+		{http.MethodGet, "/api/openapi.json", a.asset("/api/openapi.json", a.document)},
 		{http.MethodGet, "/api/docs", docs},
 		{http.MethodGet, "/problems/{code}", named("/problems/{code}", a.problemPage)},
 	}
 	// Each file of the page has a route: any other path is unknown, as it is elsewhere.
 	files, err := static.FS.ReadDir(".")
 	for _, f := range files {
-		operations = append(operations, publicOperation{http.MethodGet, "/api/docs/" + strings.TrimSuffix(f.Name(), ".gz"), docs})
+		operations = append(operations, publicOperation{http.MethodGet, "/api/docs/" + strings.TrimSuffix(f.Name(), ".gz"), a.asset("/api/docs", func() (*asset, error) {
+			return openAsset(static.FS, f.Name(), "public, max-age=300")
+		})})
 	}
 	return operations, err
 }
@@ -67,10 +70,8 @@ func (a *API) send(w http.ResponseWriter, r *http.Request, out reply) {
 	write(w, r, answer)
 }
 
-func (a *API) document(w http.ResponseWriter, r *http.Request) {
-	write(w, r, ports.Answer{Status: http.StatusOK, Body: a.Contract.JSON(), Header: map[string]string{
-		"Content-Type": "application/json", "Etag": a.Contract.ETag(), "Cache-Control": "public, max-age=300",
-	}})
+func (a *API) document() (*asset, error) {
+	return newAsset(a.Contract.JSON(), "application/json", "public, max-age=300")
 }
 
 var problemTemplate = template.Must(template.New("problem").Funcs(template.FuncMap{"code": code}).Parse(`<!doctype html>

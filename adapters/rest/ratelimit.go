@@ -15,18 +15,22 @@ import (
 // limiter gives every caller a bucket of tokens: one is taken by each request, and they come back
 // at a steady rate. It counts on its node alone.
 type limiter struct {
+	name             string
 	perMinute, burst int
-	policy           string
+	policy, item     string // of header fields
 
 	mu      sync.Mutex
 	buckets map[string]*rate.Limiter
 	swept   time.Time
 }
 
-func newLimiter(perMinute, burst int) *limiter {
+func newLimiter(perMinute, burst int) *limiter { return newNamedLimiter("default", perMinute, burst) }
+
+// newNamedLimiter returns a limiter whose policy has a name of its own in RateLimit header fields.
+func newNamedLimiter(name string, perMinute, burst int) *limiter {
 	return &limiter{
-		perMinute: perMinute, burst: burst, buckets: map[string]*rate.Limiter{},
-		policy: fmt.Sprintf(`"default";q=%d;w=60`, perMinute),
+		name: name, perMinute: perMinute, burst: burst, buckets: map[string]*rate.Limiter{},
+		policy: fmt.Sprintf(`"%s";q=%d;w=60`, name, perMinute), item: `"` + name + `";r=`,
 	}
 }
 
@@ -37,16 +41,68 @@ func (l *limiter) allow(w http.ResponseWriter, caller string, now time.Time) boo
 }
 
 func (l *limiter) take(h http.Header, caller string, now time.Time) bool {
+	return takeAll(h, now, 1, share{l, group(caller)}) == nil
+}
+
+// exhausted reports whether caller has no token left, and takes none. If so, it tells the client where it
+// stands.
+func (l *limiter) exhausted(h http.Header, caller string, now time.Time) bool {
 	b := l.bucket(group(caller), now)
-	allowed := b.AllowN(now, 1)
-	left := max(0, b.TokensAt(now))
+	left := b.TokensAt(now)
+	if left >= enough(1) {
+		return false
+	}
+	l.tell(h, left, 1)
+	return true
+}
+
+// share is a bucket that a request takes from.
+type share struct {
+	*limiter
+	caller string
+}
+
+// enough is n tokens, with what a time in nanoseconds can miss by.
+func enough(n int) float64 { return float64(n) - 1e-6 }
+
+// takeAll takes n tokens of each of up to three shares, or of none: then it returns the limiter that
+// refused. The header tells of the share with the fewest tokens left. A race between two requests can cost
+// a token of a share that did not refuse.
+func takeAll(h http.Header, now time.Time, n int, shares ...share) (refused *limiter) {
+	var buckets [3]*rate.Limiter
+	for i, s := range shares {
+		buckets[i] = s.bucket(s.caller, now)
+		if buckets[i].TokensAt(now) < enough(n) {
+			refused = s.limiter
+		}
+	}
+	for i := range shares {
+		if refused == nil && !buckets[i].AllowN(now, n) {
+			refused = shares[i].limiter
+		}
+	}
+	tightest, least := 0, math.Inf(1)
+	for i := range shares {
+		if left := buckets[i].TokensAt(now); left < least {
+			tightest, least = i, left
+		}
+	}
+	if refused == nil {
+		n = 0
+	}
+	shares[tightest].tell(h, least, n)
+	return refused
+}
+
+// tell sets the header fields for a bucket with so many tokens left, of which n are missing if n is not 0.
+func (l *limiter) tell(h http.Header, left float64, n int) {
+	left = max(0, left)
 	perSecond := float64(l.perMinute) / 60
 	h["Ratelimit-Policy"] = []string{l.policy}
-	h["Ratelimit"] = []string{`"default";r=` + strconv.Itoa(int(left)) + `;t=` + strconv.Itoa(int(math.Ceil((float64(l.burst)-left)/perSecond)))}
-	if !allowed {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil((1-left)/perSecond))))
+	h["Ratelimit"] = []string{l.item + strconv.Itoa(int(left)) + `;t=` + strconv.Itoa(int(math.Ceil((float64(l.burst)-left)/perSecond)))}
+	if n > 0 {
+		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil((float64(n)-left)/perSecond)))))
 	}
-	return allowed
 }
 
 func (l *limiter) bucket(caller string, now time.Time) *rate.Limiter {

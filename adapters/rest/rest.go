@@ -63,18 +63,25 @@ type Deps struct {
 // API turns requests into use cases.
 type API struct {
 	Deps
-	config    Config
-	services  Services
-	router    *mux.Router
-	reads     map[string]read // by path template
-	callers   *limiter        // by API key
-	unknown   *limiter        // by address, for requests without a valid credential
-	visitors  *visitLimits
-	beats     *limiter // heartbeats, by user
-	measured  *measures
-	readiness readiness
+	config     Config
+	services   Services
+	router     *mux.Router
+	reads      map[string]read // by path template
+	callers    *limiter        // by API key, or by user for those who signed in
+	users      *limiter
+	workspaces *limiter
+	unknown    *limiter // by address, for requests without a valid credential
+	downloads  *limiter // by address, of what asks for no credential
+	proven     *provenTokens
+	gates      *gates // for operations that only need the database
+	outbound   *gates // for those that reach another system
+	visitors   *visitLimits
+	beats      *limiter // heartbeats, by user
+	measured   *measures
+	readiness  readiness
 
 	open       openStreams
+	opened     *streamCounts
 	streams    context.Context // ends when streams have to
 	endStreams context.CancelFunc
 }
@@ -83,13 +90,18 @@ type API struct {
 func New(c Config, d Deps) (*API, error) {
 	a := &API{
 		Deps: d, config: c, services: d.Bind(d.Stores),
-		callers:   newLimiter(c.RateLimit.PerMinute, c.RateLimit.Burst),
 		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
+		downloads: newLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute),
+		proven:    newProvenTokens(),
+		gates:     newGates(c.Concurrency, 1),
+		outbound:  newGates(c.Concurrency, outboundFactor),
+		opened:    newStreamCounts(c.Streams),
 		visitors:  newVisitLimits(),
 		beats:     newLimiter(beatsPerMinute, beatsAtOnce),
 		measured:  newMeasures(d.Metrics),
 		readiness: readiness{check: d.Ready, log: d.Log},
 	}
+	a.callers, a.users, a.workspaces = c.RateLimit.limiters()
 	a.streams, a.endStreams = context.WithCancel(context.Background())
 	return a, a.route(map[string][]operation{
 		"/api/prompt-templates": a.promptOperations(),

@@ -52,7 +52,9 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 	t.Helper()
 	c := Config{
 		RequestTimeout: time.Second, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
-		RateLimit: RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60},
+		RateLimit:   RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60, DownloadsPerMinute: 300},
+		Concurrency: Concurrency{PerCaller: 4, PerWorkspace: 6, Wait: time.Second},
+		Streams:     Streams{PerWorkspace: 200, PerAddress: 1000},
 	}
 	for _, f := range change {
 		f(&c)

@@ -134,7 +134,11 @@ func TestARollingUpgrade(t *testing.T) {
 	var nodes [2]atomic.Pointer[program.Node] // nil for one that is being replaced
 	run := func(binary, version string) *program.Node {
 		t.Helper()
-		n := d.Start(t, binary)
+		from := d
+		if binary == old.binary {
+			from = asReleased(d)
+		}
+		n := from.Start(t, binary)
 		if said := n.Await(t, program.Greeting)[1]; said != version {
 			t.Fatalf("it says that it is of %s, want %s", said, version)
 		}
@@ -144,7 +148,7 @@ func TestARollingUpgrade(t *testing.T) {
 	nodes[1].Store(run(old.binary, old.tag))
 	var turn atomic.Int64
 	// As a balancer does, it sends each request to the next node.
-	l := newLoad(t, d.Owner(t, old.binary, "ann@example.com"), func() *program.Node {
+	l := newLoad(t, asReleased(d).Owner(t, old.binary, "ann@example.com"), func() *program.Node {
 		for {
 			if n := nodes[turn.Add(1)%2].Load(); n != nil {
 				return n
@@ -225,8 +229,8 @@ func (l *load) drain() {
 func TestAnUpgradeInPlace(t *testing.T) {
 	old, present := lastRelease(t), current(t)
 	d := on(t, sqlite)
-	n := d.Start(t, old.binary)
-	l := newLoad(t, d.Owner(t, old.binary, "ann@example.com"), func() *program.Node { return n })
+	n := asReleased(d).Start(t, old.binary)
+	l := newLoad(t, asReleased(d).Owner(t, old.binary, "ann@example.com"), func() *program.Node { return n })
 	l.during(func() { l.answers(proof.Sample[int64](100, 2000)) })
 	n.Stop(t)
 

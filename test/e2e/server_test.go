@@ -71,8 +71,9 @@ func deploy(t *testing.T, engine string, options ...option) *deployment {
 	set("server.addr", "127.0.0.1:0")(d)
 	set("log.level", "debug")(d)
 	set("log.format", "json")(d)
-	for _, limit := range []string{"per_minute", "burst", "unauthenticated_per_minute"} {
-		set("server.rate_limit."+limit, "1000000")(d)
+	for _, limit := range []string{"rate_limit.per_minute", "rate_limit.burst", "rate_limit.unauthenticated_per_minute", "rate_limit.downloads_per_minute",
+		"concurrency.per_caller", "concurrency.per_workspace", "streams.per_workspace", "streams.per_address"} {
+		set("server."+limit, "1000000")(d)
 	}
 	for _, limit := range []string{"setup_intents_per_hour", "open_setup_intents", "declines_per_day"} {
 		set("payments.card_limits."+limit, "0")(d)

@@ -34,7 +34,7 @@ type program struct {
 }
 
 // serveAtrium starts Atrium on d, as a service manager would: with the default log, in a file.
-// Only the rate limits are raised, which would end every load, and Prometheus may scrape. flags are
+// Only the limits of callers are raised, which would end every load, and Prometheus may scrape. flags are
 // further ones.
 func (m *machine) serveAtrium(ctx context.Context, d database, data string, flags ...string) (*program, error) {
 	addr, err := freeAddress(ctx)
@@ -47,6 +47,9 @@ func (m *machine) serveAtrium(ctx context.Context, d database, data string, flag
 	}
 	cmd := m.atrium(ctx, d, data, append([]string{"serve", "--addr", addr}, flags...)...)
 	cmd.Env = append(cmd.Env, "ATRIUM_SERVER_RATE_LIMIT_PER_MINUTE=1000000", "ATRIUM_SERVER_RATE_LIMIT_BURST=1000000",
+		"ATRIUM_SERVER_CONCURRENCY_PER_CALLER=1000", "ATRIUM_SERVER_CONCURRENCY_PER_WORKSPACE=1000",
+		"ATRIUM_SERVER_STREAMS_PER_WORKSPACE=1000000", "ATRIUM_SERVER_STREAMS_PER_ADDRESS=1000000",
+
 		"ATRIUM_PAYMENTS_CARD_LIMITS_SETUP_INTENTS_PER_HOUR=0", "ATRIUM_PAYMENTS_CARD_LIMITS_OPEN_SETUP_INTENTS=0", "ATRIUM_METRICS_ADDR="+metrics)
 	p, err := start(ctx, cmd, addr, "/api/health/ready", data+".log")
 	if err == nil {

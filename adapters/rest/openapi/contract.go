@@ -5,9 +5,7 @@ package openapi
 
 import (
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -26,7 +24,6 @@ const defaultMaxBody = 64 << 10
 // Contract is openapi.yaml, read and compiled. It does not change, and is safe for concurrent use.
 type Contract struct {
 	json       []byte
-	etag       string
 	operations []*Operation // by path, then method
 	byRoute    map[route]*Operation
 	problems   []ProblemType // by code
@@ -89,9 +86,8 @@ func Load() (*Contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
-	sum := sha256.Sum256(text)
 	c := &Contract{
-		json: text, etag: `"` + hex.EncodeToString(sum[:16]) + `"`,
+		json:    text,
 		byRoute: map[route]*Operation{}, byCode: map[string]ProblemType{},
 	}
 	for code, p := range doc.Problems {
@@ -118,9 +114,6 @@ func Load() (*Contract, error) {
 // JSON returns the document as it is served, without what only the generator reads. Callers must
 // not change it.
 func (c *Contract) JSON() []byte { return c.json }
-
-// ETag returns a strong entity tag for JSON, in its quotes.
-func (c *Contract) ETag() string { return c.etag }
 
 // Operation returns the operation of a method on a path template, as openapi.yaml writes it.
 func (c *Contract) Operation(method, pathTemplate string) (*Operation, bool) {

@@ -1,0 +1,132 @@
+package rest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+var (
+	errCallerBusy = &fault.Error{
+		Kind: fault.RateLimited, Code: "rate_limited", RetryAfter: time.Second,
+		Detail: "Too many of your requests are under way at the same time. Send the next ones when some have ended.",
+	}
+	errWorkspaceBusy = &fault.Error{
+		Kind: fault.RateLimited, Code: "rate_limited", RetryAfter: time.Second,
+		Detail: "Too many requests are under way in this workspace at the same time. Send the next ones when some have ended.",
+	}
+)
+
+const (
+	// waitingFor is how many requests may wait for each one that may be under way.
+	waitingFor = 32
+
+	// outboundFactor is how many more operations that reach another system may be under way: nearly all of
+	// the time they wait for it, and hold no connection of the database.
+	outboundFactor = 4
+)
+
+// gate lets at most limit requests of each key be under way. The others wait in the order in which they
+// came. A free gate costs one lock and no allocation.
+type gate struct {
+	limit int
+
+	mu      sync.Mutex
+	running map[string]int
+	waiting map[string][]chan struct{}
+}
+
+func newGate(limit int) *gate {
+	return &gate{limit: limit, running: map[string]int{}, waiting: map[string][]chan struct{}{}}
+}
+
+// enter reports whether the request may go on, after at most wait. If so, leave must follow.
+func (g *gate) enter(ctx context.Context, key string, wait time.Duration) bool {
+	g.mu.Lock()
+	if g.running[key] < g.limit { // then no one waits
+		g.running[key]++
+		g.mu.Unlock()
+		return true
+	}
+	if wait <= 0 || len(g.waiting[key]) >= g.limit*waitingFor {
+		g.mu.Unlock()
+		return false
+	}
+	turn := make(chan struct{})
+	g.waiting[key] = append(g.waiting[key], turn)
+	g.mu.Unlock()
+
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case <-turn:
+		return true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.Index(g.waiting[key], turn)
+	if i < 0 { // its turn has come meanwhile
+		return true
+	}
+	g.keep(key, slices.Delete(g.waiting[key], i, i+1))
+	return false
+}
+
+// leave hands the place to the next request that waits.
+func (g *gate) leave(key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if queue := g.waiting[key]; len(queue) > 0 {
+		close(queue[0])
+		g.keep(key, queue[1:])
+		return
+	}
+	if g.running[key]--; g.running[key] == 0 {
+		delete(g.running, key)
+	}
+}
+
+func (g *gate) keep(key string, queue []chan struct{}) {
+	if len(queue) == 0 {
+		delete(g.waiting, key)
+		return
+	}
+	g.waiting[key] = queue
+}
+
+// gates bound the requests of one caller and of one workspace that are under way.
+type gates struct {
+	callers, workspaces *gate
+	wait                time.Duration
+}
+
+func newGates(c Concurrency, factor int) *gates {
+	return &gates{callers: newGate(c.PerCaller * factor), workspaces: newGate(c.PerWorkspace * factor), wait: c.Wait}
+}
+
+// enter waits until by's request may go on, at most wait for both gates together. If it returns no error,
+// leave must follow. A request in no workspace only counts for its caller.
+func (g *gates) enter(ctx context.Context, by identity.Actor) error {
+	begun := time.Now()
+	if !g.callers.enter(ctx, string(by.User), g.wait) {
+		return errCallerBusy
+	}
+	if by.Workspace != "" && !g.workspaces.enter(ctx, string(by.Workspace), g.wait-time.Since(begun)) {
+		g.callers.leave(string(by.User))
+		return errWorkspaceBusy
+	}
+	return nil
+}
+
+func (g *gates) leave(by identity.Actor) {
+	if by.Workspace != "" {
+		g.workspaces.leave(string(by.Workspace))
+	}
+	g.callers.leave(string(by.User))
+}

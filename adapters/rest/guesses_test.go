@@ -1,0 +1,114 @@
+package rest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestGuesses(t *testing.T) {
+	a := &API{unknown: newLimiter(2, 2), proven: newProvenTokens(), measured: newMeasures(prometheus.NewRegistry())}
+	seen, at := &observed{address: "192.0.2.1"}, now()
+	may := func(token string) error { return a.mayGuess(http.Header{}, seen, token, at) }
+	a.proven.note("proven", at)
+	for range 2 {
+		if err := may("unknown"); err != nil {
+			t.Fatalf("refused with guesses left: %v", err)
+		}
+		if err := a.guessed(http.Header{}, seen, "unknown", identity.ErrUnauthenticated); foreseen(err).Code != "unauthenticated" {
+			t.Fatalf("a guess within the limit: %v", err)
+		}
+	}
+	h := http.Header{}
+	if err := a.mayGuess(h, seen, "unknown", at); err != errRateLimited || h.Get("Retry-After") == "" || h.Get("Ratelimit") == "" {
+		t.Errorf("with no guesses left: %v, %v", err, h)
+	}
+	if err := may("proven"); err != nil {
+		t.Errorf("a token that proved something lately: %v", err)
+	}
+	if err := a.mayGuess(http.Header{}, &observed{address: "192.0.2.2"}, "unknown", at); err != nil {
+		t.Errorf("from another address: %v", err)
+	}
+	if err := a.guessed(http.Header{}, seen, "proven", identity.ErrUnauthenticated); err != errRateLimited {
+		t.Errorf("a token that proves nothing any more: %v", err)
+	}
+	if err := may("proven"); err != errRateLimited {
+		t.Errorf("the same token again: %v, want a refusal before it is looked up", err)
+	}
+}
+
+func TestProvenTokens(t *testing.T) {
+	p, at := newProvenTokens(), now()
+	p.note("a", at)
+	for after, want := range map[time.Duration]bool{0: true, provenFor - 1: true, provenFor: false} {
+		if got := p.has("a", at.Add(after)); got != want {
+			t.Errorf("after %v: %v, want %v", after, got, want)
+		}
+	}
+	for i := range maxProvenNotes + 10 {
+		p.note(strconv.Itoa(i), at)
+	}
+	if len(p.notes) > maxProvenNotes {
+		t.Errorf("%d notes are kept, want %d at most", len(p.notes), maxProvenNotes)
+	}
+}
+
+func TestTakeAll(t *testing.T) {
+	at := now()
+	key, user := newLimiter(60, 3), newNamedLimiter("user", 60, 4)
+	take := func(k string) (*limiter, http.Header) {
+		h := http.Header{}
+		return takeAll(h, at, 1, share{key, k}, share{user, "u"}), h
+	}
+	for i, want := range []struct {
+		key       string
+		refused   *limiter
+		ratelimit string
+	}{
+		{"k1", nil, `"default";r=2;t=1`},
+		{"k1", nil, `"default";r=1;t=2`},
+		{"k1", nil, `"default";r=0;t=3`},
+		{"k1", key, `"default";r=0;t=3`}, // takes nothing of the user's
+		{"k2", nil, `"user";r=0;t=4`},
+		{"k2", user, `"user";r=0;t=4`},
+		{"k3", user, `"user";r=0;t=4`},
+	} {
+		refused, h := take(want.key)
+		if refused != want.refused || h.Get("Ratelimit") != want.ratelimit || (h.Get("Retry-After") != "") != (refused != nil) {
+			t.Errorf("%d. refused by %v, %v; want %v %s", i, refused, h, want.refused, want.ratelimit)
+		}
+	}
+}
+
+// BenchmarkAdmit is what the limits of key, user and workspace, and the memory of tokens cost a request.
+func BenchmarkAdmit(b *testing.B) {
+	a := &API{proven: newProvenTokens(), unknown: newLimiter(60, 60)}
+	a.callers, a.users, a.workspaces = RateLimit{PerMinute: 1_000_000, Burst: 1_000_000}.limiters()
+	by := identity.Actor{User: "usr_01jb4rqnx1e5btz2s1v2j9k3mn", Key: "key_01jb4rqnx1e5btz2s1v2j9k3mn"}
+	seen, token := &observed{address: "192.0.2.1"}, "atk_01jb4rqnx1e5btz2s1v2j9k3mn01jb4rqnx1e5btz2s1v2j9k3mn"
+	b.ReportAllocs()
+	for b.Loop() {
+		at, h := now(), http.Header{}
+		if a.mayGuess(h, seen, token, at) != nil || a.admit(h, by, "wsp_01jb4rqnx1e5btz2s1v2j9k3mn", at) != nil {
+			b.Fatal("refused")
+		}
+		a.proven.note(token, at)
+	}
+}
+
+// BenchmarkOneLimit is what one limit costs, for comparison.
+func BenchmarkOneLimit(b *testing.B) {
+	l, w := newLimiter(1_000_000, 1_000_000), httptest.NewRecorder()
+	b.ReportAllocs()
+	for b.Loop() {
+		if !l.allow(w, "key_01jb4rqnx1e5btz2s1v2j9k3mn", now()) {
+			b.Fatal("refused")
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestLimitsCountPeopleAndWorkspaces sends requests by several keys of one user, and by several users of one
+// workspace.
+func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
+	t.Parallel()
+	// answered sends requests in turn by callers until one is refused.
+	answered := func(t *testing.T, path string, callers ...*client) (n int, refused *answer) {
+		t.Helper()
+		for n = 0; n < 100; n++ {
+			if a := callers[n%len(callers)].do(t, "GET", path, nil); a.status != 200 {
+				return n, a.problem(t, 429, "rate_limited")
+			}
+		}
+		t.Fatal("nothing was refused")
+		return 0, nil
+	}
+	t.Run("one user by three keys", func(t *testing.T) {
+		s := start(t, sqlite, set("server.rate_limit.per_minute", "6"), set("server.rate_limit.burst", "10"), set("server.rate_limit.user_per_minute", "6"), set("server.rate_limit.user_burst", "12"))
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		callers := []*client{ann}
+		for i := range 2 {
+			by := *ann
+			by.token = ann.create(t, "/api/api-keys", object{"name": fmt.Sprint(i)}).at("token")
+			callers = append(callers, &by)
+		}
+		n, refused := answered(t, "/api/me", callers...)
+		if n != 10 { // and two that made keys
+			t.Errorf("%d requests were answered, want 10", n)
+		}
+		if policy := refused.header.Get("Ratelimit-Policy"); policy != `"user";q=6;w=60` || refused.header.Get("Retry-After") == "" {
+			t.Errorf("the policy is %q, Retry-After %q", policy, refused.header.Get("Retry-After"))
+		}
+		bob.get(t, "/api/me")
+	})
+	t.Run("one workspace by two users", func(t *testing.T) {
+		s := start(t, sqlite, set("server.rate_limit.workspace_per_minute", "6"), set("server.rate_limit.workspace_burst", "7"))
+		ann, bob := s.user(t, "member"), s.user(t, "member")
+		n, refused := answered(t, templates, ann, bob)
+		if policy := refused.header.Get("Ratelimit-Policy"); n != 7 || policy != `"workspace";q=6;w=60` {
+			t.Errorf("%d requests were answered, and the policy is %q", n, policy)
+		}
+		s.user(t, "owner", "--workspace", "elsewhere").get(t, templates)
+	})
+}
+
+// TestStreamsOfAWorkspaceAreLimited opens streams by several users, each below the limit of a user.
+func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
+	t.Parallel()
+	for what, setting := range map[string]string{"workspace": "server.streams.per_workspace", "address": "server.streams.per_address"} {
+		t.Run("of one "+what, func(t *testing.T) {
+			s := start(t, sqlite, set(setting, "2"))
+			ann, bob := s.user(t, "member"), s.user(t, "member")
+			for _, c := range []*client{ann, bob} {
+				c.stream(t, "").next()
+			}
+			refused := s.user(t, "member").do(t, "GET", presences+"/stream", nil, "Accept: text/event-stream").problem(t, 409, "stream_limit_reached")
+			if !strings.Contains(refused.at("detail"), what) {
+				t.Errorf("the detail is %q, want the limit of the %s", refused.at("detail"), what)
+			}
+		})
+	}
+}
+
+// TestGuessesReachNoDatabase cuts the database off: a key that is looked up gets 503.
+func TestGuessesReachNoDatabase(t *testing.T) {
+	t.Parallel()
+	var proxy *fixture.Proxy
+	d := deploy(t, postgres, set("server.rate_limit.unauthenticated_per_minute", "3"), set("server.request_timeout", "1s"))
+	behind(t, &proxy)(d)
+	s := d.start(t)
+	ann := s.user(t, "member")
+	ann.get(t, "/api/me")
+	guess := func() *answer {
+		t.Helper()
+		by := *ann
+		by.token = account.NewToken().Reveal()
+		return by.do(t, "GET", "/api/me", nil)
+	}
+	for range 3 {
+		guess().problem(t, 401, "unauthenticated")
+	}
+	ann.get(t, "/api/me") // which was valid before
+	proxy.Cut()
+	defer proxy.Restore()
+	for range 5 {
+		guess().problem(t, 429, "rate_limited")
+	}
+}
+
+// TestRefusedShapesCount sends sessions whose body is not one.
+func TestRefusedShapesCount(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, set("server.rate_limit.unauthenticated_per_minute", "2"))
+	nobody := s.anonymous()
+	nobody.do(t, "POST", "/api/embed/sessions", object{"no_such_field": 1}).is(t, 422)
+	nobody.do(t, "POST", "/api/embed/sessions?no_such_parameter=1", object{}).is(t, 400)
+	nobody.do(t, "POST", "/api/embed/sessions", object{"no_such_field": 1}).problem(t, 429, "rate_limited")
+}
+
+// downloads are what anyone may load.
+var downloads = []string{"/api/openapi.json", "/embed.js", "/api/docs/swagger-ui-bundle.js", "/api/docs/swagger-ui.css"}
+
+func TestDownloads(t *testing.T) {
+	t.Parallel()
+	t.Run("are compressed for who takes it", func(t *testing.T) {
+		s := start(t, sqlite)
+		for _, path := range downloads {
+			tags := map[string]bool{}
+			var plain string
+			for _, accept := range []string{"identity", "gzip", "br, gzip;q=0.5", "gzip;q=0, *;q=0"} {
+				resp := fetch(t, s, path, "Accept-Encoding", accept)
+				body := io.Reader(resp.Body)
+				zipped := strings.Contains(accept, "gzip") && !strings.Contains(accept, "q=0,")
+				if got := resp.Header.Get("Content-Encoding"); (got == "gzip") != zipped || !strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
+					t.Errorf("%s with Accept-Encoding %s: %v", path, accept, resp.Header)
+				}
+				if zipped {
+					unzipped, err := gzip.NewReader(resp.Body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					body = unzipped
+				}
+				text, err := io.ReadAll(body)
+				if err != nil || len(text) == 0 || plain != "" && string(text) != plain {
+					t.Errorf("%s with Accept-Encoding %s: %d bytes that differ, %v", path, accept, len(text), err)
+				}
+				plain = string(text)
+				tag := resp.Header.Get("Etag")
+				tags[tag] = true
+				again := fetch(t, s, path, "Accept-Encoding", accept, "If-None-Match", tag)
+				if again.StatusCode != 304 || again.Header.Get("Content-Encoding") != "" {
+					t.Errorf("%s with its own tag: %d %v", path, again.StatusCode, again.Header)
+				}
+			}
+			if len(tags) != 2 {
+				t.Errorf("%s: the tags are %v, want one of each form", path, tags)
+			}
+		}
+	})
+	t.Run("count for their address, by their size", func(t *testing.T) {
+		s := start(t, sqlite, set("server.rate_limit.downloads_per_minute", "15"))
+		// What a browser loads of the documentation.
+		for _, path := range []string{"/api/docs", "/api/docs/swagger-ui.css", "/api/docs/swagger-ui-bundle.js", "/api/docs/swagger-ui-standalone-preset.js", "/api/docs/favicon-32x32.png", "/api/openapi.json"} {
+			if resp := fetch(t, s, path, "Accept-Encoding", "gzip"); resp.StatusCode != 200 {
+				t.Errorf("%s: %d", path, resp.StatusCode)
+			}
+		}
+		nobody := s.anonymous()
+		for range 2 {
+			nobody.do(t, "GET", "/api/health/live", nil).is(t, 200)
+		}
+		fetch(t, s, "/api/docs/swagger-ui-bundle.js", "Accept-Encoding", "gzip")
+		for _, path := range []string{"/api/docs", "/api/openapi.json", "/embed.js"} {
+			var a *answer
+			for range 4 {
+				if a = nobody.do(t, "GET", path, nil); a.status != 200 {
+					break
+				}
+			}
+			if a.problem(t, 429, "rate_limited"); a.header.Get("Retry-After") == "" || a.header.Get("Content-Encoding") != "" {
+				t.Errorf("%s: %v", path, a.header)
+			}
+		}
+		s.user(t, "member").get(t, "/api/me")
+	})
+}
+
+// fetch gets a path as it is sent, without undoing its encoding.
+func fetch(t *testing.T, s *server, path string, headers ...string) *http.Response {
+	t.Helper()
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil))
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
