@@ -27,6 +27,9 @@ const (
 	exitRuntime = 2
 )
 
+// lazily lets the heap of a child, some MiB, grow to five times what is live between collections.
+const lazily = 400
+
 // maxOrder bounds what a child reads.
 const maxOrder = 1 << 20
 
@@ -63,8 +66,10 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	if err := bind(o.Limits, needs); err != nil {
 		return exitFailed
 	}
-	// The collector works harder before the limit, rather than the kernel say no at it.
+	// The collector works harder before the limit, rather than the kernel say no at it. Far below it there is
+	// little to gain from it.
 	debug.SetMemoryLimit(o.Limits.Memory * 3 / 4)
+	debug.SetGCPercent(lazily)
 	ctx, cancel := context.WithTimeout(context.Background(), o.Within)
 	defer cancel()
 	answer, err := do(ctx, job, o.Input)

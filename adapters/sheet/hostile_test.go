@@ -16,7 +16,6 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/fixture"
-	"github.com/atrium-hq/atrium/test/proof"
 )
 
 const (
@@ -123,43 +122,6 @@ func memory(t testing.TB) int64 {
 		t.Fatal(err)
 	}
 	return used.Maxrss << 10
-}
-
-func TestBombsAreRefusedWithinASecond(t *testing.T) {
-	folder := t.TempDir()
-	sheets := confined(t, folder)
-	cells := func(of string) string {
-		return sheetBegin + `<sheetData><row><c t="` + of + `"><v>0</v></c></row><row><c><v>1</v></c></row></sheetData></worksheet>`
-	}
-	names := map[string][]byte{
-		"a sheet before its rows":  bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin})...),
-		"a sheet within its rows":  bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData>"})...),
-		"a value of a sheet":       bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData><row><c><v>1"})...),
-		"shared texts":             bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", cells("s")}, [2]string{"xl/sharedStrings.xml", "<sst>"})...),
-		"the directory":            bomb(t, append(workbookParts()[:2], [2]string{"xl/workbook.xml", "<workbook>"})...),
-		"an OpenDocument's text":   bomb(t, [2]string{"mimetype", "application/vnd.oasis.opendocument.spreadsheet"}, [2]string{"content.xml", odsBegin + "<table:table-row><table:table-cell><text:p>"}),
-		"an OpenDocument's tables": bomb(t, [2]string{"mimetype", "application/vnd.oasis.opendocument.spreadsheet"}, [2]string{"content.xml", odsBegin}),
-	}
-	before := memory(t)
-	for name, content := range names {
-		t.Run(name, func(t *testing.T) {
-			to := put(t, folder, "bomb.bin", content)
-			begun := time.Now()
-			_, err := sheets.Preview(t.Context(), "", to)
-			took := time.Since(begun)
-			if !errors.Is(err, source.ErrFileTooLarge) {
-				t.Errorf("err = %v", err)
-			}
-			most := proof.Sample(10*time.Second, time.Second) // of a busy machine
-			if took > most {
-				t.Errorf("it took %v", took)
-			}
-			t.Logf("%d bytes: %v", len(content), took)
-		})
-	}
-	if grown := memory(t) - before; grown > 64<<20 {
-		t.Errorf("this process grew by %d MiB", grown>>20)
-	}
 }
 
 func TestLinesWithoutAnEndAreRefused(t *testing.T) {

@@ -50,7 +50,9 @@ func FuzzLocation(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, location string, files bool) {
 		var requests []*http.Request
-		d := sheet.NewDocuments(func(identity.Egress, func(uint16) bool, sheet.Limits, time.Time) sheet.Network { return asked{&requests} }, nil, folder, sheet.DefaultLimits())
+		d := sheet.NewDocuments(func(identity.Egress, func(uint16) bool, sheet.Limits, time.Time) sheet.Network {
+			return asked{&requests}
+		}, nil, folder, sheet.DefaultLimits())
 		s, err := d.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: location}, Offer: ports.SheetOffer{Files: files}})
 		if err == nil {
 			t.Errorf("%q is read: %+v", location, s)

@@ -1,7 +1,8 @@
 // Package ods reads the heads of OpenDocument spreadsheets (ISO/IEC 26300).
 //
 // All tabs are in one part, one after the other, so that a large one keeps those behind it from
-// being seen: what lies beyond 64 MiB of XML is not looked for.
+// being seen: what lies beyond 64 MiB of XML, or beyond what takes about half a second to read, is not
+// looked for.
 package ods
 
 import (
@@ -42,7 +43,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 		return source.Sheet{}, err
 	}
 	defer func() { _ = part.Close() }() // it was read from
-	d := &document{in: xml.NewDecoder(part), at: at, hidden: map[string]bool{}}
+	d := &document{in: pack.Decoder(part), at: at, hidden: map[string]bool{}}
 	err = packed.Broken(d.read())
 	if err != nil && (!errors.Is(err, source.ErrFileTooLarge) || len(d.tables) == 0) {
 		return source.Sheet{}, err

@@ -4,6 +4,7 @@ package packed
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -18,6 +19,7 @@ const MaxBytes = 192 << 20
 type Package struct {
 	archive *zip.Reader
 	left    int64
+	work    int64 // how much of maxWork is left
 }
 
 // Open reads an archive's directory. source.ErrUnsupportedFormat if it is none.
@@ -26,7 +28,7 @@ func Open(r io.ReaderAt, size int64) (*Package, error) {
 	if err != nil {
 		return nil, source.ErrUnsupportedFormat
 	}
-	return &Package{archive: archive, left: MaxBytes}, nil
+	return &Package{archive: archive, left: MaxBytes, work: maxWork}, nil
 }
 
 // Has reports whether there is a part.
@@ -39,8 +41,8 @@ func (p *Package) Has(name string) bool {
 	return false
 }
 
-// Part opens a part, of which most bytes at most can be read: then comes source.ErrFileTooLarge. A
-// part that is not there, or cannot be unpacked, is source.ErrUnsupportedFormat, and so is what is
+// Part opens a part of XML, of which most bytes at most can be read: then comes source.ErrFileTooLarge, as it
+// does after maxRun bytes without an element. A part that is not there, or cannot be unpacked, is source.ErrUnsupportedFormat, and so is what is
 // encrypted.
 func (p *Package) Part(name string, most int64) (io.ReadCloser, error) {
 	for _, f := range p.archive.File {
@@ -65,6 +67,7 @@ type part struct {
 	io.ReadCloser
 	of   *Package
 	left int64
+	run  int // bytes since the last "<"
 }
 
 func (p *part) Read(b []byte) (int, error) {
@@ -75,6 +78,11 @@ func (p *part) Read(b []byte) (int, error) {
 	if p.left < 0 || p.of.left < 0 {
 		p.left = 0
 		p.of.left = max(p.of.left, 0)
+		return 0, source.ErrFileTooLarge
+	}
+	if at := bytes.LastIndexByte(b[:n], '<'); at >= 0 {
+		p.run = n - at - 1
+	} else if p.run += n; p.run > maxRun {
 		return 0, source.ErrFileTooLarge
 	}
 	return n, err
@@ -99,7 +107,7 @@ func (p *Package) Decode(name string, most int64, v any) error {
 		return err
 	}
 	defer func() { _ = r.Close() }() // it was read from
-	return Broken(xml.NewDecoder(r).Decode(v))
+	return Broken(p.decoder(r, perValue).Decode(v))
 }
 
 // Attribute returns an element's attribute by its local name, "" if it has none.

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -58,17 +59,30 @@ func (b *workbook) format(cells []cell, put func(cell, string)) error {
 
 func reference(c cell) string { return source.ColumnLetters(c.column) + strconv.Itoa(c.row+1) }
 
-// stylesXML returns the part, or one that has no styles.
+// noStyles is a part that has no styles.
+const noStyles = `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`
+
+// stylesXML returns the part, or noStyles where there is none or it would take too long to read.
 func (b *workbook) stylesXML() ([]byte, error) {
 	if !b.pack.Has(b.styles) {
-		return []byte(`<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`), nil
+		return []byte(noStyles), nil
 	}
 	r, err := b.pack.Part(b.styles, maxStyles)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // it was read from
-	return io.ReadAll(r)
+	styles, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	switch err := b.pack.Affords(styles); {
+	case errors.Is(err, source.ErrFileTooLarge):
+		return []byte(noStyles), nil
+	case errors.Is(err, source.ErrUnsupportedFormat):
+		return nil, err
+	}
+	return styles, nil // excelize says what is wrong with it
 }
 
 // extract packs a workbook with these cells alone.

@@ -72,7 +72,7 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 	var cells []cell
 	var seen extent
 	row, column := 0, 0 // of what was read last, from 1
-	in := xml.NewDecoder(r)
+	in := b.pack.Decoder(r)
 	for {
 		token, err := in.Token()
 		if err != nil {
@@ -116,9 +116,6 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 // over.
 func value(in *xml.Decoder) (string, error) {
 	var text strings.Builder
-	var v struct {
-		Chars string `xml:",chardata"`
-	}
 	for {
 		token, err := in.Token()
 		if err != nil {
@@ -132,16 +129,34 @@ func value(in *xml.Decoder) (string, error) {
 		case xml.StartElement:
 			switch t.Name.Local {
 			case "v", "t":
-				v.Chars = ""
-				if err := in.DecodeElement(&v, &t); err != nil {
+				if err := chars(in, &text); err != nil {
 					return "", err
 				}
-				text.WriteString(v.Chars)
 			case "is", "r": // rich text is in parts
 			default: // formulas, how East Asian text is spoken
 				if err := in.Skip(); err != nil {
 					return "", err
 				}
+			}
+		}
+	}
+}
+
+// chars reads the rest of an element and adds its text, not that of elements within.
+func chars(in *xml.Decoder, text *strings.Builder) error {
+	for {
+		token, err := in.Token()
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.CharData:
+			text.Write(t)
+		case xml.EndElement:
+			return nil
+		case xml.StartElement:
+			if err := in.Skip(); err != nil {
+				return err
 			}
 		}
 	}
@@ -157,7 +172,7 @@ func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) er
 		return err
 	}
 	defer func() { _ = r.Close() }() // it was read from
-	in := xml.NewDecoder(r)
+	in := b.pack.Decoder(r)
 	for i := 0; len(wanted) > 0; {
 		token, err := in.Token()
 		if err != nil {

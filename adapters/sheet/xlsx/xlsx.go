@@ -182,7 +182,7 @@ func (b *workbook) dimension(part string) (rows, columns int, err error) {
 		return 0, 0, err
 	}
 	defer func() { _ = r.Close() }() // it was read from
-	for in := xml.NewDecoder(r); ; {
+	for in := b.pack.Decoder(r); ; {
 		token, err := in.Token()
 		if err != nil {
 			return -1, -1, packed.Broken(notEnd(err))

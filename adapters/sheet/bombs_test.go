@@ -1,0 +1,118 @@
+package sheet_test
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+// full repeats a text up to what is unpacked of a part at most.
+func full(unit string) string { return strings.Repeat(unit, (60<<20)/len(unit)) }
+
+// bookOf is a workbook of a sheet of rows.
+func bookOf(t testing.TB, rows string, more ...[2]string) []byte {
+	return workbook(t, sheetBegin+"<sheetData>"+rows, more...)
+}
+
+// attributes are so many of one element.
+func attributes(n int) string { return strings.Repeat(` a=""`, n) }
+
+func TestBombsAreRefusedWithinASecond(t *testing.T) {
+	folder := t.TempDir()
+	sheets := confined(t, folder)
+	const mimetype = "application/vnd.oasis.opendocument.spreadsheet"
+	cells := func(of string) string {
+		return sheetBegin + `<sheetData><row><c t="` + of + `"><v>0</v></c></row><row><c><v>1</v></c></row></sheetData></worksheet>`
+	}
+	far := `<row><c t="s"><v>9000000</v></c></row></sheetData></worksheet>`
+	row, cell := "<table:table-row>", "<table:table-row><table:table-cell>"
+	large := map[string][]byte{
+		"a sheet before its rows":  bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin})...),
+		"a sheet within its rows":  bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData>"})...),
+		"a value of a sheet":       bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData><row><c><v>1"})...),
+		"shared texts":             bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", cells("s")}, [2]string{"xl/sharedStrings.xml", "<sst>"})...),
+		"the directory":            bomb(t, append(workbookParts()[:2], [2]string{"xl/workbook.xml", "<workbook>"})...),
+		"an OpenDocument's text":   bomb(t, [2]string{"mimetype", mimetype}, [2]string{"content.xml", odsBegin + "<table:table-row><table:table-cell><text:p>"}),
+		"an OpenDocument's tables": bomb(t, [2]string{"mimetype", mimetype}, [2]string{"content.xml", odsBegin}),
+
+		"shared texts of a letter":     bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + full("<si><t>a</t></si>")}),
+		"shared texts of nothing":      bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + full("<si/>")}),
+		"zeros":                        bookOf(t, "<row>"+full("<c><v>0</v></c>")),
+		"cells of nothing":             bookOf(t, "<row>"+full("<c/>")),
+		"the same row again":           bookOf(t, full(`<row r="1"/>`)),
+		"values in parts":              bookOf(t, `<row><c t="inlineStr"><is>`+full("<r><t>a</t></r>")),
+		"entities":                     bookOf(t, "<row>"+full("<c><v>"+strings.Repeat("&amp;", 1000)+"</v></c>")),
+		"an attribute":                 bookOf(t, `<row a="`+full("a")+`"/>`),
+		"attributes of a megabyte":     bookOf(t, full(`<row r="1" a="`+strings.Repeat("a", 1<<20)+`"/>`)),
+		"attributes of one element":    bookOf(t, "<row"+attributes(12_000_000)+"/>"),
+		"attributes of many elements":  bookOf(t, full(`<row r="1"`+attributes(1000)+"/>")),
+		"comments":                     bookOf(t, full("<!---->")),
+		"processing instructions":      bookOf(t, full("<?a?>")),
+		"an OpenDocument's styles":     fixture.ODSOf(t, full("<style/>")),
+		"an OpenDocument's attribute":  fixture.ODSOf(t, `<a a="`+full("a")+`"/>`),
+		"an OpenDocument's spans":      fixture.ODSOf(t, odsBegin+cell+"<text:p>"+full("<text:span/>")),
+		"an OpenDocument's cells":      fixture.ODSOf(t, odsBegin+row+full("<table:table-cell/>")),
+		"an OpenDocument's paragraphs": fixture.ODSOf(t, odsBegin+cell+full("<text:p/>")),
+	}
+	deep := map[string][]byte{
+		"an OpenDocument, 3 million deep": fixture.ODSOf(t, strings.Repeat("<a>", 3_000_000)),
+		"an OpenDocument, 6 million deep": fixture.ODSOf(t, odsBegin+strings.Repeat("<a>", 6_000_000)),
+		"an OpenDocument's cell":          fixture.ODSOf(t, odsBegin+cell+strings.Repeat("<a>", 3_000_000)),
+		"an OpenDocument's text":          fixture.ODSOf(t, odsBegin+cell+"<text:p>"+strings.Repeat("<text:span>", 3_000_000)),
+		"a sheet":                         bookOf(t, strings.Repeat("<a>", 3_000_000)),
+		"a value":                         bookOf(t, "<row><c><v>"+strings.Repeat("<a>", 3_000_000)),
+		"shared texts":                    bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + strings.Repeat("<si>", 3_000_000)}),
+		"the directory":                   fixture.Zipped(t, workbookParts()[0], [2]string{"_rels/.rels", strings.Repeat("<a>", 1_000_000)}),
+		"styles":                          styled(t, strings.Repeat("<a>", 2_000_000)),
+		"relationships":                   fixture.Zipped(t, workbookParts()[0], [2]string{"_rels/.rels", "<Relationships>" + strings.Repeat("<Relationship/>", 270_000) + "</Relationships>"}),
+	}
+	harmless := map[string][]byte{ // shown without them
+		"styles": styled(t, "<styleSheet><cellXfs>"+strings.Repeat("<xf/>", 1_500_000)+"</cellXfs></styleSheet>"),
+	}
+	before := memory(t)
+	for want, files := range map[error]map[string][]byte{source.ErrFileTooLarge: large, source.ErrUnsupportedFormat: deep, nil: harmless} {
+		for name, content := range files {
+			t.Run(name, func(t *testing.T) {
+				to := put(t, folder, "bomb.bin", content)
+				begun, used := time.Now(), processor(t)
+				_, err := sheets.Preview(t.Context(), "", to)
+				took := time.Since(begun)
+				if !errors.Is(err, want) {
+					t.Errorf("err = %v, want %v", err, want)
+				}
+				if took > time.Second && proof.Running() { // what bounds it otherwise is in packed
+					t.Errorf("it took %v", took)
+				}
+				t.Logf("%s, %d bytes: %v, %v of the processor", name, len(content), took, processor(t)-used)
+			})
+		}
+	}
+	if grown := memory(t) - before; grown > 64<<20 {
+		t.Errorf("this process grew by %d MiB", grown>>20)
+	}
+}
+
+// styled is a workbook of a number that looks as a part says.
+func styled(t testing.TB, styles string) []byte {
+	parts := workbookParts()
+	const relationship = `<Relationship Id="r3" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/styles" Target="styles.xml"/>`
+	parts[3][1] = strings.Replace(parts[3][1], "</Relationships>", relationship+"</Relationships>", 1)
+	return fixture.Zipped(t, append(parts, [2]string{"xl/styles.xml", styles},
+		[2]string{"xl/worksheets/sheet1.xml", sheetBegin + `<sheetData><row><c s="1"><v>1</v></c></row></sheetData></worksheet>`})...)
+}
+
+// processor is the processor time of the children that have ended.
+func processor(t testing.TB) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}

@@ -1,0 +1,76 @@
+package packed
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// What reading the XML of a document may take. Bytes do not tell: a few thousand unpack to millions of elements,
+// each of which takes as long as fifty letters.
+const (
+	maxWork  = 5_000_000 // of all parts together, each about 100 ns
+	maxDepth = 100       // of elements within each other
+	maxRun   = 4 << 20   // bytes without an element, which are read at once
+
+	bytesPerWork = 6 // so many bytes take as long as one token
+	workPerAttr  = 2
+	perValue     = 3 // how much longer everything takes that is read into values, by reflection
+)
+
+// Decoder returns a decoder of a part's XML. It fails with source.ErrFileTooLarge once all decoders of the package have
+// done too much, and with source.ErrUnsupportedFormat where elements are too deep.
+func (p *Package) Decoder(r io.Reader) *xml.Decoder { return p.decoder(r, 1) }
+
+// Affords returns the error of such a decoder for XML that something else is to read into values. nil: it may.
+func (p *Package) Affords(text []byte) error {
+	for d := p.decoder(bytes.NewReader(text), perValue); ; {
+		_, err := d.Token()
+		switch {
+		case errors.Is(err, source.ErrFileTooLarge), errors.Is(err, source.ErrUnsupportedFormat):
+			return err
+		case err != nil: // the end, or a mistake that is for the other to find
+			return nil
+		}
+	}
+}
+
+func (p *Package) decoder(r io.Reader, weight int64) *xml.Decoder {
+	return xml.NewTokenDecoder(&tokens{in: xml.NewDecoder(r), of: p, weight: weight})
+}
+
+// tokens are those of a part, counted.
+type tokens struct {
+	in     *xml.Decoder
+	of     *Package
+	weight int64
+	depth  int
+	read   int64 // bytes
+}
+
+// Token implements xml.TokenReader. Names and the order of elements are left to the decoder around it.
+func (t *tokens) Token() (xml.Token, error) {
+	token, err := t.in.RawToken()
+	if err != nil {
+		return token, err
+	}
+	to := t.in.InputOffset()
+	work := 1 + (to-t.read)/bytesPerWork
+	t.read = to
+	switch e := token.(type) {
+	case xml.StartElement:
+		work += workPerAttr * int64(len(e.Attr))
+		if t.depth++; t.depth > maxDepth {
+			return nil, source.ErrUnsupportedFormat
+		}
+	case xml.EndElement:
+		t.depth--
+	}
+	if t.of.work -= work * t.weight; t.of.work < 0 {
+		return nil, source.ErrFileTooLarge
+	}
+	return token, nil
+}
