@@ -36,7 +36,8 @@ type GatewayCustomers interface {
 	// work no more.
 	CancelSetupIntents(ctx context.Context, c billing.CustomerID) error
 
-	// Wallet reads what a customer can pay with, all of it.
+	// Wallet reads what a customer can pay with, all of it. A method that is added does not become the default
+	// by itself.
 	Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error)
 
 	// SetDefault makes a method what the customer's subscriptions are charged to from now on.
@@ -49,7 +50,7 @@ type GatewayCustomers interface {
 
 // GatewaySubscriptions is the part of a Gateway that is about what customers buy.
 type GatewaySubscriptions interface {
-	// Prices returns plans, those Unavailable whose price the gateway does not sell, or sells for
+	// Prices returns plans: available, but those Unavailable whose price the gateway does not sell, or sells for
 	// another amount, currency or interval.
 	Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error)
 
@@ -61,7 +62,13 @@ type GatewaySubscriptions interface {
 	// now, and the end of the subscription with its period, take the place of what was to come at renewal.
 	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error)
 
-	// Cancel ends a subscription at once. One that has ended is no error.
+	// GiveUp ends a subscription whose first payment waits for the payer, and voids its invoice, so that it
+	// cannot be paid any more. billing.ErrSubscriptionExists if it was paid meanwhile: then nothing is done. One
+	// that has ended is no error.
+	GiveUp(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error
+
+	// Cancel ends a subscription at once, whatever its status. One that has ended is no error. The invoice of
+	// one whose first payment waits for the payer is voided; other open invoices stay.
 	Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error
 
 	// Subscriptions reads the subscriptions that live, and at least the last one that ended, with what

@@ -66,10 +66,15 @@ func (b *book) open(id billing.SubscriptionID) *invoice {
 	return nil
 }
 
-// voidAll gives up what a subscription that ends was not paid for.
+// voidAll gives up what a subscription was not paid for: nobody can pay it any more.
 func (b *book) voidAll(id billing.SubscriptionID) {
 	for i := b.open(id); i != nil; i = b.open(id) {
 		i.Status = billing.Void
+	}
+	for _, n := range b.Intents {
+		if n.Subscription == id && n.Status == wantsAction {
+			n.Status = canceled
+		}
 	}
 }
 
@@ -80,9 +85,12 @@ func (s *subscription) next(t time.Time) time.Time {
 	return s.Plan.Interval.After(t, s.Plan.IntervalCount, s.Anchor)
 }
 
+// end ends s. As at Stripe, its open invoices stay, unless its first payment never came.
 func (b *book) end(s *subscription, status billing.Status, now time.Time) {
+	if s.Status == billing.Incomplete {
+		b.voidAll(s.ID)
+	}
 	s.Status, s.Next, s.Intent = status, nil, ""
-	b.voidAll(s.ID)
 	b.tell("customer.subscription.deleted", "subscription", string(s.ID), now)
 }
 

@@ -65,9 +65,6 @@ func (b *book) attach(n *intent, m *method, now time.Time) {
 			s.Intent = ""
 		}
 	}
-	if b.Default == "" {
-		b.Default = m.ID
-	}
 	b.tell("payment_method.attached", "payment_method", string(m.ID), now)
 	b.tell("setup_intent.succeeded", "setup_intent", string(n.ID), now)
 }
@@ -121,12 +118,12 @@ func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
 	if m := b.method(b.Default); m != nil && m.Behaviour == wantsBank {
 		m.Behaviour = bankIsAsked
 	}
+	if i := b.open(n.Subscription); i != nil {
+		b.pay(i, now)
+	}
 	s := b.subscription(n.Subscription)
 	if s == nil || s.Status != billing.Incomplete {
 		return
-	}
-	if i := b.open(s.ID); i != nil {
-		b.pay(i, now)
 	}
 	s.Status, s.Intent = billing.Active, ""
 	b.tell("customer.subscription.updated", "subscription", string(s.ID), now)

@@ -302,5 +302,9 @@ func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, 
 
 // Prices implements ports.GatewaySubscriptions: whatever an org sells can be had here.
 func (g *Gateway) Prices(_ context.Context, plans billing.Plans) (billing.Plans, error) {
+	plans = slices.Clone(plans)
+	for i := range plans {
+		plans[i].Unavailable = false
+	}
 	return plans, nil
 }

@@ -233,12 +233,15 @@ func TestEventsAreDeliveredUntilTheyArrive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addCard(t, g, c, "4242")
+	m := addCard(t, g, c, "4242")
 	p.closed = false
+	if err := g.SetDefault(ctx, "d", c, m); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := g.Subscribe(ctx, "s", c, billing.Order{Plan: plans[0], Quantity: 1}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"customer.created", "setup_intent.created", "payment_method.attached", "setup_intent.succeeded", "customer.subscription.created", "invoice.created", "invoice.paid"}
+	want := []string{"customer.created", "setup_intent.created", "payment_method.attached", "setup_intent.succeeded", "customer.updated", "customer.subscription.created", "invoice.created", "invoice.paid"}
 	if got := p.types(t); strings.Join(got, " ") != strings.Join(want, " ") {
 		t.Errorf("delivered %v", got)
 	}
@@ -270,6 +273,13 @@ func TestTheSameCallsHaveTheSameEffects(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := g.Confirm(ctx, c, i.ID, i.ClientSecret, card("4242")); err != nil {
+			t.Fatal(err)
+		}
+		w, err := g.Wallet(ctx, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.SetDefault(ctx, "d", c, w.Methods[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := g.Subscribe(ctx, "s", c, billing.Order{Plan: plans[0], Quantity: 1}); err != nil {

@@ -27,6 +27,7 @@ type Kind string
 // The kinds of trouble.
 const (
 	None         Kind = ""
+	Fine         Kind = "ok"            // none after all
 	Timeout      Kind = "timeout"       // nothing happened, and nobody answered
 	TimeoutAfter Kind = "timeout_after" // it happened, and nobody answered
 	Failure      Kind = "error"         // 500; nothing happened
@@ -42,7 +43,9 @@ func Kinds() []Kind {
 }
 
 // ParseKind reads the name of a kind of trouble.
-func ParseKind(name string) (Kind, bool) { return Kind(name), slices.Contains(Kinds(), Kind(name)) }
+func ParseKind(name string) (Kind, bool) {
+	return Kind(name), Kind(name) == Fine || slices.Contains(Kinds(), Kind(name))
+}
 
 // Trouble decides, for tests, what goes wrong with a call.
 type Trouble func(call string) (Kind, time.Duration)

@@ -134,6 +134,25 @@ func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error
 	return nil
 }
 
+// GiveUp implements ports.GatewaySubscriptions.
+func (g *Gateway) GiveUp(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
+	paid, err := keyed(ctx, g, c, key, "give up "+string(id), func(b *book, now time.Time) (bool, error) {
+		s := b.subscription(id)
+		switch {
+		case s == nil || !s.Status.Live():
+			return false, nil
+		case s.Status != billing.Incomplete:
+			return true, nil
+		}
+		b.end(s, billing.Canceled, now)
+		return false, nil
+	})
+	if err == nil && paid {
+		err = billing.ErrSubscriptionExists
+	}
+	return err
+}
+
 // Cancel implements ports.GatewaySubscriptions.
 func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
 	_, err := keyed(ctx, g, c, key, "cancel "+string(id), func(b *book, now time.Time) (bool, error) {

@@ -232,6 +232,7 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 			"POST /v1/subscriptions": `{"id":"sub_1","status":"incomplete","latest_invoice":{"id":"in_1","confirmation_secret":{"client_secret":"pi_1_secret_x"},
 				"payments":{"object":"list","data":[{"id":"inpay_1","payment":{"type":"payment_intent","payment_intent":"pi_1"}}]}}}`,
 			"GET /v1/payment_intents/pi_1":   intent,
+			"POST /v1/invoices/in_1/void":    `{"id":"in_1","status":"void"}`,
 			"DELETE /v1/subscriptions/sub_1": `{"id":"sub_1","status":"canceled"}`,
 		}
 	}

@@ -1,6 +1,7 @@
 package stripe_test
 
 import (
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -70,6 +71,12 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 				return made(g.Amend(ctx, "k", "cus_1", "sub_1", billing.Amendment{Plan: plan, CancelAtPeriodEnd: &yes}))
 			},
 		},
+		"GiveUp": {func() error {
+			if err := g.GiveUp(ctx, "k", "cus_1", "sub_1"); !errors.Is(err, billing.ErrSubscriptionExists) { // it is active there
+				return err
+			}
+			return nil
+		}},
 		"Cancel":        {func() error { return g.Cancel(ctx, "k", "cus_1", "sub_1") }},
 		"Subscriptions": {func() error { return made(g.Subscriptions(ctx, "cus_1")) }},
 		"Invoices":      {func() error { return made(g.Invoices(ctx, "cus_1")) }},

@@ -2,6 +2,7 @@ package stripe
 
 import (
 	"context"
+	"errors"
 
 	stripe "github.com/stripe/stripe-go/v85"
 
@@ -78,6 +79,9 @@ func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscripti
 			continue
 		}
 		if s.Status == stripe.SubscriptionStatusIncomplete {
+			if err := g.void(ctx, s.LatestInvoice); err != nil {
+				return err
+			}
 			if err := g.end(ctx, key+"_declined", billing.SubscriptionID(s.ID)); err != nil {
 				return err
 			}
@@ -137,9 +141,54 @@ func coming(s *stripe.SubscriptionSchedule, periodEnd int64) *billing.PendingCha
 	return nil
 }
 
-// Cancel implements ports.GatewaySubscriptions.
-func (g *Gateway) Cancel(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID) error {
+// GiveUp implements ports.GatewaySubscriptions. Stripe refuses to void an invoice that is paid, and to pay one
+// that is void: so either it is paid, or it cannot be paid any more, and only then is the subscription ended.
+func (g *Gateway) GiveUp(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID) error {
+	s, err := g.subscription(ctx, id)
+	switch {
+	case missing(err):
+		return nil
+	case err != nil:
+		return failure(err)
+	case !billing.Status(s.Status).Live():
+		return nil
+	case s.Status != stripe.SubscriptionStatusIncomplete:
+		return billing.ErrSubscriptionExists
+	}
+	if err := g.void(ctx, s.LatestInvoice); err != nil {
+		return err
+	}
 	return g.end(ctx, key, id)
+}
+
+// void voids an open invoice; billing.ErrSubscriptionExists if it was paid meanwhile.
+func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
+	if i == nil || i.Status == stripe.InvoiceStatusVoid {
+		return nil
+	}
+	_, err := g.api.V1Invoices.VoidInvoice(ctx, i.ID, &stripe.InvoiceVoidInvoiceParams{Params: g.read()})
+	if err == nil {
+		return nil
+	}
+	now, looked := g.api.V1Invoices.Retrieve(ctx, i.ID, &stripe.InvoiceRetrieveParams{Params: g.read()})
+	switch {
+	case looked == nil && now.Status == stripe.InvoiceStatusVoid:
+		return nil
+	case looked == nil && now.Status == stripe.InvoiceStatusPaid:
+		return billing.ErrSubscriptionExists
+	case looked != nil:
+		return failure(looked)
+	}
+	return failure(err)
+}
+
+// Cancel implements ports.GatewaySubscriptions.
+func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
+	err := g.GiveUp(ctx, key, c, id)
+	if errors.Is(err, billing.ErrSubscriptionExists) {
+		return g.end(ctx, key, id)
+	}
+	return err
 }
 
 func (g *Gateway) end(ctx context.Context, key string, id billing.SubscriptionID) error {

@@ -26,11 +26,16 @@ func (s *Service) wallet(by identity.Actor) part {
 	}
 }
 
-func (s *Service) subscription(by identity.Actor) part {
+func (s *Service) subscription(by identity.Actor) part { return s.listing(by, new([]billing.Held)) }
+
+// listing is the part that is about subscriptions; what was read is left in into, with what the payer has to
+// do, which is stored nowhere.
+func (s *Service) listing(by identity.Actor, into *[]billing.Held) part {
 	return part{
 		at: func(c *billing.Customer) time.Time { return c.SubscriptionAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
 			held, err := ask(ctx, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
+			*into = held
 			return func(now *billing.Customer) { now.SeeSubscriptions(mirror(by), c.Revision, held, t.Plans) }, err
 		},
 	}
@@ -72,8 +77,36 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 	if err != nil {
 		return nil, err
 	}
-	return s.payments.Update(ctx, mirror(by), t.Account, func(c *billing.Customer) error {
+	now, err := s.payments.Update(ctx, mirror(by), t.Account, func(c *billing.Customer) error {
 		see(c)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if with, err := s.withDefault(ctx, calls, by, t, now); err == nil {
+		return with, nil
+	}
+	return now, nil // the next look tries again
+}
+
+// withDefault makes the newest valid method the default where the gateway has none: it would charge nothing
+// when a trial ends or a period is renewed.
+func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
+	m := c.MissingDefault(by.At)
+	if m == nil || c.WalletAt.IsZero() {
+		return c, nil
+	}
+	if err := s.makeDefault(calls, t, c.ID, m.ID); err != nil {
+		return nil, err
+	}
+	return s.payments.Update(ctx, mirror(by), t.Account, func(now *billing.Customer) error {
+		if now.DefaultMethod() != nil { // somebody chose meanwhile
+			return nil
+		}
+		if err := now.SetDefault(mirror(by), m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
+			return err
+		}
 		return nil
 	})
 }
@@ -106,8 +139,11 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 			}
 			return nil
 		})
-		if err != nil || current {
-			return c, err
+		if err != nil {
+			return nil, err
+		}
+		if current {
+			return s.withDefault(ctx, calls, by, t, c)
 		}
 	}
 	return nil, errMoved
@@ -144,7 +180,7 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 		return &Wallet{Gateway: t.Kind}, err
 	}
 	w := &Wallet{Methods: c.Shown(), Stale: stale, Gateway: t.Kind}
-	if m := c.DefaultMethod(by.At); m != nil {
+	if m := c.DefaultMethod(); m != nil {
 		w.Default = m.ID
 	}
 	return w, nil

@@ -28,13 +28,26 @@ func (s *stage) has(held ...billing.Held) *gomock.Call {
 	return s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(held, nil)
 }
 
+// hasThen lets the gateway have no subscription when it is asked first, and these afterwards.
+func (s *stage) hasThen(err error, held ...billing.Held) {
+	first := true
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).DoAndReturn(
+		func(context.Context, billing.CustomerID) ([]billing.Held, error) {
+			if first {
+				first = false
+				return nil, nil
+			}
+			return held, err
+		})
+}
+
 func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 	refused := &billing.Rejection{Reason: "unauthorized"}
 	begin := func(t *testing.T, held ...billing.Held) *stage {
 		s := newStage(t)
 		s.kept = customer("pm_1")
 		s.answers(billing.ErrGatewayTimeout, refused)
-		s.has(held...)
+		s.hasThen(nil, held...)
 		return s
 	}
 	t.Run("what took effect counts", func(t *testing.T) {
@@ -75,7 +88,7 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 			s := newStage(t)
 			s.kept = customer("pm_1")
 			s.answers(billing.ErrGatewayTimeout, refused)
-			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(nil, refused)
+			s.hasThen(refused)
 			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 			if !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
 				t.Errorf("given up: %v", err)
@@ -93,6 +106,7 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 			s := newStage(t)
 			s.kept = customer("pm_1")
 			s.answers(billing.ErrGatewayTimeout, &billing.DeclinedError{DeclineCode: "x"})
+			s.has()
 			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 			if wantErr(t, err, billing.ErrCardDeclined); s.kept.Pending != nil {
 				t.Error("still pending")
@@ -142,5 +156,93 @@ func TestAllLiveSubscriptionsEndTogether(t *testing.T) {
 	wantErr(t, s.CancelSubscription(s.ctx, owner, "k", nil), nil)
 	if s.kept.Subscription != nil || len(s.kept.Surplus) != 0 {
 		t.Errorf("%+v", s.kept)
+	}
+}
+
+func TestTheDefaultThatIsShownIsTheGateways(t *testing.T) {
+	later := owner
+	later.At = now.Add(billing.Fresh)
+	s := newStage(t)
+	s.kept = customer()
+	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Times(2).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(&billing.Rejection{Reason: "x"})
+	w, err := s.Methods(s.ctx, later)
+	if wantErr(t, err, nil); w.Default != "" || len(w.Methods) != 1 {
+		t.Errorf("the gateway has no default: %+v", w)
+	}
+	later.At = later.At.Add(billing.Fresh)
+	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(nil)
+	w, err = s.Methods(s.ctx, later)
+	if wantErr(t, err, nil); w.Default != "pm_1" || s.kept.Default != "pm_1" {
+		t.Errorf("it was not made the default: %+v", w)
+	}
+}
+
+func TestTheGatewayIsAskedBeforeAnythingIsBought(t *testing.T) {
+	t.Run("for a subscription that was made elsewhere", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = customer("pm_1")
+		elsewhere := held(billing.Active)
+		elsewhere.Key = ""
+		s.has(elsewhere)
+		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, billing.ErrSubscriptionExists)
+		if s.kept.Subscription == nil || s.kept.Subscription.Plan != "basic" || s.kept.Pending != nil {
+			t.Errorf("%+v", s.kept)
+		}
+	})
+	t.Run("and if it does not answer nothing is", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t)
+			s.kept = customer("pm_1")
+			s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(nil, billing.ErrGatewayUnavailable)
+			_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+			wantErr(t, err, billing.ErrGatewayUnavailable)
+			if s.kept.Pending != nil {
+				t.Errorf("%+v", s.kept)
+			}
+		})
+	})
+	t.Run("for the price", func(t *testing.T) {
+		s := newStage(t)
+		s.kept = subscribed("pm_1")
+		s.priced = &billing.Rejection{Reason: "x"}
+		pro := billing.PlanID("pro")
+		_, err := s.ChangeSubscription(s.ctx, owner, "k", nil, billing.Changes{Plan: &pro})
+		wantErr(t, err, billing.ErrGateway)
+		s.kept = customer("pm_1")
+		_, err = s.Subscribe(s.ctx, owner, "k", wanted)
+		wantErr(t, err, billing.ErrGateway)
+		if s.kept.Pending != nil {
+			t.Errorf("%+v", s.kept)
+		}
+	})
+}
+
+func TestWhatWasPaidMeanwhileDoesNotGiveWay(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
+	waits, paid := held(billing.Incomplete), held(billing.Active)
+	waits.Key, paid.Key, waits.PriceRef, paid.PriceRef = "made", "made", "price_pro", "price_pro"
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.Held{waits}, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, any, billing.SubscriptionID("sub_1")).Return(billing.ErrSubscriptionExists)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.Held{paid}, nil)
+	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
+	wantErr(t, err, billing.ErrSubscriptionExists)
+	if s.kept.Pending != nil || s.kept.Subscription.Status != billing.Active || s.kept.Subscription.Plan != "pro" {
+		t.Errorf("%+v", s.kept.Subscription)
+	}
+}
+
+func TestWhatIsListedForTheActionIsStored(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	s.kept.Subscription.Status = billing.Incomplete
+	s.has(held(billing.Active))
+	v, err := s.Subscription(s.ctx, owner)
+	wantErr(t, err, nil)
+	if v.Status != billing.Active || v.Action != nil || s.kept.Subscription.Status != billing.Active {
+		t.Errorf("%+v, %+v", v, s.kept.Subscription)
 	}
 }

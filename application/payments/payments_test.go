@@ -113,9 +113,10 @@ func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 		s := newStage(t)
 		s.kept = customer("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("pm_2")}}, nil)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_2")).Return(nil)
 		w, err := s.Methods(s.ctx, later)
 		wantErr(t, err, nil)
-		if len(w.Methods) != 1 || w.Methods[0].ID != "pm_2" || w.Stale || s.kept.WalletAt != later.At {
+		if len(w.Methods) != 1 || w.Methods[0].ID != "pm_2" || w.Default != "pm_2" || w.Stale || s.kept.WalletAt != later.At {
 			t.Errorf("%+v", w)
 		}
 		for _, e := range s.kept.Recorded() {
@@ -265,7 +266,7 @@ func TestThePayerOfTheSandbox(t *testing.T) {
 	s.kept = customer()
 	s.payer.EXPECT().Confirm(any, billing.CustomerID("cus_1"), billing.IntentID("seti_1"), any, any).Return(billing.SetupIntent{ID: "seti_1", Status: "succeeded"}, nil)
 	s.payer.EXPECT().Authenticate(any, billing.CustomerID("cus_1"), billing.IntentID("pi_1"), any, true).Return(billing.SetupIntent{}, billing.ErrIntentState)
-	s.expectResync(billing.Wallet{Methods: []billing.Method{method("pm_1")}}, nil)
+	s.expectResync(billing.Wallet{Methods: []billing.Method{method("pm_1")}, Default: "pm_1"}, nil)
 	i, err := s.ConfirmIntent(s.ctx, owner, billing.SetupIntent{ID: "seti_1"}, billing.Card{})
 	wantErr(t, err, nil)
 	if i.Status != "succeeded" || len(s.kept.Methods) != 1 {

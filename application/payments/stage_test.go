@@ -49,6 +49,7 @@ type stage struct {
 	terms      payments.Terms
 	kept       *billing.Customer // nil: the workspace is no customer
 	queued     map[job.Kind]job.Job
+	priced     error // of the gateway, when it is asked for prices
 	ctx        context.Context
 }
 
@@ -86,6 +87,8 @@ func newStage(t *testing.T) *stage {
 		delete(s.queued, billing.ReconcileJob)
 		return 0, nil
 	})
+	s.gateway.MockGatewaySubscriptions.EXPECT().Prices(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, p billing.Plans) (billing.Plans, error) { return p, s.priced })
 	s.Service = payments.NewService(atomic, s.payments, s.inbox, s.jobs, s.workspaces, s.users, func(org identity.OrgID) payments.Terms {
 		if org != "org" {
 			t.Errorf("the terms of org %q were asked for", org)

@@ -63,34 +63,43 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	case c == nil || c.Subscription == nil:
 		return nil, billing.ErrNoSubscription
 	}
-	v := s.view(by, t, c)
-	v.Stale = stale
-	if billing.MayManage(by) == nil && v.Status == billing.Incomplete {
-		v.Action, err = s.action(ctx, t, c)
-		if err != nil {
-			v.Stale = true // it is shown without
-		}
+	if billing.MayManage(by) != nil || !c.Subscription.Asks() {
+		v := s.view(by, t, c)
+		v.Stale = stale
+		return v, nil
 	}
+	return s.asking(ctx, by, t, c)
+}
+
+// asking returns the subscription with what the payer has to do, which the gateway is asked for each time: its
+// secret is kept nowhere. What is read with it is stored.
+func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	var held []billing.Held
+	fresh, err := s.refresh(ctx, calls, by, t, c, s.listing(by, &held))
+	if errors.Is(err, billing.ErrGateway) || billing.OutcomeUnknown(err) {
+		v := s.view(by, t, c)
+		v.Stale = true // it is shown without
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if fresh.Subscription == nil {
+		return nil, billing.ErrNoSubscription
+	}
+	v := s.view(by, t, fresh)
+	v.Action = actionOf(held, v.ID)
 	return v, nil
 }
 
 func (s *Service) view(by identity.Actor, t Terms, c *billing.Customer) *View {
 	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(by.At, t.Grace), Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
-	if m := c.DefaultMethod(by.At); m != nil {
+	if m := c.DefaultMethod(); m != nil {
 		v.Default = m.ID
 	}
 	return v
-}
-
-// action asks the gateway what the payer has to do: its secret is kept nowhere.
-func (s *Service) action(ctx context.Context, t Terms, c *billing.Customer) (*billing.Action, error) {
-	calls, cancel := outbound(ctx)
-	defer cancel()
-	held, err := ask(calls, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
-	if err != nil {
-		return nil, err
-	}
-	return actionOf(held, c.Subscription.ID), nil
 }
 
 func actionOf(held []billing.Held, id billing.SubscriptionID) *billing.Action {
@@ -116,10 +125,20 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 	if err != nil {
 		return nil, err
 	}
+	plans, held := t.Plans, []billing.Held(nil)
+	if c.Pending == nil {
+		if plans, err = s.verified(calls, t, w.Plan); err != nil {
+			return nil, err
+		}
+		// A subscription may have been made elsewhere, or by a call whose answer was lost.
+		if c, err = s.refresh(ctx, calls, by, t, c, s.listing(by, &held)); err != nil {
+			return nil, err
+		}
+	}
 	again := false
 	begin := func() (*billing.Customer, error) {
 		return s.update(ctx, by, t, func(c *billing.Customer) error {
-			again, err = c.Subscribe(by, key, w, t.Plans)
+			again, err = c.Subscribe(by, key, w, plans)
 			return err
 		})
 	}
@@ -136,8 +155,8 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 	if again {
 		v := s.view(by, t, begun)
 		v.Made = v.Key == key
-		v.Action, err = s.action(ctx, t, begun)
-		return v, err
+		v.Action = actionOf(held, v.ID)
+		return v, nil
 	}
 	v, err := s.carryOut(ctx, calls, by, t, begun)
 	if err == nil && v == nil {
@@ -150,15 +169,50 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 	return v, nil
 }
 
+// verified returns the plans as they can be bought now: the gateway is asked for the price of the one that is
+// wanted, since it may have changed there.
+func (s *Service) verified(calls context.Context, t Terms, wanted billing.PlanID) (billing.Plans, error) {
+	plan, err := t.Plans.Find(wanted)
+	if err != nil {
+		return t.Plans, nil // whoever sells it says so
+	}
+	now, err := ask(calls, func(ctx context.Context) (billing.Plans, error) { return t.Gateway.Prices(ctx, billing.Plans{*plan}) })
+	if err != nil {
+		return nil, err
+	}
+	return t.Plans.Replace(now[0]), nil
+}
+
+// verifiedChange is verified, for a change to another plan.
+func (s *Service) verifiedChange(ctx, calls context.Context, by identity.Actor, t Terms, wanted *billing.PlanID) (billing.Plans, error) {
+	if wanted == nil {
+		return t.Plans, nil
+	}
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) || err == nil && (c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *wanted) {
+		return t.Plans, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.verified(calls, t, *wanted)
+}
+
 // ChangeSubscription changes the live subscription. key as for Subscribe.
 func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match, ch billing.Changes) (*View, error) {
 	t, err := s.managed(by)
 	if err != nil {
 		return nil, err
 	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	plans, err := s.verifiedChange(ctx, calls, by, t, ch.Plan)
+	if err != nil {
+		return nil, err
+	}
 	nothing := false
 	c, err := s.update(ctx, by, t, func(c *billing.Customer) error {
-		nothing, err = c.ChangeSubscription(by, key, at, ch, t.Plans)
+		nothing, err = c.ChangeSubscription(by, key, at, ch, plans)
 		return err
 	})
 	if errors.Is(err, billing.ErrNoCustomer) {
@@ -170,8 +224,6 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 	if nothing {
 		return s.view(by, t, c), nil
 	}
-	calls, cancel := outbound(ctx)
-	defer cancel()
 	v, err := s.carryOut(ctx, calls, by, t, c)
 	if err == nil && v == nil {
 		err = billing.ErrNoSubscription
@@ -246,7 +298,7 @@ func (s *Service) outcome(calls context.Context, by identity.Actor, t Terms, c *
 		return s.lookUp(calls, by, t, c, op, &billing.Rejection{Reason: "expired"})
 	}
 	held, err := s.perform(calls, t, c, op, plan)
-	if errors.Is(err, billing.ErrCardDeclined) || err == nil {
+	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
 		return held, err
 	}
 	_, unsettled := errors.AsType[*billing.UnsettledError](err)
@@ -298,7 +350,7 @@ func (s *Service) perform(calls context.Context, t Terms, c *billing.Customer, o
 	}
 	if op.Subscription != "" {
 		if err := done(calls, func(ctx context.Context) error {
-			return t.Gateway.Cancel(ctx, op.Key+"_giveway", c.ID, op.Subscription)
+			return t.Gateway.GiveUp(ctx, op.Key+"_giveway", c.ID, op.Subscription)
 		}); err != nil {
 			return nil, err
 		}

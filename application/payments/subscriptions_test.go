@@ -17,6 +17,9 @@ import (
 func (s *stage) expectSubscribe(t *testing.T, times int, h billing.Held, err error) {
 	t.Helper()
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_1")).AnyTimes().Return(nil)
+	if s.kept.Subscription == nil {
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MaxTimes(1).Return(nil, nil)
+	}
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(times).DoAndReturn(
 		func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.Held, error) {
 			if s.kept.Pending == nil || s.kept.Pending.Key != "k" || s.queued[billing.ReconcileJob].Due.After(system.At.Add(billing.ReconcileAfter)) {
@@ -43,8 +46,8 @@ func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 		t.Errorf("%+v, %+v", v, s.kept)
 	}
 	t.Run("and answered again, with what there is to do", func(t *testing.T) {
+		h.Quantity = 2
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Times(2).Return([]billing.Held{h}, nil)
-		s.kept.Subscription.Quantity = 2
 		for key, made := range map[string]bool{"k": true, "another": false} {
 			v, err := s.Subscribe(s.ctx, owner, key, wanted)
 			wantErr(t, err, nil)
@@ -141,6 +144,7 @@ func TestAMethodThatWasJustAddedIsFound(t *testing.T) {
 	t.Run("but not looked for all the time", func(t *testing.T) {
 		s := newStage(t)
 		s.kept = customer()
+		s.has()
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 		wantErr(t, err, billing.ErrMethodRequired)
 	})
@@ -150,7 +154,10 @@ func TestAnIncompleteOneGivesWay(t *testing.T) {
 	s := newStage(t)
 	s.kept = subscribed("pm_1")
 	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
-	s.gateway.MockGatewaySubscriptions.EXPECT().Cancel(any, "k_giveway", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1")).Return(nil)
+	waits := held(billing.Incomplete)
+	waits.PriceRef, waits.Key = "price_pro", "made"
+	s.has(waits)
+	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, "k_giveway", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1")).Return(nil)
 	h := held(billing.Active)
 	h.ID = "sub_2"
 	s.expectSubscribe(t, 1, h, nil)

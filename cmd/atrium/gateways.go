@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +32,10 @@ type gateways struct {
 	mac       func(text string) string
 	receiver  *payments.Service // of what sandboxes tell
 	unsure    atomic.Pointer[[]error]
+
+	verifying  sync.Mutex // held while prices are verified; guards what follows
+	slugs      map[identity.OrgID]string
+	unanswered bool // whether a gateway did not answer the last time
 }
 
 func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *orgs) (*gateways, error) {
@@ -42,14 +48,18 @@ func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelop
 	return g, g.load(ctx, c, o)
 }
 
-// pricesWithin is how long a gateway is asked for the prices of one org. A start does not fail by it.
-const pricesWithin = 5 * time.Second
+// How the prices of plans are verified at the gateways.
+const (
+	pricesWithin = 5 * time.Second  // for all of one org; a start does not fail by it
+	pricesEvery  = 5 * time.Minute  // while all of them are known
+	pricesAgain  = 15 * time.Second // while some could not be looked up
+)
 
-// load takes the terms over from settings. The prices are asked of the gateways; where that fails, the
-// plans count as they are configured, and warnings tell of it.
+// load takes the terms over from settings. A plan whose price was not verified at its gateway cannot be
+// bought, and warnings tell of it.
 func (g *gateways) load(ctx context.Context, c configs.Config, o *orgs) error {
 	present, sandboxes := map[identity.OrgID]payments.Terms{}, map[identity.OrgID]*sandbox.Gateway{}
-	var unsure []error
+	slugs := map[identity.OrgID]string{}
 	for _, configured := range c.Orgs {
 		org, ok := o.present.Load().BySlug(configured.Slug)
 		if !ok {
@@ -63,27 +73,68 @@ func (g *gateways) load(ctx context.Context, c configs.Config, o *orgs) error {
 		if s, is := t.Gateway.(*sandbox.Gateway); is {
 			sandboxes[org.ID] = s
 		}
-		if t.Gateway != nil {
-			asked, cancel := context.WithTimeout(ctx, pricesWithin)
-			plans, err := t.Gateway.Prices(asked, t.Plans)
-			cancel()
-			if err == nil {
-				t.Plans = plans
-			} else {
-				unsure = append(unsure, fmt.Errorf("the prices of the org %s were not looked up: %w", org.Slug, err))
-			}
-			for _, p := range t.Plans {
-				if p.Unavailable {
-					unsure = append(unsure, fmt.Errorf("the plan %s of the org %s cannot be bought: the gateway does not sell its price, or sells it for another amount or interval", p.ID, org.Slug))
-				}
+		for i := range t.Plans {
+			t.Plans[i].Unavailable = true
+		}
+		present[org.ID], slugs[org.ID] = t, org.Slug
+	}
+	g.verifying.Lock()
+	defer g.verifying.Unlock()
+	g.slugs = slugs
+	g.verify(ctx, present)
+	g.sandboxes.Store(&sandboxes)
+	return nil
+}
+
+// verify looks the prices of all plans up, and takes the result over. Where a gateway does not answer, plans
+// stay as they are in present.
+func (g *gateways) verify(ctx context.Context, present map[identity.OrgID]payments.Terms) {
+	var unsure []error
+	unanswered := false
+	for org, t := range present {
+		if t.Gateway == nil {
+			continue
+		}
+		asked, cancel := context.WithTimeout(ctx, pricesWithin)
+		plans, err := t.Gateway.Prices(asked, t.Plans)
+		cancel()
+		if err == nil {
+			t.Plans = plans
+			present[org] = t
+		} else {
+			unanswered = true
+			unsure = append(unsure, fmt.Errorf("the prices of the org %s were not looked up: %w", g.slugs[org], err))
+		}
+		for _, p := range t.Plans {
+			if p.Unavailable {
+				unsure = append(unsure, fmt.Errorf("the plan %s of the org %s cannot be bought: the gateway was not asked, does not sell its price, or sells it for another amount or interval",
+					p.ID, g.slugs[org]))
 			}
 		}
-		present[org.ID] = t
 	}
+	g.unanswered = unanswered
 	g.present.Store(&present)
-	g.sandboxes.Store(&sandboxes)
 	g.unsure.Store(&unsure)
-	return nil
+}
+
+// keepPrices verifies prices again and again, until ctx ends.
+func (g *gateways) keepPrices(ctx context.Context) {
+	for {
+		g.verifying.Lock()
+		wait := pricesEvery
+		if g.unanswered {
+			wait = pricesAgain
+		}
+		g.verifying.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		g.verifying.Lock()
+		g.verify(ctx, maps.Clone(*g.present.Load()))
+		g.verifying.Unlock()
+	}
 }
 
 func (g *gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Terms, error) {

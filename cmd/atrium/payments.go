@@ -183,7 +183,7 @@ func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
 }
 
 type paymentSandboxProvokeCommand struct {
-	Trouble   []string `arg:"" optional:"" help:"Of the next calls, one each: timeout, timeout_after, error, error_after, rate_limited, reset, garbage. None: all is well again."`
+	Trouble   []string `arg:"" optional:"" help:"Of the next calls, one each: ok, timeout, timeout_after, error, error_after, rate_limited, reset, garbage. None: all is well again."`
 	Duplicate bool     `help:"Deliver each event twice from now on."`
 	Reorder   bool     `help:"Deliver events in the reverse order from now on."`
 	Org       string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`

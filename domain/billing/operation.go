@@ -77,11 +77,11 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plan
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
-	plan, err := plans.buyable(w.Plan)
-	if err != nil {
+	if resumed, err := c.resumes(Subscribe, key); resumed || err != nil {
 		return false, err
 	}
-	if resumed, err := c.resumes(Subscribe, key); resumed || err != nil {
+	plan, err := plans.buyable(w.Plan)
+	if err != nil {
 		return false, err
 	}
 	if err := c.unpaused(); err != nil {
@@ -106,7 +106,9 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plan
 			return false, err
 		}
 		op.Method = m.ID
-	} else if m := c.DefaultMethod(by.At); m != nil && !m.Expired(by.At) {
+	} else if m := c.DefaultMethod(); m != nil && !m.Expired(by.At) {
+		op.Method = m.ID
+	} else if m := c.MissingDefault(by.At); m != nil {
 		op.Method = m.ID
 	}
 	if op.Method == "" && op.TrialDays == 0 && plan.Price.Amount > 0 {

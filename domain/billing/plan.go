@@ -103,6 +103,17 @@ func (p Plans) Find(id PlanID) (*Plan, error) {
 	return nil, ErrPlanNotFound
 }
 
+// Replace returns plans with one in place of that with its ID.
+func (p Plans) Replace(by Plan) Plans {
+	all := slices.Clone(p)
+	for i := range all {
+		if all[i].ID == by.ID {
+			all[i] = by
+		}
+	}
+	return all
+}
+
 // ByPrice returns the plan with a gateway's price; nil if it is none of the org's any more.
 func (p Plans) ByPrice(ref string) *Plan {
 	if i := slices.IndexFunc(p, func(p Plan) bool { return p.PriceRef == ref }); ref != "" && i >= 0 {

@@ -62,6 +62,10 @@ func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	return false
 }
 
+// Asks reports whether the payer may have something to do: to pay first, or to add a method before the
+// trial ends.
+func (s *Subscription) Asks() bool { return s.Status == Incomplete || s.Status == Trialing }
+
 // equal compares what a gateway says of a subscription.
 func (s *Subscription) equal(o *Subscription) bool {
 	a, b := *s, *o

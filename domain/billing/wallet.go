@@ -45,11 +45,14 @@ func newestFirst(a, b Method) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// DefaultMethod returns what is charged unless said: the default at the gateway, or the newest valid
-// one where that is none. Nil if there is nothing to charge.
-func (c *Customer) DefaultMethod(now time.Time) *Method {
-	if m := c.method(c.Default); m != nil {
-		return m
+// DefaultMethod returns the default at the gateway, which is all that it charges by itself. Nil for none.
+func (c *Customer) DefaultMethod() *Method { return c.method(c.Default) }
+
+// MissingDefault returns the method that should be made the default at the gateway, which has none: the
+// newest valid one. Nil if there is a default, or nothing to charge.
+func (c *Customer) MissingDefault(now time.Time) *Method {
+	if c.DefaultMethod() != nil {
+		return nil
 	}
 	return c.newestValid(now, "")
 }

@@ -143,8 +143,11 @@ func TestTheWalletOfTheGatewayIsTakenOver(t *testing.T) {
 	if got := recorded(&c.Log); got != "payment_method.added payment_method.removed " {
 		t.Errorf("recorded %s", got)
 	}
-	if m := c.DefaultMethod(now); m == nil || m.ID != "c" {
-		t.Errorf("default = %+v", m)
+	if m := c.DefaultMethod(); m != nil {
+		t.Errorf("the gateway has no default, and %+v is shown as one", m)
+	}
+	if m := c.MissingDefault(now); m == nil || m.ID != "c" {
+		t.Errorf("to be made the default: %+v", m)
 	}
 	t.Run("the same again is no change", func(t *testing.T) {
 		c.SeeWallet(owner, c.Revision, billing.Wallet{Methods: []billing.Method{card("c", 0), card("b", 2)}})

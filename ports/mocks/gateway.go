@@ -123,6 +123,20 @@ func (mr *MockGatewayMockRecorder) Detach(ctx, key, c, m interface{}) *gomock.Ca
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Detach", reflect.TypeOf((*MockGateway)(nil).Detach), ctx, key, c, m)
 }
 
+// GiveUp mocks base method.
+func (m *MockGateway) GiveUp(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "GiveUp", ctx, key, c, s)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// GiveUp indicates an expected call of GiveUp.
+func (mr *MockGatewayMockRecorder) GiveUp(ctx, key, c, s interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GiveUp", reflect.TypeOf((*MockGateway)(nil).GiveUp), ctx, key, c, s)
+}
+
 // Invoices mocks base method.
 func (m *MockGateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error) {
 	m.ctrl.T.Helper()
@@ -372,6 +386,20 @@ func (m *MockGatewaySubscriptions) Cancel(ctx context.Context, key string, c bil
 func (mr *MockGatewaySubscriptionsMockRecorder) Cancel(ctx, key, c, s interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Cancel", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Cancel), ctx, key, c, s)
+}
+
+// GiveUp mocks base method.
+func (m *MockGatewaySubscriptions) GiveUp(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "GiveUp", ctx, key, c, s)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// GiveUp indicates an expected call of GiveUp.
+func (mr *MockGatewaySubscriptionsMockRecorder) GiveUp(ctx, key, c, s interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GiveUp", reflect.TypeOf((*MockGatewaySubscriptions)(nil).GiveUp), ctx, key, c, s)
 }
 
 // Invoices mocks base method.

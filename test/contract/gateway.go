@@ -36,22 +36,23 @@ type GatewayStage struct {
 // Gateway is the suite for ports.Gateway.
 func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 	for name, test := range map[string]func(*testing.T, GatewayStage){
-		"a customer is made once for each key":                 gatewayCustomers,
-		"methods are added, made the default and let go":       gatewayWallets,
-		"setup intents are cancelled":                          gatewayIntents,
-		"another customer's method is not found":               gatewayForeignMethods,
-		"a subscription is made once for each key":             gatewaySubscriptions,
-		"a declined charge leaves nothing":                     gatewayDeclines,
-		"what wants authentication is incomplete":              gatewayActions,
-		"more is billed now, less comes at renewal":            gatewayAmendments,
-		"a change that cannot be charged changes nothing":      gatewayDeclinedAmendments,
-		"a key stands for one wish":                            gatewayKeys,
-		"what comes at renewal can be changed until then":      gatewayRenewals,
-		"what ends with its period becomes nothing else":       gatewayEndings,
-		"time renews, and ends what is to end":                 gatewayTime,
-		"a trial costs nothing until it ends":                  gatewayTrials,
-		"what was not answered is answered under the same key": gatewayLostAnswers,
-		"a customer that is not there is refused":              gatewayStrangers,
+		"a customer is made once for each key":                     gatewayCustomers,
+		"methods are added, made the default and let go":           gatewayWallets,
+		"what waits for its payer is given up, unless it was paid": gatewayGivenUp,
+		"setup intents are cancelled":                              gatewayIntents,
+		"another customer's method is not found":                   gatewayForeignMethods,
+		"a subscription is made once for each key":                 gatewaySubscriptions,
+		"a declined charge leaves nothing":                         gatewayDeclines,
+		"what wants authentication is incomplete":                  gatewayActions,
+		"more is billed now, less comes at renewal":                gatewayAmendments,
+		"a change that cannot be charged changes nothing":          gatewayDeclinedAmendments,
+		"a key stands for one wish":                                gatewayKeys,
+		"what comes at renewal can be changed until then":          gatewayRenewals,
+		"what ends with its period becomes nothing else":           gatewayEndings,
+		"time renews, and ends what is to end":                     gatewayTime,
+		"a trial costs nothing until it ends":                      gatewayTrials,
+		"what was not answered is answered under the same key":     gatewayLostAnswers,
+		"a customer that is not there is refused":                  gatewayStrangers,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -151,6 +152,9 @@ func gatewayWallets(t *testing.T, g GatewayStage) {
 		t.Errorf("%+v, then %+v", intent, again)
 	}
 	one, two := g.AddCard(t, c, "4242"), g.AddCard(t, c, "4444")
+	if w, err := g.Wallet(ctx, c); err != nil || w.Default != "" {
+		t.Errorf("a method that is added is the default at once: %+v, %v", w, err)
+	}
 	must(t, g.SetDefault(ctx, key(), c, two))
 	must(t, g.SetDefault(ctx, key(), c, two))
 	w, err := g.Wallet(ctx, c)
@@ -199,6 +203,51 @@ func gatewayIntents(t *testing.T, g GatewayStage) {
 	if must(t, err); len(w.Methods) != 1 {
 		t.Errorf("%d methods, want 1", len(w.Methods))
 	}
+}
+
+func gatewayGivenUp(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "3155")
+	first, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	for range 2 {
+		must(t, g.GiveUp(ctx, key(), c, first.ID))
+	}
+	if g.only(t, c) != nil {
+		t.Error("it lives still")
+	}
+	open := func(c billing.CustomerID) (n int) {
+		t.Helper()
+		all, err := g.Invoices(ctx, c)
+		must(t, err)
+		for _, i := range all {
+			if i.Status == billing.Open {
+				n++
+			}
+		}
+		return n
+	}
+	same(t, "open invoices of what was given up", open(c), 0)
+	ended, err := g.Subscribe(ctx, key(), c, g.order(0))
+	must(t, err)
+	must(t, g.Cancel(ctx, key(), c, ended.ID))
+	same(t, "open invoices of what never began", open(c), 0)
+	paid, err := g.Subscribe(ctx, key(), c, g.order(1))
+	must(t, err)
+	g.Authenticate(t, c, paid.Action)
+	wantErr(t, g.GiveUp(ctx, key(), c, paid.ID), billing.ErrSubscriptionExists)
+	if got := g.only(t, c); got == nil || got.Status != billing.Active {
+		t.Errorf("what was paid gave way: %+v", got)
+	}
+	t.Run("what is owed for a period stays open", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		h, err := g.Subscribe(ctx, key(), c, g.order(0))
+		must(t, err)
+		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
+		g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+		must(t, g.Cancel(ctx, key(), c, h.ID))
+		same(t, "open invoices", open(c), 1)
+	})
 }
 
 func gatewayForeignMethods(t *testing.T, g GatewayStage) {

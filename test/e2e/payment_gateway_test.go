@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,7 +72,16 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			ann.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 502, "gateway_error")
 		})
 		t.Run("a subscription, which is one in the end", func(t *testing.T) {
-			api.Provoke(whose(stripeapi.Garbage, "POST /v1/subscriptions", "GET /v1/subscriptions"))
+			garbage, bought := whose(stripeapi.Garbage, "POST /v1/subscriptions", "GET /v1/subscriptions"), atomic.Bool{}
+			api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
+				if c.Changes() && c.Path == "/v1/subscriptions" {
+					bought.Store(true)
+				}
+				if !bought.Load() {
+					return stripeapi.None, 0
+				}
+				return garbage(c)
+			})
 			ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: buy").problem(t, 502, "gateway_error")
 			ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 409, "payment_pending")
 			api.Provoke(nil)

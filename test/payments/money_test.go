@@ -149,3 +149,135 @@ func TestSubscriptionsThatShouldNotBeThereAreSeen(t *testing.T) {
 		}
 	})
 }
+
+func TestATrialEndsPaid(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		v, err := s.subscribe(t, "one", "trial")
+		if wantErr(t, err, nil); v.Status != billing.Trialing || v.Action == nil {
+			t.Fatalf("%+v", v)
+		}
+		if v, err = s.Subscription(t.Context(), s.now()); err != nil || v.Action == nil || v.Action.Type != billing.ConfirmSetup {
+			t.Errorf("the action is shown once: %+v, %v", v, err)
+		}
+		m := s.api.AddCard(s.customer, "4242")
+		s.later(2 * time.Minute)
+		w, err := s.Methods(t.Context(), s.now())
+		if wantErr(t, err, nil); string(w.Default) != m {
+			t.Errorf("%+v", w)
+		}
+		s.api.Advance(15 * 24 * time.Hour)
+		s.agrees(t, 1, "500")
+		t.Run("and the next card takes the place of an expired default that is removed", func(t *testing.T) {
+			s.api.Expire(m)
+			s.later(2 * time.Minute)
+			if _, err := s.Methods(t.Context(), s.now()); err != nil {
+				t.Fatal(err)
+			}
+			wantErr(t, s.RemoveMethod(t.Context(), s.now(), billing.MethodID(m), ""), nil)
+			s.api.AddCard(s.customer, "4242")
+			s.later(2 * time.Minute)
+			if _, err := s.Methods(t.Context(), s.now()); err != nil {
+				t.Fatal(err)
+			}
+			s.api.Advance(31 * 24 * time.Hour)
+			s.agrees(t, 1, "500 500")
+		})
+	})
+}
+
+func TestASubscriptionThatWasMadeElsewhereIsAdopted(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		m := s.api.AddCard(s.customer, "4242")
+		wantErr(t, func() error { _, err := s.SetDefault(t.Context(), s.now(), billing.MethodID(m)); return err }(), nil)
+		if _, err := s.Subscription(t.Context(), s.now()); !errors.Is(err, billing.ErrNoSubscription) { // the mirror is fresh
+			t.Fatal(err)
+		}
+		id := s.api.Subscribe(s.customer, "price_pro")
+		_, err := s.subscribe(t, "one", "basic")
+		wantErr(t, err, billing.ErrSubscriptionExists)
+		s.agrees(t, 1, "2900")
+		if v, err := s.Subscription(t.Context(), s.now()); err != nil || string(v.ID) != id || v.Plan != "pro" {
+			t.Errorf("%+v, %v", v, err)
+		}
+	})
+}
+
+func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "3155")
+		s.later(time.Minute)
+		v, err := s.subscribe(t, "one", "basic")
+		if wantErr(t, err, nil); v.Action == nil {
+			t.Fatalf("%+v", v)
+		}
+		secret := v.Action.ClientSecret.Reveal()
+		s.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) { // the payer answers at the last moment
+			if strings.HasSuffix(c.Path, "/void") {
+				s.api.Authenticate(secret)
+			}
+			return stripeapi.None, 0
+		})
+		_, err = s.subscribe(t, "two", "pro")
+		wantErr(t, err, billing.ErrSubscriptionExists)
+		s.agrees(t, 1, "900")
+		if c := s.mirror(t); c.Subscription == nil || c.Subscription.Plan != "basic" || c.Subscription.Status != billing.Active || c.Pending != nil {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
+func TestWhatGaveWayCannotBePaid(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "3155")
+		s.later(time.Minute)
+		first, err := s.subscribe(t, "one", "basic")
+		wantErr(t, err, nil)
+		second, err := s.subscribe(t, "two", "pro")
+		wantErr(t, err, nil)
+		s.api.Authenticate(first.Action.ClientSecret.Reveal()) // in a tab that was left open
+		s.agrees(t, 1, "")
+		if open := s.api.OpenInvoices(s.customer); len(open) != 1 {
+			t.Errorf("%v can be paid, want the second invoice only", open)
+		}
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end", nil), nil)
+		s.api.Authenticate(second.Action.ClientSecret.Reveal())
+		s.agrees(t, 0, "")
+		s.api.AddCard(s.customer, "0341")
+		wantErr(t, func() error { _, err := s.subscribe(t, "three", "basic"); return err }(), nil) // the default is charged still
+		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end 2", nil), nil)
+		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
+			t.Errorf("%v can be paid", open)
+		}
+	})
+}
+
+func TestADeclinedPurchaseLeavesNothingToPay(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "0341")
+		s.later(time.Minute)
+		_, err := s.subscribe(t, "one", "basic")
+		wantErr(t, err, billing.ErrCardDeclined)
+		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
+			t.Errorf("%v can be paid", open)
+		}
+	})
+}
+
+func TestNoUnverifiedPriceIsSold(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "4242")
+		s.later(time.Minute)
+		s.api.Reprice("price_basic", 111)
+		_, err := s.subscribe(t, "one", "basic")
+		wantErr(t, err, billing.ErrPlanUnavailable)
+		s.agrees(t, 0, "")
+		s.api.Reprice("price_basic", 900)
+		_, err = s.subscribe(t, "two", "basic")
+		wantErr(t, err, nil)
+		s.api.Reprice("price_pro", 0) // archived
+		pro := billing.PlanID("pro")
+		_, err = s.ChangeSubscription(t.Context(), s.now(), "up", nil, billing.Changes{Plan: &pro})
+		wantErr(t, err, billing.ErrPlanUnavailable)
+		s.agrees(t, 1, "900")
+	})
+}

@@ -54,6 +54,7 @@ func mac(text string) string {
 var plans = billing.Plans{
 	{ID: "basic", PriceRef: "price_basic", Price: billing.Money{Amount: 900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
 	{ID: "pro", PriceRef: "price_pro", Price: billing.Money{Amount: 2900, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1},
+	{ID: "trial", PriceRef: "price_trial", Price: billing.Money{Amount: 500, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1, TrialDays: 14},
 }
 
 // world is a database with a sandbox beside it.

@@ -116,17 +116,61 @@ func (s *Server) pay(i *invoice) {
 	s.charges = append(s.charges, Charge{Customer: i.customer, Subscription: i.subscription, Amount: i.total})
 }
 
-// end ends u: what it was not paid for is given up, and its schedule goes with it.
+// end ends u, and its schedule with it. Open invoices stay open and can be paid, but for those of a first payment
+// that never came (https://docs.stripe.com/billing/subscriptions/cancel).
 func (s *Server) end(u *subscription, status string) {
 	u.status, u.setup = status, nil
 	if u.schedule != nil {
 		u.schedule.status, u.schedule = "canceled", nil
 	}
 	for _, i := range s.invoices {
-		if i.subscription == u.id && i.status == "open" {
-			i.status, i.intent.status = "void", "canceled"
+		if i.subscription == u.id && i.status == "open" && status == "incomplete_expired" {
+			i.void()
 		}
 	}
+}
+
+func (i *invoice) void() { i.status, i.intent.status = "void", "canceled" }
+
+func (s *Server) invoice(id string) *invoice {
+	n := slices.IndexFunc(s.invoices, func(i *invoice) bool { return i.id == id })
+	if n < 0 {
+		return nil
+	}
+	return s.invoices[n]
+}
+
+func (s *Server) readInvoice(_ form, r *http.Request) any {
+	i := s.invoice(r.PathValue("id"))
+	if i == nil {
+		return missing(404, "invoice")
+	}
+	return i.show(nil)
+}
+
+func (s *Server) voidInvoice(_ form, r *http.Request) any {
+	i := s.invoice(r.PathValue("id"))
+	switch {
+	case i == nil:
+		return missing(404, "invoice")
+	case i.status != "open":
+		return invalid("invoice")
+	}
+	i.void()
+	return i.show(nil)
+}
+
+// OpenInvoices are the identifiers of a customer's invoices that can still be paid.
+func (s *Server) OpenInvoices(customer string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []string
+	for _, i := range s.invoices {
+		if i.customer == customer && i.status == "open" {
+			ids = append(ids, i.id)
+		}
+	}
+	return ids
 }
 
 // What time does to a subscription. Stripe tries a failed renewal again when it thinks best; here it is every

@@ -32,6 +32,8 @@ var parameters = map[string]string{
 	"POST /v1/subscription_schedules/{id}":            "end_behavior proration_behavior metadata phases",
 	"POST /v1/subscription_schedules/{id}/release":    "",
 	"GET /v1/invoices":                                "customer limit starting_after",
+	"GET /v1/invoices/{id}":                           "",
+	"POST /v1/invoices/{id}/void":                     "",
 }
 
 func (s *Server) routes() {
@@ -58,6 +60,8 @@ func (s *Server) routes() {
 		"POST /v1/subscription_schedules/{id}":            s.updateSchedule,
 		"POST /v1/subscription_schedules/{id}/release":    s.releaseSchedule,
 		"GET /v1/invoices":                                s.listInvoices,
+		"GET /v1/invoices/{id}":                           s.readInvoice,
+		"POST /v1/invoices/{id}/void":                     s.voidInvoice,
 	}
 	for pattern, handle := range handlers {
 		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
