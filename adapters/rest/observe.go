@@ -68,6 +68,10 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 		a.toRoute(w, r)
 		return
 	}
+	if len(r.Header.Values("X-Forwarded-Host")) > 1 && a.trusted(r.RemoteAddr) {
+		a.problem(w, r, errAmbiguousHost)
+		return
+	}
 	org, err := a.Orgs().ByHost(a.host(r))
 	if err != nil {
 		a.problem(w, r, err)

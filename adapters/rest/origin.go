@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -15,6 +16,11 @@ import (
 // address, and payment gateways name the org in the path.
 func answersAnyHost(path string) bool {
 	return strings.HasPrefix(path, "/api/health/") || strings.HasPrefix(path, webhookPaths)
+}
+
+// errAmbiguousHost is about a trusted proxy that added its X-Forwarded-Host to the one of the client.
+var errAmbiguousHost = &fault.Error{
+	Kind: fault.Misdirected, Code: "ambiguous_host", Detail: "The request has more than one X-Forwarded-Host header. The proxy must replace the header of the client.",
 }
 
 // host is the name that the client asked for: from X-Forwarded-Host if a trusted proxy says so.

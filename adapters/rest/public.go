@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
-	"github.com/swaggest/swgui/v5/static"
-	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
@@ -19,14 +17,6 @@ type publicOperation struct {
 }
 
 func (a *API) publicOperations() ([]publicOperation, error) {
-	ui := v5emb.New("Atrium API", "/api/openapi.json", "/api/docs")
-	docs := named("/api/docs", func(w http.ResponseWriter, r *http.Request) {
-		// The page's own script and styles are inline; everything else comes from this server.
-		w.Header().Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'")
-		if a.mayDownload(w, r, 0) {
-			ui.ServeHTTP(w, r)
-		}
-	})
 	// Whoever opens the bare address wants to see something; it is no part of the contract.
 	register(a.router, http.MethodGet, "/", named("/", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/api/docs", http.StatusSeeOther)
@@ -35,17 +25,10 @@ func (a *API) publicOperations() ([]publicOperation, error) {
 		{http.MethodGet, "/api/health/live", named("/api/health/live", a.live)},
 		{http.MethodGet, "/api/health/ready", named("/api/health/ready", a.ready)},
 		{http.MethodGet, "/api/openapi.json", a.asset("/api/openapi.json", a.document)},
-		{http.MethodGet, "/api/docs", docs},
 		{http.MethodGet, "/problems/{code}", named("/problems/{code}", a.problemPage)},
 	}
-	// Each file of the page has a route: any other path is unknown, as it is elsewhere.
-	files, err := static.FS.ReadDir(".")
-	for _, f := range files {
-		operations = append(operations, publicOperation{http.MethodGet, "/api/docs/" + strings.TrimSuffix(f.Name(), ".gz"), a.asset("/api/docs", func() (*asset, error) {
-			return openAsset(static.FS, f.Name(), "public, max-age=300")
-		})})
-	}
-	return operations, err
+	docs, err := a.docsOperations()
+	return append(operations, docs...), err
 }
 
 // named tells the log and the metrics which route was taken.
@@ -103,7 +86,7 @@ func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("Cache-Control", "public, max-age=300")
 	_ = problemTemplate.Execute(w, declared) // a client that is gone hears nothing
 }

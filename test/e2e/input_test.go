@@ -253,6 +253,13 @@ orgs:
 			red.do(t, "GET", "/api/me", nil, "Host: green.example.com", "X-Forwarded-Host: red.example.com").problem(t, 421, "unknown_host")
 			red.get(t, "/api/me", "Host: red.example.com", "X-Forwarded-Host: blue.example.com").has(t, map[string]string{"org.slug": "red"})
 		})
+		t.Run("two forwarded hosts from a trusted proxy are refused", func(t *testing.T) {
+			behind := start(t, engine, configured("server: {trusted_proxies: [127.0.0.0/8]}\norgs: [{slug: red, hosts: [red.example.com]}]"))
+			one := behind.user(t, "owner", "--org", "red")
+			one.get(t, "/api/me", "X-Forwarded-Host: red.example.com")
+			one.do(t, "GET", "/api/me", nil, "X-Forwarded-Host: evil.example.com", "X-Forwarded-Host: red.example.com").problem(t, 421, "ambiguous_host")
+			one.do(t, "GET", "/api/docs", nil, "X-Forwarded-Host: red.example.com", "X-Forwarded-Host: red.example.com").problem(t, 421, "ambiguous_host")
+		})
 		t.Run("a key is nothing at another org's host", func(t *testing.T) {
 			red.do(t, "GET", "/api/me", nil, "Host: blue.example.com").problem(t, 401, "unauthenticated")
 		})

@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite)
+	t.Run("no page lets scripts of its markup run, or others show it in a frame", func(t *testing.T) {
+		for _, path := range []string{"/api/docs", "/api/docs/start.js", "/api/docs/swagger-ui.css", "/problems/not_found"} {
+			resp, err := http.Get(s.url + path) // files of the page are no part of the contract
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			policy := resp.Header.Get("Content-Security-Policy")
+			scripts := "default-src 'none'"
+			if strings.HasPrefix(path, "/api/docs") {
+				scripts = "script-src 'self';"
+			}
+			if !strings.Contains(policy, "frame-ancestors 'none'") || !strings.Contains(policy, scripts) {
+				t.Errorf("%s: %q", path, policy)
+			}
+		}
+	})
+	t.Run("a browser shows all operations, and complains of nothing", func(t *testing.T) {
+		ctx, console := tab(t, browser(t), s.url+"/api/docs")
+		shown := drive(ctx, t, chromedp.Poll[int](`document.querySelectorAll('.opblock').length`))
+		keep(ctx, t, "reference")
+		if shown < 53 {
+			t.Errorf("%d operations are shown", shown)
+		}
+		// What the console has told so far comes before this.
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
+		for m, err := range console {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Text == "that was all" {
+				break
+			}
+			t.Errorf("the browser says %s", m)
+		}
+	})
+}
