@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -19,6 +20,7 @@ type Provision struct {
 	Operator  bool
 	Workspace string // slug, or id of one that is there; made if there is none
 	KeyName   string
+	KeyEndsAt time.Time // of the API key; zero for never
 }
 
 // Provisioned is the person, with the token of a first API key.
@@ -43,7 +45,7 @@ func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision)
 		if err != nil {
 			return err
 		}
-		_, token, err := addKey(ctx, tx.Keys, by, user, account.KeyDraft{Name: p.KeyName})
+		_, token, err := addKey(ctx, tx.Keys, by, user, account.KeyDraft{Name: p.KeyName, ExpiresAt: p.KeyEndsAt})
 		out = Provisioned{User: user, Workspace: ws.ID, Token: token}
 		return err
 	})

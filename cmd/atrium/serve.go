@@ -28,7 +28,8 @@ type serveCommand struct {
 // Help implements kong.HelpProvider.
 func (serveCommand) Help() string {
 	return `With no configuration at all Atrium listens on 127.0.0.1:8080, keeps everything in ./atrium-data,
-and prints an API key on its first start. SIGHUP reloads orgs and keyring; SIGTERM and Ctrl-C finish what runs.
+and makes an API key on its first start, which ends in 24 hours: it prints it to a terminal, or writes it to the
+file first-api-key in the data directory. With --demo it prints the key always, and the key does not end. SIGHUP reloads orgs and keyring; SIGTERM and Ctrl-C finish what runs.
 
 Examples:
   atrium serve --demo
@@ -43,7 +44,7 @@ func (s *serveCommand) Run(p *process) error {
 		flags["server.addr"] = s.Addr
 	}
 	return p.runNode(flags, true, func(ctx context.Context, n *node) error {
-		owner, err := firstRun(ctx, n.core)
+		owner, err := p.firstRun(ctx, n.core, s.Demo)
 		if err != nil {
 			return err
 		}
@@ -110,13 +111,19 @@ func (p *process) greet(app *core, addr net.Addr, owner *firstOwner) error {
 	url := "http://" + strings.Replace(addr.String(), "[::]", "localhost", 1)
 	var next string
 	if owner != nil {
+		shown, key := "below is shown\nonly now", owner.token.Reveal()
+		if owner.ends {
+			shown += " and ends in 24 hours"
+		}
+		if owner.file != "" {
+			shown, key = "is in the file\n"+owner.file+" and ends in 24 hours", "'$(cat '"+owner.file+"')'"
+		}
 		next = fmt.Sprintf(`
-This is the first start: %s owns the workspace "default". The API key below is shown
-only now; %s.
+This is the first start: %s owns the workspace "default". The API key %s; %s.
 
 curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 
-`, owner.email, whereKept(app), url, owner.token.Reveal())
+`, owner.email, shown, whereKept(app), url, key)
 	} else {
 		var err error
 		if next, err = p.nextKey(app); err != nil {

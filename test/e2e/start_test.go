@@ -60,6 +60,31 @@ func TestStart(t *testing.T) {
 		}
 		d.must(t, strings.Fields(hint)...)
 	})
+	t.Run("without a terminal and sample data the first key is in a file, and ends", func(t *testing.T) {
+		t.Parallel()
+		d := deploy(t, sqlite)
+		s := d.start(t)
+		path := s.stdout.await(t, s, regexp.MustCompile(`The API key is in the file\n(.*) and ends in 24 hours`))[1]
+		command := s.stdout.await(t, s, regexp.MustCompile(`(?m)^curl .*$`))[0]
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(path) != d.data {
+			t.Fatalf("%s: %v, %v", path, info, err)
+		}
+		token, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := &client{server: s, token: strings.TrimSpace(string(token))}
+		ends, err := time.Parse(time.RFC3339, owner.get(t, "/api/api-keys").at("data.0.expires_at"))
+		if left := time.Until(ends); err != nil || left < 23*time.Hour || left > 24*time.Hour {
+			t.Errorf("the key ends in %s, %v", left, err)
+		}
+		if answers := newShell(t).run(t, []string{command}); len(answers[0]) != 1 || answers[0][0] != "200" {
+			t.Errorf("%s: %v", command, answers)
+		}
+		if strings.Contains(s.stdout.String()+s.stderr.String(), "atk_") {
+			t.Error("the key was printed")
+		}
+	})
 	t.Run("the hint names nobody where there are several", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
@@ -76,7 +101,7 @@ func TestStart(t *testing.T) {
 	t.Run("on PostgreSQL the first start says what to back up", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, postgres)
-		if text := s.stdout.await(t, s, regexp.MustCompile(`shown\nonly now; (.*)\.\n`))[1]; text != "everything is kept in the postgres database and sealed by "+s.keyFile() {
+		if text := s.stdout.await(t, s, regexp.MustCompile(`ends in 24 hours; (.*)\.\n`))[1]; text != "everything is kept in the postgres database and sealed by "+s.keyFile() {
 			t.Errorf("it says: %s", text)
 		}
 	})
@@ -92,10 +117,13 @@ func TestStart(t *testing.T) {
 		for _, n := range nodes {
 			n.url = n.stdout.await(t, n, greeting)[1]
 			n.stdout.await(t, n, regexp.MustCompile(`curl|Make an API key`))
-			keys += strings.Count(n.stdout.String(), "atk_")
+			if strings.Contains(n.stdout.String()+n.stderr.String(), "atk_") {
+				t.Error("a key was printed, and nobody is at a terminal")
+			}
+			keys += strings.Count(n.stdout.String(), "first-api-key and ends")
 		}
 		if keys != 1 {
-			t.Errorf("%d keys were printed, want one", keys)
+			t.Errorf("%d keys were made, want one", keys)
 		}
 		ann := nodes[0].user(t, "member")
 		path := ann.template(t, "everywhere")
