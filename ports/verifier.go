@@ -15,8 +15,8 @@ import (
 // may do is for others to say.
 type Verifier interface {
 	// Verify answers what a token says, if its iss is the URL of one of issuers, that issuer's
-	// present keys verify its signature, its aud names one of that issuer's audiences, it has an exp
-	// and a sub as account.Claims wants it, and now lies between nbf, iat and exp, give or take a minute.
+	// present keys verify its signature, its aud names one of that issuer's audiences, and so does its
+	// azp if aud names several, it has an exp and a sub as account.Claims wants it, and now lies between nbf, iat and exp, give or take a minute.
 	//
 	// Whatever else is wrong with a token, be it no JWT at all, the error is
 	// identity.ErrUnauthenticated, and its text tells no more. The network is
@@ -24,7 +24,8 @@ type Verifier interface {
 	// key could save.
 	//
 	// The error is ErrUnavailable if the issuer's keys were never to be had, or ctx ended while
-	// they were being fetched. Keys that were had once go on to serve while the issuer is down. A
+	// they were being fetched. Keys that were fetched once serve while the issuer is down, for six hours at
+	// most after it last answered; then the error is ErrUnavailable until it answers again. A
 	// new key is found within a minute of its first token, and one that the issuer no longer
 	// publishes is not accepted for longer than five minutes while the issuer can be reached.
 	//

@@ -12,7 +12,8 @@ import (
 
 const (
 	minInterval   = time.Minute     // between refreshes, whatever is asked for (api.md, credentials)
-	maxAge        = 5 * time.Minute // of keys that are not asked for anew
+	maxAge        = 5 * time.Minute // of keys, until the issuer is asked for them again
+	maxOutage     = 6 * time.Hour   // after the issuer last answered, during which its old keys are used
 	retryInterval = 5 * time.Second // while no keys were ever had: a provider that starts with Atrium is soon found
 )
 
@@ -49,10 +50,13 @@ func (r *keyring) find(ctx context.Context, h header, now time.Time) (*keySet, *
 	return set, set.find(h), nil
 }
 
-// current answers the keys without waiting, unless they are too old or missing. While the issuer
-// is down, old ones do, and only callers before the first failure waited for it.
+// current returns the keys without waiting, unless they are too old or missing. While the issuer
+// is down, old ones serve for maxOutage, and only callers before the first failure waited for it.
 func (r *keyring) current(ctx context.Context, now time.Time) (*keySet, error) {
 	r.mu.Lock()
+	if r.keys != nil && now.Sub(r.fetched).Abs() >= maxOutage {
+		r.keys = nil // the issuer may have withdrawn them long ago
+	}
 	switch {
 	case r.keys == nil:
 		r.begin(ctx, retryInterval, now)

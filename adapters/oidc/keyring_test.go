@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -175,6 +176,37 @@ func TestOutage(t *testing.T) {
 			issuer.Answer(nil)
 			issuer.Network.Restore()
 			got, err = stranger.Verify(t.Context(), issuers(issuer), token, noon.Add(29*time.Minute+5*time.Second))
+			accepted(t, got, err)
+		})
+	}
+}
+
+func TestOldKeysEnd(t *testing.T) {
+	const sixHours = 6 * time.Hour
+	for name, asked := range map[string]time.Duration{"asked all the while": time.Hour, "asked again only then": sixHours} {
+		t.Run("six hours after the issuer was last heard, "+name, func(t *testing.T) {
+			issuer := fixture.NewIssuer(t, "ES256")
+			verifier := newVerifier()
+			verify := func(at time.Time) (*account.Claims, error) {
+				return verifier.Verify(t.Context(), issuers(issuer), issuer.Token(issuer.Claims(app, at)), at)
+			}
+			got, err := verify(noon)
+			accepted(t, got, err)
+			issuer.Network.Cut()
+			for after := asked; after < sixHours; after += asked {
+				got, err := verify(noon.Add(after))
+				accepted(t, got, err)
+			}
+			if asked < sixHours {
+				got, err := verify(noon.Add(sixHours - time.Second))
+				accepted(t, got, err)
+			}
+			for range 2 {
+				_, err := verify(noon.Add(sixHours))
+				unavailable(t, err)
+			}
+			issuer.Network.Restore()
+			got, err = verify(noon.Add(sixHours + 5*time.Second))
 			accepted(t, got, err)
 		})
 	}

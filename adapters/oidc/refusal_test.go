@@ -21,6 +21,13 @@ func TestReasonSaysWhyATokenIsRefused(t *testing.T) {
 		}
 		return issuer.Token(c)
 	}
+	several := func(party any) string {
+		c := issuer.Claims(app, noon)
+		if c["aud"], c["azp"] = []string{"other", app}, party; party == nil {
+			delete(c, "azp")
+		}
+		return issuer.Token(c)
+	}
 	signed := func(alg, kid, typ string) string {
 		header := map[string]any{"alg": alg, "kid": kid}
 		if typ != "" {
@@ -30,21 +37,25 @@ func TestReasonSaysWhyATokenIsRefused(t *testing.T) {
 	}
 	unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + ".e30."
 	for want, token := range map[string]string{
-		"no JWT: that has three parts":                               "garbage",
-		"no JWT: its header is not JSON":                             "!.e30.",
-		"larger than 16 KiB":                                         strings.Repeat("x", 17<<10),
-		`(alg) is "none"; accepted are RS256`:                        unsigned,
-		`(typ) is "logout+jwt"`:                                      signed("ES256", issuer.Key().ID, "logout+jwt"),
-		fmt.Sprintf("(iss) %q is none", stranger.URL):                stranger.Token(stranger.Claims(app, noon)),
-		`(aud) ["elsewhere"]; configured are ["atrium"]`:             claims("aud", "elsewhere"),
-		"(sub) is missing":                                           claims("sub", nil),
-		"when it ends (exp)":                                         claims("exp", nil),
-		"no number of seconds":                                       claims("exp", "soon"),
-		"(exp) at 2026-03-02T11:58:00Z; now is 2026-03-02T12:00:00Z": claims("exp", noon.Add(-2*time.Minute).Unix()),
-		"(nbf) 2026-03-02T12:02:00Z":                                 claims("nbf", noon.Add(2*time.Minute).Unix()),
-		"(iat) in the future, at 2026-03-02T12:02:00Z":               claims("iat", noon.Add(2*time.Minute).Unix()),
-		`no ES256 key of the id (kid) "unheard-of"`:                  signed("ES256", "unheard-of", ""),
-		"signature is not by the issuer's key":                       signed("ES256", issuer.Key().ID, ""),
+		"no JWT: that has three parts":                                         "garbage",
+		"no JWT: its header is not JSON":                                       "!.e30.",
+		"larger than 16 KiB":                                                   strings.Repeat("x", 17<<10),
+		`(alg) is "none"; accepted are RS256`:                                  unsigned,
+		`(typ) is "logout+jwt"`:                                                signed("ES256", issuer.Key().ID, "logout+jwt"),
+		fmt.Sprintf("(iss) %q is none", stranger.URL):                          stranger.Token(stranger.Claims(app, noon)),
+		`(aud) ["elsewhere"]; configured are ["atrium"]`:                       claims("aud", "elsewhere"),
+		`authorized party (azp) "" is none of those configured: ["atrium"]`:    several(nil),
+		`authorized party (azp) "spa" is none of those configured: ["atrium"]`: several("spa"),
+		`authorized party (azp) "other" is none`:                               several("other"),
+		`(azp) "" is none of those`:                                            several([]string{app}),
+		"(sub) is missing":                                                     claims("sub", nil),
+		"when it ends (exp)":                                                   claims("exp", nil),
+		"no number of seconds":                                                 claims("exp", "soon"),
+		"(exp) at 2026-03-02T11:58:00Z; now is 2026-03-02T12:00:00Z":           claims("exp", noon.Add(-2*time.Minute).Unix()),
+		"(nbf) 2026-03-02T12:02:00Z":                                           claims("nbf", noon.Add(2*time.Minute).Unix()),
+		"(iat) in the future, at 2026-03-02T12:02:00Z":                         claims("iat", noon.Add(2*time.Minute).Unix()),
+		`no ES256 key of the id (kid) "unheard-of"`:                            signed("ES256", "unheard-of", ""),
+		"signature is not by the issuer's key":                                 signed("ES256", issuer.Key().ID, ""),
 	} {
 		t.Run(want, func(t *testing.T) {
 			c, err := verifier.Verify(t.Context(), issuers(issuer), token, noon)

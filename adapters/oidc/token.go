@@ -50,6 +50,7 @@ type header struct {
 type claims struct {
 	account.Claims
 	audiences []string
+	party     string    // azp: the client that the token was issued to; empty: not given
 	notBefore time.Time // zero: not given
 }
 
@@ -121,6 +122,7 @@ func read(raw map[string]any) (claims, error) {
 	c.notBefore, nbf = date(raw, "nbf")
 	c.IssuedAt, iat = date(raw, "iat")
 	c.audiences = audiences(raw["aud"])
+	c.party, _ = raw["azp"].(string)
 	switch {
 	case !exp || !nbf || !iat:
 		return c, refused("one of its times (exp, nbf, iat) is no number of seconds")
@@ -175,6 +177,8 @@ func (c claims) acceptedBy(issuer identity.Issuer, now time.Time) (*account.Clai
 	switch at := func(t time.Time) string { return t.Format(time.RFC3339) }; {
 	case !slices.ContainsFunc(c.audiences, meant):
 		return nil, refused("it is for the audiences (aud) %.200q; configured are %q", c.audiences, issuer.Audiences)
+	case len(c.audiences) > 1 && !meant(c.party): // OpenID Connect Core, section 3.1.3.7
+		return nil, refused("it has several audiences (aud), and its authorized party (azp) %.200q is none of those configured: %q", c.party, issuer.Audiences)
 	case !now.Before(c.ExpiresAt.Add(skew)):
 		return nil, refused("it expired (exp) at %s; now is %s", at(c.ExpiresAt), at(now))
 	case now.Before(c.notBefore.Add(-skew)):

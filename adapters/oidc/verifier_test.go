@@ -83,7 +83,8 @@ func TestAccepted(t *testing.T) {
 		value any // nil: the claim is left out
 		check func(*account.Claims) bool
 	}{
-		"one audience of a list":                {"aud", []string{"other", app}, nil},
+		"the audience as a list of one":         {"aud", []string{app}, nil},
+		"another party than the only audience":  {"azp", "spa", nil},
 		"audiences beside things that are none": {"aud", []any{1, app}, nil},
 		"expired within the skew":               {"exp", noon.Add(-59 * time.Second).Unix(), nil},
 		"a fraction of a second left of it":     {"exp", float64(noon.Unix()) - 59.5, nil},
@@ -111,6 +112,13 @@ func TestAccepted(t *testing.T) {
 			}
 		})
 	}
+
+	t.Run("one audience of several, if the authorized party is one of ours", func(t *testing.T) {
+		claims := issuer.Claims(app, noon)
+		claims["aud"], claims["azp"] = []string{"other", app}, app
+		got, err := verifier.Verify(t.Context(), issuers(issuer), issuer.Token(claims), noon)
+		accepted(t, got, err)
+	})
 
 	for _, typ := range []any{nil, "JWT", "at+jwt", "application/at+jwt", "AT+JWT"} {
 		t.Run(fmt.Sprint("of type ", typ), func(t *testing.T) {
