@@ -82,8 +82,10 @@ type Org struct {
 	BaseURL            string   // for links that Atrium hands out; never taken from a request. Empty: see baseURL
 	CORSOrigins        []string // exactly as browsers send them
 	PersonalWorkspaces bool     // whether a new user gets a workspace of their own
-	Issuers            []identity.Issuer
+	Issuers            []Issuer
 	ClaimRules         []ClaimRule
+	SignUp             string // open, invited or claims; empty: claims if there are ClaimRules, else invited
+	WorkspacesBy       string // anyone or operators; empty: anyone
 	Registry           Registry
 	ConnectionKinds    []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
 	Egress             identity.Egress
@@ -95,6 +97,7 @@ type Org struct {
 
 // ClaimRule is identity.ClaimRule with the role's name.
 type ClaimRule struct {
+	Issuer       string // a URL of Issuers; empty: the only one
 	Claim, Value string
 	Operator     bool
 	Workspace    string
@@ -183,6 +186,7 @@ func (c *Config) complete() {
 			o.Name = o.Slug
 		}
 		o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
+		o.completeSignIn()
 		for j, h := range o.Hosts {
 			o.Hosts[j] = canonicalHost(h)
 		}
@@ -205,13 +209,9 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 	for i, o := range c.Orgs {
 		orgs[i] = identity.Org{
 			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: c.baseURL(o),
-			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.Issuers, AcceptURL: o.AcceptURL,
+			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.issuers(), ClaimRules: o.claimRules(), AcceptURL: o.AcceptURL,
+			SignUp: identity.SignUp(o.SignUp), WorkspacesBy: identity.WorkspacesBy(o.WorkspacesBy),
 			ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,
-		}
-		for _, r := range o.ClaimRules {
-			orgs[i].ClaimRules = append(orgs[i].ClaimRules, identity.ClaimRule{
-				Claim: r.Claim, Value: r.Value, Operator: r.Operator, Workspace: r.Workspace, Role: identity.ParseRole(r.Role),
-			})
 		}
 	}
 	return identity.NewDirectory(orgs, c.BaseDomain)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -15,19 +14,12 @@ const tokenPlace = "{token}"
 
 // validateSignIn sees to whom an org lets in: whose tokens, for what, and by which link.
 func (o Org) validateSignIn(found *problems, key string) {
-	urls := map[string]string{}
-	for i, issuer := range o.Issuers {
-		key := fmt.Sprintf("%s.issuers[%d]", key, i)
-		if !isIssuer(issuer.URL) {
-			found.add(key+".url", "must be an https URL without user, query and fragment; http is for loopback alone")
-		}
-		taken(found, urls, issuer.URL, key+".url")
-		if len(issuer.Audiences) == 0 || slices.Contains(issuer.Audiences, "") {
-			found.add(key+".audiences", "must list at least one, and none that is empty: tokens for others are not for Atrium")
-		}
-	}
+	o.validateIssuers(found, key)
+	o.validateEntry(found, key)
 	for i, r := range o.ClaimRules {
-		r.validate(found, fmt.Sprintf("%s.claim_rules[%d]", key, i))
+		rule := fmt.Sprintf("%s.claim_rules[%d]", key, i)
+		r.validate(found, rule)
+		o.validateRuleIssuer(found, rule, r.Issuer)
 	}
 	if o.AcceptURL != "" && !isAcceptURL(o.AcceptURL) {
 		found.add(key+".accept_url", "must be an absolute http or https URL without user, and hold %s once after the host", tokenPlace)

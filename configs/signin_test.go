@@ -101,11 +101,13 @@ func TestSignInReachesTheDirectory(t *testing.T) {
 orgs:
   - slug: acme
     issuers:
-      - {url: "https://login.example.com/", audiences: [atrium, "https://api.example.com"]}
-      - {url: "http://localhost:8080", audiences: [atrium]}
+      - {url: "https://login.example.com/", audiences: [atrium, "https://api.example.com"], trust_email: true}
+      - {url: "http://localhost:8080", audiences: [atrium], email_domains: [Partner.example], require: [{claim: hd, value: partner.example}]}
+      - {url: "http://localhost:8081", audiences: [atrium]}
     claim_rules:
-      - {claim: realm_access.roles, value: staff, workspace: research, role: admin}
-      - {claim: email_verified, value: "true", operator: true}
+      - {issuer: "https://login.example.com/", claim: realm_access.roles, value: staff, workspace: research, role: admin}
+      - {issuer: "http://localhost:8080", claim: email_verified, value: "true", operator: true}
+    workspaces_by: operators
     accept_url: https://app.example.com/invitations/{token}
     connection_kinds: [postgres]
 `)})
@@ -116,13 +118,18 @@ orgs:
 	want := identity.Org{
 		ID: "org_1", Slug: "acme", Name: "acme", BaseURL: "http://127.0.0.1:8080",
 		Issuers: []identity.Issuer{
-			{URL: "https://login.example.com/", Audiences: []string{"atrium", "https://api.example.com"}},
-			{URL: "http://localhost:8080", Audiences: []string{"atrium"}},
+			{URL: "https://login.example.com/", Audiences: []string{"atrium", "https://api.example.com"}, TrustEmail: true},
+			{
+				URL: "http://localhost:8080", Audiences: []string{"atrium"}, TrustEmail: true, EmailDomains: []string{"partner.example"},
+				Require: []identity.ClaimValue{{Claim: "hd", Value: "partner.example"}},
+			},
+			{URL: "http://localhost:8081", Audiences: []string{"atrium"}},
 		},
 		ClaimRules: []identity.ClaimRule{
-			{Claim: "realm_access.roles", Value: "staff", Workspace: "research", Role: identity.Admin},
-			{Claim: "email_verified", Value: "true", Operator: true},
+			{Issuer: "https://login.example.com/", Claim: "realm_access.roles", Value: "staff", Workspace: "research", Role: identity.Admin},
+			{Issuer: "http://localhost:8080", Claim: "email_verified", Value: "true", Operator: true},
 		},
+		SignUp: identity.SignUpClaims, WorkspacesBy: identity.WorkspacesByOperators,
 		AcceptURL: "https://app.example.com/invitations/{token}", ConnectionKinds: []string{"postgres"},
 	}
 	if diff := cmp.Diff(want, *o); diff != "" {

@@ -34,8 +34,8 @@ type Users interface {
 	// within that second which changed nothing.
 	SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error)
 
-	// SignIn loads what s.Claims and s.Rules name, and the workspaces where rules gave those people a
-	// role, calls settle, and saves the user, the link, and the workspaces, all in one transaction. Of
+	// SignIn loads what s.Claims and the rules of s.Org name, the open invitations to the address if
+	// the subject has no account, and the workspaces where rules gave those people a role, calls settle, and saves the user, the link, and the workspaces, all in one transaction. Of
 	// two first sign-ins of one subject at the same time, the second finds what the first made. The
 	// time of the newest token that was settled is kept with the link.
 	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn, settle func(*account.SignIn) error) (*account.Person, error)

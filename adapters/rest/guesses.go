@@ -2,11 +2,13 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -39,13 +41,19 @@ func (a *API) mayGuess(h http.Header, seen *observed, token string, at time.Time
 	return nil
 }
 
-// guessed counts a token that proves nothing against its address.
+// guessed counts a token that proves nothing, or that lets no one in, against its address.
 func (a *API) guessed(h http.Header, seen *observed, token string, err error) error {
-	if foreseen(err).Kind != fault.Unauthenticated {
+	if !refusesEntry(err) {
 		return err
 	}
 	a.proven.forget(token)
 	return a.unproven(h, seen, err)
+}
+
+// refusesEntry reports whether err tells a caller that they have no account here.
+func refusesEntry(err error) bool {
+	return foreseen(err).Kind == fault.Unauthenticated || errors.Is(err, account.ErrSignUpClosed) ||
+		errors.Is(err, account.ErrClaimMissing)
 }
 
 // unproven counts a request that shows no valid credential against its address.

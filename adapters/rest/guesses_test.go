@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 func TestGuesses(t *testing.T) {
@@ -109,6 +112,19 @@ func BenchmarkOneLimit(b *testing.B) {
 	for b.Loop() {
 		if !l.allow(w, "key_01jb4rqnx1e5btz2s1v2j9k3mn", now()) {
 			b.Fatal("refused")
+		}
+	}
+}
+
+func TestRefusedSignUpsCountAgainstTheirAddress(t *testing.T) {
+	for _, refusal := range []error{account.ErrSignUpClosed, account.ErrClaimMissing, identity.ErrUnauthenticated} {
+		if !refusesEntry(refusal) {
+			t.Errorf("%v does not count", refusal)
+		}
+	}
+	for _, other := range []error{identity.ErrForbidden, ports.ErrUnavailable, context.Canceled} {
+		if refusesEntry(other) {
+			t.Errorf("%v counts", other)
 		}
 	}
 }

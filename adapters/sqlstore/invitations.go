@@ -175,6 +175,25 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 	})
 }
 
+// pending lists what is open to an address in an org, expired ones included.
+func (db *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]account.Pending, error) {
+	var rows []struct {
+		invitationRow
+		Inviter identity.Role `db:"inviter"`
+	}
+	if err := db.list(ctx, &rows, `
+		SELECT `+invitationColumns+`, COALESCE(m.role, 0) AS inviter FROM invitations t JOIN workspaces w ON w.id = t.workspace_id
+		LEFT JOIN memberships m ON m.workspace_id = t.workspace_id AND m.user_id = t.invited_by
+		WHERE t.org_id = ? AND t.email_key = ? AND t.open AND w.deleted_at = 0 ORDER BY t.id`, org, account.EmailKey(email)); err != nil {
+		return nil, err
+	}
+	found := make([]account.Pending, len(rows))
+	for i := range rows {
+		found[i] = account.Pending{Invitation: *rows[i].invitation(), Inviter: rows[i].Inviter}
+	}
+	return found, nil
+}
+
 // invitation reads one, nil if there is none.
 func (db *DB) invitation(ctx context.Context, where string, args ...any) (*account.Invitation, error) {
 	var row invitationRow

@@ -117,7 +117,9 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 		db := open(t, url, keyring(t))
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		system := identity.System(team.Org, "", "test", fixture.At)
-		if _, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: account.Claims{Issuer: "https://issuer.example", Subject: "s", Email: "owner@" + team.Workspace.Slug + ".example", EmailVerified: true}},
+		claims := account.Claims{Issuer: "https://issuer.example", Subject: "s", Email: "owner@" + team.Workspace.Slug + ".example", EmailVerified: true}
+		org := &identity.Org{Issuers: []identity.Issuer{{URL: claims.Issuer, TrustEmail: true}}}
+		if _, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: claims, Org: org},
 			func(s *account.SignIn) error { return s.Settle(system) }); err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +136,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			by, peer := team.Owner, team.Peer
 			by.Workspace = w.ID
 			if _, err := a.Workspaces.Update(ctx, by, w.ID, nil, func(w *account.Workspace) error {
-				w.Keep(system, peer.User, identity.Member)
+				w.Keep(system, peer.User, "https://issuer.example", identity.Member, nil)
 				return nil
 			}); err != nil {
 				t.Fatal(err)

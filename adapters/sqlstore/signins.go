@@ -93,7 +93,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.SignIn) error {
 	s.In = map[identity.UserID][]identity.WorkspaceID{}
 	named := map[string]bool{}
-	for _, r := range s.Rules {
+	for _, r := range s.Org.ClaimRules {
 		named[r.Workspace] = true
 	}
 	who, issuedAt, err := db.linked(ctx, org, s.Claims.Issuer, s.Claims.Subject, db.dialect.lock)
@@ -104,9 +104,14 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	if err != nil && !errors.Is(err, account.ErrUserNotFound) {
 		return err
 	}
-	if email := s.Claims.VerifiedEmail(); email != "" {
+	if email := s.Email(); email != "" {
 		if s.ByEmail, err = db.met(ctx, s, named, `t.org_id = ? AND t.email_key = ?`, org, account.EmailKey(email)); err != nil {
 			return err
+		}
+		if s.Linked == nil {
+			if s.Invitations, err = db.pending(ctx, org, email); err != nil {
+				return err
+			}
 		}
 	}
 	if s.ByEmail != nil { // it is locked: nobody links it meanwhile

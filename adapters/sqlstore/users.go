@@ -14,17 +14,20 @@ type Users struct{ db *DB }
 
 var _ ports.Users = (*Users)(nil)
 
-const userColumns = `t.id, t.org_id, t.email, t.email_verified, t.name, t.service, t.operator, t.operator_by_hand, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
+const userColumns = `t.id, t.org_id, t.email, t.email_verified, t.email_verified_by, t.name, t.service,
+	t.operator, t.operator_by_hand, t.operator_by, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
 
 type userRow struct {
 	ID               identity.UserID      `db:"id"`
 	Org              identity.OrgID       `db:"org_id"`
 	Email            string               `db:"email"`
 	EmailVerified    bool                 `db:"email_verified"`
+	EmailVerifiedBy  string               `db:"email_verified_by"`
 	Name             string               `db:"name"`
 	Service          bool                 `db:"service"`
 	Operator         bool                 `db:"operator"`
 	OperatorByHand   bool                 `db:"operator_by_hand"`
+	OperatorBy       granters             `db:"operator_by"`
 	DefaultWorkspace identity.WorkspaceID `db:"default_workspace_id"`
 	Revision         int64                `db:"revision"`
 	CreatedAt        int64                `db:"created_at"`
@@ -33,7 +36,8 @@ type userRow struct {
 
 func (r *userRow) user() account.User {
 	return account.User{
-		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, Name: r.Name, Service: r.Service, Operator: r.Operator, OperatorByHand: r.OperatorByHand, DefaultWorkspace: r.DefaultWorkspace,
+		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, EmailVerifiedBy: r.EmailVerifiedBy, Name: r.Name, Service: r.Service,
+		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy, DefaultWorkspace: r.DefaultWorkspace,
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
@@ -63,9 +67,11 @@ func (db *DB) addUser(ctx context.Context, u *account.User) error {
 		return err
 	}
 	_, err := db.exec(ctx, `
-		INSERT INTO users (id, org_id, email, email_key, email_verified, name, service, operator, operator_by_hand, default_workspace_id, revision, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		u.ID, u.Org, u.Email, key, u.EmailVerified, u.Name, u.Service, u.Operator, u.OperatorByHand, u.DefaultWorkspace, u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
+		INSERT INTO users (id, org_id, email, email_key, email_verified, email_verified_by, name, service, operator, operator_by_hand, operator_by, default_workspace_id,
+			revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		u.ID, u.Org, u.Email, key, u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Service, u.Operator, u.OperatorByHand, granters(u.OperatorBy), u.DefaultWorkspace,
+		u.Revision, micros(u.CreatedAt), micros(u.UpdatedAt))
 	if db.dialect.duplicate(err, "users_email") {
 		return account.ErrEmailTaken
 	}
@@ -82,8 +88,9 @@ func (db *DB) saveUser(ctx context.Context, u *account.User) error {
 		return nil
 	}
 	if _, err := db.exec(ctx, `
-		UPDATE users SET email = ?, email_key = ?, email_verified = ?, name = ?, operator = ?, operator_by_hand = ?, default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
-		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.Name, u.Operator, u.OperatorByHand, u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
+		UPDATE users SET email = ?, email_key = ?, email_verified = ?, email_verified_by = ?, name = ?, operator = ?, operator_by_hand = ?, operator_by = ?,
+			default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
+		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Operator, u.OperatorByHand, granters(u.OperatorBy), u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
 		return err
 	}
 	db.forget()
@@ -142,18 +149,19 @@ func (db *DB) user(ctx context.Context, where string, args ...any) (*account.Use
 	}
 	var rows []struct {
 		workspaceRow
-		Role   identity.Role `db:"role"`
-		ByHand identity.Role `db:"by_hand"`
+		Role    identity.Role `db:"role"`
+		ByHand  identity.Role `db:"by_hand"`
+		Granted granted       `db:"granted"`
 	}
 	if err := db.list(ctx, &rows, `
-		SELECT `+workspaceColumns+`, m.role, m.by_hand FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
+		SELECT `+workspaceColumns+`, m.role, m.by_hand, m.granted FROM memberships m JOIN workspaces t ON t.id = m.workspace_id
 		WHERE m.user_id = ? AND t.org_id = ? AND t.deleted_at = 0 ORDER BY t.id`, row.ID, row.Org); err != nil {
 		return nil, nil, err
 	}
 	u := row.user()
 	memberships := make([]account.Membership, len(rows))
 	for i := range rows {
-		memberships[i] = account.Membership{Workspace: rows[i].workspace(), Role: rows[i].Role, ByHand: rows[i].ByHand}
+		memberships[i] = account.Membership{Workspace: rows[i].workspace(), Role: rows[i].Role, ByHand: rows[i].ByHand, Granted: account.Granted(rows[i].Granted)}
 	}
 	return &u, memberships, nil
 }

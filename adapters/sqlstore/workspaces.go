@@ -36,7 +36,7 @@ func (r *workspaceRow) workspace() account.Workspace {
 	}
 }
 
-const memberColumns = `m.user_id, u.email, u.name, u.service, m.role, m.by_hand, m.revision, m.created_at, m.updated_at`
+const memberColumns = `m.user_id, u.email, u.name, u.service, m.role, m.by_hand, m.granted, m.revision, m.created_at, m.updated_at`
 
 type memberRow struct {
 	User      identity.UserID `db:"user_id"`
@@ -45,6 +45,7 @@ type memberRow struct {
 	Service   bool            `db:"service"`
 	Role      identity.Role   `db:"role"`
 	ByHand    identity.Role   `db:"by_hand"`
+	Granted   granted         `db:"granted"`
 	Revision  int64           `db:"revision"`
 	CreatedAt int64           `db:"created_at"`
 	UpdatedAt int64           `db:"updated_at"`
@@ -52,7 +53,7 @@ type memberRow struct {
 
 func (r *memberRow) member() account.Member {
 	return account.Member{
-		User: r.User, Email: r.Email, Name: r.Name, Service: r.Service, Role: r.Role, ByHand: r.ByHand, Revision: r.Revision,
+		User: r.User, Email: r.Email, Name: r.Name, Service: r.Service, Role: r.Role, ByHand: r.ByHand, Granted: account.Granted(r.Granted), Revision: r.Revision,
 		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
@@ -251,9 +252,9 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
 	if m.Role != identity.NoRole {
 		_, err := db.exec(ctx, `
-			INSERT INTO memberships (workspace_id, user_id, role, by_hand, revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand, revision = excluded.revision, updated_at = excluded.updated_at`,
-			w.ID, m.User, m.Role, m.ByHand, m.Revision, micros(m.CreatedAt), micros(m.UpdatedAt))
+			INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand, granted = excluded.granted, revision = excluded.revision, updated_at = excluded.updated_at`,
+			w.ID, m.User, m.Role, m.ByHand, granted(m.Granted), m.Revision, micros(m.CreatedAt), micros(m.UpdatedAt))
 		return err
 	}
 	for _, query := range []string{

@@ -75,7 +75,9 @@ func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *acco
 		if u, err = account.NewUser(by, p.Email, p.Name, p.Operator); err != nil {
 			return "", err
 		}
-		u.EmailVerified = p.Verified
+		if !p.Verified {
+			u.EmailVerified, u.EmailVerifiedBy = false, ""
+		}
 		return u.ID, tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}})
 	}
 	if err != nil {

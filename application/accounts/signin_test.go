@@ -14,11 +14,15 @@ import (
 
 func TestSignIn(t *testing.T) {
 	claims := account.Claims{Issuer: "https://issuer.example", Subject: "sub", Email: email, EmailVerified: true, Name: "Ann", Raw: map[string]any{"groups": []any{"dev"}}}
-	org := &identity.Org{ID: "org", OwnSpaces: true, ClaimRules: []identity.ClaimRule{{Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member}}}
+	const issuer = "https://issuer.example"
+	org := &identity.Org{
+		ID: "org", OwnSpaces: true, SignUp: identity.SignUpClaims, Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}},
+		ClaimRules: []identity.ClaimRule{{Issuer: issuer, Claim: "groups", Value: "dev", Workspace: "acme-slug", Role: identity.Member}},
+	}
 	known := func() *account.Person {
 		return &account.Person{
-			User:        account.User{ID: "ann", Org: "org", Email: email, EmailVerified: true, Name: "Ann", Revision: 1},
-			Memberships: []account.Membership{{Workspace: here, Role: identity.Member}},
+			User:        account.User{ID: "ann", Org: "org", Email: email, EmailVerified: true, EmailVerifiedBy: issuer, Name: "Ann", Revision: 1},
+			Memberships: []account.Membership{{Workspace: here, Role: identity.Member, Granted: account.Granted{issuer: identity.Member}}},
 		}
 	}
 	signedIn := func(s *stage, p *account.Person, err error) {
@@ -57,7 +61,7 @@ func TestSignIn(t *testing.T) {
 			} else {
 				signedIn(s, tt.known(), nil)
 			}
-			want := account.SignIn{Claims: claims, Rules: org.ClaimRules, OwnSpace: true}
+			want := account.SignIn{Claims: claims, Org: org}
 			var in account.SignIn
 			made := &account.Person{}
 			s.users.EXPECT().SignIn(s.ctx, identity.OrgID("org"), gomock.Any(), gomock.Any()).DoAndReturn(

@@ -18,7 +18,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *i
 	const tries = 6
 	given := slug != ""
 	for try := 1; ; try++ {
-		w, err := account.NewWorkspace(by, org.ClaimRules, slug, name)
+		w, err := account.NewWorkspace(by, org, slug, name)
 		if err == nil {
 			err = s.workspaces.Add(ctx, w)
 		}

@@ -268,10 +268,10 @@ func TestChangeMember(t *testing.T) {
 			s.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
 			m, err := s.ChangeMember(s.ctx, tt.by, "acme", tt.user, tt.at, tt.to)
 			wantErr(t, err, tt.want)
-			if tt.want == nil && (m != after.Members[tt.user] || m.Role != tt.to || m.Revision != 6) {
+			if tt.want == nil && (!reflect.DeepEqual(m, after.Members[tt.user]) || m.Role != tt.to || m.Revision != 6) {
 				t.Errorf("ChangeMember = %+v", m)
 			}
-			if tt.want != nil && after.Members[tt.user] != acme().Members[tt.user] {
+			if tt.want != nil && !reflect.DeepEqual(after.Members[tt.user], acme().Members[tt.user]) {
 				t.Errorf("member %+v", after.Members[tt.user])
 			}
 		})

@@ -215,6 +215,7 @@ func (k *keysRotateCommand) Run(p *process) error {
 type userCommand struct {
 	Create userCreateCommand `cmd:"" help:"Give a person, new or known, a role in a workspace and an API key."`
 	Link   userLinkCommand   `cmd:"" help:"Say as whom an issuer's subject signs in."`
+	Show   userShowCommand   `cmd:"" help:"Show a person's account, and who verified their address."`
 }
 
 // Help implements kong.HelpProvider.

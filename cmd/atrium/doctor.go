@@ -92,7 +92,7 @@ func diagnose(p *process) []finding {
 	if err != nil {
 		return []finding{bad("configuration", err)}
 	}
-	findings := []finding{good("configuration", "%d org(s)", len(c.Orgs)), checkData(c), checkChildren(c)}
+	findings := []finding{good("configuration", "%d org(s)", len(c.Orgs)), checkEntry(c), checkData(c), checkChildren(c)}
 	ring, err := seal.Open(c.Keyring)
 	noKeys := errors.Is(err, seal.ErrNoKeyFile)
 	if err != nil && !noKeys {

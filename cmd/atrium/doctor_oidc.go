@@ -60,33 +60,19 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 		} else if err != nil {
 			findings = append(findings, bad("token", fmt.Errorf("not verified: %w", err)))
 		} else {
-			findings = append(findings, good("token", "%s", becomes(org, claims)))
+			findings = append(findings, wouldBecome(&org, claims))
 		}
 	}
 	return p.report(findings, d.JSON)
 }
 
-// becomes says what a token would make of its bearer.
-func becomes(org identity.Org, c *account.Claims) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "subject %s of %s", c.Subject, c.Issuer)
-	switch {
-	case c.EmailVerified:
-		fmt.Fprintf(&out, ", verified e-mail %s", c.Email)
-	case c.Email != "":
-		out.WriteString(", e-mail not verified and therefore not used")
+// wouldBecome tells of a token that is genuine.
+func wouldBecome(org *identity.Org, c *account.Claims) finding {
+	note, err := becomes(org, c)
+	if err != nil {
+		return bad("token", err)
 	}
-	grants := c.Grants(org.ClaimRules)
-	if grants.Operator {
-		out.WriteString(", operator")
-	}
-	for _, rule := range org.ClaimRules {
-		if role, ok := grants.Roles[rule.Workspace]; ok {
-			fmt.Fprintf(&out, ", %s of %s", role, rule.Workspace)
-			delete(grants.Roles, rule.Workspace)
-		}
-	}
-	return out.String()
+	return good("token", "%s", note)
 }
 
 func readToken(file string) (string, error) {

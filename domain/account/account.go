@@ -28,22 +28,28 @@ type User struct {
 	ID               identity.UserID
 	Org              identity.OrgID
 	Email            string // as given; compared by EmailKey; empty for the bearer of a service key
-	EmailVerified    bool   // an issuer, or the operator who made the account, vouches for it
+	EmailVerified    bool   // EmailVerifiedBy vouches for it
+	EmailVerifiedBy  string // the URL of an issuer, or VerifiedByOperator; empty if unknown
 	Name             string // up to 120 characters
 	Service          bool   // bears service keys; nobody signs in as it
 	Operator         bool
-	OperatorByHand   bool                 // whoever runs Atrium made them one; else rules for claims alone did
+	OperatorByHand   bool                 // made one from the command line
+	OperatorBy       []string             // the issuers whose rules for claims made them one, sorted
 	DefaultWorkspace identity.WorkspaceID // empty: none chosen
 	Revision         int64
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 }
 
+// VerifiedByOperator is User.EmailVerifiedBy where the account was made from the command line.
+const VerifiedByOperator = "operator"
+
 // Membership is a user's role in a workspace.
 type Membership struct {
 	Workspace Workspace
 	Role      identity.Role
 	ByHand    identity.Role // as in Member
+	Granted   Granted
 }
 
 // Principal is what an API key proves: a user with a role in the key's workspace. Role is NoRole
@@ -74,7 +80,8 @@ func NewUser(by identity.Actor, email, name string, operator bool) (*User, error
 		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}})
 	}
 	u := &User{
-		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, Name: name, Operator: operator, OperatorByHand: operator,
+		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, EmailVerifiedBy: VerifiedByOperator, Name: name,
+		Operator: operator, OperatorByHand: operator,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if err := u.check(); err != nil {

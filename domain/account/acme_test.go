@@ -48,7 +48,9 @@ func acme() *account.Workspace {
 // byRules is w where people gave user no more than byHand, and rules the rest of what they are.
 func byRules(w *account.Workspace, user identity.UserID, byHand identity.Role) *account.Workspace {
 	m := w.Members[user]
-	m.ByHand = byHand
+	if m.ByHand = byHand; m.Role > byHand {
+		m.Granted = account.Granted{issuer: m.Role}
+	}
 	w.Members[user] = m
 	return w
 }

@@ -24,13 +24,26 @@ type Claims struct {
 	Raw map[string]any
 }
 
-// VerifiedEmail is the address that the issuer vouches for; empty if it does not, or if that is no
-// address (EmailKey).
-func (c Claims) VerifiedEmail() string {
-	if !c.EmailVerified || !validEmail(c.Email) {
+// EmailFor returns the address that the claims prove to org: the issuer calls it verified, and org
+// believes the issuer that (identity.Issuer.VouchesFor). Empty if there is none.
+func (c Claims) EmailFor(org *identity.Org) string {
+	issuer, ok := org.Issuer(c.Issuer)
+	if !ok || !c.EmailVerified || !validEmail(c.Email) || !issuer.VouchesFor(c.Email) {
 		return ""
 	}
 	return c.Email
+}
+
+// Lacks returns the claims that org requires of the issuer's tokens, and that c does not have.
+func (c Claims) Lacks(org *identity.Org) []identity.ClaimValue {
+	issuer, _ := org.Issuer(c.Issuer)
+	var missing []identity.ClaimValue
+	for _, need := range issuer.Require {
+		if !has(c.Raw, need) {
+			missing = append(missing, need)
+		}
+	}
+	return missing
 }
 
 // Grants is what claims entitle their bearer to.
@@ -39,12 +52,16 @@ type Grants struct {
 	Roles    map[string]identity.Role // by the slug of the workspace; never NoRole
 }
 
-// Grants returns what rules make of c. Where several name a workspace, the highest role counts.
-// A claim that is neither a string, nor a boolean, nor a list of strings matches no rule.
+// None reports whether g grants nothing.
+func (g Grants) None() bool { return !g.Operator && len(g.Roles) == 0 }
+
+// Grants returns what those rules make of c that are for its issuer. Where several name a workspace,
+// the highest role counts. A claim that is neither a string, nor a boolean, nor a list of strings
+// matches no rule.
 func (c Claims) Grants(rules []identity.ClaimRule) Grants {
 	g := Grants{Roles: map[string]identity.Role{}}
 	for _, r := range rules {
-		if !matches(r, c.Raw) {
+		if r.Issuer != c.Issuer || !has(c.Raw, identity.ClaimValue{Claim: r.Claim, Value: r.Value}) {
 			continue
 		}
 		g.Operator = g.Operator || r.Operator
@@ -55,22 +72,23 @@ func (c Claims) Grants(rules []identity.ClaimRule) Grants {
 	return g
 }
 
-func matches(r identity.ClaimRule, claims map[string]any) bool {
-	if r.Claim == "" || r.Value == "" {
+// has reports whether a claim is, or lists, a value.
+func has(claims map[string]any, want identity.ClaimValue) bool {
+	if want.Claim == "" || want.Value == "" {
 		return false
 	}
-	found, ok := claimAt(claims, r.Claim)
+	found, ok := claimAt(claims, want.Claim)
 	if !ok {
 		return false
 	}
 	switch v := found.(type) {
 	case string:
-		return v == r.Value
+		return v == want.Value
 	case bool:
-		return strconv.FormatBool(v) == r.Value
+		return strconv.FormatBool(v) == want.Value
 	case []any:
 		for _, one := range v {
-			if s, ok := one.(string); ok && s == r.Value {
+			if s, ok := one.(string); ok && s == want.Value {
 				return true
 			}
 		}

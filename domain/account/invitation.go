@@ -166,9 +166,20 @@ func (i *Invitation) withdraw(by identity.Actor) {
 
 // vouched reports whether who made i could make it still: an invitation ends with the right to
 // invite, and not with its maker's next visit.
-func (w *Workspace) vouched(i *Invitation) bool {
-	return w.Members[i.InvitedBy].Role >= max(identity.Admin, i.Role)
+func (w *Workspace) vouched(i *Invitation) bool { return i.vouchedBy(w.Members[i.InvitedBy].Role) }
+
+func (i *Invitation) vouchedBy(inviter identity.Role) bool {
+	return inviter >= max(identity.Admin, i.Role)
 }
+
+// Pending is an open invitation to somebody who signs in for the first time.
+type Pending struct {
+	Invitation
+	Inviter identity.Role // of who made it, in the workspace that it is for, by now
+}
+
+// letsIn reports whether who is invited could accept now.
+func (p *Pending) letsIn(now time.Time) bool { return !p.Expired(now) && p.vouchedBy(p.Inviter) }
 
 // Accept makes by a member, unless a guest's invitation finds one. Only whoever signs in with the
 // verified address may: by an API key, which anybody may hold, nobody can, nor after who invited has

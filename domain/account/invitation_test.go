@@ -251,7 +251,7 @@ func TestAcceptInvitation(t *testing.T) {
 				return
 			}
 			want := account.Member{User: "ann", Role: before.Role, ByHand: before.Role, Revision: 1, CreatedAt: tt.by.At, UpdatedAt: tt.by.At}
-			if w.Members["ann"] != want || len(w.Members) != 5 {
+			if !cmp.Equal(w.Members["ann"], want) || len(w.Members) != 5 {
 				t.Errorf("members = %+v", w.Members)
 			}
 			sameMembers(t, w, acmeWith(map[identity.UserID]identity.Role{"ann": before.Role}))

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -89,7 +90,7 @@ func TestChangeRole(t *testing.T) {
 				return
 			}
 			from := tt.w().Members[tt.user].Role
-			if m != w.Members[tt.user] || m.Role != tt.to || m.Revision != 6 || m.UpdatedAt != later || m.CreatedAt != now || w.Revision != 3 {
+			if !cmp.Equal(m, w.Members[tt.user]) || m.Role != tt.to || m.Revision != 6 || m.UpdatedAt != later || m.CreatedAt != now || w.Revision != 3 {
 				t.Errorf("got %+v", m)
 			}
 			noted(t, w, tt.by, "member.updated", map[string]any{"user_id": tt.user, "role": event.Change{From: from.String(), To: tt.to.String()}})
@@ -100,7 +101,7 @@ func TestChangeRole(t *testing.T) {
 			w := acme()
 			m, err := w.ChangeRole(person("owner"), revision.Match{5}, user, w.Members[user].Role)
 			wantErr(t, err, nil)
-			if m != acme().Members[user] {
+			if !cmp.Equal(m, acme().Members[user]) {
 				t.Errorf("got %+v", m)
 			}
 			unchanged(t, w, acme())
@@ -209,7 +210,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 		"a removal": {abroad, func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member") }, true},
 		"leaving":   {person("member"), func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member") }, true},
 		"rules that take it": {system, func(w *account.Workspace, by identity.Actor) error {
-			byRules(w, "member", identity.NoRole).Keep(by, "member", identity.NoRole)
+			byRules(w, "member", identity.NoRole).Keep(by, "member", issuer, identity.NoRole, nil)
 			return nil
 		}, true},
 		"no other role": {person("admin"), func(w *account.Workspace, by identity.Actor) error {
@@ -217,7 +218,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 			return err
 		}, false},
 		"nor what rules lower": {system, func(w *account.Workspace, by identity.Actor) error {
-			byRules(w, "member", identity.NoRole).Keep(by, "member", identity.Viewer)
+			byRules(w, "member", identity.NoRole).Keep(by, "member", issuer, identity.Viewer, nil)
 			return nil
 		}, false},
 		"nor a removal that was refused": {person("viewer"), func(w *account.Workspace, by identity.Actor) error {
@@ -285,7 +286,7 @@ func TestKeep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			from := tt.w.Members[tt.user].Role
 			before := tt.w.Members[tt.user]
-			tt.w.Keep(system, tt.user, tt.granted)
+			tt.w.Keep(system, tt.user, issuer, tt.granted, nil)
 			roles := acmeWith(map[identity.UserID]identity.Role{tt.user: tt.want})
 			for _, another := range []identity.UserID{"bob", "bot"} {
 				if _, in := tt.w.Members[another]; in && tt.user != another {
@@ -297,17 +298,22 @@ func TestKeep(t *testing.T) {
 			if m.ByHand != tt.byHand {
 				t.Errorf("by hand = %v", m.ByHand)
 			}
+			data := map[string]any{"user_id": tt.user, "role": tt.want.String()}
+			if tt.want > tt.byHand {
+				data["granted_by"] = []string{issuer}
+			}
 			switch tt.event {
 			case "":
-				if m != before || len(tt.w.Recorded()) != 0 {
+				if !cmp.Equal(m, before) || len(tt.w.Recorded()) != 0 {
 					t.Errorf("it changed: %+v, %v", m, tt.w.Recorded())
 				}
 			case "member.added":
-				noted(t, tt.w, system, tt.event, map[string]any{"user_id": tt.user, "role": tt.want.String()})
+				noted(t, tt.w, system, tt.event, data)
 			case "member.removed":
 				noted(t, tt.w, system, tt.event, map[string]any{"user_id": tt.user, "role": from.String()})
 			default:
-				noted(t, tt.w, system, tt.event, map[string]any{"user_id": tt.user, "role": event.Change{From: from.String(), To: tt.want.String()}})
+				data["role"] = event.Change{From: from.String(), To: tt.want.String()}
+				noted(t, tt.w, system, tt.event, data)
 			}
 		})
 	}
@@ -342,7 +348,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 					err = w.Accept(person(whom), &account.User{ID: whom, Email: "x@example.com", EmailVerified: true}, i)
 				}
 			case "keep":
-				w.Keep(identity.System("org", "", "sign-in", later), whom, role)
+				w.Keep(identity.System("org", "", "sign-in", later), whom, issuer, role, nil)
 			}
 			is := w.Members[whom].Role
 			if err != nil && is != was {

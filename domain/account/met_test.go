@@ -9,19 +9,19 @@ import (
 )
 
 func TestClaimsThatWereMetAreSettledForTheMoment(t *testing.T) {
-	rules := []identity.ClaimRule{{Claim: "groups", Value: "x", Workspace: "not-there", Role: identity.Member}}
-	claims := account.Claims{Issuer: "i", Subject: "s", Name: "Ann", ExpiresAt: now, Raw: map[string]any{"groups": "x"}}
+	org := open(identity.ClaimRule{Claim: "groups", Value: "x", Workspace: "not-there", Role: identity.Member})
+	claims := account.Claims{Issuer: issuer, Subject: "s", Name: "Ann", ExpiresAt: now, Raw: map[string]any{"groups": "x"}}
 	p := account.Person{User: account.User{Name: "Ann"}}
-	if p.Settled(claims, rules) {
+	if p.Settled(claims, org) {
 		t.Fatal("a role that is not there counts as given: the test shows nothing")
 	}
 	p.Met = &claims
-	if !p.Settled(claims, rules) {
+	if !p.Settled(claims, org) {
 		t.Error("the same claims are settled again")
 	}
 	later := claims
 	later.ExpiresAt = now.Add(time.Second)
-	if p.Settled(later, rules) {
+	if p.Settled(later, org) {
 		t.Error("the claims of another token are not looked at")
 	}
 }

@@ -17,7 +17,11 @@ import (
 func TestSettled(t *testing.T) {
 	rules := []identity.ClaimRule{{Claim: "group", Value: "dev", Workspace: "acme-slug", Role: identity.Member}, {Claim: "group", Value: "ops", Operator: true}}
 	in := func(role, byHand identity.Role) []account.Membership {
-		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner, ByHand: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand}}
+		var granted account.Granted
+		if role > byHand {
+			granted = account.Granted{issuer: role}
+		}
+		return []account.Membership{{Workspace: account.Workspace{Slug: "beta-slug"}, Role: identity.Owner, ByHand: identity.Owner}, {Workspace: *acme(), Role: role, ByHand: byHand, Granted: granted}}
 	}
 	group := func(name string) func(*account.Claims) {
 		return func(c *account.Claims) { c.Raw = map[string]any{"group": name} }
@@ -52,17 +56,17 @@ func TestSettled(t *testing.T) {
 		"but what they gave goes with them":       {nil, in(identity.Member, identity.NoRole), group("dev"), nil, false},
 		"also if another workspace has one":       {nil, in(identity.Member, identity.NoRole), group("dev"), []identity.ClaimRule{{Claim: "group", Value: "other", Workspace: "gamma-slug", Role: identity.Member}}, false},
 		"an operator is due":                      {nil, nil, group("ops"), rules, false},
-		"one is no longer":                        {func(u *account.User) { u.Operator = true }, nil, group("other"), rules, false},
-		"one who is":                              {func(u *account.User) { u.Operator = true }, nil, group("ops"), rules, true},
+		"one is no longer":                        {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, nil, group("other"), rules, false},
+		"one who is":                              {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, nil, group("ops"), rules, true},
 		"one whom people made it":                 {func(u *account.User) { u.Operator, u.OperatorByHand = true, true }, nil, group("other"), rules, true},
-		"one of whom no rule speaks any more":     {func(u *account.User) { u.Operator = true }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
+		"one of whom no rule speaks any more":     {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m, IssuedAt: claims(nil).IssuedAt}
 			if tt.u != nil {
 				tt.u(&p.User)
 			}
-			if got := p.Settled(claims(tt.claims), tt.rules); got != tt.want {
+			if got := p.Settled(claims(tt.claims), open(tt.rules...)); got != tt.want {
 				t.Errorf("Settled = %v", got)
 			}
 		})
@@ -81,7 +85,21 @@ func TestSettledIsSettled(t *testing.T) {
 				Workspace: rapid.SampledFrom(append(slugs, "", "never-was")).Draw(t, "workspace"), Role: everyRole.Draw(t, "role"),
 			})
 		}
+		org := open(rules...)
+		org.Issuers = append(org.Issuers, identity.Issuer{URL: partner, EmailDomains: []string{"partner.example"}, TrustEmail: rapid.Bool().Draw(t, "trusts the partner")})
+		org.Issuers[0].TrustEmail = rapid.IntRange(0, 9).Draw(t, "trusts the issuer") > 0
+		for i := range org.ClaimRules {
+			org.ClaimRules[i].Issuer = rapid.SampledFrom([]string{issuer, issuer, partner}).Draw(t, "rule of")
+		}
+		given := func(role, byHand identity.Role) account.Granted {
+			by := rapid.SampledFrom([]string{"", issuer, partner, "https://gone.example"}).Draw(t, "given by")
+			if role <= byHand || by == "" {
+				return nil
+			}
+			return account.Granted{by: role}
+		}
 		c := claims(func(c *account.Claims) {
+			c.Issuer = rapid.SampledFrom([]string{issuer, partner}).Draw(t, "signed by")
 			c.Name = rapid.SampledFrom([]string{"Ann", "", "Anna", "A\x00nn", strings.Repeat("x", 130)}).Draw(t, "name")
 			c.Email, c.EmailVerified = rapid.SampledFrom([]string{"ann@example.com", "ANN@example.com", "", "new@example.com", "none"}).Draw(t, "email"), rapid.Bool().Draw(t, "verified")
 			c.Raw = map[string]any{"groups": anys(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3).Draw(t, "groups"))}
@@ -89,12 +107,15 @@ func TestSettledIsSettled(t *testing.T) {
 		u := user("ann", rapid.SampledFrom([]string{"ann@example.com", ""}).Draw(t, "has"), rapid.Bool().Draw(t, "has verified"))
 		u.OperatorByHand = rapid.Bool().Draw(t, "operator by hand")
 		u.Operator = u.OperatorByHand || rapid.Bool().Draw(t, "operator")
+		u.OperatorBy = rapid.SampledFrom([][]string{nil, {issuer}, {partner}, {issuer, partner}}).Draw(t, "operator by")
+		u.EmailVerifiedBy = rapid.SampledFrom([]string{u.EmailVerifiedBy, partner, account.VerifiedByOperator}).Draw(t, "has verified by")
 		loaded := map[string]*account.Workspace{}
 		for _, slug := range slugs {
 			w := acme()
 			w.ID, w.Slug = identity.WorkspaceID(slug), slug
 			if role := everyRole.Draw(t, "is"); role != identity.NoRole {
-				w.Members["ann"] = account.Member{User: "ann", Role: role, ByHand: min(role, everyRole.Draw(t, "by hand")), Revision: 1}
+				byHand := min(role, everyRole.Draw(t, "by hand"))
+				w.Members["ann"] = account.Member{User: "ann", Role: role, ByHand: byHand, Granted: given(role, byHand), Revision: 1}
 				if role == identity.Owner {
 					w.Owners++
 				}
@@ -105,13 +126,13 @@ func TestSettledIsSettled(t *testing.T) {
 			p := &account.Person{User: *u, IssuedAt: newest}
 			for _, slug := range slugs {
 				if m := loaded[slug].Members["ann"]; m.Role != identity.NoRole {
-					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, ByHand: m.ByHand})
+					p.Memberships = append(p.Memberships, account.Membership{Workspace: *loaded[slug], Role: m.Role, ByHand: m.ByHand, Granted: m.Granted})
 				}
 			}
 			return p
 		}
 		named := map[string]*account.Workspace{} // as a store loads them
-		for _, r := range rules {
+		for _, r := range org.ClaimRules {
 			if w := loaded[r.Workspace]; w != nil {
 				named[r.Workspace] = w
 			}
@@ -122,8 +143,8 @@ func TestSettledIsSettled(t *testing.T) {
 			}
 		}
 		newest := rapid.SampledFrom([]time.Time{{}, now.Add(-1), now, now.Add(1)}).Draw(t, "newest")
-		settled := person(newest).Settled(c, rules)
-		s := account.SignIn{Claims: c, Rules: rules, Linked: u, IssuedAt: newest, Workspaces: named}
+		settled := person(newest).Settled(c, org)
+		s := account.SignIn{Claims: c, Org: org, Linked: u, IssuedAt: newest, Workspaces: named}
 		if err := s.Settle(signingIn); err != nil {
 			t.Fatal(err)
 		}
@@ -134,8 +155,8 @@ func TestSettledIsSettled(t *testing.T) {
 		if (settled || c.IssuedAt.Before(newest)) && (len(did) != 0 || s.IssuedAt != newest) {
 			t.Fatalf("it was settled, and Settle recorded %q", did)
 		}
-		_, lost := c.Grants(rules).Roles["never-was"] // granted in a workspace that is not there
-		if !lost && !person(s.IssuedAt).Settled(c, rules) {
+		_, lost := c.Grants(org.ClaimRules).Roles["never-was"] // granted in a workspace that is not there
+		if !lost && !person(s.IssuedAt).Settled(c, org) {
 			t.Fatalf("after Settle it is not settled: %+v", person(s.IssuedAt))
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -22,73 +23,124 @@ type Person struct {
 	Met *Claims
 }
 
+// Refusals of people whose token is genuine.
+var (
+	ErrSignUpClosed = &fault.Error{
+		Kind: fault.Forbidden, Code: "sign_up_closed",
+		Detail: "You have no account in this organisation, and your sign-in does not create one. " +
+			"Ask an administrator to invite your e-mail address.",
+	}
+	ErrClaimMissing = &fault.Error{
+		Kind: fault.Forbidden, Code: "required_claim_missing",
+		Detail: "Your token lacks a claim that this organisation requires. Ask the administrators of your sign-in for it.",
+	}
+)
+
 // SignIn is what a token's claims meet in the store, and what becomes of it.
 type SignIn struct {
-	Claims   Claims
-	Rules    []identity.ClaimRule
-	OwnSpace bool // a new user gets a workspace
+	Claims Claims
+	Org    *identity.Org
 
-	Linked     *User                                      // the account of this issuer and subject, if there is one
-	ByEmail    *User                                      // the account that has the address of Claims, if there is one
-	IssuedAt   time.Time                                  // of the newest token that was settled for Linked
-	Known      bool                                       // ByEmail signs in at this issuer already, as another subject
-	Workspaces map[string]*Workspace                      // those that Rules name, and those in which rules gave either a role, by slug
-	In         map[identity.UserID][]identity.WorkspaceID // of which Linked and ByEmail are members
+	Linked      *User                                      // the account of this issuer and subject, if there is one
+	ByEmail     *User                                      // has the address of Claims (Email); nil if there is none
+	IssuedAt    time.Time                                  // of the newest token that was settled for Linked
+	Known       bool                                       // ByEmail signs in at this issuer already, as another subject
+	Invitations []Pending                                  // to the address of Claims (Email), if Linked is nil
+	Workspaces  map[string]*Workspace                      // by slug: named by rules, or where rules gave either a role
+	In          map[identity.UserID][]identity.WorkspaceID // of which Linked and ByEmail are members
 
 	User  *User      // the account that Settle settled on
 	Own   *Workspace // a workspace made for a new user
 	Fresh bool       // User is new
 	Link  bool       // User is to be linked to issuer and subject
-	Apart *User      // ByEmail, if User was made beside it since two subjects of an issuer are two people
+	Apart *User      // ByEmail, if User was made beside it though its address is verified, too
 }
 
+// Email returns the address that the claims prove to the org; empty if there is none.
+func (s *SignIn) Email() string { return s.Claims.EmailFor(s.Org) }
+
 // Settle finds or makes the account of the claims, and brings it in line with them. by is the
-// system. An account that somebody else made is joined only if its address is verified on both
-// sides: otherwise whoever can register an address with some issuer would take the account over. It
-// is not joined either by a second subject of an issuer, which is another person there, though it
-// has the address now: a provider may give one on. What became of it is told to every workspace
-// that the person is in then.
+// system. What became of it is told to every workspace that the person is in then.
+//
+// ErrClaimMissing if the claims lack what the org requires of the issuer's tokens. ErrSignUpClosed
+// if there is no account, and these claims may not create one.
 //
 // A token that is older than one that was settled proves who somebody is, and no more: the newer one
 // has told what became of that person since.
 func (s *SignIn) Settle(by identity.Actor) error {
-	c, email := s.Claims, s.Claims.VerifiedEmail()
-	if s.Linked != nil && c.IssuedAt.Before(s.IssuedAt) {
+	if len(s.Claims.Lacks(s.Org)) > 0 {
+		return ErrClaimMissing
+	}
+	if s.Linked != nil && s.Claims.IssuedAt.Before(s.IssuedAt) {
 		s.User = s.Linked
 		return nil
 	}
-	s.IssuedAt = c.IssuedAt
-	switch {
-	case s.Linked != nil:
-		s.User = s.Linked
-	case email != "" && s.ByEmail != nil && s.ByEmail.EmailVerified && !s.Known:
-		s.User, s.Link = s.ByEmail, true
-	default:
-		if s.Known {
-			s.Apart = s.ByEmail
-		}
-		s.User, s.Fresh, s.Link = &User{ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, CreatedAt: by.At, UpdatedAt: by.At, Revision: 1}, true, true
+	if err := s.choose(by); err != nil {
+		return err
 	}
-	taken := s.ByEmail != nil && s.ByEmail.ID != s.User.ID // an address is never taken away from an account
-	changed := s.User.follow(c, email, taken)
+	s.IssuedAt = s.Claims.IssuedAt
+	changed := s.User.follow(s.Claims, s.Org)
+	if s.ByEmail == nil || s.ByEmail.ID == s.User.ID { // an address is never taken away from an account
+		s.User.adopt(s.Claims, s.Org, changed)
+	}
 	s.grant(by, changed)
-	if s.Fresh && s.OwnSpace {
+	if s.Fresh && s.Org.OwnSpaces {
 		own, err := newOwnSpace(by, s.User)
 		if err != nil {
 			return err
 		}
 		s.Own = own
 	}
-	in := s.in()
+	in, told := s.in(), map[string]any{"issuer": s.Claims.Issuer}
 	if s.Fresh {
-		s.User.tell(by, in, "user.created", map[string]any{"issuer": c.Issuer, "operator": s.User.Operator})
+		told["operator"] = s.User.Operator
+		s.User.tell(by, in, "user.created", told)
 		return nil
 	}
 	if s.Link {
-		s.User.tell(by, in, "user.linked", map[string]any{"issuer": c.Issuer})
+		s.User.tell(by, in, "user.linked", told)
 	}
 	s.User.update(by, in, changed)
 	return nil
+}
+
+// choose picks the account, or makes one. An existing account is joined only if its address was
+// verified by both sides, and both may vouch for it. Otherwise an issuer could take over accounts of
+// another issuer's people, or create an account with their address before they arrive. It is not
+// joined either by a second subject of the same issuer, which is another person there: a provider may
+// give an address to someone else.
+func (s *SignIn) choose(by identity.Actor) error {
+	joins := s.Email() != "" && s.ByEmail != nil && s.ByEmail.EmailVerified
+	switch {
+	case s.Linked != nil:
+		s.User = s.Linked
+		return nil
+	case joins && !s.Known && !s.ByEmail.unsure(s.Org):
+		s.User, s.Link = s.ByEmail, true
+		return nil
+	case !s.maySignUp(by.At):
+		return ErrSignUpClosed
+	case joins || s.Known:
+		s.Apart = s.ByEmail
+	}
+	s.User = &User{
+		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, CreatedAt: by.At, UpdatedAt: by.At, Revision: 1,
+	}
+	s.Fresh, s.Link = true, true
+	return nil
+}
+
+// maySignUp reports whether the claims may make an account.
+func (s *SignIn) maySignUp(now time.Time) bool {
+	switch s.Org.SignUp {
+	case identity.SignUpOpen:
+		return true
+	case identity.SignUpClaims:
+		if !s.Claims.Grants(s.Org.ClaimRules).None() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Invitations, func(p Pending) bool { return p.letsIn(now) })
 }
 
 // in is where User is a member after all that.
@@ -107,36 +159,68 @@ func (s *SignIn) in() []identity.WorkspaceID {
 	return slices.Sorted(maps.Keys(in))
 }
 
-// follow takes over what the token says of the person, and answers what that changed.
-func (u *User) follow(c Claims, email string, taken bool) map[string]any {
+// unsure reports whether u's address has no verifier that may vouch for it. The word of an issuer that
+// was removed from the configuration still counts: it was trusted at the time.
+func (u *User) unsure(org *identity.Org) bool {
+	issuer, configured := org.Issuer(u.EmailVerifiedBy)
+	return u.EmailVerifiedBy == "" || configured && !issuer.VouchesFor(u.Email)
+}
+
+// follow takes over what the token says of the person, the address excepted, and returns what that
+// changed. An address goes which the issuer verified, and for which it may vouch no longer.
+func (u *User) follow(c Claims, org *identity.Org) map[string]any {
 	changed := map[string]any{}
 	if name := clip(c.Name, 120); name != "" && name != u.Name {
 		u.Name = name
 		changed["name"] = true
 	}
-	if email != "" && !taken && (email != u.Email || !u.EmailVerified) {
-		u.Email, u.EmailVerified = email, true
+	if u.EmailVerifiedBy == c.Issuer && u.unsure(org) {
+		u.Email, u.EmailVerified, u.EmailVerifiedBy = "", false, ""
 		changed["email"] = true
 	}
 	return changed
 }
 
+// adopt takes over the address that the token proves, and adds to changed what that changed.
+func (u *User) adopt(c Claims, org *identity.Org, changed map[string]any) {
+	email := c.EmailFor(org)
+	switch {
+	case email == "":
+	case email != u.Email || !u.EmailVerified:
+		u.Email, u.EmailVerified = email, true
+		changed["email"] = true
+	case !u.unsure(org):
+		return
+	}
+	if email != "" {
+		u.EmailVerifiedBy = c.Issuer
+		changed["email_verified_by"] = c.Issuer
+	}
+}
+
 // grant gives what the rules say and takes what they say no longer, also where no rule is left to
-// speak of it, and leaves what was given by hand. What it changes of the user it adds to changed.
+// speak of it, and leaves what was given by hand, or by the rules of other issuers. What it changes
+// of the user it adds to changed.
 func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
-	g := s.Claims.Grants(s.Rules)
-	if operator := s.User.OperatorByHand || g.Operator; operator != s.User.Operator {
-		s.User.Operator = operator
-		changed["operator"] = event.Change{From: !operator, To: operator}
+	c, rules, u := s.Claims, s.Org.ClaimRules, s.User
+	g := c.Grants(rules)
+	makers := u.operatorBy(c.Issuer, g.Operator, rules)
+	if operator := u.OperatorByHand || len(makers) > 0; operator != u.Operator {
+		changed["operator"] = event.Change{From: u.Operator, To: operator}
+		u.Operator = operator
+	}
+	if !slices.Equal(makers, u.OperatorBy) {
+		u.OperatorBy = makers
+		changed["operator_by"] = makers
 	}
 	for _, slug := range slices.Sorted(maps.Keys(s.Workspaces)) {
-		s.Workspaces[slug].Keep(by, s.User.ID, g.Roles[slug])
+		s.Workspaces[slug].Keep(by, u.ID, c.Issuer, g.Roles[slug], rules)
 	}
 }
 
 // Settled reports whether the claims would change nothing for a person who signed in before, so
 // that there is nothing to write: not even that they are newer than those that were settled last.
-func (p *Person) Settled(c Claims, rules []identity.ClaimRule) bool {
+func (p *Person) Settled(c Claims, org *identity.Org) bool {
 	if c.IssuedAt.Before(p.IssuedAt) {
 		return true
 	}
@@ -146,21 +230,23 @@ func (p *Person) Settled(c Claims, rules []identity.ClaimRule) bool {
 	if c.IssuedAt.After(p.IssuedAt) {
 		return false
 	}
-	if name := clip(c.Name, 120); name != "" && name != p.User.Name {
+	u := p.User // p is shared, and must not change
+	changed := u.follow(c, org)
+	if u.adopt(c, org, changed); len(changed) > 0 {
 		return false
 	}
-	if email := c.VerifiedEmail(); email != "" && (email != p.User.Email || !p.User.EmailVerified) {
-		return false
-	}
-	g := c.Grants(rules)
-	if p.User.Operator != (p.User.OperatorByHand || g.Operator) {
+	g := c.Grants(org.ClaimRules)
+	makers := u.operatorBy(c.Issuer, g.Operator, org.ClaimRules)
+	if u.Operator != (u.OperatorByHand || len(makers) > 0) || !slices.Equal(makers, u.OperatorBy) {
 		return false
 	}
 	for _, m := range p.Memberships {
-		if m.Role != max(m.ByHand, g.Roles[m.Workspace.Slug]) {
+		slug := m.Workspace.Slug
+		next := m.Granted.settled(c.Issuer, g.Roles[slug], m.ByHand, m.Role, slug, org.ClaimRules)
+		if m.Role != next.highest(m.ByHand) || !maps.Equal(m.Granted, next) {
 			return false
 		}
-		delete(g.Roles, m.Workspace.Slug)
+		delete(g.Roles, slug)
 	}
 	return len(g.Roles) == 0
 }

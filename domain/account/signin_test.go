@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-const issuer = "https://issuer.example"
+const issuer, partner = "https://issuer.example", "https://partner.example"
 
 var signingIn = identity.System("org", "", "sign-in", later)
 
@@ -33,7 +33,11 @@ func issued(later time.Duration) func(*account.Claims) {
 
 // user is one who was made a minute ago.
 func user(id identity.UserID, email string, verified bool) *account.User {
-	return &account.User{ID: id, Org: "org", Email: email, EmailVerified: verified, Name: "Ann", Revision: 3, CreatedAt: now, UpdatedAt: now}
+	by := ""
+	if verified {
+		by = issuer
+	}
+	return &account.User{EmailVerifiedBy: by, ID: id, Org: "org", Email: email, EmailVerified: verified, Name: "Ann", Revision: 3, CreatedAt: now, UpdatedAt: now}
 }
 
 // types names what was recorded.
@@ -78,7 +82,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		"nor what is no address":                                       {verified(true, "ann@"), nil, nil, "", true, "", []string{"user.created"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := account.SignIn{Claims: claims(tt.claims), Linked: tt.linked, ByEmail: tt.byEmail}
+			s := account.SignIn{Claims: claims(tt.claims), Org: open(), Linked: tt.linked, ByEmail: tt.byEmail}
 			wantErr(t, s.Settle(signingIn), nil)
 			u := s.User
 			if s.Fresh != (tt.want == "") || s.Link != tt.link || s.Own != nil {
@@ -108,7 +112,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 	t.Run("another subject of an issuer is another person, though it has the address", func(t *testing.T) {
 		for _, linked := range []*account.User{nil, user("eve", "", false)} {
 			ann := user("ann", "ann@example.com", true)
-			s := account.SignIn{Claims: claims(nil), Linked: linked, ByEmail: ann, Known: true}
+			s := account.SignIn{Claims: claims(nil), Org: open(), Linked: linked, ByEmail: ann, Known: true}
 			wantErr(t, s.Settle(signingIn), nil)
 			if s.User == ann || s.User.Email != "" || s.User.EmailVerified || s.User.Name != "Ann" || ann.Revision != 3 || len(ann.Recorded()) != 0 {
 				t.Errorf("user %+v", s.User)
@@ -119,7 +123,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		}
 	})
 	t.Run("a link's event names the issuer, and no event the address or subject", func(t *testing.T) {
-		s := account.SignIn{Claims: claims(nil), ByEmail: user("ann", "ann@example.com", true)}
+		s := account.SignIn{Claims: claims(nil), Org: open(), ByEmail: user("ann", "ann@example.com", true)}
 		wantErr(t, s.Settle(signingIn), nil)
 		if data := s.User.Recorded()[0].Data; data["issuer"] != issuer || len(data) != 1 {
 			t.Errorf("data = %v", data)
@@ -146,7 +150,7 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 		"of who is in none an event without one is kept":    {account.SignIn{ByEmail: ann}, nil, identity.NoRole, []string{"user.linked "}},
 		"a newcomer without a place is told of to none":     {account.SignIn{}, nil, identity.NoRole, []string{"user.created "}},
 		"one whom rules let in is told of there":            {account.SignIn{}, []string{"dev"}, identity.NoRole, []string{"user.created acme"}},
-		"who gets a workspace is told of there, by its own": {account.SignIn{OwnSpace: true}, nil, identity.NoRole, []string{"user.created own"}},
+		"who gets a workspace is told of there, by its own": {account.SignIn{Org: withOwnSpaces()}, nil, identity.NoRole, []string{"user.created own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, u := range []**account.User{&tt.s.Linked, &tt.s.ByEmail} {
@@ -159,7 +163,11 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 			if tt.is != identity.NoRole {
 				w.Members["ann"] = account.Member{User: "ann", Role: tt.is, Revision: 1}
 			}
-			tt.s.Claims, tt.s.Rules, tt.s.Workspaces = claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": anys(tt.groups)} }), rules, map[string]*account.Workspace{"acme-slug": w}
+			if tt.s.Org == nil {
+				tt.s.Org = open()
+			}
+			tt.s.Org.ClaimRules = open(rules...).ClaimRules
+			tt.s.Claims, tt.s.Workspaces = claims(func(c *account.Claims) { c.Raw = map[string]any{"groups": anys(tt.groups)} }), map[string]*account.Workspace{"acme-slug": w}
 			wantErr(t, tt.s.Settle(signingIn), nil)
 			var got []string
 			for _, e := range tt.s.User.Recorded() {
@@ -200,7 +208,7 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 					Claims: claims(func(c *account.Claims) {
 						c.IssuedAt, c.Name, c.Email, c.Raw = tt.issued, "Anna", "anna@example.com", map[string]any{"groups": "lead"}
 					}),
-					Rules: rules, Linked: ann, IssuedAt: now, Workspaces: map[string]*account.Workspace{"acme-slug": w},
+					Org: open(rules...), Linked: ann, IssuedAt: now, Workspaces: map[string]*account.Workspace{"acme-slug": w},
 				}
 				wantErr(t, s.Settle(signingIn), nil)
 				if s.User != ann || s.Fresh || s.Link {
@@ -215,7 +223,7 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 		}
 	}
 	t.Run("who signs in for the first time is nobody's older self", func(t *testing.T) {
-		s := account.SignIn{Claims: claims(nil), ByEmail: user("ann", "ann@example.com", true)}
+		s := account.SignIn{Claims: claims(nil), Org: open(), ByEmail: user("ann", "ann@example.com", true)}
 		wantErr(t, s.Settle(signingIn), nil)
 		if !s.Link || s.IssuedAt != now {
 			t.Errorf("link %v, newest %v", s.Link, s.IssuedAt)
@@ -235,13 +243,13 @@ func TestSettleFollowsTheName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := claims(func(c *account.Claims) { c.Name = tt.claimed })
-			s := account.SignIn{Claims: c, Linked: user("ann", "ann@example.com", true)}
+			s := account.SignIn{Claims: c, Org: open(), Linked: user("ann", "ann@example.com", true)}
 			wantErr(t, s.Settle(signingIn), nil)
 			if s.User.Name != tt.want || (tt.want != "Ann") != (len(s.User.Recorded()) == 1) {
 				t.Errorf("name = %q, recorded %q", s.User.Name, types(s.User.Log))
 			}
 			p := account.Person{User: *user("ann", "ann@example.com", true), IssuedAt: c.IssuedAt}
-			if p.Settled(c, nil) != (tt.want == "Ann") {
+			if p.Settled(c, open()) != (tt.want == "Ann") {
 				t.Errorf("settled = %v", !(tt.want == "Ann"))
 			}
 		})
@@ -256,7 +264,7 @@ func TestSettleMakesAnOwnSpace(t *testing.T) {
 		"without their control characters": {"A\u0085nn\u009f\n", "Ann"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = tt.claimed }), OwnSpace: true}
+			s := account.SignIn{Claims: claims(func(c *account.Claims) { c.Name = tt.claimed }), Org: withOwnSpaces()}
 			wantErr(t, s.Settle(signingIn), nil)
 			own := s.Own
 			if own == nil || own.Name != tt.want || own.Slug != "u-"+string(s.User.ID[len(s.User.ID)-12:]) || own.Org != "org" || own.Owners != 1 ||
@@ -269,9 +277,9 @@ func TestSettleMakesAnOwnSpace(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]account.SignIn{
-		"not for who is known":          {OwnSpace: true, Linked: user("ann", "ann@example.com", true)},
-		"nor for who joins an account":  {OwnSpace: true, ByEmail: user("ann", "ann@example.com", true)},
-		"nor where the org has no such": {},
+		"not for who is known":          {Org: withOwnSpaces(), Linked: user("ann", "ann@example.com", true)},
+		"nor for who joins an account":  {Org: withOwnSpaces(), ByEmail: user("ann", "ann@example.com", true)},
+		"nor where the org has no such": {Org: open()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Claims = claims(nil)
@@ -296,10 +304,12 @@ func TestSettleGrants(t *testing.T) {
 		t.Helper()
 		w := acme()
 		if m.Role != identity.NoRole {
-			m.User = u.ID
+			if m.User = u.ID; m.Role > m.ByHand {
+				m.Granted = account.Granted{issuer: m.Role}
+			}
 			w.Members[u.ID] = m
 		}
-		s := account.SignIn{Claims: c, Rules: rules, Linked: u, Workspaces: map[string]*account.Workspace{"acme-slug": w}}
+		s := account.SignIn{Claims: c, Org: open(rules...), Linked: u, Workspaces: map[string]*account.Workspace{"acme-slug": w}}
 		wantErr(t, s.Settle(signingIn), nil)
 		return s.User, w
 	}
@@ -368,7 +378,7 @@ func TestSettleGrants(t *testing.T) {
 	}
 	t.Run("the last owner stays", func(t *testing.T) {
 		w := byRules(acme(), "owner", identity.NoRole)
-		s := account.SignIn{Claims: raw(), Rules: rules, Linked: user("owner", "ann@example.com", true), Workspaces: map[string]*account.Workspace{"acme-slug": w}}
+		s := account.SignIn{Claims: raw(), Org: open(rules...), Linked: user("owner", "ann@example.com", true), Workspaces: map[string]*account.Workspace{"acme-slug": w}}
 		wantErr(t, s.Settle(signingIn), nil)
 		sameMembers(t, w, acmeWith(nil))
 	})

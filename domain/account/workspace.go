@@ -29,11 +29,12 @@ const RestoreWithin = 30 * 24 * time.Hour
 
 // What can go wrong with workspaces and their members.
 var (
-	ErrSlugTaken         = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or it is kept for one."}
-	ErrTooManyWorkspaces = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You have made 20 workspaces already, deleted ones included."}
-	ErrMemberNotFound    = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
-	ErrWorkspaceInUse    = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has connections that are not revoked, or a subscription. Revoke these and end that first."}
-	ErrLastOwner         = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
+	ErrSlugTaken             = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or it is kept for one."}
+	ErrTooManyWorkspaces     = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You have made 20 workspaces already, deleted ones included."}
+	ErrMemberNotFound        = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
+	ErrWorkspaceInUse        = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has connections that are not revoked, or a subscription. Revoke these and end that first."}
+	ErrWorkspacesByOperators = &fault.Error{Kind: fault.Forbidden, Code: "workspaces_by_operators", Detail: "Only operators of this organisation may create workspaces."}
+	ErrLastOwner             = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
 )
 
 // Workspace is where a team of an org keeps its things.
@@ -69,6 +70,7 @@ type Member struct {
 	Service   bool          // the bearer of a service key
 	Role      identity.Role // NoRole removes the member when it is saved
 	ByHand    identity.Role // what people gave of Role; NoRole: rules for claims alone keep the membership
+	Granted   Granted
 	Revision  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -90,13 +92,19 @@ var reserved = []string{
 
 // NewWorkspace makes a workspace of by's org, owned by by, or by nobody yet if by is the system.
 // An API key that is not an owner's makes none: it is bound to the workspace it has. Nor does a
-// service key, whose bearer could never come into another. rules are the org's (ruled).
-func NewWorkspace(by identity.Actor, rules []identity.ClaimRule, slug, name string) (*Workspace, error) {
+// service key, whose bearer could never come into another. org's rules for claims (ruled) and
+// WorkspacesBy apply; nil has neither. ErrWorkspacesByOperators if by may not for the latter.
+func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Workspace, error) {
+	if org == nil {
+		org = &identity.Org{}
+	}
 	switch {
 	case by.Service:
 		return nil, identity.ErrForbidden.Because("A workspace has a person as owner, and the bearer of a service key is none.")
 	case by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner:
 		return nil, identity.ErrForbidden.Because("An API key begins a workspace only if it is an owner's, without a lower ceiling.")
+	case org.WorkspacesBy == identity.WorkspacesByOperators && by.User != "" && !by.Operator:
+		return nil, ErrWorkspacesByOperators
 	}
 	if name == "" {
 		name = slug
@@ -111,7 +119,7 @@ func NewWorkspace(by identity.Actor, rules []identity.ClaimRule, slug, name stri
 	if err := w.check(); err != nil {
 		return nil, err
 	}
-	if ruled(by, rules, slug) {
+	if ruled(by, org.ClaimRules, slug) {
 		return nil, ErrSlugTaken
 	}
 	if by.User != "" {
@@ -282,26 +290,6 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	return nil
 }
 
-// Keep brings a membership in line with what the rules for claims grant, NoRole if that is nothing:
-// the role becomes the higher of that and what people gave by hand. The last owner stays one. user
-// is a person: nobody signs in as the bearer of a service key.
-func (w *Workspace) Keep(by identity.Actor, user identity.UserID, granted identity.Role) {
-	m, member := w.Members[user]
-	role := max(m.ByHand, granted)
-	switch {
-	case m.Role == role, w.lastOwner(m), !w.DeletedAt.IsZero():
-		return
-	case role == identity.NoRole:
-		w.part(by, m)
-		return
-	case !member:
-		w.record(by, "member.added", map[string]any{"user_id": user, "role": role.String()})
-	default:
-		w.record(by, "member.updated", map[string]any{"user_id": user, "role": event.Change{From: m.Role.String(), To: role.String()}})
-	}
-	w.set(user, m.ByHand, role, by.At)
-}
-
 // part ends a membership, and the member's API keys with it.
 func (w *Workspace) part(by identity.Actor, m Member) {
 	w.record(by, "member.removed", map[string]any{"user_id": m.User, "role": m.Role.String()})
@@ -342,7 +330,7 @@ func (w *Workspace) set(user identity.UserID, byHand, role identity.Role, now ti
 	if m.owns() {
 		w.Owners--
 	}
-	m.ByHand, m.Role, m.UpdatedAt = byHand, role, now
+	m.ByHand, m.Role, m.Granted, m.UpdatedAt = byHand, role, nil, now
 	m.Revision++
 	w.Members[user] = m
 	if m.owns() {

@@ -1,13 +1,13 @@
 package account_test
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -27,7 +27,7 @@ func TestNewWorkspace(t *testing.T) {
 			t.Fatalf("got %+v, %v", w, err)
 		}
 		want := map[identity.UserID]account.Member{"ann": {User: "ann", Role: identity.Owner, ByHand: identity.Owner, Revision: 1, CreatedAt: later, UpdatedAt: later}}
-		if !maps.Equal(w.Members, want) || w.Owners != 1 {
+		if !cmp.Equal(w.Members, want) || w.Owners != 1 {
 			t.Errorf("members = %+v, %d owners", w.Members, w.Owners)
 		}
 		noted(t, w, by, "workspace.created", map[string]any{"slug": "acme-2"})
@@ -225,7 +225,7 @@ func TestRuledSlugs(t *testing.T) {
 		"who may make none is not told of it": {actor("ann", identity.Viewer), "engineering", "", identity.ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := account.NewWorkspace(tt.by, rules, tt.slug, tt.name)
+			w, err := account.NewWorkspace(tt.by, &identity.Org{ClaimRules: rules}, tt.slug, tt.name)
 			wantErr(t, err, tt.want)
 			if (w != nil) != (tt.want == nil) {
 				t.Errorf("got %+v", w)
@@ -366,7 +366,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			unchanged(t, w, gone())
 		}
 		w := gone()
-		w.Keep(identity.System("org", "", "sign-in", later), "viewer", identity.Owner)
+		w.Keep(identity.System("org", "", "sign-in", later), "viewer", issuer, identity.Owner, nil)
 		unchanged(t, w, gone())
 	})
 }

@@ -19,7 +19,10 @@ type Org struct {
 
 	Issuers    []Issuer // whose tokens are accepted; nobody signs in without one
 	ClaimRules []ClaimRule
+	SignUp     SignUp
 	AcceptURL  string // where a person accepts an invitation; {token} stands for its token
+
+	WorkspacesBy WorkspacesBy
 
 	ConnectionKinds []string // kinds of warehouse that its workspaces may connect to
 	Egress          Egress   // and where these may be

@@ -89,7 +89,7 @@ func newCrowd(t *testing.T, a Adapter, size int) *crowd {
 		c.people = append(c.people, program(t, a.Stores, c.people[0], w, identity.Owner))
 	}
 	for role := identity.Viewer; role <= identity.Owner; role++ {
-		c.rules = append(c.rules, identity.ClaimRule{Claim: "group", Value: role.String(), Workspace: w.Slug, Role: role})
+		c.rules = append(c.rules, identity.ClaimRule{Issuer: issuer, Claim: "group", Value: role.String(), Workspace: w.Slug, Role: role})
 	}
 	c.trail = trail{ws: w.ID, is: map[identity.UserID]standing{}, open: map[string]identity.Role{}, maker: map[string]identity.UserID{}, accepted: map[identity.UserID]identity.Role{}}
 	must(t, c.trail.follow(t, a))
@@ -156,7 +156,7 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 		if r.IntN(2) == 0 {
 			claims.Raw = map[string]any{"group": to.String()}
 		}
-		_, err := trySignIn(t, c.Stores, c.org, account.SignIn{Claims: claims, Rules: c.rules})
+		_, err := trySignIn(t, c.Stores, c.org, account.SignIn{Claims: claims, Org: anyoneOf(c.rules...)})
 		return "a sign-in", err
 	}
 }

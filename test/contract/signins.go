@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-const issuer = "https://issuer.example"
+const issuer, otherIssuer = "https://issuer.example", "https://another.example"
 
 // SignIns is the suite for ports.Users.SignedIn and SignIn.
 func SignIns(t *testing.T, open Opener) {
@@ -25,6 +25,8 @@ func SignIns(t *testing.T, open Opener) {
 	t.Run("Link", func(t *testing.T) { signInLinked(t, a) })
 	t.Run("SignIn by older tokens", func(t *testing.T) { signsInByOlderTokens(t, a) })
 	t.Run("SignIn under rules", func(t *testing.T) { signsInUnderRules(t, a) })
+	t.Run("SignIn at two issuers", func(t *testing.T) { signsInAtTwoIssuers(t, a) })
+	t.Run("SignIn by invitation", func(t *testing.T) { signsUpByInvitation(t, a) })
 	t.Run("sign-ins at once", func(t *testing.T) { signInsRace(t, a) })
 }
 
@@ -32,6 +34,14 @@ func SignIns(t *testing.T, open Opener) {
 func claimsOf(team *fixture.Team, name string) account.Claims {
 	email := name + "@" + team.Workspace.Slug + ".example"
 	return account.Claims{Issuer: issuer, Subject: "sub-" + email, Email: email, EmailVerified: true, Name: name}
+}
+
+// anyoneOf is an org of that issuer and another one, both of which may vouch for every address, and
+// which everyone may join.
+func anyoneOf(rules ...identity.ClaimRule) *identity.Org {
+	return &identity.Org{
+		Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}, {URL: otherIssuer, TrustEmail: true}}, ClaimRules: rules, SignUp: identity.SignUpOpen,
+	}
 }
 
 // trySignIn is SignIn as the use case does it, an hour after all was made.
@@ -42,7 +52,7 @@ func trySignIn(t testing.TB, s ports.Stores, org identity.OrgID, in account.Sign
 
 func signIn(t testing.TB, s ports.Stores, org identity.OrgID, c account.Claims, rules []identity.ClaimRule) *account.Person {
 	t.Helper()
-	p, err := trySignIn(t, s, org, account.SignIn{Claims: c, Rules: rules})
+	p, err := trySignIn(t, s, org, account.SignIn{Claims: c, Org: anyoneOf(rules...)})
 	must(t, err)
 	return p
 }
@@ -130,7 +140,9 @@ func signsIn(t *testing.T, a Adapter) {
 	t.Run("a newcomer gets an account, and a workspace if the org says so", func(t *testing.T) {
 		for _, own := range []bool{false, true} {
 			c := account.Claims{Issuer: issuer, Subject: fmt.Sprint("newcomer ", own), Email: fmt.Sprint("new-", own, "@example.com"), EmailVerified: true, Name: "Änn"}
-			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, OwnSpace: own})
+			org := anyoneOf()
+			org.OwnSpaces = own
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Org: org})
 			must(t, err)
 			u, m, err := a.Users.Get(ctx, team.Org, p.User.ID)
 			must(t, err)
@@ -161,7 +173,7 @@ func signsIn(t *testing.T, a Adapter) {
 			"nobody by what is no address":     {account.Claims{Issuer: issuer, Subject: "x", Email: "viewer@" + team.Workspace.Slug + ".example\x00", EmailVerified: true}, "", ""},
 			"nobody of another org":            {claimsOf(other, "viewer"), "", ""},
 		} {
-			_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: tt.claims}, func(s *account.SignIn) error {
+			_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: tt.claims, Org: anyoneOf()}, func(s *account.SignIn) error {
 				if (s.Linked == nil) != (tt.linked == "") || s.Linked != nil && s.Linked.ID != tt.linked {
 					t.Errorf("%s: linked = %+v", name, s.Linked)
 				}
@@ -192,7 +204,7 @@ func signsIn(t *testing.T, a Adapter) {
 		same(t, "events elsewhere", len(eventsOn(t, a.Stores, other.Workspace.ID, string(team.Member.User))), 0)
 	})
 	t.Run("an account of the same verified address is joined, and stays what it is", func(t *testing.T) {
-		for _, from := range []string{issuer, "https://another.example"} { // an account may be linked more than once
+		for _, from := range []string{issuer, otherIssuer} { // an account may be linked more than once
 			c := claimsOf(team, "admin")
 			c.Issuer = from
 			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.ID != team.Admin.User || len(p.Memberships) != 1 || p.Memberships[0].Role != identity.Admin {
@@ -238,7 +250,7 @@ func signsIn(t *testing.T, a Adapter) {
 	})
 	t.Run("nothing is saved if settle fails", func(t *testing.T) {
 		c := account.Claims{Issuer: issuer, Subject: "fails", Email: "fails@example.com", EmailVerified: true}
-		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, OwnSpace: true}, func(s *account.SignIn) error {
+		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: c, Org: anyoneOf()}, func(s *account.SignIn) error {
 			return errors.Join(s.Settle(identity.System(team.Org, "", "sign-in", fixture.At)), errBoom)
 		})
 		wantErr(t, err, errBoom)
@@ -255,7 +267,7 @@ func signInsRace(t *testing.T, a Adapter) {
 			return a.Workspaces.Members(ctx, team.Org, team.Workspace.ID, q)
 		}))
 	}
-	rules := []identity.ClaimRule{{Claim: "in", Value: "true", Workspace: team.Workspace.Slug, Role: identity.Viewer}}
+	rules := []identity.ClaimRule{{Issuer: issuer, Claim: "in", Value: "true", Workspace: team.Workspace.Slug, Role: identity.Viewer}}
 	for name, c := range map[string]account.Claims{
 		"with an address":    {Email: "raced@example.com", EmailVerified: true},
 		"without an address": {},
@@ -265,7 +277,9 @@ func signInsRace(t *testing.T, a Adapter) {
 			before := members()
 			ids := make([]identity.UserID, 16)
 			must(t, errors.Join(atOnce(len(ids), func(i int) error {
-				p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Rules: rules, OwnSpace: true})
+				org := anyoneOf(rules...)
+				org.OwnSpaces = true
+				p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Org: org})
 				if err == nil {
 					ids[i] = p.User.ID
 					if len(p.Memberships) != 2 {
@@ -283,7 +297,11 @@ func signInsRace(t *testing.T, a Adapter) {
 	t.Run("one subject of each issuer that come first with one address share the account", func(t *testing.T) {
 		ids := make([]identity.UserID, 8)
 		must(t, errors.Join(atOnce(len(ids), func(i int) error {
-			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: fmt.Sprint(issuer, "/", i), Subject: "sharer", Email: "shared@example.com", EmailVerified: true}})
+			org := anyoneOf()
+			org.Issuers = append(org.Issuers, identity.Issuer{URL: fmt.Sprint(issuer, "/", i), TrustEmail: true})
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{
+				Claims: account.Claims{Issuer: fmt.Sprint(issuer, "/", i), Subject: "sharer", Email: "shared@example.com", EmailVerified: true}, Org: org,
+			})
 			if err == nil {
 				ids[i] = p.User.ID
 			}
@@ -302,7 +320,7 @@ func signInsRace(t *testing.T, a Adapter) {
 			var mu sync.Mutex
 			people := map[identity.UserID]string{}
 			must(t, errors.Join(atOnce(8, func(i int) error {
-				p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint(email, i), Email: email, EmailVerified: true}})
+				p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: account.Claims{Issuer: issuer, Subject: fmt.Sprint(email, i), Email: email, EmailVerified: true}, Org: anyoneOf()})
 				if err == nil {
 					mu.Lock()
 					defer mu.Unlock()
@@ -329,7 +347,7 @@ func signInsRace(t *testing.T, a Adapter) {
 		must(t, errors.Join(atOnce(8, func(i int) error {
 			c := claim(i)
 			c.Email, c.EmailVerified = "claimed@example.com", true
-			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c})
+			p, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Org: anyoneOf()})
 			if err == nil && ids[p.User.ID] != i {
 				t.Errorf("claimer %d became %d", i, ids[p.User.ID])
 			}

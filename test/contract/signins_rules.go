@@ -15,7 +15,7 @@ import (
 func signsInByOlderTokens(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	rules := []identity.ClaimRule{{Claim: "in", Value: "true", Workspace: team.Workspace.Slug, Role: identity.Viewer}}
+	rules := []identity.ClaimRule{{Issuer: issuer, Claim: "in", Value: "true", Workspace: team.Workspace.Slug, Role: identity.Viewer}}
 	at := func(subject string, minutes int, in bool) account.Claims {
 		return account.Claims{Issuer: issuer, Subject: subject, IssuedAt: fixture.At.Add(time.Duration(minutes) * time.Minute), Raw: map[string]any{"in": in}}
 	}
@@ -39,7 +39,7 @@ func signsInByOlderTokens(t *testing.T, a Adapter) {
 		for round := range 5 {
 			subject := fmt.Sprint("aging at once ", round)
 			must(t, errors.Join(atOnce(8, func(i int) error {
-				_, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: at(subject, i, i%2 == 1), Rules: rules})
+				_, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: at(subject, i, i%2 == 1), Org: anyoneOf(rules...)})
 				return err
 			})...))
 			p, err := a.Users.SignedIn(ctx, team.Org, issuer, subject)
@@ -54,11 +54,11 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	org, ws := team.Org, team.Workspace
 	grant := func(group, slug string, role identity.Role) identity.ClaimRule {
-		return identity.ClaimRule{Claim: "groups", Value: group, Workspace: slug, Role: role}
+		return identity.ClaimRule{Issuer: issuer, Claim: "groups", Value: group, Workspace: slug, Role: role}
 	}
 	rules := []identity.ClaimRule{
 		grant("dev", ws.Slug, identity.Member), grant("lead", ws.Slug, identity.Admin), grant("dev", "never-was", identity.Owner), grant("dev", other.Workspace.Slug, identity.Owner),
-		{Claim: "groups", Value: "ops", Operator: true},
+		{Issuer: issuer, Claim: "groups", Value: "ops", Operator: true},
 	}
 	as := func(name string, groups ...any) account.Claims {
 		c := claimsOf(team, name)
@@ -69,7 +69,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		signIn(t, a.Stores, org, claimsOf(team, "peer"), nil)
 		c := as("peer")
 		c.Email = claimsOf(team, "viewer").Email
-		_, err := a.Users.SignIn(ctx, org, account.SignIn{Claims: c, Rules: rules}, func(s *account.SignIn) error {
+		_, err := a.Users.SignIn(ctx, org, account.SignIn{Claims: c, Org: anyoneOf(rules...)}, func(s *account.SignIn) error {
 			w := s.Workspaces[ws.Slug]
 			if len(s.Workspaces) != 1 || w == nil || len(w.Members) != 2 || w.Members[team.Peer.User].Role != identity.Member || w.Members[team.Viewer.User].Role != identity.Viewer || w.Owners != 1 {
 				t.Errorf("workspaces = %+v", s.Workspaces)
@@ -130,7 +130,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 	})
 	t.Run("what rules gave goes with them, whatever has become of the workspace's slug", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "ruled-"+ws.Slug)
-		ruled := []identity.ClaimRule{grant("dev", w.Slug, identity.Member), {Claim: "groups", Value: "dev", Operator: true}}
+		ruled := []identity.ClaimRule{grant("dev", w.Slug, identity.Member), {Issuer: issuer, Claim: "groups", Value: "dev", Operator: true}}
 		is := func(p *account.Person, want identity.Role) {
 			t.Helper()
 			same(t, "role", roles(t, a.Stores, org, w.ID)[p.User.ID], want)

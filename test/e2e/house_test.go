@@ -24,8 +24,9 @@ type house struct {
 	embed               *embed // of a chat that is published
 	session             string // of embed's, which opens nothing but that
 	shop                *shopWarehouse
-	connection          string // id of one that the owner made
-	source              string // id of a data source of the owner's, through the connection
+	issuer              *fixture.Issuer // of the org; signing up needs an invitation
+	connection          string          // id of one that the owner made
+	source              string          // id of a data source of the owner's, through the connection
 	owner, author       *client
 	editor              *client
 	viewer              *client // of the template
@@ -41,14 +42,14 @@ func newHouse(t *testing.T, engine string) *house {
 orgs:
   - slug: red
     hosts: [red.example.com]
-    issuers: [{url: %[1]q, audiences: [atrium]}]
+    issuers: [{url: %[1]q, audiences: [atrium], require: [{claim: email_verified, value: "true"}]}]
     accept_url: https://red.example.com/join/{token}
     registry: {workflows: [{id: hand-over}]}
     egress: {allow: [127.0.0.0/8]}
     %[2]s
   - {slug: blue, hosts: [blue.example.com], egress: {allow: [127.0.0.0/8]}, %[2]s}
 `, issuer.URL, onlyPayments())), toShops, knowsWebhookKey)
-	h := &house{server: s, owner: s.user(t, "owner", "--org", "red"), blue: s.user(t, "owner", "--org", "blue")}
+	h := &house{server: s, issuer: issuer, owner: s.user(t, "owner", "--org", "red"), blue: s.user(t, "owner", "--org", "blue")}
 	h.workspace = h.owner.workspace
 	h.elsewhere = s.user(t, "owner", "--org", "red", "--workspace", "elsewhere")
 	viewer, admin := s.user(t, "viewer", "--org", "red"), s.user(t, "admin", "--org", "red")

@@ -18,7 +18,8 @@ type realm struct {
 	issuer *fixture.Issuer
 }
 
-// newRealm serves an org with these further settings, each a line of YAML.
+// newRealm serves an org with these further settings, each a line of YAML. Everyone may sign up who
+// has a token, unless the settings say otherwise.
 func newRealm(t *testing.T, engine string, settings ...string) *realm {
 	t.Helper()
 	issuer := fixture.NewIssuer(t, "ES256")
@@ -26,6 +27,9 @@ func newRealm(t *testing.T, engine string, settings ...string) *realm {
 }
 
 func forIssuer(issuer *fixture.Issuer, settings ...string) option {
+	if !strings.Contains(strings.Join(settings, ""), "sign_up:") {
+		settings = append(settings, "sign_up: open")
+	}
 	return configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium]}]\n    accept_url: https://app.example.com/join/{token}\n    %s\n",
 		issuer.URL, strings.Join(settings, "\n    ")))
 }

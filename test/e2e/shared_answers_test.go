@@ -129,6 +129,13 @@ func TestSharedAnswers(t *testing.T) {
 			})
 		}
 	})
+	t.Run("who is known to the issuer and not let in", func(t *testing.T) {
+		for _, p := range all {
+			if area := p.op.Access.Area; area != "embed" && area != "public" {
+				p.keepsOut(t, h)
+			}
+		}
+	})
 	t.Run("what comes again while it runs", func(t *testing.T) {
 		for _, p := range all {
 			if p.once {
@@ -230,6 +237,24 @@ func (p *prospect) asksWrongly(t *testing.T) {
 		nowhere := *p.signed
 		nowhere.workspace = "wsp_" + strings.Repeat("0", 26)
 		p.has(t, http.StatusNotFound, &nowhere, p.at)
+	}
+}
+
+// keepsOut calls as somebody who has no account and no invitation, and as somebody whose token lacks a
+// claim that the org requires.
+func (p *prospect) keepsOut(t *testing.T, h *house) {
+	for code, verified := range map[string]bool{"sign_up_closed": true, "required_claim_missing": false} {
+		claims := h.issuer.Claims("atrium", time.Now())
+		claims["sub"], claims["email"], claims["email_verified"] = "nobody", "nobody@example.com", verified
+		stranger := *p.signed
+		stranger.client = &client{server: h.server, token: h.issuer.Token(claims)}
+		a := stranger.call(t, p.op, p.at)
+		if p.op.ID == "streamPresences" {
+			a = stranger.callBy(t, http.MethodGet, p.op, p.at) // which ends, since it is refused
+		}
+		if a.status != http.StatusForbidden || a.at("code") != code {
+			t.Errorf("%s answered %.500s, want %s", p.op.ID, a, code)
+		}
 	}
 }
 

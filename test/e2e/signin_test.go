@@ -150,6 +150,8 @@ func TestRefusedTokens(t *testing.T) {
 		"a token of another type":        sign(key, object{"typ": "logout+jwt"}, nil),
 		"another audience":               r.token("ann", object{"aud": "another"}),
 		"no audience":                    r.token("ann", object{"aud": nil}),
+		"several audiences, no party":    r.token("ann", object{"aud": []string{"another", "atrium"}}),
+		"several for another party":      r.token("ann", object{"aud": []string{"another", "atrium"}, "azp": "another"}),
 		"another issuer":                 r.token("ann", object{"iss": "https://evil.example.com"}),
 		"a final slash too many":         r.token("ann", object{"iss": issuer.URL + "/"}),
 		"no subject":                     r.token("ann", object{"sub": ""}),
@@ -172,8 +174,8 @@ func TestRefusedTokens(t *testing.T) {
 		r.bearer(r.token("ann", object{"exp": at(-30 * time.Second)})).get(t, "/api/me")
 		r.bearer(r.token("ann", object{"nbf": at(30 * time.Second), "iat": at(30 * time.Second)})).get(t, "/api/me")
 	})
-	t.Run("one of several audiences is enough", func(t *testing.T) {
-		r.bearer(r.token("ann", object{"aud": []string{"another", "atrium"}})).get(t, "/api/me")
+	t.Run("one of several audiences is enough, if the token was issued to one of ours", func(t *testing.T) {
+		r.bearer(r.token("ann", object{"aud": []string{"another", "atrium"}, "azp": "atrium"})).get(t, "/api/me")
 	})
 	t.Run("nobody was made but one", func(t *testing.T) {
 		types, _ := r.trail(t)
@@ -271,13 +273,7 @@ func TestDoctorOIDC(t *testing.T) {
 	issuer := fixture.NewIssuer(t, "EdDSA")
 	d := deploy(t, sqlite, forIssuer(issuer, "claim_rules: [{claim: groups, value: engineering, workspace: research, role: member}]"))
 	r := &realm{&server{deployment: d}, issuer}
-	file := func(token string) string {
-		path := filepath.Join(t.TempDir(), "token.jwt")
-		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	file := func(token string) string { return tokenFile(t, token) }
 	t.Run("a token that is accepted is told with what it gives", func(t *testing.T) {
 		token := r.token("ann", object{"groups": []string{"engineering"}})
 		out := d.must(t, "doctor", "oidc", "--token-file", file(token))
@@ -303,4 +299,14 @@ func TestDoctorOIDC(t *testing.T) {
 			t.Errorf("the data directory is there: %v", err)
 		}
 	})
+}
+
+// tokenFile is a file with one token.
+func tokenFile(t *testing.T, token string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "token.jwt")
+	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

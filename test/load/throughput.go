@@ -86,7 +86,7 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 func (m *machine) trusting(i *issuer) (path string, err error) {
 	path = filepath.Join(m.dir, "atrium.yaml")
 	return path, os.WriteFile(path, fmt.Appendf(nil,
-		"orgs: [{slug: default, issuers: [{url: %q, audiences: [%s]}], personal_workspaces: true}]\n", i.url, audience), 0o600)
+		"orgs: [{slug: default, issuers: [{url: %q, audiences: [%s]}], personal_workspaces: true, sign_up: open}]\n", i.url, audience), 0o600)
 }
 
 // me answers whose credential it was asked with.

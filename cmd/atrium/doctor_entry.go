@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// checkEntry reports who can sign in to each org. It warns if everyone can sign up, and if two issuers
+// may vouch for the same addresses.
+func checkEntry(c configs.Config) finding {
+	var notes []string
+	warning := false
+	for _, org := range c.Directory(func(string) identity.OrgID { return "" }).All() {
+		if len(org.Issuers) == 0 {
+			notes = append(notes, org.Slug+": no issuer, API keys only")
+			continue
+		}
+		var said []string
+		for _, issuer := range org.Issuers {
+			said = append(said, issuer.URL+" "+vouches(issuer))
+		}
+		said = append(said, "sign_up "+string(org.SignUp))
+		if org.SignUp == identity.SignUpOpen {
+			warning = true
+			said = append(said, "everyone with a valid token gets an account")
+		}
+		for _, both := range overlaps(org.Issuers) {
+			warning = true
+			said = append(said, fmt.Sprintf("%s and %s may vouch for the same addresses: either can sign in as a person of the other", both[0], both[1]))
+		}
+		notes = append(notes, org.Slug+": "+strings.Join(said, ", "))
+	}
+	return finding{Check: "sign-in", OK: true, Warning: warning, Note: strings.Join(notes, "; ")}
+}
+
+// vouches says what an issuer's word about e-mail addresses counts for.
+func vouches(i identity.Issuer) string {
+	switch {
+	case !i.TrustEmail:
+		return "vouches for no address"
+	case len(i.EmailDomains) == 0:
+		return "vouches for every address"
+	}
+	return "vouches for " + strings.Join(i.EmailDomains, " and ")
+}
+
+// overlaps returns the URLs of each two issuers that may vouch for the same address.
+func overlaps(issuers []identity.Issuer) (pairs [][2]string) {
+	for n, a := range issuers {
+		for _, b := range issuers[n+1:] {
+			shared := len(a.EmailDomains) == 0 || len(b.EmailDomains) == 0 ||
+				slices.ContainsFunc(a.EmailDomains, func(domain string) bool { return slices.Contains(b.EmailDomains, domain) })
+			if a.TrustEmail && b.TrustEmail && shared {
+				pairs = append(pairs, [2]string{a.URL, b.URL})
+			}
+		}
+	}
+	return pairs
+}
+
+// becomes says what a token would make of its bearer, and whether it lets them in.
+func becomes(org *identity.Org, c *account.Claims) (string, error) {
+	if missing := c.Lacks(org); len(missing) > 0 {
+		var names []string
+		for _, m := range missing {
+			names = append(names, fmt.Sprintf("%s=%s", m.Claim, m.Value))
+		}
+		return "", fmt.Errorf("refused with %s: it lacks %s", account.ErrClaimMissing.Code, strings.Join(names, ", "))
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "subject %s of %s", c.Subject, c.Issuer)
+	switch {
+	case c.EmailFor(org) != "":
+		fmt.Fprintf(&out, ", verified e-mail %s", c.Email)
+	case c.EmailVerified:
+		out.WriteString(", e-mail not used: the issuer may not vouch for it")
+	case c.Email != "":
+		out.WriteString(", e-mail not verified and therefore not used")
+	}
+	grants := c.Grants(org.ClaimRules)
+	signsUp := org.SignUp == identity.SignUpOpen || org.SignUp == identity.SignUpClaims && !grants.None()
+	if grants.Operator {
+		out.WriteString(", operator")
+	}
+	for _, rule := range org.ClaimRules {
+		if role, ok := grants.Roles[rule.Workspace]; ok {
+			fmt.Fprintf(&out, ", %s of %s", role, rule.Workspace)
+			delete(grants.Roles, rule.Workspace)
+		}
+	}
+	if !signsUp {
+		fmt.Fprintf(&out, "; without an account or an invitation refused with %s", account.ErrSignUpClosed.Code)
+	}
+	return out.String(), nil
+}

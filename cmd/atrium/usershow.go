@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+)
+
+type userShowCommand struct {
+	Email string `required:"" help:"Whose account." placeholder:"EMAIL"`
+	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON  bool   `name:"json" help:"Answer as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (userShowCommand) Help() string {
+	return `Says who verified the e-mail address (an issuer, or operator for an account that was made from the command
+line), and which issuers' claim rules gave which roles.
+
+Example:
+  atrium user show --email ada@example.com`
+}
+
+// shownUser is an account as the command shows it.
+type shownUser struct {
+	ID              string            `json:"user_id"`
+	Email           string            `json:"email"`
+	EmailVerified   bool              `json:"email_verified"`
+	EmailVerifiedBy string            `json:"email_verified_by"`
+	Operator        bool              `json:"operator"`
+	OperatorByHand  bool              `json:"operator_by_hand"`
+	OperatorBy      []string          `json:"operator_by"`
+	CreatedAt       time.Time         `json:"created_at"`
+	Memberships     []shownMembership `json:"memberships"`
+}
+
+type shownMembership struct {
+	Workspace string            `json:"workspace"`
+	Role      string            `json:"role"`
+	ByHand    string            `json:"by_hand"`
+	Granted   map[string]string `json:"granted_by"`
+}
+
+// Run implements the command.
+func (s *userShowCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, s.Org)
+		if err != nil {
+			return err
+		}
+		u, memberships, err := app.services.Accounts.UserByEmail(p.ctx, by, s.Email)
+		if err != nil {
+			return explain(err)
+		}
+		shown := show(u, memberships)
+		return p.print(s.JSON, shown, "%s", shown.text())
+	})
+}
+
+func show(u *account.User, memberships []account.Membership) shownUser {
+	out := shownUser{
+		ID: string(u.ID), Email: u.Email, EmailVerified: u.EmailVerified, EmailVerifiedBy: u.EmailVerifiedBy,
+		Operator: u.Operator, OperatorByHand: u.OperatorByHand, OperatorBy: append([]string{}, u.OperatorBy...),
+		CreatedAt: u.CreatedAt, Memberships: []shownMembership{},
+	}
+	for _, m := range memberships {
+		granted := map[string]string{}
+		for issuer, role := range m.Granted {
+			granted[issuer] = role.String()
+		}
+		out.Memberships = append(out.Memberships, shownMembership{m.Workspace.Slug, m.Role.String(), m.ByHand.String(), granted})
+	}
+	return out
+}
+
+func (u shownUser) text() string {
+	var out strings.Builder
+	verified := "not verified"
+	if u.EmailVerified {
+		verified = "verified by " + u.EmailVerifiedBy
+	}
+	fmt.Fprintf(&out, "%s (%s), %s, since %s\n", u.Email, u.ID, verified, u.CreatedAt.Format(time.RFC3339))
+	if u.Operator {
+		fmt.Fprintf(&out, "operator%s\n", givenBy(u.OperatorByHand, u.OperatorBy))
+	}
+	for _, m := range u.Memberships {
+		fmt.Fprintf(&out, "%s of %s%s\n", m.Role, m.Workspace, givenBy(m.Role == m.ByHand, slices.Sorted(maps.Keys(m.Granted))))
+	}
+	return out.String()
+}
+
+// givenBy says who gave a right: people, or the rules of issuers.
+func givenBy(byHand bool, issuers []string) string {
+	if byHand || len(issuers) == 0 {
+		return ""
+	}
+	return ", by the claim rules of " + strings.Join(issuers, " and ")
+}

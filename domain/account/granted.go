@@ -1,0 +1,99 @@
+package account
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Granted is what rules for claims gave in a workspace beyond what people gave by hand: the role, by
+// the issuer whose tokens the rules read. A token of one issuer changes the entry of that issuer only.
+type Granted map[string]identity.Role
+
+// highest returns the highest role in g, or byHand if that is higher.
+func (g Granted) highest(byHand identity.Role) identity.Role {
+	for _, role := range g {
+		byHand = max(byHand, role)
+	}
+	return byHand
+}
+
+// settled returns what rules give in a workspace after a token of issuer that grants granted. Entries
+// of other issuers stay as far as a present rule can still give them. They never raise the role above
+// present, the role before this token: someone may have lowered it by hand.
+func (g Granted) settled(
+	issuer string, granted, byHand, present identity.Role, slug string, rules []identity.ClaimRule,
+) Granted {
+	next := Granted{}
+	for other, role := range g {
+		if role = min(role, present, most(rules, other, slug)); other != issuer && role > byHand {
+			next[other] = role
+		}
+	}
+	if granted > byHand {
+		next[issuer] = granted
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	return next
+}
+
+// most returns the highest role that rules for issuer give in a workspace.
+func most(rules []identity.ClaimRule, issuer, slug string) identity.Role {
+	role := identity.NoRole
+	for _, r := range rules {
+		if r.Issuer == issuer && r.Workspace == slug {
+			role = max(role, r.Role)
+		}
+	}
+	return role
+}
+
+// Keep brings a membership in line with what rules grant to a token of issuer, NoRole if that is
+// nothing: the role becomes the highest of that, of what people gave by hand, and of what the rules of
+// other issuers gave. rules are the org's. The last owner stays one. user is a person:
+// the bearer of a service key cannot sign in.
+func (w *Workspace) Keep(
+	by identity.Actor, user identity.UserID, issuer string, granted identity.Role, rules []identity.ClaimRule,
+) {
+	m, member := w.Members[user]
+	next := m.Granted.settled(issuer, granted, m.ByHand, m.Role, w.Slug, rules)
+	role := next.highest(m.ByHand)
+	data := map[string]any{"user_id": user, "role": role.String()}
+	if len(next) > 0 {
+		data["granted_by"] = slices.Sorted(maps.Keys(next))
+	}
+	switch {
+	case m.Role == role && maps.Equal(m.Granted, next), role != identity.Owner && w.lastOwner(m), !w.DeletedAt.IsZero():
+		return
+	case role == identity.NoRole:
+		w.part(by, m)
+		return
+	case !member:
+		w.record(by, "member.added", data)
+	default:
+		if role != m.Role {
+			data["role"] = event.Change{From: m.Role.String(), To: role.String()}
+		}
+		w.record(by, "member.updated", data)
+	}
+	w.set(user, m.ByHand, role, by.At)
+	m = w.Members[user]
+	m.Granted = next
+	w.Members[user] = m
+}
+
+// operatorBy returns the issuers whose rules make u an operator after a token of issuer, sorted.
+func (u *User) operatorBy(issuer string, granted bool, rules []identity.ClaimRule) []string {
+	next := map[string]bool{issuer: granted}
+	for _, other := range u.OperatorBy {
+		if other != issuer && u.Operator {
+			next[other] = slices.ContainsFunc(rules, func(r identity.ClaimRule) bool { return r.Issuer == other && r.Operator })
+		}
+	}
+	maps.DeleteFunc(next, func(_ string, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(next))
+}

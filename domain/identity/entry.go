@@ -1,0 +1,32 @@
+package identity
+
+import "slices"
+
+// SignUp says who gets an account by signing in. It does not concern people who have one. The zero
+// value is SignUpInvited.
+type SignUp string
+
+// The values of SignUp.
+const (
+	SignUpOpen    SignUp = "open"    // everyone with a token that the org accepts
+	SignUpInvited SignUp = "invited" // people with an open invitation to their address
+	SignUpClaims  SignUp = "claims"  // also people to whom a rule for claims grants something
+)
+
+// WorkspacesBy says who may create workspaces. The zero value is WorkspacesByAnyone.
+type WorkspacesBy string
+
+// The values of WorkspacesBy.
+const (
+	WorkspacesByAnyone    WorkspacesBy = "anyone"
+	WorkspacesByOperators WorkspacesBy = "operators"
+)
+
+// Issuer returns the org's issuer with that URL.
+func (o *Org) Issuer(url string) (Issuer, bool) {
+	i := slices.IndexFunc(o.Issuers, func(i Issuer) bool { return i.URL == url })
+	if i < 0 {
+		return Issuer{}, false
+	}
+	return o.Issuers[i], true
+}

@@ -1,0 +1,182 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestTwoIssuers serves an org that takes the tokens of its own provider and of a partner's, which may
+// vouch for partner.test.
+func TestTwoIssuers(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		own, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
+		s := start(t, engine, configured(fmt.Sprintf(`
+orgs:
+  - slug: default
+    sign_up: open
+    issuers:
+      - {url: %[1]q, audiences: [atrium], trust_email: true}
+      - {url: %[2]q, audiences: [atrium], email_domains: [partner.test]}
+    claim_rules:
+      - {issuer: %[1]q, claim: groups, value: engineering, workspace: research, role: owner}
+      - {issuer: %[1]q, claim: groups, value: ops, operator: true}
+      - {issuer: %[2]q, claim: groups, value: guests, workspace: research, role: viewer}
+`, own.URL, partner.URL)))
+		corp, evil := &realm{s, own}, &realm{s, partner}
+		s.user(t, "owner", "--workspace", "research")
+		staff := object{"groups": []string{"engineering", "ops"}}
+		ceo := corp.person(t, "ceo", staff)
+
+		t.Run("a partner's issuer takes over neither accounts nor roles", func(t *testing.T) {
+			for _, more := range []object{{}, staff} {
+				taken := evil.person(t, "evil", object{"email": ceo.email}, more)
+				if taken.id == ceo.id {
+					t.Fatalf("the partner's token opens the account of %s: %s", ceo.email, taken.get(t, "/api/me"))
+				}
+				taken.get(t, "/api/me").has(t, map[string]string{"user.email": "null", "user.operator": "false", "workspaces.0.id": ""})
+				taken.do(t, "POST", "/api/api-keys", object{"name": "evil"}, "Workspace-Id: research").problem(t, 404, "workspace_not_found")
+			}
+			ceo.get(t, "/api/me").has(t, map[string]string{"user.operator": "true", "workspaces.0.my_role": "owner"})
+		})
+		t.Run("nor does it wait in an account for who comes later", func(t *testing.T) {
+			early := evil.person(t, "early", object{"email": "cfo@example.com"})
+			cfo := corp.person(t, "cfo")
+			if early.id == cfo.id {
+				t.Fatal("the account that the partner's issuer made is theirs")
+			}
+			cfo.get(t, "/api/me").has(t, map[string]string{"user.email": "cfo@example.com"})
+		})
+		t.Run("it vouches for its own domain, and rules read its own tokens", func(t *testing.T) {
+			known := "pat@partner.test"
+			s.must(t, "user", "create", "--email", known, "--role", "member")
+			pat := evil.person(t, "pat", object{"email": known, "groups": []string{"guests", "engineering"}})
+			pat.get(t, "/api/me").has(t, map[string]string{
+				"user.email": known, "workspaces.0.slug": "default", "workspaces.0.my_role": "member", "workspaces.1.slug": "research", "workspaces.1.my_role": "viewer",
+			})
+		})
+		t.Run("a token of one issuer takes nothing that the rules of the other gave", func(t *testing.T) {
+			s.must(t, "user", "link", "--email", ceo.email, "--issuer", partner.URL, "--subject", "ceo-at-partner")
+			abroad := evil.person(t, "ceo-at-partner", object{"email": ceo.email})
+			abroad.get(t, "/api/me").has(t, map[string]string{"user.id": ceo.id, "user.operator": "true", "workspaces.0.my_role": "owner", "workspaces.1.id": ""})
+			corp.again(ceo, "ceo").get(t, "/api/me").has(t, map[string]string{"user.operator": "false", "workspaces.0.id": ""})
+		})
+		t.Run("an operator of the deployment sees who verified an address", func(t *testing.T) {
+			for email, by := range map[string]string{"cfo@example.com": own.URL, "pat@partner.test": "operator"} {
+				var out object
+				if err := json.Unmarshal([]byte(s.must(t, "user", "show", "--email", email, "--json")), &out); err != nil || out["email_verified_by"] != by {
+					t.Errorf("%s: %v, %v", email, out, err)
+				}
+			}
+			if text := s.must(t, "user", "show", "--email", "pat@partner.test"); !strings.Contains(text, "verified by operator") || !strings.Contains(text, "viewer of research, by the claim rules of "+partner.URL) {
+				t.Error(text)
+			}
+		})
+	})
+}
+
+// TestIssuersThatLeaveItOpen starts with what does not say whose word counts.
+func TestIssuersThatLeaveItOpen(t *testing.T) {
+	t.Parallel()
+	own, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
+	for name, tt := range map[string]struct{ more, rule, want string }{
+		"a rule that names no issuer":               {"", "claim_rules: [{claim: groups, value: ops, operator: true}]", "claim_rules[0].issuer: must be set where an org has several issuers"},
+		"two that may vouch for the same, unsaid":   {", email_domains: [partner.test]", "", "issuers[0].trust_email: must be set"},
+		"one that is not trusted and lists domains": {", trust_email: false, email_domains: [partner.test]", "", "issuers[1].trust_email: must not be false"},
+	} {
+		t.Run(name+" is refused by doctor and at the start", func(t *testing.T) {
+			d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium]}, {url: %q, audiences: [atrium]%s}]\n    %s\n", own.URL, partner.URL, tt.more, tt.rule)))
+			if got := d.run(t, "doctor"); got.code != 1 || !strings.Contains(got.stdout, "FAILED  configuration") || !strings.Contains(got.stdout, tt.want) {
+				t.Errorf("doctor: %+v", got)
+			}
+			if got := d.run(t, "serve"); got.code == 0 || !strings.Contains(got.stderr, tt.want) {
+				t.Errorf("serve: %+v", got)
+			}
+		})
+	}
+	t.Run("what two may vouch for alike is a warning", func(t *testing.T) {
+		d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium], trust_email: true}, {url: %q, audiences: [atrium], trust_email: true}]\n", own.URL, partner.URL)))
+		if got := d.run(t, "doctor"); got.code != 0 || !strings.Contains(got.stdout, "WARNING sign-in") || !strings.Contains(got.stdout, own.URL+" and "+partner.URL+" may vouch for the same addresses") {
+			t.Errorf("doctor: %+v", got)
+		}
+	})
+}
+
+func TestWhoMaySignUp(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		r := newRealm(t, engine, `sign_up: claims
+    workspaces_by: operators
+    personal_workspaces: true
+    claim_rules:
+      - {claim: groups, value: staff, workspace: default, role: member}
+      - {claim: groups, value: ops, operator: true}`)
+		owner := r.user(t, "owner")
+		refused := func(t *testing.T, c *client) {
+			t.Helper()
+			before, _ := r.trail(t)
+			c.do(t, "GET", "/api/me", nil).problem(t, 403, "sign_up_closed")
+			c.do(t, "POST", "/api/workspaces", object{"name": "Mine"}).problem(t, 403, "sign_up_closed")
+			if after, text := r.trail(t); len(after) != len(before) {
+				t.Errorf("a refusal left\n%s", text)
+			}
+		}
+		t.Run("a stranger with a valid token is refused, and nothing is stored", func(t *testing.T) {
+			refused(t, r.bearer(r.token("eve")))
+			if out := r.run(t, "user", "show", "--email", "eve@example.com"); out.code != 1 {
+				t.Errorf("there is an account: %+v", out)
+			}
+		})
+		t.Run("a person with a grant by a rule comes in, and stays", func(t *testing.T) {
+			ann := r.person(t, "ann", object{"groups": []string{"staff"}})
+			r.again(ann, "ann").get(t, "/api/me").has(t, map[string]string{"user.id": ann.id})
+		})
+		t.Run("so does somebody with an account", func(t *testing.T) {
+			known := r.user(t, "viewer")
+			r.person(t, "known", object{"email": known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
+		})
+		t.Run("and somebody who is invited, under the address that is verified", func(t *testing.T) {
+			token, _ := r.invite(t, owner, "Bob@example.com", "viewer")
+			refused(t, r.bearer(r.token("bob", object{"email_verified": false})))
+			r.bearer(r.token("carl")).do(t, "POST", "/api/invitations/accept", object{"token": token}).problem(t, 403, "sign_up_closed")
+			accept(t, r.bearer(r.token("bob")), token).is(t, 200)
+			r.person(t, "bob").get(t, "/api/me")
+		})
+		t.Run("not after the invitation was withdrawn", func(t *testing.T) {
+			invitations := "/api/workspaces/" + owner.workspace + "/invitations"
+			made := owner.create(t, invitations, object{"email": "dora@example.com", "role": "viewer"})
+			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
+			refused(t, r.bearer(r.token("dora")))
+		})
+		t.Run("somebody invited to a chat comes in, too", func(t *testing.T) {
+			made := owner.create(t, "/api/chat-templates", object{"name": "support"}).at("id")
+			owner.do(t, "POST", "/api/chat-templates/"+made+"/members", object{"email": "gus@example.com", "role": "viewer"})
+			r.person(t, "gus")
+		})
+		t.Run("operators create workspaces, and others do not", func(t *testing.T) {
+			ann := r.person(t, "ann", object{"groups": []string{"staff"}})
+			for _, c := range []*client{ann, owner} {
+				c.do(t, "POST", "/api/workspaces", object{"name": "Mine"}).problem(t, 403, "workspaces_by_operators")
+			}
+			r.person(t, "opal", object{"groups": []string{"ops"}}).create(t, "/api/workspaces", object{"name": "Theirs"})
+		})
+	})
+}
+
+func TestRequiredClaims(t *testing.T) {
+	t.Parallel()
+	issuer := fixture.NewIssuer(t, "ES256")
+	d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    sign_up: open\n    issuers: [{url: %q, audiences: [atrium], require: [{claim: hd, value: corp.test}]}]\n", issuer.URL)))
+	r := &realm{d.start(t), issuer}
+	known := r.user(t, "member")
+	for _, lacking := range []object{{}, {"hd": "other.test"}, {"email": known.email}} {
+		r.bearer(r.token("ann", lacking)).do(t, "GET", "/api/me", nil).problem(t, 403, "required_claim_missing")
+	}
+	ann := r.person(t, "ann", object{"hd": "corp.test"})
+	r.again(ann, "ann").do(t, "GET", "/api/me", nil).problem(t, 403, "required_claim_missing")
+	if got := d.run(t, "doctor", "oidc", "--token-file", tokenFile(t, r.token("ann"))); got.code != 1 || !strings.Contains(got.stdout, "refused with required_claim_missing: it lacks hd=corp.test") {
+		t.Errorf("doctor: %+v", got)
+	}
+}
