@@ -79,6 +79,7 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 	answer("/private", 302, "Location", "https://10.0.0.1/a.csv")
 	answer("/metadata", 302, "Location", "https://169.254.169.254/latest")
 	answer("/plain", 302, "Location", "http://127.0.0.1:1/a.csv")
+	answer("/elsewhere", 302, "Location", newHost(t).URL+"/good")
 	answer("/loop", 302, "Location", "/loop")
 	answer("/file", 302, "Location", "file:///etc/passwd")
 	h.mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -112,7 +113,8 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 		"/404": source.ErrSheetNotFound, "/410": source.ErrSheetNotFound, "/429": source.ErrSheetRateLimited,
 		"/500": source.ErrSheetFailed, "/204": source.ErrSheetFailed, "/504": source.ErrSheetTimeout,
 		"/private": source.ErrURLNotAllowed, "/metadata": source.ErrURLNotAllowed, "/plain": source.ErrURLNotAllowed,
-		"/loop": source.ErrURLNotAllowed, "/file": source.ErrURLNotAllowed,
+		"/elsewhere": source.ErrURLNotAllowed, // another port that is not that of https
+		"/loop":      source.ErrURLNotAllowed, "/file": source.ErrURLNotAllowed,
 		"/slow": source.ErrSheetTimeout, "/trickle": source.ErrSheetTimeout, "/endless": source.ErrFileTooLarge, "/claims": source.ErrFileTooLarge,
 		"/cut": source.ErrSheetFailed, "/moved": nil, "/good": nil,
 	} {
