@@ -110,21 +110,25 @@ func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error
 		return nil
 	}
 	was := *s
-	left := float64(s.PeriodEnd.Sub(now)) / float64(s.PeriodEnd.Sub(s.PeriodStart))
+	left, whole := s.PeriodEnd.Sub(now), s.PeriodEnd.Sub(s.PeriodStart)
 	s.Plan, s.Quantity, s.Next = a.Plan, a.Quantity, nil
 	if s.Status == billing.Trialing {
 		return nil
 	}
-	amount := int64(left * float64(s.price()-was.price()))
+	amount := billing.Prorate(s.price(), left, whole) - billing.Prorate(was.price(), left, whole)
 	if s.Plan.Interval != was.Plan.Interval || s.Plan.IntervalCount != was.Plan.IntervalCount {
 		s.Anchor, s.PeriodStart = now.Day(), now
 		s.PeriodEnd = s.next(now)
-		amount = s.price() - int64(left*float64(was.price()))
+		amount = s.price() - billing.Prorate(was.price(), left, whole)
 	}
 	amount = max(amount, 0)
 	got := b.charge(amount, false, now)
 	if !got.paid {
 		*s = was
+		s.Next = nil // what was to come was let go before
+		if a.Keep != nil {
+			s.Next = &sale{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity}
+		}
 		b.tell("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.Told)), now)
 		return &billing.DeclinedError{DeclineCode: got.decline}
 	}

@@ -2,6 +2,7 @@ package stripe
 
 import (
 	"context"
+	"errors"
 
 	stripe "github.com/stripe/stripe-go/v85"
 
@@ -22,8 +23,9 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	}
 	later := a.Resell && a.AtRenewal
 	if now := !later || a.CancelAtPeriodEnd != nil; now && s.Metadata[changedBy] != key {
+		before := *s
 		if s, err = g.update(ctx, key, s, item, a); err != nil {
-			return billing.Held{}, failure(err)
+			return billing.Held{}, g.keep(ctx, key, &before, item, a, failure(err))
 		}
 	}
 	if !later {
@@ -35,9 +37,30 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	return g.heldNow(ctx, id)
 }
 
+// kept names the schedule that takes the place of one that was released for a change that was declined.
+const kept = "_keep"
+
+// keep lets come at renewal again what a declined change was to replace. It returns why that was declined, or
+// why this failed: then the whole change is repeated.
+func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment, declined error) error {
+	if a.Keep == nil || !errors.Is(declined, billing.ErrCardDeclined) {
+		return declined
+	}
+	if s.Schedule != nil && s.Schedule.Metadata[changedBy] != key+kept {
+		s.Schedule = nil // it was released
+	}
+	if err := g.schedule(ctx, key+kept, s, item, billing.Amendment{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity}); err != nil {
+		if billing.OutcomeUnknown(err) {
+			return err
+		}
+		return &billing.UnsettledError{Refusal: err.Error()}
+	}
+	return declined
+}
+
 // update changes a subscription at once.
 func (g *Gateway) update(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment) (*stripe.Subscription, error) {
-	if s.Schedule != nil {
+	if s.Schedule != nil && s.Schedule.Metadata[changedBy] != key+kept {
 		_, err := g.api.V1SubscriptionSchedules.Release(ctx, s.Schedule.ID, &stripe.SubscriptionScheduleReleaseParams{Params: g.write(key + "_release")})
 		if err != nil {
 			return nil, err

@@ -14,6 +14,9 @@ import (
 // CreateCustomer implements ports.GatewayCustomers.
 func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error) {
 	p := &stripe.CustomerCreateParams{Params: g.write(key), Metadata: map[string]string{madeBy: key}}
+	if d.Workspace != "" {
+		p.Metadata[workspaceOf] = string(d.Workspace)
+	}
 	if d.Name != "" {
 		p.Name = &d.Name
 	}
@@ -21,7 +24,7 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 		p.Email = &d.Email
 	}
 	c, err := g.api.V1Customers.Create(ctx, p)
-	if unanswered(ctx, err) {
+	if unanswered(ctx, err) || reused(err) {
 		if made, found := g.customerOf(ctx, key, d); found {
 			return made, nil
 		}

@@ -23,11 +23,13 @@ func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plan
 	return plans, nil
 }
 
-// sold reports whether a price is what a plan says.
+// sold reports whether a price is what a plan says: so much for each of the quantity, paid in advance. A price
+// in tiers, by packages or by what was used costs something else.
 func sold(price *stripe.Price, p *billing.Plan) bool {
 	r := price.Recurring
 	return price.Active && r != nil && price.UnitAmount == p.Price.Amount && string(price.Currency) == p.Price.Currency &&
-		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount
+		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
+		price.BillingScheme != stripe.PriceBillingSchemeTiered && price.TransformQuantity == nil && r.UsageType != stripe.PriceRecurringUsageTypeMetered
 }
 
 // Invoices implements ports.GatewaySubscriptions.

@@ -43,6 +43,8 @@ const (
 	madeBy    = "atrium_key"     // the key of the call that made it
 	changedBy = "atrium_changed" // of the one that changed it last
 	planOf    = "atrium_plan"    // the plan that was sold
+
+	workspaceOf = "atrium_workspace" // whose customer it is
 )
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -196,6 +198,12 @@ func retryAfter(said *stripe.Error) time.Duration {
 func missing(err error) bool {
 	var said *stripe.Error
 	return errors.As(err, &said) && (said.Code == stripe.ErrorCodeResourceMissing || said.HTTPStatusCode == http.StatusNotFound)
+}
+
+// reused reports whether Stripe knows the key of a call with other parameters: those of an older Atrium.
+func reused(err error) bool {
+	var said *stripe.Error
+	return errors.As(err, &said) && said.Type == stripe.ErrorTypeIdempotency
 }
 
 // unanswered reports whether it is worth looking what came of a call.

@@ -113,7 +113,7 @@ func held(s *stripe.Subscription) billing.Held {
 		}
 	}
 	if s.Schedule != nil {
-		h.Pending = coming(s.Schedule, h.PeriodEnd.Unix())
+		h.Pending, h.PendingPrice = coming(s.Schedule, h.PeriodEnd.Unix())
 	}
 	switch {
 	case s.Status == stripe.SubscriptionStatusIncomplete && s.LatestInvoice != nil && s.LatestInvoice.ConfirmationSecret != nil:
@@ -131,14 +131,21 @@ func first(s *stripe.Subscription) *stripe.SubscriptionItem {
 	return s.Items.Data[0]
 }
 
-// coming is what a schedule makes of its subscription when the period ends.
-func coming(s *stripe.SubscriptionSchedule, periodEnd int64) *billing.PendingChange {
+// coming is what a schedule makes of its subscription when the period ends, and its price where the schedule
+// was made outside of Atrium and notes no plan.
+func coming(s *stripe.SubscriptionSchedule, periodEnd int64) (*billing.PendingChange, string) {
 	for _, phase := range s.Phases {
-		if phase.StartDate >= periodEnd && len(phase.Items) > 0 {
-			return &billing.PendingChange{Plan: billing.PlanID(phase.Metadata[planOf]), Quantity: int(phase.Items[0].Quantity), At: moment(phase.StartDate)}
+		if phase.StartDate < periodEnd || len(phase.Items) == 0 {
+			continue
 		}
+		next, price := phase.Items[0], ""
+		plan := billing.PlanID(phase.Metadata[planOf])
+		if plan == "" && next.Price != nil {
+			price = next.Price.ID
+		}
+		return &billing.PendingChange{Plan: plan, Quantity: int(next.Quantity), At: moment(phase.StartDate)}, price
 	}
-	return nil
+	return nil, ""
 }
 
 // GiveUp implements ports.GatewaySubscriptions. Stripe refuses to void an invoice that is paid, and to pay one

@@ -107,7 +107,9 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*bil
 // make tells the gateway of a customer that is reserved.
 func (s *Service) make(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
 	made, err := ask(calls, func(ctx context.Context) (billing.CustomerID, error) {
-		return t.Gateway.CreateCustomer(ctx, c.Key, c.Details)
+		d := c.Details
+		d.Workspace = c.Workspace
+		return t.Gateway.CreateCustomer(ctx, c.Key, d)
 	})
 	if err != nil {
 		return nil, err

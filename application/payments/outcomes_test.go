@@ -246,3 +246,39 @@ func TestWhatIsListedForTheActionIsStored(t *testing.T) {
 		t.Errorf("%+v, %+v", v, s.kept.Subscription)
 	}
 }
+
+func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
+	begin := func(t *testing.T) *stage {
+		s := newStage(t)
+		s.kept = customer("pm_1", "pm_2")
+		s.has()
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).AnyTimes().Return(nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).MinTimes(1).Return(billing.Held{}, &billing.DeclinedError{DeclineCode: "x"})
+		return s
+	}
+	buy := func(s *stage) error {
+		_, err := s.Subscribe(s.ctx, owner, "k", billing.Wanted{Plan: "basic", Quantity: 1, Method: "pm_2"})
+		return err
+	}
+	t.Run("before the purchase is over", func(t *testing.T) {
+		s := begin(t)
+		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(nil)
+		wantErr(t, buy(s), billing.ErrCardDeclined)
+		if s.kept.Pending != nil || s.kept.Default != "pm_1" {
+			t.Errorf("%+v", s.kept)
+		}
+	})
+	t.Run("else by the job", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := begin(t)
+			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Times(3).Return(billing.ErrGatewayTimeout)
+			if err := buy(s); !billing.OutcomeUnknown(err) || s.kept.Pending == nil {
+				t.Fatalf("given up: %v", err)
+			}
+			s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_1")).Return(nil)
+			if wantErr(t, s.Reconcile(s.ctx, system), nil); s.kept.Pending != nil {
+				t.Error("still pending")
+			}
+		})
+	})
+}

@@ -31,7 +31,7 @@ func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
 		s.kept = c
 		return copied(c), nil
 	})
-	s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, "somebody else's", billing.Details{Name: "Acme", Email: "ann@example.com"}).DoAndReturn(
+	s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, "somebody else's", billing.Details{Name: "Acme", Email: "ann@example.com", Workspace: "acme"}).DoAndReturn(
 		func(context.Context, string, billing.Details) (billing.CustomerID, error) {
 			if _, watched := s.queued[billing.ReconcileJob]; !watched {
 				t.Error("nobody would find out what became of it")

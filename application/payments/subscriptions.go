@@ -298,6 +298,9 @@ func (s *Service) outcome(calls context.Context, by identity.Actor, t Terms, c *
 		return s.lookUp(calls, by, t, c, op, &billing.Rejection{Reason: "expired"})
 	}
 	held, err := s.perform(calls, t, c, op, plan)
+	if errors.Is(err, billing.ErrCardDeclined) {
+		err = s.putBack(calls, t, c, op, err)
+	}
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
 		return held, err
 	}
@@ -306,6 +309,18 @@ func (s *Service) outcome(calls context.Context, by identity.Actor, t Terms, c *
 		return s.lookUp(calls, by, t, c, op, err)
 	}
 	return held, err
+}
+
+// putBack makes the default again what it was before a purchase that was declined. It returns why that was
+// declined, or an unknown outcome while the default could not be put back.
+func (s *Service) putBack(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, declined error) error {
+	if op.Before == "" {
+		return declined
+	}
+	if err := s.makeDefault(calls, t, c.ID, op.Before); err != nil && !errors.Is(err, billing.ErrMethodNotFound) {
+		return &billing.UnsettledError{Refusal: err.Error()}
+	}
+	return declined
 }
 
 // lookUp returns what came of an operation, by what the gateway has; refusal if it had no effect. While

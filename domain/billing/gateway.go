@@ -3,6 +3,7 @@ package billing
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -69,6 +70,15 @@ type Amendment struct {
 	Resell bool
 
 	CancelAtPeriodEnd *bool
+
+	// Keep is what comes at renewal now, and still does if the change is declined. Nil for nothing.
+	Keep *Sale
+}
+
+// Sale is a plan and how many of it.
+type Sale struct {
+	Plan     Plan `json:"plan"`
+	Quantity int  `json:"quantity"`
 }
 
 // ActionType says what the payer still has to do.
@@ -100,6 +110,7 @@ type Held struct {
 	TrialEnd               time.Time // zero for none
 	CancelAtPeriodEnd      bool
 	Pending                *PendingChange
+	PendingPrice           string // the price of Pending, where it does not note a plan
 	Action                 *Action
 	CreatedAt              time.Time
 }
@@ -108,6 +119,8 @@ type Held struct {
 type Details struct {
 	Name  string // of the workspace
 	Email string // of who made it a customer; "" for a program
+
+	Workspace identity.WorkspaceID // noted with the customer, so that people at the gateway can tell whose it is
 }
 
 // Card is what a payer types. It goes to the sandbox, and is kept nowhere: Stripe's own form takes the

@@ -33,6 +33,12 @@ type Operation struct {
 	// whatever the configuration says by now. Nil if nothing is sold.
 	Sold *Plan `json:"sold,omitempty"`
 
+	// Keep is what comes at renewal, and still does if a Change is declined. Nil for nothing.
+	Keep *Sale `json:"keep,omitempty"`
+
+	// Before is the default method before a Subscribe, which it is again if that is refused. Empty for the same.
+	Before MethodID `json:"before,omitempty"`
+
 	// Repeated says that the call was made before, perhaps with an effect, and not answered.
 	Repeated bool `json:"repeated,omitempty"`
 
@@ -71,7 +77,7 @@ func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
 }
 
 // Subscribe begins a subscription under key, unless one lives: ErrSubscriptionExists. An incomplete one of
-// the same plan and quantity is answered as it is (again), and so is the one that the same key has made;
+// the same plan, quantity and method is returned as it is (again), and so is the one that the same key has made;
 // an incomplete one of another gives way.
 func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plans) (again bool, err error) {
 	if err := c.allow(by); err != nil {
@@ -90,7 +96,7 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plan
 	op := &Operation{Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity, Sold: plan.sold()}
 	if s := c.Subscription; s != nil {
 		switch {
-		case s.Key == key, s.Status == Incomplete && s.Plan == plan.ID && s.Quantity == w.Quantity:
+		case s.Key == key, s.Status == Incomplete && s.Plan == plan.ID && s.Quantity == w.Quantity && (w.Method == "" || w.Method == c.Default):
 			return true, nil
 		case s.Status != Incomplete:
 			return false, ErrSubscriptionExists
@@ -113,6 +119,9 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plan
 	}
 	if op.Method == "" && op.TrialDays == 0 && plan.Price.Amount > 0 {
 		return false, ErrMethodRequired
+	}
+	if op.Method != c.Default {
+		op.Before = c.Default
 	}
 	c.begin(by, op, "subscription.requested", string(c.ID), map[string]any{"plan_id": plan.ID, "quantity": w.Quantity})
 	return false, nil
@@ -163,6 +172,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 		if err := c.unpaused(); err != nil {
 			return false, err
 		}
+		op.Keep = s.Pending.sale(plans)
 	}
 	if ch.CancelAtPeriodEnd != nil && *ch.CancelAtPeriodEnd != s.CancelAtPeriodEnd {
 		op.CancelAtPeriodEnd = ch.CancelAtPeriodEnd
@@ -276,5 +286,5 @@ func (o *Operation) Order(p Plan) Order {
 
 // Amendment is what the gateway is asked by a Change.
 func (o *Operation) Amendment(p Plan) Amendment {
-	return Amendment{Plan: p, Quantity: o.Quantity, AtRenewal: o.AtRenewal, Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd}
+	return Amendment{Plan: p, Quantity: o.Quantity, AtRenewal: o.AtRenewal, Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd, Keep: o.Keep}
 }

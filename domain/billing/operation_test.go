@@ -17,21 +17,22 @@ func TestSubscribing(t *testing.T) {
 		op    billing.Operation
 		err   error
 	}{
-		"charges the default":                        {of: customer(card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 2}, op: billing.Operation{Plan: "basic", Quantity: 2, Method: "a"}},
-		"or what the caller names":                   {of: customer(card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b"}},
-		"takes no expired one":                       {of: customer(card("a", 2), expired("b")), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, err: billing.ErrMethodExpired},
-		"nor another's":                              {of: customer(card("a", 2)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "x"}, err: billing.ErrMethodNotFound},
-		"takes a method":                             {of: customer(), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
-		"one that is good":                           {of: customer(expired("a")), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
-		"but for a trial":                            {of: customer(), want: billing.Wanted{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, TrialDays: 14}},
-		"of which there is one":                      {of: hadTrial(customer(card("a", 1))), want: billing.Wanted{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
-		"takes a plan of the org":                    {of: customer(card("a", 1)), want: billing.Wanted{Plan: "other", Quantity: 1}, err: billing.ErrPlanNotFound},
-		"that the gateway knows":                     {of: customer(card("a", 1)), want: billing.Wanted{Plan: "gone", Quantity: 1}, err: billing.ErrPlanUnavailable},
-		"is done once":                               {of: subscribed("basic", billing.Active, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
-		"even if it is past due":                     {of: subscribed("basic", billing.PastDue, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
-		"an incomplete one is answered again":        {of: subscribed("basic", billing.Incomplete, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, again: true},
-		"one of another plan gives way":              {of: subscribed("pro", billing.Incomplete, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "a", Subscription: "sub_1"}},
-		"an operation that is under way comes first": {of: pending(customer(card("a", 1)), "other"), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrPending},
+		"charges the default":                         {of: customer(card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 2}, op: billing.Operation{Plan: "basic", Quantity: 2, Method: "a"}},
+		"or what the caller names":                    {of: customer(card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a"}},
+		"an incomplete one gives way to another card": {of: subscribed("basic", billing.Incomplete, card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a", Subscription: "sub_1"}},
+		"takes no expired one":                        {of: customer(card("a", 2), expired("b")), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, err: billing.ErrMethodExpired},
+		"nor another's":                               {of: customer(card("a", 2)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "x"}, err: billing.ErrMethodNotFound},
+		"takes a method":                              {of: customer(), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
+		"one that is good":                            {of: customer(expired("a")), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
+		"but for a trial":                             {of: customer(), want: billing.Wanted{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, TrialDays: 14}},
+		"of which there is one":                       {of: hadTrial(customer(card("a", 1))), want: billing.Wanted{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
+		"takes a plan of the org":                     {of: customer(card("a", 1)), want: billing.Wanted{Plan: "other", Quantity: 1}, err: billing.ErrPlanNotFound},
+		"that the gateway knows":                      {of: customer(card("a", 1)), want: billing.Wanted{Plan: "gone", Quantity: 1}, err: billing.ErrPlanUnavailable},
+		"is done once":                                {of: subscribed("basic", billing.Active, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
+		"even if it is past due":                      {of: subscribed("basic", billing.PastDue, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
+		"an incomplete one is answered again":         {of: subscribed("basic", billing.Incomplete, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, again: true},
+		"one of another plan gives way":               {of: subscribed("pro", billing.Incomplete, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "a", Subscription: "sub_1"}},
+		"an operation that is under way comes first":  {of: pending(customer(card("a", 1)), "other"), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			again, err := tt.of.Subscribe(owner, "key", tt.want, plans)

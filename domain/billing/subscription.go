@@ -41,6 +41,9 @@ type Subscription struct {
 	Pending           *PendingChange
 	CreatedAt         time.Time
 	EndedAt           time.Time // when that was seen; zero while it lives
+
+	// PastDueSince is when the first of the renewals failed that are unpaid now; zero for none.
+	PastDueSince time.Time
 }
 
 // PendingChange is what a subscription becomes when its period ends.
@@ -51,15 +54,43 @@ type PendingChange struct {
 }
 
 // Entitled reports whether the workspace may use what it subscribed to: while it is active or on
-// trial, and for a grace after a renewal has failed, which was when the current period began.
+// trial, and for a grace after a renewal has failed. Periods that begin meanwhile begin no new grace.
 func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	switch s.Status {
 	case Active, Trialing:
 		return true
 	case PastDue:
-		return now.Before(s.PeriodStart.Add(grace))
+		since := s.PastDueSince
+		if since.IsZero() {
+			since = s.PeriodStart
+		}
+		return now.Before(since.Add(grace))
 	}
 	return false
+}
+
+// owe notes since when s is unpaid, by how it was seen before.
+func (s *Subscription) owe(was *Subscription) {
+	switch {
+	case s.Status != PastDue && s.Status != Unpaid:
+		s.PastDueSince = time.Time{}
+	case was != nil && was.ID == s.ID && !was.PastDueSince.IsZero():
+		s.PastDueSince = was.PastDueSince
+	default: // a renewal fails when its period begins
+		s.PastDueSince = s.PeriodStart
+	}
+}
+
+// sale is what p sells; nil if it sells nothing that is among plans.
+func (p *PendingChange) sale(plans Plans) *Sale {
+	if p == nil {
+		return nil
+	}
+	plan, err := plans.Find(p.Plan)
+	if err != nil {
+		return nil
+	}
+	return &Sale{Plan: *plan.sold(), Quantity: p.Quantity}
 }
 
 // Asks reports whether the payer may have something to do: to pay first, or to add a method before the
@@ -82,6 +113,9 @@ func (h *Held) subscription(plans Plans) *Subscription {
 	}
 	if p := plans.ByPrice(h.PriceRef); p != nil {
 		s.Plan = p.ID
+	}
+	if p := plans.ByPrice(h.PendingPrice); p != nil && h.Pending != nil && h.Pending.Plan == "" {
+		s.Pending = &PendingChange{Plan: p.ID, Quantity: h.Pending.Quantity, At: h.Pending.At}
 	}
 	return s
 }
@@ -111,6 +145,9 @@ func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans)
 	}
 	c.seeSurplus(by, now, live)
 	was := c.Subscription
+	if now != nil {
+		now.owe(was)
+	}
 	switch {
 	case was == nil && now == nil:
 		return

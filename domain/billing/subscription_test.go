@@ -59,6 +59,40 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 			}
 		})
 	}
+	t.Run("grace counts from the first failure, once", func(t *testing.T) {
+		c := subscribed("basic", billing.Active)
+		see := func(status billing.Status, begins time.Time) *billing.Subscription {
+			h := held(status)
+			h.PeriodStart, h.PeriodEnd = begins, begins.AddDate(0, 0, 7)
+			c.SeeSubscriptions(owner, c.Revision, []billing.Held{h}, plans)
+			return c.Subscription
+		}
+		const grace = 7 * 24 * time.Hour
+		week := func(n int) time.Time { return now.AddDate(0, 0, 7*n) }
+		if s := see(billing.PastDue, week(0)); s.PastDueSince != now || !s.Entitled(week(1).Add(-time.Second), grace) {
+			t.Errorf("%+v", s)
+		}
+		if s := see(billing.PastDue, week(1)); s.PastDueSince != now || s.Entitled(week(1), grace) {
+			t.Errorf("the next period begins another grace: %+v", s)
+		}
+		if s := see(billing.Unpaid, week(2)); s.PastDueSince != now {
+			t.Errorf("%+v", s)
+		}
+		if s := see(billing.Active, week(2)); !s.PastDueSince.IsZero() || !s.Entitled(week(2), grace) {
+			t.Errorf("%+v", s)
+		}
+		if s := see(billing.PastDue, week(3)); s.PastDueSince != week(3) || !s.Entitled(week(3).Add(time.Hour), grace) {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("a change that is scheduled elsewhere is known by its price", func(t *testing.T) {
+		c, h := customer(), held(billing.Active)
+		h.Pending, h.PendingPrice = &billing.PendingChange{Quantity: 2, At: h.PeriodEnd}, "price_pro"
+		c.SeeSubscriptions(owner, c.Revision, []billing.Held{h}, plans)
+		if p := c.Subscription.Pending; p == nil || p.Plan != "pro" || p.Quantity != 2 {
+			t.Errorf("%+v", p)
+		}
+	})
 	t.Run("several that live end together", func(t *testing.T) {
 		c := subscribed("basic", billing.Active)
 		both := []billing.Held{held(billing.Active), older}

@@ -120,3 +120,30 @@ func gatewayDeclinedAmendments(t *testing.T, g GatewayStage) {
 	wantDecline(t, err, "generic_decline")
 	same(t, "the subscription", *g.only(t, c), h)
 }
+
+func gatewayKeptAmendments(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	o := g.order(0)
+	o.Quantity = 5
+	h, err := g.Subscribe(ctx, key(), c, o)
+	must(t, err)
+	h, err = g.Amend(ctx, key(), c, h.ID, g.less(3))
+	must(t, err)
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "0341")))
+	k := key()
+	up := billing.Amendment{Plan: g.Plans[1], Quantity: 5, Resell: true, Keep: &billing.Sale{Plan: g.Plans[0], Quantity: 3}}
+	for range 2 {
+		_, err = g.Amend(ctx, k, c, h.ID, up)
+		wantDecline(t, err, "generic_decline")
+		same(t, "the subscription", *g.only(t, c), h)
+	}
+	t.Run("which is for whoever changes it to say", func(t *testing.T) {
+		up.Keep = nil
+		_, err := g.Amend(ctx, key(), c, h.ID, up)
+		wantDecline(t, err, "generic_decline")
+		if got := g.only(t, c); got.Pending != nil || got.Quantity != 5 {
+			t.Errorf("%+v", got)
+		}
+	})
+}

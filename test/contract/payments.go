@@ -213,7 +213,14 @@ func duplicatesAreKept(t *testing.T, a Adapter) {
 	same(t, "duplicates", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID{"sub_2"})
 	same(t, "at another account", duplicates(by.Org, "acct_1"), []billing.SubscriptionID(nil))
 	same(t, "in another org", duplicates(a.Orgs[1], sandboxAccount), []billing.SubscriptionID(nil))
-	see(second)
+	second.Status = billing.PastDue
+	c = see(second)
+	got, err = a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
+	must(t, err)
+	same(t, "the customer that owes a period", got, c)
+	if got.Subscription.PastDueSince.IsZero() {
+		t.Error("it does not say since when")
+	}
 	same(t, "after one has ended", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID(nil))
 }
 

@@ -281,3 +281,66 @@ func TestNoUnverifiedPriceIsSold(t *testing.T) {
 		s.agrees(t, 1, "900")
 	})
 }
+
+func TestADeclinedPurchaseLeavesTheDefault(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		good := s.api.AddCard(s.customer, "4242")
+		s.later(time.Minute)
+		if _, err := s.Methods(t.Context(), s.now()); err != nil {
+			t.Fatal(err)
+		}
+		bad := s.api.AddCard(s.customer, "0341")
+		s.later(time.Minute)
+		_, err := s.Subscribe(t.Context(), s.now(), "one", billing.Wanted{Plan: "basic", Quantity: 1, Method: billing.MethodID(bad)})
+		wantErr(t, err, billing.ErrCardDeclined)
+		s.later(2 * time.Minute)
+		w, err := s.Methods(t.Context(), s.now())
+		if wantErr(t, err, nil); string(w.Default) != good {
+			t.Errorf("%+v", w)
+		}
+		_, err = s.subscribe(t, "two", "basic")
+		wantErr(t, err, nil)
+		s.agrees(t, 1, "900")
+	})
+}
+
+func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "4242")
+		s.later(time.Minute)
+		_, err := s.subscribe(t, "one", "pro")
+		wantErr(t, err, nil)
+		change := func(key string, plan billing.PlanID, quantity int) error {
+			_, err := s.ChangeSubscription(t.Context(), s.now(), key, nil, billing.Changes{Plan: &plan, Quantity: &quantity})
+			return err
+		}
+		wantErr(t, change("down", "basic", 1), nil)
+		bad := s.api.AddCard(s.customer, "0341")
+		s.later(time.Minute)
+		_, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(bad))
+		wantErr(t, err, nil)
+		wantErr(t, change("up", "pro", 5), billing.ErrCardDeclined)
+		s.later(2 * time.Minute)
+		v, err := s.Subscription(t.Context(), s.now())
+		if wantErr(t, err, nil); v.Pending == nil || v.Pending.Plan != "basic" || v.Plan != "pro" {
+			t.Errorf("%+v", v)
+		}
+		s.agrees(t, 1, "2900")
+	})
+}
+
+func TestAnotherCardIsTriedForWhatIsIncomplete(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop) {
+		s.api.AddCard(s.customer, "3155")
+		s.later(time.Minute)
+		_, err := s.subscribe(t, "one", "basic")
+		wantErr(t, err, nil)
+		good := s.api.AddCard(s.customer, "4242")
+		s.later(time.Minute)
+		v, err := s.Subscribe(t.Context(), s.now(), "two", billing.Wanted{Plan: "basic", Quantity: 1, Method: billing.MethodID(good)})
+		if wantErr(t, err, nil); v.Status != billing.Active || string(v.Default) != good {
+			t.Errorf("%+v", v)
+		}
+		s.agrees(t, 1, "900")
+	})
+}

@@ -38,7 +38,8 @@ func unix(t time.Time) any {
 func showPrice(p billing.Plan) map[string]any {
 	return map[string]any{
 		"id": p.PriceRef, "object": "price", "active": !p.Unavailable, "currency": p.Price.Currency, "unit_amount": p.Price.Amount, "type": "recurring",
-		"recurring": map[string]any{"interval": string(p.Interval), "interval_count": p.IntervalCount}, "livemode": false, "metadata": map[string]string{},
+		"billing_scheme": "per_unit", "transform_quantity": nil,
+		"recurring": map[string]any{"interval": string(p.Interval), "interval_count": p.IntervalCount, "usage_type": "licensed"}, "livemode": false, "metadata": map[string]string{},
 	}
 }
 
@@ -216,16 +217,16 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 // new period. If it cannot be charged nothing changes: error_if_incomplete.
 func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, now time.Time) any {
 	was := *u
-	left := float64(u.end.Sub(now)) / float64(u.end.Sub(u.start))
+	left, whole := u.end.Sub(now), u.end.Sub(u.start)
 	u.plan, u.quantity = plan, quantity
 	if u.status == "trialing" {
 		return nil
 	}
-	amount := int64(left * float64(u.amount()-was.amount()))
+	amount := billing.Prorate(u.amount(), left, whole) - billing.Prorate(was.amount(), left, whole)
 	if u.plan.Interval != was.plan.Interval || u.plan.IntervalCount != was.plan.IntervalCount {
 		u.anchor, u.start = now.Day(), now
 		u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
-		amount = u.amount() - int64(left*float64(was.amount()))
+		amount = u.amount() - billing.Prorate(was.amount(), left, whole)
 	}
 	if amount <= 0 {
 		return nil
