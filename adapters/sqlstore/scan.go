@@ -16,7 +16,7 @@ type scanBounds struct {
 }
 
 // defaultScans keep a page of any list within some ten milliseconds.
-var defaultScans = scanBounds{templates: 1000, keys: 2000, presences: 10_000, events: 10_000}
+var defaultScans = scanBounds{templates: 1000, keys: 2000, presences: 10_000, events: 2000}
 
 // branch is one way through a list that is ordered by id, latest first: its conditions are the first
 // columns of an index that ends with the id.
