@@ -227,9 +227,9 @@ func TestRun(t *testing.T) {
 		want   error
 		most   time.Duration
 	}{
-		"who takes too much memory is ended":           {"memory", time.Minute, ports.ErrJobTooLarge, 30 * time.Second},
-		"who calls itself for ever is ended":           {"deep", time.Minute, ports.ErrJobTooLarge, 30 * time.Second},
-		"who takes too much of the processor is ended": {"burn", time.Minute, ports.ErrJobTimeout, 50 * time.Second},
+		"who takes too much memory is ended":           {"memory", time.Hour, ports.ErrJobTooLarge, 9 * time.Minute},
+		"who calls itself for ever is ended":           {"deep", time.Hour, ports.ErrJobTooLarge, 9 * time.Minute},
+		"who takes too much of the processor is ended": {"burn", time.Hour, ports.ErrJobTimeout, 9 * time.Minute},
 		"who outlives its deadline is killed":          {"wait", 50 * time.Millisecond, ports.ErrJobTimeout, 3 * time.Second},
 		"an answer that is too large is not read":      {"answer", 5 * time.Second, ports.ErrJobTooLarge, 3 * time.Second},
 		"a panic is told apart and tells nothing":      {"panic", 5 * time.Second, ports.ErrJobCrashed, 3 * time.Second},

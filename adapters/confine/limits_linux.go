@@ -2,6 +2,7 @@ package confine
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -31,7 +32,7 @@ func killGroup(p *os.Process) {
 func awaitEnd(p *os.Process) {
 	for {
 		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if err != unix.EINTR { //nolint:errorlint // an errno
+		if !errors.Is(err, unix.EINTR) {
 			return
 		}
 	}

@@ -107,7 +107,8 @@ func dropCapabilities() error {
 	}
 	kept := has[0].Permitted & keep
 	to := [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
-	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&to[0])), 0)
+	// unix.Capset is about one thread.
+	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&to[0])), 0) //nolint:gosec // the kernel's interface
 	if errno != 0 && !errors.Is(errno, syscall.ENOSYS) {
 		return errno
 	}
