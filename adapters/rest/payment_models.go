@@ -26,10 +26,10 @@ func toPlan(p *billing.Plan, current billing.PlanID) openapi.Plan {
 	}
 }
 
-func toPaymentMethod(r *request, m *billing.Method, def billing.MethodID) openapi.PaymentMethod {
+func toPaymentMethod(now time.Time, m *billing.Method, def billing.MethodID) openapi.PaymentMethod {
 	return openapi.PaymentMethod{
 		ID: string(m.ID), Type: m.Type, Brand: openapi.OrNull(m.Brand), Last4: openapi.OrNull(m.Last4), ExpMonth: openapi.OrNull(m.ExpMonth), ExpYear: openapi.OrNull(m.ExpYear),
-		Country: openapi.OrNull(m.Country), IsDefault: m.ID == def, IsExpired: m.Expired(r.by.At), CreatedAt: openapi.Time(m.CreatedAt),
+		Country: openapi.OrNull(m.Country), IsDefault: m.ID == def, IsExpired: m.Expired(now), CreatedAt: openapi.Time(m.CreatedAt),
 	}
 }
 

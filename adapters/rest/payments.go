@@ -101,7 +101,7 @@ func (a *API) listPaymentMethods(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.PaymentMethodList{
-		Data:       each(w.Methods, func(m *billing.Method) openapi.PaymentMethod { return toPaymentMethod(r, m, w.Default) }),
+		Data:       each(w.Methods, func(m *billing.Method) openapi.PaymentMethod { return toPaymentMethod(w.Now, m, w.Default) }),
 		NextCursor: nullable.NewNullNullable[string](), Stale: w.Stale, Gateway: openapi.PaymentGateway(w.Gateway),
 	}), nil
 }
@@ -115,7 +115,7 @@ func (a *API) setDefaultPaymentMethod(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toPaymentMethod(r, m, m.ID)), nil
+	return ok(toPaymentMethod(r.by.At, m, m.ID)), nil
 }
 
 func (a *API) listInvoices(r *request) (reply, error) {

@@ -85,6 +85,9 @@ func (g *Gateway) now(ctx context.Context) (time.Time, error) {
 	return g.clock().Add(s.Ahead).UTC().Truncate(time.Microsecond), err
 }
 
+// Now returns the time of the sandbox.
+func (g *Gateway) Now(ctx context.Context) (time.Time, error) { return g.now(ctx) }
+
 // Advance puts the clock of the sandbox ahead, and lets what is due by then happen to all customers:
 // renewals, ends of trials, expiry. It returns the sandbox's time, and how many customers it has.
 func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time, customers int, err error) {

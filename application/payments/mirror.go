@@ -166,6 +166,7 @@ type Wallet struct {
 	Methods []billing.Method // newest first
 	Default billing.MethodID // "" for none
 	Stale   bool             // the gateway could not be asked
+	Now     time.Time        // at the gateway
 	Gateway billing.GatewayKind
 }
 
@@ -175,11 +176,15 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 	if err != nil {
 		return nil, err
 	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	c, stale, err := s.look(ctx, by, t, s.wallet(by))
 	if err != nil || c == nil {
-		return &Wallet{Gateway: t.Kind}, err
+		return &Wallet{Gateway: t.Kind, Now: now}, err
 	}
-	w := &Wallet{Methods: c.Shown(), Stale: stale, Gateway: t.Kind}
+	w := &Wallet{Methods: c.Shown(), Stale: stale, Now: now, Gateway: t.Kind}
 	if m := c.DefaultMethod(); m != nil {
 		w.Default = m.ID
 	}

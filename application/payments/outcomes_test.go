@@ -10,6 +10,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // answers lets the gateway answer the calls to subscribe in turn.
@@ -281,4 +282,27 @@ func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
 			}
 		})
 	})
+}
+
+func TestPlansNeedNoWorkspace(t *testing.T) {
+	s := newStage(t)
+	nowhere := owner
+	nowhere.Workspace, nowhere.Role = "", identity.NoRole
+	all, current, err := s.Plans(s.ctx, nowhere)
+	if wantErr(t, err, nil); len(all) != len(plans) || current != "" {
+		t.Errorf("%v, %q", all, current)
+	}
+}
+
+func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
+	s := newStage(t)
+	s.kept = subscribed("pm_1")
+	s.kept.Subscription.Status = billing.PastDue
+	for ahead, want := range map[time.Duration]bool{6 * 24 * time.Hour: true, 8 * 24 * time.Hour: false} {
+		s.terms.Clock = func(context.Context) (time.Time, error) { return now.Add(ahead), nil }
+		v, err := s.Subscription(s.ctx, owner)
+		if wantErr(t, err, nil); v.Entitled != want {
+			t.Errorf("%s ahead: entitled %v", ahead, v.Entitled)
+		}
+	}
 }

@@ -25,14 +25,14 @@ type View struct {
 	UpdatedAt time.Time
 }
 
-// Plans returns what the org sells, and which of it the workspace has.
+// Plans returns what the org sells, and which of it the workspace has; callers may be in none.
 func (s *Service) Plans(ctx context.Context, by identity.Actor) (plans billing.Plans, current billing.PlanID, err error) {
-	if err := billing.MaySee(by); err != nil {
-		return nil, "", err
-	}
 	t, err := s.sold(by)
 	if errors.Is(err, billing.ErrNotConfigured) {
 		return nil, "", nil
+	}
+	if billing.MaySee(by) != nil {
+		return t.Plans, "", nil
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
@@ -64,7 +64,10 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 		return nil, billing.ErrNoSubscription
 	}
 	if billing.MayManage(by) != nil || !c.Subscription.Asks() {
-		v := s.view(by, t, c)
+		v, err := s.view(ctx, by, t, c)
+		if err != nil {
+			return nil, err
+		}
 		v.Stale = stale
 		return v, nil
 	}
@@ -79,7 +82,10 @@ func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *bil
 	var held []billing.Held
 	fresh, err := s.refresh(ctx, calls, by, t, c, s.listing(by, &held))
 	if errors.Is(err, billing.ErrGateway) || billing.OutcomeUnknown(err) {
-		v := s.view(by, t, c)
+		v, err := s.view(ctx, by, t, c)
+		if err != nil {
+			return nil, err
+		}
 		v.Stale = true // it is shown without
 		return v, nil
 	}
@@ -89,17 +95,24 @@ func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *bil
 	if fresh.Subscription == nil {
 		return nil, billing.ErrNoSubscription
 	}
-	v := s.view(by, t, fresh)
+	v, err := s.view(ctx, by, t, fresh)
+	if err != nil {
+		return nil, err
+	}
 	v.Action = actionOf(held, v.ID)
 	return v, nil
 }
 
-func (s *Service) view(by identity.Actor, t Terms, c *billing.Customer) *View {
-	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(by.At, t.Grace), Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
+func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(now, t.Grace), Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
 	if m := c.DefaultMethod(); m != nil {
 		v.Default = m.ID
 	}
-	return v
+	return v, nil
 }
 
 func actionOf(held []billing.Held, id billing.SubscriptionID) *billing.Action {
@@ -153,7 +166,10 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 		return nil, err
 	}
 	if again {
-		v := s.view(by, t, begun)
+		v, err := s.view(ctx, by, t, begun)
+		if err != nil {
+			return nil, err
+		}
 		v.Made = v.Key == key
 		v.Action = actionOf(held, v.ID)
 		return v, nil
@@ -222,7 +238,7 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 		return nil, err
 	}
 	if nothing {
-		return s.view(by, t, c), nil
+		return s.view(ctx, by, t, c)
 	}
 	v, err := s.carryOut(ctx, calls, by, t, c)
 	if err == nil && v == nil {
@@ -278,7 +294,10 @@ func (s *Service) carryOut(ctx, calls context.Context, by identity.Actor, t Term
 	if now.Subscription == nil {
 		return nil, nil //nolint:nilnil // there is none, and that is no error
 	}
-	v := s.view(by, t, now)
+	v, err := s.view(ctx, by, t, now)
+	if err != nil {
+		return nil, err
+	}
 	v.Action = actionOf(held, v.ID)
 	return v, nil
 }

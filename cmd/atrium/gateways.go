@@ -153,6 +153,7 @@ func (g *gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 		s := sandbox.New(org, g.books, time.Now, g.mac, g.deliver)
 		t.Account, t.Gateway, t.Payer, t.PublishableKey = sandbox.Account, s, s, ""
 		t.WebhookKeys = slices.Concat(keys, []secret.String{s.WebhookKey()})
+		t.Clock = s.Now
 	case billing.Stripe:
 		key, err := p.Stripe.SecretKey.Resolve()
 		if err != nil {
