@@ -35,7 +35,7 @@ func TestNoStoredDigestCanBeGuessed(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		d := deploy(t, engine, configured(fmt.Sprintf(`
-orgs: [{slug: default, issuers: [{url: %q, audiences: [atrium]}], accept_url: 'https://red.example.com/join/{token}', egress: {allow: [127.0.0.0/8]}, %s}]
+orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}], accept_url: 'https://red.example.com/join/{token}', egress: {allow: [127.0.0.0/8]}, %s}]
 `, issuer.URL, onlyPayments())), toShops, knowsWebhookKey)
 		s := d.start(t)
 		ann := s.user(t, "owner")
