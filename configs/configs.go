@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
@@ -92,7 +93,8 @@ type Org struct {
 	SourceTypes        []SourceType  // empty: source.CommonTypes
 	GoogleAPIKey       secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
 	Payments           Payments
-	AcceptURL          string // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
+	Quotas             quota.Amounts // of each workspace; 0: quota.Default
+	AcceptURL          string        // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
 }
 
 // ClaimRule is identity.ClaimRule with the role's name.
@@ -185,6 +187,7 @@ func (c *Config) complete() {
 		if o.Name == "" {
 			o.Name = o.Slug
 		}
+		o.Quotas = o.Quotas.Or(quota.Default())
 		o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 		o.completeSignIn()
 		for j, h := range o.Hosts {
@@ -198,6 +201,15 @@ func (c Config) Registries(ids func(slug string) identity.OrgID) map[identity.Or
 	all := make(map[identity.OrgID]*chat.Registry, len(c.Orgs))
 	for _, o := range c.Orgs {
 		all[ids(o.Slug)], _ = o.Registry.domain() // Load has refused what is wrong with it
+	}
+	return all
+}
+
+// Quotas returns the limits of the workspaces of each org; ids as for Directory.
+func (c Config) Quotas(ids func(slug string) identity.OrgID) map[identity.OrgID]quota.Amounts {
+	all := make(map[identity.OrgID]quota.Amounts, len(c.Orgs))
+	for _, o := range c.Orgs {
+		all[ids(o.Slug)] = o.Quotas
 	}
 	return all
 }

@@ -48,6 +48,19 @@ func (c *Config) validateOrgs(found *problems) {
 					"must be exactly what a browser sends: https://host or https://host:port in lower case, http for localhost alone, no path, no default port")
 			}
 		}
+		for _, q := range []struct {
+			key string
+			n   int64
+		}{
+			{"prompt_templates", o.Quotas.PromptTemplates},
+			{"prompt_versions", o.Quotas.PromptVersions},
+			{"chat_templates", o.Quotas.ChatTemplates},
+			{"storage_bytes", o.Quotas.StorageBytes},
+		} {
+			if q.n < 1 || q.n > 1<<50 {
+				found.add(key+".quotas."+q.key, "must be 1 to 1125899906842624")
+			}
+		}
 		o.Registry.validate(found, key+".registry")
 		o.validateSourceTypes(found, key)
 		o.validateSignIn(found, key)

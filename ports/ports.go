@@ -42,4 +42,5 @@ type Stores struct {
 	Inbox       Inbox
 	Tickets     Tickets
 	Presences   Presences
+	Usage       Usage
 }

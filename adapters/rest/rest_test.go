@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -23,6 +24,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
@@ -87,7 +89,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 			return Services{
 				Accounts:    accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events, func(identity.OrgID) string { return "" }, account.MailLimits{}),
 				Uses:        accounts.NewUses(s.Keys),
-				Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users),
+				Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, func(context.Context, identity.Actor) (quota.Amounts, error) { return quota.Default(), nil }),
 				Connections: c,
 				Sources: sources.NewService(s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, h.sheets, c.Use, func(identity.OrgID) sources.Offer {
 					return sources.Offer{Types: []source.Type{fixture.People}}

@@ -278,15 +278,19 @@ func (db *DB) saveLabels(ctx context.Context, v *prompt.Version) error {
 // summarise counts t's versions anew, in the row and in t: lists read the counts far more often
 // than versions change.
 func (db *DB) summarise(ctx context.Context, t *prompt.Template) error {
-	var all, frozen summaryRow
-	for row, where := range map[*summaryRow]string{&all: ``, &frozen: ` AND frozen`} {
-		if _, err := db.get(ctx, row, `
-			SELECT COUNT(*) AS count, COALESCE(MAX(number), 0) AS latest_number,
-				COALESCE((SELECT id FROM prompt_versions WHERE template_id = ?`+where+` ORDER BY number DESC LIMIT 1), '') AS latest
-			FROM prompt_versions WHERE template_id = ?`+where, t.ID, t.ID); err != nil {
-			return err
-		}
+	var row struct {
+		All    summaryRow `db:"a"`
+		Frozen summaryRow `db:"f"`
 	}
+	if _, err := db.get(ctx, &row, `
+		SELECT COUNT(*) AS "a.count", COALESCE(MAX(number), 0) AS "a.latest_number",
+			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? ORDER BY number DESC LIMIT 1), '') AS "a.latest",
+			COUNT(*) FILTER (WHERE frozen) AS "f.count", COALESCE(MAX(number) FILTER (WHERE frozen), 0) AS "f.latest_number",
+			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? AND frozen ORDER BY number DESC LIMIT 1), '') AS "f.latest"
+		FROM prompt_versions WHERE template_id = ?`, t.ID, t.ID, t.ID); err != nil {
+		return err
+	}
+	all, frozen := row.All, row.Frozen
 	t.Drafts, t.Frozen = prompt.Summary(all), prompt.Summary(frozen)
 	_, err := db.exec(ctx, `
 		UPDATE prompt_templates SET version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?, latest_frozen_number = ?

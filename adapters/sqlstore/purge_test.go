@@ -161,7 +161,7 @@ func TestSweepPurgesWorkspaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		things := map[string]int{
-			"workspaces": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 2,
+			"workspaces": 1, "workspace_usage": 1, "memberships": 3, "invitations": 2, "api_keys": 3, "users": 2,
 			"prompt_templates": 3, "prompt_shares": 2, "prompt_versions": 2, "prompt_labels": 2, "prompt_activations": 2,
 			"chat_templates": 2, "chat_members": 2, "chat_embed_tokens": 2, "chat_embed_origins": 4,
 			"jobs": 1, "connections": 1, "connection_credentials": 1, "sources": 1, "source_memory": 1, "payment_customers": 1, "payment_methods": 1, "payment_invoices": 1,

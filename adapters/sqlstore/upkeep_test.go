@@ -26,7 +26,7 @@ var tables = []string{"orgs", "keyring", "users", "sign_ins", "workspaces", "mem
 	"prompt_templates", "prompt_shares", "prompt_versions", "prompt_labels", "prompt_activations",
 	"chat_templates", "chat_members", "chat_embed_tokens", "chat_embed_origins",
 	"connections", "connection_credentials", "probe_attempts", "sources", "source_memory",
-	"payment_customers", "payment_methods", "payment_subscriptions", "payment_invoices", "payment_events"}
+	"workspace_usage", "payment_customers", "payment_methods", "payment_subscriptions", "payment_invoices", "payment_events"}
 
 func counts(t *testing.T, db *sql.DB) map[string]int {
 	t.Helper()

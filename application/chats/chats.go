@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -26,11 +27,12 @@ type Service struct {
 	users      ports.Users
 	registries Registries
 	mails      account.MailLimits
+	quotas     ports.Quotas
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries, m account.MailLimits) *Service {
-	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r, mails: m}
+func NewService(a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries, m account.MailLimits, q ports.Quotas) *Service {
+	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r, mails: m, quotas: q}
 }
 
 // Registry returns what by's org offers to chats.
@@ -43,11 +45,11 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q 
 
 // Create makes a template that belongs to by.
 func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (t *chat.Template, err error) {
-	err = s.holding(ctx, by, d.Prompt, func(chats ports.Chats, seen bool) error {
+	err = s.holding(ctx, by, d.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
 		if t, err = chat.New(by, d, chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}); err != nil {
-			return err
+			return nil, err
 		}
-		return chats.Add(ctx, t)
+		return []quota.Kind{quota.ChatTemplates, quota.StorageBytes}, tx.Chats.Add(ctx, t)
 	})
 	return t, err
 }
@@ -72,32 +74,50 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 	if c.Prompt != nil {
 		wanted = *c.Prompt
 	}
-	err = s.holding(ctx, by, wanted, func(chats ports.Chats, seen bool) error {
+	err = s.holding(ctx, by, wanted, func(tx ports.Stores, seen bool) (kinds []quota.Kind, err error) {
 		facts.PromptSeen = seen
-		t, err = chats.Update(ctx, by, id, also, func(t *chat.Template) error { return t.Change(by, at, c, facts) })
-		return err
+		t, err = tx.Chats.Update(ctx, by, id, also, func(t *chat.Template) error {
+			before := t.Content.Size()
+			err := t.Change(by, at, c, facts)
+			kinds = nil
+			if t.Content.Size() > before { // beyond a quota, a workspace can still change what it has
+				kinds = []quota.Kind{quota.StorageBytes}
+			}
+			return err
+		})
+		return kinds, err
 	})
 	return t, err
 }
 
-// holding calls do with whether by may see what a prompt names. Where it names anything, do gets
-// the stores of a transaction in which the prompt is locked: whoever deletes it waits, and then
-// finds it in use.
-func (s *Service) holding(ctx context.Context, by identity.Actor, p chat.Prompt, do func(chats ports.Chats, seen bool) error) error {
-	ref := prompt.ParseRef(p.Ref)
-	if ref == (prompt.Ref{}) {
-		return do(s.chats, false)
+// holding runs do in one transaction, with whether by may see what a prompt names. The prompt is locked:
+// whoever deletes it waits, and then finds it in use. The transaction is undone with quota.ErrExceeded if a quota
+// of the kinds that do returns is exceeded then. Limits are read before the transaction begins.
+func (s *Service) holding(ctx context.Context, by identity.Actor, p chat.Prompt, do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
+	limits, err := s.quotas(ctx, by)
+	if err != nil {
+		return err
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		seen := false
-		_, err := tx.Prompts.UpdateWith(ctx, by, p.Template, ref, func(t *prompt.Template, v *prompt.Version) error {
-			seen = t.Allow(by, access.Viewer) == nil && t.Has(by, v)
-			return nil
-		})
-		if err != nil && !errors.Is(err, prompt.ErrNotFound) {
+		if ref := prompt.ParseRef(p.Ref); ref != (prompt.Ref{}) {
+			_, err := tx.Prompts.UpdateWith(ctx, by, p.Template, ref, func(t *prompt.Template, v *prompt.Version) error {
+				seen = t.Allow(by, access.Viewer) == nil && t.Has(by, v)
+				return nil
+			})
+			if err != nil && !errors.Is(err, prompt.ErrNotFound) {
+				return err
+			}
+		}
+		kinds, err := do(tx, seen)
+		if err != nil || len(kinds) == 0 {
 			return err
 		}
-		return do(tx.Chats, seen)
+		used, err := tx.Usage.Of(ctx, by.Workspace)
+		if err != nil {
+			return err
+		}
+		return limits.Check(used, kinds...)
 	})
 }
 
@@ -109,7 +129,15 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at 
 
 // Restore brings a deleted template back.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
-	return s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Restore(by) })
+	var restored *chat.Template
+	err := s.holding(ctx, by, chat.Prompt{}, func(tx ports.Stores, _ bool) (_ []quota.Kind, err error) {
+		restored, err = tx.Chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Restore(by) })
+		return []quota.Kind{quota.ChatTemplates}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return restored, nil
 }
 
 // AttachWorkflow lets chats start a workflow of the registry; attached says whether they could not

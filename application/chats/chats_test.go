@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
@@ -45,6 +46,7 @@ func TestGet(t *testing.T) {
 func TestCreate(t *testing.T) {
 	t.Run("what is made is stored", func(t *testing.T) {
 		s := newStage(t)
+		s.expectTransaction(t)
 		var stored *chat.Template
 		s.chats.EXPECT().Add(s.ctx, anything).DoAndReturn(func(_ context.Context, c *chat.Template) error { stored = c; return nil })
 		got, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "assistant"}}}})
@@ -54,7 +56,9 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("what the registry does not offer is not", func(t *testing.T) {
-		_, err := newStage(t).Create(t.Context(), owner, chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "x"}}}})
+		s := newStage(t)
+		s.expectTransaction(t)
+		_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "Support", Agents: []chat.Selected{{ID: "x"}}}})
 		wantErr(t, err, chat.ErrUnknownItem)
 	})
 }
@@ -107,6 +111,7 @@ func TestChange(t *testing.T) {
 	t.Run("an owner renames it", func(t *testing.T) {
 		s := newStage(t)
 		var after *chat.Template
+		s.expectTransaction(t)
 		s.expectUpdate(owner, nil, &after)
 		got, err := s.Change(s.ctx, owner, "ctpl", revision.Match{1}, chat.Changes{Name: new("Help")})
 		wantErr(t, err, nil)
@@ -117,6 +122,7 @@ func TestChange(t *testing.T) {
 	t.Run("another revision was meant", func(t *testing.T) {
 		s := newStage(t)
 		var after *chat.Template
+		s.expectTransaction(t)
 		s.expectUpdate(owner, nil, &after)
 		_, err := s.Change(s.ctx, owner, "ctpl", revision.Match{9}, chat.Changes{Name: new("Help")})
 		wantErr(t, err, revision.ErrMismatch)
@@ -128,6 +134,7 @@ func TestChange(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s := newStage(t)
 			var after *chat.Template
+			s.expectTransaction(t)
 			s.expectUpdate(owner, []identity.UserID{tt.to}, &after)
 			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Owner: &tt.to})
 			wantErr(t, err, tt.want)
@@ -155,6 +162,7 @@ func TestDeleteAndRestore(t *testing.T) {
 	}
 	t.Run("the owner brings it back", func(t *testing.T) {
 		s := newStage(t)
+		s.expectTransaction(t)
 		deleted := template()
 		deleted.DeletedAt = now
 		s.chats.EXPECT().Update(s.ctx, owner, chat.ID("ctpl"), nil, anything).DoAndReturn(
@@ -165,6 +173,50 @@ func TestDeleteAndRestore(t *testing.T) {
 			t.Fatalf("Restore = %+v, %v", got, err)
 		}
 	})
+}
+
+func TestQuotas(t *testing.T) {
+	full := quota.Amounts{ChatTemplates: 1, StorageBytes: 1}
+	for name, tt := range map[string]struct {
+		used quota.Amounts // with what is added
+		call func(*stage) error
+		want error
+	}{
+		"a new one within them is kept": {full, func(s *stage) error {
+			s.chats.EXPECT().Add(s.ctx, anything).Return(nil)
+			_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x"}})
+			return err
+		}, nil},
+		"one beyond the count is undone": {quota.Amounts{ChatTemplates: 2}, func(s *stage) error {
+			s.chats.EXPECT().Add(s.ctx, anything).Return(nil)
+			_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x"}})
+			return err
+		}, quota.ErrExceeded},
+		"one beyond the bytes is undone": {quota.Amounts{StorageBytes: 2}, func(s *stage) error {
+			s.chats.EXPECT().Add(s.ctx, anything).Return(nil)
+			_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x"}})
+			return err
+		}, quota.ErrExceeded},
+		"beyond them nothing grows": {quota.Amounts{StorageBytes: 2}, func(s *stage) error {
+			var after *chat.Template
+			s.expectUpdate(owner, nil, &after)
+			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Name: new("Longer than it was")})
+			return err
+		}, quota.ErrExceeded},
+		"what does not grow can be changed": {quota.Amounts{ChatTemplates: 2, StorageBytes: 2}, func(s *stage) error {
+			var after *chat.Template
+			s.expectUpdate(owner, nil, &after)
+			_, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{Name: new("x")})
+			return err
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.used = tt.used
+			s.expectTransaction(t)
+			wantErr(t, tt.call(s), tt.want)
+		})
+	}
 }
 
 func TestWorkflows(t *testing.T) {

@@ -18,6 +18,10 @@ func TestOutages(t *testing.T) {
 	update := func(_ *testing.T, s *stage) {
 		s.chats.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
 	}
+	updateWithin := func(t *testing.T, s *stage) {
+		s.expectTransaction(t)
+		update(t, s)
+	}
 	member := func(_ *testing.T, s *stage) {
 		s.users.EXPECT().Member(s.ctx, anything, anything, anything).Return(identity.UserID(""), errOutage)
 	}
@@ -43,7 +47,10 @@ func TestOutages(t *testing.T) {
 			func(s *stage) error { _, err := s.List(s.ctx, owner, chat.Filter{}, page.Query{}); return err },
 		},
 		"Create": {
-			func(_ *testing.T, s *stage) { s.chats.EXPECT().Add(s.ctx, anything).Return(errOutage) },
+			func(t *testing.T, s *stage) {
+				s.expectTransaction(t)
+				s.chats.EXPECT().Add(s.ctx, anything).Return(errOutage)
+			},
 			func(s *stage) error {
 				_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x"}})
 				return err
@@ -62,9 +69,9 @@ func TestOutages(t *testing.T) {
 			func(_ *testing.T, s *stage) { s.chats.EXPECT().Get(s.ctx, anything, anything).Return(nil, errOutage) },
 			func(s *stage) error { _, err := s.Get(s.ctx, owner, "ctpl"); return err },
 		},
-		"Change":         {update, func(s *stage) error { _, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{}); return err }},
+		"Change":         {updateWithin, func(s *stage) error { _, err := s.Change(s.ctx, owner, "ctpl", nil, chat.Changes{}); return err }},
 		"Delete":         {update, func(s *stage) error { return s.Delete(s.ctx, owner, "ctpl", nil) }},
-		"Restore":        {update, func(s *stage) error { _, err := s.Restore(s.ctx, owner, "ctpl"); return err }},
+		"Restore":        {updateWithin, func(s *stage) error { _, err := s.Restore(s.ctx, owner, "ctpl"); return err }},
 		"AttachWorkflow": {update, func(s *stage) error { _, _, _, err := s.AttachWorkflow(s.ctx, owner, "ctpl", "digest"); return err }},
 		"DetachWorkflow": {update, func(s *stage) error { return s.DetachWorkflow(s.ctx, owner, "ctpl", nil, "digest") }},
 		"Members": {

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -45,6 +46,7 @@ type stage struct {
 	users       *mocks.MockUsers
 	prompts     *mocks.MockPrompts     // in a transaction alone
 	invitations *mocks.MockInvitations // in a transaction alone
+	used        quota.Amounts          // of the workspace
 	ctx         context.Context
 }
 
@@ -61,7 +63,12 @@ func newStage(t *testing.T) *stage {
 			t.Errorf("the registry of %s was asked for", org)
 		}
 		return fixture.Registry(t)
-	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
+	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, func(_ context.Context, by identity.Actor) (quota.Amounts, error) {
+		if by.Workspace != "acme" {
+			t.Errorf("the quotas of %s were asked for", by.Workspace)
+		}
+		return quota.Amounts{ChatTemplates: 1, StorageBytes: 1}, nil
+	})
 	return s
 }
 
@@ -70,15 +77,28 @@ func newStage(t *testing.T) *stage {
 func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 	tx = newStage(t)
 	tx.ctx = s.ctx
+	usage := mocks.NewMockUsage(gomock.NewController(t))
+	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme")).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID) (quota.Amounts, error) { return s.used, nil })
 	s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range 2 {
-			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts, Invitations: tx.invitations}); err != nil {
+			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts, Invitations: tx.invitations, Usage: usage}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	return tx
+}
+
+// expectTransaction runs what it is given on the stage's own stores.
+func (s *stage) expectTransaction(t *testing.T) {
+	usage := mocks.NewMockUsage(gomock.NewController(t))
+	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme")).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID) (quota.Amounts, error) { return s.used, nil })
+	s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
+		return fn(ports.Stores{Chats: s.chats, Usage: usage})
+	})
 }
 
 // template is ann's, with a manager, a viewer, and somebody who is invited.

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -22,11 +23,12 @@ type Service struct {
 	prompts ports.Prompts
 	lists   ports.PromptLists
 	users   ports.Users
+	quotas  ports.Quotas
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, p ports.Prompts, l ports.PromptLists, u ports.Users) *Service {
-	return &Service{atomic: a, prompts: p, lists: l, users: u}
+func NewService(a ports.Atomic, p ports.Prompts, l ports.PromptLists, u ports.Users, q ports.Quotas) *Service {
+	return &Service{atomic: a, prompts: p, lists: l, users: u, quotas: q}
 }
 
 // List returns the templates that by may see.
@@ -40,7 +42,9 @@ func (s *Service) Create(ctx context.Context, by identity.Actor, d prompt.Draft)
 	if err != nil {
 		return nil, err
 	}
-	return t, s.prompts.Add(ctx, t)
+	return t, s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+		return []quota.Kind{quota.PromptTemplates, quota.StorageBytes}, tx.Prompts.Add(ctx, t)
+	})
 }
 
 // Get returns a template.
@@ -58,7 +62,20 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 	if c.Owner != nil {
 		also = []identity.UserID{*c.Owner}
 	}
-	return s.prompts.Update(ctx, by, id, also, func(t *prompt.Template) error { return t.Change(by, at, c) })
+	var changed *prompt.Template
+	err := s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+		changed, err = tx.Prompts.Update(ctx, by, id, also, func(t *prompt.Template) error {
+			before := t.Size()
+			err := t.Change(by, at, c)
+			kinds = grown(before, t.Size())
+			return err
+		})
+		return kinds, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
 }
 
 // Delete hides a template that no chat template uses; Restore brings it back.
@@ -91,7 +108,15 @@ func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.I
 
 // Restore brings a deleted template back.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
-	return s.prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Restore(by) })
+	var restored *prompt.Template
+	err := s.adding(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
+		restored, err = tx.Prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Restore(by) })
+		return []quota.Kind{quota.PromptTemplates}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return restored, nil
 }
 
 // Versions lists the versions that by may see.
@@ -118,10 +143,12 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 			return nil, nil, err
 		}
 	}
-	err = s.prompts.AddVersion(ctx, by, id, func(t *prompt.Template) (*prompt.Version, error) {
-		of = t
-		v, err = t.AddVersion(by, d)
-		return v, err
+	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
+		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, tx.Prompts.AddVersion(ctx, by, id, func(t *prompt.Template) (*prompt.Version, error) {
+			of = t
+			v, err = t.AddVersion(by, d)
+			return v, err
+		})
 	})
 	return of, v, err
 }
@@ -145,9 +172,15 @@ func readable(by identity.Actor, ref prompt.Ref, t *prompt.Template, v *prompt.V
 
 // ChangeVersion edits a draft's content, or any version's labels and commit message.
 func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match, c prompt.VersionChanges) (t *prompt.Template, changed *prompt.Version, err error) {
-	t, err = s.prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
-		changed = v
-		return t.ChangeVersion(by, at, v, c)
+	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
+		t, err = tx.Prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
+			before := v.Size()
+			changed = v
+			err := t.ChangeVersion(by, at, v, c)
+			kinds = grown(before, v.Size())
+			return err
+		})
+		return kinds, err
 	})
 	return t, changed, err
 }

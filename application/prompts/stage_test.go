@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 )
@@ -38,6 +39,7 @@ type stage struct {
 	lists   *mocks.MockPromptLists
 	chats   *mocks.MockChatLists // in a transaction, whose other stores are those above
 	users   *mocks.MockUsers
+	used    quota.Amounts // of the workspace, of which each limit is 1
 	ctx     context.Context
 }
 
@@ -46,11 +48,18 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{prompts: mocks.NewMockPrompts(c), lists: mocks.NewMockPromptLists(c), chats: mocks.NewMockChatLists(c), users: mocks.NewMockUsers(c)}
-	atomic := mocks.NewMockAtomic(c)
+	atomic, usage := mocks.NewMockAtomic(c), mocks.NewMockUsage(c)
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Prompts: s.prompts, ChatLists: s.chats})
+		return fn(ports.Stores{Prompts: s.prompts, ChatLists: s.chats, Usage: usage})
 	})
-	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users)
+	usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme")).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID) (quota.Amounts, error) { return s.used, nil })
+	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users, func(_ context.Context, by identity.Actor) (quota.Amounts, error) {
+		if by.Workspace != "acme" {
+			t.Errorf("the quotas of %s were asked for", by.Workspace)
+		}
+		return quota.Amounts{PromptTemplates: 1, PromptVersions: 1, ChatTemplates: 1, StorageBytes: 1}, nil
+	})
 	s.ctx = context.WithValue(t.Context(), ctxKey{}, "the caller's own")
 	return s
 }

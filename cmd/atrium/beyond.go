@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -38,6 +39,7 @@ type beyond struct {
 	intake      sources.Offers
 	limits      connection.ProbeLimits
 	mails       account.MailLimits
+	quotaOf     quotaOf
 	gateways    *gateways
 	terms       payments.TermsOf // the gateways'
 	pays        accounts.PaysThrough
@@ -58,7 +60,7 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	}
 	return beyond{
 		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, registries: o.registry,
-		warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits,
+		warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits, quotaOf: o.quota,
 	}, closeAll, nil
 }
 
@@ -140,6 +142,16 @@ func (o *orgs) intake(id identity.OrgID) sources.Offer {
 	}
 	configured := (*o.sources.Load())[id]
 	return sources.Offer{Types: configured.Types, Egress: org.Egress, Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey}}
+}
+
+// quotaOf returns the limits that an org is configured to have.
+type quotaOf func(identity.OrgID) quota.Amounts
+
+// newQuotas returns the limits of workspaces: those of their org, or of what they pay for.
+func newQuotas(of quotaOf, p *payments.Service) ports.Quotas {
+	return func(ctx context.Context, by identity.Actor) (quota.Amounts, error) {
+		return p.Quotas(ctx, by, of(by.Org))
+	}
 }
 
 // newLend lets sources read through connections.

@@ -23,6 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -137,6 +138,7 @@ type orgs struct {
 	present    atomic.Pointer[identity.Directory]
 	registries atomic.Pointer[map[identity.OrgID]*chat.Registry]
 	sources    atomic.Pointer[map[identity.OrgID]configs.SourceOffer]
+	quotas     atomic.Pointer[map[identity.OrgID]quota.Amounts]
 	db         *sqlstore.DB
 }
 
@@ -159,6 +161,8 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 	o.registries.Store(&offered)
 	taken := c.SourceOffers(byID)
 	o.sources.Store(&taken)
+	limits := c.Quotas(byID)
+	o.quotas.Store(&limits)
 	o.present.Store(c.Directory(byID))
 	return nil
 }
@@ -184,6 +188,11 @@ func missingWorkspaces(ctx context.Context, d *identity.Directory, workspaces po
 		}
 	}
 	return missing, nil
+}
+
+// quota finds the limits of an org's workspaces now; one that a reload has just removed has the usual ones.
+func (o *orgs) quota(org identity.OrgID) quota.Amounts {
+	return (*o.quotas.Load())[org].Or(quota.Default())
 }
 
 func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }

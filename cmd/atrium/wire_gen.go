@@ -68,11 +68,18 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	uses := accounts.NewUses(keys)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
-	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
+	mainQuotaOf := mainBeyond.quotaOf
+	portsPayments := stores.Payments
+	inbox := stores.Inbox
+	jobs := stores.Jobs
+	termsOf := mainBeyond.terms
+	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
+	quotas := newQuotas(mainQuotaOf, paymentsService)
+	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users, quotas)
 	portsChats := stores.Chats
 	chatLists := stores.ChatLists
 	registries := mainBeyond.registries
-	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries, mailLimits)
+	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries, mailLimits, quotas)
 	embeds := stores.Embeds
 	passSealers := mainBeyond.passes
 	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, passSealers, registries)
@@ -83,15 +90,10 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	probeLimits := mainBeyond.limits
 	connectionsService := connections.NewService(atomic, portsConnections, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	portsSources := stores.Sources
-	jobs := stores.Jobs
 	sheets := mainBeyond.sheets
 	lend := newLend(connectionsService)
 	sourcesOffers := mainBeyond.intake
 	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers)
-	portsPayments := stores.Payments
-	inbox := stores.Inbox
-	termsOf := mainBeyond.terms
-	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
 	presenceSignals, cleanup3, err := newPresenceSignals(c, db)
 	if err != nil {
 		cleanup2()
@@ -141,11 +143,18 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accoun
 	accountsTickets := accounts.NewTickets(tickets)
 	portsPrompts := stores.Prompts
 	promptLists := stores.PromptLists
-	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users)
+	mainQuotaOf := b.quotaOf
+	portsPayments := stores.Payments
+	inbox := stores.Inbox
+	jobs := stores.Jobs
+	termsOf := b.terms
+	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
+	quotas := newQuotas(mainQuotaOf, paymentsService)
+	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users, quotas)
 	portsChats := stores.Chats
 	chatLists := stores.ChatLists
 	registries := b.registries
-	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries, mailLimits)
+	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries, mailLimits, quotas)
 	embeds := stores.Embeds
 	passSealers := b.passes
 	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, passSealers, registries)
@@ -156,15 +165,10 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accoun
 	probeLimits := b.limits
 	connectionsService := connections.NewService(atomic, portsConnections, credentialSealer, connectionsWarehouses, offers, probeLimits)
 	portsSources := stores.Sources
-	jobs := stores.Jobs
 	sheets := b.sheets
 	lend := newLend(connectionsService)
 	sourcesOffers := b.intake
 	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers)
-	portsPayments := stores.Payments
-	inbox := stores.Inbox
-	termsOf := b.terms
-	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
 	services := rest.Services{
 		Accounts:    service,
 		Tickets:     accountsTickets,

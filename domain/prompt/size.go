@@ -11,6 +11,23 @@ func (c Content) Size() int {
 	return size
 }
 
+// Size returns about how many bytes t takes without its versions.
+func (t *Template) Size() int {
+	size := len(t.Name) + len(t.Description) + len(t.Metadata)
+	for _, tag := range t.Tags {
+		size += len(tag) + len(`,""`)
+	}
+	return size
+}
+
+// Size returns about how many bytes v takes; 0 for nil.
+func (v *Version) Size() int {
+	if v == nil {
+		return 0
+	}
+	return v.Content.Size() + len(v.CommitMessage)
+}
+
 // sizeOf is how many bytes v takes as JSON. What is no JSON takes none: that is found where it is
 // checked, or stored.
 func sizeOf(v any) int {

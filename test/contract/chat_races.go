@@ -152,8 +152,8 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("no chat begins to use a prompt that is being deleted", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{})
-		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users)
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, noQuotas)
+		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 		for i := range 8 {
 			p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: fmt.Sprint("used ", i)})
 			fixture.Version(t, a.Stores, by, p.ID, "one", "live")
@@ -184,8 +184,8 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("who begins to use a prompt that is about to go waits, and finds it gone; who deletes one waits too", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{})
-		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users)
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, noQuotas)
+		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
 		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
 		draft := chat.Draft{Content: chat.Content{Name: "uses it", Prompt: chat.Prompt{Template: p.ID, Ref: "live"}}}
@@ -205,14 +205,14 @@ func chatRaces(t *testing.T, a Adapter) {
 			return <-waiting
 		}
 		wantErr(t, both(func(tx ports.Stores) error {
-			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}).Create(ctx, by, draft)
+			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, noQuotas).Create(ctx, by, draft)
 			return err
 		}, func() error { return deleting.Delete(ctx, by, p.ID, nil) }), prompt.ErrInUse)
 		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})
 		must(t, err)
 		must(t, using.Delete(ctx, by, found.Items[0].ID, nil))
 		wantErr(t, both(func(tx ports.Stores) error {
-			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.Users).Delete(ctx, by, p.ID, nil)
+			return prompts.NewService(tx.Atomic, tx.Prompts, tx.PromptLists, tx.Users, noQuotas).Delete(ctx, by, p.ID, nil)
 		}, use), chat.ErrPromptUnavailable)
 	})
 }

@@ -1,0 +1,105 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// dropUsage takes a database back to before usage was counted.
+func dropUsage(t testing.TB, url string, db *sql.DB) {
+	t.Helper()
+	list, drop := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'usage\_%' ESCAPE '\'`, `DROP TRIGGER %s`
+	if !strings.HasPrefix(url, "sqlite:") {
+		list, drop = `SELECT proname FROM pg_proc WHERE proname LIKE 'usage\_%'`, `DROP FUNCTION %s() CASCADE`
+	}
+	rows, err := db.QueryContext(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var statements []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		statements = append(statements, fmt.Sprintf(drop, name))
+	}
+	if err := rows.Err(); err != nil || len(statements) == 0 {
+		t.Fatalf("%d triggers: %v", len(statements), err)
+	}
+	for _, statement := range append(statements, `DROP TABLE workspace_usage`, `DELETE FROM goose_db_version WHERE version_id >= 30`) {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		sealer := keyring(t)
+		db, rows := open(t, url, sealer), raw(t, url)
+		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := db.Stores()
+		team, empty := fixture.NewTeam(t, s, ids["one"]), fixture.NewTeam(t, s, ids["one"])
+		for _, name := range []string{"lives", "deleted"} {
+			made := fixture.Template(t, s, team.Member, prompt.Draft{Name: name, Description: "ünlike"})
+			fixture.Version(t, s, team.Member, made.ID, "text")
+			fixture.Version(t, s, team.Member, made.ID, strings.Repeat("long ", 20_000))
+			c := fixture.Chat(t, s, team.Member, chat.Draft{})
+			if name == "deleted" {
+				fixture.Delete(t, s, team.Member, made.ID)
+				fixture.ChangeChat(t, s, team.Member, c.ID, nil, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
+			}
+		}
+		of := func(db *sqlstore.DB, ws identity.WorkspaceID) quota.Amounts {
+			t.Helper()
+			used, err := db.Stores().Usage.Of(t.Context(), ws)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return used
+		}
+		used := of(db, team.Workspace.ID)
+		if used.PromptTemplates != 1 || used.PromptVersions != 4 || used.ChatTemplates != 1 || used.StorageBytes < 200_000 {
+			t.Fatalf("used %+v", used)
+		}
+		dropUsage(t, url, rows)
+		again := open(t, url, sealer)
+		if got := of(again, team.Workspace.ID); got != used {
+			t.Errorf("counted are %+v, want %+v", got, used)
+		}
+		if got := of(again, empty.Workspace.ID); got != (quota.Amounts{}) {
+			t.Errorf("of an empty workspace are counted %+v", got)
+		}
+
+		// What is purged leaves, with all of its versions.
+		if err := again.Sweep(t.Context(), time.Now().Add(60*24*time.Hour), 400*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		lives := of(again, team.Workspace.ID)
+		if lives.PromptTemplates != 1 || lives.PromptVersions != 2 || lives.ChatTemplates != 1 || 2*lives.StorageBytes > used.StorageBytes+10 || 2*lives.StorageBytes < used.StorageBytes-10 {
+			t.Errorf("after the purge are used %+v of %+v", lives, used)
+		}
+		for _, table := range []string{"prompt_templates", "chat_templates"} {
+			if _, err := rows.ExecContext(t.Context(), `DELETE FROM `+table); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := of(again, team.Workspace.ID); got != (quota.Amounts{}) {
+			t.Errorf("of nothing are counted %+v", got)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package prompts
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// adding runs what adds to a workspace in one transaction, which is undone with quota.ErrExceeded if a quota of
+// the kinds that add returns is exceeded then. Limits are read before the transaction begins.
+func (s *Service) adding(ctx context.Context, by identity.Actor, add func(tx ports.Stores) ([]quota.Kind, error)) error {
+	limits, err := s.quotas(ctx, by)
+	if err != nil {
+		return err
+	}
+	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		kinds, err := add(tx)
+		if err != nil || len(kinds) == 0 {
+			return err
+		}
+		used, err := tx.Usage.Of(ctx, by.Workspace)
+		if err != nil {
+			return err
+		}
+		return limits.Check(used, kinds...)
+	})
+}
+
+// grown returns what a change has to stay within: nothing unless it made something larger, so that a workspace
+// beyond its quota can still change what it has.
+func grown(before, after int) []quota.Kind {
+	if after > before {
+		return []quota.Kind{quota.StorageBytes}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package prompts_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
+)
+
+func TestQuotas(t *testing.T) {
+	anything := gomock.Any()
+	create := func(s *stage) error {
+		s.prompts.EXPECT().Add(s.ctx, anything).Return(nil)
+		_, err := s.Create(s.ctx, owner, prompt.Draft{Name: "x", Type: prompt.Text})
+		return err
+	}
+	rename := func(to string) func(*stage) error {
+		return func(s *stage) error {
+			s.prompts.EXPECT().Update(s.ctx, owner, prompt.ID("tpl"), nil, anything).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ prompt.ID, _ []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
+					stored := template()
+					return stored, change(stored)
+				})
+			_, err := s.Change(s.ctx, owner, "tpl", nil, prompt.Changes{Name: &to})
+			return err
+		}
+	}
+	addVersion := func(s *stage) error {
+		s.prompts.EXPECT().AddVersion(s.ctx, owner, prompt.ID("tpl"), anything).Return(nil)
+		_, _, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{})
+		return err
+	}
+	for name, tt := range map[string]struct {
+		used quota.Amounts // with what is added, of which one each may be
+		call func(*stage) error
+		want error
+	}{
+		"a template within them is kept":             {quota.Amounts{PromptTemplates: 1, PromptVersions: 9, ChatTemplates: 9, StorageBytes: 1}, create, nil},
+		"a template beyond the count is undone":      {quota.Amounts{PromptTemplates: 2}, create, quota.ErrExceeded},
+		"a template beyond the bytes is undone":      {quota.Amounts{StorageBytes: 2}, create, quota.ErrExceeded},
+		"a version within them is kept":              {quota.Amounts{PromptTemplates: 9, PromptVersions: 1, StorageBytes: 1}, addVersion, nil},
+		"a version beyond the count is undone":       {quota.Amounts{PromptVersions: 2}, addVersion, quota.ErrExceeded},
+		"a version beyond the bytes is undone":       {quota.Amounts{StorageBytes: 2}, addVersion, quota.ErrExceeded},
+		"a template does not grow beyond the bytes":  {quota.Amounts{StorageBytes: 2}, rename("A much longer name"), quota.ErrExceeded},
+		"beyond them, what does not grow is changed": {quota.Amounts{PromptTemplates: 2, PromptVersions: 2, StorageBytes: 2}, rename("short"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.used = tt.used
+			wantErr(t, tt.call(s), tt.want)
+		})
+	}
+}

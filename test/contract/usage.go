@@ -1,0 +1,143 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// noQuotas bounds nothing.
+func noQuotas(context.Context, identity.Actor) (quota.Amounts, error) { return quota.Default(), nil }
+
+// Usage is the suite for ports.Usage.
+func Usage(t *testing.T, open Opener) {
+	a := open(t)
+	t.Run("what is stored counts", func(t *testing.T) { usageCounts(t, a) })
+	t.Run("of many at a limit one passes", func(t *testing.T) { usageRaces(t, a) })
+}
+
+func usageCounts(t *testing.T, a Adapter) {
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	ws, by := team.Workspace.ID, team.Member
+	service := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
+	used := func(t *testing.T) quota.Amounts {
+		t.Helper()
+		got, err := a.Usage.Of(ctx, ws)
+		must(t, err)
+		return got
+	}
+	same(t, "usage of a new workspace", used(t), quota.Amounts{})
+	made, err := service.Create(ctx, by, prompt.Draft{Name: "counted", Description: "é", Type: prompt.Text})
+	must(t, err)
+	template := quota.Amounts{PromptTemplates: 1, StorageBytes: 1024 + 7 + 2 + 2} // tags are []
+	same(t, "usage with a template", used(t), template)
+	var drafts []*prompt.Version
+	for _, text := range []string{"one", "three"} {
+		_, v, err := service.AddVersion(ctx, by, made.ID, prompt.VersionDraft{Content: prompt.Content{Text: text, Format: prompt.Mustache}})
+		must(t, err)
+		drafts = append(drafts, v)
+	}
+	full := used(t)
+	same(t, "versions", full.PromptVersions, int64(2))
+	same(t, "bytes", full.StorageBytes, template.StorageBytes+2*1024+3+5)
+
+	t.Run("a draft that grows", func(t *testing.T) {
+		longer := strings.Repeat("x", 1000)
+		_, _, err := service.ChangeVersion(ctx, by, made.ID, prompt.Ref{ID: drafts[0].ID}, nil, prompt.VersionChanges{
+			Content: func(c prompt.Content) prompt.Content { c.Text = longer; return c },
+		})
+		must(t, err)
+		same(t, "bytes", used(t).StorageBytes, full.StorageBytes+997)
+	})
+	t.Run("nothing is counted for what changes no text", func(t *testing.T) {
+		before := used(t)
+		_, err := service.ActivateVersion(ctx, by, made.ID, prompt.Ref{ID: drafts[0].ID}, nil, nil, "")
+		must(t, err)
+		same(t, "usage", used(t), before)
+	})
+	t.Run("a version that is deleted counts no more", func(t *testing.T) {
+		before := used(t)
+		must(t, service.DeleteVersion(ctx, by, made.ID, prompt.Ref{ID: drafts[1].ID}, nil))
+		before.PromptVersions, before.StorageBytes = 1, before.StorageBytes-1024-5
+		same(t, "usage", used(t), before)
+	})
+	t.Run("a template that is deleted keeps its versions and bytes until it is purged", func(t *testing.T) {
+		before := used(t)
+		must(t, service.Delete(ctx, by, made.ID, nil))
+		deleted := before
+		deleted.PromptTemplates = 0
+		same(t, "usage", used(t), deleted)
+		_, err := service.Restore(ctx, by, made.ID)
+		must(t, err)
+		same(t, "usage", used(t), before)
+	})
+	t.Run("chat templates count alike", func(t *testing.T) {
+		before := used(t)
+		c, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "chat", Instructions: "do"}}, chat.Facts{Registry: fixture.Registry(t)})
+		must(t, err)
+		must(t, a.Chats.Add(ctx, c))
+		with := before
+		with.ChatTemplates, with.StorageBytes = 1, before.StorageBytes+1024+6
+		same(t, "usage", used(t), with)
+		_, err = a.Chats.Update(ctx, by, c.ID, nil, func(c *chat.Template) error { return c.Delete(by, nil) })
+		must(t, err)
+		with.ChatTemplates = 0
+		same(t, "usage", used(t), with)
+	})
+	t.Run("what is undone counts not", func(t *testing.T) {
+		before := used(t)
+		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			p, err := prompt.New(by, prompt.Draft{Name: "undone"})
+			must(t, err)
+			must(t, tx.Prompts.Add(ctx, p))
+			inside, err := tx.Usage.Of(ctx, ws)
+			must(t, err)
+			same(t, "templates within", inside.PromptTemplates, before.PromptTemplates+1)
+			return errBoom
+		}), errBoom)
+		same(t, "usage", used(t), before)
+	})
+}
+
+// usageRaces lets writers add at once to a workspace that has room for one.
+func usageRaces(t *testing.T, a Adapter) {
+	const room, writers = 5, 20
+	ctx := t.Context()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	by := team.Member
+	limits := quota.Default()
+	service := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, func(context.Context, identity.Actor) (quota.Amounts, error) { return limits, nil })
+	var ids []prompt.ID
+	for i := range room - 1 {
+		p, err := service.Create(ctx, by, prompt.Draft{Name: fmt.Sprint("before ", i), Type: prompt.Text})
+		must(t, err)
+		ids = append(ids, p.ID)
+		if i > 0 {
+			_, _, err = service.AddVersion(ctx, by, p.ID, prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}})
+			must(t, err)
+		}
+	}
+	limits.PromptTemplates, limits.PromptVersions = room, room-1
+	same(t, "templates made", got(t, atOnce(writers, func(i int) error {
+		_, err := service.Create(ctx, by, prompt.Draft{Name: fmt.Sprint("raced ", i), Type: prompt.Text})
+		return err
+	}), quota.ErrExceeded), 1)
+	same(t, "versions made", got(t, atOnce(writers, func(int) error {
+		_, _, err := service.AddVersion(ctx, by, ids[rand.N(len(ids))], prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}}) //nolint:gosec // any will do
+		return err
+	}), quota.ErrExceeded), 1)
+	used, err := a.Usage.Of(ctx, by.Workspace)
+	must(t, err)
+	same(t, "used", []int64{used.PromptTemplates, used.PromptVersions}, []int64{room, room - 1})
+}
