@@ -40,16 +40,21 @@ var ErrJobLost = errors.New("another worker has taken the job over")
 
 // JobQueue hands queued jobs to workers. A worker serves every org.
 type JobQueue interface {
-	// Take hands out at most n jobs that are due at now, those that have been due longest first,
-	// and only of the kinds that leases names: what this program does not know stays for one
-	// that does. A job is handed to nobody else until its kind's lease has passed. If it has not
-	// been settled by then, who took it is taken for dead: the attempt has failed (job.Lost), and
-	// the job is handed out again, with its failures, even if they exhaust it.
+	// Take hands out at most n jobs that are due at now, and only of the kinds that leases names: what this
+	// program does not know stays for one that does. Workspaces take turns: first come those with the fewest
+	// running jobs, then those that began none for the longest; none has more than job.PerWorkspace running
+	// over all nodes. Of one workspace's jobs, urgent ones come first (job.Kind.Urgent), then those that have
+	// been due longest. After a job was postponed, its workspace begins only urgent ones until that one is due.
+	// The jobs of an org that have no workspace count as those of one.
+	//
+	// A job is handed to no other worker until its kind's lease has passed. If it has not been settled by
+	// that time, its worker is considered dead: the attempt has failed (job.Lost), and the job is handed out
+	// again, with its failures, even if they exhaust it.
 	Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error)
 
 	// Settle ends the attempt in which j was taken, and is called once for each. ErrJobLost if the
 	// lease has passed and somebody else has it, or had it. If o wants another attempt while a job
 	// of the same kind and subject is queued, that one stands for both, as in Jobs.Enqueue, and j
-	// has failed.
+	// has failed, or is gone if it was only postponed.
 	Settle(ctx context.Context, j job.Job, o job.Outcome) error
 }

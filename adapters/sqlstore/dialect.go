@@ -20,6 +20,7 @@ type dialect struct {
 	goose     goose.Dialect
 	lock      string                             // suffix of a SELECT whose row is about to change
 	lockFree  string                             // suffix of one that leaves out the rows which another transaction is changing
+	tryLock   string                             // takes a lock on a text until the transaction ends, unless another has it; empty: there is one writer
 	retry     func(error) bool                   // the transaction lost a race and may run again
 	duplicate func(err error, index string) bool // the row breaks this unique index; SQLite tells only that it broke one
 	migrated  string                             // counts the table of goose: 0 if no migration was ever applied
@@ -51,6 +52,7 @@ var postgresDialect = dialect{
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.
 	lock:     " FOR NO KEY UPDATE OF t",
 	lockFree: " FOR NO KEY UPDATE OF t SKIP LOCKED",
+	tryLock:  `SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))`,
 	retry: func(err error) bool {
 		code := postgresCode(err)
 		return code == "40001" || code == "40P01" // serialization_failure, deadlock_detected

@@ -2,9 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -47,89 +44,52 @@ func (r *jobRow) job() job.Job {
 	}
 }
 
-// Take implements ports.JobQueue. Mostly there is nothing to do: that is found out by a read, which
-// on SQLite waits for no writer and holds none up.
-func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
-	kinds := slices.Sorted(maps.Keys(leases)) // sorted, so that the statement's text is always the same
-	if len(kinds) == 0 {
-		return nil, nil
-	}
-	due, err := q.db.dueJobs(ctx, now, kinds, 1, "")
-	if err != nil || len(due) == 0 {
-		return nil, err
-	}
-	var taken []job.Job
-	err = q.db.inTx(ctx, func(tx *DB) error {
-		taken = nil
-		rows, err := tx.dueJobs(ctx, now, kinds, n, tx.dialect.lockFree)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if r.State == job.Running {
-				r.Failures, r.Failure = r.Failures+1, job.Lost
-			}
-			r.Attempt++
-			_, err := tx.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, attempt = ?, failures = ?, failure = ?, started_at = ? WHERE id = ?`,
-				job.Running, micros(now.Add(leases[r.Kind])), r.Attempt, r.Failures, r.Failure, micros(now), r.ID)
-			if err != nil {
-				return err
-			}
-			taken = append(taken, r.job())
-		}
-		return nil
-	})
-	return taken, err
-}
-
-// dueJobs lists what may be taken: queued jobs, unless one of the same kind and subject is running,
-// and running ones whose lease has passed.
-func (db *DB) dueJobs(ctx context.Context, now time.Time, kinds []job.Kind, n int, lock string) (rows []jobRow, err error) {
-	args := []any{micros(now)}
-	for _, k := range kinds {
-		args = append(args, k)
-	}
-	err = db.list(ctx, &rows, `
-		SELECT t.id, t.kind, t.org_id, t.workspace_id, t.subject, t.state, t.due_at, t.attempt, t.failures, t.failure, t.created_at
-		FROM jobs t WHERE t.ended_at = 0 AND t.due_at <= ? AND t.kind IN (?`+strings.Repeat(", ?", len(kinds)-1)+`)
-			AND (t.state = ? OR NOT EXISTS (SELECT 1 FROM jobs r WHERE r.workspace_id = t.workspace_id AND r.subject = t.subject
-				AND r.kind = t.kind AND r.state = ? AND r.org_id = t.org_id AND r.ended_at = 0))
-		ORDER BY t.due_at, t.id LIMIT ?`+lock, append(args, job.Running, job.Running, n)...)
-	return rows, err
-}
-
 // Settle implements ports.JobQueue.
 func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	return q.db.inTx(ctx, func(tx *DB) error {
 		state, endedAt := o.State, o.At
 		if o.State == job.Queued {
-			// Whatever has been enqueued meanwhile keeps its own attempts.
-			merged, err := tx.exec(ctx, `
-				UPDATE jobs SET due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END
-				WHERE workspace_id = ? AND subject = ? AND kind = ? AND state = ? AND org_id = ? AND ended_at = 0`,
-				micros(o.Due), micros(o.Due), j.Workspace, j.Subject, j.Kind, job.Queued, j.Org)
-			if err != nil {
+			merged, err := tx.mergeQueued(ctx, j, o)
+			switch {
+			case err != nil:
 				return err
-			}
-			if merged == 1 {
-				state = job.Failed
-			} else {
+			case !merged:
 				endedAt = time.Time{}
+			case o.Failure == job.Busy: // nothing was done that its history could tell of
+				return tx.settled(tx.exec(ctx, `DELETE FROM jobs WHERE id = ? AND state = ? AND attempt = ?`, j.ID, job.Running, j.Attempt))
+			default:
+				state = job.Failed
 			}
 		}
-		settled, err := tx.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, failures = ?, failure = ?, ended_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
-			state, micros(o.Due), o.Failures, o.Failure, micros(endedAt), j.ID, job.Running, j.Attempt)
-		if tx.dialect.duplicate(err, jobsIndex) {
-			return errRaced // the same was enqueued at this moment: it stands for both
-		}
-		if err != nil {
-			return err
-		}
-		if settled == 0 {
-			return ports.ErrJobLost
-		}
-		return nil
+		return tx.settled(tx.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, failures = ?, failure = ?, ended_at = ? WHERE id = ? AND state = ? AND attempt = ?`,
+			state, micros(o.Due), o.Failures, o.Failure, micros(endedAt), j.ID, job.Running, j.Attempt))
 	})
+}
+
+// mergeQueued makes the queued job of j's kind and subject, if there is one, stand for j's next attempt. It
+// keeps its own attempts.
+func (db *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged bool, err error) {
+	set, args := `due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END`, []any{micros(o.Due), micros(o.Due)}
+	if o.Failure == job.Busy { // its workspace rests, and has had its turn
+		set = `due_at = ?, failure = ?, started_at = (SELECT r.started_at FROM jobs r WHERE r.id = ?)`
+		args = []any{micros(o.Due), o.Failure, j.ID}
+	}
+	n, err := db.exec(ctx, `UPDATE jobs SET `+set+` WHERE workspace_id = ? AND subject = ? AND kind = ? AND state = ? AND org_id = ? AND ended_at = 0`,
+		append(args, j.Workspace, j.Subject, j.Kind, job.Queued, j.Org)...)
+	return n == 1, err
+}
+
+// settled is what became of a statement that settles a job.
+func (db *DB) settled(n int64, err error) error {
+	switch {
+	case db.dialect.duplicate(err, jobsIndex):
+		return errRaced // the same was enqueued at this moment: it stands for both
+	case err != nil:
+		return err
+	case n == 0:
+		return ports.ErrJobLost
+	}
+	return nil
 }
 
 // Backlog is how a queue stands, for people.

@@ -5,14 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/worker"
@@ -71,19 +68,7 @@ func enqueue(t *testing.T, db *sqlstore.DB, subjects ...string) identity.Actor {
 // work runs a node until the test ends, or the returned function is called.
 func work(t *testing.T, queue ports.JobQueue, p job.Policy, do func(ctx context.Context, by identity.Actor, subject string) error) (stop func()) {
 	t.Helper()
-	w := worker.New(worker.Config{Slots: 10, Poll: 20 * time.Millisecond, Grace: 200 * time.Millisecond}, queue, worker.Table{kind: {Policy: p, Do: do}}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		w.Run(ctx, 0)
-		close(ended)
-	}()
-	stop = func() {
-		cancel()
-		<-ended
-	}
-	t.Cleanup(stop)
-	return stop
+	return run(t, queue, worker.Table{kind: {Policy: p, Do: do}})
 }
 
 func TestTwoNodesRunEachJobOnce(t *testing.T) {

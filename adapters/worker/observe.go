@@ -28,6 +28,8 @@ func (r report) word() string {
 		return string(r.outcome.State)
 	case r.outcome.Failure == "":
 		return "interrupted"
+	case r.outcome.Failure == job.Busy:
+		return "postponed"
 	}
 	return "retry"
 }
@@ -43,7 +45,7 @@ func (w *Worker) report(r report) {
 		slog.Int("attempt", r.job.Attempt), slog.Float64("ms", milliseconds(r.took)), slog.Float64("lag_ms", milliseconds(r.lag)), slog.String("outcome", word),
 	}
 	level := slog.LevelInfo
-	if r.outcome.Failure != "" {
+	if r.outcome.Failure != "" && r.outcome.Failure != job.Busy {
 		level = slog.LevelWarn
 		attrs = append(attrs, slog.String("failure", r.outcome.Failure))
 	}
@@ -66,20 +68,24 @@ func (w *Worker) report(r report) {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // measures is what Prometheus may scrape of the jobs: how many there were, what became of them,
-// how long they took, and how far the queue is behind.
-type measures struct{ took, lag *prometheus.HistogramVec }
+// how long they took, how far the queue is behind, and how many run.
+type measures struct {
+	took, lag *prometheus.HistogramVec
+	running   *prometheus.GaugeVec
+}
 
 func newMeasures(reg prometheus.Registerer) *measures {
 	m := &measures{
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "atrium_job_duration_seconds", Help: "How long attempts at jobs took, by kind and outcome: succeeded, retry, failed (for good) or interrupted.",
+			Name: "atrium_job_duration_seconds", Help: "How long attempts at jobs took, by kind and outcome: succeeded, retry, failed (for good), interrupted or postponed.",
 			Buckets: []float64{.01, .1, .5, 1, 5, 10, 30, 60, 300, 600},
 		}, []string{"kind", "outcome"}),
 		lag: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "atrium_job_lag_seconds", Help: "How long jobs had been due before they were begun, by kind.",
 			Buckets: []float64{.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200},
 		}, []string{"kind"}),
+		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "atrium_jobs_running", Help: "How many jobs this process runs, by kind."}, []string{"kind"}),
 	}
-	reg.MustRegister(m.took, m.lag)
+	reg.MustRegister(m.took, m.lag, m.running)
 	return m
 }

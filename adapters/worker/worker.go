@@ -32,8 +32,9 @@ type Table map[job.Kind]Work
 
 // Config says how a worker works.
 type Config struct {
-	Slots int           // how many jobs run at the same time
-	Poll  time.Duration // between two looks into the queue
+	Slots    int           // how many jobs run at the same time
+	Reserved int           // how many of Slots are for urgent jobs only (job.Kind.Urgent)
+	Poll     time.Duration // between two looks into the queue
 
 	// Grace is how long a job whose limit has passed stays its worker's: for the work to notice
 	// that its context has ended, and for nodes whose clocks differ. After it the worker is taken
@@ -47,15 +48,19 @@ type Worker struct {
 	queue    ports.JobQueue
 	table    Table
 	leases   map[job.Kind]time.Duration
+	urgent   map[job.Kind]time.Duration // those of leases that are
 	log      *slog.Logger
 	measured *measures
 }
 
 // New returns a worker for the kinds in table; what else is queued it leaves to others.
 func New(c Config, queue ports.JobQueue, table Table, metrics prometheus.Registerer, log *slog.Logger) *Worker {
-	w := &Worker{Config: c, queue: queue, table: table, leases: map[job.Kind]time.Duration{}, log: log, measured: newMeasures(metrics)}
+	w := &Worker{Config: c, queue: queue, table: table, leases: map[job.Kind]time.Duration{}, urgent: map[job.Kind]time.Duration{}, log: log, measured: newMeasures(metrics)}
 	for kind, work := range table {
 		w.leases[kind] = work.Limit + c.Grace
+		if kind.Urgent() {
+			w.urgent[kind] = w.leases[kind]
+		}
 	}
 	return w
 }
@@ -97,28 +102,37 @@ func (w *Worker) Run(ctx context.Context, finish time.Duration) {
 
 // fetch takes jobs and starts them, until ctx ends.
 func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
-	slots, freed := make(chan struct{}, w.Slots), make(chan struct{}, 1)
-	tick := time.NewTicker(w.Poll)
-	defer tick.Stop()
-	silent := false // whether the queue has failed to answer
-	for ctx.Err() == nil {
-		now := time.Now()
-		taken, err := w.take(ctx, now, w.Slots-len(slots))
-		if err != nil && !silent {
-			w.log.Warn("the queue of jobs does not answer", "error", err)
-		}
-		silent = err != nil
-		for _, j := range taken {
-			slots <- struct{}{}
+	// Urgent jobs use reserved slots only while no other is free.
+	general, reserved := make(slots, w.Slots-w.Reserved), make(slots, w.Reserved)
+	freed := make(chan struct{}, 1)
+	start := func(in slots, jobs []job.Job, now time.Time) {
+		for _, j := range jobs {
+			in <- struct{}{}
 			running.Go(func() {
 				w.run(work, j, now)
-				<-slots
+				<-in
 				select {
 				case freed <- struct{}{}:
 				default:
 				}
 			})
 		}
+	}
+	tick := time.NewTicker(w.Poll)
+	defer tick.Stop()
+	silent := false // whether the queue has failed to answer
+	for ctx.Err() == nil {
+		now := time.Now()
+		taken, err := w.take(ctx, now, w.leases, general.free())
+		start(general, taken, now)
+		if err == nil && len(w.urgent) > 0 {
+			taken, err = w.take(ctx, now, w.urgent, reserved.free())
+			start(reserved, taken, now)
+		}
+		if err != nil && !silent {
+			w.log.Warn("the queue of jobs does not answer", "error", err)
+		}
+		silent = err != nil
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
@@ -127,19 +141,26 @@ func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
 	}
 }
 
+// slots holds a token for each job that runs.
+type slots chan struct{}
+
+func (s slots) free() int { return cap(s) - len(s) }
+
 // take asks even if the program is told to stop meanwhile: what the queue has handed out would be
 // nobody's until its lease has passed.
-func (w *Worker) take(ctx context.Context, now time.Time, n int) ([]job.Job, error) {
+func (w *Worker) take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
 	if n == 0 {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
 	defer cancel()
-	return w.queue.Take(ctx, now, w.leases, n)
+	return w.queue.Take(ctx, now, leases, n)
 }
 
 // run carries out a job that was taken at a time, and settles it.
 func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
+	w.measured.running.WithLabelValues(string(j.Kind)).Inc()
+	defer w.measured.running.WithLabelValues(string(j.Kind)).Dec()
 	work := w.table[j.Kind]
 	r := report{job: j, lag: taken.Sub(j.Due)}
 	if work.Exhausted(j) {
@@ -152,6 +173,8 @@ func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 			r.outcome = j.Success(time.Now())
 		case errors.Is(r.err, errStopping):
 			r.outcome = j.Interruption(time.Now())
+		case job.IsPostponed(r.err):
+			r.outcome = j.Postponement(time.Now(), rand.Float64()) //nolint:gosec // jitter needs no secrecy
 		case job.IsFinal(r.err):
 			r.outcome = j.End(code(r.err), time.Now())
 		default:

@@ -317,6 +317,7 @@ func TestAWorkerMeasuresWhatItDoes(t *testing.T) {
 			"atrium_job_duration_seconds kind=thing.check outcome=retry":     1,
 			"atrium_job_duration_seconds kind=thing.check outcome=succeeded": 2,
 			"atrium_job_lag_seconds kind=thing.check":                        3,
+			"atrium_jobs_running kind=thing.check":                           0,
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)

@@ -72,6 +72,6 @@ func worked(s rest.Services) worker.Table {
 func (n *node) work(ctx context.Context) {
 	go sweep(ctx, n.core, n.log)
 	go resealAtStart(ctx, n.core, n.log)
-	config := worker.Config{Slots: 10, Poll: time.Second, Grace: 30 * time.Second}
+	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Grace: 30 * time.Second}
 	worker.New(config, sqlstore.NewJobQueue(n.db), worked(n.services), n.registry, n.log).Run(ctx, n.config.Server.ShutdownTimeout)
 }

@@ -3,6 +3,7 @@
 package job
 
 import (
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/id"
@@ -17,6 +18,13 @@ type ID string
 
 // Kind names what a job does, as noun.verb: connection.check. Each area declares its own.
 type Kind string
+
+// PerWorkspace is how many jobs of one workspace run at the same time, over all nodes.
+const PerWorkspace = 2
+
+// Urgent reports whether jobs of kind k come before others of their workspace and have slots of their own:
+// those about payments, which people who have paid wait for.
+func (k Kind) Urgent() bool { return strings.HasPrefix(string(k), "payment.") }
 
 // Job is one piece of work about one subject. It carries nothing else: whoever runs it reads what
 // is true by then, and saves only if that still is (the revision of the subject's aggregate).

@@ -34,6 +34,10 @@ const (
 	Internal = "internal" // anything else that nobody foresaw
 )
 
+// Busy is the Failure of a queued job that could not begin: its tenant's share of something that tenants
+// share was taken. No attempt has failed then.
+const Busy = "busy"
+
 // Outcome is what an attempt leads to.
 type Outcome struct {
 	State    State     // Succeeded, Failed, or Queued for another attempt
@@ -90,6 +94,25 @@ func (j Job) End(code string, now time.Time) Outcome {
 // not count, and the next one may begin at once.
 func (j Job) Interruption(now time.Time) Outcome {
 	return Outcome{State: Queued, At: now, Due: now, Failures: j.Failures}
+}
+
+// The wait of a job that was postponed, before chance adds up to as much again.
+const busyWait = 2 * time.Second
+
+// errBusy marks the error of an attempt that could not begin.
+var errBusy = errors.New("the tenant's share is taken")
+
+// Postponed returns err as that of an attempt that could not begin, because its tenant's share of
+// something that tenants share is taken. A worker does not wait for it: the slot is for other tenants.
+func Postponed(err error) error { return errors.Join(err, errBusy) }
+
+// IsPostponed reports whether err is one of Postponed.
+func IsPostponed(err error) bool { return errors.Is(err, errBusy) }
+
+// Postponement is what an attempt leads to that could not begin: another one within some seconds. It
+// does not count as a failure. chance, from 0 to 1, spreads the waits.
+func (j Job) Postponement(now time.Time, chance float64) Outcome {
+	return Outcome{State: Queued, At: now, Due: now.Add(busyWait + time.Duration(chance*float64(busyWait))), Failures: j.Failures, Failure: Busy}
 }
 
 // Exhausted reports whether too many attempts of j have failed for it to be tried again. That is

@@ -68,3 +68,27 @@ func TestAFinalErrorIsStillTheOneItWas(t *testing.T) {
 		t.Errorf("Final = %v", err)
 	}
 }
+
+func TestAPostponedErrorIsStillTheOneItWas(t *testing.T) {
+	boom := errors.New("boom")
+	if err := job.Postponed(boom); !errors.Is(err, boom) || !job.IsPostponed(err) || job.IsPostponed(boom) || job.IsFinal(err) {
+		t.Errorf("Postponed = %v", err)
+	}
+}
+
+func TestAPostponedJobIsDueWithinSecondsAndNoFailureIsCounted(t *testing.T) {
+	for chance, wait := range map[float64]time.Duration{0: 2 * time.Second, 0.5: 3 * time.Second, 1: 4 * time.Second} {
+		want := job.Outcome{State: job.Queued, At: now, Due: now.Add(wait), Failures: 2, Failure: job.Busy}
+		if got := (job.Job{Failures: 2}).Postponement(now, chance); got != want {
+			t.Errorf("Postponement = %+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestJobsOfPaymentsAreUrgent(t *testing.T) {
+	for kind, want := range map[job.Kind]bool{"payment.events": true, "payment.": true, "source.refresh": false, "payments.x": false, "": false} {
+		if got := kind.Urgent(); got != want {
+			t.Errorf("%q is urgent: %v", kind, got)
+		}
+	}
+}

@@ -10,6 +10,13 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
+// history lists the entries about a subject in b.by's workspace.
+func (b *backlog) history(t *testing.T, subject string) func(page.Query) (page.Of[job.Entry], error) {
+	return func(q page.Query) (page.Of[job.Entry], error) {
+		return b.Jobs.History(t.Context(), b.by.Workspace, subject, q)
+	}
+}
+
 func jobHistory(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	history := func(t *testing.T, b *backlog, ws identity.WorkspaceID) []job.Entry {

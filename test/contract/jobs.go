@@ -142,9 +142,11 @@ func Jobs(t *testing.T, open Opener) {
 			must(t, b.Jobs.Enqueue(t.Context(), j))
 		}
 		for n := range 7 {
-			if len(b.take(t, 0, 1, another)) != 1 {
+			taken := b.take(t, 0, 1, another)
+			if len(taken) != 1 {
 				t.Fatalf("only %d are handed out", n)
 			}
+			b.settle(t, taken[0], taken[0].Success(fixture.At))
 		}
 		same(t, "left", len(b.take(t, 0, 1, another)), 0)
 	})
@@ -193,18 +195,22 @@ func Jobs(t *testing.T, open Opener) {
 // JobQueue is the suite for ports.JobQueue.
 func JobQueue(t *testing.T, open Opener) {
 	a := open(t)
+	t.Run("fairness", func(t *testing.T) { jobFairness(t, a) })
 	another := func(j job.Job, due time.Duration) job.Outcome {
 		return job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(due), Failures: j.Failures + 1, Failure: "x"}
 	}
 
-	t.Run("those that have been due longest come first, none before its time, and no more than are asked for", func(t *testing.T) {
+	t.Run("of one workspace, those that have been due longest come first, none before its time, and no more than are asked for", func(t *testing.T) {
 		b := newBacklog(t, a)
 		for subject, after := range map[string]time.Duration{"third": 3, "first": 1, "fourth": 4, "second": 2} {
 			b.add(t, subject, after*time.Second)
 		}
 		var got []string
-		for _, j := range append(b.take(t, 3*time.Second, 2), b.take(t, 3*time.Second, 2)...) {
-			got = append(got, j.Subject)
+		for range 2 {
+			for _, j := range b.take(t, 3*time.Second, 2) {
+				got = append(got, j.Subject)
+				b.settle(t, j, j.Success(fixture.At))
+			}
 		}
 		same(t, "taken", got, []string{"first", "second", "third"})
 	})

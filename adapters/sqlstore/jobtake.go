@@ -1,0 +1,203 @@
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/job"
+)
+
+// turn is what a tenant has waiting: a workspace, or an org with jobs that have no workspace.
+type turn struct {
+	Tenant string `db:"tenant"`
+	Urgent bool   `db:"urgent"` // urgent jobs are among what waits
+	Busy   bool   `db:"busy"`   // a job was postponed and is not due again: until then only urgent ones begin
+}
+
+// demand is what a worker asks for.
+type demand struct {
+	now    time.Time
+	leases map[job.Kind]time.Duration
+	kinds  []job.Kind // of leases, sorted, so that a statement's text is always the same
+	urgent []job.Kind // those of kinds that are
+	n      int        // how many jobs at most
+}
+
+// Take implements ports.JobQueue. Which tenants are next is found by a read, which on SQLite waits for no writer
+// and holds none up. Mostly there is nothing to do.
+func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+	d := demand{now: now, leases: leases, kinds: slices.Sorted(maps.Keys(leases)), n: n}
+	if len(d.kinds) == 0 {
+		return nil, nil
+	}
+	d.urgent = slices.DeleteFunc(slices.Clone(d.kinds), func(k job.Kind) bool { return !k.Urgent() })
+	turns, err := q.db.turns(ctx, d)
+	if err != nil || len(turns) == 0 {
+		return nil, err
+	}
+	var taken []job.Job
+	err = q.db.inTx(ctx, func(tx *DB) (err error) {
+		taken, err = tx.takeJobs(ctx, d, turns)
+		return err
+	})
+	return taken, err
+}
+
+// turns lists the tenants whose jobs come next: those with the fewest running jobs first, then those that began
+// none for the longest. Some may have nothing that can be taken, so there are more than are asked for.
+func (db *DB) turns(ctx context.Context, d demand) (turns []turn, err error) {
+	// SQLite would rather scan all jobs by tenant than the few that are due: || '' keeps it from that index.
+	urgent := `0`
+	args := []any{}
+	if len(d.urgent) > 0 {
+		urgent = `MAX(CASE WHEN kind IN (` + placeholders(len(d.urgent)) + `) THEN 1 ELSE 0 END)`
+		args = appendAll(args, d.urgent)
+	}
+	args = appendAll(append(args, micros(d.now)), d.kinds)
+	err = db.list(ctx, &turns, `
+		WITH due AS (
+			SELECT tenant || '' AS tenant, MIN(due_at) AS first, `+urgent+` AS urgent FROM jobs
+			WHERE ended_at = 0 AND due_at <= ? AND kind IN (`+placeholders(len(d.kinds))+`) GROUP BY tenant || ''),
+		waiting AS (
+			SELECT d.tenant, d.first, d.urgent,
+				(SELECT COUNT(*) FROM jobs r WHERE r.tenant = d.tenant AND r.ended_at = 0 AND r.state = 'running' AND r.due_at > ?) AS running,
+				(SELECT COUNT(*) FROM jobs b WHERE b.tenant = d.tenant AND b.ended_at = 0 AND b.failure = 'busy' AND b.due_at > ?) AS busy,
+				(SELECT MAX(s.started_at) FROM jobs s WHERE s.tenant = d.tenant) AS began
+			FROM due d)
+		SELECT tenant, urgent > 0 AS urgent, busy > 0 AS busy FROM waiting WHERE running < ? AND (busy = 0 OR urgent > 0)
+		ORDER BY running, began, first, tenant LIMIT ?`,
+		append(args, micros(d.now), micros(d.now), job.PerWorkspace, 2*d.n)...)
+	return turns, err
+}
+
+// takeJobs takes jobs of tenants in turn: the first one of each, in the order of turns, then the second ones. Only
+// one transaction at a time takes jobs of a tenant, and it counts those that run after it has locked the tenant.
+func (db *DB) takeJobs(ctx context.Context, d demand, turns []turn) ([]job.Job, error) {
+	turns, err := db.lockTenants(ctx, turns)
+	if err != nil || len(turns) == 0 {
+		return nil, err
+	}
+	running, err := db.runningJobs(ctx, d, turns)
+	if err != nil {
+		return nil, err
+	}
+	var byTurn [job.PerWorkspace][]jobRow
+	for _, t := range turns {
+		rows, err := db.claimable(ctx, d, t, job.PerWorkspace-running[t.Tenant])
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range rows {
+			nth := running[t.Tenant] + i
+			byTurn[nth] = append(byTurn[nth], r)
+		}
+		if len(byTurn[0]) >= d.n {
+			break
+		}
+	}
+	rows := slices.Concat(byTurn[:]...)
+	taken := make([]job.Job, 0, d.n)
+	for _, r := range rows[:min(d.n, len(rows))] {
+		j, err := db.takeJob(ctx, d, r)
+		if err != nil {
+			return nil, err
+		}
+		taken = append(taken, j)
+	}
+	return taken, nil
+}
+
+// claimable lists at most n jobs of a tenant that may be taken, urgent ones first: queued ones, unless one of the
+// same kind and subject is running, and running ones whose lease has passed.
+func (db *DB) claimable(ctx context.Context, d demand, t turn, n int) (rows []jobRow, err error) {
+	if t.Urgent {
+		if rows, err = db.claimableOf(ctx, d, t, d.urgent, n); err != nil {
+			return nil, err
+		}
+	}
+	if t.Busy || len(rows) >= n || len(d.urgent) == len(d.kinds) {
+		return rows, nil
+	}
+	others, err := db.claimableOf(ctx, d, t, d.kinds, n)
+	for _, r := range others {
+		if len(rows) < n && !r.Kind.Urgent() {
+			rows = append(rows, r)
+		}
+	}
+	return rows, err
+}
+
+func (db *DB) claimableOf(ctx context.Context, d demand, t turn, kinds []job.Kind, n int) (rows []jobRow, err error) {
+	args := appendAll([]any{t.Tenant, micros(d.now)}, kinds)
+	err = db.list(ctx, &rows, `
+		SELECT t.id, t.kind, t.org_id, t.workspace_id, t.subject, t.state, t.due_at, t.attempt, t.failures, t.failure, t.created_at
+		FROM jobs t WHERE t.tenant = ? AND t.ended_at = 0 AND t.due_at <= ? AND t.kind IN (`+placeholders(len(kinds))+`)
+			AND (t.state = 'running' OR NOT EXISTS (SELECT 1 FROM jobs r WHERE r.workspace_id = t.workspace_id AND r.subject = t.subject
+				AND r.kind = t.kind AND r.state = 'running' AND r.org_id = t.org_id AND r.ended_at = 0))
+		ORDER BY t.due_at, t.id LIMIT ?`+db.dialect.lockFree, append(args, n)...)
+	return rows, err
+}
+
+// takeJob begins an attempt at the job in r, which is locked.
+func (db *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) {
+	if r.State == job.Running {
+		r.Failures, r.Failure = r.Failures+1, job.Lost
+	}
+	if r.Failure == job.Busy { // it waits no longer
+		r.Failure = ""
+	}
+	r.Attempt++
+	_, err := db.exec(ctx, `UPDATE jobs SET state = ?, due_at = ?, attempt = ?, failures = ?, failure = ?, started_at = ? WHERE id = ?`,
+		job.Running, micros(d.now.Add(d.leases[r.Kind])), r.Attempt, r.Failures, r.Failure, micros(d.now), r.ID)
+	return r.job(), err
+}
+
+// lockTenants returns those of turns whose jobs no other transaction takes until this one ends. It waits for none:
+// where another takes jobs, there is nothing left to do.
+func (db *DB) lockTenants(ctx context.Context, turns []turn) (locked []turn, err error) {
+	if db.dialect.tryLock == "" { // there is only one writer
+		return turns, nil
+	}
+	for _, t := range turns {
+		var ok bool
+		if _, err := db.get(ctx, &ok, db.dialect.tryLock, "jobs of "+t.Tenant); err != nil {
+			return nil, err
+		}
+		if ok {
+			locked = append(locked, t)
+		}
+	}
+	return locked, nil
+}
+
+// runningJobs counts the running jobs of tenants whose leases have not passed, at most job.PerWorkspace.
+func (db *DB) runningJobs(ctx context.Context, d demand, turns []turn) (map[string]int, error) {
+	args := []any{micros(d.now)}
+	for _, t := range turns {
+		args = append(args, t.Tenant)
+	}
+	var rows []struct {
+		Tenant string `db:"tenant"`
+		Jobs   int    `db:"jobs"`
+	}
+	err := db.list(ctx, &rows, `SELECT tenant, COUNT(*) AS jobs FROM jobs WHERE ended_at = 0 AND state = 'running' AND due_at > ?
+		AND tenant IN (`+placeholders(len(turns))+`) GROUP BY tenant`, args...)
+	running := map[string]int{}
+	for _, r := range rows {
+		running[r.Tenant] = min(r.Jobs, job.PerWorkspace)
+	}
+	return running, err
+}
+
+// placeholders returns n placeholders of a list; n is at least 1.
+func placeholders(n int) string { return "?" + strings.Repeat(", ?", n-1) }
+
+func appendAll[T any](args []any, all []T) []any {
+	for _, v := range all {
+		args = append(args, v)
+	}
+	return args
+}
