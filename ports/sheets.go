@@ -19,7 +19,7 @@ import (
 // and time are bounded whatever a file holds, and the host is reached through the org's egress
 // policy alone.
 //
-// Errors are the fault errors of package source, or that of a context which ended; no text of a
+// Errors are the fault errors of package source, connection.ErrTooManyReads, or that of a context which ended; no text of a
 // host's or a parser's, and nothing of a credential, is in one.
 type Sheets interface {
 	// Preview reads a sheet's tabs and the head of the one that the location names. ErrTabNotFound

@@ -16,10 +16,11 @@ import (
 // Each call opens connections of its own through the target's egress policy and leaves none behind;
 // none outlives its context or Limits.Total by more than a second. It reads in a transaction that
 // cannot write, under a statement timeout, and sends no SQL but generated SELECTs with names that
-// the catalogue confirmed. Errors are a connection.Code, or that of a context which ended; no text
-// of a server's or a driver's, and nothing of the credential, is in one.
+// the catalogue confirmed. Errors are a connection.Code, connection.ErrTooManyReads, or that of a context
+// which ended; no text of a server's or a driver's, and nothing of the credential, is in one.
 type Warehouse interface {
-	// Probe tries every step to the target in turn. What fails is in the report.
+	// Probe tries every step to the target in turn. What fails is in the report: connection.TooManyReads if
+	// there was no room for the call.
 	Probe(ctx context.Context, to Target) connection.Report
 
 	// Tables lists the tables, views and their like that the user may read, without those of the

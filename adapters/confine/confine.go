@@ -41,9 +41,9 @@ func DefaultLimits() Limits { return Limits{Memory: 128 << 20, CPU: 10, Files: 6
 type Runner struct {
 	command []string // of a child, the program first
 	limits  Limits
-	folder  *os.File      // empty, and removed: where children are
-	running chan struct{} // holds a token for each job under way
-	shares  *shares
+	folder  *os.File // empty, and removed: where children are
+	places  *places
+	tenant  TenantOf
 
 	mu     sync.Mutex
 	spare  []*child
@@ -52,7 +52,8 @@ type Runner struct {
 }
 
 // New returns a Runner whose children are started by command, the program first, and run at most
-// atOnce at a time, of which half may be one tenant's. command must come to Serve. Nothing is started before the first job.
+// atOnce at a time, of which half may be one tenant's and three quarters one org's. command must come to Serve.
+// Nothing is started before the first job. Each workspace is a tenant, unless Share says otherwise.
 func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err := supported(); err != nil {
 		return nil, err
@@ -61,8 +62,18 @@ func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("confine: make a folder for children: %w", err)
 	}
-	return &Runner{command: command, limits: limits, folder: folder, running: make(chan struct{}, atOnce), shares: newShares(atOnce)}, nil
+	return &Runner{command: command, limits: limits, folder: folder, places: newPlaces(atOnce), tenant: eachWorkspace}, nil
 }
+
+// TenantOf finds the tenant of a workspace's jobs.
+type TenantOf func(ctx context.Context, ws identity.WorkspaceID) (Tenant, error)
+
+func eachWorkspace(_ context.Context, ws identity.WorkspaceID) (Tenant, error) {
+	return Tenant{Org: identity.OrgID(ws), Person: string(ws)}, nil
+}
+
+// Share has tenants found by of. It is called before the first job.
+func (r *Runner) Share(of TenantOf) { r.tenant = of }
 
 // Close ends the children that wait for a job. Jobs under way end with their contexts.
 func (r *Runner) Close() error {
@@ -98,7 +109,7 @@ type order struct {
 }
 
 // Run is ports.Confined. The input reaches the child through a pipe and is written nowhere.
-func (r *Runner) Run(ctx context.Context, tenant identity.WorkspaceID, job string, within time.Duration, in, out any) error {
+func (r *Runner) Run(ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in, out any) error {
 	input, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("confine: write the input of job %s: %w", job, err)
@@ -107,18 +118,16 @@ func (r *Runner) Run(ctx context.Context, tenant identity.WorkspaceID, job strin
 	if err != nil {
 		return err
 	}
-	release, err := r.shares.take(ctx, tenant)
+	tenant, err := r.tenant(ctx, ws)
+	if err != nil {
+		return fmt.Errorf("confine: find the tenant of %s: %w", ws, err)
+	}
+	held, release, err := r.places.take(ctx, tenant, ports.MayWait(ctx))
 	if err != nil {
 		return err
 	}
 	defer release()
-	select {
-	case r.running <- struct{}{}:
-		defer func() { <-r.running }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	timed, cancel := context.WithTimeoutCause(ctx, within+grace, ports.ErrJobTimeout)
+	timed, cancel := context.WithTimeoutCause(held, within+grace, ports.ErrJobTimeout)
 	defer cancel()
 	answer, err := r.do(timed, text)
 	r.refill()

@@ -282,7 +282,7 @@ func TestRun(t *testing.T) {
 	t.Run("a tenant whose jobs hang leaves room for others", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var hanging sync.WaitGroup
-		for range 10 { // of four places
+		for range 10 { // of four places: two run, eight wait
 			hanging.Go(func() { _ = r.Run(ctx, "wsp_1", "wait", time.Minute, 1, new(any)) })
 		}
 		defer hanging.Wait()
@@ -300,7 +300,7 @@ func TestRun(t *testing.T) {
 		}
 		short, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer stop()
-		if err := r.Run(short, "wsp_1", "pid", time.Second, 1, &pid); !errors.Is(err, context.DeadlineExceeded) {
+		if err := r.Run(short, "wsp_1", "pid", time.Second, 1, &pid); !errors.Is(err, ports.ErrJobRefused) {
 			t.Errorf("one more of theirs: %v", err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -69,6 +70,8 @@ func (c *Confined) Preview(ctx context.Context, workspace identity.WorkspaceID, 
 		return source.Sheet{}, a.Failed
 	case ctx.Err() != nil:
 		return source.Sheet{}, ctx.Err()
+	case errors.Is(err, ports.ErrJobRefused):
+		return source.Sheet{}, connection.ErrTooManyReads
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return source.Sheet{}, source.ErrFileTooLarge
 	case errors.Is(err, ports.ErrJobTimeout):

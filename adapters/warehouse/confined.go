@@ -52,6 +52,9 @@ type answer struct {
 // Probe is ports.Warehouse's.
 func (c *Confined) Probe(ctx context.Context, to ports.Target) connection.Report {
 	a, err := c.call(ctx, to, request{Call: callProbe})
+	if errors.Is(err, connection.ErrTooManyReads) {
+		return connection.FailedAt(connection.Resolve, connection.TooManyReads)
+	}
 	if err != nil { // how far it came went with the child
 		return NewTrace().Report(err)
 	}
@@ -92,6 +95,8 @@ func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer
 		return answer{}, a.Code
 	case ctx.Err() != nil:
 		return answer{}, ctx.Err()
+	case errors.Is(err, ports.ErrJobRefused):
+		return answer{}, connection.ErrTooManyReads
 	case errors.Is(err, ports.ErrJobTooLarge):
 		return answer{}, connection.ResponseTooLarge
 	case errors.Is(err, ports.ErrJobTimeout):

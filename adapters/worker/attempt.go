@@ -12,6 +12,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 // attempt does the work of a job that was taken at a time. Its error says too if the context ended.
@@ -25,7 +26,7 @@ func attempt(ctx context.Context, work Work, j job.Job, taken time.Time) (err er
 			err = newPanic(p)
 		}
 	}()
-	err = work.Do(ctx, j.Actor(time.Now().Truncate(time.Microsecond)), j.Subject)
+	err = work.Do(ports.WithoutWaiting(ctx), j.Actor(time.Now().Truncate(time.Microsecond)), j.Subject)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return fmt.Errorf("%w: %w", cause, err)
 	}

@@ -125,6 +125,9 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 // reach probes a credential on behalf of by.
 func (s *Service) reach(ctx context.Context, by identity.Actor, credential connection.Credential) (connection.Report, error) {
 	report := s.warehouses[credential.Kind()].Probe(ctx, s.target(by, credential))
+	if report.Failure() == connection.TooManyReads {
+		return connection.Report{}, connection.ErrTooManyReads
+	}
 	return report, context.Cause(ctx) // what a probe says that was cut short is not about the warehouse
 }
 

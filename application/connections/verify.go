@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -82,6 +83,9 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 	t, err := s.tryStored(ctx, by, c)
 	if errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) {
 		return nil
+	}
+	if errors.Is(err, connection.ErrTooManyReads) {
+		return job.Postponed(err)
 	}
 	if err != nil {
 		return err

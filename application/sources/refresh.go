@@ -60,6 +60,9 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 	}
 	o := source.Outcome{Of: src.Revision}
 	o.Reading, err = s.readWhile(ctx, by, src)
+	if errors.Is(err, connection.ErrTooManyReads) {
+		return job.Postponed(err)
+	}
 	if err != nil && !s.failed(ctx, by, src, err, &o) {
 		if errors.Is(err, errOvertaken) || errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) {
 			return nil // by whoever did that, the next refresh is queued, or wanted no more

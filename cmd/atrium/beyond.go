@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/confine"
 	"github.com/atrium-hq/atrium/adapters/seal"
@@ -34,6 +38,7 @@ type beyond struct {
 	credentials ports.CredentialSealer // the envelope
 	registries  chats.Registries
 	warehouses  connections.Warehouses
+	children    []prometheus.Collector
 	sheets      ports.Sheets
 	offers      connections.Offers
 	intake      sources.Offers
@@ -54,13 +59,13 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	if err != nil {
 		return beyond{}, nil, err
 	}
-	w, s, closeAll, err := newTenants(c)
+	t, closeAll, err := newTenants(c, tenantOf(db))
 	if err != nil {
 		return beyond{}, nil, err
 	}
 	return beyond{
 		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, registries: o.registry,
-		warehouses: w, sheets: s, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits, quotaOf: o.quota,
+		warehouses: t.warehouses, sheets: t.sheets, children: t.children, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits, quotaOf: o.quota,
 	}, closeAll, nil
 }
 
@@ -76,19 +81,35 @@ func warehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "w
 // sheetsFolder is where the spreadsheets are that sources may name.
 func sheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheets") }
 
+// tenants is what reaches the things that tenants keep elsewhere.
+type tenants struct {
+	warehouses connections.Warehouses
+	sheets     ports.Sheets
+	children   []prometheus.Collector
+}
+
+// tenantOf says whose share of the children a workspace uses: that of the person who made it, with all other
+// workspaces which that person made, or its own if the system or an operator of the org made it.
+func tenantOf(db *sqlstore.DB) confine.TenantOf {
+	return func(ctx context.Context, ws identity.WorkspaceID) (confine.Tenant, error) {
+		org, maker, err := db.Maker(ctx, ws)
+		return confine.Tenant{Org: org, Person: cmp.Or(string(maker), string(ws))}, err
+	}
+}
+
 // newTenants reaches what tenants keep elsewhere: every kind of warehouse and all files from children
 // of this very program, Google's services from here. Where the system cannot confine children there
 // are no warehouses and no files; the rest of Atrium needs none.
-func newTenants(c configs.Config) (_ connections.Warehouses, _ ports.Sheets, closeAll func(), err error) {
+func newTenants(c configs.Config, share confine.TenantOf) (t tenants, closeAll func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("warehouses and sheets: %w", err)
+		return tenants{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
 	}
 	command := []string{program, "probe-worker"}
 	for _, folder := range []string{warehousesFolder(c), sheetsFolder(c)} {
 		absolute, err := filepath.Abs(folder) // children run elsewhere
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("warehouses and sheets: %w", err)
+			return tenants{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
 		}
 		command = append(command, absolute)
 	}
@@ -101,20 +122,24 @@ func newTenants(c configs.Config) (_ connections.Warehouses, _ ports.Sheets, clo
 		nothing := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 			return ports.ErrUnavailable
 		}
-		return all, newSheets(nothing, atGoogle), func() {}, nil
+		return tenants{warehouses: all, sheets: newSheets(nothing, atGoogle)}, func() {}, nil
 	}
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("sheets: %w", err)
+		return tenants{}, nil, fmt.Errorf("sheets: %w", err)
 	}
 	prober, err := confine.New(confine.DefaultLimits(), warehouseChildren, command...)
 	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("warehouses: %w", err), reader.Close())
+		return tenants{}, nil, errors.Join(fmt.Errorf("warehouses: %w", err), reader.Close())
 	}
+	reader.Share(share)
+	prober.Share(share)
 	confined := warehouse.NewConfined(prober.Run)
 	for kind := range warehouses("") { // whose names are all that is wanted of them here
 		all[kind] = confined
 	}
-	return all, newSheets(reader.Run, atGoogle), func() { _ = errors.Join(prober.Close(), reader.Close()) }, nil
+	children := slices.Concat(reader.Metrics("sheets"), prober.Metrics("warehouses"))
+	closeAll = func() { _ = errors.Join(prober.Close(), reader.Close()) }
+	return tenants{warehouses: all, sheets: newSheets(reader.Run, atGoogle), children: children}, closeAll, nil
 }
 
 func newSheets(run ports.Confined, atGoogle google.Config) ports.Sheets {

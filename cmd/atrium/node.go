@@ -103,6 +103,7 @@ func newRegistry(app *core) *prometheus.Registry {
 	})
 	info.Set(1)
 	registry.MustRegister(info, newInboxes(app))
+	registry.MustRegister(app.beyond.children...)
 	return registry
 }
 

@@ -1,6 +1,10 @@
 package connection
 
-import "github.com/atrium-hq/atrium/domain/fault"
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
 
 // What can go wrong with connections.
 var (
@@ -12,6 +16,13 @@ var (
 	ErrCredentialChanged = &fault.Error{Kind: fault.Conflict, Code: "credential_changed", Detail: "Somebody replaced or revoked the credential meanwhile. Read the connection again."}
 	ErrProbeFailed       = &fault.Error{Kind: fault.Invalid, Code: "probe_failed", Detail: "The warehouse cannot be reached with this credential: failure says why. Nothing was stored."}
 	ErrProbeRateLimited  = &fault.Error{Kind: fault.RateLimited, Code: "probe_rate_limited", Detail: "Too many probes from this workspace, or to this target. Wait as long as Retry-After says."}
+
+	// ErrTooManyReads says that nothing was reached: too many calls of the same tenant wait already. Queued work
+	// is postponed for it.
+	ErrTooManyReads = &fault.Error{
+		Kind: fault.RateLimited, Code: "too_many_reads", RetryAfter: 5 * time.Second,
+		Detail: "Too many previews and probes of your workspaces are waiting already. Wait as long as Retry-After says.",
+	}
 )
 
 // ProbeError is ErrProbeFailed with what the probe found.

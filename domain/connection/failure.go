@@ -41,6 +41,9 @@ const (
 // CredentialCanWrite warns of a credential that may change data: reading is all that Atrium does.
 const CredentialCanWrite Code = "credential_can_write" //nolint:gosec // the name of a warning
 
+// TooManyReads is the code of a probe that was not made (ErrTooManyReads). It is no failure of a connection's.
+const TooManyReads Code = "too_many_reads"
+
 func (c Code) Error() string { return string(c) }
 
 // Category says who can mend a failure.

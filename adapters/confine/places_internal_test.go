@@ -1,0 +1,232 @@
+package confine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// crowd is tenants that want places, in a bubble where time passes when all wait.
+type crowd struct {
+	t *testing.T
+	*places
+	ctx  context.Context
+	stop func()
+
+	mu    sync.Mutex
+	began []string                   // names of the jobs that have begun, in order
+	ended map[string]func()          // ends a job that runs
+	ends  map[string]error           // why a job did not run, or was cut short
+	since map[string]time.Duration   // how long it waited
+	held  map[string]context.Context // of one that runs
+}
+
+func inCrowd(t *testing.T, most int, test func(c *crowd)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		c := &crowd{
+			t: t, places: newPlaces(most), ctx: ctx, stop: stop,
+			ended: map[string]func(){}, ends: map[string]error{}, since: map[string]time.Duration{}, held: map[string]context.Context{},
+		}
+		test(c)
+		stop()
+		synctest.Wait()
+		if len(c.running)+len(c.waiting)+len(c.served) != 0 {
+			t.Errorf("%d run, %d wait, %d are remembered after the end", len(c.running), len(c.waiting), len(c.served))
+		}
+	})
+}
+
+func of(org, person string) Tenant { return Tenant{Org: identity.OrgID(org), Person: person} }
+
+// wants has a job of t ask for a place, and run until it is ended.
+func (c *crowd) wants(t Tenant, name string) {
+	c.asks(t, name, true)
+}
+
+func (c *crowd) asks(t Tenant, name string, wait bool) {
+	asked := time.Now()
+	go func() {
+		held, release, err := c.take(c.ctx, t, wait)
+		c.mu.Lock()
+		c.since[name] = time.Since(asked)
+		if err != nil {
+			c.ends[name] = err
+			c.mu.Unlock()
+			return
+		}
+		own, end := context.WithCancel(held)
+		c.began, c.ended[name], c.held[name] = append(c.began, name), end, held
+		c.mu.Unlock()
+		<-own.Done()
+		c.mu.Lock()
+		c.ends[name] = context.Cause(held)
+		c.mu.Unlock()
+		release()
+	}()
+	synctest.Wait()
+}
+
+func (c *crowd) end(name string) {
+	c.t.Helper()
+	c.mu.Lock()
+	end := c.ended[name]
+	c.mu.Unlock()
+	if end == nil {
+		c.t.Fatalf("%s has not begun", name)
+	}
+	end()
+	synctest.Wait()
+}
+
+// begun fails the test unless exactly these have begun since it was asked last, in this order.
+func (c *crowd) begun(names ...string) {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Equal(c.began, names) {
+		c.t.Errorf("%q have begun, want %q", c.began, names)
+	}
+	c.began = nil
+}
+
+func TestATenantHasHalfOfThePlacesAndAnOrgThreeQuarters(t *testing.T) {
+	inCrowd(t, 8, func(c *crowd) {
+		for i := range 5 {
+			c.wants(of("a", "ann"), fmt.Sprint("ann ", i))
+		}
+		c.begun("ann 0", "ann 1", "ann 2", "ann 3")
+		for i := range 3 {
+			c.wants(of("a", "bob"), fmt.Sprint("bob ", i))
+		}
+		c.begun("bob 0", "bob 1")
+		c.wants(of("b", "eve"), "eve")
+		c.begun("eve")
+		c.end("bob 0")
+		c.begun("bob 2") // who has fewer than ann
+	})
+}
+
+func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
+	inCrowd(t, 1, func(c *crowd) {
+		c.wants(of("a", "ann"), "ann 0")
+		for i := 1; i < 4; i++ {
+			c.wants(of("a", "ann"), fmt.Sprint("ann ", i))
+		}
+		c.wants(of("a", "bob"), "bob 0")
+		c.wants(of("a", "bob"), "bob 1")
+		c.wants(of("b", "eve"), "eve 0")
+		for _, name := range []string{"ann 0", "bob 0", "eve 0", "ann 1", "bob 1", "ann 2"} {
+			c.end(name)
+		}
+		c.begun("ann 0", "bob 0", "eve 0", "ann 1", "bob 1", "ann 2", "ann 3")
+	})
+}
+
+func TestBeyondAFewWhoWaitMoreAreRefused(t *testing.T) {
+	inCrowd(t, 2, func(c *crowd) {
+		for i := range 1 + mostWaiting + 1 {
+			c.wants(of("a", "ann"), fmt.Sprint("ann ", i))
+		}
+		c.begun("ann 0")
+		if err := c.ends["ann 9"]; !errors.Is(err, ports.ErrJobRefused) || len(c.ends) != 1 || c.refused != 1 {
+			t.Errorf("%v, %d refused", c.ends, c.refused)
+		}
+		c.wants(of("b", "bob"), "bob")
+		c.begun("bob")
+		for i := range mostWaitingOrg {
+			c.wants(of("b", fmt.Sprint("person ", i)), fmt.Sprint("person ", i))
+		}
+		c.wants(of("b", "one more"), "one more")
+		if err := c.ends["one more"]; !errors.Is(err, ports.ErrJobRefused) || c.refused != 2 {
+			t.Errorf("%v, %d refused", c.ends, c.refused)
+		}
+	})
+}
+
+func TestBackgroundWorkDoesNotWait(t *testing.T) {
+	inCrowd(t, 2, func(c *crowd) {
+		c.asks(of("a", "ann"), "first", false)
+		c.asks(of("a", "ann"), "second", false)
+		c.begun("first")
+		if err := c.ends["second"]; !errors.Is(err, ports.ErrJobRefused) || c.since["second"] != 0 {
+			t.Errorf("%v after %s", err, c.since["second"])
+		}
+	})
+}
+
+func TestWhoIsCalledOffWhileWaitingLeavesTheQueue(t *testing.T) {
+	inCrowd(t, 1, func(c *crowd) {
+		c.wants(of("a", "ann"), "ann")
+		ctx, cancel := context.WithTimeout(c.ctx, time.Second)
+		defer cancel()
+		if _, _, err := c.take(ctx, of("b", "bob"), true); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v", err)
+		}
+		if len(c.waiting) != 0 {
+			t.Errorf("%d wait", len(c.waiting))
+		}
+	})
+}
+
+func TestAJobThatIsSlowWhileOthersWaitLosesItsPlace(t *testing.T) {
+	t.Run("to one who has fewer", func(t *testing.T) {
+		inCrowd(t, 4, func(c *crowd) {
+			c.wants(of("a", "ann"), "ann 0")
+			time.Sleep(time.Second)
+			c.wants(of("a", "ann"), "ann 1")
+			c.wants(of("b", "bob"), "bob 0")
+			c.wants(of("b", "bob"), "bob 1")
+			c.wants(of("c", "eve"), "eve")
+			c.begun("ann 0", "ann 1", "bob 0", "bob 1")
+			time.Sleep(patience)
+			synctest.Wait()
+			c.begun("eve")
+			if !errors.Is(c.ends["ann 0"], ports.ErrJobTimeout) || len(c.ends) != 1 || c.evicted != 1 {
+				t.Errorf("%v, %d evicted", c.ends, c.evicted)
+			}
+			time.Sleep(time.Minute)
+			if len(c.ends) != 1 {
+				t.Errorf("no one waits, and still: %v", c.ends)
+			}
+		})
+	})
+	t.Run("but not to one of its own tenant, or to one who has as many", func(t *testing.T) {
+		inCrowd(t, 2, func(c *crowd) {
+			for _, who := range []string{"ann", "bob"} {
+				c.wants(of(who, who), who+" 0")
+				c.wants(of(who, who), who+" 1")
+			}
+			c.begun("ann 0", "bob 0")
+			time.Sleep(time.Hour)
+			if len(c.ends) != 0 {
+				t.Errorf("%v", c.ends)
+			}
+		})
+	})
+	t.Run("within an org to one of the same org, where that has all that it may", func(t *testing.T) {
+		inCrowd(t, 4, func(c *crowd) {
+			c.wants(of("b", "bob"), "bob")
+			for _, name := range []string{"ann 0", "ann 1"} {
+				c.wants(of("a", "ann"), name)
+			}
+			c.wants(of("a", "amy"), "amy")
+			c.wants(of("a", "abe"), "abe")
+			c.begun("bob", "ann 0", "ann 1", "amy")
+			time.Sleep(patience + time.Second)
+			c.begun("abe")
+			if !errors.Is(c.ends["ann 0"], ports.ErrJobTimeout) || len(c.ends) != 1 {
+				t.Errorf("%v", c.ends)
+			}
+		})
+	})
+}
