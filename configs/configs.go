@@ -61,7 +61,12 @@ type Events struct {
 
 // Connections says how tenants' warehouses may be reached.
 type Connections struct {
-	ProbeLimits connection.ProbeLimits
+	ProbeLimits   connection.ProbeLimits
+	PreviewLimits connection.PreviewLimits
+
+	// RefreshInterval is the least time between the end of a data source's refresh and the next one that a
+	// caller asks for.
+	RefreshInterval time.Duration
 }
 
 // CardTesting says how often workspaces of any org may try cards.
@@ -161,11 +166,15 @@ func defaults() Config {
 			SMTP:   mail.SMTP{TLS: "starttls"},
 			Limits: account.MailLimits{WorkspacePerDay: 50, UserPerHour: 20, AddressPerDay: 5},
 		},
-		Log:         Log{Format: "text"},
-		Events:      Events{Retention: 400 * day},
-		Connections: Connections{ProbeLimits: connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30}},
-		Payments:    CardTesting{CardLimits: billing.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3, DeclinesPerDay: 10}},
-		Children:    Children{Confine: BestEffort},
+		Log:    Log{Format: "text"},
+		Events: Events{Retention: 400 * day},
+		Connections: Connections{
+			ProbeLimits:     connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30},
+			PreviewLimits:   connection.PreviewLimits{WorkspacePerMinute: 60, TargetPerHour: 1800},
+			RefreshInterval: 30 * time.Second,
+		},
+		Payments: CardTesting{CardLimits: billing.CardLimits{SetupIntentsPerHour: 10, OpenSetupIntents: 3, DeclinesPerDay: 10}},
+		Children: Children{Confine: BestEffort},
 	}
 }
 

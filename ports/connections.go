@@ -40,8 +40,9 @@ type Connections interface {
 	// brought earlier credentials (Answer.Brought) is erased.
 	Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID, change func(c *connection.Connection, others int) error) (*connection.Connection, error)
 
-	// Attempt loads when by's workspace, and all of by's org at target, tried lately, calls admit
-	// and saves what that leaves; if it fails, nothing is saved. Calls that share the workspace or the
-	// target follow one another. What is not tried for an hour may be forgotten.
-	Attempt(ctx context.Context, by identity.Actor, target connection.Target, admit func(workspace, at *connection.Attempts) error) error
+	// Attempt loads what is remembered of the efforts of by's workspace, and of all of by's org at target,
+	// calls admit and saves what that leaves; if it fails, nothing is saved. Each kind of effort is counted
+	// for itself. Calls that share the workspace or the target follow one another. What is not tried for an
+	// hour may be forgotten.
+	Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target, admit func(workspace, at *connection.Attempts) error) error
 }

@@ -30,7 +30,7 @@ const (
 // expectProbe lets a new credential be tried, and answers r.
 func (h *house) expectProbe(r connection.Report) {
 	h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
-	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
+	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
 	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(r)
 	h.seals.EXPECT().Seal(gomock.Any(), gomock.Any()).Return([]byte("sealed"), nil).MaxTimes(1)
 	h.seals.EXPECT().Fingerprint(gomock.Any(), gomock.Any()).Return("0123456789abcdef").MaxTimes(1)
@@ -149,7 +149,7 @@ func TestCreateConnection(t *testing.T) {
 	t.Run("who tries too often is told how long to wait, in whole seconds", func(t *testing.T) {
 		h := newHouse(t)
 		h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
-		h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.ErrProbeRateLimited.After(5200 * time.Millisecond))
+		h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.ErrProbeRateLimited.After(5200 * time.Millisecond))
 		w := h.call("POST", connectionsPath, newConnection)
 		if w.Code != 429 || body(t, h, w)["code"] != "probe_rate_limited" || w.Header().Get("Retry-After") != "6" {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
@@ -193,7 +193,7 @@ func TestVerifyConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.connections.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(stored(t), nil)
-	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
+	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
 	h.connections.EXPECT().Sealed(gomock.Any(), identity.WorkspaceID("wsp_1"), connection.ID(id)).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 	h.seals.EXPECT().Open([]byte("sealed"), place).Return(plain, nil)
 	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(connection.FailedAt(connection.Connect, connection.PortClosed))

@@ -77,6 +77,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 	}
 	h.seals.EXPECT().Digest("probe target", gomock.Any()).AnyTimes()
 	h.seals.EXPECT().Compatible().AnyTimes()
+	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(), gomock.Any()).AnyTimes()
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 	api, err := New(c, Deps{
 		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
@@ -93,7 +94,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 				Connections: c,
 				Sources: sources.NewService(s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, h.sheets, c.Use, func(identity.OrgID) sources.Offer {
 					return sources.Offer{Types: []source.Type{fixture.People}}
-				}),
+				}, fixture.Digester{}, sources.Limits{}),
 			}
 		},
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sheet"
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -21,5 +22,15 @@ func TestAFileIsReadOnItsWorkspacesShareOfChildren(t *testing.T) {
 	_, err := sheets.Preview(t.Context(), "wsp_1", ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
 	if asked != "wsp_1" || !errors.Is(err, source.ErrSheetTimeout) {
 		t.Errorf("the call is %q's: %v", asked, err)
+	}
+}
+
+func TestAReadThatWasRefusedIsNoFailureOfTheSheet(t *testing.T) {
+	sheets := sheet.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
+		return ports.ErrJobRefused
+	}, time.Second)
+	_, err := sheets.Preview(t.Context(), "wsp_1", ports.SheetTarget{Location: source.SheetLocation{URL: "https://sheets.example/a.csv"}})
+	if !errors.Is(err, connection.ErrTooManyReads) {
+		t.Errorf("error = %v", err)
 	}
 }

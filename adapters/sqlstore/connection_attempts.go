@@ -11,8 +11,12 @@ import (
 
 // Attempt implements ports.Connections. Rows are locked in one order, workspace first, so that two
 // calls never wait for each other.
-func (s *Connections) Attempt(ctx context.Context, by identity.Actor, target connection.Target, admit func(workspace, at *connection.Attempts) error) error {
-	scopes := [2]string{"workspace " + string(by.Workspace), "target " + hex.EncodeToString(target[:])}
+func (s *Connections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target, admit func(workspace, at *connection.Attempts) error) error {
+	prefix := "" // of probes, whose scopes older versions share
+	if e != connection.Probing {
+		prefix = string(e) + " "
+	}
+	scopes := [2]string{prefix + "workspace " + string(by.Workspace), prefix + "target " + hex.EncodeToString(target[:])}
 	return s.db.inTx(ctx, func(tx *DB) error {
 		var attempts [2]connection.Attempts
 		for i, scope := range scopes {

@@ -63,7 +63,7 @@ func TestSweep(t *testing.T) {
 			furnishChat(t, s, by, team.Peer, name != "lives")
 		}
 		fixture.Connection(t, s, team.Member)
-		if err := s.Connections.Attempt(ctx, team.Member, connection.Target{1}, func(_, _ *connection.Attempts) error { return nil }); err != nil {
+		if err := s.Connections.Attempt(ctx, team.Member, connection.Probing, connection.Target{1}, func(_, _ *connection.Attempts) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		var old event.Log // more than one step removes

@@ -164,6 +164,20 @@ func TestConfined(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a call that was refused is no failure of the connection", func(t *testing.T) {
+		w := warehouse.NewConfined(func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
+			return ports.ErrJobRefused
+		})
+		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.ErrTooManyReads) {
+			t.Errorf("Tables = %v", err)
+		}
+		if _, err := w.Preview(t.Context(), to, connection.TableRef{Schema: "a", Name: "b"}, 1); !errors.Is(err, connection.ErrTooManyReads) {
+			t.Errorf("Preview = %v", err)
+		}
+		if got := w.Probe(t.Context(), to).Failure(); got != connection.TooManyReads {
+			t.Errorf("Probe = %v", got)
+		}
+	})
 	t.Run("a job of a kind that there is not is internal", func(t *testing.T) {
 		job := warehouse.Job(map[connection.Kind]ports.Warehouse{})
 		w := warehouse.NewConfined(func(ctx context.Context, _ identity.WorkspaceID, name string, _ time.Duration, in, out any) error {

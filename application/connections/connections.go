@@ -117,7 +117,7 @@ func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
 // digests.
 func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target) error {
 	target = s.sealer.Digest("probe target", target[:])
-	return s.connections.Attempt(ctx, by, target, func(workspace, at *connection.Attempts) error {
+	return s.connections.Attempt(ctx, by, connection.Probing, target, func(workspace, at *connection.Attempts) error {
 		return s.limits.Admit(workspace, at, by.At)
 	})
 }

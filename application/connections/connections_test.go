@@ -168,7 +168,7 @@ func TestProbe(t *testing.T) {
 		s := newStage(t)
 		ctx, cancel := context.WithCancel(s.ctx)
 		s.connections.EXPECT().Live(ctx, gomock.Any()).Return(0, nil)
-		s.connections.EXPECT().Attempt(ctx, maker, gomock.Any(), gomock.Any()).Return(nil)
+		s.connections.EXPECT().Attempt(ctx, maker, connection.Probing, gomock.Any(), gomock.Any()).Return(nil)
 		s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Do(func(any, any) { cancel() }).Return(connection.FailedAt(connection.Connect, connection.ConnectTimeout))
 		_, err := s.Probe(ctx, maker, draft())
 		wantErr(t, err, context.Canceled)

@@ -123,8 +123,8 @@ func (s *stage) expectAttempt(t *testing.T, by identity.Actor, before int) {
 	t.Helper()
 	target := credential(t).Target("org")
 	target = fixture.Digester{}.Digest("probe target", target[:])
-	s.connections.EXPECT().Attempt(s.ctx, by, target, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ connection.Target, admit func(workspace, at *connection.Attempts) error) error {
+	s.connections.EXPECT().Attempt(s.ctx, by, connection.Probing, target, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ connection.Effort, _ connection.Target, admit func(workspace, at *connection.Attempts) error) error {
 			var workspace, at connection.Attempts
 			for range before {
 				workspace = append(workspace, now.Add(-time.Second))

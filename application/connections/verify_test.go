@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -210,6 +211,15 @@ func TestCheck(t *testing.T) {
 		s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
 		s.expectCheckLater(t, system, 10*time.Minute)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
+	})
+	t.Run("one for which there is no room is postponed, and nothing is noted", func(t *testing.T) {
+		s := newStage(t)
+		s.expectBegun(t)
+		s.expectOpen()
+		s.expectProbe(t, connection.FailedAt(connection.Resolve, connection.TooManyReads))
+		if err := s.Check(s.ctx, system, "con"); !job.IsPostponed(err) {
+			t.Errorf("error = %v", err)
+		}
 	})
 	t.Run("one that is gone is no error", func(t *testing.T) {
 		s := newStage(t)

@@ -71,6 +71,9 @@ func (s *Service) PreviewTable(ctx context.Context, by identity.Actor, through c
 		return TablePreview{}, err
 	}
 	err = s.lend(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
+		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
+			return err
+		}
 		out.Preview, err = w.Preview(ctx, to, table, rows)
 		return err
 	})
@@ -88,6 +91,9 @@ func (s *Service) Tables(ctx context.Context, by identity.Actor, through connect
 		return nil, err
 	}
 	err = s.lend(ctx, by, through, func(ctx context.Context, w ports.Warehouse, to ports.Target) (err error) {
+		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
+			return err
+		}
 		tables, err = w.Tables(ctx, to, q)
 		return err
 	})

@@ -38,12 +38,27 @@ func answer(err error) error {
 	return ErrReadFailed.Because("The warehouse could not be read: " + string(code) + ". Verify its connection, which says what to do.")
 }
 
+// admit notes that by reads something of target, if the limits of previews allow that. Refreshes are not counted,
+// which the system makes: job.PerWorkspace and Limits.Refresh bound them.
+func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target) error {
+	if by.IsSystem() {
+		return nil
+	}
+	target = s.digester.Digest("preview target", target[:]) // what is kept must not be guessable
+	return s.connections.Attempt(ctx, by, connection.Previewing, target, func(workspace, at *connection.Attempts) error {
+		return s.limits.Previews.Admit(workspace, at, by.At)
+	})
+}
+
 // read reads the head of a table. Its error may be a connection.Code.
 func (s *Service) read(ctx context.Context, by identity.Actor, at source.Location) (r source.Reading, err error) {
 	if at.Backend() == source.SheetBackend {
 		return s.readSheet(ctx, by, at)
 	}
 	err = s.lend(ctx, by, at.Connection, func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
+		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
+			return err
+		}
 		p, err := w.Preview(ctx, to, at.Table, connection.MaxSampleRows)
 		r = ofTable(at, p)
 		return err
@@ -67,6 +82,9 @@ func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.Lo
 // showSheet reads the head of a sheet: of Google's, with the workspace's own credential if it has one.
 // It tells by which connection that was; "" if by none.
 func (s *Service) showSheet(ctx context.Context, by identity.Actor, at source.Location) (sheet source.Sheet, through connection.ID, err error) {
+	if err := s.admit(ctx, by, connection.HostTarget(by.Org, at.Sheet.Host())); err != nil {
+		return source.Sheet{}, "", err
+	}
 	offer := s.offers(by.Org)
 	target := ports.SheetTarget{Location: at.Sheet, Egress: offer.Egress, Offer: offer.Sheets}
 	read := func(ctx context.Context) (err error) {

@@ -26,11 +26,11 @@ func refreshOf(src *source.Source, by identity.Actor) job.Job {
 	return job.New(by, source.RefreshJob, string(src.ID), src.NextRefreshAt)
 }
 
-// RequestRefresh has a source read anew as soon as a worker is free. While one reads it already, it is
-// read once more afterwards.
+// RequestRefresh has a source read again as soon as a worker is free, but not sooner than Limits.Refresh after its
+// last refresh ended. While one reads it already, it is read once more afterwards.
 func (s *Service) RequestRefresh(ctx context.Context, by identity.Actor, id source.ID) (out Seen, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Due(by) })
+		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Due(by, s.limits.Refresh) })
 		if err != nil {
 			return err
 		}

@@ -30,6 +30,19 @@ func TestRequestRefresh(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+	t.Run("queues one that is due when a minute has passed since the last one", func(t *testing.T) {
+		s := newStage(t)
+		src := stored(t, table)
+		src.LastRefreshedAt = now.Add(-20 * time.Second)
+		s.expectAtomic()
+		s.expectUpdate(src)
+		s.expectQueued(40 * time.Second)
+		got, err := s.RequestRefresh(s.ctx, peer, "src")
+		wantErr(t, err, nil)
+		if !got.NextRefreshAt.Equal(now.Add(40 * time.Second)) {
+			t.Errorf("%+v", got)
+		}
+	})
 	t.Run("queues none for a viewer", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
@@ -222,6 +235,19 @@ func TestRefresh(t *testing.T) {
 		wantErr(t, err, errOutage)
 		if job.IsFinal(err) {
 			t.Error("it is not tried again")
+		}
+	})
+	t.Run("one for which there is no room is postponed, and says nothing of the source", func(t *testing.T) {
+		for name, at := range map[string]source.Location{"a table": table, "a sheet": sheetAt} {
+			s := begin(t, stored(t, at))
+			if at == table {
+				s.expectTable(connection.Preview{}, connection.ErrTooManyReads)
+			} else {
+				s.expectSheet(source.Sheet{}, connection.ErrTooManyReads)
+			}
+			if err := s.Refresh(s.ctx, system, "src"); !job.IsPostponed(err) {
+				t.Errorf("%s: error = %v", name, err)
+			}
 		}
 	})
 	t.Run("a refresh that its worker cuts short says nothing of the source", func(t *testing.T) {

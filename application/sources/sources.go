@@ -6,6 +6,7 @@ package sources
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -39,11 +40,19 @@ type Service struct {
 	sheets      ports.Sheets
 	lend        Lend
 	offers      Offers
+	digester    ports.Digester
+	limits      Limits
+}
+
+// Limits bound what callers may ask for.
+type Limits struct {
+	Previews connection.PreviewLimits
+	Refresh  time.Duration // least time between the end of a refresh and the next one that a caller asks for
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, l Lend, o Offers) *Service {
-	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o}
+func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, l Lend, o Offers, d ports.Digester, limits Limits) *Service {
+	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o, digester: d, limits: limits}
 }
 
 // Seen is a source, and how far it fills the fields of its type as the org has it now.

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/fixture"
 )
 
 const acme = identity.WorkspaceID("acme")
@@ -64,7 +65,8 @@ type stage struct {
 	jobs        *mocks.MockJobs
 	sheets      *mocks.MockSheets
 	warehouse   *mocks.MockWarehouse
-	lent        error // instead of lending
+	lent        error               // instead of lending
+	tried       connection.Attempts // by previews of the workspace
 	ctx         context.Context
 }
 
@@ -74,6 +76,13 @@ func newStage(t *testing.T) *stage {
 		t: t, atomic: mocks.NewMockAtomic(c), sources: mocks.NewMockSources(c), connections: mocks.NewMockConnections(c), workspaces: mocks.NewMockWorkspaces(c),
 		jobs: mocks.NewMockJobs(c), sheets: mocks.NewMockSheets(c), warehouse: mocks.NewMockWarehouse(c), ctx: t.Context(),
 	}
+	s.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, by identity.Actor, _ connection.Effort, _ connection.Target, admit func(workspace, at *connection.Attempts) error) error {
+			if by.Workspace != acme || by.IsSystem() {
+				t.Errorf("a preview of %s is counted, by %q", by.Workspace, by.User)
+			}
+			return admit(&s.tried, new(connection.Attempts))
+		})
 	lend := func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error {
 		if by.Workspace != acme || id != "con" && id != "con_google" {
 			t.Errorf("%s of %s was to be lent", id, by.Workspace)
@@ -88,7 +97,7 @@ func newStage(t *testing.T) *stage {
 			t.Errorf("the offer of org %q was asked for", org)
 		}
 		return sources.Offer{Types: []source.Type{people}, Sheets: ports.SheetOffer{Files: true}}
-	})
+	}, fixture.Digester{}, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1, TargetPerHour: 1}, Refresh: time.Minute})
 	return s
 }
 

@@ -17,6 +17,12 @@ var (
 	ErrProbeFailed       = &fault.Error{Kind: fault.Invalid, Code: "probe_failed", Detail: "The warehouse cannot be reached with this credential: failure says why. Nothing was stored."}
 	ErrProbeRateLimited  = &fault.Error{Kind: fault.RateLimited, Code: "probe_rate_limited", Detail: "Too many probes from this workspace, or to this target. Wait as long as Retry-After says."}
 
+	// ErrPreviewRateLimited is what PreviewLimits answer.
+	ErrPreviewRateLimited = &fault.Error{
+		Kind: fault.RateLimited, Code: "preview_rate_limited",
+		Detail: "Too many previews from this workspace, or of this host. Wait as long as Retry-After says.",
+	}
+
 	// ErrTooManyReads says that nothing was reached: too many calls of the same tenant wait already. Queued work
 	// is postponed for it.
 	ErrTooManyReads = &fault.Error{

@@ -16,7 +16,46 @@ type ProbeLimits struct {
 	TargetPerHour      int // to one target, from all workspaces of an org together
 }
 
-// Attempts are when probes were made, oldest first.
+// PreviewLimits keep previews, and whatever else reads a table or a sheet because a caller asks for it, from being
+// used to keep hosts busy. They permit bursts: so many calls at once, and so many within the time on average.
+type PreviewLimits struct {
+	WorkspacePerMinute int // from one workspace, of whatever target
+	TargetPerHour      int // of one target, from all workspaces of an org together
+}
+
+// Admit notes a preview at now with both, or answers with ErrPreviewRateLimited how long to wait: then neither
+// notes it. All that either remembers is until when its calls would have lasted, had they come evenly spaced.
+func (l PreviewLimits) Admit(workspace, target *Attempts, now time.Time) error {
+	forWorkspace, wait := workspace.spaced(l.WorkspacePerMinute, time.Minute, now)
+	atTarget, longer := target.spaced(l.TargetPerHour, time.Hour, now)
+	if wait = max(wait, longer); wait > 0 {
+		return ErrPreviewRateLimited.After(wait)
+	}
+	*workspace, *target = forWorkspace, atTarget
+	return nil
+}
+
+// spaced returns what is to be remembered with one more call, and how long to wait before that may be made. This
+// is the generic cell rate algorithm.
+func (a *Attempts) spaced(limit int, window time.Duration, now time.Time) (next Attempts, wait time.Duration) {
+	until := now
+	if len(*a) > 0 && (*a)[0].After(now) {
+		until = (*a)[0]
+	}
+	until = until.Add(window / time.Duration(limit))
+	return Attempts{until}, until.Sub(now) - window
+}
+
+// Effort is what limits count apart.
+type Effort string
+
+// The efforts.
+const (
+	Probing    Effort = "probe"
+	Previewing Effort = "preview"
+)
+
+// Attempts are when attempts were made, oldest first, as far as a limit needs to know.
 type Attempts []time.Time
 
 // Admit notes a probe at now with both, or answers with ErrProbeRateLimited how long to wait: then
@@ -54,21 +93,31 @@ func (c Credential) Target(org identity.OrgID) Target { return target(org, c.kin
 // Target returns what c reaches, as Credential.Target does.
 func (c *Connection) Target() Target { return target(c.Org, c.Kind, c.Config) }
 
+// HostTarget returns the Target for something that org reads from a place that is no connection's, such as the
+// host of a sheet.
+func HostTarget(org identity.OrgID, host string) Target {
+	return digest(org, "host", strings.TrimSuffix(strings.ToLower(host), "."))
+}
+
 func target(org identity.OrgID, k Kind, config map[string]any) Target {
 	fields := k.fields(network)
 	if len(fields) == 0 {
 		fields = k.fields(database)
 	}
-	h := sha256.New()
-	put := func(s string) { // with its length, so that two texts never read as one
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
-		h.Write([]byte(s))
-	}
-	put(string(org))
+	var values []string
 	for _, field := range fields {
 		if value, ok := config[field]; ok {
-			put(strings.TrimSuffix(strings.ToLower(fmt.Sprint(value)), "."))
+			values = append(values, strings.TrimSuffix(strings.ToLower(fmt.Sprint(value)), "."))
 		}
+	}
+	return digest(org, values...)
+}
+
+func digest(org identity.OrgID, values ...string) Target {
+	h := sha256.New()
+	for _, s := range append([]string{string(org)}, values...) { // with its length, so that two texts never read as one
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
+		h.Write([]byte(s))
 	}
 	return Target(h.Sum(nil))
 }

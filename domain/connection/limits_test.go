@@ -88,3 +88,36 @@ func TestTarget(t *testing.T) {
 		t.Error("two files are one target")
 	}
 }
+
+func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
+	limits := connection.PreviewLimits{WorkspacePerMinute: 60, TargetPerHour: 100}
+	var workspace, target connection.Attempts
+	admit := func(after time.Duration) error { return limits.Admit(&workspace, &target, start.Add(after)) }
+	for i := range 60 {
+		if err := admit(0); err != nil {
+			t.Fatalf("preview %d: %v", i, err)
+		}
+	}
+	refused := func(after, wait time.Duration) {
+		t.Helper()
+		var f *fault.Error
+		if err := admit(after); !errors.Is(err, connection.ErrPreviewRateLimited) || !errors.As(err, &f) || f.RetryAfter != wait {
+			t.Errorf("after %s: %#v, want one that waits %s", after, err, wait)
+		}
+	}
+	refused(0, time.Second)
+	refused(500*time.Millisecond, 500*time.Millisecond) // what was refused does not count
+	if err := admit(time.Second); err != nil {
+		t.Error(err)
+	}
+	refused(time.Second, time.Second)
+	for i := range 42 {
+		if err := admit(2 * time.Minute); err != nil {
+			t.Fatalf("preview %d after two minutes: %v", i, err)
+		}
+	}
+	refused(2*time.Minute, 24*time.Second) // for the target's sake
+	if len(workspace) != 1 || len(target) != 1 {
+		t.Errorf("%d and %d times are remembered", len(workspace), len(target))
+	}
+}

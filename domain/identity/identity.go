@@ -106,5 +106,8 @@ func System(org OrgID, ws WorkspaceID, purpose string, now time.Time) Actor {
 	return Actor{Org: org, Workspace: ws, Role: Owner, Ceiling: Owner, At: now.UTC(), Request: Request{ID: purpose}}
 }
 
+// IsSystem reports whether a is one of System.
+func (a Actor) IsSystem() bool { return a.User == "" }
+
 // ReadOnly reports whether the credential may change nothing at all.
 func (a Actor) ReadOnly() bool { return a.Ceiling <= Viewer }

@@ -88,13 +88,27 @@ func (s *Source) MayRefresh(by identity.Actor) error {
 	return nil
 }
 
-// Due notes that by wants s read anew at once.
-func (s *Source) Due(by identity.Actor) error {
+// Due notes that by wants s read again at once, or as soon as interval has passed since it was read last, whatever
+// came of that.
+func (s *Source) Due(by identity.Actor, interval time.Duration) error {
 	if err := s.MayRefresh(by); err != nil {
 		return err
 	}
 	s.NextRefreshAt = by.At
+	for _, ended := range []time.Time{s.LastRefreshedAt, s.failedAt()} {
+		if free := ended.Add(interval); !ended.IsZero() && free.After(s.NextRefreshAt) {
+			s.NextRefreshAt = free
+		}
+	}
 	return nil
+}
+
+// failedAt is when the last refresh failed; zero if it did not.
+func (s *Source) failedAt() time.Time {
+	if s.Failure == nil {
+		return time.Time{}
+	}
+	return s.Failure.At
 }
 
 // Outcome is what a refresh found: a reading, or why there is none.

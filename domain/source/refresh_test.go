@@ -161,10 +161,34 @@ func TestPauseAndReconnect(t *testing.T) {
 	})
 	t.Run("a refresh on demand takes a member, and a source that is read", func(t *testing.T) {
 		s := attached(t, email)
-		wantErr(t, s.Due(viewer), source.ErrForbidden)
-		wantErr(t, s.Due(peer), nil)
+		wantErr(t, s.Due(viewer, 0), source.ErrForbidden)
+		wantErr(t, s.Due(peer, 0), nil)
 		s.Pause(machine, source.ConnectionRevoked)
-		wantErr(t, s.Due(peer), source.ErrPaused)
+		wantErr(t, s.Due(peer, 0), source.ErrPaused)
+	})
+	t.Run("a refresh on demand waits until the interval since the last one has passed, whatever came of that", func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			read, failed time.Duration // ago; 0: never
+			want         time.Duration // from now
+		}{
+			"never read":                {0, 0, 0},
+			"read long ago":             {time.Minute, 0, 0},
+			"read lately":               {10 * time.Second, 0, 20 * time.Second},
+			"failed lately":             {time.Hour, 5 * time.Second, 25 * time.Second},
+			"failed before, at the end": {0, 30 * time.Second, 0},
+		} {
+			s := attached(t, email)
+			if tt.read > 0 {
+				s.LastRefreshedAt = peer.At.Add(-tt.read)
+			}
+			if tt.failed > 0 {
+				s.Failure = &source.Failure{Code: "x", At: peer.At.Add(-tt.failed)}
+			}
+			wantErr(t, s.Due(peer, 30*time.Second), nil)
+			if got := s.NextRefreshAt.Sub(peer.At); got != tt.want {
+				t.Errorf("%s: in %s, want %s", name, got, tt.want)
+			}
+		}
 	})
 }
 

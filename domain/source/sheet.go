@@ -1,5 +1,10 @@
 package source
 
+import (
+	"net/url"
+	"strings"
+)
+
 // What is shown and read of a sheet at most.
 const (
 	MaxCell       = 256      // characters of a cell; the rest is cut
@@ -54,4 +59,17 @@ type Header struct {
 	Name   string    // never empty, and different from all others of its table
 	Column string    // letters as spreadsheets have them: A to GR; empty for a column of a warehouse
 	Type   FieldType // of the values below
+}
+
+// Host returns what limits count as one place to read sheets from: the host and port of the URL, and for Google,
+// whose host has everybody's sheets, the document too. Of a URL that has no host it is all of it.
+func (l SheetLocation) Host() string {
+	u, err := url.Parse(l.URL)
+	if err != nil || u.Host == "" {
+		return l.URL
+	}
+	if strings.EqualFold(u.Hostname(), "docs.google.com") {
+		return u.Host + u.Path
+	}
+	return u.Host
 }

@@ -51,17 +51,17 @@ func (mr *MockConnectionsMockRecorder) Add(ctx, by, make interface{}) *gomock.Ca
 }
 
 // Attempt mocks base method.
-func (m *MockConnections) Attempt(ctx context.Context, by identity.Actor, target connection.Target, admit func(*connection.Attempts, *connection.Attempts) error) error {
+func (m *MockConnections) Attempt(ctx context.Context, by identity.Actor, e connection.Effort, target connection.Target, admit func(*connection.Attempts, *connection.Attempts) error) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Attempt", ctx, by, target, admit)
+	ret := m.ctrl.Call(m, "Attempt", ctx, by, e, target, admit)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Attempt indicates an expected call of Attempt.
-func (mr *MockConnectionsMockRecorder) Attempt(ctx, by, target, admit interface{}) *gomock.Call {
+func (mr *MockConnectionsMockRecorder) Attempt(ctx, by, e, target, admit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Attempt", reflect.TypeOf((*MockConnections)(nil).Attempt), ctx, by, target, admit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Attempt", reflect.TypeOf((*MockConnections)(nil).Attempt), ctx, by, e, target, admit)
 }
 
 // Get mocks base method.

@@ -352,7 +352,7 @@ func connectionAttempts(t *testing.T, a Adapter) {
 	other := fixture.Credential(t, "other."+home.Workspace.Slug+".example").Target(home.Org)
 	attempt := func(t *testing.T, by identity.Actor, at connection.Target, note bool) (workspace, there int) {
 		t.Helper()
-		err := a.Connections.Attempt(ctx, by, at, func(w, x *connection.Attempts) error {
+		err := a.Connections.Attempt(ctx, by, connection.Probing, at, func(w, x *connection.Attempts) error {
 			workspace, there = len(*w), len(*x)
 			*w, *x = append(*w, by.At), append(*x, by.At)
 			if !note {
@@ -390,7 +390,7 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		})
 	}
 	t.Run("times come back to the microsecond", func(t *testing.T) {
-		must(t, a.Connections.Attempt(ctx, home.Member, other, func(_, x *connection.Attempts) error {
+		must(t, a.Connections.Attempt(ctx, home.Member, connection.Probing, other, func(_, x *connection.Attempts) error {
 			same(t, "attempts", *x, connection.Attempts{fixture.At})
 			return nil
 		}))
@@ -403,7 +403,7 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		errs := make([]error, 10)
 		for i := range errs {
 			wg.Go(func() {
-				errs[i] = a.Connections.Attempt(ctx, team.Member, at, func(w, x *connection.Attempts) error { return limits.Admit(w, x, team.Member.At) })
+				errs[i] = a.Connections.Attempt(ctx, team.Member, connection.Probing, at, func(w, x *connection.Attempts) error { return limits.Admit(w, x, team.Member.At) })
 			})
 		}
 		wg.Wait()

@@ -62,8 +62,11 @@ func (s *shopWarehouse) connection(password string) object {
 	return object{"kind": "postgres", "name": "The shop", "credential": s.credential(password)}
 }
 
-// toShops lets every org reach the tests' own servers, and probe as often as it likes.
+// toShops lets every org reach the tests' own servers, and probe, preview and refresh as often as it likes.
 func toShops(d *deployment) {
+	set("connections.preview_limits.workspace_per_minute", "100000")(d)
+	set("connections.preview_limits.target_per_hour", "100000")(d)
+	set("connections.refresh_interval", "0s")(d)
 	set("connections.probe_limits.workspace_per_minute", "10000")(d)
 	set("connections.probe_limits.target_per_hour", "10000")(d)
 	if !slices.ContainsFunc(d.env, func(v string) bool { return strings.HasPrefix(v, "ATRIUM_CONFIG=") }) {

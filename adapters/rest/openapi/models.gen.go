@@ -2265,7 +2265,7 @@ type SourceJob struct {
 	DueAt   nullable.Nullable[Time] `json:"due_at"`
 	EndedAt nullable.Nullable[Time] `json:"ended_at"`
 
-	// Failure Why the last attempt failed.
+	// Failure Why the last attempt failed. `busy`: it has not begun yet, since other reads of the workspace, or of others of its maker, are under way.
 	Failure nullable.Nullable[string] `json:"failure"`
 
 	// Failures Attempts that failed.

@@ -1,0 +1,235 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// silence is a host that accepts connections and says nothing, and counts those that are open.
+type silence struct {
+	net.Listener
+	mu         sync.Mutex
+	open, most int
+	accepted   chan struct{} // one for each
+	hangUp     func()        // ends all connections, and accepts no more
+}
+
+func newSilence(t *testing.T) *silence {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &silence{Listener: l, accepted: make(chan struct{}, 10_000)}
+	var open sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	s.hangUp = func() { _ = l.Close(); cancel(); open.Wait() }
+	open.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.count(1)
+			s.accepted <- struct{}{}
+			open.Go(func() {
+				defer s.count(-1)
+				stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+				defer stop()
+				for b := make([]byte, 1024); ; {
+					if _, err := c.Read(b); err != nil {
+						_ = c.Close()
+						return
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(s.hangUp)
+	return s
+}
+
+func (s *silence) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open += n
+	s.most = max(s.most, s.open)
+}
+
+func (s *silence) port() int {
+	_, port, _ := net.SplitHostPort(s.Addr().String())
+	n, _ := strconv.Atoi(port)
+	return n
+}
+
+// sheet is the preview of a sheet that the host is asked for.
+func (s *silence) sheet() string {
+	return fmt.Sprintf("%s/sheet-preview?url=https%%3A%%2F%%2F127.0.0.1%%3A%d%%2Fa.csv", sources, s.port())
+}
+
+// besiege asks again and again, n times at once, until stop is called.
+func besiege(t *testing.T, n int, ask func(i int)) (stop func()) {
+	t.Helper()
+	done := make(chan struct{})
+	var asking sync.WaitGroup
+	for i := range n {
+		asking.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				case <-time.After(20 * time.Millisecond): // else refused requests use up the processor
+					ask(i)
+				}
+			}
+		})
+	}
+	return sync.OnceFunc(func() { close(done); asking.Wait() })
+}
+
+// unhurried lifts the limits of requests, of probes and of previews.
+func unhurried(d *deployment) {
+	for _, key := range []string{"server.rate_limit.per_minute", "server.rate_limit.burst"} {
+		set(key, "100000")(d)
+	}
+	for _, key := range []string{"workspace_per_minute", "target_per_hour"} {
+		set("connections.probe_limits."+key, "10000")(d)
+		set("connections.preview_limits."+key, "100000")(d)
+	}
+}
+
+// TestOnePersonDoesNotTakeTheChildrenOfOthers has somebody with twenty workspaces preview sheets of a host that
+// says nothing, while people of the same org and of another preview theirs.
+func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		issuer, host := fixture.NewIssuer(t, "ES256"), newSilence(t)
+		s := start(t, engine, unhurried, configured(fmt.Sprintf(`orgs:
+  - {slug: red, hosts: [red.example.com], personal_workspaces: true, issuers: [{url: %q, audiences: [atrium]}], egress: {allow: [127.0.0.0/8]}}
+  - {slug: blue, hosts: [blue.example.com], personal_workspaces: true, issuers: [{url: %q, audiences: [atrium]}], egress: {allow: [127.0.0.0/8]}}
+`, issuer.URL, issuer.URL)))
+		r := &realm{s, issuer}
+		const onRed, onBlue = "Host: red.example.com", "Host: blue.example.com"
+		mallory, peer, victim := r.bearer(r.token("mallory")), r.bearer(r.token("peer")), r.bearer(r.token("victim"))
+		workspaces := []string{mallory.get(t, "/api/me", onRed).at("memberships.0.workspace_id")}
+		for len(workspaces) < 20 {
+			workspaces = append(workspaces, mallory.create(t, "/api/workspaces", object{"name": fmt.Sprint("Mine ", len(workspaces))}, onRed).at("id"))
+		}
+		refused := make(chan *answer, 100_000)
+		stop := besiege(t, 40, func(i int) {
+			a, err := mallory.try(t, http.MethodGet, host.sheet(), nil, onRed, "Workspace-Id: "+workspaces[i%20])
+			if err == nil && a.status == http.StatusTooManyRequests {
+				refused <- a
+			}
+		})
+		defer stop()
+		defer host.hangUp()
+		<-host.accepted
+		<-host.accepted
+		(<-refused).problem(t, 429, "too_many_reads")
+		if a := <-refused; a.header.Get("Retry-After") != "5" {
+			t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
+		}
+		// Nothing listens there: who is served is told so.
+		closed := sources + "/sheet-preview?url=https%3A%2F%2F127.0.0.1%3A1025%2Fa.csv"
+		for range 3 {
+			victim.do(t, http.MethodGet, closed, nil, onBlue).problem(t, 502, "upstream_failed")
+			peer.do(t, http.MethodGet, closed, nil, onRed).problem(t, 502, "upstream_failed")
+		}
+		host.hangUp()
+		stop()
+		if host.most > 2 { // of four
+			t.Errorf("%d previews of one person's ran at the same time", host.most)
+		}
+	})
+}
+
+// TestTooManyReads reaches, of each operation that reads what tenants keep elsewhere, the refusals where too much of
+// the workspace waits already, and where it asks too often.
+func TestTooManyReads(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, unhurried, configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}}]"))
+	ann, shop := s.user(t, "admin"), newShop(t)
+	put(t, s, "people.csv", "Mail,Age\nada@example.com,36\n")
+	attach := object{"type": "contacts", "location": object{"url": "file:people.csv"}, "mapping": []object{{"field": "email", "column": "Mail"}}}
+	source := ann.create(t, sources, attach).at("id")
+	made := ann.create(t, connections, shop.connection("p")).at("id")
+	attach["type"] = "faq"
+	sheets := map[string][]any{
+		"preview": {http.MethodGet, sources + "/sheet-preview?url=file:people.csv", nil},
+		"attach":  {http.MethodPost, sources, attach},
+		"map":     {http.MethodPut, sources + "/" + source, object{"mapping": attach["mapping"]}},
+	}
+	warehouses := map[string][]any{
+		"create": {http.MethodPost, connections + "?dry_run=true", shop.connection("p")},
+		"verify": {http.MethodPost, connections + "/" + made + "/verify", nil},
+		"list":   {http.MethodGet, sources + "/warehouse-preview?connection_id=" + made, nil},
+		"table":  {http.MethodGet, sources + "/warehouse-preview?connection_id=" + made + "&schema=public&table=orders", nil},
+	}
+	call := func(t *testing.T, c *client, how []any) *answer {
+		method, _ := how[0].(string)
+		path, _ := how[1].(string)
+		return c.do(t, method, path, how[2])
+	}
+	for name, all := range map[string]map[string][]any{"sheets": sheets, "warehouses": warehouses} {
+		t.Run("too much waits for "+name, func(t *testing.T) {
+			host := newSilence(t)
+			silent := shop.connection("p")
+			silent["credential"].(object)["host"], silent["credential"].(object)["port"] = "127.0.0.1", host.port()
+			ask := map[string]func(int){
+				"sheets":     func(int) { _, _ = ann.try(t, http.MethodGet, host.sheet(), nil) },
+				"warehouses": func(int) { _, _ = ann.try(t, http.MethodPost, connections, silent) },
+			}[name]
+			defer besiege(t, 25, ask)()
+			defer host.hangUp()
+			for what, how := range all {
+				t.Run(what, func(t *testing.T) {
+					for end := time.Now().Add(patience); ; {
+						a := call(t, ann, how)
+						if a.status == http.StatusTooManyRequests {
+							a.problem(t, 429, "too_many_reads")
+							return
+						}
+						if time.Now().After(end) {
+							t.Fatal(a)
+						}
+					}
+				})
+			}
+		})
+	}
+	s.stop(t)
+
+	set("connections.preview_limits.workspace_per_minute", "1")(s.deployment)
+	again := s.deployment.start(t)
+	call(t, ann.at(again), sheets["preview"])
+	for _, how := range [][]any{sheets["preview"], sheets["attach"], sheets["map"], warehouses["list"], warehouses["table"]} {
+		a := call(t, ann.at(again), how).problem(t, 429, "preview_rate_limited")
+		if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 60 {
+			t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
+		}
+	}
+	call(t, ann.at(again), warehouses["verify"]).is(t, 200)
+}
+
+// put writes a file where sheets are.
+func put(t *testing.T, s *server, name, content string) {
+	t.Helper()
+	folder := filepath.Join(s.data, "sheets")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(strings.TrimLeft(content, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
