@@ -45,11 +45,8 @@ type beyond struct {
 	intake      sources.Offers
 	limits      connection.ProbeLimits
 	mails       account.MailLimits
-<<<<<<< HEAD
 	quotaOf     quotaOf
-=======
 	bounds      sources.Limits
->>>>>>> 5b9cbc1 (connections: limit previews, refuse what waits too long, put refreshes off)
 	gateways    *gateways
 	terms       payments.TermsOf // the gateways'
 	pays        accounts.PaysThrough
@@ -69,14 +66,9 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 		return beyond{}, nil, err
 	}
 	return beyond{
-<<<<<<< HEAD
-		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, registries: o.registry,
-		warehouses: t.warehouses, sheets: t.sheets, children: t.children, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits, quotaOf: o.quota,
-=======
 		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, digester: envelope, registries: o.registry,
-		warehouses: t.warehouses, sheets: t.sheets, children: t.children, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits,
+		warehouses: t.warehouses, sheets: t.sheets, children: t.children, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits, quotaOf: o.quota,
 		bounds: sources.Limits{Previews: c.Connections.PreviewLimits, Refresh: c.Connections.RefreshInterval},
->>>>>>> 5b9cbc1 (connections: limit previews, refuse what waits too long, put refreshes off)
 	}, closeAll, nil
 }
 

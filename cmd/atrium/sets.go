@@ -27,13 +27,8 @@ var (
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
 		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Sources", "Jobs", "Payments", "Inbox", "Tickets"),
-<<<<<<< HEAD
-		wire.FieldsOf(new(beyond), "passes", "credentials", "registries", "warehouses", "sheets", "offers", "intake", "limits", "mails", "quotaOf", "terms", "pays"),
+		wire.FieldsOf(new(beyond), "passes", "credentials", "digester", "registries", "warehouses", "sheets", "offers", "intake", "limits", "bounds", "mails", "quotaOf", "terms", "pays"),
 		accounts.NewService, accounts.NewTickets, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, newLend, newQuotas, sources.NewService, payments.NewService, wire.Struct(new(rest.Services), "*"),
-=======
-		wire.FieldsOf(new(beyond), "passes", "credentials", "digester", "registries", "warehouses", "sheets", "offers", "intake", "limits", "bounds", "mails", "terms", "pays"),
-		accounts.NewService, accounts.NewTickets, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, newLend, sources.NewService, payments.NewService, wire.Struct(new(rest.Services), "*"),
->>>>>>> 5b9cbc1 (connections: limit previews, refuse what waits too long, put refreshes off)
 	)
 
 	// serving is the HTTP API on a core.

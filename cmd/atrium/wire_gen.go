@@ -93,17 +93,9 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	sheets := mainBeyond.sheets
 	lend := newLend(connectionsService)
 	sourcesOffers := mainBeyond.intake
-<<<<<<< HEAD
-	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers)
-=======
 	digester := mainBeyond.digester
 	limits := mainBeyond.bounds
 	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers, digester, limits)
-	portsPayments := stores.Payments
-	inbox := stores.Inbox
-	termsOf := mainBeyond.terms
-	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
->>>>>>> 5b9cbc1 (connections: limit previews, refuse what waits too long, put refreshes off)
 	presenceSignals, cleanup3, err := newPresenceSignals(c, db)
 	if err != nil {
 		cleanup2()
@@ -178,17 +170,9 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accoun
 	sheets := b.sheets
 	lend := newLend(connectionsService)
 	sourcesOffers := b.intake
-<<<<<<< HEAD
-	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers)
-=======
 	digester := b.digester
 	limits := b.bounds
 	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers, digester, limits)
-	portsPayments := stores.Payments
-	inbox := stores.Inbox
-	termsOf := b.terms
-	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
->>>>>>> 5b9cbc1 (connections: limit previews, refuse what waits too long, put refreshes off)
 	services := rest.Services{
 		Accounts:    service,
 		Tickets:     accountsTickets,

@@ -98,10 +98,10 @@ func besiege(t *testing.T, n int, ask func(i int)) (stop func()) {
 	return sync.OnceFunc(func() { close(done); asking.Wait() })
 }
 
-// unhurried lifts the limits of requests, of probes and of previews.
+// unhurried lifts the limits of requests, those under way included, of probes and of previews.
 func unhurried(d *deployment) {
-	for _, key := range []string{"server.rate_limit.per_minute", "server.rate_limit.burst"} {
-		set(key, "100000")(d)
+	for _, key := range []string{"rate_limit.per_minute", "rate_limit.burst", "concurrency.per_caller", "concurrency.per_workspace"} {
+		set("server."+key, "100000")(d)
 	}
 	for _, key := range []string{"workspace_per_minute", "target_per_hour"} {
 		set("connections.probe_limits."+key, "10000")(d)
