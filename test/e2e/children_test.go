@@ -115,8 +115,8 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		issuer, host := fixture.NewIssuer(t, "ES256"), newSilence(t)
 		s := start(t, engine, unhurried, configured(fmt.Sprintf(`orgs:
-  - {slug: red, hosts: [red.example.com], personal_workspaces: true, issuers: [{url: %q, audiences: [atrium]}], egress: {allow: [127.0.0.0/8]}}
-  - {slug: blue, hosts: [blue.example.com], personal_workspaces: true, issuers: [{url: %q, audiences: [atrium]}], egress: {allow: [127.0.0.0/8]}}
+  - {slug: red, hosts: [red.example.com], sign_up: open, personal_workspaces: true, issuers: [{url: %q, audiences: [atrium]}], egress: {allow: [127.0.0.0/8]}}
+  - {slug: blue, hosts: [blue.example.com], sign_up: open, personal_workspaces: true, issuers: [{url: %q, audiences: [atrium]}], egress: {allow: [127.0.0.0/8]}}
 `, issuer.URL, issuer.URL)))
 		r := &realm{s, issuer}
 		const onRed, onBlue = "Host: red.example.com", "Host: blue.example.com"
