@@ -92,6 +92,7 @@ type Org struct {
 	ClaimRules         []ClaimRule
 	SignUp             string // open, invited or claims; empty: claims if there are ClaimRules, else invited
 	WorkspacesBy       string // anyone or operators; empty: anyone
+	APIKeys            APIKeys
 	Registry           Registry
 	ConnectionKinds    []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
 	Egress             identity.Egress
@@ -100,6 +101,17 @@ type Org struct {
 	Payments           Payments
 	Quotas             quota.Amounts // of each workspace; 0: quota.Default
 	AcceptURL          string        // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
+}
+
+// APIKeys is what an org allows of API keys.
+type APIKeys struct {
+	MaxLifetime time.Duration // of new keys; 0: no limit
+	Personal    *bool         // whether people may have keys; complete makes it true where it is left out
+}
+
+// policy is the same as the domain knows it.
+func (k APIKeys) policy() identity.KeyPolicy {
+	return identity.KeyPolicy{MaxLifetime: k.MaxLifetime, NoPersonal: !*k.Personal}
 }
 
 // ClaimRule is identity.ClaimRule with the role's name.
@@ -197,6 +209,9 @@ func (c *Config) complete() {
 			o.Name = o.Slug
 		}
 		o.Quotas = o.Quotas.Or(quota.Default())
+		if o.APIKeys.Personal == nil {
+			o.APIKeys.Personal = new(true)
+		}
 		o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 		o.completeSignIn()
 		for j, h := range o.Hosts {
@@ -232,7 +247,7 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 			ID: ids(o.Slug), Slug: o.Slug, Name: o.Name, Hosts: o.Hosts, BaseURL: c.baseURL(o),
 			CORS: o.CORSOrigins, OwnSpaces: o.PersonalWorkspaces, Issuers: o.issuers(), ClaimRules: o.claimRules(), AcceptURL: o.AcceptURL,
 			SignUp: identity.SignUp(o.SignUp), WorkspacesBy: identity.WorkspacesBy(o.WorkspacesBy),
-			ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,
+			Keys: o.APIKeys.policy(), ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,
 		}
 	}
 	return identity.NewDirectory(orgs, c.BaseDomain)

@@ -139,8 +139,8 @@ orgs:
 		}
 		want := []configs.Org{
 			{Slug: "acme", Name: "acme", Hosts: []string{"api.acme.example", "2001:db8::1"}, BaseURL: "https://acme.example",
-				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited", WorkspacesBy: "anyone", Quotas: quota.Default()},
-			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone", Quotas: quota.Default()},
+				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited", WorkspacesBy: "anyone", Quotas: quota.Default(), APIKeys: configs.APIKeys{Personal: new(true)}},
+			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone", Quotas: quota.Default(), APIKeys: configs.APIKeys{Personal: new(true)}},
 		}
 		if diff := cmp.Diff(want, c.Orgs, equal); diff != "" {
 			t.Errorf("orgs (-want +got):\n%s", diff)

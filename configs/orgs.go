@@ -64,6 +64,7 @@ func (c *Config) validateOrgs(found *problems) {
 		o.Registry.validate(found, key+".registry")
 		o.validateSourceTypes(found, key)
 		o.validateSignIn(found, key)
+		o.validateAPIKeys(found, key)
 		if o.BaseURL != "" && !isBaseURL(o.BaseURL) {
 			found.add(key+".base_url", "must be an absolute http or https URL without user, query and fragment")
 		}

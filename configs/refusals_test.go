@@ -16,7 +16,7 @@ func TestTheFileIsRefused(t *testing.T) {
 	tests := map[string]struct{ yaml, want string }{
 		"for a key that nobody knows":         {"data: x\nservers: 1", "atrium.yaml:2: servers: unknown key; known are base_domain, children, connections, data, "},
 		"for such a key inside a section":     {"log:\n  colour: red", "atrium.yaml:2: log.colour: unknown key; log has format, level"},
-		"for such a key inside a list":        {orgs + "    host: a.test", "atrium.yaml:4: orgs[0].host: unknown key; orgs[0] has accept_url, base_url, "},
+		"for such a key inside a list":        {orgs + "    host: a.test", "atrium.yaml:4: orgs[0].host: unknown key; orgs[0] has accept_url, api_keys, base_url, "},
 		"for a key in a Go field's spelling":  {"Data: x", "atrium.yaml:1: Data: unknown key"},
 		"for a dotted key":                    {"log.level: info", "atrium.yaml:1: log.level: unknown key"},
 		"for a key given twice":               {"data: x\ndata: y", "atrium.yaml:2: data: is given twice"},
@@ -78,6 +78,9 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for a rule with an unknown role":            {"orgs: [{slug: a, claim_rules: [{claim: groups, value: x, workspace: w, role: boss}]}]", "orgs[0].claim_rules[0].role: must be viewer"},
 		"for a rule without a claim":                 {"orgs: [{slug: a, claim_rules: [{value: x, operator: true}]}]", "orgs[0].claim_rules[0].claim: must name"},
 		"for a rule without a value":                 {"orgs: [{slug: a, claim_rules: [{claim: x, operator: true}]}]", "orgs[0].claim_rules[0].value: must not be empty"},
+		"for keys that live too short":               {"orgs: [{slug: a, api_keys: {max_lifetime: 59m}}]", "orgs[0].api_keys.max_lifetime: must be 1h to 3650d"},
+		"for no personal keys without an issuer":     {"orgs: [{slug: a, api_keys: {personal: false}}]", "orgs[0].api_keys.personal: must be true where no issuer"},
+		"for personal keys in words":                 {"orgs: [{slug: a, api_keys: {personal: 'no'}}]", "orgs[0].api_keys.personal: must be true or false"},
 		"for an accept URL without its token":        {"orgs: [{slug: a, accept_url: 'https://a.test/join'}]", "orgs[0].accept_url: must be an absolute"},
 		"for mail without TLS elsewhere":             {"mail: {smtp: {addr: 'mail.test:25', from: a@b.test, tls: none}}\norgs: [{slug: a, base_url: 'https://a.test'}]", "mail.smtp.tls: must be starttls or implicit"},
 		"for a base URL with a query":                {"orgs: [{slug: a, base_url: 'https://a.test?x=1'}]", "orgs[0].base_url: must be an absolute"},

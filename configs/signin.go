@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -23,6 +24,16 @@ func (o Org) validateSignIn(found *problems, key string) {
 	}
 	if o.AcceptURL != "" && !isAcceptURL(o.AcceptURL) {
 		found.add(key+".accept_url", "must be an absolute http or https URL without user, and hold %s once after the host", tokenPlace)
+	}
+}
+
+// validateAPIKeys checks what an org allows of API keys.
+func (o Org) validateAPIKeys(found *problems, key string) {
+	if o.APIKeys.MaxLifetime != 0 {
+		within(found, key+".api_keys.max_lifetime", o.APIKeys.MaxLifetime, time.Hour, 3650*day, "1h to 3650d, or 0s for no limit")
+	}
+	if o.APIKeys.policy().NoPersonal && len(o.Issuers) == 0 {
+		found.add(key+".api_keys.personal", "must be true where no issuer is configured: people could not come in at all")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -110,6 +111,7 @@ orgs:
     workspaces_by: operators
     accept_url: https://app.example.com/invitations/{token}
     connection_kinds: [postgres]
+    api_keys: {max_lifetime: 90d, personal: false}
 `)})
 	o, found := c.Directory(func(string) identity.OrgID { return "org_1" }).BySlug("acme")
 	if !found {
@@ -131,6 +133,7 @@ orgs:
 		},
 		SignUp: identity.SignUpClaims, WorkspacesBy: identity.WorkspacesByOperators,
 		AcceptURL: "https://app.example.com/invitations/{token}", ConnectionKinds: []string{"postgres"},
+		Keys: identity.KeyPolicy{MaxLifetime: 90 * 24 * time.Hour, NoPersonal: true},
 	}
 	if diff := cmp.Diff(want, *o); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -50,6 +50,15 @@ type Users interface {
 	Update(ctx context.Context, org identity.OrgID, id identity.UserID, change func(*account.User, []account.Membership) error) (*account.User, error)
 }
 
+// People keeps the accounts of an org's people as its operators change them.
+type People interface {
+	// ChangeAccess loads the account of a person of by's org with what account.Access says, locked against
+	// other such changes of the org, so that operators cannot disable each other at once; calls change, and
+	// saves what the user and the keys recorded, all in one transaction. account.ErrUserNotFound if the org
+	// has no such user.
+	ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID, change func(*account.Access) error) error
+}
+
 // Workspaces keeps workspaces and their members. Find, Get and Update answer
 // identity.ErrWorkspaceNotFound if the org never had such a workspace; a deleted one is found.
 type Workspaces interface {
@@ -70,8 +79,9 @@ type Workspaces interface {
 	// Member answers one of them; account.ErrMemberNotFound if there is none.
 	Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error)
 
-	// Update loads a workspace with the memberships of by and of also, and also's API keys in it, and
-	// those that were made by them, at any remove, that are not revoked, locks it, calls change and
+	// Update loads a workspace with the memberships of by and of also, and the API keys in it that are not
+	// revoked: also's, service keys that also created, and those that were made by them at any remove. It
+	// locks the workspace, calls change and
 	// saves what it recorded, also of those keys, all in one transaction, as Prompts.Update does. With a
 	// member that change removed go that user's shares in the workspace, and what answers showed of
 	// keys that it ended. account.ErrSlugTaken as in Add.

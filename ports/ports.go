@@ -31,6 +31,7 @@ type Stores struct {
 	ChatLists   ChatLists
 	Embeds      Embeds
 	Users       Users
+	People      People
 	Workspaces  Workspaces
 	Invitations Invitations
 	Keys        Keys

@@ -95,7 +95,7 @@ func (a *API) createKey(r *request) (reply, error) {
 	if in.Kind == openapi.APIKeyKindService {
 		create = r.Accounts.CreateServiceKey
 	}
-	k, token, err := create(r.Context(), r.by, account.KeyDraft{
+	k, token, err := create(r.Context(), r.by, observation(r.Request).org, account.KeyDraft{
 		Name: in.Name, Ceiling: identity.ParseRole(string(in.RoleCeiling)), ExpiresAt: time.Time(in.ExpiresAt),
 	})
 	return r.newKey(k, token, err)
@@ -106,7 +106,7 @@ func (a *API) rotateKey(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	k, token, err := r.Accounts.RotateKey(r.Context(), r.by, keyID(r), r.match, time.Duration(in.GraceSeconds)*time.Second)
+	k, token, err := r.Accounts.RotateKey(r.Context(), r.by, observation(r.Request).org, keyID(r), r.match, time.Duration(in.GraceSeconds)*time.Second)
 	return r.newKey(k, token, err)
 }
 

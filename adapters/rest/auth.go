@@ -77,7 +77,7 @@ type choose func(named string) (account.Membership, error)
 
 // byKey proves a caller by an API key, which is bound to one workspace.
 func (a *API) byKey(r *http.Request, seen *observed, token string, at time.Time) (identity.Actor, *account.Person, choose, error) {
-	p, err := a.services.Accounts.Authenticate(r.Context(), seen.org.ID, token, at)
+	p, err := a.services.Accounts.Authenticate(r.Context(), seen.org, token, at)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}

@@ -60,7 +60,7 @@ func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
 		}, Deps{
 			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Stores: ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock)},
 			Bind: func(s ports.Stores) Services {
-				return Services{Accounts: accounts.NewService(nil, nil, nil, nil, s.Keys, nil, nil, account.MailLimits{}), Tickets: accounts.NewTickets(s.Tickets), Uses: accounts.NewUses(s.Keys), Presences: service}
+				return Services{Accounts: accounts.NewService(nil, nil, nil, nil, nil, s.Keys, nil, nil, account.MailLimits{}), Tickets: accounts.NewTickets(s.Tickets), Uses: accounts.NewUses(s.Keys), Presences: service}
 			},
 			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 		})

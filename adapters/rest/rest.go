@@ -110,7 +110,7 @@ func New(c Config, d Deps) (*API, error) {
 		"/api/datasources":      a.sourceOperations(),
 		paymentPaths:            a.paymentOperations(),
 		"/api/presence":         a.presenceOperations(),
-		"/api/":                 append(a.accountOperations(), a.workspaceOperations()...),
+		"/api/":                 slices.Concat(a.accountOperations(), a.workspaceOperations(), a.peopleOperations()),
 	})
 }
 

@@ -88,7 +88,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 					return connections.Offer{Kinds: []connection.Kind{connection.Postgres}}
 				}, connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30})
 			return Services{
-				Accounts:    accounts.NewService(s.Atomic, s.Users, s.Workspaces, s.Invitations, s.Keys, s.Events, func(identity.OrgID) string { return "" }, account.MailLimits{}),
+				Accounts:    accounts.NewService(s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, func(identity.OrgID) string { return "" }, account.MailLimits{}),
 				Uses:        accounts.NewUses(s.Keys),
 				Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, func(context.Context, identity.Actor) (quota.Amounts, error) { return quota.Default(), nil }),
 				Connections: c,

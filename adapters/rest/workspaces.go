@@ -132,7 +132,8 @@ func (a *API) updateMember(r *request) (reply, error) {
 }
 
 func (a *API) removeMember(r *request) (reply, error) {
-	return noContent, r.Accounts.RemoveMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match)
+	keep := account.KeepServiceKeys(r.query.Get("keep_service_keys") == "true")
+	return noContent, r.Accounts.RemoveMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, keep)
 }
 
 func toMember(m *account.Member) openapi.Member {

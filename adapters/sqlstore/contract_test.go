@@ -37,6 +37,7 @@ func TestContract(t *testing.T) {
 			t.Run("SignIns", func(t *testing.T) { contract.SignIns(t, open) })
 			t.Run("Memberships", func(t *testing.T) { contract.Memberships(t, open) })
 			t.Run("Keys", func(t *testing.T) { contract.Keys(t, open) })
+			t.Run("Offboarding", func(t *testing.T) { contract.Offboarding(t, open) })
 			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
 			t.Run("Presences", func(t *testing.T) { contract.Presences(t, open) })
 			t.Run("Tickets", func(t *testing.T) { contract.Tickets(t, open) })

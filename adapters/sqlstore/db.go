@@ -52,7 +52,7 @@ type transaction struct {
 func (db *DB) Stores() ports.Stores {
 	return ports.Stores{
 		Atomic: db, Prompts: &Prompts{db}, PromptLists: &PromptLists{db}, Chats: &Chats{db}, ChatLists: &ChatLists{db}, Embeds: &Embeds{db},
-		Users: &Users{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db},
+		Users: &Users{db}, People: &People{db}, Workspaces: &Workspaces{db}, Invitations: &Invitations{db}, Keys: &Keys{db}, Events: &Events{db},
 		Connections: &Connections{db}, Sources: &Sources{db}, Jobs: &Jobs{db}, Payments: &Payments{db}, Inbox: &Inbox{db},
 		Presences: &Presences{db}, Tickets: &Tickets{db}, Usage: &Usage{db},
 	}

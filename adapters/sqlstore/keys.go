@@ -185,13 +185,13 @@ func (db *DB) lockedKey(ctx context.Context, by identity.Actor, id identity.KeyI
 
 // keysMadeBy reads the keys of a workspace that fit, r, and those that were made by them, at any
 // remove, as far as they are not revoked.
-func (db *DB) keysMadeBy(ctx context.Context, ws identity.WorkspaceID, fit string, arg any) ([]*account.Key, error) {
+func (db *DB) keysMadeBy(ctx context.Context, ws identity.WorkspaceID, fit string, args ...any) ([]*account.Key, error) {
 	var rows []keyRow
 	if err := db.list(ctx, &rows, `
 		WITH RECURSIVE made (id) AS (
 			SELECT r.id FROM api_keys r WHERE r.workspace_id = ? AND `+fit+`
 			UNION SELECT c.id FROM api_keys c JOIN made ON c.made_by_key = made.id WHERE c.made_by_key <> ''
-		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0 ORDER BY t.id`+db.dialect.lock, ws, arg); err != nil {
+		) SELECT `+keyColumns+` FROM api_keys t WHERE t.id IN (SELECT id FROM made) AND t.revoked_at = 0 ORDER BY t.id`+db.dialect.lock, append([]any{ws}, args...)...); err != nil {
 		return nil, err
 	}
 	keys := make([]*account.Key, len(rows))

@@ -102,7 +102,7 @@ func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash
 var principalQuery = `SELECT ` + principalColumns + principalTables + `WHERE t.hash = ? AND t.org_id = ? AND w.deleted_at = 0`
 
 var principalColumns = columns(`t.% AS "k.%"`, []string{"id", "org_id", "workspace_id", "user_id", "service", "name", "ceiling", "hint", "expires_at", "last_used_at", "revoked_at", "created_by", "made_by_key", "revision", "created_at", "updated_at"}) + `, ` +
-	columns(`u.% AS "u.%"`, []string{"id", "org_id", "email", "email_verified", "email_verified_by", "name", "service", "operator", "operator_by_hand", "operator_by", "default_workspace_id", "revision", "created_at", "updated_at"}) + `, ` +
+	columns(`u.% AS "u.%"`, []string{"id", "org_id", "email", "email_verified", "email_verified_by", "name", "service", "operator", "operator_by_hand", "operator_by", "disabled_at", "default_workspace_id", "revision", "created_at", "updated_at"}) + `, ` +
 	columns(`w.% AS "w.%"`, []string{"id", "org_id", "slug", "name", "created_by", "revision", "created_at", "updated_at", "deleted_at"}) + `,
 	COALESCE(m.role, 0) AS role, COALESCE(m.by_hand, 0) AS by_hand`
 

@@ -71,7 +71,7 @@ func furnish(t *testing.T, a ports.Stores, once ports.Idempotency, by, peer iden
 	for _, leaves := range []bool{false, true} {
 		program, k := fixture.ServiceKey(t, a, by, account.KeyDraft{Name: "program", Ceiling: identity.Member})
 		if leaves {
-			if _, err := a.Workspaces.Update(ctx, by, by.Workspace, []identity.UserID{program.ID}, func(w *account.Workspace) error { return w.Remove(by, nil, program.ID) }); err != nil {
+			if _, err := a.Workspaces.Update(ctx, by, by.Workspace, []identity.UserID{program.ID}, func(w *account.Workspace) error { return w.Remove(by, nil, program.ID, false) }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -15,7 +15,7 @@ type Users struct{ db *DB }
 var _ ports.Users = (*Users)(nil)
 
 const userColumns = `t.id, t.org_id, t.email, t.email_verified, t.email_verified_by, t.name, t.service,
-	t.operator, t.operator_by_hand, t.operator_by, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
+	t.operator, t.operator_by_hand, t.operator_by, t.disabled_at, t.default_workspace_id, t.revision, t.created_at, t.updated_at`
 
 type userRow struct {
 	ID               identity.UserID      `db:"id"`
@@ -28,6 +28,7 @@ type userRow struct {
 	Operator         bool                 `db:"operator"`
 	OperatorByHand   bool                 `db:"operator_by_hand"`
 	OperatorBy       granters             `db:"operator_by"`
+	DisabledAt       int64                `db:"disabled_at"`
 	DefaultWorkspace identity.WorkspaceID `db:"default_workspace_id"`
 	Revision         int64                `db:"revision"`
 	CreatedAt        int64                `db:"created_at"`
@@ -37,7 +38,7 @@ type userRow struct {
 func (r *userRow) user() account.User {
 	return account.User{
 		ID: r.ID, Org: r.Org, Email: r.Email, EmailVerified: r.EmailVerified, EmailVerifiedBy: r.EmailVerifiedBy, Name: r.Name, Service: r.Service,
-		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy, DefaultWorkspace: r.DefaultWorkspace,
+		Operator: r.Operator, OperatorByHand: r.OperatorByHand, OperatorBy: r.OperatorBy, DisabledAt: moment(r.DisabledAt), DefaultWorkspace: r.DefaultWorkspace,
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 	}
 }
@@ -88,9 +89,9 @@ func (db *DB) saveUser(ctx context.Context, u *account.User) error {
 		return nil
 	}
 	if _, err := db.exec(ctx, `
-		UPDATE users SET email = ?, email_key = ?, email_verified = ?, email_verified_by = ?, name = ?, operator = ?, operator_by_hand = ?, operator_by = ?,
+		UPDATE users SET email = ?, email_key = ?, email_verified = ?, email_verified_by = ?, name = ?, operator = ?, operator_by_hand = ?, operator_by = ?, disabled_at = ?,
 			default_workspace_id = ?, revision = ?, updated_at = ? WHERE org_id = ? AND id = ?`,
-		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Operator, u.OperatorByHand, granters(u.OperatorBy), u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
+		u.Email, account.EmailKey(u.Email), u.EmailVerified, u.EmailVerifiedBy, u.Name, u.Operator, u.OperatorByHand, granters(u.OperatorBy), micros(u.DisabledAt), u.DefaultWorkspace, u.Revision, micros(u.UpdatedAt), u.Org, u.ID); err != nil {
 		return err
 	}
 	db.forget()

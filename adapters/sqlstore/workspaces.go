@@ -176,7 +176,10 @@ func (db *DB) loadMembers(ctx context.Context, w *account.Workspace, users ...id
 func (db *DB) loadKeys(ctx context.Context, w *account.Workspace, users ...identity.UserID) (err error) {
 	w.Keys = map[identity.UserID][]*account.Key{}
 	for _, user := range users {
-		if w.Keys[user], err = db.keysMadeBy(ctx, w.ID, `r.user_id = ?`, user); err != nil {
+		if user == "" { // the system created keys too, and they end with no membership
+			continue
+		}
+		if w.Keys[user], err = db.keysMadeBy(ctx, w.ID, `(r.user_id = ? OR r.created_by = ? AND r.service)`, user, user); err != nil {
 			return err
 		}
 	}

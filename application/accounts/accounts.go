@@ -18,6 +18,7 @@ import (
 type Service struct {
 	atomic      ports.Atomic
 	users       ports.Users
+	people      ports.People
 	workspaces  ports.Workspaces
 	invitations ports.Invitations
 	keys        ports.Keys
@@ -31,22 +32,25 @@ type Service struct {
 type PaysThrough func(identity.OrgID) string
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, u ports.Users, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events, p PaysThrough, m account.MailLimits) *Service {
-	return &Service{atomic: a, users: u, workspaces: w, invitations: i, keys: k, events: e, pays: p, mails: m}
+func NewService(
+	a ports.Atomic, u ports.Users, people ports.People, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events,
+	p PaysThrough, m account.MailLimits,
+) *Service {
+	return &Service{atomic: a, users: u, people: people, workspaces: w, invitations: i, keys: k, events: e, pays: p, mails: m}
 }
 
 // Authenticate answers whom a token of org proves. Whatever is wrong with it, the error is
 // identity.ErrUnauthenticated.
-func (s *Service) Authenticate(ctx context.Context, org identity.OrgID, token string, now time.Time) (*account.Principal, error) {
+func (s *Service) Authenticate(ctx context.Context, org *identity.Org, token string, now time.Time) (*account.Principal, error) {
 	t, ok := account.ParseToken(token)
 	if !ok {
 		return nil, identity.ErrUnauthenticated
 	}
-	p, err := s.keys.Principal(ctx, org, t.Hash())
+	p, err := s.keys.Principal(ctx, org.ID, t.Hash())
 	if err != nil {
 		return nil, err
 	}
-	if !p.Live(now) {
+	if !p.Live(org.Keys, now) {
 		return nil, identity.ErrUnauthenticated
 	}
 	return p, nil
@@ -89,33 +93,37 @@ func (s *Service) Key(ctx context.Context, by identity.Actor, id identity.KeyID)
 	return k, nil
 }
 
-// CreateKey makes an API key for the caller; the token is shown this once.
-func (s *Service) CreateKey(ctx context.Context, by identity.Actor, d account.KeyDraft) (*account.Key, account.Token, error) {
-	return addKey(ctx, s.keys, by, by.User, d)
+// CreateKey makes an API key for the caller in a workspace of org; the token is shown this once.
+func (s *Service) CreateKey(ctx context.Context, by identity.Actor, org *identity.Org, d account.KeyDraft) (*account.Key, account.Token, error) {
+	return addKey(ctx, s.keys, by, org, by.User, d)
 }
 
 // addKey makes an API key for user in by's workspace.
-func addKey(ctx context.Context, keys ports.Keys, by identity.Actor, user identity.UserID, d account.KeyDraft) (k *account.Key, token account.Token, err error) {
+func addKey(
+	ctx context.Context, keys ports.Keys, by identity.Actor, org *identity.Org, user identity.UserID, d account.KeyDraft,
+) (k *account.Key, token account.Token, err error) {
 	err = keys.Add(ctx, by, user, func(w *account.Workspace) (*account.User, *account.Key, error) {
-		k, token, err = w.NewKey(by, user, d)
+		k, token, err = w.NewKey(by, org.Keys, user, d)
 		return nil, k, err
 	})
 	return k, token, err
 }
 
 // CreateServiceKey makes an API key for a program, with a user of its own.
-func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, d account.KeyDraft) (k *account.Key, token account.Token, err error) {
+func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, org *identity.Org, d account.KeyDraft) (k *account.Key, token account.Token, err error) {
 	err = s.keys.Add(ctx, by, "", func(w *account.Workspace) (bearer *account.User, _ *account.Key, err error) {
-		bearer, k, token, err = w.NewServiceKey(by, d)
+		bearer, k, token, err = w.NewServiceKey(by, org.Keys, d)
 		return bearer, k, err
 	})
 	return k, token, err
 }
 
 // RotateKey gives a key a successor, and lets it work for grace still.
-func (s *Service) RotateKey(ctx context.Context, by identity.Actor, id identity.KeyID, at revision.Match, grace time.Duration) (next *account.Key, token account.Token, err error) {
+func (s *Service) RotateKey(
+	ctx context.Context, by identity.Actor, org *identity.Org, id identity.KeyID, at revision.Match, grace time.Duration,
+) (next *account.Key, token account.Token, err error) {
 	err = s.keys.Rotate(ctx, by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
-		next, token, err = w.RotateKey(by, at, k, grace)
+		next, token, err = w.RotateKey(by, org.Keys, at, k, grace)
 		return next, err
 	})
 	return next, token, err

@@ -39,6 +39,7 @@ type stage struct {
 	*accounts.Service
 	atomic      *mocks.MockAtomic
 	users       *mocks.MockUsers
+	people      *mocks.MockPeople
 	workspaces  *mocks.MockWorkspaces
 	invitations *mocks.MockInvitations
 	keys        *mocks.MockKeys
@@ -54,10 +55,10 @@ type ctxKey struct{}
 func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
-		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c), payments: mocks.NewMockPayments(c),
+		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), people: mocks.NewMockPeople(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c), payments: mocks.NewMockPayments(c),
 		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
-	s.Service = accounts.NewService(s.atomic, s.users, s.workspaces, s.invitations, s.keys, s.events, func(identity.OrgID) string { return "sandbox" }, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
+	s.Service = accounts.NewService(s.atomic, s.users, s.people, s.workspaces, s.invitations, s.keys, s.events, func(identity.OrgID) string { return "sandbox" }, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
 	return s
 }
 
@@ -144,7 +145,7 @@ func TestAuthenticate(t *testing.T) {
 			if tt.found != nil || tt.err != nil { // what has not the form of a token is not looked up
 				s.keys.EXPECT().Principal(s.ctx, identity.OrgID("org"), token.Hash()).Return(tt.found, tt.err)
 			}
-			got, err := s.Authenticate(s.ctx, "org", tt.token, now)
+			got, err := s.Authenticate(s.ctx, open, tt.token, now)
 			wantErr(t, err, tt.want)
 			if tt.want == nil && got != tt.found || tt.want != nil && got != nil {
 				t.Errorf("Authenticate = %+v", got)
@@ -251,7 +252,7 @@ func TestCreateKey(t *testing.T) {
 		var stored *account.Key
 		var bearer *account.User
 		s.expectAddKey(member, "ann", &bearer, &stored)
-		k, token, err := s.CreateKey(s.ctx, member, account.KeyDraft{Name: "k"})
+		k, token, err := s.CreateKey(s.ctx, member, open, account.KeyDraft{Name: "k"})
 		if err != nil || bearer != nil || k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "acme" {
 			t.Fatalf("CreateKey = %+v, %v", k, err)
 		}
@@ -261,7 +262,7 @@ func TestCreateKey(t *testing.T) {
 		var stored *account.Key
 		var bearer *account.User
 		s.expectAddKey(member, "ann", &bearer, &stored)
-		k, token, err := s.CreateKey(s.ctx, member, account.KeyDraft{Name: "k", Ceiling: identity.Owner})
+		k, token, err := s.CreateKey(s.ctx, member, open, account.KeyDraft{Name: "k", Ceiling: identity.Owner})
 		wantErr(t, err, identity.ErrRoleCeiling)
 		if k != nil || !token.IsZero() {
 			t.Error("there is a key all the same")

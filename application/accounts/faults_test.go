@@ -20,7 +20,7 @@ func TestStoreFaults(t *testing.T) {
 		anything  = gomock.Any()
 		token     = account.NewToken()
 		provision = func(s *stage) error {
-			_, err := s.Provision(s.ctx, system, accounts.Provision{Email: "new@example.com", Role: identity.Member, Workspace: "acme-slug", KeyName: "k"})
+			_, err := s.Provision(s.ctx, system, open, accounts.Provision{Email: "new@example.com", Role: identity.Member, Workspace: "acme-slug", KeyName: "k"})
 			return err
 		}
 		found        = func(s *stage) { s.workspaces.EXPECT().Find(s.ctx, anything, anything).Return(&here, nil) }
@@ -37,11 +37,11 @@ func TestStoreFaults(t *testing.T) {
 			s.workspaces.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)
 		}
 		serviceKey = func(s *stage) error {
-			_, _, err := s.CreateServiceKey(s.ctx, admin, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
+			_, _, err := s.CreateServiceKey(s.ctx, admin, open, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
 			return err
 		}
 		keyFor = func(s *stage) error {
-			_, _, err := s.KeyFor(s.ctx, system, "ann@example.com", "acme", account.KeyDraft{Name: "k"})
+			_, _, err := s.KeyFor(s.ctx, system, open, "ann@example.com", "acme", account.KeyDraft{Name: "k"})
 			return err
 		}
 	)
@@ -53,7 +53,7 @@ func TestStoreFaults(t *testing.T) {
 			func(_ *testing.T, s *stage) {
 				s.keys.EXPECT().Principal(s.ctx, anything, anything).Return(nil, errOutage)
 			},
-			func(s *stage) error { _, err := s.Authenticate(s.ctx, "org", token.Reveal(), now); return err },
+			func(s *stage) error { _, err := s.Authenticate(s.ctx, open, token.Reveal(), now); return err },
 		},
 		"Me":   {func(_ *testing.T, s *stage) { get(s) }, func(s *stage) error { _, _, err := s.Me(s.ctx, member); return err }},
 		"Find": {func(_ *testing.T, s *stage) { byEmail(s) }, func(s *stage) error { _, _, err := s.Find(s.ctx, system, "x"); return err }},
@@ -76,7 +76,10 @@ func TestStoreFaults(t *testing.T) {
 		},
 		"CreateKey": {
 			func(_ *testing.T, s *stage) { addKey(s) },
-			func(s *stage) error { _, _, err := s.CreateKey(s.ctx, member, account.KeyDraft{Name: "k"}); return err },
+			func(s *stage) error {
+				_, _, err := s.CreateKey(s.ctx, member, open, account.KeyDraft{Name: "k"})
+				return err
+			},
 		},
 		"RevokeKey": {
 			func(_ *testing.T, s *stage) {
@@ -204,7 +207,7 @@ func TestStoreFaults(t *testing.T) {
 		},
 		"RemoveMember": {
 			func(_ *testing.T, s *stage) { update(s) },
-			func(s *stage) error { return s.RemoveMember(s.ctx, admin, "acme", "ann", nil) },
+			func(s *stage) error { return s.RemoveMember(s.ctx, admin, "acme", "ann", nil, false) },
 		},
 		"Invitations, looking for the workspace": {
 			func(_ *testing.T, s *stage) { getWorkspace(s) },
@@ -288,7 +291,7 @@ func TestStoreFaults(t *testing.T) {
 			func(_ *testing.T, s *stage) {
 				s.keys.EXPECT().Rotate(s.ctx, anything, anything, anything).Return(errOutage)
 			},
-			func(s *stage) error { _, _, err := s.RotateKey(s.ctx, member, "k", nil, 0); return err },
+			func(s *stage) error { _, _, err := s.RotateKey(s.ctx, member, open, "k", nil, 0); return err },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

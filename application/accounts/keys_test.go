@@ -18,7 +18,7 @@ func TestCreateServiceKey(t *testing.T) {
 		var u *account.User
 		var stored *account.Key
 		s.expectAddKey(admin, "", &u, &stored)
-		k, token, err := s.CreateServiceKey(s.ctx, admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
+		k, token, err := s.CreateServiceKey(s.ctx, admin, open, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
 		wantErr(t, err, nil)
 		if k != stored || k.Hash != token.Hash() || k.User != u.ID || !k.Service || !u.Service || k.CreatedBy != "ada" {
 			t.Errorf("CreateServiceKey = %+v of %+v", k, u)
@@ -29,7 +29,7 @@ func TestCreateServiceKey(t *testing.T) {
 		var u *account.User
 		var stored *account.Key
 		s.expectAddKey(member, "", &u, &stored)
-		k, token, err := s.CreateServiceKey(s.ctx, member, account.KeyDraft{Name: "deploys", Ceiling: identity.Viewer})
+		k, token, err := s.CreateServiceKey(s.ctx, member, open, account.KeyDraft{Name: "deploys", Ceiling: identity.Viewer})
 		wantErr(t, err, identity.ErrForbidden)
 		if k != nil || !token.IsZero() {
 			t.Error("there is a key all the same")
@@ -61,7 +61,7 @@ func TestRotateKey(t *testing.T) {
 					}
 					return nil
 				})
-			next, token, err := s.RotateKey(s.ctx, tt.by, "k", tt.at, time.Minute)
+			next, token, err := s.RotateKey(s.ctx, tt.by, open, "k", tt.at, time.Minute)
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				if next != nil || !token.IsZero() || !old.ExpiresAt.IsZero() {

@@ -34,7 +34,8 @@ type Provisioned struct {
 // and an API key, all or nothing. by is the system; there is no other way in for the very first
 // person. account.ErrAlreadyMember if the person is in the workspace; whoever is the first in one
 // has to be an owner of it.
-func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision) (out Provisioned, err error) {
+// Where org forbids personal keys there is none, and the Token is the zero one.
+func (s *Service) Provision(ctx context.Context, by identity.Actor, org *identity.Org, p Provision) (out Provisioned, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		ws, err := workspaceFor(ctx, tx, by, p)
 		if err != nil {
@@ -45,8 +46,15 @@ func (s *Service) Provision(ctx context.Context, by identity.Actor, p Provision)
 		if err != nil {
 			return err
 		}
-		_, token, err := addKey(ctx, tx.Keys, by, user, account.KeyDraft{Name: p.KeyName, ExpiresAt: p.KeyEndsAt})
-		out = Provisioned{User: user, Workspace: ws.ID, Token: token}
+		out = Provisioned{User: user, Workspace: ws.ID}
+		if org.Keys.NoPersonal {
+			return nil
+		}
+		ends := p.KeyEndsAt
+		if latest := by.At.Add(org.Keys.MaxLifetime); org.Keys.MaxLifetime > 0 && ends.After(latest) {
+			ends = latest
+		}
+		_, out.Token, err = addKey(ctx, tx.Keys, by, org, user, account.KeyDraft{Name: p.KeyName, ExpiresAt: ends})
 		return err
 	})
 	return out, err
@@ -80,6 +88,9 @@ func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *acco
 		}
 		return u.ID, tx.Users.Add(ctx, u, []account.Membership{{Workspace: *ws, Role: p.Role}})
 	}
+	if err == nil && !u.Enabled() {
+		err = errDisabled
+	}
 	if err != nil {
 		return "", err
 	}
@@ -92,10 +103,16 @@ func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *acco
 	return u.ID, err
 }
 
+// errDisabled is the answer to a new API key of a person whose account is disabled.
+var errDisabled = account.ErrUserNotFound.Because("The account is disabled. Enable it first.")
+
 // KeyFor makes an API key for a person of the org, known by e-mail address, in a workspace of
 // theirs. by is the system.
-func (s *Service) KeyFor(ctx context.Context, by identity.Actor, email, workspace string, d account.KeyDraft) (*account.Key, account.Token, error) {
+func (s *Service) KeyFor(ctx context.Context, by identity.Actor, org *identity.Org, email, workspace string, d account.KeyDraft) (*account.Key, account.Token, error) {
 	u, memberships, err := s.users.FindByEmail(ctx, by.Org, email)
+	if err == nil && !u.Enabled() {
+		err = errDisabled
+	}
 	if err != nil {
 		return nil, account.Token{}, err
 	}
@@ -104,7 +121,7 @@ func (s *Service) KeyFor(ctx context.Context, by identity.Actor, email, workspac
 			continue
 		}
 		by.Workspace = m.Workspace.ID
-		return addKey(ctx, s.keys, by, u.ID, d)
+		return addKey(ctx, s.keys, by, org, u.ID, d)
 	}
 	return nil, account.Token{}, identity.ErrWorkspaceNotFound
 }

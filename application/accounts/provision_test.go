@@ -44,7 +44,7 @@ func TestProvision(t *testing.T) {
 					_, k, err = change(w)
 					return err
 				}).Times(2)
-			got, err := s.Provision(s.ctx, system, ask)
+			got, err := s.Provision(s.ctx, system, open, ask)
 			wantErr(t, err, nil)
 			if u.Email != ask.Email || !u.EmailVerified || u.Name != "New" || !u.Operator || len(m) != 1 || m[0].Role != identity.Owner || m[0].Workspace.Slug != "acme-slug" {
 				t.Errorf("user %+v in %+v", u, m)
@@ -70,7 +70,7 @@ func TestProvision(t *testing.T) {
 		tx.keys.EXPECT().Add(s.ctx, gomock.Any(), gomock.Any(), gomock.Any())
 		p := ask
 		p.Verified = false
-		if _, err := s.Provision(s.ctx, system, p); err != nil || u.EmailVerified {
+		if _, err := s.Provision(s.ctx, system, open, p); err != nil || u.EmailVerified {
 			t.Errorf("user %+v, %v", u, err)
 		}
 	})
@@ -92,7 +92,7 @@ func TestProvision(t *testing.T) {
 			tx.keys.EXPECT().Add(s.ctx, gomock.Any(), identity.UserID("ann"), gomock.Any())
 			p := ask
 			p.Role, p.Operator = identity.Viewer, operator
-			got, err := s.Provision(s.ctx, system, p)
+			got, err := s.Provision(s.ctx, system, open, p)
 			wantErr(t, err, nil)
 			if m := ws.Members["ann"]; got.User != "ann" || m.Role != identity.Viewer || m.ByHand != identity.Viewer || known.Operator != operator {
 				t.Errorf("got %+v, member %+v, operator %v", got, m, known.Operator)
@@ -104,7 +104,7 @@ func TestProvision(t *testing.T) {
 		gone := here
 		gone.DeletedAt = now
 		s.expectAtomically(t, 1).workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&gone, nil)
-		_, err := s.Provision(s.ctx, system, ask)
+		_, err := s.Provision(s.ctx, system, open, ask)
 		wantErr(t, err, identity.ErrWorkspaceNotFound)
 	})
 	for name, tt := range map[string]struct {
@@ -133,7 +133,7 @@ func TestProvision(t *testing.T) {
 				}).MaxTimes(1)
 			p := ask
 			tt.change(&p)
-			_, err := s.Provision(s.ctx, system, p)
+			_, err := s.Provision(s.ctx, system, open, p)
 			if f, ok := errors.AsType[*fault.Error](err); !ok || len(f.Fields) != 1 || f.Fields[0].Pointer != tt.field {
 				t.Errorf("error = %+v, want one about %s", err, tt.field)
 			}
@@ -164,7 +164,7 @@ func TestKeyFor(t *testing.T) {
 				by.Workspace = "other"
 				s.expectAddKey(by, "ann", &bearer, &stored)
 			}
-			k, token, err := s.KeyFor(s.ctx, system, "ann@example.com", tt.workspace, tt.d)
+			k, token, err := s.KeyFor(s.ctx, system, open, "ann@example.com", tt.workspace, tt.d)
 			wantErr(t, err, tt.want)
 			if tt.want == nil && (k != stored || k.Hash != token.Hash() || k.User != "ann" || k.Workspace != "other" || k.Ceiling != tt.ceiling) {
 				t.Errorf("KeyFor = %+v", k)

@@ -17,6 +17,8 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 	}
 	p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
 	switch {
+	case err == nil && !p.User.Enabled():
+		return nil, nil, identity.ErrUnauthenticated
 	case err == nil && p.Settled(c, org):
 		return p, nil, nil
 	case err != nil && !errors.Is(err, account.ErrUserNotFound):

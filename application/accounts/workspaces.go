@@ -105,9 +105,12 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identi
 	return m, err
 }
 
-// RemoveMember ends a membership; everyone may end their own.
-func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match) error {
-	_, err := s.workspaces.Update(ctx, by, id, []identity.UserID{user}, func(w *account.Workspace) error { return w.Remove(by, at, user) })
+// RemoveMember ends a membership, and the service keys that the member created unless keep says otherwise;
+// everyone may end their own membership.
+func (s *Service) RemoveMember(
+	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match, keep account.KeepServiceKeys,
+) error {
+	_, err := s.workspaces.Update(ctx, by, id, []identity.UserID{user}, func(w *account.Workspace) error { return w.Remove(by, at, user, keep) })
 	return err
 }
 

@@ -296,7 +296,7 @@ func TestRemoveMember(t *testing.T) {
 			s := newStage(t)
 			var after *account.Workspace
 			s.expectUpdateWorkspace(tt.by, []identity.UserID{tt.user}, acme, &after)
-			wantErr(t, s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at), tt.want)
+			wantErr(t, s.RemoveMember(s.ctx, tt.by, "acme", tt.user, tt.at, false), tt.want)
 			if (after.Members[tt.user].Role == identity.NoRole) != (tt.want == nil) {
 				t.Errorf("member %+v", after.Members[tt.user])
 			}

@@ -46,7 +46,12 @@ func inOrg(app *core, slug string) (identity.Actor, error) {
 	if err != nil {
 		return identity.Actor{}, err
 	}
-	return identity.System(org.ID, "", "cli", time.Now()), nil
+	return byCommand(org), nil
+}
+
+// byCommand is the actor of the command line in an org.
+func byCommand(org *identity.Org) identity.Actor {
+	return identity.System(org.ID, "", "cli", time.Now())
 }
 
 // orgNamed is the configured org with a slug; an empty one names the only org.
@@ -213,9 +218,11 @@ func (k *keysRotateCommand) Run(p *process) error {
 }
 
 type userCommand struct {
-	Create userCreateCommand `cmd:"" help:"Give a person, new or known, a role in a workspace and an API key."`
-	Link   userLinkCommand   `cmd:"" help:"Say as whom an issuer's subject signs in."`
-	Show   userShowCommand   `cmd:"" help:"Show a person's account, and who verified their address."`
+	Create  userCreateCommand  `cmd:"" help:"Give a person, new or known, a role in a workspace and an API key."`
+	Link    userLinkCommand    `cmd:"" help:"Say as whom an issuer's subject signs in."`
+	Disable userDisableCommand `cmd:"" help:"Close a person's account: no API key or sign-in of theirs works."`
+	Enable  userEnableCommand  `cmd:"" help:"Open a disabled account again."`
+	Show    userShowCommand    `cmd:"" help:"Show a person's account, and who verified their address."`
 }
 
 // Help implements kong.HelpProvider.
@@ -246,11 +253,11 @@ Examples:
 // Run implements the command.
 func (u *userCreateCommand) Run(p *process) error {
 	return p.withCore(func(app *core) error {
-		by, err := inOrg(app, u.Org)
+		org, err := orgNamed(app, u.Org)
 		if err != nil {
 			return err
 		}
-		made, err := app.services.Accounts.Provision(p.ctx, by, accounts.Provision{
+		made, err := app.services.Accounts.Provision(p.ctx, byCommand(org), org, accounts.Provision{
 			Email: u.Email, Verified: true, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator, Workspace: u.Workspace, KeyName: "made by atrium user create",
 		})
 		if errors.Is(err, account.ErrAlreadyMember) {
@@ -258,6 +265,11 @@ func (u *userCreateCommand) Run(p *process) error {
 		}
 		if err != nil {
 			return explain(err)
+		}
+		if org.Keys.NoPersonal {
+			return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace, "token": nil},
+				"%s (%s) is %s of the workspace %s (%s). The organisation allows no personal API keys: they sign in.\n",
+				u.Email, made.User, withArticle(u.Role), u.Workspace, made.Workspace)
 		}
 		return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace, "token": made.Token.Reveal()},
 			"%s (%s) is %s of the workspace %s (%s). The API key is shown only now:\n%s\n", u.Email, made.User, withArticle(u.Role), u.Workspace, made.Workspace, made.Token.Reveal())
@@ -284,7 +296,7 @@ type tokenCreateCommand struct {
 	Email     string    `required:"" help:"Whose key." placeholder:"EMAIL"`
 	Workspace string    `default:"default" help:"Slug or id of the workspace that the key opens." placeholder:"SLUG"`
 	Role      string    `enum:"owner,admin,member,viewer," default:"" help:"Ceiling of what the key allows: viewer makes a key that can only read."`
-	Expires   *duration `help:"End after this time, such as 12h or 30d; never unless given." placeholder:"DURATION"`
+	Expires   *duration `help:"End after this time, such as 12h or 30d. Default: never, or when the org's api_keys.max_lifetime ends." placeholder:"DURATION"`
 	Name      string    `default:"made by atrium token create" help:"What the key is for."`
 	Org       string    `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 	JSON      bool      `name:"json" help:"Answer as JSON: api_key_id, user_id, workspace_id, token."`
@@ -300,15 +312,16 @@ func (tokenCreateCommand) Help() string {
 // Run implements the command.
 func (t *tokenCreateCommand) Run(p *process) error {
 	return p.withCore(func(app *core) error {
-		by, err := inOrg(app, t.Org)
+		org, err := orgNamed(app, t.Org)
 		if err != nil {
 			return err
 		}
+		by := byCommand(org)
 		d := account.KeyDraft{Name: t.Name, Ceiling: identity.ParseRole(t.Role)}
 		if t.Expires != nil {
 			d.ExpiresAt = by.At.Add(time.Duration(*t.Expires))
 		}
-		k, token, err := app.services.Accounts.KeyFor(p.ctx, by, t.Email, t.Workspace, d)
+		k, token, err := app.services.Accounts.KeyFor(p.ctx, by, org, t.Email, t.Workspace, d)
 		if err != nil {
 			return fmt.Errorf("%s in the workspace %s: %w", t.Email, t.Workspace, explain(err))
 		}

@@ -44,12 +44,15 @@ func (p *process) firstRun(ctx context.Context, app *core, demo bool) (*firstOwn
 	if empty, err := app.db.Empty(ctx); err != nil || !empty || len(all) != 1 {
 		return nil, err
 	}
+	if all[0].Keys.NoPersonal { // people sign in, and make workspaces of their own
+		return nil, nil
+	}
 	by := identity.System(all[0].ID, "", "first-run", time.Now())
 	first := accounts.Provision{Email: firstEmail, Name: "Owner", Role: identity.Owner, Workspace: firstWorkspace, KeyName: "first key"}
 	if !demo {
 		first.KeyEndsAt = by.At.Add(firstKeyLasts)
 	}
-	made, err := app.services.Accounts.Provision(ctx, by, first)
+	made, err := app.services.Accounts.Provision(ctx, by, &all[0], first)
 	if errors.Is(err, account.ErrEmailTaken) || errors.Is(err, account.ErrAlreadyMember) { // another node was faster, and has printed the key
 		return nil, nil
 	}

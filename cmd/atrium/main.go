@@ -102,7 +102,7 @@ type commandLine struct {
 	Work        workCommand        `cmd:"" help:"Run background jobs alone."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, then stop."`
 	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
-	User        userCommand        `cmd:"" help:"Make people, and say who signs in as them."`
+	User        userCommand        `cmd:"" help:"Make people, say who signs in as them, and disable their accounts."`
 	Token       tokenCommand       `cmd:"" help:"Make and revoke API keys."`
 	Workspace   workspaceCommand   `cmd:"" help:"Bring deleted workspaces back."`
 	Backup      backupCommand      `cmd:"" help:"Write the database and the files of the data directory to one file (SQLite)."`

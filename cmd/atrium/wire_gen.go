@@ -56,13 +56,14 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	stores := newStores(db)
 	atomic := stores.Atomic
 	users := stores.Users
+	people := stores.People
 	workspaces := stores.Workspaces
 	invitations := stores.Invitations
 	keys := stores.Keys
 	events := stores.Events
 	paysThrough := mainBeyond.pays
 	mailLimits := mainBeyond.mails
-	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough, mailLimits)
+	service := accounts.NewService(atomic, users, people, workspaces, invitations, keys, events, paysThrough, mailLimits)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
 	uses := accounts.NewUses(keys)
@@ -134,13 +135,14 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accounts.Uses) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
+	people := stores.People
 	workspaces := stores.Workspaces
 	invitations := stores.Invitations
 	keys := stores.Keys
 	events := stores.Events
 	paysThrough := b.pays
 	mailLimits := b.mails
-	service := accounts.NewService(atomic, users, workspaces, invitations, keys, events, paysThrough, mailLimits)
+	service := accounts.NewService(atomic, users, people, workspaces, invitations, keys, events, paysThrough, mailLimits)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
 	portsPrompts := stores.Prompts

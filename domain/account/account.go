@@ -33,6 +33,7 @@ type User struct {
 	Name             string // up to 120 characters
 	Service          bool   // bears service keys; nobody signs in as it
 	Operator         bool
+	DisabledAt       time.Time            // zero: enabled; otherwise no credential of theirs opens anything
 	OperatorByHand   bool                 // made one from the command line
 	OperatorBy       []string             // the issuers whose rules for claims made them one, sorted
 	DefaultWorkspace identity.WorkspaceID // empty: none chosen
@@ -60,10 +61,15 @@ type Principal struct {
 	Key        Key
 }
 
-// Live reports whether p's key opens anything at this moment: its bearer may have left the workspace.
-func (p *Principal) Live(now time.Time) bool {
-	return p.Key.Live(now) && p.Membership.Role != identity.NoRole
+// Live reports whether p's key opens anything at this moment: its bearer may have left the workspace or
+// may be disabled, and policy may forbid keys of people.
+func (p *Principal) Live(policy identity.KeyPolicy, now time.Time) bool {
+	allowed := p.Key.Service || p.User.Service || !policy.NoPersonal
+	return p.Key.Live(now) && p.Membership.Role != identity.NoRole && p.User.Enabled() && allowed
 }
+
+// Enabled reports whether u's credentials may open anything.
+func (u *User) Enabled() bool { return u.DisabledAt.IsZero() }
 
 // Select answers the workspace of a request: the key's own. identity.ErrWorkspaceMismatch if the
 // request names another, whether there is such a one or not.

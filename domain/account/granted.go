@@ -70,7 +70,7 @@ func (w *Workspace) Keep(
 	case m.Role == role && maps.Equal(m.Granted, next), role != identity.Owner && w.lastOwner(m), !w.DeletedAt.IsZero():
 		return
 	case role == identity.NoRole:
-		w.part(by, m)
+		w.part(by, m, false)
 		return
 	case !member:
 		w.record(by, "member.added", data)

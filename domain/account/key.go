@@ -25,6 +25,11 @@ const MaxKeys = 100
 // ErrTooManyKeys is the answer to one more key than MaxKeys.
 var ErrTooManyKeys = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "There are 100 live API keys already. Revoke one that nobody uses."}
 
+// ErrPersonalKeysForbidden is the answer to a personal key in an org that forbids them.
+var ErrPersonalKeysForbidden = &fault.Error{
+	Kind: fault.Forbidden, Code: "personal_keys_forbidden", Detail: "This organisation allows no personal API keys. Sign in, or use a service key.",
+}
+
 // LiveKeys are the API keys of a workspace that open anything at a moment.
 type LiveKeys struct {
 	User     int  // how many are of the user whose key is about to be made
@@ -70,13 +75,14 @@ type KeyPage = page.Of[Key]
 type KeyDraft struct {
 	Name      string
 	Ceiling   identity.Role // NoRole: the caller's own role, but at least that of a member
-	ExpiresAt time.Time     // zero: when the caller's own credential ends
+	ExpiresAt time.Time     // zero: when the caller's own credential ends, or the org's policy demands it
 }
 
 // NewKey makes a key for user in w, who is by itself, or a member on behalf of the system. It goes by
 // by's role in w as it is now, whatever the credential knew a moment ago. No key allows more, or
-// lives longer, than the credential that made it.
-func (w *Workspace) NewKey(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token, error) {
+// lives longer, than the credential that made it, or than policy allows. ErrPersonalKeysForbidden if
+// policy forbids keys of people; a program that bears a service key can still make keys for itself.
+func (w *Workspace) NewKey(by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft) (*Key, Token, error) {
 	if by.User == "" {
 		role := w.Members[user].Role
 		if role == identity.NoRole || !w.DeletedAt.IsZero() {
@@ -94,27 +100,38 @@ func (w *Workspace) NewKey(by identity.Actor, user identity.UserID, d KeyDraft) 
 	if err := w.makes(by); err != nil {
 		return nil, Token{}, err
 	}
+	if policy.NoPersonal && !by.Service {
+		return nil, Token{}, ErrPersonalKeysForbidden
+	}
 	if w.Live.User >= MaxKeys {
 		return nil, Token{}, ErrTooManyKeys
 	}
-	return newKey(by, user, d)
+	return newKey(by, policy, user, d)
 }
 
-// newKey makes a key whose limits are by's.
-func newKey(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token, error) {
+// newKey makes a key whose limits are by's, and policy's.
+func newKey(by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft) (*Key, Token, error) {
 	// A viewer's key is not for viewing alone: what was shared with them they may do by it.
 	limit := min(max(by.Role, identity.Member), by.Ceiling)
 	if d.Ceiling == identity.NoRole {
 		d.Ceiling = limit
 	}
+	latest := by.At.Add(policy.MaxLifetime)
 	if d.ExpiresAt.IsZero() {
 		d.ExpiresAt = by.KeyUntil
+		if policy.MaxLifetime > 0 && (d.ExpiresAt.IsZero() || d.ExpiresAt.After(latest)) {
+			d.ExpiresAt = latest
+		}
 	}
 	if d.Ceiling > limit || !by.KeyUntil.IsZero() && d.ExpiresAt.After(by.KeyUntil) {
 		return nil, Token{}, identity.ErrRoleCeiling
 	}
 	var wrong []fault.Field
-	if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At) {
+	switch {
+	case policy.MaxLifetime > 0 && d.ExpiresAt.After(latest):
+		detail := "The organisation allows keys to live until " + latest.Format(time.RFC3339) + " at most."
+		wrong = append(wrong, fault.Field{Pointer: "/expires_at", Code: "too_late", Detail: detail})
+	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At):
 		wrong = append(wrong, fault.Field{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."})
 	}
 	switch n := utf8.RuneCountInString(d.Name); {
@@ -137,8 +154,8 @@ func newKey(by identity.Actor, user identity.UserID, d KeyDraft) (*Key, Token, e
 }
 
 // NewServiceKey makes a key for a program, with a user of its own who is a member of w with the
-// key's ceiling as role. Admins may.
-func (w *Workspace) NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, Token, error) {
+// key's ceiling as role. It lives no longer than policy allows. Requires the admin role.
+func (w *Workspace) NewServiceKey(by identity.Actor, policy identity.KeyPolicy, d KeyDraft) (*User, *Key, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, nil, Token{}, err
 	}
@@ -156,7 +173,7 @@ func (w *Workspace) NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, T
 		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Name: d.Name, Service: true,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
-	k, token, err := newKey(by, u.ID, d)
+	k, token, err := newKey(by, policy, u.ID, d)
 	if err != nil {
 		return nil, nil, Token{}, err
 	}
@@ -168,8 +185,11 @@ func (w *Workspace) NewServiceKey(by identity.Actor, d KeyDraft) (*User, *Key, T
 
 // RotateKey makes a key that takes the place of k, which goes on working for grace. Only the user
 // whose key it is may, since the new token acts as that user; of a service key, admins. A key
-// that makes the successor, be it k itself, has made it.
-func (w *Workspace) RotateKey(by identity.Actor, at revision.Match, k *Key, grace time.Duration) (*Key, Token, error) {
+// that makes the successor, be it k itself, has made it. The successor ends when k does, or earlier
+// where policy demands that. ErrPersonalKeysForbidden if policy forbids keys of people and k is one.
+func (w *Workspace) RotateKey(
+	by identity.Actor, policy identity.KeyPolicy, at revision.Match, k *Key, grace time.Duration,
+) (*Key, Token, error) {
 	by.Role = w.RoleOf(by)
 	if !k.Access(by) {
 		return nil, Token{}, ErrKeyNotFound
@@ -189,6 +209,9 @@ func (w *Workspace) RotateKey(by identity.Actor, at revision.Match, k *Key, grac
 	if err := w.makes(by); err != nil {
 		return nil, Token{}, err
 	}
+	if policy.NoPersonal && !k.Service && !by.Service {
+		return nil, Token{}, ErrPersonalKeysForbidden
+	}
 	live := w.Live.User
 	if k.Service {
 		live = w.Live.Programs
@@ -196,7 +219,11 @@ func (w *Workspace) RotateKey(by identity.Actor, at revision.Match, k *Key, grac
 	if grace > 0 && live >= MaxKeys || live > MaxKeys {
 		return nil, Token{}, ErrTooManyKeys
 	}
-	next, token, err := newKey(by, k.User, KeyDraft{Name: k.Name, Ceiling: k.Ceiling, ExpiresAt: k.ExpiresAt})
+	d := KeyDraft{Name: k.Name, Ceiling: k.Ceiling, ExpiresAt: k.ExpiresAt}
+	if latest := by.At.Add(policy.MaxLifetime); policy.MaxLifetime > 0 && d.ExpiresAt.After(latest) {
+		d.ExpiresAt = latest
+	}
+	next, token, err := newKey(by, policy, k.User, d)
 	if err != nil {
 		return nil, Token{}, err
 	}
@@ -219,9 +246,13 @@ func (k *Key) Access(by identity.Actor) bool {
 	return by.Workspace == k.Workspace && by.Role != identity.NoRole && (by.User == k.User || by.Role >= identity.Admin)
 }
 
-// RevokeKey ends k for ever, and with it made, the keys that were made by it, at any remove: whoever
-// had its token may have those. Again is no error. A credential for viewing can end itself alone: who
-// finds one that leaked need not look for its owner.
+// errRevokeAbove is the error of RevokeKey for a key that allows more than the caller's credential.
+var errRevokeAbove = identity.ErrRoleCeiling.Because("You cannot revoke an API key that allows more than your own credential.")
+
+// RevokeKey ends k permanently, and made, the keys that were made by it at any remove: a person who had
+// its token can have those too. Revoking again is no error. A key that allows more than by's credential
+// is identity.ErrRoleCeiling, unless it is that credential itself: a small key that leaked must not end
+// larger ones. A read-only credential can end itself only.
 func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made []*Key) error {
 	if by.User != "" {
 		by.Role = w.RoleOf(by)
@@ -235,12 +266,46 @@ func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made
 	if err := at.Check(k.Revision); err != nil {
 		return err
 	}
-	if !k.RevokedAt.IsZero() {
+	switch {
+	case !k.RevokedAt.IsZero():
 		return nil
+	case by.Key != k.ID && min(k.Ceiling, w.Members[k.User].Role) > by.Role:
+		return errRevokeAbove
 	}
 	k.end(by)
 	endAll(by, made)
 	return nil
+}
+
+// KeepServiceKeys says that the service keys that a person created outlive the person's membership, or
+// the person's account while it is disabled.
+type KeepServiceKeys bool
+
+// errKeepsOwn is the error of Workspace.Remove for a member who leaves and wants to keep service keys.
+var errKeepsOwn = identity.ErrForbidden.Because("You cannot keep service keys when you leave. Ask another admin to remove you and keep them.")
+
+// endKeysOf revokes the API keys that end with user's membership: all of keys, or, where service keys are
+// kept, only those that authenticate user. It adds to data which other keys it ended or kept.
+func endKeysOf(by identity.Actor, user identity.UserID, keys []*Key, keep KeepServiceKeys, data map[string]any) {
+	var service []identity.KeyID
+	for _, k := range keys {
+		if !k.Live(by.At) {
+			continue
+		}
+		if k.User != user {
+			service = append(service, k.ID)
+		}
+		if k.User == user || !bool(keep) {
+			k.end(by)
+		}
+	}
+	switch {
+	case len(service) == 0:
+	case bool(keep):
+		data["service_keys_kept"] = service
+	default:
+		data["service_keys_ended"] = service
+	}
 }
 
 // endAll revokes those that live still.

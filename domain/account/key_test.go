@@ -73,20 +73,20 @@ func TestNewKey(t *testing.T) {
 	t.Run("a viewer's allows what was shared with them, and one for viewing makes no other", func(t *testing.T) {
 		by := actor("vic", identity.Viewer)
 		by.Ceiling = identity.Owner
-		k, _, err := of(by).NewKey(by, by.User, account.KeyDraft{Name: "k"})
+		k, _, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "k"})
 		if err != nil || k.Ceiling != identity.Member {
 			t.Fatalf("got %+v, %v", k, err)
 		}
 		by.Ceiling = identity.Viewer
 		for _, ceiling := range []identity.Role{identity.NoRole, identity.Viewer, identity.Member} {
-			if _, _, err := of(by).NewKey(by, by.User, account.KeyDraft{Name: "k", Ceiling: ceiling}); !errors.Is(err, identity.ErrForbidden) {
+			if _, _, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "k", Ceiling: ceiling}); !errors.Is(err, identity.ErrForbidden) {
 				t.Fatalf("error = %v, want ErrForbidden", err)
 			}
 		}
 	})
 	t.Run("it is the caller's, and allows what the caller may", func(t *testing.T) {
 		by := actor("ann", identity.Member)
-		k, token, err := of(by).NewKey(by, by.User, account.KeyDraft{Name: "laptop"})
+		k, token, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "laptop"})
 		wantErr(t, err, nil)
 		if !id.Valid(identity.KeyPrefix, string(k.ID)) || k.Org != "org" || k.Workspace != "acme" || k.User != "ann" || k.CreatedBy != "ann" || k.Name != "laptop" ||
 			k.Ceiling != identity.Member || k.Hash != token.Hash() || k.Hint != token.Hint() || !k.ExpiresAt.IsZero() || k.Revision != 1 || k.CreatedAt != now || !k.Live(now) {
@@ -100,7 +100,7 @@ func TestNewKey(t *testing.T) {
 	t.Run("made for a person on behalf of the system, it is that person's", func(t *testing.T) {
 		system := identity.System("org", "acme", "cli", now)
 		for ceiling, want := range map[identity.Role]identity.Role{identity.NoRole: identity.Member, identity.Viewer: identity.Viewer, identity.Admin: identity.Admin} {
-			k, _, err := of(actor("bob", identity.Viewer)).NewKey(system, "bob", account.KeyDraft{Name: "first", Ceiling: ceiling})
+			k, _, err := of(actor("bob", identity.Viewer)).NewKey(system, identity.KeyPolicy{}, "bob", account.KeyDraft{Name: "first", Ceiling: ceiling})
 			if err != nil || k.User != "bob" || k.CreatedBy != "" || k.MadeBy != "" || k.Ceiling != want {
 				t.Fatalf("got %+v, %v", k, err)
 			}
@@ -108,7 +108,7 @@ func TestNewKey(t *testing.T) {
 		deleted := of(actor("bob", identity.Owner))
 		deleted.DeletedAt = now
 		for name, w := range map[string]*account.Workspace{"who is no member": of(actor("ann", identity.Owner)), "a deleted workspace": deleted} {
-			if k, _, err := w.NewKey(system, "bob", account.KeyDraft{Name: "first"}); k != nil || !errors.Is(err, identity.ErrWorkspaceNotFound) {
+			if k, _, err := w.NewKey(system, identity.KeyPolicy{}, "bob", account.KeyDraft{Name: "first"}); k != nil || !errors.Is(err, identity.ErrWorkspaceNotFound) {
 				t.Errorf("%s: %+v, %v", name, k, err)
 			}
 		}
@@ -134,7 +134,7 @@ func TestNewKey(t *testing.T) {
 		{"but not later", ends(actor("ann", identity.Member), hour), account.KeyDraft{Name: "k", ExpiresAt: hour.Add(1)}, identity.ErrRoleCeiling, 0, time.Time{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			k, token, err := of(tt.by).NewKey(tt.by, tt.by.User, tt.d)
+			k, token, err := of(tt.by).NewKey(tt.by, identity.KeyPolicy{}, tt.by.User, tt.d)
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				if k != nil || !token.IsZero() {
@@ -159,7 +159,7 @@ func TestNewKey(t *testing.T) {
 		"all that is wrong at once": {account.KeyDraft{ExpiresAt: now}, []string{"/expires_at in_the_past", "/name too_short"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := of(actor("ann", identity.Member)).NewKey(actor("ann", identity.Member), actor("ann", identity.Member).User, tt.d)
+			_, _, err := of(actor("ann", identity.Member)).NewKey(actor("ann", identity.Member), identity.KeyPolicy{}, actor("ann", identity.Member).User, tt.d)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("wrong = %q, want %q", got, tt.want)
 			}
@@ -170,7 +170,7 @@ func TestNewKey(t *testing.T) {
 			role := rapid.SampledFrom([]identity.Role{identity.NoRole, identity.Viewer, identity.Member, identity.Admin, identity.Owner})
 			when := rapid.SampledFrom([]time.Time{{}, now.Add(time.Minute), now.Add(time.Hour)})
 			by := ends(actor("ann", role.Draw(t, "role")), when.Draw(t, "until"))
-			k, _, err := of(by).NewKey(by, by.User, account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: when.Draw(t, "expires")})
+			k, _, err := of(by).NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "k", Ceiling: role.Draw(t, "ceiling"), ExpiresAt: when.Draw(t, "expires")})
 			if err != nil {
 				return
 			}
@@ -208,19 +208,19 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 		"or of programs":                    {owner, held(identity.Owner, account.LiveKeys{User: 99, Programs: 100}), nil, account.ErrTooManyKeys, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, _, err := tt.w.NewKey(tt.by, tt.by.User, draft)
+			k, _, err := tt.w.NewKey(tt.by, identity.KeyPolicy{}, tt.by.User, draft)
 			wantErr(t, err, tt.want)
 			if err == nil && k.MadeBy != tt.by.Key {
 				t.Errorf("made by %q", k.MadeBy)
 			}
 			before := len(tt.w.Members)
-			u, svc, _, err := tt.w.NewServiceKey(tt.by, draft)
+			u, svc, _, err := tt.w.NewServiceKey(tt.by, identity.KeyPolicy{}, draft)
 			wantErr(t, err, tt.svc)
 			if err == nil && (svc.MadeBy != tt.by.Key || tt.w.Members[u.ID].Role != identity.Member || !tt.w.Members[u.ID].Service) || err != nil && len(tt.w.Members) != before {
 				t.Errorf("made by %q, members %+v", svc.MadeBy, tt.w.Members)
 			}
 			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 3}
-			_, _, err = tt.w.RotateKey(tt.by, nil, old, time.Minute)
+			_, _, err = tt.w.RotateKey(tt.by, identity.KeyPolicy{}, nil, old, time.Minute)
 			wantErr(t, err, tt.rot)
 			if err != nil && (old.Revision != 3 || len(old.Recorded()) != 0) {
 				t.Errorf("it changed: %+v", old)
@@ -229,7 +229,7 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 	}
 	t.Run("a rotation without grace is one for one", func(t *testing.T) {
 		old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 3}
-		_, _, err := held(identity.Owner, account.LiveKeys{User: 100}).RotateKey(owner, nil, old, 0)
+		_, _, err := held(identity.Owner, account.LiveKeys{User: 100}).RotateKey(owner, identity.KeyPolicy{}, nil, old, 0)
 		wantErr(t, err, nil)
 	})
 	t.Run("a successor is made by the key that rotates, or stays its predecessor's maker's", func(t *testing.T) {
@@ -237,14 +237,14 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 			by := owner
 			by.Key = key
 			old := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, MadeBy: "parent", Revision: 3}
-			next, _, err := of(by).RotateKey(by, nil, old, time.Minute)
+			next, _, err := of(by).RotateKey(by, identity.KeyPolicy{}, nil, old, time.Minute)
 			if err != nil || next.MadeBy != want {
 				t.Errorf("by %q: made by %q, want %q: %v", key, next.MadeBy, want, err)
 			}
 		}
 	})
 	t.Run("for nobody else but by the system", func(t *testing.T) {
-		_, _, err := of(owner).NewKey(owner, "bob", draft)
+		_, _, err := of(owner).NewKey(owner, identity.KeyPolicy{}, "bob", draft)
 		wantErr(t, err, identity.ErrWorkspaceNotFound)
 	})
 }

@@ -176,7 +176,7 @@ func TestRemoveMember(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := tt.w()
-			wantErr(t, w.Remove(tt.by, tt.at, tt.user), tt.want)
+			wantErr(t, w.Remove(tt.by, tt.at, tt.user, false), tt.want)
 			if tt.want != nil {
 				unchanged(t, w, tt.w())
 				return
@@ -207,8 +207,8 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 		do   func(w *account.Workspace, by identity.Actor) error
 		ends bool
 	}{
-		"a removal": {abroad, func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member") }, true},
-		"leaving":   {person("member"), func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member") }, true},
+		"a removal": {abroad, func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member", false) }, true},
+		"leaving":   {person("member"), func(w *account.Workspace, by identity.Actor) error { return w.Remove(by, nil, "member", false) }, true},
 		"rules that take it": {system, func(w *account.Workspace, by identity.Actor) error {
 			byRules(w, "member", identity.NoRole).Keep(by, "member", issuer, identity.NoRole, nil)
 			return nil
@@ -222,7 +222,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 			return nil
 		}, false},
 		"nor a removal that was refused": {person("viewer"), func(w *account.Workspace, by identity.Actor) error {
-			if w.Remove(by, nil, "member") == nil {
+			if w.Remove(by, nil, "member", false) == nil {
 				return errors.New("it was not")
 			}
 			return nil
@@ -341,7 +341,7 @@ func TestMembersKeepTheirRules(t *testing.T) {
 			case "change":
 				_, err = w.ChangeRole(by, nil, whom, role)
 			case "remove":
-				err = w.Remove(by, nil, whom)
+				err = w.Remove(by, nil, whom, false)
 			case "join":
 				var i *account.Invitation
 				if i, _, err = w.Invite(by, "x@example.com", role, "", nil); err == nil {

@@ -23,7 +23,7 @@ func in(user identity.UserID, role identity.Role) identity.Actor {
 func TestNewServiceKey(t *testing.T) {
 	t.Run("it has a user of its own, whose role is its ceiling", func(t *testing.T) {
 		by := in("ada", identity.Admin)
-		u, k, token, err := of(by).NewServiceKey(by, account.KeyDraft{Name: "deploys", Ceiling: identity.Member, ExpiresAt: later.Add(time.Hour)})
+		u, k, token, err := of(by).NewServiceKey(by, identity.KeyPolicy{}, account.KeyDraft{Name: "deploys", Ceiling: identity.Member, ExpiresAt: later.Add(time.Hour)})
 		wantErr(t, err, nil)
 		if !id.Valid(identity.UserPrefix, string(u.ID)) || u.Org != "org" || u.Email != "" || u.EmailVerified || u.Name != "deploys" || !u.Service || u.Operator || u.Revision != 1 || u.CreatedAt != later {
 			t.Errorf("user %+v", u)
@@ -47,7 +47,7 @@ func TestNewServiceKey(t *testing.T) {
 		"a member is not told what it lacks": {in("ann", identity.Member), account.KeyDraft{}, identity.ErrForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u, k, token, err := of(tt.by).NewServiceKey(tt.by, tt.d)
+			u, k, token, err := of(tt.by).NewServiceKey(tt.by, identity.KeyPolicy{}, tt.d)
 			wantErr(t, err, tt.want)
 			if made := tt.want == nil; (u != nil) != made || (k != nil) != made || token.IsZero() == made {
 				t.Errorf("made %+v, %+v", u, k)
@@ -63,7 +63,7 @@ func TestNewServiceKey(t *testing.T) {
 		"it ends some time": {account.KeyDraft{Name: "k", Ceiling: identity.Viewer, ExpiresAt: later}, []string{"/expires_at in_the_past"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, _, err := of(in("ada", identity.Admin)).NewServiceKey(in("ada", identity.Admin), tt.d)
+			_, _, _, err := of(in("ada", identity.Admin)).NewServiceKey(in("ada", identity.Admin), identity.KeyPolicy{}, tt.d)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("wrong = %q", got)
 			}
@@ -122,7 +122,7 @@ func TestRotate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, before := key(tt.k), key(tt.k)
-			next, token, err := of(tt.by).RotateKey(tt.by, tt.at, k, tt.grace)
+			next, token, err := of(tt.by).RotateKey(tt.by, identity.KeyPolicy{}, tt.at, k, tt.grace)
 			wantErr(t, err, tt.want)
 			if tt.want != nil {
 				if next != nil || !token.IsZero() || k.Revision != 3 || k.ExpiresAt != before.ExpiresAt || len(k.Recorded()) != 0 {
@@ -151,7 +151,7 @@ func TestRotate(t *testing.T) {
 			k := key(until(when.Draw(t, "ends")))
 			k.Ceiling = rapid.SampledFrom([]identity.Role{identity.Viewer, identity.Member, identity.Admin, identity.Owner}).Draw(t, "ceiling")
 			ended := k.ExpiresAt
-			next, _, err := of(by).RotateKey(by, nil, k, time.Duration(rapid.IntRange(0, 86400).Draw(t, "grace"))*time.Second)
+			next, _, err := of(by).RotateKey(by, identity.KeyPolicy{}, nil, k, time.Duration(rapid.IntRange(0, 86400).Draw(t, "grace"))*time.Second)
 			if err != nil {
 				return
 			}

@@ -65,18 +65,23 @@ func (s *SignIn) Email() string { return s.Claims.EmailFor(s.Org) }
 // ErrClaimMissing if the claims lack what the org requires of the issuer's tokens. ErrSignUpClosed
 // if there is no account, and these claims may not create one.
 //
+// identity.ErrUnauthenticated if the account is disabled.
+//
 // A token that is older than one that was settled proves who somebody is, and no more: the newer one
 // has told what became of that person since.
 func (s *SignIn) Settle(by identity.Actor) error {
 	if len(s.Claims.Lacks(s.Org)) > 0 {
 		return ErrClaimMissing
 	}
-	if s.Linked != nil && s.Claims.IssuedAt.Before(s.IssuedAt) {
+	if s.Linked != nil && s.Linked.Enabled() && s.Claims.IssuedAt.Before(s.IssuedAt) {
 		s.User = s.Linked
 		return nil
 	}
 	if err := s.choose(by); err != nil {
 		return err
+	}
+	if !s.User.Enabled() {
+		return identity.ErrUnauthenticated
 	}
 	s.IssuedAt = s.Claims.IssuedAt
 	changed := s.User.follow(s.Claims, s.Org)

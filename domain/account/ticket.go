@@ -27,10 +27,10 @@ type Proof struct {
 // means nobody.
 func (p Proof) Stands(org *identity.Org, who *Principal, now time.Time) bool {
 	switch {
-	case who == nil:
+	case who == nil || !who.User.Enabled():
 		return false
 	case p.Issuer == "":
-		return who.Live(now)
+		return who.Live(org.Keys, now)
 	}
 	return now.Before(p.Until) && slices.ContainsFunc(org.Issuers, func(i identity.Issuer) bool { return i.URL == p.Issuer })
 }

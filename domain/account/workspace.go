@@ -54,8 +54,8 @@ type Workspace struct {
 	Members map[identity.UserID]Member
 	Owners  int // how many people among all members are owners; bearers of service keys do not count
 
-	// Keys are the API keys in w, as far as they are not revoked, of users that a change names, and
-	// those that were made by them, at any remove: they end with the membership.
+	// Keys are the API keys in w that are not revoked: those of users that a change names, service keys
+	// that these users created, and all that were made by them at any remove. They end with the membership.
 	Keys map[identity.UserID][]*Key
 
 	Live LiveKeys // where a key is about to be made
@@ -259,9 +259,10 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 	return w.Members[user], nil
 }
 
-// Remove ends a membership, and with it the user's API keys and shares in w. Admins may, up to
-// their own role; everyone may leave, by an API key only if that allows all that they may.
-func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.UserID) error {
+// Remove ends a membership, and with it the user's API keys and shares in w, and the service keys that
+// the user created unless keep says otherwise. Admins may, up to their own role. Everyone may leave, by an
+// API key only if that allows all that they may, but keeps no service keys: they know the tokens.
+func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.UserID, keep KeepServiceKeys) error {
 	leaving := user == by.User
 	if err := w.Allow(by, identity.Viewer); err != nil {
 		return err
@@ -285,17 +286,20 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 		return identity.ErrRoleCeiling.Because("Nobody removes a member above themselves, or leaves by a credential that allows less than they may.")
 	case w.lastOwner(m):
 		return ErrLastOwner
+	case leaving && bool(keep):
+		return errKeepsOwn
 	}
-	w.part(by, m)
+	w.part(by, m, keep)
 	return nil
 }
 
-// part ends a membership, and the member's API keys with it.
-func (w *Workspace) part(by identity.Actor, m Member) {
-	w.record(by, "member.removed", map[string]any{"user_id": m.User, "role": m.Role.String()})
-	w.set(m.User, identity.NoRole, identity.NoRole, by.At)
+// part ends a membership, and the API keys in w.Keys with it.
+func (w *Workspace) part(by identity.Actor, m Member, keep KeepServiceKeys) {
+	data := map[string]any{"user_id": m.User, "role": m.Role.String()}
 	by.Workspace = w.ID
-	endAll(by, w.Keys[m.User])
+	endKeysOf(by, m.User, w.Keys[m.User], keep, data)
+	w.record(by, "member.removed", data)
+	w.set(m.User, identity.NoRole, identity.NoRole, by.At)
 }
 
 // SlugOf makes the nth slug of a name: research-2 where others have research, and something that is

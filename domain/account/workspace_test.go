@@ -351,8 +351,8 @@ func TestDeleteWorkspace(t *testing.T) {
 				_, err := w.ChangeRole(by, nil, "viewer", identity.Member)
 				return err
 			},
-			"remove": func(w *account.Workspace) error { return w.Remove(by, nil, "viewer") },
-			"leave":  func(w *account.Workspace) error { return w.Remove(by, nil, "owner") },
+			"remove": func(w *account.Workspace) error { return w.Remove(by, nil, "viewer", false) },
+			"leave":  func(w *account.Workspace) error { return w.Remove(by, nil, "owner", false) },
 			"invite": func(w *account.Workspace) error {
 				_, _, err := w.Invite(by, "a@b", identity.Viewer, "", nil)
 				return err

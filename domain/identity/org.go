@@ -23,6 +23,7 @@ type Org struct {
 	AcceptURL  string // where a person accepts an invitation; {token} stands for its token
 
 	WorkspacesBy WorkspacesBy
+	Keys         KeyPolicy // what its API keys may be
 
 	ConnectionKinds []string // kinds of warehouse that its workspaces may connect to
 	Egress          Egress   // and where these may be

@@ -159,6 +159,43 @@ func (mr *MockUsersMockRecorder) Update(ctx, org, id, change interface{}) *gomoc
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockUsers)(nil).Update), ctx, org, id, change)
 }
 
+// MockPeople is a mock of People interface.
+type MockPeople struct {
+	ctrl     *gomock.Controller
+	recorder *MockPeopleMockRecorder
+}
+
+// MockPeopleMockRecorder is the mock recorder for MockPeople.
+type MockPeopleMockRecorder struct {
+	mock *MockPeople
+}
+
+// NewMockPeople creates a new mock instance.
+func NewMockPeople(ctrl *gomock.Controller) *MockPeople {
+	mock := &MockPeople{ctrl: ctrl}
+	mock.recorder = &MockPeopleMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockPeople) EXPECT() *MockPeopleMockRecorder {
+	return m.recorder
+}
+
+// ChangeAccess mocks base method.
+func (m *MockPeople) ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID, change func(*account.Access) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ChangeAccess", ctx, by, id, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// ChangeAccess indicates an expected call of ChangeAccess.
+func (mr *MockPeopleMockRecorder) ChangeAccess(ctx, by, id, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ChangeAccess", reflect.TypeOf((*MockPeople)(nil).ChangeAccess), ctx, by, id, change)
+}
+
 // MockWorkspaces is a mock of Workspaces interface.
 type MockWorkspaces struct {
 	ctrl     *gomock.Controller

@@ -197,7 +197,7 @@ func chatMembers(t *testing.T, a Adapter) {
 	})
 	t.Run("a membership ends with that in the workspace", func(t *testing.T) {
 		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{team.Viewer.User}, func(w *account.Workspace) error {
-			return w.Remove(team.Owner, nil, team.Viewer.User)
+			return w.Remove(team.Owner, nil, team.Viewer.User, false)
 		})
 		must(t, err)
 		if got := membersOf(t, a.Stores, team.Workspace.ID, made.ID); len(got) != 1 || got[team.Member.User].Role != access.Owner {

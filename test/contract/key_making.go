@@ -39,7 +39,7 @@ func keysCounted(t *testing.T, a Adapter) {
 			if w.ID != team.Workspace.ID || len(w.Members) != 1 || w.Members[by.User].Role != identity.Admin {
 				t.Errorf("workspace = %+v", w)
 			}
-			_, _, err := w.NewKey(by, by.User, account.KeyDraft{Name: "lost"})
+			_, _, err := w.NewKey(by, identity.KeyPolicy{}, by.User, account.KeyDraft{Name: "lost"})
 			if (err == nil) != (key == "" || maker) {
 				t.Errorf("by %q: %v", key, err)
 			}

@@ -16,7 +16,7 @@ import (
 // rotate is Rotate by somebody.
 func rotate(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID, grace time.Duration) (next *account.Key, err error) {
 	err = s.Keys.Rotate(t.Context(), by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
-		next, _, err = w.RotateKey(by, nil, k, grace)
+		next, _, err = w.RotateKey(by, identity.KeyPolicy{}, nil, k, grace)
 		return next, err
 	})
 	return next, err
@@ -76,7 +76,7 @@ func keyRotated(t *testing.T, a Adapter) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 		var next *account.Key
 		wantErr(t, a.Keys.Rotate(ctx, by, k.ID, func(w *account.Workspace, k *account.Key) (_ *account.Key, err error) {
-			next, _, err = w.RotateKey(by, nil, k, 0)
+			next, _, err = w.RotateKey(by, identity.KeyPolicy{}, nil, k, 0)
 			return next, errors.Join(err, errBoom)
 		}), errBoom)
 		_, err := a.Keys.Get(ctx, ws, next.ID)

@@ -28,7 +28,7 @@ func whileTheyLeave(t *testing.T, a Adapter, name string, set func(t *testing.T)
 			peer := l.team.Peer.User
 			_, err := a.Workspaces.Update(t.Context(), l.team.Owner, l.team.Workspace.ID, []identity.UserID{peer}, func(w *account.Workspace) error {
 				meanwhile()
-				return w.Remove(l.team.Owner, nil, peer)
+				return w.Remove(l.team.Owner, nil, peer, false)
 			})
 			return err
 		}

@@ -62,7 +62,7 @@ func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Worksp
 
 // removeMember is changeWorkspace that ends a membership.
 func removeMember(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID) error {
-	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error { return w.Remove(by, nil, user) })
+	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error { return w.Remove(by, nil, user, false) })
 }
 
 // roles lists who is what in a workspace.

@@ -121,10 +121,18 @@ func anew(in func(body any) example, body func() any) example {
 	return example{make: func(t *testing.T, h *house, c *standing) target { return in(body()).make(t, h, c) }}
 }
 
+// ofPerson is an example about somebody of the org who does nothing.
+func ofPerson(body any) example {
+	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.person}, body: body} }}
+}
+
 func somebody() string { return fmt.Sprintf("somebody.%d@example.com", people.Add(1)) }
 
 // examples has a row for every operation, by its operationId.
 var examples = map[string]example{
+	"disablePerson": ofPerson(object{"reason": "Left the company", "keep_service_keys": true}),
+	"enablePerson":  ofPerson(nil),
+
 	"getLiveness":  plainly(nil),
 	"getReadiness": plainly(nil),
 	"getOpenAPI":   plainly(nil),

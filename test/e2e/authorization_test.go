@@ -24,6 +24,7 @@ type standing struct {
 	viewing  bool          // the key's ceiling is viewer
 	jwt      bool          // signed in, and not by a key
 	operator bool          // of the org
+	full     bool          // the key's ceiling is owner
 }
 
 func (c *standing) call(t *testing.T, op *openapi.Operation, at target) *answer {
@@ -78,6 +79,10 @@ func expected(op *openapi.Operation, c *standing) int {
 		}
 	}
 	switch has, needs := c.template, templateLevels[op.Access.Needs]; {
+	case op.Access.Area == "operator" && c.operator && c.full:
+		return 200
+	case op.Access.Area == "operator":
+		return 403
 	case op.Access.Area == "self", op.Access.Area == "presence" && c.operator:
 		return 200
 	case op.Access.Area == "presence" && op.Access.Needs == "owner": // the targets are others' own

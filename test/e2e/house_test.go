@@ -31,6 +31,7 @@ type house struct {
 	editor              *client
 	viewer              *client // of the template
 	guest               *client // who signed in
+	person              string  // id of somebody who does nothing
 	elsewhere, blue     *client // owners of another workspace, and in another org
 	callers             []*standing
 }
@@ -54,6 +55,8 @@ orgs:
 	h.elsewhere = s.user(t, "owner", "--org", "red", "--workspace", "elsewhere")
 	viewer, admin := s.user(t, "viewer", "--org", "red"), s.user(t, "admin", "--org", "red")
 	operator := s.user(t, "viewer", "--org", "red", "--operator")
+	operates, _ := operator.key(t, "--org", "red", "--role", "owner")
+	h.person = s.user(t, "viewer", "--org", "red").id
 	member := s.user(t, "member", "--org", "red")
 	h.author, h.viewer, h.editor = s.user(t, "member", "--org", "red"), s.user(t, "member", "--org", "red"), s.user(t, "member", "--org", "red")
 	manager := s.user(t, "member", "--org", "red")
@@ -96,6 +99,7 @@ orgs:
 		{name: "a viewer", client: viewer, known: true, role: identity.Viewer},
 		{name: "a viewer who signed in", client: signedIn, known: true, role: identity.Viewer, jwt: true},
 		{name: "an operator", client: operator, known: true, role: identity.Viewer, operator: true},
+		{name: "an operator by a key with the full ceiling", client: operates, known: true, role: identity.Viewer, operator: true, full: true},
 		{name: "the owner by a key for viewing", client: capped, known: true, role: identity.Viewer, viewing: true},
 		{name: "the template's owner by a key for viewing", client: cappedAuthor, known: true, role: identity.Viewer, viewing: true, template: viewing},
 		{name: "a member", client: member, known: true, role: identity.Member},

@@ -422,7 +422,7 @@ type APIKey struct {
 
 // APIKeyCreate defines model for APIKeyCreate.
 type APIKeyCreate struct {
-	// ExpiresAt In the future. When left out, the key lives as long as the credential that makes it.
+	// ExpiresAt In the future. When left out, the key lives as long as the credential that makes it, or as long as the organisation allows if that is shorter.
 	ExpiresAt Time `json:"expires_at,omitempty,omitzero"`
 
 	// Kind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
@@ -1429,6 +1429,21 @@ type PaymentMethodList struct {
 
 	// Stale The gateway could not be asked; this is what it said last.
 	Stale bool `json:"stale"`
+}
+
+// PersonDisable defines model for PersonDisable.
+type PersonDisable struct {
+	// KeepServiceKeys Whether service keys that the person created go on working.
+	KeepServiceKeys bool `json:"keep_service_keys,omitempty,omitzero"`
+
+	// Reason Why, for the audit trail of each workspace of the person.
+	Reason string `json:"reason,omitempty,omitzero"`
+}
+
+// PersonEnable defines model for PersonEnable.
+type PersonEnable struct {
+	// Reason Why, for the audit trail of each workspace of the person.
+	Reason string `json:"reason,omitempty,omitzero"`
 }
 
 // Plan defines model for Plan.

@@ -1,0 +1,71 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// People keeps the accounts of people as operators change them.
+type People struct{ db *DB }
+
+var _ ports.People = (*People)(nil)
+
+// ChangeAccess implements ports.People. Users are locked before workspaces, as in SignIn, and both by id.
+func (s *People) ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID, change func(*account.Access) error) error {
+	return s.db.inTx(ctx, func(tx *DB) error {
+		a, err := tx.access(ctx, by.Org, id)
+		if err != nil {
+			return err
+		}
+		if err := change(a); err != nil {
+			return err
+		}
+		for _, ws := range a.In {
+			for _, k := range a.Keys[ws] {
+				if err := tx.saveKey(ctx, k); err != nil {
+					return err
+				}
+			}
+		}
+		return tx.saveUser(ctx, a.User)
+	})
+}
+
+// access reads and locks a user, the operators of the org, and the keys that end with the user's memberships.
+func (db *DB) access(ctx context.Context, org identity.OrgID, id identity.UserID) (*account.Access, error) {
+	a := &account.Access{Keys: map[identity.WorkspaceID][]*account.Key{}}
+	var locked []struct {
+		ID       identity.UserID `db:"id"`
+		Operates bool            `db:"operates"`
+	}
+	if err := db.list(ctx, &locked, `
+		SELECT t.id, t.operator AND NOT t.service AND t.disabled_at = 0 AS operates FROM users t
+		WHERE t.org_id = ? AND (t.id = ? OR t.operator) ORDER BY t.id`+db.dialect.lock, org, id); err != nil {
+		return nil, err
+	}
+	for _, u := range locked {
+		if u.Operates {
+			a.Operators = append(a.Operators, u.ID)
+		}
+	}
+	var err error
+	if a.User, _, err = db.user(ctx, `t.org_id = ? AND t.id = ?`, org, id); err != nil {
+		return nil, err
+	}
+	if err := db.list(ctx, &a.In, `
+		SELECT t.id FROM workspaces t JOIN memberships m ON m.workspace_id = t.id
+		WHERE m.user_id = ? AND t.org_id = ? ORDER BY t.id`+db.dialect.lock, id, org); err != nil {
+		return nil, err
+	}
+	for _, ws := range a.In {
+		w := &account.Workspace{ID: ws}
+		if err := db.loadKeys(ctx, w, id); err != nil {
+			return nil, err
+		}
+		a.Keys[ws] = w.Keys[id]
+	}
+	return a, nil
+}

@@ -1,0 +1,63 @@
+package accounts_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/golang/mock/gomock"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// open is the org of the tests, which allows everything.
+var open = &identity.Org{ID: "org"}
+
+func TestDisableAndEnablePerson(t *testing.T) {
+	operator := identity.Actor{Org: "org", User: "ops", Operator: true, Ceiling: identity.Owner, At: now}
+	plain := operator
+	plain.Operator = false
+	for name, tt := range map[string]struct {
+		by   identity.Actor
+		want error
+	}{
+		"an operator disables and enables": {operator, nil},
+		"another may not":                  {plain, identity.ErrForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}}
+			s.people.EXPECT().ChangeAccess(s.ctx, tt.by, identity.UserID("ann"), gomock.Any()).Times(2).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.UserID, change func(*account.Access) error) error {
+					return change(a)
+				})
+			wantErr(t, s.DisablePerson(s.ctx, tt.by, "ann", "left", false), tt.want)
+			if disabled := !a.User.Enabled(); disabled != (tt.want == nil) {
+				t.Errorf("disabled: %v", disabled)
+			}
+			wantErr(t, s.EnablePerson(s.ctx, tt.by, "ann", ""), tt.want)
+			if !a.User.Enabled() {
+				t.Error("the account is not enabled again")
+			}
+		})
+	}
+}
+
+func TestSignInOfADisabledPerson(t *testing.T) {
+	s := newStage(t)
+	p := &account.Person{User: account.User{ID: "ann", Org: "org", DisabledAt: now}}
+	s.users.EXPECT().SignedIn(s.ctx, identity.OrgID("org"), "https://issuer", "ann").Return(p, nil)
+	got, _, err := s.SignIn(s.ctx, system, open, account.Claims{Issuer: "https://issuer", Subject: "ann"})
+	wantErr(t, err, identity.ErrUnauthenticated)
+	if got != nil {
+		t.Errorf("SignIn = %+v", got)
+	}
+}
+
+func TestNoKeysForADisabledPerson(t *testing.T) {
+	ann := &account.User{ID: "ann", Org: "org", Email: "ann@example.com", DisabledAt: now}
+	s := newStage(t)
+	s.users.EXPECT().FindByEmail(s.ctx, identity.OrgID("org"), "ann@example.com").Return(ann, nil, nil)
+	_, _, err := s.KeyFor(s.ctx, system, open, "ann@example.com", "acme", account.KeyDraft{Name: "k"})
+	wantErr(t, err, account.ErrUserNotFound)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+type userDisableCommand struct {
+	Email           string `required:"" help:"Whose account." placeholder:"EMAIL"`
+	Reason          string `help:"Why, for the audit trail: at most 200 characters." placeholder:"TEXT"`
+	KeepServiceKeys bool   `help:"Let the service keys that the person created go on working."`
+	Org             string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON            bool   `name:"json" help:"Answer as JSON: user_id, disabled."`
+}
+
+// Help implements kong.HelpProvider.
+func (userDisableCommand) Help() string {
+	return `Works beside a running server: within a second every node refuses the person's API keys and sign-ins,
+and ends their streams. Service keys that the person created are revoked for good. Everything else is
+left as it is, and comes back with atrium user enable.
+
+Example:
+  atrium user disable --email ada@example.com --reason "left the company"`
+}
+
+// Run implements the command.
+func (u *userDisableCommand) Run(p *process) error {
+	return p.withPerson(u.Org, u.Email, func(app *core, by identity.Actor, id identity.UserID) error {
+		keep := account.KeepServiceKeys(u.KeepServiceKeys)
+		if err := app.services.Accounts.DisablePerson(p.ctx, by, id, u.Reason, keep); err != nil {
+			return explain(err)
+		}
+		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": true}, "The account of %s (%s) is disabled.\n", u.Email, id)
+	})
+}
+
+type userEnableCommand struct {
+	Email  string `required:"" help:"Whose account." placeholder:"EMAIL"`
+	Reason string `help:"Why, for the audit trail: at most 200 characters." placeholder:"TEXT"`
+	Org    string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON   bool   `name:"json" help:"Answer as JSON: user_id, disabled."`
+}
+
+// Help implements kong.HelpProvider.
+func (userEnableCommand) Help() string {
+	return `The person's API keys and sign-ins work again. Service keys that were revoked stay revoked.
+
+Example:
+  atrium user enable --email ada@example.com`
+}
+
+// Run implements the command.
+func (u *userEnableCommand) Run(p *process) error {
+	return p.withPerson(u.Org, u.Email, func(app *core, by identity.Actor, id identity.UserID) error {
+		if err := app.services.Accounts.EnablePerson(p.ctx, by, id, u.Reason); err != nil {
+			return explain(err)
+		}
+		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": false}, "The account of %s (%s) is enabled.\n", u.Email, id)
+	})
+}
+
+// withPerson runs f for the person of an org who has an e-mail address.
+func (p *process) withPerson(org, email string, f func(*core, identity.Actor, identity.UserID) error) error {
+	return p.withCore(func(app *core) error {
+		by, err := inOrg(app, org)
+		if err != nil {
+			return err
+		}
+		who, _, err := app.services.Accounts.Find(p.ctx, by, email)
+		if err != nil {
+			return fmt.Errorf("%s: %w", email, err)
+		}
+		return f(app, by, who.ID)
+	})
+}

@@ -1,0 +1,101 @@
+package account
+
+import (
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// ErrLastOperator is the answer to the only operator of an org who disables their own account.
+var ErrLastOperator = &fault.Error{
+	Kind: fault.Conflict, Code: "last_operator", Detail: "You are the only operator of this organisation who is not disabled. Appoint another one first.",
+}
+
+// Access is a person's account as an operator disables or enables it.
+type Access struct {
+	User      *User
+	Operators []identity.UserID // people of the org who are operators and not disabled
+
+	// In names the workspaces that the person is a member of, deleted ones included. Keys are the API keys
+	// in each that are not revoked and would end with the membership.
+	In   []identity.WorkspaceID
+	Keys map[identity.WorkspaceID][]*Key
+}
+
+// Disable closes the account: no API key and no sign-in of the person opens anything until Enable. The
+// service keys that the person created end for good, unless keep says otherwise. Requires an operator with
+// a credential of the full ceiling, or the system. ErrUserNotFound for the bearer of a service key.
+// Disabling again changes nothing.
+func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys) error {
+	if err := a.mayChange(by, reason); err != nil {
+		return err
+	}
+	switch {
+	case !a.User.Enabled():
+		return nil
+	case by.User == a.User.ID && len(a.Operators) == 1:
+		return ErrLastOperator
+	}
+	a.User.DisabledAt = by.At
+	a.record(by, "user.disabled", reason, func(ws identity.WorkspaceID, data map[string]any) {
+		by.Workspace = ws
+		// The person's own keys are left as they are: they open nothing, and come back with the account.
+		others := slices.DeleteFunc(slices.Clone(a.Keys[ws]), func(k *Key) bool { return k.User == a.User.ID })
+		endKeysOf(by, a.User.ID, others, keep, data)
+	})
+	return nil
+}
+
+// Enable opens a disabled account again, to those as to Disable. What Disable ended stays ended.
+func (a *Access) Enable(by identity.Actor, reason string) error {
+	if err := a.mayChange(by, reason); err != nil {
+		return err
+	}
+	if a.User.Enabled() {
+		return nil
+	}
+	a.User.DisabledAt = time.Time{}
+	a.record(by, "user.enabled", reason, func(identity.WorkspaceID, map[string]any) {})
+	return nil
+}
+
+// mayChange reports by an error why by does not change the account.
+func (a *Access) mayChange(by identity.Actor, reason string) error {
+	operator := by.Operator && by.Ceiling >= identity.Owner && slices.Contains(a.Operators, by.User)
+	switch {
+	case by.User != "" && !operator:
+		return identity.ErrForbidden.Because("Requires an operator of the organisation, signed in or with an API key whose ceiling is owner.")
+	case by.Org != a.User.Org || a.User.Service:
+		return ErrUserNotFound
+	case utf8.RuneCountInString(reason) > 200 || containsControl(reason):
+		return fault.InvalidFields([]fault.Field{{Pointer: "/reason", Code: "invalid_format", Detail: "Must have at most 200 characters, none of them a control character."}})
+	}
+	return nil
+}
+
+func containsControl(s string) bool {
+	return slices.ContainsFunc([]rune(s), unicode.IsControl)
+}
+
+// record adds an event to the trail of each workspace of the person, or, if there is none, to that of no
+// workspace.
+func (a *Access) record(by identity.Actor, kind, reason string, more func(identity.WorkspaceID, map[string]any)) {
+	a.User.Revision++
+	a.User.UpdatedAt = by.At
+	in := a.In
+	if len(in) == 0 {
+		in = []identity.WorkspaceID{""}
+	}
+	for _, by.Workspace = range in {
+		data := map[string]any{}
+		if reason != "" {
+			data["reason"] = reason
+		}
+		more(by.Workspace, data)
+		a.User.Record(by, kind, string(a.User.ID), data)
+	}
+}

@@ -1,0 +1,327 @@
+package account_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// offboardedKeys are what a store loads for the member: a personal key, service keys that they created, one
+// of them expired, and a key that such a program made for itself.
+func offboardedKeys() []*account.Key {
+	key := func(id identity.KeyID, user identity.UserID, service bool) *account.Key {
+		return &account.Key{ID: id, Org: "org", Workspace: "acme", User: user, Service: service, Name: "k", Revision: 2}
+	}
+	expired := key("expired", "bot", true)
+	expired.ExpiresAt = later
+	return []*account.Key{key("personal", "member", false), key("program", "bot", true), key("child", "bot", false), expired}
+}
+
+func endedKeys(keys []*account.Key) (ended []identity.KeyID) {
+	for _, k := range keys {
+		if !k.RevokedAt.IsZero() {
+			ended = append(ended, k.ID)
+		}
+	}
+	return ended
+}
+
+func TestServiceKeysEndWithTheirCreator(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by    identity.Actor
+		keep  account.KeepServiceKeys
+		want  error
+		ended []identity.KeyID
+		data  string
+	}{
+		"a removal ends them":             {person("admin"), false, nil, []identity.KeyID{"personal", "program", "child"}, "service_keys_ended"},
+		"unless the admin keeps them":     {person("admin"), true, nil, []identity.KeyID{"personal"}, "service_keys_kept"},
+		"a member who leaves ends them":   {person("member"), false, nil, []identity.KeyID{"personal", "program", "child"}, "service_keys_ended"},
+		"and cannot keep them themselves": {person("member"), true, identity.ErrForbidden, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acme()
+			w.Keys = map[identity.UserID][]*account.Key{"member": offboardedKeys()}
+			wantErr(t, w.Remove(tt.by, nil, "member", tt.keep), tt.want)
+			if got := endedKeys(w.Keys["member"]); !slices.Equal(got, tt.ended) {
+				t.Errorf("ended %q, want %q", got, tt.ended)
+			}
+			if tt.want != nil {
+				return
+			}
+			want := map[string]any{"user_id": identity.UserID("member"), "role": "member", tt.data: []identity.KeyID{"program", "child"}}
+			noted(t, w, tt.by, "member.removed", want)
+		})
+	}
+	t.Run("rules that take a membership end them", func(t *testing.T) {
+		w := byRules(acme(), "member", identity.NoRole)
+		w.Keys = map[identity.UserID][]*account.Key{"member": offboardedKeys()}
+		w.Keep(identity.System("org", "", "sign-in", later), "member", identity.NoRole)
+		if got := endedKeys(w.Keys["member"]); len(got) != 3 {
+			t.Errorf("ended %q", got)
+		}
+	})
+}
+
+// operator is by as an operator of the org.
+func operator(by identity.Actor) identity.Actor {
+	by.Operator = true
+	return by
+}
+
+func TestDisable(t *testing.T) {
+	account1 := func(user *account.User, operators ...identity.UserID) func() *account.Access {
+		return func() *account.Access {
+			u := *user
+			return &account.Access{
+				User: &u, Operators: operators, In: []identity.WorkspaceID{"acme", "beta"},
+				Keys: map[identity.WorkspaceID][]*account.Key{"acme": offboardedKeys()},
+			}
+		}
+	}
+	member := &account.User{ID: "member", Org: "org", Revision: 4}
+	ops := &account.User{ID: "ops", Org: "org", Revision: 4, Operator: true}
+	disabled := &account.User{ID: "member", Org: "org", Revision: 4, DisabledAt: now}
+	for name, tt := range map[string]struct {
+		a      func() *account.Access
+		by     identity.Actor
+		reason string
+		keep   account.KeepServiceKeys
+		want   error
+		ended  []identity.KeyID
+	}{
+		"an operator may":                    {account1(member, "ops"), operator(person("ops")), "left", false, nil, []identity.KeyID{"program", "child"}},
+		"and keeps service keys":             {account1(member, "ops"), operator(person("ops")), "", true, nil, nil},
+		"so may the system":                  {account1(member), identity.System("org", "", "cli", later), "", false, nil, []identity.KeyID{"program", "child"}},
+		"an operator's full key may":         {account1(member, "ops"), operator(keyed(person("ops"), "acme", identity.Owner)), "", true, nil, nil},
+		"a smaller one may not":              {account1(member, "ops"), operator(keyed(person("ops"), "acme", identity.Admin)), "", false, identity.ErrForbidden, nil},
+		"nobody else may":                    {account1(member, "ops"), person("owner"), "", false, identity.ErrForbidden, nil},
+		"nor who just was one":               {account1(member, "ops"), operator(person("was")), "", false, identity.ErrForbidden, nil},
+		"one operator disables another":      {account1(ops, "ann", "ops"), operator(person("ann")), "", true, nil, nil},
+		"and themselves, if one is left":     {account1(ops, "ann", "ops"), operator(person("ops")), "", true, nil, nil},
+		"the last one does not":              {account1(ops, "ops"), operator(person("ops")), "", false, account.ErrLastOperator, nil},
+		"but the system may disable them":    {account1(ops, "ops"), identity.System("org", "", "cli", later), "", true, nil, nil},
+		"a program is no person":             {account1(&account.User{ID: "bot", Org: "org", Service: true}, "ops"), operator(person("ops")), "", false, account.ErrUserNotFound, nil},
+		"nobody disables in another org":     {account1(&account.User{ID: "x", Org: "other"}, "ops"), operator(person("ops")), "", false, account.ErrUserNotFound, nil},
+		"a reason without control letters":   {account1(member, "ops"), operator(person("ops")), "a\nb", false, nil, nil},
+		"disabling again changes nothing":    {account1(disabled, "ops"), operator(person("ops")), "", false, nil, nil},
+		"a reason of 200 characters at most": {account1(member, "ops"), operator(person("ops")), string(make([]rune, 201)), false, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := tt.a()
+			was := *a.User
+			err := a.Disable(tt.by, tt.reason, tt.keep)
+			if wrong := wrongReason(tt.reason); wrong {
+				if got := wrongFields(t, err); !slices.Equal(got, []string{"/reason invalid_format"}) {
+					t.Fatalf("wrong: %q", got)
+				}
+			} else {
+				wantErr(t, err, tt.want)
+			}
+			if got := endedKeys(a.Keys["acme"]); !slices.Equal(got, tt.ended) {
+				t.Errorf("ended %q, want %q", got, tt.ended)
+			}
+			if err != nil || !was.DisabledAt.IsZero() {
+				if a.User.DisabledAt != was.DisabledAt || a.User.Revision != was.Revision || len(a.User.Recorded()) != 0 {
+					t.Errorf("it changed: %+v", a.User)
+				}
+				return
+			}
+			if a.User.Enabled() || a.User.DisabledAt != later || a.User.Revision != 5 {
+				t.Errorf("got %+v", a.User)
+			}
+			events := a.User.Recorded()
+			if len(events) != 2 || events[0].Workspace != "acme" || events[1].Workspace != "beta" || events[0].Type != "user.disabled" || events[0].Subject != string(was.ID) {
+				t.Errorf("recorded %+v", events)
+			}
+			if tt.reason != "" && events[1].Data["reason"] != tt.reason {
+				t.Errorf("data = %v", events[1].Data)
+			}
+			if tt.ended != nil && !reflect.DeepEqual(events[0].Data["service_keys_ended"], tt.ended) {
+				t.Errorf("data = %v", events[0].Data)
+			}
+		})
+	}
+}
+
+func wrongReason(s string) bool { return len(s) > 200 || s == "a\nb" }
+
+func TestEnable(t *testing.T) {
+	by := operator(person("ops"))
+	t.Run("it opens the account, and ended keys stay ended", func(t *testing.T) {
+		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}, In: []identity.WorkspaceID{"acme"},
+			Keys: map[identity.WorkspaceID][]*account.Key{"acme": offboardedKeys()}}
+		wantErr(t, a.Disable(by, "", false), nil)
+		ended := endedKeys(a.Keys["acme"])
+		wantErr(t, a.Enable(by, "back"), nil)
+		if !a.User.Enabled() || !slices.Equal(endedKeys(a.Keys["acme"]), ended) {
+			t.Errorf("got %+v", a.User)
+		}
+		recorded(t, a.User.Log, by, "ann", "user.disabled", "user.enabled")
+	})
+	t.Run("an enabled one stays as it is", func(t *testing.T) {
+		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}}
+		wantErr(t, a.Enable(by, ""), nil)
+		recorded(t, a.User.Log, by, "ann")
+	})
+	t.Run("a person without a workspace is in the trail of none", func(t *testing.T) {
+		a := &account.Access{User: &account.User{ID: "ann", Org: "org"}, Operators: []identity.UserID{"ops"}}
+		wantErr(t, a.Disable(by, "", false), nil)
+		if e := a.User.Recorded(); len(e) != 1 || e[0].Workspace != "" {
+			t.Errorf("recorded %+v", e)
+		}
+	})
+	t.Run("only an operator may", func(t *testing.T) {
+		a := &account.Access{User: &account.User{ID: "ann", Org: "org", DisabledAt: now}, Operators: []identity.UserID{"ops"}}
+		wantErr(t, a.Enable(person("ops"), ""), identity.ErrForbidden)
+	})
+}
+
+func TestADisabledAccountOpensNothing(t *testing.T) {
+	p := &account.Principal{User: account.User{ID: "ann"}, Membership: account.Membership{Role: identity.Member}}
+	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer"}}}
+	token := account.Proof{Issuer: "https://issuer", Subject: "ann", Until: now.Add(time.Hour)}
+	for _, enabled := range []bool{true, false} {
+		if !enabled {
+			p.User.DisabledAt = now
+		}
+		if got := p.Live(identity.KeyPolicy{}, now); got != enabled {
+			t.Errorf("Live = %v, want %v", got, enabled)
+		}
+		for _, proof := range []account.Proof{{}, token} {
+			if got := proof.Stands(org, p, now); got != enabled {
+				t.Errorf("Stands = %v, want %v", got, enabled)
+			}
+		}
+	}
+	t.Run("nor does it sign in, though the issuer knows it", func(t *testing.T) {
+		ann := &account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true, DisabledAt: now}
+		claims := account.Claims{Issuer: "https://issuer", Subject: "ann", Email: "ann@example.com", EmailVerified: true, IssuedAt: now}
+		for name, s := range map[string]*account.SignIn{
+			"linked":             {Claims: claims, Linked: ann},
+			"by a newer token":   {Claims: claims, Linked: ann, IssuedAt: later},
+			"by a second issuer": {Claims: claims, ByEmail: ann},
+		} {
+			t.Run(name, func(t *testing.T) {
+				wantErr(t, s.Settle(identity.System("org", "", "sign-in", later)), identity.ErrUnauthenticated)
+			})
+		}
+	})
+}
+
+func TestKeyPolicy(t *testing.T) {
+	week := 7 * 24 * time.Hour
+	by := actor("ann", identity.Admin)
+	short := by
+	short.KeyUntil = now.Add(time.Hour)
+	long := by
+	long.KeyUntil = now.Add(2 * week)
+	for name, tt := range map[string]struct {
+		by    identity.Actor
+		asked time.Time
+		want  time.Time
+		wrong []string
+	}{
+		"without an end, it is the latest":             {by, time.Time{}, now.Add(week), nil},
+		"or the maker's end, if that is earlier":       {short, time.Time{}, now.Add(time.Hour), nil},
+		"and not the maker's end, if that is later":    {long, time.Time{}, now.Add(week), nil},
+		"an earlier end is kept":                       {by, now.Add(time.Hour), now.Add(time.Hour), nil},
+		"the latest itself is allowed":                 {by, now.Add(week), now.Add(week), nil},
+		"a later one is refused":                       {by, now.Add(week + 1), time.Time{}, []string{"/expires_at too_late"}},
+		"as is one for which the maker would be there": {long, now.Add(week + time.Hour), time.Time{}, []string{"/expires_at too_late"}},
+	} {
+		t.Run("of a lifetime: "+name, func(t *testing.T) {
+			policy := identity.KeyPolicy{MaxLifetime: week}
+			k, _, err := of(tt.by).NewKey(tt.by, policy, "ann", account.KeyDraft{Name: "k", ExpiresAt: tt.asked})
+			_, s, _, errService := of(tt.by).NewServiceKey(tt.by, policy, account.KeyDraft{Name: "k", Ceiling: identity.Viewer, ExpiresAt: tt.asked})
+			if got := wrongFields(t, err); !slices.Equal(got, tt.wrong) {
+				t.Fatalf("wrong: %q", got)
+			}
+			if got := wrongFields(t, errService); !slices.Equal(got, tt.wrong) {
+				t.Fatalf("wrong of a service key: %q", got)
+			}
+			if err == nil && (k.ExpiresAt != tt.want || s.ExpiresAt != tt.want) {
+				t.Errorf("ends %v and %v, want %v", k.ExpiresAt, s.ExpiresAt, tt.want)
+			}
+		})
+	}
+	t.Run("of a lifetime: a rotation obeys it", func(t *testing.T) {
+		for _, ends := range []time.Time{{}, now.Add(3 * week)} {
+			k := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, ExpiresAt: ends, Revision: 1}
+			next, _, err := of(by).RotateKey(by, identity.KeyPolicy{MaxLifetime: week}, nil, k, time.Minute)
+			if err != nil || next.ExpiresAt != now.Add(week) {
+				t.Errorf("ends %v, %v", next.ExpiresAt, err)
+			}
+		}
+	})
+	forbidden := identity.KeyPolicy{NoPersonal: true}
+	t.Run("without personal keys: people make and rotate none", func(t *testing.T) {
+		_, _, err := of(by).NewKey(by, forbidden, "ann", account.KeyDraft{Name: "k"})
+		wantErr(t, err, account.ErrPersonalKeysForbidden)
+		_, _, err = of(by).NewKey(identity.System("org", "acme", "cli", now), forbidden, "ann", account.KeyDraft{Name: "k"})
+		wantErr(t, err, account.ErrPersonalKeysForbidden)
+		k := &account.Key{ID: "k", Org: "org", Workspace: "acme", User: "ann", Name: "laptop", Ceiling: identity.Member, Revision: 1}
+		_, _, err = of(by).RotateKey(by, forbidden, nil, k, time.Minute)
+		wantErr(t, err, account.ErrPersonalKeysForbidden)
+		k.Service = true
+		_, _, err = of(by).RotateKey(by, forbidden, nil, k, time.Minute)
+		wantErr(t, err, nil)
+	})
+	t.Run("without personal keys: programs remain", func(t *testing.T) {
+		_, _, _, err := of(by).NewServiceKey(by, forbidden, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
+		wantErr(t, err, nil)
+		bot := program(actor("bot", identity.Member))
+		_, _, err = of(bot).NewKey(bot, forbidden, "bot", account.KeyDraft{Name: "k"})
+		wantErr(t, err, nil)
+	})
+	t.Run("without personal keys: those that exist open nothing", func(t *testing.T) {
+		personal := account.Principal{Membership: account.Membership{Role: identity.Member}}
+		service, bearers := personal, personal
+		service.Key.Service, bearers.User.Service = true, true
+		if personal.Live(forbidden, now) || !personal.Live(identity.KeyPolicy{}, now) || !service.Live(forbidden, now) || !bearers.Live(forbidden, now) {
+			t.Error("the policy is not obeyed")
+		}
+	})
+}
+
+func TestRevokeAbove(t *testing.T) {
+	capped := func(by identity.Actor, key identity.KeyID, ceiling identity.Role) identity.Actor {
+		by.Key, by.Ceiling = key, ceiling
+		return by
+	}
+	for name, tt := range map[string]struct {
+		by      identity.Actor
+		key     identity.KeyID
+		ceiling identity.Role // of the key
+		of      identity.Role // of the key's user
+		want    error
+	}{
+		"a small key of the same user":         {capped(actor("ann", identity.Owner), "small", identity.Member), "k", identity.Owner, identity.Owner, identity.ErrRoleCeiling},
+		"an admin, a key of an owner":          {actor("bob", identity.Admin), "k", identity.Owner, identity.Owner, identity.ErrRoleCeiling},
+		"an admin, an owner's small key":       {actor("bob", identity.Admin), "k", identity.Admin, identity.Owner, nil},
+		"an admin, a large key of a member":    {actor("bob", identity.Admin), "k", identity.Owner, identity.Member, nil},
+		"an owner, every key":                  {actor("bob", identity.Owner), "k", identity.Owner, identity.Owner, nil},
+		"a key, itself":                        {capped(actor("ann", identity.Owner), "k", identity.Member), "k", identity.Owner, identity.Owner, nil},
+		"a person, their own":                  {capped(actor("ann", identity.Member), "", identity.Owner), "k", identity.Owner, identity.Member, nil},
+		"an admin, that of who is no member":   {actor("bob", identity.Admin), "k", identity.Owner, identity.NoRole, nil},
+		"the system, every key":                {identity.System("org", "acme", "cli", now), "k", identity.Owner, identity.Owner, nil},
+		"a small key, one as small":            {capped(actor("ann", identity.Owner), "small", identity.Member), "k", identity.Member, identity.Owner, nil},
+		"an admin's key for members, an admin": {capped(actor("bob", identity.Admin), "small", identity.Admin), "k", identity.Admin, identity.Admin, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := of(tt.by)
+			if tt.by.User != "ann" && tt.of != identity.NoRole {
+				w.Members["ann"] = account.Member{User: "ann", Role: tt.of}
+			}
+			k := &account.Key{ID: tt.key, Org: "org", Workspace: "acme", User: "ann", Ceiling: tt.ceiling, Revision: 1}
+			wantErr(t, w.RevokeKey(tt.by, nil, k, nil), tt.want)
+			if k.RevokedAt.IsZero() != (tt.want != nil) {
+				t.Errorf("revoked at %v", k.RevokedAt)
+			}
+		})
+	}
+}
