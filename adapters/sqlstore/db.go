@@ -40,7 +40,9 @@ type shared struct {
 	contents    contents
 	scans       scanBounds
 
-	derivedSince atomic.Pointer[time.Time] // see DerivedSince; nil for always
+	derivedSince atomic.Pointer[time.Time]      // see DerivedSince; nil for always
+	digest       atomic.Pointer[ports.Digester] // of events; nil: they are not signed
+	chainsBegun  atomic.Bool                    // it is stored when chains began
 }
 
 type transaction struct {

@@ -18,16 +18,22 @@ type Events struct{ db *DB }
 
 var _ ports.Events = (*Events)(nil)
 
-// record writes what an aggregate recorded, in the transaction that saves the aggregate.
+// record writes what an aggregate recorded, in the transaction that saves the aggregate. LinkEvents makes
+// the events part of a chain later.
 func (db *DB) record(ctx context.Context, events []event.Event) error {
+	d := db.digester()
 	for _, e := range events {
 		data, err := json.Marshal(e.Data)
 		if err != nil {
 			return err
 		}
-		if _, err := db.exec(ctx, `INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Subject, string(data), micros(e.At), e.Request.ID, e.Request.Address); err != nil {
+		var signature []byte
+		if d != nil {
+			signature = event.Sign(d, &e, data)
+		}
+		if _, err := db.exec(ctx, `INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Subject, string(data), micros(e.At), e.Request.ID, e.Request.Address, signature); err != nil {
 			return err
 		}
 	}
@@ -51,6 +57,14 @@ type eventRow struct {
 // clockSlack is how much earlier than its time an event's id may have been made: the time is that of the
 // request, the id is made later, and the clock may be set back in between.
 const clockSlack = time.Minute
+
+// event is the event but for its Data.
+func (r *eventRow) event() event.Event {
+	return event.Event{
+		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key, Subject: r.Subject,
+		At: moment(r.At), Request: identity.Request{ID: r.RequestID, Address: r.Address},
+	}
+}
 
 // List implements ports.Events. An index serves one filter, the most selective of several; how many rows
 // the others leave out is bounded.
@@ -82,10 +96,7 @@ func (s *Events) List(ctx context.Context, ws identity.WorkspaceID, f event.Filt
 	}
 	events := make([]event.Event, len(rows))
 	for i, r := range rows {
-		events[i] = event.Event{
-			ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key, Subject: r.Subject,
-			At: moment(r.At), Request: identity.Request{ID: r.RequestID, Address: r.Address},
-		}
+		events[i] = r.event()
 		if err := json.Unmarshal(r.Data, &events[i].Data); err != nil {
 			return event.Page{}, err
 		}

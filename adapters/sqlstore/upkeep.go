@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -19,7 +20,6 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 	}
 	for query, before := range map[string]time.Time{
 		`DELETE FROM idempotency_keys WHERE scope IN (SELECT scope FROM idempotency_keys WHERE expires_at < ? LIMIT 1000)`:                                          now,
-		`DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? LIMIT 1000)`:                                                                    now.Add(-retention),
 		`DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`:                                                         now.Add(-jobsKept),
 		`DELETE FROM payment_events WHERE (org_id, account, id) IN (SELECT org_id, account, id FROM payment_events WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`: now.Add(-paymentEventsKept),
 		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                                                 now.Add(-time.Hour),
@@ -38,7 +38,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 			}
 		}
 	}
-	return db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin))
+	return errors.Join(db.sweepEvents(ctx, now.Add(-retention)), db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin)))
 }
 
 // paymentEventsKept is for how long an event of a payment gateway is known after it was worked off: longer

@@ -57,6 +57,7 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	if err != nil {
 		return beyond{}, nil, err
 	}
+	db.SignEvents(envelope)
 	g, err := newGateways(ctx, c, db, envelope, o)
 	if err != nil {
 		return beyond{}, nil, err

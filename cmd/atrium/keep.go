@@ -25,6 +25,34 @@ func (n *node) keepUses(ctx context.Context) {
 	flush(ctx, n.services.Uses.Store, report)
 }
 
+// linkEventsEvery is how long an event is not part of its workspace's chain.
+const linkEventsEvery = time.Second
+
+// linkEvents makes events part of the chains of their workspaces, until ctx ends. It reports an error once,
+// until there is another or none.
+func (n *node) linkEvents(ctx context.Context) {
+	ticker := time.NewTicker(linkEventsEvery)
+	defer ticker.Stop()
+	last := ""
+	for {
+		now := ""
+		if err := n.db.LinkEvents(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			if now = err.Error(); now != last {
+				n.log.Warn("events were not linked into their chains; it is tried again", "error", err)
+			}
+		}
+		last = now
+		select {
+		case <-ctx.Done():
+			flush(ctx, func(ctx context.Context) error { return n.db.LinkEvents(ctx, time.Now()) }, func(err error) {
+				n.log.Warn("events were not linked into their chains; the next start does", "error", err)
+			})
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 // flush stores what is in memory alone, at the end of a process.
 func flush(ctx context.Context, store func(context.Context) error, report func(error)) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)

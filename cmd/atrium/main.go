@@ -107,6 +107,7 @@ type commandLine struct {
 	Workspace   workspaceCommand   `cmd:"" help:"Bring deleted workspaces back."`
 	Backup      backupCommand      `cmd:"" help:"Write the database and the files of the data directory to one file (SQLite)."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty data directory from a backup."`
+	Events      eventsCommand      `cmd:"" help:"Check the audit trail."`
 	Payments    paymentsCommand    `cmd:"" help:"Show what payment gateways told of; move the sandbox's clock."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`

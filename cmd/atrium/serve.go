@@ -75,6 +75,7 @@ func (s *serveCommand) Run(p *process) error {
 		working.Go(func() { n.keepPresences(work) })
 		working.Go(func() { n.keepUses(work) })
 		working.Go(func() { n.beyond.gateways.keepPrices(work) })
+		working.Go(func() { n.linkEvents(work) })
 		if err := p.greet(n.core, n.api.Addr(), owner); err != nil {
 			return err
 		}

@@ -1,0 +1,238 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// ErrChainChanged is the error for a chain of events whose ends were changed by other hands. It is neither
+// continued nor cut, so that the evidence stays.
+var ErrChainChanged = errors.New("the chain of events was changed: see atrium events verify")
+
+// SignEvents makes db sign events from now on, with the keys of d. Without it they have no signature.
+func (db *DB) SignEvents(d ports.Digester) { db.digest.Store(&d) }
+
+// digester returns the keyed hash of SignEvents; nil without it.
+func (db *DB) digester() event.Digest {
+	if d := db.digest.Load(); d != nil {
+		return (*d).Digest
+	}
+	return nil
+}
+
+const (
+	chainsAtOnce = 20  // that are continued before looking again which need it
+	linksAtOnce  = 100 // of one chain in one transaction: no one else waits for long who wants to write
+)
+
+type chainRow struct {
+	Org       identity.OrgID       `db:"org_id"`
+	Workspace identity.WorkspaceID `db:"workspace_id"`
+	Since     int64                `db:"since"`
+	BaseSeq   int64                `db:"base_seq"`
+	BaseHash  []byte               `db:"base_hash"`
+	Seq       int64                `db:"seq"`
+	Hash      []byte               `db:"hash"`
+	MAC       []byte               `db:"mac"`
+}
+
+const chainColumns = `t.org_id, t.workspace_id, t.since, t.base_seq, t.base_hash, t.seq, t.hash, t.mac`
+
+func (r *chainRow) chain() *event.Chain {
+	return &event.Chain{
+		Org: r.Org, Workspace: r.Workspace, Since: moment(r.Since),
+		BaseSeq: r.BaseSeq, BaseHash: r.BaseHash, Seq: r.Seq, Hash: r.Hash, MAC: r.MAC,
+	}
+}
+
+// chainKey names a chain.
+type chainKey struct {
+	Org       identity.OrgID       `db:"org_id"`
+	Workspace identity.WorkspaceID `db:"workspace_id"`
+}
+
+// LinkEvents links the events that are signed and not linked yet, each to the chain of its workspace, in
+// the order of their ids. Several nodes may do so at once. No writer of events waits for the lock of a chain.
+func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
+	d := db.digester()
+	if d == nil {
+		return nil
+	}
+	if err := db.beginChains(ctx, d, now); err != nil {
+		return err
+	}
+	for {
+		var chains []chainKey
+		if err := db.list(ctx, &chains, `
+			SELECT org_id, workspace_id FROM events WHERE chain_seq = 0 AND signature IS NOT NULL
+			GROUP BY workspace_id, org_id ORDER BY workspace_id, org_id LIMIT ?`, chainsAtOnce); err != nil {
+			return err
+		}
+		linked := 0
+		var failed []error
+		for _, key := range chains {
+			n, err := db.linkSome(ctx, d, key, now)
+			linked += n
+			if err != nil {
+				failed = append(failed, err)
+			}
+		}
+		if err := errors.Join(failed...); err != nil || linked == 0 {
+			return err
+		}
+	}
+}
+
+// beginChains notes when chains began, unless that was noted before.
+func (db *DB) beginChains(ctx context.Context, d event.Digest, now time.Time) error {
+	if db.chainsBegun.Load() {
+		return nil
+	}
+	began := &event.Chain{Since: now.UTC().Truncate(time.Microsecond)}
+	began.Seal(d)
+	if _, err := db.exec(ctx, insertChain, chainArgs(began)...); err != nil {
+		return err
+	}
+	db.chainsBegun.Store(true)
+	return nil
+}
+
+const insertChain = `
+	INSERT INTO event_chains (org_id, workspace_id, since, base_seq, base_hash, seq, hash, mac) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (workspace_id, org_id) DO NOTHING`
+
+func chainArgs(c *event.Chain) []any {
+	return []any{c.Org, c.Workspace, micros(c.Since), c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC}
+}
+
+// lockedChain reads and locks a chain, which begins now if there is none.
+func (db *DB) lockedChain(ctx context.Context, d event.Digest, key chainKey, now time.Time) (*event.Chain, error) {
+	fresh := &event.Chain{Org: key.Org, Workspace: key.Workspace, Since: now.UTC().Truncate(time.Microsecond)}
+	fresh.Seal(d)
+	if _, err := db.exec(ctx, insertChain, chainArgs(fresh)...); err != nil {
+		return nil, err
+	}
+	var row chainRow
+	if _, err := db.get(ctx, &row, `SELECT `+chainColumns+` FROM event_chains t WHERE t.workspace_id = ? AND t.org_id = ?`+db.dialect.lock,
+		key.Workspace, key.Org); err != nil {
+		return nil, err
+	}
+	c := row.chain()
+	if !c.Genuine(d) {
+		return nil, fmt.Errorf("workspace %q: %w", key.Workspace, ErrChainChanged)
+	}
+	return c, nil
+}
+
+func (db *DB) saveChain(ctx context.Context, d event.Digest, c *event.Chain) error {
+	c.Seal(d)
+	_, err := db.exec(ctx, `UPDATE event_chains SET base_seq = ?, base_hash = ?, seq = ?, hash = ?, mac = ? WHERE workspace_id = ? AND org_id = ?`,
+		c.BaseSeq, c.BaseHash, c.Seq, c.Hash, c.MAC, c.Workspace, c.Org)
+	return err
+}
+
+func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now time.Time) (linked int, err error) {
+	err = db.inTx(ctx, func(tx *DB) error {
+		c, err := tx.lockedChain(ctx, d, key, now)
+		if err != nil {
+			return err
+		}
+		var rows []struct {
+			ID        string `db:"id"`
+			Signature []byte `db:"signature"`
+		}
+		if err := tx.list(ctx, &rows, `
+			SELECT id, signature FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq = 0 AND signature IS NOT NULL
+			ORDER BY id LIMIT ?`, key.Workspace, key.Org, linksAtOnce); err != nil {
+			return err
+		}
+		linked = len(rows)
+		if linked == 0 { // another node was faster
+			return nil
+		}
+		for _, r := range rows {
+			hash := c.Append(d, r.Signature)
+			if _, err := tx.exec(ctx, `UPDATE events SET chain_seq = ?, chain_hash = ? WHERE id = ?`, c.Seq, hash, r.ID); err != nil {
+				return err
+			}
+		}
+		return tx.saveChain(ctx, d, c)
+	})
+	return linked, err
+}
+
+// sweepEvents removes events that are older than before: of a chain only its first links, all of which are
+// older, so that what is left verifies from where the chain begins then.
+func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
+	for {
+		removed, err := db.exec(ctx, `
+			DELETE FROM events WHERE id IN (SELECT id FROM events WHERE created_at < ? AND chain_seq = 0 LIMIT 1000)`, micros(before))
+		if err != nil {
+			return err
+		}
+		if removed == 0 {
+			break
+		}
+	}
+	d := db.digester()
+	if d == nil {
+		return nil
+	}
+	var chains []chainKey
+	if err := db.list(ctx, &chains, `SELECT DISTINCT org_id, workspace_id FROM events WHERE created_at < ? AND chain_seq > 0`, micros(before)); err != nil {
+		return err
+	}
+	var failed []error
+	for _, key := range chains {
+		for {
+			removed, err := db.cutChain(ctx, d, key, before)
+			if err != nil {
+				failed = append(failed, err)
+			}
+			if err != nil || removed == 0 {
+				break
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// cutChain removes up to 1000 of the first links of a chain that are older than before.
+func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before time.Time) (removed int64, err error) {
+	err = db.inTx(ctx, func(tx *DB) error {
+		removed = 0
+		c, err := tx.lockedChain(ctx, d, key, before)
+		if err != nil {
+			return err
+		}
+		stays := c.Seq + 1
+		if _, err := tx.get(ctx, &stays, `
+			SELECT COALESCE(MIN(chain_seq), ?) FROM events
+			WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND created_at >= ?`, c.Seq+1, key.Workspace, key.Org, micros(before)); err != nil {
+			return err
+		}
+		last := min(stays-1, c.BaseSeq+1000)
+		if last <= c.BaseSeq {
+			return nil
+		}
+		var hash []byte
+		found, err := tx.get(ctx, &hash, `
+			SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq = ?`, key.Workspace, key.Org, last)
+		if err != nil || !found { // somebody else deleted it: the evidence stays
+			return err
+		}
+		c.BaseSeq, c.BaseHash = last, hash
+		if removed, err = tx.exec(ctx, `
+			DELETE FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq <= ?`, key.Workspace, key.Org, last); err != nil {
+			return err
+		}
+		return tx.saveChain(ctx, d, c)
+	})
+	return removed, err
+}

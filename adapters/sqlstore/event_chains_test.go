@@ -1,0 +1,287 @@
+package sqlstore_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// digester is a keyed hash as the keyring's.
+type digester string
+
+func (d digester) Digest(purpose string, parts ...[]byte) [32]byte {
+	mac := hmac.New(sha256.New, []byte(string(d)+purpose))
+	for _, p := range parts {
+		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p))))
+		mac.Write(p)
+	}
+	return [32]byte(mac.Sum(nil))
+}
+
+// signing opens a database whose events are signed, and the same one as somebody who can write it does.
+func signing(t *testing.T, url string) (db *sqlstore.DB, by identity.Actor, tamper *sqlx.DB) {
+	t.Helper()
+	db = open(t, url, keyring(t))
+	db.SignEvents(digester("key"))
+	ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, identity.System(ids["one"], "", "test", time.Now().UTC().Truncate(time.Microsecond)), unguarded(t, url)
+}
+
+// unguarded opens a database as somebody who can write it does.
+func unguarded(t *testing.T, url string) *sqlx.DB {
+	t.Helper()
+	driver, source := "postgres", url
+	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
+		driver, source = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"
+	}
+	db, err := sqlx.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// happen makes a workspace with n events.
+func happen(t *testing.T, db *sqlstore.DB, by identity.Actor, slug string, n int) identity.WorkspaceID {
+	t.Helper()
+	w, err := account.NewWorkspace(by, nil, slug, "0")
+	if err == nil {
+		err = db.Stores().Workspaces.Add(t.Context(), w)
+	}
+	for i := 1; i < n && err == nil; i++ {
+		err = rename(t.Context(), db, by, w.ID, i)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.ID
+}
+
+// rename makes one more event of a workspace.
+func rename(ctx context.Context, db *sqlstore.DB, by identity.Actor, ws identity.WorkspaceID, i int) error {
+	_, err := db.Stores().Workspaces.Update(ctx, by, ws, nil, func(w *account.Workspace) error {
+		by.Workspace = ws
+		w.Record(by, "workspace.updated", string(ws), map[string]any{"name": fmt.Sprint(i)})
+		return nil
+	})
+	return err
+}
+
+func link(t *testing.T, db *sqlstore.DB) {
+	t.Helper()
+	if err := db.LinkEvents(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// verified is what verification finds of a workspace.
+func verified(t *testing.T, db *sqlstore.DB, ws identity.WorkspaceID) (out event.Report) {
+	t.Helper()
+	found := 0
+	if err := db.VerifyEvents(t.Context(), ws, func(r event.Report) error { out = r; found++; return nil }); err != nil || found != 1 {
+		t.Fatalf("%d chains were verified: %v", found, err)
+	}
+	return out
+}
+
+func holds(t *testing.T, r event.Report, linked, waiting, unsigned int) {
+	t.Helper()
+	if r.Broken != 0 || r.Verified != linked || r.Waiting != waiting || r.Unsigned != unsigned {
+		t.Errorf("got %+v, want %d, %d, %d", r, linked, waiting, unsigned)
+	}
+}
+
+func TestEventChains(t *testing.T) {
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			at := url(t)
+			db, by, tamper := signing(t, at)
+			t.Run("an event waits until it is linked", func(t *testing.T) {
+				ws := happen(t, db, by, "waits", 3)
+				if err := db.LinkEvents(t.Context(), by.At); err != nil { // which begins the chains
+					t.Fatal(err)
+				}
+				holds(t, verified(t, db, ws), 3, 0, 0)
+				ws = happen(t, db, by, "waits-too", 3)
+				holds(t, verified(t, db, ws), 0, 3, 0)
+				link(t, db)
+				holds(t, verified(t, db, ws), 3, 0, 0)
+				if err := rename(t.Context(), db, by, ws, 9); err != nil {
+					t.Fatal(err)
+				}
+				link(t, db)
+				r := verified(t, db, ws)
+				holds(t, r, 4, 0, 0)
+				link(t, db)
+				if again := verified(t, db, ws); again.Hash != r.Hash || again.Seq != 4 {
+					t.Errorf("got %+v, want %+v", again, r)
+				}
+			})
+			t.Run("writers and nodes at once make one chain", func(t *testing.T) {
+				ws, other := happen(t, db, by, "busy", 1), open(t, at, keyring(t))
+				other.SignEvents(digester("key"))
+				const writers, each = 4, 40
+				var wg sync.WaitGroup
+				for w := range writers {
+					wg.Go(func() {
+						node := []*sqlstore.DB{db, other}[w%2]
+						for i := range each {
+							err := rename(t.Context(), node, by, ws, i)
+							if i%5 == 0 {
+								err = errors.Join(err, node.LinkEvents(t.Context(), time.Now()))
+							}
+							if err != nil {
+								t.Error(err)
+								return
+							}
+						}
+					})
+				}
+				wg.Wait()
+				link(t, db)
+				holds(t, verified(t, db, ws), writers*each+1, 0, 0)
+			})
+			t.Run("retention leaves a chain that verifies", func(t *testing.T) {
+				old := by
+				old.At = by.At.Add(-48 * time.Hour)
+				ws := happen(t, db, old, "aged", 4)
+				late := by
+				late.At = by.At.Add(-time.Minute)
+				for _, who := range []identity.Actor{late, old, late} { // one that is old comes after one that is not
+					if err := rename(t.Context(), db, who, ws, 1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				link(t, db)
+				if err := db.Sweep(t.Context(), by.At, 24*time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				holds(t, verified(t, db, ws), 3, 0, 0)
+				if err := db.Sweep(t.Context(), by.At.Add(72*time.Hour), 24*time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				r := verified(t, db, ws)
+				holds(t, r, 0, 0, 0)
+				if r.Seq != 7 {
+					t.Errorf("the chain ends at %d", r.Seq)
+				}
+				if err := rename(t.Context(), db, by, ws, 2); err != nil {
+					t.Fatal(err)
+				}
+				link(t, db)
+				holds(t, verified(t, db, ws), 1, 0, 0)
+			})
+			t.Run("what an old release writes during an upgrade is told apart", func(t *testing.T) {
+				ws := happen(t, db, by, "upgraded", 2)
+				link(t, db)
+				for name, tt := range map[string]struct {
+					at     time.Time
+					broken int
+				}{"evt_during": {time.Now(), 0}, "evt_after": {time.Now().Add(event.UpgradeWindow + time.Hour), 1}} {
+					insertAsBefore(t, tamper, by.Org, ws, name, tt.at)
+					link(t, db)
+					if r := verified(t, db, ws); r.Broken != tt.broken || r.Unsigned != 1-tt.broken || r.Verified != 2 {
+						t.Errorf("%s: %+v", name, r)
+					}
+					tamper.MustExec(tamper.Rebind(`DELETE FROM events WHERE id = ?`), name)
+				}
+			})
+			testTampering(t, db, by, tamper)
+		})
+	}
+}
+
+// insertAsBefore writes an event as a release without chains does.
+func insertAsBefore(t *testing.T, tamper *sqlx.DB, org identity.OrgID, ws identity.WorkspaceID, id string, at time.Time) {
+	t.Helper()
+	if _, err := tamper.Exec(tamper.Rebind(`
+		INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address)
+		VALUES (?, ?, ?, 'workspace.updated', '', '', ?, '{}', ?, 'req', '')`), id, org, ws, ws, at.UnixMicro()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testTampering does to the rows of a chain what somebody could who can write the database and has no key.
+func testTampering(t *testing.T, db *sqlstore.DB, by identity.Actor, tamper *sqlx.DB) {
+	third := `(SELECT id FROM (SELECT id FROM events WHERE workspace_id = ? AND chain_seq = 3) AS third)`
+	for name, tt := range map[string]struct {
+		statements []string // each is given the workspace for its one ?
+		want       string
+	}{
+		"an event is changed":          {[]string{`UPDATE events SET actor_id = 'usr_other' WHERE id = ` + third}, "it was changed"},
+		"one in the middle is deleted": {[]string{`DELETE FROM events WHERE id = ` + third}, "1 event(s) before this place were deleted"},
+		"the last one is deleted":      {[]string{`DELETE FROM events WHERE workspace_id = ? AND chain_seq = 5`}, "1 event(s) at the end of the chain were deleted"},
+		"and the chain's end moved":    {[]string{`DELETE FROM events WHERE workspace_id = ? AND chain_seq = 5`, `UPDATE event_chains SET seq = 4, hash = (SELECT chain_hash FROM events e WHERE e.workspace_id = event_chains.workspace_id AND e.chain_seq = 4) WHERE workspace_id = ?`}, "the ends of the chain were changed"},
+		"two change places":            {[]string{`UPDATE events SET chain_seq = CASE chain_seq WHEN 2 THEN 3 ELSE 2 END WHERE workspace_id = ? AND chain_seq IN (2, 3)`}, "it was moved to this place"},
+		"one is inserted in a place":   {[]string{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature, chain_seq, chain_hash) SELECT 'evt_x', org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature, 6, chain_hash FROM events WHERE workspace_id = ? AND chain_seq = 5`}, "it was inserted"},
+		"one is inserted to be linked": {[]string{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature) SELECT 'evt_y', org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature FROM events WHERE workspace_id = ? AND chain_seq = 5`}, "it was changed"},
+		"the chain is deleted":         {[]string{`DELETE FROM event_chains WHERE workspace_id = ?`}, "it is linked, and its workspace has no chain"},
+		"an event loses its signature": {[]string{`UPDATE events SET signature = NULL, chain_seq = 0, chain_hash = NULL WHERE id = ` + third}, "1 event(s) before this place were deleted"},
+		"the beginning of it is moved": {[]string{`UPDATE event_chains SET base_seq = 1 WHERE workspace_id = ?`, `DELETE FROM events WHERE workspace_id = ? AND chain_seq = 1`}, "the ends of the chain were changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ws := happen(t, db, by, "t-"+strings.ReplaceAll(strings.NewReplacer("'", "").Replace(name), " ", "-"), 5)
+			link(t, db)
+			holds(t, verified(t, db, ws), 5, 0, 0)
+			for _, s := range tt.statements {
+				if _, err := tamper.Exec(tamper.Rebind(s), ws); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if name == "one is inserted to be linked" { // which the node does
+				link(t, db)
+			}
+			r := verified(t, db, ws)
+			if r.Broken == 0 || !strings.Contains(r.Breaks[0].Reason, tt.want) {
+				t.Errorf("got %+v, want %q", r, tt.want)
+			}
+			tamper.MustExec(tamper.Rebind(`DELETE FROM events WHERE workspace_id = ?`), ws)
+			tamper.MustExec(tamper.Rebind(`DELETE FROM event_chains WHERE workspace_id = ?`), ws)
+		})
+	}
+	t.Run("a chain whose ends were changed is not continued, and others are", func(t *testing.T) {
+		ws, other := happen(t, db, by, "changed", 2), happen(t, db, by, "another", 1)
+		link(t, db)
+		tamper.MustExec(tamper.Rebind(`UPDATE event_chains SET seq = 1 WHERE workspace_id = ?`), ws)
+		for _, ws := range []identity.WorkspaceID{ws, other} {
+			if err := rename(t.Context(), db, by, ws, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.LinkEvents(t.Context(), time.Now()); !errors.Is(err, sqlstore.ErrChainChanged) {
+			t.Errorf("error = %v", err)
+		}
+		holds(t, verified(t, db, other), 2, 0, 0)
+		if r := verified(t, db, ws); r.Broken == 0 || r.Waiting != 1 {
+			t.Errorf("got %+v", r)
+		}
+		tamper.MustExec(tamper.Rebind(`DELETE FROM events WHERE workspace_id = ?`), ws)
+	})
+	t.Run("without the key nothing verifies", func(t *testing.T) {
+		ws := happen(t, db, by, "foreign", 2)
+		_ = db.LinkEvents(t.Context(), time.Now()) // which fails for the chain that was changed
+		db.SignEvents(digester("another key"))
+		defer db.SignEvents(digester("key"))
+		if r := verified(t, db, ws); r.Verified != 0 || r.Broken == 0 {
+			t.Errorf("got %+v", r)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+type eventsCommand struct {
+	Verify eventsVerifyCommand `cmd:"" help:"Check that no event was changed, deleted, moved or inserted."`
+}
+
+// Help implements kong.HelpProvider.
+func (eventsCommand) Help() string { return "Example:\n  atrium events verify" }
+
+type eventsVerifyCommand struct {
+	Workspace string `help:"Id or slug of one workspace; default: all." placeholder:"SLUG"`
+	Org       string `help:"Slug of the org of the workspace, if several are configured." placeholder:"SLUG"`
+	JSON      bool   `name:"json" help:"Answer as JSON, one line a workspace."`
+}
+
+// Help implements kong.HelpProvider.
+func (eventsVerifyCommand) Help() string {
+	return `Walks the chain of events of each workspace and compares every event with its signature. Works beside
+a running server and changes nothing. Ends with 1 if a chain is broken.
+
+It prints the number and the hash of each chain's last event. Keep them elsewhere: they also tell whether
+somebody put an older copy of the database back.
+
+Examples:
+  atrium events verify
+  atrium events verify --workspace research --json`
+}
+
+// Run implements the command.
+func (v *eventsVerifyCommand) Run(p *process) error {
+	return p.withCore(func(app *core) error {
+		var ws identity.WorkspaceID
+		if v.Workspace != "" {
+			by, err := inOrg(app, v.Org)
+			if err != nil {
+				return err
+			}
+			found, err := app.db.Stores().Workspaces.Find(p.ctx, by.Org, v.Workspace)
+			if err != nil {
+				return err
+			}
+			ws = found.ID
+		}
+		chains, broken := 0, 0
+		err := app.db.VerifyEvents(p.ctx, ws, func(r event.Report) error {
+			chains++
+			if r.Broken > 0 {
+				broken++
+			}
+			return v.tell(p, r)
+		})
+		if err != nil {
+			return err
+		}
+		if broken > 0 {
+			return fmt.Errorf("%d of %d chains are broken", broken, chains)
+		}
+		if !v.JSON {
+			return p.print(false, nil, "%d chains verified, none is broken.\n", chains)
+		}
+		return nil
+	})
+}
+
+// tell prints what one chain has.
+func (v *eventsVerifyCommand) tell(p *process, r event.Report) error {
+	if v.JSON {
+		return p.print(true, r, "")
+	}
+	name := string(r.Workspace)
+	if name == "" {
+		name = "no workspace of " + string(r.Org)
+	}
+	errs := []error{p.print(false, nil, "%s: %d verified up to %d %s, %d not linked yet, %d without a signature, %d breaks\n",
+		name, r.Verified, r.Seq, r.Hash, r.Waiting, r.Unsigned, r.Broken)}
+	for _, b := range r.Breaks {
+		errs = append(errs, p.print(false, nil, "  at %d %s: %s\n", b.Seq, b.Event, b.Reason))
+	}
+	return errors.Join(errs...)
+}

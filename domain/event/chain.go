@@ -1,0 +1,193 @@
+package event
+
+import (
+	"crypto/hmac"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Digest returns a keyed hash of parts, each with its length, under a key of purpose.
+type Digest func(purpose string, parts ...[]byte) [32]byte
+
+// Sign returns the signature of an event whose Data is stored as data. It covers everything that is stored
+// of the event.
+func Sign(d Digest, e *Event, data []byte) []byte {
+	sum := d("event", []byte(e.ID), []byte(e.Org), []byte(e.Workspace), []byte(e.Type), []byte(e.Actor), []byte(e.Key), []byte(e.Subject),
+		data, number(e.At.UnixMicro()), []byte(e.Request.ID), []byte(e.Request.Address))
+	return sum[:]
+}
+
+// UpgradeWindow is how long after the first chain began a release without chains may go on writing beside
+// this one. Later events without a signature are breaks.
+const UpgradeWindow = 24 * time.Hour
+
+// Chain is the state of the chain of one workspace: its two ends. Links that retention removed lie before
+// Base. The chain of the empty org and workspace has no links; it says when chains began.
+type Chain struct {
+	Org       identity.OrgID
+	Workspace identity.WorkspaceID
+	Since     time.Time // when it began
+	BaseSeq   int64     // the last link that was removed; 0: none
+	BaseHash  []byte
+	Seq       int64 // the last link
+	Hash      []byte
+	MAC       []byte // of all that
+}
+
+// Append links an event with a signature to the end of c, and returns the link's hash.
+func (c *Chain) Append(d Digest, signature []byte) []byte {
+	c.Seq, c.Hash = c.Seq+1, c.link(d, c.Seq+1, c.Hash, signature)
+	return c.Hash
+}
+
+func (c *Chain) link(d Digest, seq int64, before, signature []byte) []byte {
+	sum := d("event link", []byte(c.Org), []byte(c.Workspace), number(seq), before, signature)
+	return sum[:]
+}
+
+// Seal makes MAC fit the rest of c.
+func (c *Chain) Seal(d Digest) { c.MAC = c.mac(d) }
+
+// Genuine reports whether c is as Seal left it.
+func (c *Chain) Genuine(d Digest) bool { return hmac.Equal(c.MAC, c.mac(d)) }
+
+func (c *Chain) mac(d Digest) []byte {
+	sum := d("event chain", []byte(c.Org), []byte(c.Workspace), number(c.Since.UnixMicro()),
+		number(c.BaseSeq), c.BaseHash, number(c.Seq), c.Hash)
+	return sum[:]
+}
+
+func number(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) } //nolint:gosec // bits, not a quantity
+
+// Link is an event as it is stored, with its place in a chain.
+type Link struct {
+	Event
+	Encoded   []byte // Data as it is stored
+	Signature []byte // empty: written by a release without chains
+	Seq       int64  // 0: not linked yet
+	Hash      []byte
+}
+
+// Break is a place where a chain does not verify.
+type Break struct {
+	Event  string `json:"event,omitempty"` // empty: the chain itself
+	Seq    int64  `json:"seq,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// maxBreaks is how many breaks a report names; further ones are counted.
+const maxBreaks = 20
+
+// Report is what the verification of a chain found.
+type Report struct {
+	Org       identity.OrgID       `json:"org_id"`
+	Workspace identity.WorkspaceID `json:"workspace_id"`
+	Verified  int                  `json:"verified"` // links that hold
+	Waiting   int                  `json:"waiting"`  // signed, and not linked yet
+	Unsigned  int                  `json:"unsigned"` // of before the chain, or of a release without chains
+	Seq       int64                `json:"seq"`      // of the last link
+	Hash      string               `json:"hash"`     // of the last link, hexadecimal
+	Broken    int                  `json:"broken"`
+	Breaks    []Break              `json:"breaks"` // the first ones
+}
+
+// Verifier checks one chain, link by link.
+type Verifier struct {
+	digest Digest
+	chain  *Chain // nil: the workspace has none
+	began  time.Time
+	seq    int64
+	hash   []byte
+	gap    bool // what came before the next link is not known
+	report Report
+}
+
+// NewVerifier returns the verifier of a chain, nil if the workspace has none; began is the chain that says
+// when chains began, nil if there is none.
+func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, began *Chain) *Verifier {
+	v := &Verifier{digest: d, chain: c, report: Report{Org: org, Workspace: ws, Breaks: []Break{}}}
+	switch {
+	case began == nil && c != nil:
+		v.fail("", 0, "the record of when chains began is missing")
+	case began != nil && !began.Genuine(d):
+		v.fail("", 0, "the record of when chains began was changed")
+	case began != nil && c != nil && c.Since.Before(began.Since):
+		v.fail("", 0, "the record of when chains began was replaced")
+	}
+	if began != nil {
+		v.began = began.Since
+	}
+	if c != nil {
+		if !c.Genuine(d) {
+			v.fail("", 0, "the ends of the chain were changed")
+		}
+		v.seq, v.hash = c.BaseSeq, c.BaseHash
+		v.report.Seq, v.report.Hash = c.Seq, fmt.Sprintf("%x", c.Hash)
+	}
+	return v
+}
+
+// Linked checks the next link, in the order of Seq.
+func (v *Verifier) Linked(l *Link) {
+	switch {
+	case v.chain == nil:
+		v.fail(l.ID, l.Seq, "it is linked, and its workspace has no chain")
+		return
+	case l.Seq <= v.seq:
+		v.fail(l.ID, l.Seq, "it was inserted: its place is taken, or before the beginning of the chain")
+		return
+	case l.Seq > v.chain.Seq:
+		v.fail(l.ID, l.Seq, "it was inserted: its place is behind the end of the chain")
+		return
+	case l.Seq > v.seq+1:
+		v.fail("", v.seq+1, fmt.Sprintf("%d event(s) before this place were deleted", l.Seq-v.seq-1))
+		v.gap = true
+	}
+	signed := hmac.Equal(l.Signature, Sign(v.digest, &l.Event, l.Encoded))
+	linked := v.gap || hmac.Equal(l.Hash, v.chain.link(v.digest, l.Seq, v.hash, l.Signature))
+	switch {
+	case !signed:
+		v.fail(l.ID, l.Seq, "it was changed")
+	case !linked:
+		v.fail(l.ID, l.Seq, "it was moved to this place, or what came before it was changed")
+	default:
+		v.report.Verified++
+	}
+	v.seq, v.hash, v.gap = l.Seq, l.Hash, false
+}
+
+// Unlinked checks an event that is not linked.
+func (v *Verifier) Unlinked(l *Link) {
+	switch {
+	case l.Seq < 0:
+		v.fail(l.ID, l.Seq, "it was inserted: there is no such place")
+	case len(l.Signature) > 0 && hmac.Equal(l.Signature, Sign(v.digest, &l.Event, l.Encoded)):
+		v.report.Waiting++
+	case len(l.Signature) > 0:
+		v.fail(l.ID, 0, "it was changed before it was linked, or inserted")
+	case !v.began.IsZero() && l.At.After(v.began.Add(UpgradeWindow)):
+		v.fail(l.ID, 0, "it has no signature: it was inserted, or written by an old release after the upgrade")
+	default:
+		v.report.Unsigned++
+	}
+}
+
+// Report returns what was found, once all events were checked.
+func (v *Verifier) Report() Report {
+	if v.chain != nil && v.seq < v.chain.Seq {
+		v.fail("", v.seq+1, fmt.Sprintf("%d event(s) at the end of the chain were deleted", v.chain.Seq-v.seq))
+	} else if v.chain != nil && !hmac.Equal(v.hash, v.chain.Hash) {
+		v.fail("", v.seq, "the last link is not the one that the chain ends with")
+	}
+	return v.report
+}
+
+func (v *Verifier) fail(event string, seq int64, reason string) {
+	v.report.Broken++
+	if len(v.report.Breaks) < maxBreaks {
+		v.report.Breaks = append(v.report.Breaks, Break{Event: event, Seq: seq, Reason: reason})
+	}
+}
