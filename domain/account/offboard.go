@@ -63,12 +63,23 @@ func (a *Access) Enable(by identity.Actor, reason string) error {
 	return nil
 }
 
-// mayChange reports by an error why by does not change the account.
+// errNotOperator is the error for callers who do not disable or enable accounts.
+var errNotOperator = identity.ErrForbidden.Because("Requires an operator of the organisation, signed in or with an API key whose ceiling is owner.")
+
+// MayChangeAccess returns an error unless by disables and enables accounts, so that no one else learns which
+// accounts there are.
+func MayChangeAccess(by identity.Actor) error {
+	if by.User != "" && (!by.Operator || by.Ceiling < identity.Owner) {
+		return errNotOperator
+	}
+	return nil
+}
+
+// mayChange returns an error unless by changes the account.
 func (a *Access) mayChange(by identity.Actor, reason string) error {
-	operator := by.Operator && by.Ceiling >= identity.Owner && slices.Contains(a.Operators, by.User)
 	switch {
-	case by.User != "" && !operator:
-		return identity.ErrForbidden.Because("Requires an operator of the organisation, signed in or with an API key whose ceiling is owner.")
+	case MayChangeAccess(by) != nil, by.User != "" && !slices.Contains(a.Operators, by.User):
+		return errNotOperator
 	case by.Org != a.User.Org || a.User.Service:
 		return ErrUserNotFound
 	case utf8.RuneCountInString(reason) > 200 || containsControl(reason):
