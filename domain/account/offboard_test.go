@@ -60,7 +60,7 @@ func TestServiceKeysEndWithTheirCreator(t *testing.T) {
 	t.Run("rules that take a membership end them", func(t *testing.T) {
 		w := byRules(acme(), "member", identity.NoRole)
 		w.Keys = map[identity.UserID][]*account.Key{"member": offboardedKeys()}
-		w.Keep(identity.System("org", "", "sign-in", later), "member", identity.NoRole)
+		w.Keep(identity.System("org", "", "sign-in", later), "member", "https://issuer", identity.NoRole, nil)
 		if got := endedKeys(w.Keys["member"]); len(got) != 3 {
 			t.Errorf("ended %q", got)
 		}
@@ -183,7 +183,7 @@ func TestEnable(t *testing.T) {
 
 func TestADisabledAccountOpensNothing(t *testing.T) {
 	p := &account.Principal{User: account.User{ID: "ann"}, Membership: account.Membership{Role: identity.Member}}
-	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer"}}}
+	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer", TrustEmail: true}}}
 	token := account.Proof{Issuer: "https://issuer", Subject: "ann", Until: now.Add(time.Hour)}
 	for _, enabled := range []bool{true, false} {
 		if !enabled {
@@ -199,12 +199,12 @@ func TestADisabledAccountOpensNothing(t *testing.T) {
 		}
 	}
 	t.Run("nor does it sign in, though the issuer knows it", func(t *testing.T) {
-		ann := &account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true, DisabledAt: now}
+		ann := &account.User{ID: "ann", Org: "org", Email: "ann@example.com", EmailVerified: true, EmailVerifiedBy: "https://issuer", DisabledAt: now}
 		claims := account.Claims{Issuer: "https://issuer", Subject: "ann", Email: "ann@example.com", EmailVerified: true, IssuedAt: now}
 		for name, s := range map[string]*account.SignIn{
-			"linked":             {Claims: claims, Linked: ann},
-			"by a newer token":   {Claims: claims, Linked: ann, IssuedAt: later},
-			"by a second issuer": {Claims: claims, ByEmail: ann},
+			"linked":             {Org: org, Claims: claims, Linked: ann},
+			"by a newer token":   {Org: org, Claims: claims, Linked: ann, IssuedAt: later},
+			"by a second issuer": {Org: org, Claims: claims, ByEmail: ann},
 		} {
 			t.Run(name, func(t *testing.T) {
 				wantErr(t, s.Settle(identity.System("org", "", "sign-in", later)), identity.ErrUnauthenticated)
