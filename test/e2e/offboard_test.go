@@ -17,19 +17,24 @@ func (c *client) service(t *testing.T, role string) (bearer *client, id string) 
 	return &client{server: c.server, token: a.at("token"), id: a.at("user_id"), workspace: c.workspace}, a.at("id")
 }
 
-// refusedWithin waits until a caller is refused: where durations count, within a second and what a busy
-// machine takes.
+// refusedWithin waits until a caller is refused: where durations count, within a time.
 func (c *client) refusedWithin(t *testing.T, within time.Duration) {
 	t.Helper()
+	c.answeredWithin(t, 401, within)
+}
+
+// answeredWithin waits until a caller gets a status.
+func (c *client) answeredWithin(t *testing.T, status int, within time.Duration) {
+	t.Helper()
 	begun := time.Now()
-	for c.do(t, "GET", "/api/me", nil).status != 401 {
+	for c.do(t, "GET", "/api/me", nil).status != status {
 		if time.Since(begun) > patience {
-			t.Fatal("the caller is not refused")
+			t.Fatalf("the caller does not get %d", status)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	if took := time.Since(begun); proof.Running() && took > within {
-		t.Errorf("the caller was refused after %s", took)
+		t.Errorf("the caller got %d after %s", status, took)
 	}
 }
 
@@ -169,7 +174,7 @@ func TestDisabledPeople(t *testing.T) {
 			if out := r.must(t, "user", "enable", "--email", eve.email); !strings.Contains(out, "is enabled") {
 				t.Errorf("it says %s", out)
 			}
-			eve.get(t, "/api/me")
+			eve.answeredWithin(t, 200, 1500*time.Millisecond) // the node remembers for a second whom a key proves
 			if got := r.run(t, "user", "disable", "--email", "who@example.com"); got.code != 1 || !strings.Contains(got.stderr, "no such user") {
 				t.Errorf("%+v", got)
 			}
