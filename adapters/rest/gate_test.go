@@ -131,7 +131,7 @@ func TestGates(t *testing.T) {
 			actor("b", "elsewhere"): nil, actor("c", ""): nil,
 		} {
 			err := g.enter(t.Context(), by)
-			if err != want { //nolint:errorlint // both have the same code
+			if err != want {
 				t.Errorf("%+v: %v, want %v", by, err, want)
 			}
 			if err == nil {

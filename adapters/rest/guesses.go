@@ -21,10 +21,11 @@ func (a *API) refuse(reason string, err error) error {
 
 // enter waits for the turn of by's request, and counts it if its turn does not come.
 func (a *API) enter(ctx context.Context, g *gates, by identity.Actor) error {
-	switch err := g.enter(ctx, by); err {
-	case nil:
+	err := g.enter(ctx, by)
+	switch {
+	case err == nil:
 		return nil
-	case errCallerBusy:
+	case err == errCallerBusy: //nolint:errorlint // errWorkspaceBusy has the same code, so errors.Is equates them
 		return a.refuse("caller_busy", err)
 	default:
 		return a.refuse("workspace_busy", err)

@@ -46,7 +46,7 @@ func (r *request) gatewayKey() string {
 		return id.New("atrium")
 	}
 	scope := r.scope(key)
-	return "atrium_" + base64.RawURLEncoding.EncodeToString(scope[:])
+	return "atrium_" + base64.RawURLEncoding.EncodeToString(scope)
 }
 
 // kept is the answer of a request that has stored its effect already, to be kept under its Idempotency-Key.

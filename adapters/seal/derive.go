@@ -68,7 +68,7 @@ func (s purposeSealer) Seal(plain, associated []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keyring: derive a key: %w", err)
 	}
-	return aead.Seal(header(versionDerived, state.primary), nil, plain, associated), nil
+	return aead.Seal(header(versionDerived, state.primary), nil, plain, associated), nil //nolint:gosec // the AEAD prepends a random nonce
 }
 
 // Open implements ports.Sealer. What was sealed with an unknown key has the key file read again, at most

@@ -95,7 +95,7 @@ func (e *Envelope) Digest(purpose string, parts ...[]byte) [32]byte {
 		}
 		key, _ = e.digests.LoadOrStore(purpose, derived)
 	}
-	mac := hmac.New(sha256.New, key.([]byte)) //nolint:forcetypeassert // only this method stores
+	mac := hmac.New(sha256.New, key.([]byte)) //nolint:errcheck,forcetypeassert // only this method stores
 	for _, part := range parts {
 		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		mac.Write(part)

@@ -143,7 +143,7 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 			return err
 		}
 		patient := open(connector)
-		defer patient.Close()
+		defer func() { _ = patient.Close() }()
 		if apply, err = db.migrator(patient); err != nil {
 			return err
 		}

@@ -68,7 +68,8 @@ func (c *Customer) BeginIntent(by identity.Actor, key string, l CardLimits) erro
 	if n := l.OpenSetupIntents; n > 0 && len(open) >= n {
 		return ErrIntentLimit.After(open[len(open)-n].Add(intentsWithin).Sub(by.At))
 	}
-	c.Attempts.Intents = append(recent, IntentAttempt{Key: key, At: by.At})
+	recent = append(recent, IntentAttempt{Key: key, At: by.At})
+	c.Attempts.Intents = recent
 	return nil
 }
 
@@ -97,7 +98,8 @@ func (c *Customer) Declined(by identity.Actor, l CardLimits) {
 			recent = append(recent, at)
 		}
 	}
-	c.Attempts.Declines = append(recent, by.At)
+	recent = append(recent, by.At)
+	c.Attempts.Declines = recent
 	if n := len(c.Attempts.Declines); n >= l.DeclinesPerDay {
 		c.PausedAt = by.At
 		c.Record(by, "payments.paused", string(c.ID), map[string]any{"declines": n})

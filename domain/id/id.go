@@ -24,9 +24,9 @@ func New(prefix string) string {
 // It is none itself. Times before 1970 count as 1970.
 func Floor(prefix string, at time.Time) string {
 	var u uuid.UUID
-	ms := uint64(max(0, at.UnixMilli())) //nolint:gosec // it is not negative
+	ms := uint64(max(0, at.UnixMilli()))
 	for i := range 6 {
-		u[i] = byte(ms >> (40 - 8*i))
+		u[i] = byte(ms >> (40 - 8*i)) //nolint:gosec // one byte of 48 bits
 	}
 	return encode(prefix, u)
 }
