@@ -43,6 +43,7 @@ func TestAccess(t *testing.T) {
 		"workspace":       {"viewer", "member", "admin", "owner"},
 		"presence":        {"viewer", "owner"},
 		"embed":           {""},
+		"operator":        {""},
 		"self":            {""},
 		"public":          {""},
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
+//go:generate go run ../../../tools/openapi spec openapi.yaml openapi.gen.json
 //go:generate go tool oapi-codegen -config models.yaml openapi.yaml
-//go:generate go run ../../../tools/openapijson openapi.yaml openapi.gen.json
 
 //go:embed openapi.gen.json
 var text []byte

@@ -21,9 +21,9 @@ import (
 var (
 	ErrMalformedRequest = &fault.Error{Kind: fault.Malformed, Code: "malformed_request", Detail: "The request cannot be read."}
 	ErrUnknownParameter = &fault.Error{Kind: fault.Malformed, Code: "unknown_parameter", Detail: "There is no such query parameter."}
-	ErrInvalidParameter = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter", Detail: "A parameter has a value that it does not take."}
+	ErrInvalidParameter = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter", Detail: "A parameter has a value that is not allowed."}
 	ErrInvalidLimit     = &fault.Error{Kind: fault.Malformed, Code: "invalid_limit", Detail: "The limit must be a whole number from 1 to 100."}
-	ErrInvalidCursor    = &fault.Error{Kind: fault.Malformed, Code: "invalid_cursor", Detail: "The cursor was not made by this list."}
+	ErrInvalidCursor    = &fault.Error{Kind: fault.Malformed, Code: "invalid_cursor", Detail: "The cursor is not valid for this list and its filters."}
 )
 
 // CheckQuery checks the query of a URL, still encoded, against the operation's parameters. It

@@ -1,53 +1,21 @@
-// Command openapijson writes openapi.yaml as JSON, which the binary serves, and reads at each start in
-// two thirds of the time that the YAML would take.
-//
-//	go run ./tools/openapijson openapi.yaml openapi.gen.json
 package main
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: openapijson FROM.yaml TO.json")
-		os.Exit(2)
-	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "openapijson:", err)
-		os.Exit(1)
-	}
-}
-
-func run(from, to string) error {
-	source, err := os.ReadFile(from) //nolint:gosec // whoever generates names the file
-	if err != nil {
-		return err
-	}
-	text, err := toJSON(source)
-	if err != nil {
-		return fmt.Errorf("%s: %w", from, err)
-	}
-	return os.WriteFile(to, append(text, '\n'), 0o644) //nolint:gosec // a source file like the others
-}
-
-// toJSON turns YAML into JSON, in the order of the source, which is the order of the documentation.
-// It leaves out what only the generator reads.
-func toJSON(source []byte) ([]byte, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(source, &root); err != nil {
-		return nil, err
-	}
+// toJSON encodes a document as JSON in the order of the source, which is the order of the documentation. It leaves
+// out the extensions x-go-…, which only the generator of the models reads.
+func toJSON(root *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
-	if err := writeJSON(&out, &root); err != nil {
+	if err := writeJSON(&out, root); err != nil {
 		return nil, err
 	}
+	out.WriteByte('\n')
 	return out.Bytes(), nil
 }
 
@@ -98,7 +66,7 @@ func writeJSON(out *bytes.Buffer, n *yaml.Node) error {
 				return err
 			}
 			return writeScalar(out, v)
-		default: // a time stays the text that it is
+		default: // a time stays text
 			return writeScalar(out, n.Value)
 		}
 	}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// shared is the response that answers a status where no code says otherwise.
+var shared = map[string]string{
+	"304": "NotModified", "400": "BadRequest", "401": "Unauthorized", "402": "PaymentRequired", "403": "Forbidden",
+	"404": "NotFound", "406": "NotAcceptable", "409": "Conflict", "412": "PreconditionFailed", "413": "PayloadTooLarge",
+	"415": "UnsupportedMediaType", "421": "MisdirectedRequest", "422": "UnprocessableContent", "429": "TooManyRequests",
+	"500": "InternalServerError", "502": "BadGateway", "503": "ServiceUnavailable", "504": "GatewayTimeout",
+}
+
+// contract is the document while it is expanded.
+type contract struct {
+	components *yaml.Node
+	status     map[string]string // of a problem's code
+	response   map[string]string // the shared response that declares a code
+}
+
+// expand replaces the short forms of a joined document.
+func expand(document *yaml.Node) error {
+	c := &contract{components: member(document, "components"), status: map[string]string{}, response: map[string]string{}}
+	problems := member(document, "x-problems")
+	if c.components == nil || problems == nil || member(document, "paths") == nil {
+		return fmt.Errorf("the contract needs paths, components and x-problems")
+	}
+	for i := 0; i < len(problems.Content); i += 2 {
+		c.status[problems.Content[i].Value] = member(problems.Content[i+1], "status").Value
+	}
+	responses := member(c.components, "responses")
+	for i := 0; i < len(responses.Content); i += 2 {
+		for _, code := range values(member(responses.Content[i+1], "x-codes")) {
+			c.response[code] = responses.Content[i].Value
+		}
+	}
+	paths := member(document, "paths")
+	for i := 0; i < len(paths.Content); i += 2 {
+		path, item := paths.Content[i].Value, paths.Content[i+1]
+		for j := 0; j < len(item.Content); j += 2 {
+			if item.Content[j].Value == "parameters" {
+				continue
+			}
+			op := &operation{
+				contract: c, node: item.Content[j+1],
+				parameters: slices.Concat(parameters(item), parameters(item.Content[j+1])),
+			}
+			if err := op.expand(); err != nil {
+				return fmt.Errorf("%s %s: %w", item.Content[j].Value, path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// parameters returns the names of the shared parameters that a path or an operation takes.
+func parameters(of *yaml.Node) (names []string) {
+	list := member(of, "parameters")
+	if list == nil {
+		return nil
+	}
+	for _, p := range list.Content {
+		if ref := member(p, "$ref"); ref != nil {
+			names = append(names, ref.Value[strings.LastIndexByte(ref.Value, '/')+1:])
+		}
+	}
+	return names
+}
+
+// operation is one method of a path.
+type operation struct {
+	*contract
+	node       *yaml.Node
+	parameters []string
+}
+
+func (o *operation) takes(parameter string) bool { return slices.Contains(o.parameters, parameter) }
+
+// expand adds the responses of an operation that a caller with a credential uses. Those of public and embed
+// operations have few errors, which they list themselves.
+func (o *operation) expand() error {
+	access := member(o.node, "x-access")
+	if access == nil {
+		return fmt.Errorf("x-access is missing")
+	}
+	if area := member(access, "area"); area != nil && (area.Value == "public" || area.Value == "embed") {
+		return nil
+	}
+	responses := member(o.node, "responses")
+	if responses == nil {
+		return fmt.Errorf("responses is missing")
+	}
+	for i := 0; i < len(responses.Content); i += 2 {
+		if err := o.success(responses.Content[i+1]); err != nil {
+			return fmt.Errorf("response %s: %w", responses.Content[i].Value, err)
+		}
+	}
+	failures, err := o.failures()
+	if err != nil {
+		return err
+	}
+	for _, status := range sortedKeys(failures) {
+		if member(responses, status) == nil {
+			key := text(status)
+			key.Style = yaml.SingleQuotedStyle
+			responses.Content = append(responses.Content, key, reference("responses", failures[status]))
+		}
+	}
+	return nil
+}
+
+// success completes a response that is written in the short form {description, schema, headers: [names]}.
+func (o *operation) success(response *yaml.Node) error {
+	if member(response, "$ref") != nil {
+		return nil
+	}
+	response.Style = 0
+	headers := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	names := []string{"Request-Id"}
+	names = append(names, values(member(response, "headers"))...)
+	if o.takes("IdempotencyKey") {
+		names = append(names, "Idempotency-Replayed")
+	}
+	if o.takes("WorkspaceId") {
+		names = append(names, "Workspace-Id")
+	}
+	names = append(names, "RateLimit", "RateLimit-Policy")
+	omitted := values(member(response, "omit"))
+	for _, name := range names {
+		if slices.Contains(omitted, name) {
+			continue
+		}
+		component := strings.ReplaceAll(name, "-", "")
+		if member(member(o.components, "headers"), component) == nil {
+			return fmt.Errorf("there is no header %s", component)
+		}
+		set(headers, name, reference("headers", component))
+	}
+	schema, examples, content := member(response, "schema"), member(response, "examples"), member(response, "content")
+	for _, short := range []string{"headers", "omit", "schema", "examples", "content"} {
+		remove(response, short)
+	}
+	set(response, "headers", headers)
+	if schema != nil {
+		content = o.content(schema, examples)
+	}
+	if content != nil {
+		set(response, "content", content)
+	}
+	return nil
+}
+
+// content is JSON of a schema: a component's name or the schema itself. Its example is the one of that name, if there is one.
+func (o *operation) content(schema, examples *yaml.Node) *yaml.Node {
+	media := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	name := schema.Value
+	if schema.Kind == yaml.ScalarNode {
+		schema = reference("schemas", name)
+	}
+	set(media, "schema", schema)
+	if examples == nil && name != "" && member(member(o.components, "examples"), name) != nil {
+		examples = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		set(examples, name, reference("examples", name))
+	}
+	if examples != nil {
+		set(media, "examples", examples)
+	}
+	content := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	set(content, "application/json", media)
+	return content
+}
+
+// failures returns the shared response of each status that the operation can answer: by what it takes, and by the
+// codes that it lists. Codes that a shared response lists already are taken out of x-codes.
+func (o *operation) failures() (map[string]string, error) {
+	out := map[string]string{}
+	statuses := []string{"400", "401", "406", "421", "429", "500", "503", "504"}
+	if member(o.node, "requestBody") != nil {
+		statuses = append(statuses, "413", "415", "422")
+	}
+	for parameter, status := range map[string]string{
+		"IfMatch": "412", "IfNoneMatch": "304", "IdempotencyKey": "409", "WorkspaceId": "404",
+	} {
+		if o.takes(parameter) {
+			statuses = append(statuses, status)
+		}
+	}
+	for _, status := range statuses {
+		out[status] = shared[status]
+	}
+	list := member(o.node, "x-codes")
+	if list == nil {
+		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+		set(o.node, "x-codes", list)
+	}
+	var own []*yaml.Node
+	for _, code := range list.Content {
+		status, known := o.status[code.Value]
+		if !known {
+			return nil, fmt.Errorf("x-codes has %s, which x-problems does not", code.Value)
+		}
+		if response, declared := o.response[code.Value]; declared {
+			out[status] = response
+			continue
+		}
+		if out[status] == "" {
+			out[status] = shared[status]
+		}
+		own = append(own, code)
+	}
+	list.Content = own
+	return out, nil
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

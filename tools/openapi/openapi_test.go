@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const common = `
+openapi: 3.1.0
+x-problems:
+  malformed: {status: 400, title: Malformed}
+  thing_not_found: {status: 404, title: Not found}
+  gateway_error: {status: 502, title: Gateway error}
+components:
+  headers: {RequestId: {}, RateLimit: {}, RateLimitPolicy: {}, WorkspaceId: {}, ETag: {}, IdempotencyReplayed: {}}
+  responses:
+    BadRequest: {x-codes: [malformed]}
+    PaymentGatewayFailed: {x-codes: [gateway_error]}
+  examples: {Thing: {value: {}}}
+`
+
+const things = `
+paths:
+  /things/{id}:
+    parameters: [{$ref: '#/components/parameters/WorkspaceId'}]
+    get:
+      x-access: {area: workspace, needs: viewer}
+      x-codes: [thing_not_found, gateway_error]
+      responses:
+        '200': {description: The thing., schema: Thing, headers: [ETag]}
+components:
+  schemas: {Thing: {type: object}}
+`
+
+func built(t *testing.T, texts ...string) (map[string]any, error) {
+	t.Helper()
+	var parts []part
+	for _, text := range texts {
+		parts = append(parts, part{name: "part", text: []byte(text)})
+	}
+	var asJSON []byte
+	document, err := join(parts)
+	if err == nil {
+		err = expand(document)
+	}
+	if err == nil {
+		asJSON, err = toJSON(document)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	if err := json.Unmarshal(asJSON, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out, nil
+}
+
+func at(v any, path ...string) any {
+	for _, key := range path {
+		m, _ := v.(map[string]any)
+		v = m[key]
+	}
+	return v
+}
+
+func TestAnOperationGetsTheResponsesThatFollowFromIt(t *testing.T) {
+	document, err := built(t, common, things)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := at(document, "paths", "/things/{id}", "get")
+	for status, want := range map[string]string{
+		"400": "BadRequest", "401": "Unauthorized", "404": "NotFound", "429": "TooManyRequests", "502": "PaymentGatewayFailed",
+	} {
+		if ref := at(get, "responses", status, "$ref"); ref != "#/components/responses/"+want {
+			t.Errorf("%s is %v, want %s", status, ref, want)
+		}
+	}
+	for _, status := range []string{"409", "412", "413", "422"} {
+		if at(get, "responses", status) != nil {
+			t.Errorf("%s does not follow from anything that the operation says", status)
+		}
+	}
+	if codes, _ := at(get, "x-codes").([]any); !slices.Equal(codes, []any{"thing_not_found"}) {
+		t.Errorf("x-codes = %v: those of shared responses are not repeated", codes)
+	}
+	for _, header := range []string{"Request-Id", "ETag", "Workspace-Id", "RateLimit", "RateLimit-Policy"} {
+		if at(get, "responses", "200", "headers", header) == nil {
+			t.Errorf("the success has no header %s", header)
+		}
+	}
+	if at(get, "responses", "200", "headers", "Idempotency-Replayed") != nil {
+		t.Error("an operation without an Idempotency-Key replays nothing")
+	}
+	media := at(get, "responses", "200", "content", "application/json")
+	if at(media, "schema", "$ref") != "#/components/schemas/Thing" || at(media, "examples", "Thing", "$ref") != "#/components/examples/Thing" {
+		t.Errorf("the content is %v", media)
+	}
+}
+
+func TestMistakesInPartsAreErrors(t *testing.T) {
+	for name, c := range map[string]struct{ from, to, want string }{
+		"a schema is defined twice":      {"paths:", "openapi: 3.1.0\npaths:", "openapi is defined twice"},
+		"a code is not registered":       {"gateway_error]", "no_such_code]", "x-codes has no_such_code"},
+		"no one declares who can call":   {"x-access: {area: workspace, needs: viewer}", "x-raw: true", "x-access is missing"},
+		"a header is not known":          {"headers: [ETag]", "headers: [Age]", "there is no header Age"},
+		"a part is no mapping":           {things, "- a", "is not a mapping"},
+		"a response is declared by hand": {"responses:\n", "no-responses:\n", "responses is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := built(t, common, strings.Replace(things, c.from, c.to, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error = %v, want %q", err, c.want)
+			}
+		})
+	}
+	if _, err := join(nil); err == nil {
+		t.Error("a folder without parts is no error")
+	}
+}
+
+func TestJSONKeepsTheOrderAndLeavesOutWhatOnlyTheGeneratorReads(t *testing.T) {
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte("b: 2026-01-01\na: {x-go-name: B, c: [1, null, true]}\n"), &root); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := toJSON(root.Content[0]); err != nil || string(got) != `{"b":"2026-01-01","a":{"c":[1,null,true]}}`+"\n" {
+		t.Errorf("JSON = %s, %v", got, err)
+	}
+}
