@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test prove-quick prove fuzz verify lint vuln generate bench
+.PHONY: help run build test check prove-quick prove fuzz verify lint vuln generate bench
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name does; do printf '  make %-11s %s\n' "$$name" "$$does"; done
@@ -16,6 +16,9 @@ build: ## build bin/atrium, one static binary
 
 test: ## run every test, those that take samples with few of them
 	@.ci/run test
+
+check: ## run the quick tests, without any server
+	@.ci/run check
 
 prove-quick: ## run what tries to break the whole program, alone, as small as in make test
 	@.ci/run prove-quick
