@@ -13,7 +13,7 @@ import (
 
 // ErrUnavailable says that something Atrium depends on cannot be reached at the moment; what wraps
 // it says more, for the log alone.
-var ErrUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "Atrium cannot answer at the moment. Try again soon."}
+var ErrUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "Atrium cannot serve this request at the moment. Try again soon."}
 
 // Atomic is for the few use cases that span aggregates.
 type Atomic interface {

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-var errRateLimited = &fault.Error{Kind: fault.RateLimited, Code: "rate_limited", Detail: "Too many requests. Wait as long as Retry-After says."}
+var errRateLimited = &fault.Error{Kind: fault.RateLimited, Code: "rate_limited", Detail: "Too many requests. Wait for the number of seconds in Retry-After."}
 
 // authenticate names the caller of a request: whom its credential proves, then whether it still
 // may call now, then in which workspace. Where none is needed, it may stay unnamed.

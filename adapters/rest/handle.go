@@ -25,11 +25,11 @@ import (
 
 // What can be wrong with a request before any use case sees it.
 var (
-	errNoSuchPath       = &fault.Error{Kind: fault.NotFound, Code: "not_found", Detail: "There is nothing at this path."}
-	errMethodNotAllowed = &fault.Error{Kind: fault.MethodNotAllowed, Code: "method_not_allowed", Detail: "This path takes other methods; see the Allow header."}
-	errNotAcceptable    = &fault.Error{Kind: fault.NotAcceptable, Code: "not_acceptable", Detail: "The Accept header leaves out what this operation answers: application/json, and application/problem+json for errors."}
-	errMediaType        = &fault.Error{Kind: fault.UnsupportedMedia, Code: "unsupported_media_type", Detail: "The Content-Type of the body is not one that this operation takes."}
-	errBodyTooLarge     = &fault.Error{Kind: fault.TooLarge, Code: "body_too_large", Detail: "The body is larger than this operation takes."}
+	errNoSuchPath       = &fault.Error{Kind: fault.NotFound, Code: "not_found", Detail: "There is no resource at this path."}
+	errMethodNotAllowed = &fault.Error{Kind: fault.MethodNotAllowed, Code: "method_not_allowed", Detail: "This path does not support the method. See the Allow header."}
+	errNotAcceptable    = &fault.Error{Kind: fault.NotAcceptable, Code: "not_acceptable", Detail: "The Accept header must allow application/json, and application/problem+json for errors."}
+	errMediaType        = &fault.Error{Kind: fault.UnsupportedMedia, Code: "unsupported_media_type", Detail: "This operation does not support the Content-Type of the body."}
+	errBodyTooLarge     = &fault.Error{Kind: fault.TooLarge, Code: "body_too_large", Detail: "The body is larger than this operation allows."}
 	errBodyUnreadable   = &fault.Error{Kind: fault.Malformed, Code: "malformed_request", Detail: "The body could not be read to its end."}
 )
 

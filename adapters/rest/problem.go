@@ -42,7 +42,7 @@ var statuses = map[fault.Kind]int{
 
 var (
 	errInternal = &fault.Error{Code: "internal", Detail: "Something went wrong on our side. The request_id helps us to find out what."}
-	errTimeout  = &fault.Error{Kind: fault.UpstreamTimeout, Code: "timeout", Detail: "The request took too long and was given up."}
+	errTimeout  = &fault.Error{Kind: fault.UpstreamTimeout, Code: "timeout", Detail: "The request took too long and was cancelled."}
 )
 
 // problem writes err as application/problem+json (RFC 9457). What nobody foresaw is logged in full

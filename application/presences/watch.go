@@ -18,7 +18,7 @@ const (
 
 // What ends a watch, or keeps it from beginning.
 var (
-	ErrTooManyWatches = &fault.Error{Kind: fault.Conflict, Code: "stream_limit_reached", Detail: "A user has 20 open streams at most."}
+	ErrTooManyWatches = &fault.Error{Kind: fault.Conflict, Code: "stream_limit_reached", Detail: "You have 20 open streams, which is the most that a user can have. Close one first."}
 	ErrTooSlow        = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "The reader is too far behind."}
 )
 

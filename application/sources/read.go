@@ -18,7 +18,7 @@ var (
 	ErrTableNotFound    = &fault.Error{Kind: fault.NotFound, Code: "table_not_found", Detail: "There is no such table, or the user of the connection cannot see it."}
 	ErrPermissionDenied = &fault.Error{Kind: fault.Invalid, Code: "permission_denied", Detail: "The user of the connection may not read this. Run the grants for this kind of connection."}
 	ErrReadFailed       = &fault.Error{Kind: fault.Upstream, Code: "upstream_failed", Detail: "The warehouse could not be read."}
-	ErrReadTimeout      = &fault.Error{Kind: fault.UpstreamTimeout, Code: "upstream_timeout", Detail: "The warehouse did not answer in time."}
+	ErrReadTimeout      = &fault.Error{Kind: fault.UpstreamTimeout, Code: "upstream_timeout", Detail: "The warehouse did not respond in time."}
 )
 
 // answer is what a caller is told of an error of reading; those that callers know stay as they are.

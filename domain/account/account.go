@@ -19,7 +19,7 @@ import (
 // What can go wrong with users.
 var (
 	ErrUserNotFound = &fault.Error{Kind: fault.NotFound, Code: "user_not_found", Detail: "There is no such user."}
-	ErrEmailTaken   = &fault.Error{Kind: fault.Conflict, Code: "email_taken", Detail: "A user with this e-mail address exists already."}
+	ErrEmailTaken   = &fault.Error{Kind: fault.Conflict, Code: "email_taken", Detail: "A user with this e-mail address already exists."}
 )
 
 // User is a person, or the bearer of a service key, in one org.

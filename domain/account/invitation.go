@@ -26,12 +26,12 @@ const (
 
 // What can go wrong with invitations.
 var (
-	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found", Detail: "There is no such invitation; it may have been used, renewed or withdrawn, or whoever made it may invite no longer."}
-	ErrInvitationExpired  = &fault.Error{Kind: fault.Conflict, Code: "invitation_expired", Detail: "The invitation has expired. Ask for another one."}
+	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found", Detail: "There is no such invitation. It may have been used, renewed or withdrawn, or its author may no longer invite people."}
+	ErrInvitationExpired  = &fault.Error{Kind: fault.Conflict, Code: "invitation_expired", Detail: "The invitation has expired. Ask for a new one."}
 	ErrInvitationEmail    = &fault.Error{Kind: fault.Forbidden, Code: "invitation_email_mismatch", Detail: "The invitation is for another e-mail address, or yours is not verified."}
-	ErrAlreadyMember      = &fault.Error{Kind: fault.Conflict, Code: "already_member", Detail: "That person is a member of the workspace already."}
-	ErrTooManyInvitations = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "There are 200 open invitations already. Withdraw one, or wait until some are accepted."}
-	ErrSignInMissing      = &fault.Error{Kind: fault.Conflict, Code: "sign_in_not_configured", Detail: "Nobody can sign in to this organisation: no issuer is configured."}
+	ErrAlreadyMember      = &fault.Error{Kind: fault.Conflict, Code: "already_member", Detail: "That person is already a member of the workspace."}
+	ErrTooManyInvitations = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "The workspace already has 200 open invitations. Withdraw one, or wait until some are accepted."}
+	ErrSignInMissing      = &fault.Error{Kind: fault.Conflict, Code: "sign_in_not_configured", Detail: "No one can sign in to this organisation because no issuer is configured."}
 )
 
 // InvitationID identifies an invitation.

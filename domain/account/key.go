@@ -16,14 +16,14 @@ import (
 var ErrKeyNotFound = &fault.Error{Kind: fault.NotFound, Code: "api_key_not_found", Detail: "There is no such API key."}
 
 // ErrKeyInactive is the answer to a rotation of a key that has ended.
-var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive", Detail: "The API key was revoked or has expired. Make a new one."}
+var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive", Detail: "The API key was revoked or has expired. Create a new one."}
 
 // MaxKeys is how many live API keys a person has in a workspace, and how many a workspace has of
 // programs.
 const MaxKeys = 100
 
 // ErrTooManyKeys is the answer to one more key than MaxKeys.
-var ErrTooManyKeys = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "There are 100 live API keys already. Revoke one that nobody uses."}
+var ErrTooManyKeys = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You already have 100 live API keys in this workspace. Revoke one that is no longer used."}
 
 // ErrPersonalKeysForbidden is the answer to a personal key in an org that forbids them.
 var ErrPersonalKeysForbidden = &fault.Error{

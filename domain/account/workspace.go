@@ -29,12 +29,12 @@ const RestoreWithin = 30 * 24 * time.Hour
 
 // What can go wrong with workspaces and their members.
 var (
-	ErrSlugTaken             = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or it is kept for one."}
-	ErrTooManyWorkspaces     = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You have made 20 workspaces already, deleted ones included."}
+	ErrSlugTaken             = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or the slug is reserved."}
+	ErrTooManyWorkspaces     = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You have already created 20 workspaces, including deleted ones."}
 	ErrMemberNotFound        = &fault.Error{Kind: fault.NotFound, Code: "member_not_found", Detail: "The workspace has no such member."}
-	ErrWorkspaceInUse        = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has connections that are not revoked, or a subscription. Revoke these and end that first."}
+	ErrWorkspaceInUse        = &fault.Error{Kind: fault.Conflict, Code: "workspace_in_use", Detail: "The workspace has active connections or a subscription. Revoke the connections and end the subscription first."}
 	ErrWorkspacesByOperators = &fault.Error{Kind: fault.Forbidden, Code: "workspaces_by_operators", Detail: "Only operators of this organisation may create workspaces."}
-	ErrLastOwner             = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace keeps at least one person as owner. Make somebody else an owner first."}
+	ErrLastOwner             = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace needs at least one person as owner. Make another person an owner first."}
 )
 
 // Workspace is where a team of an org keeps its things.

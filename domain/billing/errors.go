@@ -8,10 +8,10 @@ import (
 
 // What can go wrong with payments.
 var (
-	ErrNotConfigured  = &fault.Error{Kind: fault.Conflict, Code: "payments_not_configured", Detail: "This organisation takes no payments."}
-	ErrRoleRequired   = &fault.Error{Kind: fault.Forbidden, Code: "billing_role_required", Detail: "That takes an owner or admin of the workspace, by a credential that allows as much."}
+	ErrNotConfigured  = &fault.Error{Kind: fault.Conflict, Code: "payments_not_configured", Detail: "Payments are not configured for this organisation."}
+	ErrRoleRequired   = &fault.Error{Kind: fault.Forbidden, Code: "billing_role_required", Detail: "Requires the owner or admin role in the workspace, and a credential whose ceiling allows it."}
 	ErrMethodNotFound = &fault.Error{Kind: fault.NotFound, Code: "payment_method_not_found", Detail: "The workspace has no such payment method."}
-	ErrMethodInUse    = &fault.Error{Kind: fault.Conflict, Code: "payment_method_in_use", Detail: "It is the last valid payment method, and a subscription is charged to it. Add another one first, or end the subscription."}
+	ErrMethodInUse    = &fault.Error{Kind: fault.Conflict, Code: "payment_method_in_use", Detail: "This is the last valid payment method of a live subscription. Add another one first, or end the subscription."}
 	ErrMethodExpired  = &fault.Error{Kind: fault.Invalid, Code: "payment_method_expired", Detail: "The payment method has expired."}
 	ErrMethodRequired = &fault.Error{Kind: fault.PaymentRequired, Code: "payment_method_required", Detail: "The workspace has no valid payment method. Add one first."}
 	ErrCardDeclined   = &fault.Error{Kind: fault.PaymentRequired, Code: "card_declined", Detail: "The card was declined."}
@@ -19,11 +19,11 @@ var (
 	ErrPlanNotFound    = &fault.Error{Kind: fault.NotFound, Code: "plan_not_found", Detail: "This organisation has no such plan."}
 	ErrPlanUnavailable = &fault.Error{Kind: fault.Invalid, Code: "plan_unavailable", Detail: "The plan cannot be bought at the moment."}
 
-	ErrSubscriptionExists    = &fault.Error{Kind: fault.Conflict, Code: "subscription_exists", Detail: "The workspace has a subscription. Change that one."}
-	ErrSubscriptionNotActive = &fault.Error{Kind: fault.Conflict, Code: "subscription_not_active", Detail: "The subscription has not been paid for, so that it cannot be changed. It can be ended."}
-	ErrSubscriptionEnds      = &fault.Error{Kind: fault.Conflict, Code: "subscription_ends", Detail: "The subscription ends with its period, so that nothing that costs less can come after it. Set cancel_at_period_end to false, too, or change to what costs more."}
+	ErrSubscriptionExists    = &fault.Error{Kind: fault.Conflict, Code: "subscription_exists", Detail: "The workspace already has a subscription. Change that one instead."}
+	ErrSubscriptionNotActive = &fault.Error{Kind: fault.Conflict, Code: "subscription_not_active", Detail: "The subscription has not been paid, so it cannot be changed. You can end it."}
+	ErrSubscriptionEnds      = &fault.Error{Kind: fault.Conflict, Code: "subscription_ends", Detail: "The subscription ends with the current period, so it cannot be downgraded at renewal. Set cancel_at_period_end to false in the same request, or choose a plan that costs more."}
 	ErrNoSubscription        = &fault.Error{Kind: fault.NotFound, Code: "no_active_subscription", Detail: "The workspace has no subscription."}
-	ErrPending               = &fault.Error{Kind: fault.Conflict, Code: "payment_pending", Detail: "Another change of the subscription is under way, and its outcome not known yet. Wait as long as Retry-After says."}
+	ErrPending               = &fault.Error{Kind: fault.Conflict, Code: "payment_pending", Detail: "Another change of the subscription is in progress and its outcome is not known yet. Wait for the number of seconds in Retry-After."}
 
 	ErrIntentLimit = &fault.Error{
 		Kind: fault.RateLimited, Code: "setup_intent_rate_limited",
@@ -34,22 +34,22 @@ var (
 		Detail: "Payments of this workspace are paused because too many cards were declined. Ask the operator of this service to resume them.",
 	}
 
-	ErrIntentNotFound = &fault.Error{Kind: fault.NotFound, Code: "intent_not_found", Detail: "There is no such intent, or the client secret is not its own."}
-	ErrIntentState    = &fault.Error{Kind: fault.Conflict, Code: "intent_state", Detail: "The intent does not wait for that."}
-	ErrTestCardsOnly  = &fault.Error{Kind: fault.Invalid, Code: "test_card_required", Detail: "No money moves in the sandbox: it takes the published test cards alone, and never a real one."}
+	ErrIntentNotFound = &fault.Error{Kind: fault.NotFound, Code: "intent_not_found", Detail: "There is no such intent, or the client secret does not match."}
+	ErrIntentState    = &fault.Error{Kind: fault.Conflict, Code: "intent_state", Detail: "The intent is not in a state that allows this."}
+	ErrTestCardsOnly  = &fault.Error{Kind: fault.Invalid, Code: "test_card_required", Detail: "The sandbox accepts only the published test cards, never a real card. No money moves."}
 
-	ErrGatewayNotFound = &fault.Error{Kind: fault.NotFound, Code: "gateway_not_found", Detail: "This organisation has no such gateway."}
-	ErrSignature       = &fault.Error{Kind: fault.Malformed, Code: "webhook_signature_invalid", Detail: "The signature is missing, wrong, or too old."}
-	ErrEventNotFound   = &fault.Error{Kind: fault.NotFound, Code: "event_not_found", Detail: "The gateway told of no such event."}
-	ErrEventMalformed  = &fault.Error{Kind: fault.Malformed, Code: "webhook_malformed", Detail: "The body is no event."}
+	ErrGatewayNotFound = &fault.Error{Kind: fault.NotFound, Code: "gateway_not_found", Detail: "This organisation has no payment gateway with that name."}
+	ErrSignature       = &fault.Error{Kind: fault.Malformed, Code: "webhook_signature_invalid", Detail: "The signature is missing, wrong or too old."}
+	ErrEventNotFound   = &fault.Error{Kind: fault.NotFound, Code: "event_not_found", Detail: "There is no such event from the gateway."}
+	ErrEventMalformed  = &fault.Error{Kind: fault.Malformed, Code: "webhook_malformed", Detail: "The body is not a valid event."}
 )
 
 // What becomes of calls to the gateway that were not answered as they should be. Whether such a call
 // took effect is not known, but for a Rejection: OutcomeUnknown tells them apart.
 var (
-	ErrGateway            = &fault.Error{Kind: fault.Upstream, Code: "gateway_error", Detail: "The payment gateway answered in a way that Atrium does not understand."}
-	ErrGatewayUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "gateway_unavailable", Detail: "The payment gateway cannot be reached, or takes no more calls at the moment."}
-	ErrGatewayTimeout     = &fault.Error{Kind: fault.UpstreamTimeout, Code: "gateway_timeout", Detail: "The payment gateway did not answer in time. What came of it shows as soon as it is known."}
+	ErrGateway            = &fault.Error{Kind: fault.Upstream, Code: "gateway_error", Detail: "The payment gateway returned an unexpected response."}
+	ErrGatewayUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "gateway_unavailable", Detail: "The payment gateway cannot be reached, or limits requests at the moment."}
+	ErrGatewayTimeout     = &fault.Error{Kind: fault.UpstreamTimeout, Code: "gateway_timeout", Detail: "The payment gateway did not respond in time. Atrium resolves the outcome automatically."}
 )
 
 // DeclinedError is ErrCardDeclined with what the issuer of the card says.

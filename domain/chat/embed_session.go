@@ -15,9 +15,9 @@ const EmbedTicketLasts = time.Minute
 var (
 	// ErrEmbedTokenInvalid does not tell unknown, disabled, expired, rotated and deleted apart.
 	ErrEmbedTokenInvalid   = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_token_invalid", Detail: "The embed token is not valid."}
-	ErrEmbedSessionInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_session_invalid", Detail: "The embed session is not valid, or has ended. Open another one."}
-	ErrEmbedTicketInvalid  = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_ticket_invalid", Detail: "The ticket is not valid, or has ended. Load the page again."}
-	ErrOriginNotAllowed    = &fault.Error{Kind: fault.Forbidden, Code: "origin_not_allowed", Detail: "This site may not embed the chat."}
+	ErrEmbedSessionInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_session_invalid", Detail: "The embed session is not valid or has ended. Open a new one."}
+	ErrEmbedTicketInvalid  = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_ticket_invalid", Detail: "The ticket is not valid or has expired. Reload the page."}
+	ErrOriginNotAllowed    = &fault.Error{Kind: fault.Forbidden, Code: "origin_not_allowed", Detail: "This site is not allowed to embed the chat."}
 	ErrNotPublished        = &fault.Error{Kind: fault.Conflict, Code: "template_not_published", Detail: "The chat is not published."}
 )
 

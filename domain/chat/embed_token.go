@@ -40,7 +40,7 @@ const (
 // What can go wrong with embed tokens, for those who manage them.
 var (
 	ErrEmbedTokenNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_token_not_found", Detail: "The chat template has no such embed token."}
-	ErrEmbedTokenQuota    = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A chat template has 20 embed tokens at most. Delete one that nobody uses."}
+	ErrEmbedTokenQuota    = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A chat template can have at most 20 embed tokens. Delete one that is no longer used."}
 )
 
 // EmbedTokenID identifies an embed token; the empty one is of none.

@@ -30,13 +30,13 @@ const (
 // What can go wrong when Atrium finds out who calls, and where.
 var (
 	ErrUnauthenticated   = &fault.Error{Kind: fault.Unauthenticated, Code: "unauthenticated", Detail: "The request carries no valid credential."}
-	ErrUnknownHost       = &fault.Error{Kind: fault.Misdirected, Code: "unknown_host", Detail: "No organisation answers on this host."}
+	ErrUnknownHost       = &fault.Error{Kind: fault.Misdirected, Code: "unknown_host", Detail: "No organisation is configured for this host."}
 	ErrWorkspaceRequired = &fault.Error{Kind: fault.Malformed, Code: "workspace_required", Detail: "Name a workspace in the Workspace-Id header."}
-	ErrWorkspaceMismatch = &fault.Error{Kind: fault.Malformed, Code: "workspace_mismatch", Detail: "The API key belongs to another workspace than the Workspace-Id header names."}
+	ErrWorkspaceMismatch = &fault.Error{Kind: fault.Malformed, Code: "workspace_mismatch", Detail: "The Workspace-Id header names a workspace other than the one of the API key."}
 	ErrWorkspaceNotFound = &fault.Error{Kind: fault.NotFound, Code: "workspace_not_found", Detail: "There is no such workspace."}
 	ErrForbidden         = &fault.Error{Kind: fault.Forbidden, Code: "forbidden", Detail: "Your role in this workspace does not allow that."}
 	ErrReadOnly          = ErrForbidden.Because("The credential is for viewing alone.")
-	ErrRoleCeiling       = &fault.Error{Kind: fault.Forbidden, Code: "role_ceiling", Detail: "Nobody grants more than they have themselves."}
+	ErrRoleCeiling       = &fault.Error{Kind: fault.Forbidden, Code: "role_ceiling", Detail: "You cannot grant a role higher than your own."}
 )
 
 // Role is a user's standing in one workspace. Each role includes those below it; the zero Role

@@ -30,8 +30,8 @@ const (
 // What can go wrong with presences.
 var (
 	ErrNotFound    = &fault.Error{Kind: fault.NotFound, Code: "presence_not_found", Detail: "There is no such presence."}
-	ErrNotOwn      = &fault.Error{Kind: fault.Forbidden, Code: "presence_not_own", Detail: "Nobody reports the presence of somebody else."}
-	ErrDeviceLimit = &fault.Error{Kind: fault.Conflict, Code: "device_limit_reached", Detail: "A presence has 20 live devices at most."}
+	ErrNotOwn      = &fault.Error{Kind: fault.Forbidden, Code: "presence_not_own", Detail: "You can only report your own presence."}
+	ErrDeviceLimit = &fault.Error{Kind: fault.Conflict, Code: "device_limit_reached", Detail: "A presence can have at most 20 live devices."}
 )
 
 // Status is what others are shown.

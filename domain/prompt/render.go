@@ -38,7 +38,7 @@ const (
 )
 
 // errTooMuchWork is ErrRenderTooLarge for what never came to be written.
-var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code, Detail: "The prompt repeats too often, or takes too many messages, with these values."}
+var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code, Detail: "With these values the prompt repeats too often or contains too many messages."}
 
 // Rendered is a version's content with its variables filled in.
 type Rendered struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrMismatch says that somebody else changed the thing in between.
-var ErrMismatch = &fault.Error{Kind: fault.PreconditionFailed, Code: "revision_mismatch", Detail: "It was changed since you read it. Read it again, then repeat your change."}
+var ErrMismatch = &fault.Error{Kind: fault.PreconditionFailed, Code: "revision_mismatch", Detail: "The resource has changed since you read it. Read it again, then repeat your change."}
 
 // Match is the condition of an If-Match header (RFC 9110, section 13.1.1): the revisions that a
 // change is meant for. A nil Match sets no condition; an empty one never holds.

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrMappingInvalid is the answer to a mapping that breaks a rule; With names what does.
-var ErrMappingInvalid = &fault.Error{Kind: fault.Invalid, Code: "mapping_invalid", Detail: "The mapping breaks a rule; errors says which."}
+var ErrMappingInvalid = &fault.Error{Kind: fault.Invalid, Code: "mapping_invalid", Detail: "The mapping is not valid. See errors for each problem."}
 
 // Pair says that a column holds a field.
 type Pair struct {
