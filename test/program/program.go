@@ -77,12 +77,15 @@ func (d *Deployment) Owner(t testing.TB, binary, email string, flags ...string) 
 	t.Helper()
 	var made struct{ Token string }
 	args := append([]string{"user", "create", "--json", "--email", email, "--role", "owner"}, flags...)
-	out, err := d.Command(binary, args...).Output()
+	command := d.Command(binary, args...)
+	var failed bytes.Buffer
+	command.Stderr = &failed
+	out, err := command.Output()
 	if err == nil {
 		err = json.Unmarshal(out, &made)
 	}
 	if err != nil {
-		t.Fatalf("user create: %v", err)
+		t.Fatalf("user create: %v: %s", err, failed.String())
 	}
 	return made.Token
 }

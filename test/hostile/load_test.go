@@ -1,0 +1,234 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+// samples is how many requests of a victim are measured, quiet and under attack each.
+var samples = proof.Sample(80, 400)
+
+// pace is the time between two requests of the victims together.
+const pace = 25 * time.Millisecond
+
+func TestFilteredListsOfALongTrailDelayNoOtherTenant(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database)
+		w.seedEvents(t, proof.Sample(100_000, 1_500_000))
+		statuses := w.under(24, func(ctx context.Context, caller int) int {
+			path := []string{
+				"/api/events?type=nothing.at_all", "/api/events?actor=" + id.New("usr"),
+				"/api/events?subject=" + id.New("con"), "/api/prompt-templates?q=nothing", "/api/chat-templates?q=nothing",
+				"/api/events?type=nothing.at_all&created_after=2020-01-01T00:00:00Z",
+			}[caller%6]
+			return w.attacker.status(ctx, "GET", path, nil)
+		}, samples, pace, w.reads)
+		if statuses[http.StatusTooManyRequests] == 0 {
+			t.Error("an attacker with 24 requests at a time was never refused")
+		}
+		if statuses[http.StatusOK] == 0 {
+			t.Error("within the limits, the attacker was never answered")
+		}
+	})
+}
+
+// seedEvents gives the attacker's workspace a trail of n events, as years of use would.
+func (w *world) seedEvents(t *testing.T, n int) {
+	t.Helper()
+	db := w.Open(t)
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	now := time.Now().UnixMicro()
+	const rows = 500
+	for i := 0; i < n; i += rows {
+		var values strings.Builder
+		for j := range rows {
+			if j > 0 {
+				values.WriteByte(',')
+			}
+			fmt.Fprintf(&values, `('%s','','%s','prompt_version.activated','usr_%026d','','ptpl_%026d','{}',%d,'','')`,
+				id.New("evt"), w.attacker.workspace, j, j, now)
+		}
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO events
+			(id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address) VALUES `+values.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database, "ATRIUM_CONNECTIONS_PROBE_LIMITS_TARGET_PER_HOUR=10000", "ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=10000")
+		silent := fixture.Listener(t, fixture.Silence)
+		var spaces []string
+		for i := range proof.Sample(8, 19) {
+			a := w.attacker.in("").do(t, "POST", "/api/workspaces", object{"name": "Space " + strconv.Itoa(i)}).is(t, 201)
+			spaces = append(spaces, a.at(t, "id"))
+		}
+		credential, _ := w.warehouse()
+		connection := w.victims[0].do(t, "POST", "/api/connections", object{"kind": "postgres", "credential": credential}).is(t, 201).at(t, "id")
+		preview := func(ctx context.Context, _ int) error {
+			a, err := w.victims[0].try(ctx, "GET", "/api/datasources/warehouse-preview?connection_id="+connection, nil)
+			if err == nil && a.status != http.StatusOK {
+				err = fmt.Errorf("the victim's preview returns %d: %s", a.status, a.text)
+			}
+			return err
+		}
+		statuses := w.under(2*len(spaces), func(ctx context.Context, caller int) int {
+			path := "/api/datasources/sheet-preview?url=" + fmt.Sprintf("https://127.0.0.1:%d/%d.csv", silent, caller)
+			return w.attacker.in(spaces[caller/2]).status(ctx, "GET", path, nil)
+		}, proof.Sample(20, 60), 100*time.Millisecond, preview)
+		if statuses[http.StatusTooManyRequests] == 0 {
+			t.Errorf("with %d previews at a time, the attacker was never refused", 2*len(spaces))
+		}
+	})
+}
+
+func TestStalledRefreshesDelayNoOtherOrgsPayments(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database, "ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=10000")
+		credential, network := w.warehouse()
+		connection := w.attacker.do(t, "POST", "/api/connections", object{"kind": "postgres", "credential": credential}).is(t, 201).at(t, "id")
+		var made []string
+		for i := range proof.Sample(20, 100) {
+			table := []string{"pg_class", "pg_type", "pg_proc", "pg_index", "pg_attribute"}[i%5]
+			a := w.attacker.do(t, "POST", "/api/datasources", object{
+				"type": "contacts", "name": strconv.Itoa(i),
+				"location": object{"connection_id": connection, "schema": "pg_catalog", "table": table},
+			})
+			if a.status == http.StatusCreated {
+				made = append(made, a.at(t, "id"))
+			}
+		}
+		if len(made) < 5 {
+			t.Fatalf("only %d sources could be attached", len(made))
+		}
+		paid := func(ctx context.Context, i int) error { return w.paymentEvent(ctx, w.victims[i%len(w.victims)]) }
+		network.Swallow(true)
+		defer network.Swallow(false)
+		w.under(4, func(ctx context.Context, caller int) int {
+			defer pause(ctx, 10*time.Millisecond)
+			return w.attacker.status(ctx, "POST", "/api/datasources/"+made[int(time.Now().UnixNano())%len(made)]+"/refresh", nil)
+		}, proof.Sample(6, 20), 300*time.Millisecond, paid)
+	})
+}
+
+// paymentEvent makes the sandbox tell of something new at the gateway, and waits until the job has worked it off.
+func (w *world) paymentEvent(ctx context.Context, v *client) error {
+	intent, err := v.try(ctx, "POST", "/api/payments/setup-intent", object{})
+	if err != nil {
+		return err
+	}
+	if intent.status == http.StatusTooManyRequests { // the victim, too, has a limit for cards
+		return nil
+	}
+	if intent.status != http.StatusCreated {
+		return fmt.Errorf("%s returns %d: %s", intent.call, intent.status, intent.text)
+	}
+	secret := intent.at(w.t, "client_secret")
+	path := "/api/payments/sandbox/setup-intents/" + intent.at(w.t, "id") + "/confirm"
+	card := object{"number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2034}
+	a, err := v.try(ctx, "POST", path, object{"client_secret": secret, "card": card})
+	if err == nil && a.status != http.StatusOK {
+		err = fmt.Errorf("%s returns %d: %s", a.call, a.status, a.text)
+	}
+	if err != nil {
+		return err
+	}
+	db := w.Open(w.t)
+	defer db.Close()
+	for {
+		var left int
+		if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM payment_events WHERE state <> 'done'`).Scan(&left); err != nil {
+			return err
+		}
+		if left == 0 {
+			return nil
+		}
+		pause(ctx, 5*time.Millisecond)
+	}
+}
+
+func TestManyKeysOfOnePersonShareOneLimit(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database)
+		var keys []*client
+		for i := range proof.Sample(20, 40) {
+			a := w.attacker.do(t, "POST", "/api/api-keys", object{"name": "key " + strconv.Itoa(i)}).is(t, 201)
+			key := *w.attacker
+			key.token, key.workspace = a.at(t, "token"), ""
+			keys = append(keys, &key)
+		}
+		begun := time.Now()
+		statuses := w.under(len(keys), func(ctx context.Context, caller int) int {
+			return keys[caller].status(ctx, "GET", "/api/prompt-templates", nil)
+		}, samples, pace, w.reads)
+		// One person may send a sustained 1,200 requests a minute with bursts of 200.
+		if most := 400 + int(20*time.Since(begun).Seconds()); statuses[http.StatusOK] > most {
+			t.Errorf("%d keys of one person got %d answers, more than %d", len(keys), statuses[http.StatusOK], most)
+		}
+	})
+}
+
+func TestOnePersonsProgramsShareOneLimitOfStreams(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database)
+		open, refused := 0, 0
+		for i := range proof.Sample(12, 50) {
+			a := w.attacker.do(t, "POST", "/api/api-keys", object{"name": "program " + strconv.Itoa(i), "kind": "service", "role_ceiling": "member"})
+			if a.status != http.StatusCreated {
+				t.Fatalf("%s returns %d: %s", a.call, a.status, a.text)
+			}
+			for range 20 {
+				conn, status := w.stream(t, a.at(t, "token"))
+				t.Cleanup(func() { conn.Close() })
+				switch status {
+				case http.StatusOK:
+					open++
+				case http.StatusConflict, http.StatusTooManyRequests: // stream_limit_reached, rate_limited
+					refused++
+				default:
+					t.Fatalf("a stream returns %d", status)
+				}
+			}
+		}
+		t.Logf("%d streams are open, %d were refused", open, refused)
+		if refused == 0 || open > 200 {
+			t.Errorf("one person's programs hold %d streams, and %d were refused", open, refused)
+		}
+	})
+}
+
+// stream opens a presence stream and returns its connection and status.
+func (w *world) stream(t *testing.T, token string) (net.Conn, int) {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(w.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "GET /api/presence/stream HTTP/1.1\r\nHost: arena.example\r\nAuthorization: Bearer %s\r\n\r\n", token)
+	var version string
+	var status int
+	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if _, err := fmt.Fscan(conn, &version, &status); err != nil {
+		t.Fatal(err)
+	}
+	return conn, status
+}

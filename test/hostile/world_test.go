@@ -1,0 +1,201 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/proof"
+	"github.com/atrium-hq/atrium/test/services"
+)
+
+// world is a node with two orgs: arena, where anyone whom the issuer knows may sign in and gets a workspace, and
+// shop, whose people are the victims. All limits are the defaults, but for those that a test names.
+type world struct {
+	*program.Node
+	t        *testing.T
+	issuer   *fixture.Issuer
+	smtp     *fixture.SMTP
+	http     *http.Client
+	attacker *client
+	victims  []*client // owners of one workspace each
+}
+
+// victimCount is how many victims there are: their own rate limits must not slow down the measurement.
+const victimCount = 4
+
+// arena is how the attacker's org lets people in, unless a test says otherwise: everyone may sign up.
+const arena = "sign_up: open\n    issuers: [{url: ISSUER, audiences: [atrium]}]"
+
+// newWorld starts a node. rules are the lines of YAML that say who comes into arena; ISSUER stands for the URL of its
+// issuer. settings are further environment variables.
+func newWorld(t *testing.T, database, rules string, settings ...string) *world {
+	t.Helper()
+	issuer, smtp := fixture.NewIssuer(t, "ES256"), fixture.NewSMTP(t, "none")
+	config := fmt.Sprintf(`
+mail: {smtp: {addr: %q, from: atrium@example.com, tls: none}}
+orgs:
+  - slug: arena
+    hosts: [arena.example]
+    personal_workspaces: true
+    %s
+    egress: {allow: [127.0.0.0/8]}
+    connection_kinds: [postgres]
+    payments:
+      gateway: sandbox
+      plans:
+        - {id: team, name: Team, price: {amount: 2900, currency: usd}, interval: month}
+  - slug: shop
+    hosts: [shop.example]
+    egress: {allow: [127.0.0.0/8]}
+    connection_kinds: [postgres]
+    payments:
+      gateway: sandbox
+      plans:
+        - {id: team, name: Team, price: {amount: 2900, currency: usd}, interval: month}
+`, smtp.Addr(), strings.ReplaceAll(rules, "ISSUER", strconv.Quote(issuer.URL)))
+	d := program.Deploy(t, database, config, settings...)
+	w := &world{t: t, issuer: issuer, smtp: smtp, http: newHTTP()}
+	t.Cleanup(w.http.CloseIdleConnections)
+	var keys []string
+	for i := range victimCount {
+		name := "victim-" + strconv.Itoa(i)
+		keys = append(keys, d.Owner(t, binary(t), name+"@shop.example", "--org", "shop", "--workspace", name))
+	}
+	w.Node = d.Start(t, binary(t))
+	for _, key := range keys {
+		w.victims = append(w.victims, w.shop(key))
+	}
+	return w
+}
+
+// newAttack is a world in which mallory has made an account and owns a workspace.
+func newAttack(t *testing.T, database string, settings ...string) *world {
+	t.Helper()
+	w := newWorld(t, database, arena, settings...)
+	w.attacker = w.stranger("mallory")
+	w.attacker.workspace = w.attacker.do(t, "GET", "/api/me", nil).is(t, 200).at(t, "workspaces.0.id")
+	return w
+}
+
+func (w *world) shop(token string) *client {
+	return &client{url: w.URL, host: "shop.example", token: token, http: w.http}
+}
+
+// stranger is someone who has an account at arena's issuer, and who may have none at Atrium yet.
+func (w *world) stranger(subject string, claims ...object) *client {
+	c := w.issuer.Claims("atrium", time.Now())
+	c["sub"], c["email"] = subject, subject+"@arena.example"
+	for _, more := range claims {
+		maps.Copy(c, more)
+	}
+	return &client{url: w.URL, host: "arena.example", token: w.issuer.Token(c), http: w.http}
+}
+
+// warehouse is a credential for a database of the tests' own PostgreSQL, reached through a proxy.
+func (w *world) warehouse() (credential object, network *fixture.Proxy) {
+	w.t.Helper()
+	u, err := url.Parse(services.Postgres(w.t))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	network = fixture.NewProxy(w.t, u.Host)
+	host, port, _ := strings.Cut(network.Addr(), ":")
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	password, _ := u.User.Password()
+	return object{
+		"host": host, "port": number, "database": strings.TrimPrefix(u.Path, "/"),
+		"username": u.User.Username(), "password": password + "-", "tls": "disable",
+	}, network
+}
+
+// reads is one thing that a victim does all day.
+func (w *world) reads(ctx context.Context, i int) error {
+	v := w.victims[i%len(w.victims)]
+	path := []string{"/api/prompt-templates", "/api/me", "/api/chat-templates", "/api/datasources"}[i/len(w.victims)%4]
+	a, err := v.try(ctx, "GET", path, nil)
+	if err == nil && a.status != http.StatusOK {
+		err = fmt.Errorf("%s returns %d: %s", a.call, a.status, a.text)
+	}
+	return err
+}
+
+// measure does something n times, at a steady pace, and returns the 99th percentile of its durations.
+func (w *world) measure(n int, pace time.Duration, do func(context.Context, int) error) time.Duration {
+	w.t.Helper()
+	ticks := time.NewTicker(pace)
+	defer ticks.Stop()
+	took := make([]time.Duration, n)
+	for i := range n {
+		begun := time.Now()
+		if err := do(w.t.Context(), i); err != nil {
+			w.t.Fatalf("a victim's request failed: %v", err)
+		}
+		took[i] = time.Since(begun)
+		<-ticks.C
+	}
+	slices.Sort(took)
+	return took[(len(took)*99+99)/100-1]
+}
+
+// under measures a victim while it is quiet and while an attack runs. attack is run by several callers at once,
+// again and again, until the measurement has ended; it returns a status, or 0 for a call that was cut off.
+func (w *world) under(callers int, attack func(ctx context.Context, caller int) int, n int, pace time.Duration, victim func(context.Context, int) error) map[int]int {
+	w.t.Helper()
+	quiet := w.measure(n, pace, victim)
+	ctx, cancel := context.WithCancel(w.t.Context())
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	var running sync.WaitGroup
+	for caller := range callers {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				status := attack(ctx, caller)
+				mu.Lock()
+				statuses[status]++
+				mu.Unlock()
+				if status == http.StatusTooManyRequests {
+					pause(ctx, 20*time.Millisecond) // an attacker that is refused can do no more than try again
+				}
+			}
+		})
+	}
+	pause(ctx, proof.Sample(500*time.Millisecond, 5*time.Second)) // until it is in full swing
+	attacked := w.measure(n, pace, victim)
+	cancel()
+	running.Wait()
+	w.t.Logf("victim's p99: quiet %s, attacked %s; the attacker was answered %v", quiet, attacked, statuses)
+	if limit := 5*quiet + 50*time.Millisecond; proof.Running() && attacked > limit {
+		w.t.Errorf("the victim's p99 is %s under attack, more than %s", attacked, limit)
+	}
+	return statuses
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// status tries a call and returns its status, 0 if it was cut off.
+func (c *client) status(ctx context.Context, method, path string, body any) int {
+	a, err := c.try(ctx, method, path, body)
+	if err != nil {
+		return 0
+	}
+	return a.status
+}
