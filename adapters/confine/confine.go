@@ -1,8 +1,8 @@
-// Package confine runs jobs in child processes of the same binary: whatever parses bytes that a
-// tenant controls runs in one, with little memory, no environment and an end, behind a wall: the
-// kernel refuses it all files and system calls that its job does not need.
+// Package confine runs jobs in child processes of the same binary. All code that parses bytes which a
+// tenant controls runs in one. A child has little memory, no environment and a deadline. The kernel
+// refuses it all files and system calls that its job does not need.
 //
-// A child takes one job and is gone. Some are started ahead, so that a job need not wait for one.
+// A child runs one job and exits. Some children are started ahead, so that jobs need not wait for them.
 package confine
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// maxAnswer bounds what is read of a child, in bytes.
+// maxAnswer is the most that is read from a child, in bytes.
 const maxAnswer = 2 << 20
 
-// grace is what a child has beyond a job's deadline, to say itself what it found by then.
+// grace is the time after a job's deadline in which the child can still report its own result.
 const grace = 500 * time.Millisecond
 
 // Limits are what a child may take.
@@ -232,8 +232,8 @@ func (r *Runner) start() (*child, error) {
 	return &child{cmd: cmd, in: in, out: out}, nil
 }
 
-// kill ends the child and what it may have started, and the reading of its answer, whoever holds the
-// other end. If it is gone already there is nothing to do.
+// kill ends the child and its process group. It closes our end of the output pipe, so that reading ends
+// even if another process holds the other end. kill does nothing if the child is gone.
 func (c *child) kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

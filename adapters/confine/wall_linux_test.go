@@ -153,7 +153,7 @@ type serverReport struct {
 	Missing []string
 }
 
-// forget makes the kernel one that knows neither Landlock nor, for whom asks later, filters.
+// forget makes the kernel refuse the system calls of Landlock and seccomp, as if it supported neither.
 func forget() error {
 	none := seccomp.Action(unix.SECCOMP_RET_ERRNO) | seccomp.Action(unix.ENOSYS)
 	return seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync, Policy: seccomp.Policy{

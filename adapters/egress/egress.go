@@ -170,7 +170,7 @@ func splitHostPort(address string) (string, uint16, error) {
 	if err != nil {
 		return "", 0, connection.NetworkNotAllowed
 	}
-	// The address is not needed, but its parser takes a number from 0 to 65535 and no name of a service.
+	// The address is not needed. Its parser accepts only numbers from 0 to 65535, and no names of services.
 	port, err := netip.ParseAddrPort("0.0.0.0:" + text)
 	if err != nil {
 		return "", 0, connection.NetworkNotAllowed
