@@ -25,7 +25,7 @@ func (a *API) accountOperations() []operation {
 	}
 }
 
-// getMe answers what the credential has just proved.
+// getMe returns the caller that the credential has just proved.
 func (a *API) getMe(r *request) (reply, error) {
 	return ok(r.me(&r.who.User, r.who.Memberships)).at(r.who.User.Revision), nil
 }
@@ -110,7 +110,7 @@ func (a *API) rotateKey(r *request) (reply, error) {
 	return r.newKey(k, token, err)
 }
 
-// newKey answers a key with its token, which is shown this once.
+// newKey returns a key with its token, which is shown only once.
 func (r *request) newKey(k *account.Key, token account.Token, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err

@@ -14,8 +14,8 @@ import (
 
 var errRateLimited = &fault.Error{Kind: fault.RateLimited, Code: "rate_limited", Detail: "Too many requests. Wait for the number of seconds in Retry-After."}
 
-// authenticate names the caller of a request: whom its credential proves, then whether it still
-// may call now, then in which workspace. Where none is needed, it may stay unnamed.
+// authenticate returns the caller of a request. It verifies the credential, then applies the rate limits,
+// then selects the workspace. If anywhere is true, the request need not name a workspace.
 func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observed, anywhere bool) (identity.Actor, *account.Person, error) {
 	at := now()
 	token := bearer(r.Header.Get("Authorization"))
@@ -45,7 +45,7 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observe
 	return by, who, nil
 }
 
-// admit takes a request from what its credential, its user and its workspace, if it has one, may send.
+// admit counts a request against the rate limits of its credential, its user and, if any, its workspace.
 func (a *API) admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, at time.Time) error {
 	credential := string(by.User)
 	if by.Key != "" {
@@ -72,7 +72,7 @@ func bearer(authorization string) string {
 	return token
 }
 
-// choose answers the membership in which a request is made, by the workspace that it names.
+// choose returns the caller's membership in the workspace that a request names.
 type choose func(named string) (account.Membership, error)
 
 // byKey proves a caller by an API key, which is bound to one workspace.
@@ -137,8 +137,8 @@ func (r *request) proof() (account.Proof, error) {
 	return account.Proof{Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt}, nil
 }
 
-// standing names the caller whom a proof means, as long as it proves anything in the org as it is
-// configured now.
+// standing returns the caller behind a proof, if the proof is still valid in the org as it is configured
+// now, and ErrUnauthenticated otherwise.
 func (a *API) standing(ctx context.Context, seen *observed, p account.Proof, at time.Time) (identity.Actor, error) {
 	org, ok := a.Orgs().ByID(seen.org.ID)
 	if !ok {

@@ -104,7 +104,7 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 	}).at(out.Connection.Revision), nil
 }
 
-// connection answers a connection with the sources that read through it.
+// connection returns a connection with the sources that read through it.
 func (r *request) connection(c *connection.Connection, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err

@@ -8,15 +8,15 @@ import (
 	"github.com/oapi-codegen/nullable"
 )
 
-// decode reads the body into the type that openapi.yaml declares for it. The contract has been
-// checked by then, so that an error here is ours.
+// decode reads the body into the type that openapi.yaml declares for it. The body has already been
+// checked against the contract, so an error here is a bug of ours.
 func decode[T any](r *request) (T, error) {
 	var in T
 	if len(r.body) == 0 {
 		return in, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(r.body))
-	d.UseNumber() // what nobody declared keeps every digit
+	d.UseNumber() // members that the contract does not declare keep every digit
 	if err := d.Decode(&in); err != nil {
 		return in, fmt.Errorf("rest: a body passed the contract but not its type: %w", err)
 	}

@@ -174,9 +174,9 @@ func (l *visitLimits) of(perMinute int) *limiter {
 	return l.addresses[perMinute]
 }
 
-// visitLimit takes a call from what a token allows, and lets scripts of an origin on its list read
-// the answer, whatever that will be. What counts is counted apart: a page in a frame comes before
-// its session.
+// visitLimit returns a limit that counts a call against the rates of the visitor's address and of the embed
+// token. It also lets scripts of an origin on the token's list read the response, errors included. Each
+// kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
 func (a *API) visitLimit(w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string) chats.Limit {
 	return func(t *chat.EmbedToken) error {
 		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
@@ -202,8 +202,8 @@ func allowOrigin(w http.ResponseWriter, origin string) {
 	h.Set("Access-Control-Expose-Headers", "Request-Id, Retry-After, RateLimit, RateLimit-Policy")
 }
 
-// visitCORS answers preflights of pages that may have business here (done): which token they will
-// show is not known yet, and the request itself is held to its own.
+// visitCORS answers CORS preflights from every origin that some embed token lists, and reports whether the
+// request was one. The token is not known yet; the request that follows is checked against its own.
 func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	w.Header().Add("Vary", "Origin")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {

@@ -47,8 +47,8 @@ func (s sealer) Open(sealed, associated []byte) ([]byte, error) {
 	return s.AEAD.Open(nil, sealed[:s.NonceSize()], sealed[s.NonceSize():], associated)
 }
 
-// FuzzCursor looks for cursors that no list has made and some list takes, and sees to it that what a list
-// makes it takes itself, and no other list does.
+// FuzzCursor looks for forged cursors that a list accepts. It also checks that a list accepts the cursors
+// that it made, and that no other list does.
 func FuzzCursor(f *testing.F) {
 	a := &API{Deps: Deps{Sealer: newSealer(f)}}
 	list := func(workspace identity.WorkspaceID, query url.Values) *request {

@@ -66,13 +66,13 @@ func (a *API) unproven(h http.Header, seen *observed, err error) error {
 }
 
 const (
-	provenFor      = time.Hour   // how long a token is known that proved something
-	provenNoted    = time.Minute // how old its note becomes before it is renewed
+	provenFor      = time.Hour   // how long a valid token is remembered
+	provenNoted    = time.Minute // how old its note can become before it is renewed
 	maxProvenNotes = 50_000
 )
 
-// provenTokens remembers which tokens have lately proved who sent them; not whom. It keeps keyed hashes of 64
-// bits: a token that hits another's note only reaches the look-up that refuses it.
+// provenTokens remembers which tokens were valid recently, but not whose they are. It keeps keyed 64-bit
+// hashes. A token that collides with another only reaches the look-up, which refuses it.
 type provenTokens struct {
 	seed maphash.Seed
 

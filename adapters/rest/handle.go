@@ -52,9 +52,10 @@ type request struct {
 	answer   http.Header // of what is answered, whatever that is
 }
 
-// handle is where every request learns who calls, is held to the contract, and is carried out.
+// handle returns the handler of an operation. It authenticates the caller, checks the request against the
+// contract, and carries it out.
 func (a *API) handle(op *openapi.Operation, act action) http.Handler {
-	// Whoever has no workspace to name may call what is about the caller, or names it in the path.
+	// The header is optional for operations about the caller, and for those that name the workspace in the path.
 	anywhere := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
 	gates := a.gates
 	if op.Outbound {

@@ -17,10 +17,10 @@ func merging(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.R
 	return func(old json.RawMessage) json.RawMessage { return mergePatch(old, *patch) }
 }
 
-// mergePatch returns old, JSON whose members nobody declared, after a JSON Merge Patch (RFC 7396). Nil,
-// like null, is no value at all; numbers keep every digit. A patch that changes nothing leaves old as
-// it is written, any other writes it anew. A patch that is no object takes the place of old, even one
-// that is no JSON: what may stand there is the domain's to say.
+// mergePatch applies a JSON Merge Patch (RFC 7396) to old, which is JSON with any members, and returns the
+// result. Nil, like null, means no value; numbers keep every digit. A patch that changes nothing returns
+// old byte for byte; any other re-encodes it. A patch that is not an object replaces old, even if it is not
+// JSON: the domain decides what is valid.
 func mergePatch(old, patch json.RawMessage) json.RawMessage {
 	change, ok := decodeAny(patch).(map[string]any)
 	if !ok {
@@ -64,7 +64,7 @@ func mergeMembers(old, patch map[string]any) map[string]any {
 	return out
 }
 
-// decodeAny is nil for what is no JSON.
+// decodeAny returns nil if text is not JSON.
 func decodeAny(text json.RawMessage) (v any) {
 	if !json.Valid(text) {
 		return nil

@@ -37,8 +37,8 @@ func observation(r *http.Request) *observed {
 	return &observed{}
 }
 
-// observe wraps everything: it names the request, and sees to it that every answer, a panic's
-// included, is a documented one, logged and measured.
+// observe wraps every handler. It gives the request an ID, turns a panic into a documented response, and
+// logs and measures every response.
 func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	o := &observed{id: requestID(r.Header.Get("Request-Id")), address: a.address(r), route: "unmatched"}

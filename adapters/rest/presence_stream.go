@@ -268,7 +268,7 @@ func (s *stream) flush(w http.ResponseWriter) error {
 	return err
 }
 
-// issueStreamTicket answers what stands for the caller's credential in the address of a stream.
+// issueStreamTicket returns a ticket that replaces the caller's credential in the URL of a stream.
 func (a *API) issueStreamTicket(r *request) (reply, error) {
 	p, err := r.proof()
 	if err != nil {

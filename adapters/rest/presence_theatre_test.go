@@ -42,8 +42,8 @@ type theatre struct {
 	tickets map[account.Hash]account.Ticket
 	records map[identity.UserID]*presence.Record
 	seq     int64
-	asked   int   // times that it was asked whom proofs mean
-	fails   error // what is answered to that, if anything
+	asked   int   // how often proofs were resolved
+	fails   error // the error of resolving proofs, if any
 }
 
 // perform runs a test in a bubble, where no time passes while something happens.

@@ -17,7 +17,7 @@ type publicOperation struct {
 }
 
 func (a *API) publicOperations() ([]publicOperation, error) {
-	// Whoever opens the bare address wants to see something; it is no part of the contract.
+	// For people who open the bare address in a browser. It is not part of the contract.
 	register(a.router, http.MethodGet, "/", named("/", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/api/docs", http.StatusSeeOther)
 	}))

@@ -13,7 +13,7 @@ import (
 )
 
 // limiter gives every caller a bucket of tokens: one is taken by each request, and they come back
-// at a steady rate. It counts on its node alone.
+// at a steady rate. Each node counts separately.
 type limiter struct {
 	name             string
 	perMinute, burst int
@@ -34,8 +34,8 @@ func newNamedLimiter(name string, perMinute, burst int) *limiter {
 	}
 }
 
-// allow takes a token of caller's and tells the client where it stands (RateLimit header fields,
-// draft-ietf-httpapi-ratelimit-headers-10).
+// allow takes one token from caller's bucket and reports whether there was one. It sets the RateLimit header
+// fields (draft-ietf-httpapi-ratelimit-headers-10).
 func (l *limiter) allow(w http.ResponseWriter, caller string, now time.Time) bool {
 	return l.take(w.Header(), caller, now)
 }
@@ -44,8 +44,8 @@ func (l *limiter) take(h http.Header, caller string, now time.Time) bool {
 	return takeAll(h, now, 1, share{l, group(caller)}) == nil
 }
 
-// exhausted reports whether caller has no token left, and takes none. If so, it tells the client where it
-// stands.
+// exhausted reports whether caller has no token left, and takes none. If so, it sets the RateLimit header
+// fields.
 func (l *limiter) exhausted(h http.Header, caller string, now time.Time) bool {
 	b := l.bucket(group(caller), now)
 	left := b.TokensAt(now)
@@ -124,7 +124,7 @@ func (l *limiter) bucket(caller string, now time.Time) *rate.Limiter {
 	return b
 }
 
-// group takes the addresses of one IPv6 network as one caller, since whoever has one of them has
+// group treats the addresses of one IPv6 /64 network as one caller: a client that has one of them usually has
 // them all (RFC 6177).
 func group(caller string) string {
 	ip, err := netip.ParseAddr(caller)

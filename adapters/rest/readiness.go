@@ -60,8 +60,8 @@ func (r *readiness) note(ctx context.Context, err error) {
 	}
 }
 
-// ready answers whether this node should get requests: 503 while the database cannot be reached or
-// has an older schema than this node. A node that stops takes no new connection, which says the same.
+// ready reports whether this node should get requests: 503 while the database cannot be reached or
+// has an older schema than this node. A node that is stopping accepts no new connections, to the same effect.
 func (a *API) ready(w http.ResponseWriter, r *http.Request) {
 	if err := a.readiness.ask(r.Context()); err != nil {
 		w.Header().Set("Retry-After", "1")

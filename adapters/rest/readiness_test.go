@@ -17,7 +17,7 @@ import (
 )
 
 func TestReadiness(t *testing.T) {
-	// asked is a readiness whose check takes a tenth of a second and finds what find says.
+	// asked returns a readiness whose check lasts 0.1 seconds and returns find's error.
 	asked := func(find func() error) (r *readiness, checks *int, log *bytes.Buffer) {
 		checks, log = new(int), new(bytes.Buffer)
 		return &readiness{log: slog.New(slog.NewTextHandler(log, nil)), check: func(ctx context.Context) error {

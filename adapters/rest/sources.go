@@ -108,7 +108,7 @@ func (a *API) previewWarehouse(r *request) (reply, error) {
 	return ok(toTablePreview(p)), nil
 }
 
-// listTables answers a page of a warehouse's tables; its positions are the names of tables.
+// listTables returns a page of a warehouse's tables. Its cursors hold names of tables.
 func (a *API) listTables(r *request, through connection.ID) (reply, error) {
 	q, err := r.page()
 	if err != nil {

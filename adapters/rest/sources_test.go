@@ -83,7 +83,7 @@ func TestAttachSource(t *testing.T) {
 			return err
 		})
 	}
-	t.Run("answers the source, and where it is", func(t *testing.T) {
+	t.Run("returns the source and its location", func(t *testing.T) {
 		h := newHouse(t)
 		h.expectSheet(peopleSheet(), nil)
 		store(h, nil)

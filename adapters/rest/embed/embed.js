@@ -1,9 +1,9 @@
 // Shows a chat in this page. It reads its settings from its own tag:
-//   data-token    what the owner of the chat gave you
+//   data-token    the embed token that the owner of the chat gave you
 //   data-mode     "frame" shows it in a frame; otherwise it becomes a part of the page
 //   data-target   a selector: where to show it, if not right behind this tag
-//   data-visitor  whom it is for, in your own words
-// The element that shows the chat tells what happens by events: atrium:ready, with the session;
+//   data-visitor  the visitor, as a text of your choice
+// The element that shows the chat sends events: atrium:ready, with the session;
 // atrium:starter, with the text that a visitor picked; atrium:refused, with the reason.
 (() => {
   'use strict'

@@ -83,7 +83,7 @@ func (p *parameter) check(s string) error {
 		v = s == "true"
 	}
 	if p.Schema.Type == "array" {
-		v = []any{s} // of a header that may stand there several times
+		v = []any{s} // of a header that may be sent several times
 	}
 	rule := ""
 	switch {
