@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// FingerprintKey answers the sealed key of fingerprints, after storing it if there is none yet. The
-// keyring's check must be stored already.
+// FingerprintKey returns the sealed fingerprint key, after storing fresh if there is none yet. The
+// keyring's check value must be stored already.
 func (db *DB) FingerprintKey(ctx context.Context, fresh []byte) (sealed []byte, err error) {
 	err = db.inTx(ctx, func(tx *DB) error {
 		if _, err := tx.exec(ctx, `UPDATE keyring SET fingerprint_key = ? WHERE one = 1 AND LENGTH(fingerprint_key) = 0`, fresh); err != nil {
@@ -30,7 +30,7 @@ func (db *DB) Credentials(ctx context.Context) (n int, err error) {
 // Resealed is how far Reseal has come.
 type Resealed struct {
 	Credentials int // looked at
-	Changed     int // sealed anew
+	Changed     int // sealed again
 	Unopened    int // whose data key no key of the keyring opens: they stay as they are
 }
 

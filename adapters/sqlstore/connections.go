@@ -129,7 +129,7 @@ func (s *Connections) Add(ctx context.Context, by identity.Actor, make func(othe
 	})
 }
 
-// lockLiveWorkspace holds up whoever else would change how many live things the workspace has.
+// lockLiveWorkspace locks the workspace, so that no other transaction changes how many live things it has.
 func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID) error {
 	var id identity.WorkspaceID
 	found, err := db.get(ctx, &id, `SELECT t.id FROM workspaces t WHERE t.org_id = ? AND t.id = ? AND t.deleted_at = 0`+db.dialect.lock, org, ws)
@@ -139,7 +139,7 @@ func (db *DB) lockLiveWorkspace(ctx context.Context, org identity.OrgID, ws iden
 	return err
 }
 
-// liveConnections counts a workspace's live connections but for one.
+// liveConnections counts a workspace's live connections except for one.
 func (db *DB) liveConnections(ctx context.Context, ws identity.WorkspaceID, but connection.ID) (n int, err error) {
 	_, err = db.get(ctx, &n, `SELECT COUNT(*) FROM connections WHERE workspace_id = ? AND revoked_at = 0 AND id <> ?`, ws, but)
 	return n, err

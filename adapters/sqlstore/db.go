@@ -116,8 +116,8 @@ func (db *DB) afterCommit(f func()) {
 	db.tx.afterCommit = append(db.tx.afterCommit, f)
 }
 
-// forget makes the next requests read anew whom their credentials prove, once the transaction has
-// been committed.
+// forget clears the caches of credentials when the transaction has been committed, so that the next
+// requests read them from the database.
 func (db *DB) forget() {
 	db.afterCommit(func() {
 		db.principals.forget()
@@ -125,8 +125,8 @@ func (db *DB) forget() {
 	})
 }
 
-// explain marks what an operator should read as an outage, and gives a dead context its own error:
-// lib/pq answers a cancelled query with SQLSTATE 57014 or a network error.
+// explain wraps err: in the context's error if ctx is done, since lib/pq returns SQLSTATE 57014 or a network
+// error for a cancelled query, and in ports.ErrUnavailable if err means an outage.
 func (db *DB) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

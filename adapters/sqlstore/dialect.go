@@ -20,7 +20,7 @@ type dialect struct {
 	goose     goose.Dialect
 	lock      string                             // suffix of a SELECT whose row is about to change
 	lockFree  string                             // suffix of one that leaves out the rows which another transaction is changing
-	tryLock   string                             // takes a lock on a text until the transaction ends, unless another has it; empty: there is one writer
+	tryLock   string                             // locks a text until the transaction ends, unless another has it; empty: there is one writer
 	retry     func(error) bool                   // the transaction lost a race and may run again
 	duplicate func(err error, index string) bool // the row breaks this unique index; SQLite tells only that it broke one
 	migrated  string                             // counts the table of goose: 0 if no migration was ever applied

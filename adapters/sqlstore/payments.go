@@ -84,8 +84,8 @@ func encodeAttempts(a billing.CardAttempts) (string, error) {
 	return string(text), err
 }
 
-// Customer implements ports.Payments. It reads several tables without a lock, and begins anew if the
-// customer has changed meanwhile.
+// Customer implements ports.Payments. It reads several tables without a lock, and starts again if the
+// customer has changed in between.
 func (s *Payments) Customer(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Customer, error) {
 	for {
 		c, err := s.db.customer(ctx, ws, account, "")

@@ -14,16 +14,16 @@ import (
 	"github.com/lib/pq"
 )
 
-// lib/pq waits for ever on a connection whose other end has gone silent, whatever the context
-// says. So its connections carry deadlines that it knows nothing of: every operation is given
-// one before it starts, and an answer may not be longer than a budget.
+// lib/pq waits forever on a connection whose other end has gone silent, even if the context is done.
+// So its connections set deadlines of which lib/pq knows nothing: every operation gets one before it
+// starts. The size of a response is limited too.
 const (
 	// pgMargin is what the network may take beyond the server's own statement_timeout.
 	pgMargin = time.Second
 
-	// pgGrace is what is left to an operation whose context is done, and to the request to
-	// cancel it, for which lib/pq dials anew. The server usually answers within it, and the
-	// connection is then closed in good order.
+	// pgGrace is the time left to an operation whose context is done, and to the request to
+	// cancel it, for which lib/pq opens another connection. The server usually answers within it,
+	// and the connection is then closed cleanly.
 	pgGrace = 400 * time.Millisecond
 
 	// pgAnswerBudget is the most bytes that the server may send between two of our requests.
@@ -105,7 +105,7 @@ type pgDialer struct {
 	timeout   time.Duration
 	budget    int64
 	line      *pgLine // the latest dialled: lib/pq may try several hosts, with TLS and without
-	connected bool    // from now on lib/pq dials for cancel requests alone
+	connected bool    // from now on lib/pq dials only for cancel requests
 }
 
 // DialContext implements pq.DialerContext.
@@ -163,7 +163,7 @@ func (l *pgLine) SetDeadline(t time.Time) error {
 	return l.Conn.SetDeadline(t)
 }
 
-// abandon leaves what is under way pgGrace to end.
+// abandon gives the current operation pgGrace to end.
 func (l *pgLine) abandon() {
 	l.broken.Store(true)
 	_ = l.SetDeadline(time.Now().Add(pgGrace)) // fails only on a closed connection
@@ -324,7 +324,7 @@ func (t *postgresTx) Commit() error {
 	return t.tx.Commit()
 }
 
-// Rollback implements driver.Tx. It is short where the context is done, since somebody waits.
+// Rollback implements driver.Tx. Its deadline is short if the context is done, since a caller waits.
 func (t *postgresTx) Rollback() error {
 	t.conn.arm(t.ctx)
 	return t.tx.Rollback()

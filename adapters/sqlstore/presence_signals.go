@@ -47,7 +47,7 @@ func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)
 		case pq.ListenerEventReconnected:
 			dialer.settle()
 			heard("")
-		case pq.ListenerEventDisconnected, pq.ListenerEventConnectionAttemptFailed: // it dials anew
+		case pq.ListenerEventDisconnected, pq.ListenerEventConnectionAttemptFailed: // it reconnects
 		}
 	})
 	defer func() {

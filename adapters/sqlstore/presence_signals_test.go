@@ -22,7 +22,7 @@ func TestPresenceSignals(t *testing.T) {
 	}
 	contract.PresenceSignals(t, node)
 
-	t.Run("a connection that is cut is dialled anew, and says so", func(t *testing.T) {
+	t.Run("a listener reconnects after its connection is cut, and signals it", func(t *testing.T) {
 		heard := make(chan identity.OrgID, 10)
 		go func() { _ = node().Listen(t.Context(), func(org identity.OrgID) { heard <- org }) }()
 		await := func() {
@@ -42,7 +42,7 @@ func TestPresenceSignals(t *testing.T) {
 		}
 		await()
 	})
-	t.Run("a database that has gone silent keeps nobody from ending", func(t *testing.T) {
+	t.Run("a listener ends although the database has gone silent", func(t *testing.T) {
 		u, err := neturl.Parse(url)
 		if err != nil {
 			t.Fatal(err)

@@ -93,8 +93,8 @@ func (db *DB) presence(ctx context.Context, where string, args ...any) (*presenc
 	return row.record()
 }
 
-// Update implements ports.Presences. Changes of an org follow one another: whoever holds its counter
-// gives the next number.
+// Update implements ports.Presences. Changes within an org are serialised: the transaction that has locked
+// the org's counter assigns the next numbers.
 func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) (records []*presence.Record, err error) {
 	err = s.db.inTx(ctx, func(tx *DB) error {
 		records = records[:0]
@@ -140,7 +140,7 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 	return records, nil
 }
 
-// lockPresences takes the org's counter, and answers the last number that was given.
+// lockPresences locks the org's counter and returns the last number that was assigned.
 func (db *DB) lockPresences(ctx context.Context, org identity.OrgID) (seq int64, err error) {
 	take := `SELECT t.seq FROM presence_seqs t WHERE t.org_id = ?` + db.dialect.lock
 	found, err := db.get(ctx, &seq, take, org)

@@ -9,16 +9,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// principalsFresh is how long a node may go on believing what a key proved: a revocation on
-// another node acts within that time.
+// principalsFresh is how long a node trusts a cached credential: a revocation on another node takes effect
+// within that time.
 const principalsFresh = time.Second
 
-// maxRemembered bounds the memory of a cache, at about half a kilobyte an entry.
+// maxRemembered bounds the memory of a cache; an entry needs about half a kilobyte.
 const maxRemembered = 20_000
 
-// remembered keeps for a moment whom a credential proves. Every change of users, memberships or
-// keys through this process forgets it all, but for the note of a key's use, of which there may be
-// thousands a second.
+// remembered caches the owners of credentials for principalsFresh. Every change of users, memberships or
+// keys through this process clears it, except for recording the use of a key, which may happen thousands
+// of times per second.
 type remembered[K comparable, V any] struct {
 	mu    sync.RWMutex
 	known map[K]known[V]
@@ -76,8 +76,8 @@ func (row *principalRow) principal() *account.Principal {
 	}
 }
 
-// Principal implements ports.Keys. A transaction neither recalls nor remembers: what it did may be
-// undone, and nobody else may know it yet.
+// Principal implements ports.Keys. A transaction does not use the cache: its changes may be rolled back, and
+// other requests must not see them yet.
 func (s *Keys) Principal(ctx context.Context, org identity.OrgID, h account.Hash) (*account.Principal, error) {
 	cacheKey := principalKey{org: org, hash: h}
 	who, ok, era := s.db.principals.recall(cacheKey)

@@ -31,7 +31,7 @@ func (l *PromptLists) Visible(ctx context.Context, by identity.Actor, f prompt.F
 	where := newConditions(`t.workspace_id = ? AND t.deleted_at = 0`, by.Workspace)
 	where.within(`t.id`, q.After, floor)
 	where.when(f.Query != "", `t.search LIKE ? ESCAPE '\'`, "%"+likeEscape(prompt.NameKey(f.Query))+"%")
-	where.when(f.Tag != "", `REPLACE(t.tags, ?, '') <> t.tags`, tagItem(f.Tag)) // SQLite's LIKE takes A for a
+	where.when(f.Tag != "", `REPLACE(t.tags, ?, '') <> t.tags`, tagItem(f.Tag)) // LIKE ignores case on SQLite
 	where.when(f.Folder != "", `t.name_key LIKE ? ESCAPE '\'`, likeEscape(prompt.NameKey(f.Folder))+"/%")
 
 	args, visible := []any{by.User}, where.sql()

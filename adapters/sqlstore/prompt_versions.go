@@ -82,7 +82,7 @@ func labelList(column string) []string {
 	return labels
 }
 
-// fromJSON reads what jsonText kept; numbers that nobody declared keep every digit.
+// fromJSON decodes text that jsonText wrote. Numbers in free-form JSON keep every digit.
 func fromJSON(text string, dst any) error {
 	if text == "" {
 		return nil
@@ -275,8 +275,8 @@ func (db *DB) saveLabels(ctx context.Context, v *prompt.Version) error {
 	return nil
 }
 
-// summarise counts t's versions anew, in the row and in t: lists read the counts far more often
-// than versions change.
+// summarise recounts t's versions, in the row and in t. The counts are stored because lists read them far more
+// often than versions change.
 func (db *DB) summarise(ctx context.Context, t *prompt.Template) error {
 	var row struct {
 		All    summaryRow `db:"a"`

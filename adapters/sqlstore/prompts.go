@@ -246,8 +246,8 @@ func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, a
 	return t, nil
 }
 
-// membersOf answers which of users are members of a workspace. It locks the workspace, as every
-// change of a membership does, so that they stay what they are until the transaction ends.
+// membersOf returns which of users are members of a workspace. It locks the workspace, as every
+// change of a membership does, so that memberships do not change until the transaction ends.
 func (db *DB) membersOf(ctx context.Context, ws identity.WorkspaceID, users []identity.UserID) (map[identity.UserID]bool, error) {
 	members := map[identity.UserID]bool{}
 	if len(users) == 0 {
@@ -335,8 +335,8 @@ func (db *DB) saveTemplate(ctx context.Context, t *prompt.Template) error {
 
 const nameIndex = "prompt_templates_name"
 
-// nameIsFree answers the duplicate before it happens: PostgreSQL would give up the transaction,
-// and SQLite does not tell which index was broken.
+// nameIsFree detects a duplicate name before the write. After a violation PostgreSQL aborts the
+// transaction, and SQLite does not say which index was violated.
 func (db *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
 	var other string
 	found, err := db.get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ? AND deleted_at = 0 AND id <> ?`,
@@ -374,5 +374,5 @@ func tagItem(tag string) string {
 var escapeTag = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `,`, `\u002c`).Replace
 
 // searchText is what Filter.Query looks into. Lower case is made here, since SQLite's own lower
-// knows ASCII alone.
+// handles only ASCII.
 func searchText(t *prompt.Template) string { return strings.ToLower(t.Name + "\n" + t.Description) }

@@ -40,8 +40,8 @@ func (s *Users) SignedIn(ctx context.Context, org identity.OrgID, issuer, subjec
 	return p, nil
 }
 
-// linked answers whom a subject is linked to, and when the newest token was issued that was settled
-// for it. For a change the link is locked first, before any user: nobody moves it meanwhile, or
+// linked returns the user that a subject is linked to, and when the newest token that was settled for it was
+// issued. For a change the link is locked first, before any user, so that no other transaction moves it or
 // settles a newer token.
 func (db *DB) linked(ctx context.Context, org identity.OrgID, issuer, subject, lock string) (identity.UserID, time.Time, error) {
 	var row struct {
@@ -55,8 +55,8 @@ func (db *DB) linked(ctx context.Context, org identity.OrgID, issuer, subject, l
 	return row.User, moment(row.IssuedAt), err
 }
 
-// errRaced says that another transaction did the same thing first, such as linking a subject. Run
-// again, this one sees it.
+// errRaced means that another transaction did the same thing first, such as linking a subject. This one must
+// run again to see it.
 var errRaced = errors.New("another transaction was faster")
 
 // SignIn implements ports.Users.
@@ -114,7 +114,7 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 			}
 		}
 	}
-	if s.ByEmail != nil { // it is locked: nobody links it meanwhile
+	if s.ByEmail != nil { // it is locked, so no other transaction links it
 		var subject string
 		if s.Known, err = db.get(ctx, &subject, `SELECT subject FROM sign_ins WHERE org_id = ? AND issuer = ? AND user_id = ? AND subject <> ? LIMIT 1`,
 			org, s.Claims.Issuer, s.ByEmail.ID, s.Claims.Subject); err != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// Sweep removes what has served its time: idempotency records, events older than retention, jobs
-// that ended a week ago, events of payment gateways that were worked off 90 days ago, probes that no limit looks back at, and templates and workspaces that can no
-// longer be restored. It works in small steps, so that nobody waits for it.
+// Sweep removes rows that are no longer needed: expired idempotency records, events older than retention, jobs
+// that ended a week ago, events of payment gateways that were processed 90 days ago, probes that are too old
+// for any limit, and templates and workspaces that can no longer be restored. It works in small transactions,
+// so that other writers do not have to wait.
 func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration) error {
 	if _, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, erase_at = 0 WHERE erase_at > 0 AND erase_at < ?`, []byte{}, micros(now)); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// KeyringCheck answers the value that the keyring must be able to open, after storing it if there
+// KeyringCheck returns the value that the keyring must be able to open, after storing fresh if there
 // is none yet.
 func (db *DB) KeyringCheck(ctx context.Context, fresh []byte) (check []byte, err error) {
 	err = db.inTx(ctx, func(tx *DB) error {

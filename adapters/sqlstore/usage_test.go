@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// dropUsage takes a database back to before usage was counted.
+// dropUsage resets a database to the schema before usage was counted.
 func dropUsage(t testing.TB, url string, db *sql.DB) {
 	t.Helper()
 	list, drop := `SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'usage\_%' ESCAPE '\'`, `DROP TRIGGER %s`

@@ -39,7 +39,7 @@ func TestTheUseOfAKeyLeavesWhatIsKnownOfOthers(t *testing.T) {
 				continue
 			}
 			if before.Key.Name != after.Key.Name {
-				t.Fatalf("it was read anew: %q, and then %q", before.Key.Name, after.Key.Name)
+				t.Fatalf("it was read again: %q, and then %q", before.Key.Name, after.Key.Name)
 			}
 			return
 		}

@@ -10,8 +10,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// inWords says what keeps a database from being opened, for whoever runs Atrium: what it means
-// first, what the driver says of it after. Neither knows the password.
+// inWords returns the error that tells the operator why a database cannot be opened: first its meaning, then
+// the driver's error. Neither contains the password.
 func inWords(err error) error {
 	if what := meaning(err); what != "" {
 		return fmt.Errorf("database: %s (%w)", what, err)
@@ -23,17 +23,17 @@ func meaning(err error) string {
 	var network net.Error
 	switch code := postgresCode(err); {
 	case code == "28P01", code == "28000": // invalid_password, invalid_authorization_specification
-		return "the server refuses the user or the password in database.url"
+		return "the server rejects the user or the password in database.url"
 	case code == "3D000": // invalid_catalog_name
-		return "the server has no database of the name in database.url: make one"
+		return "the server has no database with the name in database.url: create it"
 	case code == "42501": // insufficient_privilege
-		return "the user may not do what a start needs; the schema must be theirs to change"
+		return "the user lacks a privilege that Atrium needs to start: let them change the schema"
 	case code == "53300": // too_many_connections
-		return "the server takes no more connections"
+		return "the server accepts no more connections"
 	case len(code) == 5 && code[:2] == "57":
 		return "the server is starting, stopping or overloaded"
 	case errors.Is(err, pq.ErrSSLNotSupported):
-		return "the server does not speak TLS: add ?sslmode=disable to database.url if the way to it is safe"
+		return "the server does not speak TLS: add ?sslmode=disable to database.url if the network to it is safe"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the server does not answer in time"
 	case errors.As(err, &network):
@@ -41,13 +41,13 @@ func meaning(err error) string {
 	}
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_CANTOPEN:
-		return "the file cannot be opened: see to its folder and who may write there"
+		return "the file cannot be opened: check that its folder exists and that Atrium may write there"
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
-		return "the file is no SQLite database, or a damaged one: restore a backup"
+		return "the file is not a SQLite database, or it is damaged: restore a backup"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
-		return "the file may not be written"
+		return "Atrium may not write the file"
 	case sqlite3.SQLITE_BUSY:
-		return "another process keeps the file locked"
+		return "another process has locked the file"
 	case sqlite3.SQLITE_FULL:
 		return "the disk is full"
 	}

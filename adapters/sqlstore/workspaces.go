@@ -272,8 +272,8 @@ func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Me
 	return nil
 }
 
-// slugIsFree answers the duplicate before it happens; slugTaken is for the race that it cannot see,
-// and lets the transaction run again, which PostgreSQL has given up, to see it.
+// slugIsFree detects a duplicate slug before the write. It cannot see a concurrent transaction: for that
+// slugTaken makes the transaction run again, since PostgreSQL has aborted it.
 func (db *DB) slugIsFree(ctx context.Context, w *account.Workspace) error {
 	var other string
 	found, err := db.get(ctx, &other, `SELECT id FROM workspaces WHERE org_id = ? AND slug = ? AND id <> ?`, w.Org, w.Slug, w.ID)
