@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// FuzzDocuments reads whatever comes: the answer is a sheet that can be shown, or an error that a
+// FuzzDocuments reads arbitrary bytes. The result must be a sheet that can be shown, or an error that a
 // caller may see.
 func FuzzDocuments(f *testing.F) {
 	book := fixture.Workbook{Name: "people", Tabs: []fixture.Tab{{Title: "People", Rows: [][]string{{"Name", "Age"}, {"Ann", "7"}, {"Bob"}}}, {Title: "Empty"}}}
@@ -28,7 +28,7 @@ func FuzzDocuments(f *testing.F) {
 	})
 }
 
-// FuzzMarkup does so with what is packed into documents.
+// FuzzMarkup does the same with the parts inside documents.
 func FuzzMarkup(f *testing.F) {
 	f.Add(`<worksheet><dimension ref="A1:B2"/><sheetData><row r="2"><c r="B2" t="s" s="1"><v>0</v></c><c t="d"><v>2026-01-01</v></c><c t="inlineStr"><is><r><t>a</t></r></is></c></row></sheetData></worksheet>`, `<sst><si><t>a</t></si></sst>`, `<styleSheet><cellXfs><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs><numFmts><numFmt numFmtId="164" formatCode="0.00"/></numFmts></styleSheet>`)
 	f.Add(`<o:s xmlns:o="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><table:table table:name="T"><table:table-row table:number-rows-repeated="3"><table:table-cell table:number-columns-repeated="2"><text:p>a<text:s text:c="3"/></text:p></table:table-cell><table:covered-table-cell/></table:table-row></table:table></o:s>`, ``, ``)
@@ -42,7 +42,7 @@ func FuzzMarkup(f *testing.F) {
 	})
 }
 
-// holds reads a document and sees to it that the answer can be shown.
+// holds reads a document and checks that the result can be shown.
 func holds(t *testing.T, content []byte, at source.SheetLocation) {
 	d := document{ReaderAt: bytes.NewReader(content), size: int64(len(content)), name: "people.csv", web: true}
 	s, err := d.read(at)

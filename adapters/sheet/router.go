@@ -9,18 +9,19 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Router is ports.Sheets for every location: it leaves each to whom it is for.
+// Router implements ports.Sheets for every location. It passes each call to the adapter for the location.
 type Router struct {
 	files  ports.Sheets
 	google ports.Sheets
 }
 
-// NewRouter returns a Router that leaves Google Sheets to one, and all else to another.
+// NewRouter returns a Router that passes Google Sheets to googleSheets and all other locations to files.
 func NewRouter(files, googleSheets ports.Sheets) *Router {
 	return &Router{files: files, google: googleSheets}
 }
 
-// Preview is ports.Sheets'. No more of a target is passed on than is needed: files see no credential.
+// Preview implements ports.Sheets. It passes on only the parts of a target that are needed: files get no
+// credential.
 func (r *Router) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 	if google.Owns(of.Location.URL) {
 		return r.google.Preview(ctx, workspace, of)

@@ -29,13 +29,13 @@ const scope = "https://www.googleapis.com/auth/spreadsheets.readonly"
 const (
 	perMinute   = 50
 	burst       = 10
-	maxAccounts = 1000 // that are remembered; one that is forgotten signs in anew
+	maxAccounts = 1000 // that are remembered; a forgotten one signs in again
 )
 
 // key tells credentials apart without holding them.
 type key [sha256.Size]byte
 
-// account is somebody as whom Google is asked.
+// account is an identity in whose name Google is called.
 type account struct {
 	key    key
 	email  string             // of a service account, which sheets are shared with

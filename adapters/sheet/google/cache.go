@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	fresh      = 30 * time.Second // how old what is kept may be
-	stale      = 10 * time.Minute // how old it may be while Google takes no more requests
+	fresh      = 30 * time.Second // maximum age of an entry
+	stale      = 10 * time.Minute // maximum age while Google refuses requests (rate limit)
 	maxEntries = 2000
 )
 
-// cache keeps answers for a while, and asks but once for what several callers want at the same time.
-// Its keys are structs that name the workspace and the credential, so that none sees another's.
+// cache keeps responses for a while, and sends one request for concurrent callers that want the same.
+// Its keys are structs that name the workspace and the credential, so that no caller sees another's data.
 type cache[K comparable, V any] struct {
 	now func() time.Time
 
@@ -30,9 +30,9 @@ type kept[V any] struct {
 	at    time.Time
 }
 
-// flight is a question that was asked and not answered yet.
+// flight is a request that was sent and not answered yet.
 type flight[V any] struct {
-	callers int // who wait for it
+	callers int // that wait for it
 	end     context.CancelFunc
 	done    chan struct{}
 	value   V
@@ -43,7 +43,7 @@ func newCache[K comparable, V any](now func() time.Time) *cache[K, V] {
 	return &cache[K, V]{now: now, kept: map[K]kept[V]{}, flights: map[K]*flight[V]{}}
 }
 
-// peek returns what is kept and fresh.
+// peek returns an entry that is fresh.
 func (c *cache[K, V]) peek(k K) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +51,7 @@ func (c *cache[K, V]) peek(k K) (V, bool) {
 	return found.value, ok && c.now().Sub(found.at) < fresh
 }
 
-// keep keeps a value as if it had been asked for just now.
+// keep stores a value as if it had been fetched just now.
 func (c *cache[K, V]) keep(k K, v V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +59,8 @@ func (c *cache[K, V]) keep(k K, v V) {
 	c.kept[k] = kept[V]{v, c.now()}
 }
 
-// get returns what is kept, or asks. A caller who goes away leaves the question to the others; the
-// last one takes it back, for the credential may be one that must not be used any more.
+// get returns a fresh entry, or calls ask. A caller that leaves does not end the request for the others.
+// The last one to leave cancels it, since the credential may no longer be valid to use.
 func (c *cache[K, V]) get(ctx context.Context, k K, ask func(context.Context) (V, error)) (V, error) {
 	if v, ok := c.peek(k); ok {
 		return v, nil
@@ -86,13 +86,13 @@ func (c *cache[K, V]) get(ctx context.Context, k K, ask func(context.Context) (V
 	}
 }
 
-// leave is for a caller who waits no longer.
+// leave ends the wait of one caller.
 func (c *cache[K, V]) leave(k K, f *flight[V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.callers--; f.callers == 0 {
 		f.end()
-		if c.flights[k] == f { // who asks from now on asks anew
+		if c.flights[k] == f { // the next caller sends a new request
 			delete(c.flights, k)
 		}
 	}
@@ -108,7 +108,7 @@ func (c *cache[K, V]) fly(ctx context.Context, k K, f *flight[V], ask func(conte
 	defer c.mu.Unlock()
 	defer close(f.done)
 	if c.flights[k] != f {
-		return // everybody has left
+		return // all callers have left
 	}
 	delete(c.flights, k)
 	before, ok := c.kept[k]
@@ -119,11 +119,11 @@ func (c *cache[K, V]) fly(ctx context.Context, k K, f *flight[V], ask func(conte
 	case errors.Is(f.err, source.ErrSheetRateLimited) && ok && c.now().Sub(before.at) < stale:
 		f.value, f.err = before.value, nil
 	case !errors.Is(f.err, source.ErrSheetRateLimited):
-		delete(c.kept, k) // what is no longer shared is no longer shown
+		delete(c.kept, k) // a sheet that is no longer shared is no longer shown
 	}
 }
 
-// makeRoom forgets what is too old, and if that is not enough, whatever comes first.
+// makeRoom removes entries that are too old, and if that is not enough, arbitrary ones.
 func (c *cache[K, V]) makeRoom() {
 	if len(c.kept) < maxEntries {
 		return

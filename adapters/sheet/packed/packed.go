@@ -1,5 +1,5 @@
-// Package packed opens the parts of a document that is a zip archive, within limits: what a few
-// bytes unpack to is decided by whoever packed them.
+// Package packed opens the parts of a document that is a zip archive, within limits: the author of the
+// archive decides how much a few bytes unpack to.
 package packed
 
 import (
