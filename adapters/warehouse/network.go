@@ -19,8 +19,8 @@ type Network interface {
 	Dial(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error)
 }
 
-// Guard makes the network of one call to a target, which is over at end whatever happens. A kind
-// is handed it, since adapters do not know each other.
+// Guard makes the network of one call to a target. The network stops working at end. A kind gets it as a
+// parameter, since adapters do not import each other.
 type Guard func(to ports.Target, end time.Time) Network
 
 // Begin bounds ctx by a target's total time, and makes the network of the call.
@@ -30,14 +30,13 @@ func (g Guard) Begin(ctx context.Context, to ports.Target) (context.Context, con
 	return ctx, cancel, g(to, end)
 }
 
-// Open takes a call through its first steps: resolve, policy and connect. The connection is the
-// caller's to close.
+// Open passes the first steps of a call: resolve, policy and connect. The caller must close the connection.
 func Open(ctx context.Context, n Network, to ports.Target, t *Trace) (*Recorder, error) {
 	return OpenAt(ctx, n, to.Credential.Text(connection.FieldHost), to.Credential.Port(), t)
 }
 
-// OpenAt is Open for kinds whose credential names no host. t may be nil, for a connection beside the
-// one that the steps are about.
+// OpenAt is Open for kinds whose credential names no host. t may be nil, for a second connection that is not
+// part of the steps.
 func OpenAt(ctx context.Context, n Network, host string, port uint16, t *Trace) (*Recorder, error) {
 	addresses, err := n.Lookup(ctx, host, port)
 	if err != nil {

@@ -28,8 +28,8 @@ type Sessions struct {
 	open  func(context.Context, Network, ports.Target, *Trace) (Session, error)
 }
 
-// NewSessions returns Sessions that guard watches over. open takes a call through the steps up to
-// database.
+// NewSessions returns Sessions whose networks guard makes. open opens a session: it passes the steps up to
+// and including database.
 func NewSessions[S Session](guard Guard, open func(context.Context, Network, ports.Target, *Trace) (S, error)) *Sessions {
 	return &Sessions{guard: guard, open: func(ctx context.Context, n Network, to ports.Target, trace *Trace) (Session, error) {
 		return open(ctx, n, to, trace)

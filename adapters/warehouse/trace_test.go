@@ -85,7 +85,7 @@ func TestClassify(t *testing.T) {
 			}
 		}
 	}
-	t.Run("whoever called the work off hears that", func(t *testing.T) {
+	t.Run("a cancelled context is reported as context.Canceled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if got := warehouse.Classify(ctx, dial(syscall.ECONNREFUSED)); !errors.Is(got, context.Canceled) {

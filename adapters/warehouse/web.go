@@ -29,7 +29,7 @@ type Answer struct {
 	Body   []byte
 }
 
-// OpenWeb takes a call through the steps up to tls; a nil config asks for none. t is as in OpenAt.
+// OpenWeb passes the steps up to and including tls. A nil config means no TLS. t is as in OpenAt.
 func OpenWeb(ctx context.Context, n Network, host string, port uint16, config *tls.Config, t *Trace) (*Web, error) {
 	recorder, err := OpenAt(ctx, n, host, port, t)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// NewAt returns a warehouse that takes a test's server for Google's. There is no other way to make one.
+// NewAt returns a warehouse that uses a test's server in place of Google's.
 func NewAt(guard warehouse.Guard, roots *x509.CertPool, where func(connection.Credential) (host string, port uint16)) *warehouse.Sessions {
 	return at(guard, func(c connection.Credential) servers {
 		host, port := where(c)

@@ -20,7 +20,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 	over := hosted.OverTLS(t)
 	foreign := []connection.Code{connection.NotThisDatabase}
 	granted := contract.HTTPResponse("200 OK", "", `{"access_token": "t", "token_type": "Bearer"}`)
-	// api lets the account in, and answers what it asks then in turn.
+	// api lets the account sign in, and then sends the given answers one after the other.
 	api := func(name string, code connection.Code, answers ...string) contract.HostileScript {
 		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code}, Serve: over(func(c io.ReadWriter) {
 			in := bufio.NewReader(c)

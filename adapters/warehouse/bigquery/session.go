@@ -17,10 +17,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// scope lets a token read and nothing else, whatever its account may do.
+// scope makes a token read-only, even if its account may write.
 const scope = "https://www.googleapis.com/auth/cloud-platform.read-only"
 
-// audience is whom Google's tokens are asked of, wherever the connection goes.
+// audience is the URL of Google's token endpoint. It does not depend on where the connection goes.
 const audience = "https://oauth2.googleapis.com/token"
 
 // session is one connection to the API, with a token.
@@ -37,7 +37,7 @@ type session struct {
 // Close ends the session.
 func (s *session) Close() { s.web.Close() }
 
-// open takes a call through the steps up to database.
+// open opens a session: it passes the steps up to and including database.
 func open(ctx context.Context, n warehouse.Network, to ports.Target, at servers, trace *warehouse.Trace) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
@@ -148,7 +148,7 @@ func (s *session) path(below ...string) string {
 // grace is what the server has beyond a call's limit, to say itself that it is over.
 const grace = 500 * time.Millisecond
 
-// call sends one request and reads its answer into out. What is not found is TableNotFound.
+// call sends one request and reads the response into out. It returns TableNotFound for a 404.
 func (s *session) call(method, path string, query url.Values, in, out any) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement+grace)
 	defer cancel()

@@ -92,7 +92,7 @@ func typeOf(name string) (t connection.Type, nullable bool) {
 	return connection.Text, nullable
 }
 
-// inside takes a wrapper off the name of a type.
+// inside removes a wrapper from the name of a type.
 func inside(name, wrapper string) string {
 	if bare, ok := strings.CutPrefix(name, wrapper+"("); ok {
 		return strings.TrimSuffix(bare, ")")

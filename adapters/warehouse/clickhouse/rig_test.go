@@ -122,8 +122,8 @@ func TestAUserWhoMayChooseNoSettingReadsAllTheSame(t *testing.T) {
 	}
 }
 
-// TestTheServerEndsAStatementThatTakesTooLong sees to it that the limit is the server's to keep: it
-// would work on otherwise, long after the call is over.
+// TestTheServerEndsAStatementThatTakesTooLong checks that the server enforces the limit. Otherwise it would
+// go on working long after the call has ended.
 func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	s := shared(t)
 	to := s.target(t, nil)

@@ -30,11 +30,11 @@ type session struct {
 // greeting is what a server says of itself and of the user.
 type greeting struct {
 	version   string
-	readonly  bool // the user can change nothing, whatever statement is sent
+	readonly  bool // no statement of the user can change anything
 	totalRows bool // system.tables has estimates of rows, since version 20
 }
 
-// open takes a call through the steps up to database.
+// open opens a session: it passes the steps up to and including database.
 func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
@@ -80,7 +80,7 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 	if err != nil {
 		err = s.atStart(err)
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
-			trace.Passed(connection.Authenticate) // a server looks for the database of those alone whom it let in
+			trace.Passed(connection.Authenticate) // a server looks up the database only after sign-in
 		}
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *session) begin(ctx context.Context, trace *warehouse.Trace) error {
 	return nil
 }
 
-// maxRows is more than any of our statements answers.
+// maxRows is more than any of our statements returns.
 const maxRows = connection.MaxTables + connection.MaxColumns
 
 // atStart says why a session did not begin.

@@ -18,10 +18,10 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 		{Name: "a server without TLS", Code: connection.TLSUnsupported, Step: connection.TLS, Target: func(t *testing.T) ports.Target {
 			return shared(t).target(t, map[string]any{"port": small(t).port})
 		}},
-		{Name: "a user who must use TLS, whom the server refuses like any other", Code: connection.AuthFailed, Step: connection.Authenticate,
+		{Name: "a user who must use TLS and is refused with the usual error", Code: connection.AuthFailed, Step: connection.Authenticate,
 			Target: as(map[string]any{"username": "only_tls", "tls": "disable"})},
 		{Name: "a user who is locked out", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as(map[string]any{"username": "locked"})},
-		{Name: "a user who signs in by a socket alone", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as(map[string]any{"username": "local"})},
+		{Name: "a user who can sign in only through a socket", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as(map[string]any{"username": "local"})},
 		{Name: "an unknown database, for a user who may see all", Code: connection.DatabaseNotFound, Step: connection.Database,
 			Target: as(map[string]any{"username": "auditor", "database": "nothing"})},
 		{Name: "an unknown database", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database, Target: as(map[string]any{"database": "nothing"})},

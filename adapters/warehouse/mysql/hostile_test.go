@@ -50,7 +50,7 @@ func TestHostileServers(t *testing.T) {
 func TestHostileServersThroughTheChild(t *testing.T) {
 	rig := hostile(t, fixture.ConfinedWarehouse)
 	rig.Scripts = append(rig.Scripts,
-		// What the driver sets aside for columns before it has seen any is bounded by the child alone.
+		// Only the child's memory limit bounds what the driver allocates for columns before it has seen any.
 		contract.HostileScript{Name: "it claims to have a billion columns", Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
 			Serve: func(c io.ReadWriter) { in(c); answer(c, packet(1, []byte{0xfe, 0, 0, 0, 0x40, 0, 0, 0, 0})); hold(c) }},
 		// The driver panics, and leaves a goroutine, which ends with the child.
@@ -105,7 +105,8 @@ func greet(c io.ReadWriter) { _, _ = c.Write(greeting(plain, native)) }
 // in lets anybody in.
 func in(c io.ReadWriter) { greet(c); answer(c, fine(2)) }
 
-// packets are as many as it takes until their numbers begin anew: repeated, they go on without a gap.
+// packets returns packets until their sequence numbers wrap around, so that the result can be repeated without
+// a gap in the numbers.
 func packets(first byte, payload string) (all []byte) {
 	for i := range 256 {
 		all = append(all, packet(first+byte(i), []byte(payload))...)
@@ -147,8 +148,8 @@ func scripts() []contract.HostileScript {
 		})},
 		{Name: "it asks for a file instead of a password", Plain: true, Codes: foreign, Serve: nothing(after(packet(2, []byte("\xfb/etc/passwd"))))},
 		{Name: "it wants the password in the clear", Plain: true, Codes: inClear, Serve: nothing(after(packet(2, []byte("\xfemysql_clear_password\x00"))))},
-		{Name: "it wants the password by the way of before 4.1", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte{0xfe})))},
-		{Name: "it wants the password by a way that nobody knows", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte("\xfedialog\x00"))))},
+		{Name: "it wants the password by the method of before 4.1", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte{0xfe})))},
+		{Name: "it wants the password by an unknown method", Plain: true, Codes: []connection.Code{connection.AuthRejected}, Serve: nothing(after(packet(2, []byte("\xfedialog\x00"))))},
 		{Name: "it wants the password under a key of its own", Plain: true, Codes: inClear, Serve: nothing(func(c io.ReadWriter) {
 			_, _ = c.Write(greeting(plain, "caching_sha2_password"))
 			answer(c, packet(2, []byte{1, 4}))
@@ -212,7 +213,7 @@ func scripts() []contract.HostileScript {
 			answer(c, table())
 			contract.Forever(c, packets(5, "\x01x\x01y"))
 		}},
-		{Name: "it answers with nothing", Plain: true, Codes: foreign, Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
+		{Name: "it sends an empty answer", Plain: true, Codes: foreign, Serve: asked(append(table(), packet(5, []byte{0xfe, 0, 0, 2, 0})...))},
 		// The driver takes it for the end of the rows, and waits for what comes then.
 		{Name: "its values are longer than their packet", Codes: late, Serve: asked(append(table(), packet(5, []byte("\x20x\x20y"))...))},
 	}

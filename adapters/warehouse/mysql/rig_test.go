@@ -116,8 +116,8 @@ func previews() map[connection.TableRef]connection.Preview {
 
 func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(direct)) }
 
-// TestTheServerEndsAStatementThatTakesTooLong sees to it that the limit is the server's to keep: it
-// would work on otherwise, long after the call is over.
+// TestTheServerEndsAStatementThatTakesTooLong checks that the server enforces the limit. Otherwise it would
+// go on working long after the call has ended.
 func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	to := shared(t).target(t, nil)
 	to.Limits.Statement, to.Limits.Total = 50*time.Millisecond, 20*time.Second

@@ -34,7 +34,7 @@ type conn interface {
 	driver.ExecerContext
 }
 
-// open takes a call through the steps up to database.
+// open opens a session: it passes the steps up to and including database.
 func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
@@ -58,7 +58,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	return s, nil
 }
 
-// start takes a connection that is open through the steps tls, authenticate and database.
+// start passes the steps tls, authenticate and database on an open connection.
 func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *tls.Config, to ports.Target, trace *warehouse.Trace) (err error) {
 	if encryption == nil {
 		trace.Skipped(connection.TLS)
@@ -88,7 +88,7 @@ func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *
 	if err != nil {
 		err = classifyStart(ctx, err, s.wire)
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
-			trace.Passed(connection.Authenticate) // a server looks for the database of those alone whom it let in
+			trace.Passed(connection.Authenticate) // a server looks up the database only after sign-in
 		}
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *session) prepare(limit time.Duration) error {
 
 func (s *session) isMariaDB() bool { return strings.Contains(s.version, "MariaDB") }
 
-// run sends a statement that answers nothing.
+// run sends a statement that returns no rows.
 func (s *session) run(sql string) error {
 	return s.classify(sanely(func() error {
 		_, err := s.conn.ExecContext(s.ctx, sql, nil)
@@ -214,7 +214,7 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 	return all, s.classify(err)
 }
 
-// text writes a value of the driver's as text. Statements ask for texts and whole numbers alone.
+// text returns a value of the driver as text. Our statements select only texts and integers.
 func text(v driver.Value) *string {
 	var s string
 	switch v := v.(type) {

@@ -135,11 +135,11 @@ func (w *wire) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// guard follows what a server says while a user signs in on a connection that is not encrypted, and
-// ends it before the driver sends a password: for some ways to sign in it would encrypt that with
-// whatever key the server hands out, and whoever sits in between can do so too.
+// guard watches what a server sends while a user signs in on a connection that is not encrypted. It ends the
+// connection before the driver sends a password. For some methods the driver would encrypt the password with
+// any key that the server sends, and a man in the middle can send one too.
 type guard struct {
-	packets []byte // what has come of the one under way
+	packets []byte // received so far of the current one
 	done    bool
 	refused error
 }

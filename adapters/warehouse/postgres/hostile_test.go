@@ -176,16 +176,16 @@ func scripts(t *testing.T) []contract.HostileScript {
 			begun(c, described)
 			contract.Forever(c, bytes.Repeat(encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}}), 256))
 		}},
-		{Name: "it answers with nothing", Codes: foreign, Serve: func(c io.ReadWriter) {
+		{Name: "it sends an empty answer", Codes: foreign, Serve: func(c io.ReadWriter) {
 			begun(c, append(described, encode(&pgproto3.CommandComplete{CommandTag: []byte("SELECT 0")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})...))
 			hold(c)
 		}},
-		{Name: "it answers the first of our statements alone", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) {
+		{Name: "it answers only the first of our statements", Plain: true, Codes: foreign, Serve: func(c io.ReadWriter) {
 			begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
 				&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ReadyForQuery{TxStatus: 'T'})))
 			hold(c)
 		}},
-		{Name: "it answers the first of our statements and fails", Plain: true, Codes: []connection.Code{connection.QueryTimeout}, Serve: func(c io.ReadWriter) {
+		{Name: "it fails after the first of our statements", Plain: true, Codes: []connection.Code{connection.QueryTimeout}, Serve: func(c io.ReadWriter) {
 			begun(c, slices.Concat(described, encode(&pgproto3.DataRow{Values: [][]byte{[]byte("x"), []byte("y")}},
 				&pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ErrorResponse{Severity: "ERROR", Code: "57014"}, &pgproto3.ReadyForQuery{TxStatus: 'E'})))
 			hold(c)

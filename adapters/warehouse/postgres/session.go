@@ -28,7 +28,7 @@ type session struct {
 	next  func() ([][][]byte, error) // answer to what Read has asked
 }
 
-// open takes a call through the steps up to database.
+// open opens a session: it passes the steps up to and including database.
 func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
@@ -42,7 +42,7 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 		_ = wire.Close() // pgx has done so, if it came so far
 		err = classifyStart(starting, err, words)
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
-			trace.Passed(connection.Authenticate) // a server looks for the database of those alone whom it let in
+			trace.Passed(connection.Authenticate) // a server looks up the database only after sign-in
 		}
 		if errors.Is(err, connection.AuthRejected) && to.Credential.TLSMode() == connection.Disable && wantsTLS(starting, n, to) {
 			err = connection.TLSRequired
@@ -61,8 +61,8 @@ func open(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	}, nil
 }
 
-// dial takes a call through the steps up to tls. The connection is secured here and not by pgx,
-// whose errors on the way there have no types.
+// dial passes the steps up to and including tls. The TLS handshake is done here and not by pgx, whose
+// errors of that phase have no types.
 func dial(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (net.Conn, error) {
 	config, err := warehouse.TLSConfig(to.Credential)
 	if err != nil {
@@ -85,8 +85,8 @@ func dial(ctx context.Context, n warehouse.Network, to ports.Target, trace *ware
 	return secured, nil
 }
 
-// secure asks the server for TLS as the protocol has it: one byte answers, and nothing may follow it
-// in the clear (CVE-2021-23222), which reading that one byte alone sees to.
+// secure asks the server for TLS as the protocol defines it. The server's answer is one byte, and secure
+// reads no more than that: plain text that follows it must not be used (CVE-2021-23222).
 func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (net.Conn, error) {
 	end, _ := ctx.Deadline()
 	if err := wire.SetDeadline(end); err != nil {
@@ -100,7 +100,7 @@ func secure(ctx context.Context, wire *warehouse.Recorder, config *tls.Config) (
 	}
 	var answer [1]byte
 	if _, err := io.ReadFull(wire, answer[:]); err != nil {
-		if err == io.EOF { // it closed without a word
+		if err == io.EOF { // it closed without an answer
 			return nil, connection.PortClosed
 		}
 		return nil, warehouse.Classify(ctx, err)

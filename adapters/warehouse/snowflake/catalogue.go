@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Read sees to it that the database's tables can be listed. Neither it nor CanWrite starts the
-// warehouse, which would be paid for.
+// Read checks that the database's tables can be listed. Neither Read nor CanWrite starts the
+// warehouse, which would cost money.
 func (s *session) Read(server *connection.Server) error {
 	server.Product, server.Version = "Snowflake", warehouse.Word(s.version)
 	_, err := s.query(`SHOW TERSE OBJECTS IN DATABASE ` + quote(s.database) + ` LIMIT 1`)

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// NewAt returns a warehouse that takes a test's server for an account's. There is no other way to make one.
+// NewAt returns a warehouse that uses a test's server in place of an account's.
 func NewAt(guard warehouse.Guard, roots *x509.CertPool, at func(account string) (host string, port uint16)) *warehouse.Sessions {
 	return warehouse.NewSessions(guard, place{roots: roots, server: func(account string) address {
 		host, port := at(account)

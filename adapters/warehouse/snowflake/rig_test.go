@@ -39,7 +39,7 @@ func TestMain(m *testing.M) { hosted.Main(m) }
 // target is the reader's at a server of the test's, with some fields changed.
 func target(t *testing.T, port uint16, changes map[string]any) ports.Target {
 	t.Helper()
-	// The suite's canary is in the PEM, whose headers are for whoever wrote it.
+	// The suite's canary is in a header of the PEM. Such headers are free text of the author.
 	pem := strings.Replace(hosted.KeyPEM(t), "KEY-----\n", "KEY-----\nNote: "+contract.WarehouseCanary+"\n\n", 1)
 	fields := map[string]any{"account": fmt.Sprintf("port-%d-x", port), "database": "SHOP", "warehouse": "SMALL", "username": "reader", "private_key": pem}
 	return contract.HostTarget(t, connection.Snowflake, fields, changes)

@@ -35,7 +35,7 @@ type session struct {
 // Close ends the session.
 func (s *session) Close() { s.web.Close() }
 
-// open takes a call through the steps up to database.
+// open opens a session: it passes the steps up to and including database.
 func (p place) open(ctx context.Context, n warehouse.Network, to ports.Target, trace *warehouse.Trace) (*session, error) {
 	starting, cancel := context.WithTimeout(ctx, to.Limits.Connect)
 	defer cancel()
@@ -68,7 +68,7 @@ func (s *session) begin(trace *warehouse.Trace) (err error) {
 		err = connection.DatabaseDeniedOrMissing
 	}
 	if errors.Is(err, connection.DatabaseDeniedOrMissing) {
-		trace.Passed(connection.Authenticate) // it looks for the database of those alone whom it let in
+		trace.Passed(connection.Authenticate) // the server looks up the database only after sign-in
 	}
 	if err != nil {
 		return err
