@@ -56,7 +56,7 @@ func (g *Gateway) clientSecret(id billing.IntentID) secret.String {
 	return secret.New(string(id) + "_secret_" + g.mac("sandbox intent\x00"+string(g.org)+"\x00"+string(id)))
 }
 
-// name makes an identifier of what it stands for.
+// name derives an identifier from the parts that identify a thing.
 func name(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return "sandbox" + strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:15]))
@@ -66,8 +66,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 var errNoSuchCustomer = &billing.Rejection{Reason: "resource_missing"}
 
-// keyed carries out what a call of a key asks for, or answers what it was answered before. call names what
-// it asks, so that one key is not used for two things.
+// keyed runs act under an idempotency key, or returns the result of the key's first call. call names the
+// operation, so that one key is not used for two.
 func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, call string, act func(b *book, now time.Time) (T, error)) (T, error) {
 	var out T
 	ctx, fail, err := g.begin(ctx, call)
@@ -300,7 +300,7 @@ func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, 
 	return err
 }
 
-// Prices implements ports.GatewaySubscriptions: whatever an org sells can be had here.
+// Prices implements ports.GatewaySubscriptions. Every plan that an org sells is available here.
 func (g *Gateway) Prices(_ context.Context, plans billing.Plans) (billing.Plans, error) {
 	plans = slices.Clone(plans)
 	for i := range plans {

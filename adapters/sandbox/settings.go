@@ -28,8 +28,8 @@ type Kind string
 const (
 	None         Kind = ""
 	Fine         Kind = "ok"            // none after all
-	Timeout      Kind = "timeout"       // nothing happened, and nobody answered
-	TimeoutAfter Kind = "timeout_after" // it happened, and nobody answered
+	Timeout      Kind = "timeout"       // no effect, and no answer
+	TimeoutAfter Kind = "timeout_after" // the effect, but no answer
 	Failure      Kind = "error"         // 500; nothing happened
 	FailureAfter Kind = "error_after"   // 500, though it happened
 	Limited      Kind = "rate_limited"  // 429
@@ -88,8 +88,8 @@ func (g *Gateway) now(ctx context.Context) (time.Time, error) {
 // Now returns the time of the sandbox.
 func (g *Gateway) Now(ctx context.Context) (time.Time, error) { return g.now(ctx) }
 
-// Advance puts the clock of the sandbox ahead, and lets what is due by then happen to all customers:
-// renewals, ends of trials, expiry. It returns the sandbox's time, and how many customers it has.
+// Advance moves the clock of the sandbox forward and processes what has become due for all customers:
+// renewals, ends of trials, expiry. It returns the sandbox's time and the number of its customers.
 func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time, customers int, err error) {
 	if by < 0 {
 		return now, 0, fmt.Errorf("the clock of the sandbox goes forward alone")

@@ -9,14 +9,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// post sees to it that what a customer's book has to tell is delivered by one at a time: busy holds whether
-// somebody else has asked for it meanwhile.
+// post lets one goroutine at a time deliver the events of a customer. busy has the customers whose events are
+// being delivered; its value is true if another delivery was requested since.
 type post struct {
 	mu   sync.Mutex
 	busy map[billing.CustomerID]bool
 }
 
-// begin reports whether the caller is to deliver; else whoever does so looks once more.
+// begin reports whether the caller must deliver. If not, the current deliverer checks once more.
 func (p *post) begin(c billing.CustomerID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,8 +40,8 @@ func (p *post) end(c billing.CustomerID) bool {
 	return true
 }
 
-// flush delivers what a customer's book has to tell. What cannot be delivered stays in it until it is
-// looked at again; it is no failure of the call that caused it.
+// flush delivers the pending events of a customer. Events that cannot be delivered stay pending until the
+// next attempt; the call that caused them does not fail.
 func (g *Gateway) flush(ctx context.Context, c billing.CustomerID) {
 	if !g.post.begin(c) {
 		return

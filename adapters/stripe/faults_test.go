@@ -139,8 +139,8 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 	}
 }
 
-// TestAFailureThatIsAnsweredAgainIsLookedInto stages what Stripe does with a key whose call failed after it took
-// effect: it answers the failure again and again.
+// TestAFailureThatIsAnsweredAgainIsLookedInto simulates a call that failed after it took effect: Stripe returns
+// the failure again for each retry with the same key.
 func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 	const subscription = `{"id":"sub_1","object":"subscription","status":"active","customer":"cus_1","created":1,"metadata":{"atrium_key":"k","atrium_plan":"team","atrium_changed":"k2"},
 		"items":{"object":"list","data":[{"id":"si_1","quantity":2,"current_period_start":100,"current_period_end":200,"price":{"id":"price_1"}}]}}`
@@ -204,7 +204,7 @@ func TestAFailureThatIsAnsweredAgainIsLookedInto(t *testing.T) {
 	}
 }
 
-// TestWhatIsGoneIsNoRefusal stages the second try of a call that took effect, where nobody can look.
+// TestWhatIsGoneIsNoRefusal simulates the retry of a call that took effect, when the result cannot be looked up.
 func TestWhatIsGoneIsNoRefusal(t *testing.T) {
 	asked := false
 	s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {

@@ -1,7 +1,7 @@
-// Package stripe reaches an org's account at Stripe. What it does there is told apart by the idempotency
-// keys that it is given, and noted in metadata too: Stripe answers a key again as it answered it first,
-// failures of its own included (https://docs.stripe.com/api/idempotent_requests), so that after one of
-// these the metadata say what came of the call.
+// Package stripe reaches an org's account at Stripe. Each call carries the idempotency key that it is given,
+// and notes it in metadata too. Stripe repeats the first response to a key, its own failures included
+// (https://docs.stripe.com/api/idempotent_requests). After such a failure the metadata tell whether the call
+// took effect.
 package stripe
 
 import (
@@ -47,7 +47,7 @@ const (
 	workspaceOf = "atrium_workspace" // whose customer it is
 )
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is the most that is read of a response, in bytes.
 const maxAnswer = 8 << 20
 
 // New returns the gateway of an account. It makes no call.
