@@ -32,7 +32,7 @@ type keyring struct {
 	refreshing chan struct{} // closed when the refresh under way has ended; nil: there is none
 }
 
-// find answers the key for a token, and the set that it is of; a nil key if the issuer has none.
+// find returns the key for a token and the set that contains it. The key is nil if the issuer has none.
 func (r *keyring) find(ctx context.Context, h header, now time.Time) (*keySet, *key, error) {
 	set, err := r.current(ctx, now)
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *keyring) refresh(ctx context.Context, now time.Time) {
 	r.refreshing = nil
 }
 
-// await answers the keys once no refresh is under way. It unlocks r.mu, which is held.
+// await returns the keys when no refresh is running. The caller holds r.mu; await unlocks it.
 func (r *keyring) await(ctx context.Context) (*keySet, error) {
 	refreshing := r.refreshing
 	r.mu.Unlock()

@@ -289,7 +289,7 @@ func TestSlowIssuer(t *testing.T) {
 		})
 	})
 
-	t.Run("whoever has a known key does not wait for unknown ones", func(t *testing.T) {
+	t.Run("a token with a known key does not wait for unknown ones", func(t *testing.T) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		token := issuer.Token(issuer.Claims(app, noon))
 		unknown := fixture.SignToken(t, map[string]any{"alg": "ES256", "kid": "key-2"}, issuer.Claims(app, noon), issuer.Key().Private)
@@ -400,7 +400,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// discovers answers a discovery document whatever is asked for.
+// discovers returns a handler that serves the discovery document at every path.
 func discovers(issuer, keys string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, issuer, keys)

@@ -31,8 +31,8 @@ type key struct {
 	public crypto.PublicKey
 }
 
-// find answers the key that a token names, if its algorithm is the token's too; nil if there is
-// none. A token that names no key is for the only one that fits its algorithm.
+// find returns the key that a token names, if the key has the token's algorithm, and nil if there is
+// none. For a token that names no key it returns the only key that fits the algorithm.
 func (s *keySet) find(h header) *key {
 	var found *key
 	for i := range s.keys {
@@ -99,7 +99,7 @@ func usable(published jwk.Key) (key, error) {
 	return key{id, alg, public}, nil
 }
 
-// algorithm answers the one algorithm that fits a key.
+// algorithm returns the one algorithm that fits a key.
 func algorithm(public crypto.PublicKey) (string, error) {
 	switch p := public.(type) {
 	case *rsa.PublicKey:

@@ -25,7 +25,7 @@ type provider struct{ client *http.Client }
 func newProvider(transport http.RoundTripper) provider {
 	return provider{&http.Client{
 		Transport: transport,
-		// Whoever controls one page of a provider must not be able to name its keys.
+		// An attacker who controls one page of a provider must not be able to name its keys.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -113,7 +113,7 @@ func checkIssuer(issuer string) error {
 	return nil
 }
 
-// safe reports whether what u answers comes from whom u names: over TLS, or from this machine.
+// safe reports whether a response from u is authentic: it comes over TLS, or from this machine.
 func safe(u *url.URL) bool {
 	return u.Hostname() != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
 }

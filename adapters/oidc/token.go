@@ -171,7 +171,7 @@ func audiences(aud any) []string {
 	return nil
 }
 
-// acceptedBy answers the claims if they are meant for one of issuer's audiences and are valid now.
+// acceptedBy returns the claims if they are meant for one of issuer's audiences and are valid now.
 func (c claims) acceptedBy(issuer identity.Issuer, now time.Time) (*account.Claims, error) {
 	meant := func(audience string) bool { return audience != "" && slices.Contains(issuer.Audiences, audience) }
 	switch at := func(t time.Time) string { return t.Format(time.RFC3339) }; {

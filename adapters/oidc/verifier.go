@@ -30,8 +30,8 @@ type Verifier struct {
 	keyrings map[string]*keyring // by the issuer's URL; configured issuers alone
 }
 
-// New returns a Verifier that has no keys yet: they are fetched when they are first needed. What
-// goes wrong while they are fetched anew is logged, since no caller notices.
+// New returns a Verifier that has no keys yet: they are fetched when they are first needed. Errors of
+// later refreshes are logged, since no caller notices them.
 func New(log *slog.Logger) *Verifier {
 	return newVerifier(&http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -83,8 +83,8 @@ func (v *Verifier) Verify(ctx context.Context, issuers []identity.Issuer, token 
 	return accepted, nil
 }
 
-// recall answers the claims of a token of issuer whose signature was verified before by the
-// issuer's present keys. They still are to be accepted.
+// recall returns the claims of a token whose signature was verified before with the issuer's current
+// keys. The caller must still check the claims.
 func (v *Verifier) recall(ctx context.Context, issuer string, sum [sha256.Size]byte, now time.Time) (claims, bool) {
 	found, ok := v.verified.get(verifiedKey{issuer, sum}, now)
 	if !ok {

@@ -20,7 +20,7 @@ import (
 // Envelope seals each content under a data key of its own (AES-256-GCM), which the keyring wraps. It
 // follows the keyring: after Rotate or Reload it wraps under the new primary key.
 //
-// What is sealed is Tink's envelope: the length of the wrapped data key in four bytes (big-endian),
+// The format is Tink's envelope: the length of the wrapped data key in four bytes (big-endian),
 // the wrapped key, the encrypted content.
 type Envelope struct {
 	keys    purposeSealer // of data keys
@@ -34,8 +34,8 @@ var _ ports.CredentialSealer = (*Envelope)(nil)
 // fingerprintPurpose binds the sealed key of fingerprints.
 var fingerprintPurpose = []byte("atrium fingerprint key")
 
-// NewEnvelope returns an envelope on a keyring. keep is handed a fresh sealed key of fingerprints,
-// stores it if there is none yet, and answers the one that is stored.
+// NewEnvelope returns an Envelope on a keyring. keep receives a fresh sealed fingerprint key,
+// stores it if there is none yet, and returns the stored one.
 func NewEnvelope(ring *Keyring, keep func(fresh []byte) ([]byte, error)) (*Envelope, error) {
 	keys := purposeSealer{ring, DataKeys}
 	e := &Envelope{keys: keys, aead: aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), wrapper{keys})}

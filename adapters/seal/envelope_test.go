@@ -89,7 +89,7 @@ func TestRewrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := rewrap(t, sealed)
-	t.Run("after a rotation the data key is wrapped anew, and the content untouched", func(t *testing.T) {
+	t.Run("after a rotation the data key is wrapped again and the content is unchanged", func(t *testing.T) {
 		const content = 6 + 12 + 16
 		if bytes.Equal(fresh, sealed) || !bytes.Equal(fresh[len(fresh)-content:], sealed[len(sealed)-content:]) || !bytes.Equal(rewrap(t, fresh), fresh) {
 			t.Errorf("sealed %x, then %x", sealed, fresh)

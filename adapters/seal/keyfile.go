@@ -16,8 +16,8 @@ import (
 // maxKeyFile is the most bytes read of a key file. A key takes about 200.
 const maxKeyFile = 1 << 20
 
-// Create writes a key file with one fresh key, readable by its owner alone. It never writes
-// over a file, whatever that holds: the answer then is fs.ErrExist.
+// Create writes a key file with one fresh key, readable only by its owner. It never overwrites a file:
+// it returns fs.ErrExist if there is one.
 func Create(path string) error {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
@@ -32,10 +32,10 @@ func Create(path string) error {
 	return nil
 }
 
-// Rotate adds a fresh key, makes it the primary, and writes the key file anew. What older
-// keys sealed still opens. A crash leaves either the old file or the new one; ErrInline is the
-// answer where there is no file. Other processes seal under the new key once they open the
-// file again, and cannot open what it sealed before that.
+// Rotate adds a fresh key, makes it the primary, and rewrites the key file. Data sealed under older
+// keys still opens. A crash leaves either the old file or the new one. Rotate returns ErrInline if
+// there is no file. Other processes seal under the new key after they reload the file; until then they
+// cannot open data that the new key sealed.
 func (k *Keyring) Rotate() (KeyInfo, error) {
 	if k.file == "" {
 		return KeyInfo{}, ErrInline
@@ -51,8 +51,8 @@ func (k *Keyring) Rotate() (KeyInfo, error) {
 }
 
 func (k *Keyring) rotate() (id uint32, err error) {
-	// The file's fixed name doubles as the lock: of two rotations at once, one would lose its
-	// key, and with it whatever that key had sealed.
+	// The file's fixed name doubles as the lock. Without it, one of two concurrent rotations would lose
+	// its key, and with it all data that the key had sealed.
 	next := k.file + ".next"
 	lock, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -118,8 +118,7 @@ func (k *Keyring) Reload() error {
 	return nil
 }
 
-// succeededBy refuses a keyring that does not open what k seals: somebody has put another
-// file in the place of k's.
+// succeededBy refuses a keyring that does not open what k seals: k's file was replaced by another one.
 func (k *Keyring) succeededBy(fresh *state) error {
 	check, err := k.Check()
 	if err != nil {

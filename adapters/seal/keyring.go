@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	// ErrNoKeyFile is the answer to a key file that is not there. Whoever has data sealed with
-	// it must bring it back; Create is for a deployment that has sealed nothing yet.
+	// ErrNoKeyFile means that the key file does not exist. If data is sealed with it, the operator must
+	// restore it; Create is only for a deployment that has sealed nothing yet.
 	ErrNoKeyFile = errors.New("keyring: there is no key file")
 
 	// ErrWrongKeyring is the answer of Verify to data that was sealed with other keys.
@@ -30,7 +30,7 @@ var (
 	// ErrInline is the answer of Rotate to a keyring that has no file to write to.
 	ErrInline = errors.New("keyring: the keyset was given inline and cannot be rotated in place: rotate it in a key file and hand over the new content")
 
-	// errOpen is one for all reasons: why sealed bytes do not open is nobody's business.
+	// errOpen is the one error for all reasons: no caller may learn why sealed bytes do not open.
 	errOpen = errors.New("keyring: the sealed bytes do not open with this keyring and associated data")
 )
 
