@@ -92,7 +92,7 @@ func (s *smtp) message(m ports.Mail) (*gomail.Msg, error) {
 // client is for one mail: go-mail changes one in use while it picks how to sign in.
 func (s *smtp) client(ctx context.Context) (*gomail.Client, error) {
 	policy := gomail.TLSMandatory
-	if s.TLS == "implicit" || s.TLS == "none" { // dial sees to the first
+	if s.TLS == "implicit" || s.TLS == "none" { // dial handles implicit
 		policy = gomail.NoTLS
 	}
 	options := []gomail.Option{

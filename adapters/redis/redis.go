@@ -62,8 +62,8 @@ func (s *Signals) Announce(ctx context.Context, org identity.OrgID) error {
 	return s.client.Publish(ctx, channel, string(org)).Err()
 }
 
-// Listen implements ports.PresenceSignals. The client dials anew by itself, and finds out by pings that
-// the other end is gone; each subscription, the first too, comes after a time without.
+// Listen implements ports.PresenceSignals. The client reconnects by itself and detects a dead connection by
+// pings. Signals may have been missed before each subscription, the first included.
 func (s *Signals) Listen(ctx context.Context, heard func(identity.OrgID)) error {
 	subscription := s.client.Subscribe(ctx, channel)
 	defer func() { _ = subscription.Close() }()

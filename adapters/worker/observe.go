@@ -49,7 +49,7 @@ func (w *Worker) report(r report) {
 		level = slog.LevelWarn
 		attrs = append(attrs, slog.String("failure", r.outcome.Failure))
 	}
-	if r.outcome.State == job.Failed && !job.IsFinal(r.err) { // nobody else sees to it
+	if r.outcome.State == job.Failed && !job.IsFinal(r.err) { // no one else handles it
 		level = slog.LevelError
 	}
 	if r.err != nil {

@@ -21,9 +21,9 @@ import (
 type Work struct {
 	job.Policy
 
-	// Do does the work about one subject for by, the system in the job's workspace. Its context
-	// ends at the policy's limit, and early if the program must stop. A job is done at least once:
-	// whoever did it may have died before that was known.
+	// Do does the work for one subject. by is the system as an actor in the job's workspace. The context
+	// ends at the policy's limit, and earlier if the program must stop. A job runs at least once: a worker
+	// may die after the work and before it is recorded.
 	Do func(ctx context.Context, by identity.Actor, subject string) error
 }
 
