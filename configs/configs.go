@@ -238,7 +238,7 @@ func (c Config) Quotas(ids func(slug string) identity.OrgID) map[identity.OrgID]
 	return all
 }
 
-// Directory returns the orgs for finding one by its host; ids answers the stored identifier of
+// Directory returns the directory that finds an org by its host. ids returns the stored identifier of
 // a slug.
 func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Directory {
 	orgs := make([]identity.Org, len(c.Orgs))

@@ -21,7 +21,7 @@ const (
 	maxHost = 253 // characters of a whole host name
 )
 
-// validateOrgs sees to it that each org has names of its own, and that one host never leads to two.
+// validateOrgs checks that the names of the orgs are unique, and that no host belongs to two orgs.
 func (c *Config) validateOrgs(found *problems) {
 	if c.BaseDomain != "" && !isDomain(c.BaseDomain) {
 		found.add("base_domain", "must be a domain, without a scheme or a port")

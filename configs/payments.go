@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// Payments is what an org sells, and through whom.
+// Payments configures the plans that an org sells and its payment gateway.
 type Payments struct {
 	Gateway        string // stripe or sandbox; empty: the org takes no payments
 	GraceDays      int    // for which a subscription that is past due still entitles

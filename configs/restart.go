@@ -2,9 +2,9 @@ package configs
 
 import "reflect"
 
-// NeedRestart returns the dotted keys that differ between two settings and that a reload does not take
-// over: all but the orgs. Of lists and values, secrets among them, it says that they differ and not
-// how. The content of the key file is read anew in any case.
+// NeedRestart returns the dotted keys that differ between two configurations and need a restart: all except
+// those of the orgs. It returns only keys, never values, since some are secrets. A reload always reads the
+// content of the key file again.
 func NeedRestart(running, read Config) []string {
 	var keys []string
 	var walk func(prefix string, a, b reflect.Value)

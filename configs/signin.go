@@ -13,7 +13,7 @@ import (
 // tokenPlace is where the token of an invitation goes in Org.AcceptURL.
 const tokenPlace = "{token}"
 
-// validateSignIn sees to whom an org lets in: whose tokens, for what, and by which link.
+// validateSignIn checks the sign-in settings of an org: issuers, audiences, sign-up and links.
 func (o Org) validateSignIn(found *problems, key string) {
 	o.validateIssuers(found, key)
 	o.validateEntry(found, key)
