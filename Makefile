@@ -20,7 +20,7 @@ test: ## run every test, those that take samples with few of them
 check: ## run the quick tests, without any server
 	@.ci/run check
 
-prove-quick: ## run what tries to break the whole program, alone, as small as in make test
+prove-quick: ## run only the tests that try to break the whole program, as small as in make test
 	@.ci/run prove-quick
 
 prove: ## run every test with all of its samples, and assert durations; takes hours
@@ -32,7 +32,7 @@ fuzz: ## run every fuzz target for a minute, keeping what fails as a test
 verify: ## check generated code, formatting, modules and lints
 	@.ci/run verify
 
-lint: ## run the linters alone
+lint: ## run only the linters
 	@.ci/run lint
 
 vuln: ## look for known vulnerabilities of what the code calls (GOVULNDB names another database)

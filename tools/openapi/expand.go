@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// shared is the response that answers a status where no code says otherwise.
+// shared maps a status to its response, for operations without a code that has another one.
 var shared = map[string]string{
 	"304": "NotModified", "400": "BadRequest", "401": "Unauthorized", "402": "PaymentRequired", "403": "Forbidden",
 	"404": "NotFound", "406": "NotAcceptable", "409": "Conflict", "412": "PreconditionFailed", "413": "PayloadTooLarge",

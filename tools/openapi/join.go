@@ -87,7 +87,7 @@ func set(of *yaml.Node, key string, value *yaml.Node) {
 	of.Content = append(of.Content, text(key), value)
 }
 
-// remove takes a key out of a mapping.
+// remove deletes a key from a mapping.
 func remove(of *yaml.Node, key string) {
 	for i := 0; i < len(of.Content); i += 2 {
 		if of.Content[i].Value == key {
