@@ -103,7 +103,7 @@ func (a *API) byToken(r *http.Request, seen *observed, token string, at time.Tim
 		return identity.Actor{}, nil, nil, err
 	}
 	if apart != nil {
-		a.Log.WarnContext(r.Context(), "somebody signed in with the address of an account that could not be joined, and has an account apart", "issuer", claims.Issuer, "user_id", p.User.ID, "address_of", apart.ID)
+		a.Log.WarnContext(r.Context(), "a user signed in with the e-mail address of an account that could not be joined, and got a separate account", "issuer", claims.Issuer, "user_id", p.User.ID, "address_of", apart.ID)
 	}
 	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
 	return actor(&p.User, seen, at), p, func(named string) (account.Membership, error) { return p.Select(named, safe) }, nil

@@ -141,7 +141,7 @@ func (a *API) getRegistry(r *request) (reply, error) {
 	return ok(openapi.ChatRegistry{
 		Revision: of.Revision, Agents: each(of.Agents, toRegistryItem), Tools: each(of.Tools, toRegistryItem),
 		Capabilities: each(of.Capabilities, toRegistryItem), Workflows: each(of.Workflows, toRegistryItem),
-	}).at(1), nil // nobody changes it through the API: the tag's hash alone tells one from another
+	}).at(1), nil // the API cannot change it, so the tag's hash identifies it
 }
 
 func toRegistryItem(i *chat.Item) openapi.RegistryItem {
@@ -178,7 +178,7 @@ func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
 	return out
 }
 
-// chatSummary is a template without what is inside.
+// chatSummary returns a template without its content.
 func (r *request) chatSummary(t *chat.Template) openapi.ChatTemplate {
 	issues := r.Chats.Registry(r.by).Issues(t)
 	health := openapi.ChatHealthOk

@@ -15,7 +15,7 @@ type Config struct {
 	ReadTimeout       time.Duration // until its body is in
 	WriteTimeout      time.Duration // from the header until the answer is out; above RequestTimeout, so that its 504 still is
 	IdleTimeout       time.Duration // of a kept-alive connection between two requests
-	ShutdownTimeout   time.Duration // for requests under way when the program is told to stop
+	ShutdownTimeout   time.Duration // for running requests when the program is told to stop
 
 	// TrustedProxies are the networks whose X-Forwarded-* headers count. From anywhere else
 	// they are ignored, since any client can send them.
@@ -45,9 +45,9 @@ func (l RateLimit) limiters() (callers, users, workspaces *limiter) {
 		newNamedLimiter("workspace", cmp.Or(l.WorkspacePerMinute, 5*l.PerMinute), cmp.Or(l.WorkspaceBurst, 5*l.Burst))
 }
 
-// Concurrency bounds how many requests are under way at the same time on one node. Others wait for their
-// turn, and are answered 429 if it does not come. Operations that reach another system have four times
-// these limits of their own: while they wait, they hold no connection of the database.
+// Concurrency limits how many requests run at the same time on one node. Others wait for their turn, and get
+// a 429 if it does not come. Operations that reach another system have separate limits, four times as high:
+// while they wait, they hold no database connection.
 type Concurrency struct {
 	PerCaller    int           // of one user
 	PerWorkspace int           // in one workspace

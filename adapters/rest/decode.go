@@ -36,8 +36,8 @@ func cleared[T ~string](n nullable.Nullable[string]) *T {
 	return &v
 }
 
-// orZero is a member of a merge patch whose null stands for its type's zero value: nil if it is
-// absent.
+// orZero returns a member of a merge patch, with null as its type's zero value. It returns nil if the member
+// is absent.
 func orZero[T any](n nullable.Nullable[T]) *T {
 	if !n.IsSpecified() {
 		return nil

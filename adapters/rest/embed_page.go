@@ -31,7 +31,7 @@ var (
 	embedTemplate = template.Must(template.New("embed").Parse(embedHTML))
 )
 
-// compact leaves out what people alone read: indentation, and lines that are comments.
+// compact removes indentation and comment lines.
 func compact(source, lineEnd string) string {
 	var out strings.Builder
 	for line := range strings.Lines(source) {

@@ -80,7 +80,7 @@ func (a *API) visit(r *http.Request) chats.Visit {
 }
 
 // ours reports whether an origin is where our own pages are served: the org's canonical one, or the
-// host of this request, whatever the scheme, which a proxy in front may have changed.
+// host of this request. The scheme is ignored, since a proxy in front may have changed it.
 func (a *API) ours(r *http.Request, o chat.Origin) bool {
 	if base, ok := originOf(observation(r).org.BaseURL); ok && o == base {
 		return true

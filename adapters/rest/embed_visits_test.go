@@ -71,7 +71,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 			t.Errorf("the 601st: %v, %v", ok, w.Header())
 		}
 	})
-	t.Run("scripts of listed sites alone read the answer, refused or not", func(t *testing.T) {
+	t.Run("only scripts of listed sites can read the answer, refused or not", func(t *testing.T) {
 		h := newHouse(t)
 		for range 2 {
 			w, _ := visit(h, token("a", 1), "192.0.2.1", shop, "POST")

@@ -13,25 +13,25 @@ import (
 var (
 	errCallerBusy = &fault.Error{
 		Kind: fault.RateLimited, Code: "rate_limited", RetryAfter: time.Second,
-		Detail: "Too many of your requests are under way at the same time. Send the next ones when some have ended.",
+		Detail: "Too many of your requests are running at the same time. Wait until some have ended.",
 	}
 	errWorkspaceBusy = &fault.Error{
 		Kind: fault.RateLimited, Code: "rate_limited", RetryAfter: time.Second,
-		Detail: "Too many requests are under way in this workspace at the same time. Send the next ones when some have ended.",
+		Detail: "Too many requests are running in this workspace at the same time. Wait until some have ended.",
 	}
 )
 
 const (
-	// waitingFor is how many requests may wait for each one that may be under way.
+	// waitingFor is how many requests may wait for each place.
 	waitingFor = 32
 
-	// outboundFactor is how many more operations that reach another system may be under way: nearly all of
-	// the time they wait for it, and hold no connection of the database.
+	// outboundFactor is how many times higher the limits are for operations that reach another system: most of
+	// the time they wait for that system, and hold no database connection.
 	outboundFactor = 4
 )
 
-// gate lets at most limit requests of each key be under way. The others wait in the order in which they
-// came. A free gate costs one lock and no allocation.
+// gate lets at most limit requests of each key run. The others wait in the order of their arrival. A free
+// gate costs one lock and no allocation.
 type gate struct {
 	limit int
 
@@ -44,7 +44,7 @@ func newGate(limit int) *gate {
 	return &gate{limit: limit, running: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }
 
-// enter reports whether the request may go on, after at most wait. If so, leave must follow.
+// enter waits for at most wait and reports whether the request may run. If so, the caller must call leave.
 func (g *gate) enter(ctx context.Context, key string, wait time.Duration) bool {
 	g.mu.Lock()
 	if g.running[key] < g.limit { // then no one waits
@@ -71,14 +71,14 @@ func (g *gate) enter(ctx context.Context, key string, wait time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	i := slices.Index(g.waiting[key], turn)
-	if i < 0 { // its turn has come meanwhile
+	if i < 0 { // its turn has just come
 		return true
 	}
 	g.keep(key, slices.Delete(g.waiting[key], i, i+1))
 	return false
 }
 
-// leave hands the place to the next request that waits.
+// leave gives the place to the next waiting request.
 func (g *gate) leave(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,7 +100,7 @@ func (g *gate) keep(key string, queue []chan struct{}) {
 	g.waiting[key] = queue
 }
 
-// gates bound the requests of one caller and of one workspace that are under way.
+// gates limit the concurrent requests of one caller and of one workspace.
 type gates struct {
 	callers, workspaces *gate
 	wait                time.Duration
@@ -110,8 +110,8 @@ func newGates(c Concurrency, factor int) *gates {
 	return &gates{callers: newGate(c.PerCaller * factor), workspaces: newGate(c.PerWorkspace * factor), wait: c.Wait}
 }
 
-// enter waits until by's request may go on, at most wait for both gates together. If it returns no error,
-// leave must follow. A request in no workspace only counts for its caller.
+// enter waits until by's request may run, for at most wait in both gates together. If it returns no error,
+// the caller must call leave. A request in no workspace counts only for its caller.
 func (g *gates) enter(ctx context.Context, by identity.Actor) error {
 	begun := time.Now()
 	if !g.callers.enter(ctx, string(by.User), g.wait) {

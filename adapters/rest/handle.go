@@ -49,7 +49,7 @@ type request struct {
 	anywhere bool // the operation needs no workspace, or its path names one
 
 	produces string      // what it answers instead of JSON, if so
-	answer   http.Header // of what is answered, whatever that is
+	answer   http.Header // of the response, errors included
 }
 
 // handle returns the handler of an operation. It authenticates the caller, checks the request against the

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// answersAnyHost reports whether a path is served whatever the Host: health checks come by
+// answersAnyHost reports whether a path is served for any Host header: health checks use an IP
 // address, and payment gateways name the org in the path.
 func answersAnyHost(path string) bool {
 	return strings.HasPrefix(path, "/api/health/") || strings.HasPrefix(path, webhookPaths)

@@ -44,7 +44,7 @@ func TestAddress(t *testing.T) {
 			}
 		})
 	}
-	t.Run("without trusted proxies nobody is believed", func(t *testing.T) {
+	t.Run("without trusted proxies no forwarded header is used", func(t *testing.T) {
 		h := newHouse(t, func(c *Config) { c.TrustedProxies = nil })
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = "127.0.0.1:1"

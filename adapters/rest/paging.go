@@ -15,12 +15,12 @@ import (
 
 const defaultLimit = 20
 
-// page is the part of a list that the request asks for. A cursor is a position under a seal that
-// binds it to workspace, operation and filter.
+// page returns the part of a list that the request asks for. A cursor is a sealed position, bound to
+// workspace, operation and filter.
 func (r *request) page() (page.Query, error) {
 	q := page.Query{Limit: defaultLimit}
 	if limit := r.query.Get("limit"); limit != "" {
-		q.Limit, _ = strconv.Atoi(limit) // the contract has let only whole numbers through
+		q.Limit, _ = strconv.Atoi(limit) // the contract check has ensured that it is an integer
 	}
 	cursor := r.query.Get("cursor")
 	if cursor == "" {
@@ -38,7 +38,7 @@ func (r *request) page() (page.Query, error) {
 	return q, nil
 }
 
-// next is the cursor of the page that begins after position; null after the last page.
+// next returns the cursor of the page that begins after position, and null after the last page.
 func (r *request) next(position string) (nullable.Nullable[string], error) {
 	if position == "" {
 		return nullable.NewNullNullable[string](), nil
@@ -50,7 +50,7 @@ func (r *request) next(position string) (nullable.Nullable[string], error) {
 	return nullable.NewNullableWithValue(base64.RawURLEncoding.EncodeToString(sealed)), nil
 }
 
-// list names what a cursor belongs to: the request itself, but for where in the list and how much.
+// list identifies the list that a cursor belongs to: the request without its position and page size.
 func (r *request) list() []byte {
 	filter := maps.Clone(r.query)
 	filter.Del("cursor")
@@ -58,7 +58,7 @@ func (r *request) list() []byte {
 	return []byte(strings.Join([]string{"cursor", string(r.by.Org), string(r.by.Workspace), r.URL.Path, filter.Encode()}, "\x00"))
 }
 
-// each maps a slice; nothing becomes an empty array, never null.
+// each maps a slice. An empty result is an empty array, never null.
 func each[From, To any](from []From, f func(*From) To) []To {
 	to := make([]To, len(from))
 	for i := range from {

@@ -13,7 +13,7 @@ func sandboxIntent(r *request, clientSecret string) billing.SetupIntent {
 }
 
 // confirmSandboxIntent does what Stripe's form does in the payer's browser. The card is held as a secret from
-// here on, and goes to the sandbox alone.
+// here on, and goes only to the sandbox.
 func (a *API) confirmSandboxIntent(r *request) (reply, error) {
 	in, err := decode[openapi.SandboxConfirm](r)
 	if err != nil {

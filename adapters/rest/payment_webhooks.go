@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// webhookPaths is where payment gateways call, whatever the host: their orgs are in the path.
+// webhookPaths is the prefix that payment gateways call, on any host: the org is in the path.
 const webhookPaths = paymentPaths + "/webhooks/"
 
 func (a *API) webhookOperations() []publicOperation {
@@ -34,8 +34,8 @@ func (a *API) webhookOperations() []publicOperation {
 	})}}
 }
 
-// receive takes the body as it came, byte for byte: that is what was signed. What is in it is nobody's to
-// check before the signature is.
+// receive passes on the body byte for byte, since these bytes were signed. Nothing may interpret the body before
+// the signature is verified.
 func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operation) error {
 	org, there := a.Orgs().BySlug(mux.Vars(r)["org"])
 	if !there {

@@ -9,18 +9,18 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// streamCheck is how often it is asked whether the callers of streams still may.
+// streamCheck is the interval at which the permissions of open streams' callers are checked.
 const streamCheck = time.Second
 
-// openStreams are the open streams of the node. It is asked for all of their callers at once: a look-up
-// for each would be thousands a second, of which nearly none says anything new.
+// openStreams are the open streams of the node. All of their callers are checked in one look-up: one for each
+// stream would be thousands per second, with hardly any change found.
 type openStreams struct {
 	mu    sync.Mutex
 	all   map[*stream]bool
-	asked bool // somebody asks, as long as any is open
+	asked bool // keepAsking runs, as long as any is open
 }
 
-// lookAfter ends s when its caller may no more, until done is called.
+// lookAfter ends s when its caller loses the permission, until done is called.
 func (a *API) lookAfter(s *stream) (done func()) {
 	o := &a.open
 	o.mu.Lock()
@@ -39,7 +39,7 @@ func (a *API) lookAfter(s *stream) (done func()) {
 	}
 }
 
-// keepAsking asks for all streams once a second, until there is none or all of them end.
+// keepAsking checks the callers of all streams once a second, until no stream is open.
 func (a *API) keepAsking() {
 	check := time.NewTicker(streamCheck)
 	defer check.Stop()
@@ -59,7 +59,7 @@ func (a *API) keepAsking() {
 	}
 }
 
-// byOrg is every open stream. If it is nil there is none, and nobody asks from now on.
+// byOrg returns the open streams by org. It returns nil if there is none; the caller must then stop checking.
 func (o *openStreams) byOrg() map[identity.OrgID][]*stream {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +74,7 @@ func (o *openStreams) byOrg() map[identity.OrgID][]*stream {
 	return out
 }
 
-// askFor ends those streams of an org whose callers may no more. An outage ends nobody's stream.
+// askFor ends the streams of an org whose callers have lost the permission. An outage ends no stream.
 func (a *API) askFor(id identity.OrgID, streams []*stream) {
 	ctx, cancel := context.WithTimeout(a.streams, a.config.RequestTimeout)
 	defer cancel()

@@ -20,15 +20,14 @@ import (
 const (
 	streamPath    = "/api/presence/stream"
 	eventStream   = "text/event-stream"
-	streamWrite   = 10 * time.Second // a reader that takes nothing for so long is cut
-	streamComment = 15 * time.Second // between comments, which keep proxies from ending the stream
+	streamWrite   = 10 * time.Second // a client that reads nothing for so long is disconnected
+	streamComment = 15 * time.Second // between comments, which keep proxies from closing the stream
 )
 
-// EndStreams ends every stream, and those that begin later, so that the server can stop: their readers
-// come back to another node.
+// EndStreams ends all open and future streams, so that the server can stop. Clients reconnect to another node.
 func (a *API) EndStreams() { a.endStreams() }
 
-// streaming is handle for the stream of presences, which lasts: its caller is asked for again and again.
+// streaming is handle for the stream of presences. It is long-lived, so its caller is checked repeatedly.
 func (a *API) streaming(op *openapi.Operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		seen := observation(hr)
@@ -37,7 +36,7 @@ func (a *API) streaming(op *openapi.Operation) http.Handler {
 		defer cancel()
 		defer context.AfterFunc(a.streams, cancel)()
 		hr = hr.WithContext(ctx)
-		// Until it is open, it is held to the time that every request has.
+		// The usual request timeout applies until the stream is open.
 		opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 		defer opened()
 		r := &request{Request: hr.WithContext(opening), Services: a.services, api: a, op: op, anywhere: true, produces: eventStream}
@@ -74,11 +73,11 @@ type stream struct {
 	to    *http.ResponseController
 	watch *presences.Watch
 	reset bool
-	key   string // binds its event ids to who asks for what
+	key   string // binds its event ids to the caller and the query
 	out   bytes.Buffer
 }
 
-// authenticate names the caller, by the request's credential or by a ticket.
+// authenticate sets the caller, from the request's credential or from a ticket.
 func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	ticket := s.URL.Query().Get("ticket")
 	if ticket == "" || s.Header.Get("Authorization") != "" {
@@ -110,7 +109,7 @@ func (s *stream) count() (done func(), err error) {
 	return func() { s.api.opened.leave(ws, address) }, nil
 }
 
-// openInTurn opens the stream when the gates let it. Once it is open, it takes no place.
+// openInTurn waits for the gates and opens the stream. An open stream occupies no place in them.
 func (s *stream) openInTurn(w http.ResponseWriter) error {
 	if err := s.api.enter(s.Context(), s.api.gates, s.by); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (s *stream) openInTurn(w http.ResponseWriter) error {
 	return s.open(w)
 }
 
-// open begins to watch, from where the reader left off if it says so.
+// open starts to watch, from the reader's last event if the request names one.
 func (s *stream) open(w http.ResponseWriter) error {
 	var users []identity.UserID
 	if named := s.query.Get("user_id"); named != "" {
@@ -141,7 +140,7 @@ func (s *stream) open(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would gather events
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
@@ -153,9 +152,9 @@ func (s *stream) device() string {
 	return "stream"
 }
 
-// resumesFrom reads the id of the last event that the reader has seen: EventSource sends it as a header
-// by itself, and who opens another one, since a ticket works once, names it in the query. known says
-// that it is one of this caller's for the same question.
+// resumesFrom reads the id of the last event that the reader has seen. EventSource sends it in a header when it
+// reconnects. A client that opens a new EventSource, since a ticket works only once, sends it in the query.
+// known reports whether the id belongs to the same caller and the same query.
 func (s *stream) resumesFrom() (above int64, resumes, known bool) {
 	last := s.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -172,13 +171,13 @@ func (s *stream) resumesFrom() (above int64, resumes, known bool) {
 	return above, true, known
 }
 
-// streamKey tells apart who asks for what: what one of them has seen says nothing of what another has.
+// streamKey identifies a caller and a query: event ids are valid only for the same key.
 func streamKey(by identity.Actor, users string) string {
 	h := sha256.Sum256([]byte(strings.Join([]string{string(by.Org), string(by.User), strconv.FormatBool(by.Operator), users}, "\x00")))
 	return base64.RawURLEncoding.EncodeToString(h[:9])
 }
 
-// run writes events until the reader is gone or too slow, the caller may no more, or the server stops.
+// run writes events until the reader is gone or too slow, the caller loses the permission, or the server stops.
 func (s *stream) run(w http.ResponseWriter) {
 	_ = s.to.SetReadDeadline(time.Time{}) // the server's is for requests that end
 	if s.Method == http.MethodHead {
@@ -215,7 +214,7 @@ func (s *stream) run(w http.ResponseWriter) {
 	}
 }
 
-// next gathers what the reader does not know yet.
+// next collects the events that the reader has not seen.
 func (s *stream) next() (goOn bool) {
 	b, err := s.watch.Next(s.Context())
 	if err != nil {
@@ -243,14 +242,14 @@ func (s *stream) next() (goOn bool) {
 	return true
 }
 
-// trouble notes what went wrong and ends nobody's stream.
+// trouble logs an error without ending the stream.
 func (s *stream) trouble(err error) {
 	if err != nil && s.Context().Err() == nil {
 		s.api.Log.WarnContext(s.Context(), "a stream of presences was not kept up; it is tried again", "request_id", s.seen.id, "error", err)
 	}
 }
 
-// flush sends what was gathered, to a reader who takes it in time.
+// flush sends the collected events. It fails if the reader does not take them in time.
 func (s *stream) flush(w http.ResponseWriter) error {
 	if s.out.Len() == 0 {
 		return nil

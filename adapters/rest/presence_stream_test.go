@@ -80,7 +80,7 @@ func TestAReaderWhoTakesNothingIsCutAfterTenSeconds(t *testing.T) {
 		l := h.open(token, "")
 		l.expect("", "retry:", "snapshot")
 		l.stall()
-		h.post(token, `{"text": "nobody reads this"}`)
+		h.post(token, `{"text": "no one reads this"}`)
 		if took := l.after(); took < 10*time.Second || took > 10*time.Second+time.Second {
 			t.Errorf("it ended after %s", took)
 		}
@@ -145,7 +145,7 @@ func TestAThousandStreamsAreAskedForAtOnce(t *testing.T) {
 			return h.asks() - before
 		}
 		if n := during(); n > 0 {
-			t.Errorf("it is asked %d times for nobody", n)
+			t.Errorf("callers are checked %d times without an open stream", n)
 		}
 		var open []*line
 		var tokens []account.Token

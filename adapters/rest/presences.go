@@ -32,7 +32,7 @@ func (a *API) presenceOperations() []operation {
 	}
 }
 
-// ownPresence stands for the caller's own id in a path.
+// ownPresence is the alias of the caller's own id in a path.
 const ownPresence = "me"
 
 func presenceID(r *request) (id presence.ID, own bool) {
@@ -127,7 +127,7 @@ func (a *API) deletePresence(r *request) (reply, error) {
 	return noContent, r.Presences.Delete(r.Context(), r.by, id)
 }
 
-// toPresence is a presence as its caller sees it: what is not theirs to see is left out.
+// toPresence returns a presence as the caller may see it, without hidden fields.
 func toPresence(v *presence.View) openapi.Presence {
 	out := openapi.Presence{
 		ID: string(v.ID), UserID: string(v.User), Status: openapi.PresenceStatus(v.Status), Text: v.Claim.Text, Emoji: v.Claim.Emoji, LastActiveAt: orNullTime(v.ActiveAt),

@@ -18,7 +18,7 @@ import (
 
 const problemType = "application/problem+json"
 
-// statuses is the one place where a kind of failure becomes a status.
+// statuses maps each kind of failure to its HTTP status.
 var statuses = map[fault.Kind]int{
 	fault.Malformed:          http.StatusBadRequest,
 	fault.Unauthenticated:    http.StatusUnauthorized,
@@ -45,15 +45,15 @@ var (
 	errTimeout  = &fault.Error{Kind: fault.UpstreamTimeout, Code: "timeout", Detail: "The request took too long and was cancelled."}
 )
 
-// problem writes err as application/problem+json (RFC 9457). What nobody foresaw is logged in full
-// and told to the client as nothing but a 500.
+// problem writes err as application/problem+json (RFC 9457). An unexpected error is logged in full, and the
+// client gets only a 500.
 func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) {
 	f := foreseen(err)
 	a.mark(w, r, f, err)
 	write(w, r, a.problemAnswer(r, f, err))
 }
 
-// mark sets the headers that go with a failure, and logs what nobody foresaw.
+// mark sets the headers that belong to a failure, and logs unexpected errors.
 func (a *API) mark(w http.ResponseWriter, r *http.Request, f *fault.Error, err error) {
 	h := w.Header()
 	switch f.Kind {
@@ -74,7 +74,7 @@ func (a *API) mark(w http.ResponseWriter, r *http.Request, f *fault.Error, err e
 	}
 }
 
-// foreseen is what a client is told of an error.
+// foreseen returns the fault that a client may see of an error.
 func foreseen(err error) *fault.Error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
@@ -85,7 +85,7 @@ func foreseen(err error) *fault.Error {
 	return errInternal
 }
 
-// problemAnswer is f, which is what a client is told of err, with the particulars that err has.
+// problemAnswer returns the response for f, the public part of err, with the details that err has.
 func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.Answer {
 	status := statuses[f.Kind]
 	title := http.StatusText(status)
@@ -117,8 +117,8 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	return ports.Answer{Status: status, Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"}, Body: append(body, '\n')}
 }
 
-// ofRequest is a problem that was kept with the id of the request that it answers now. Any other
-// answer stays to the byte.
+// ofRequest returns a stored problem with the id of the current request. Any other answer stays the same to
+// the byte.
 func ofRequest(a ports.Answer, id string) ports.Answer {
 	var p openapi.Problem
 	if a.Header["Content-Type"] != problemType || json.Unmarshal(a.Body, &p) != nil {

@@ -31,7 +31,7 @@ func TestFailures(t *testing.T) {
 		retry   string
 		logged  string // part of the log; nothing is if empty
 	}{
-		"what nobody foresaw is a mute 500, logged in full":  {fmt.Errorf("list: %w", fire), 500, "internal", "", "list: disk on fire at sector 7"},
+		"an unexpected error is a 500 and is logged in full": {fmt.Errorf("list: %w", fire), 500, "internal", "", "list: disk on fire at sector 7"},
 		"an outage is 503, and says when to come back":       {fmt.Errorf("%w: %w", ports.ErrUnavailable, fire), 503, "unavailable", "1", "disk on fire"},
 		"a deadline that has passed is 504":                  {fmt.Errorf("%w: %w", context.DeadlineExceeded, fire), 504, "timeout", "1", "disk on fire"},
 		"a client that is gone is no error of ours":          {fmt.Errorf("%w: %w", context.Canceled, fire), 500, "internal", "", ""},

@@ -71,7 +71,7 @@ func (a *API) updateVersion(r *request) (reply, error) {
 	return versionReply(t, v, err)
 }
 
-// patchContent merges a patch into a version's content (RFC 7396): what is absent stays.
+// patchContent merges a patch into a version's content (RFC 7396). Absent fields stay.
 func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Content {
 	if in.Text != nil {
 		c.Text = *in.Text

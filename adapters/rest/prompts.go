@@ -167,7 +167,7 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// orEmpty is raw JSON, or what stands for none.
+// orEmpty returns raw, or empty if there is none.
 func orEmpty(raw json.RawMessage, empty string) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage(empty)

@@ -39,7 +39,7 @@ func named(route string, h http.HandlerFunc) http.Handler {
 	})
 }
 
-// live answers as long as the process can answer at all: it asks nobody.
+// live reports that the process can serve requests. It checks nothing else.
 func (a *API) live(w http.ResponseWriter, r *http.Request) {
 	a.send(w, r, ok(openapi.Health{Status: openapi.HealthStatusOk}))
 }

@@ -94,7 +94,7 @@ func takeAll(h http.Header, now time.Time, n int, shares ...share) (refused *lim
 	return refused
 }
 
-// tell sets the header fields for a bucket with so many tokens left, of which n are missing if n is not 0.
+// tell sets the header fields for a bucket with left tokens. If n is not 0, the request needed n.
 func (l *limiter) tell(h http.Header, left float64, n int) {
 	left = max(0, left)
 	perSecond := float64(l.perMinute) / 60

@@ -18,9 +18,9 @@ const (
 	readyTimeout = 2 * time.Second // of a check
 )
 
-// readiness answers anybody, without a credential, as often as they ask: so one check runs at a
-// time, and all who ask meanwhile share what it finds. Bad news is not kept, since a node should
-// get requests again as soon as it can serve them.
+// readiness serves everyone, without a credential and without a rate limit. So one check runs at a time, and
+// concurrent requests share its result. A failure is not cached, since a node should get requests again as
+// soon as it can serve them.
 type readiness struct {
 	check  func(context.Context) error
 	log    *slog.Logger

@@ -76,7 +76,7 @@ func TestReadiness(t *testing.T) {
 			}
 		})
 	})
-	t.Run("who goes away takes the answer from nobody else", func(t *testing.T) {
+	t.Run("a caller who leaves does not end the check for others", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, checks, _ := asked(func() error { return nil })
 			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)

@@ -15,23 +15,23 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// reply is what an action answers.
+// reply is the result of an action.
 type reply struct {
 	status   int
 	body     any    // nil for 204; encoded is sent as it is
-	revision int64  // of the resource; 0 for what has none
-	location string // of what was made
-	vary     string // which headers of a request make another answer, where caches may keep it
-	reveals  string // the id of the thing whose secret body shows
+	revision int64  // of the resource; 0 if it has none
+	location string // of the created resource
+	vary     string // the request headers that the response depends on, if caches may keep it
+	reveals  string // the id of the thing whose secret the body shows
 	brought  string // the id of the thing whose secret came with the request
-	shows    string // the path whose GET has this body; "": none has
+	shows    string // the path whose GET returns this body; "": none
 
-	// then stores what an operation found that reaches another system (x-outbound): it is run in
+	// then stores the findings of an operation that reaches another system (x-outbound). It runs in
 	// place of this reply, in the transaction of the Idempotency-Key if there is one.
 	then action
 
-	// after runs once the answer's effect is kept, and not when the answer is replayed. It returns the body
-	// that the caller gets, with what only then is known; under an Idempotency-Key the first body is kept.
+	// after runs when the effect is committed, and not when the answer is replayed. It returns the body that
+	// the caller gets, with values that are known only then. An Idempotency-Key keeps the first body.
 	after func(context.Context) any
 }
 
@@ -46,22 +46,22 @@ func created(location string, body any) reply {
 
 var noContent = reply{status: http.StatusNoContent}
 
-// at says which revision of a resource the body shows.
+// at sets the revision of the resource that the body shows.
 func (r reply) at(revision int64) reply {
 	r.revision = revision
 	return r
 }
 
-// of says that the body is what a GET of path returns to the same caller. An Idempotency-Key then keeps no
-// copy of it: a repeated request reads it again.
+// of declares that a GET of path returns the same body to the same caller. An Idempotency-Key then keeps no
+// copy of the body: a repeated request reads it again.
 func (r reply) of(path string) reply {
 	r.shows = path
 	return r
 }
 
-// encode makes the answer that is sent, and kept under an Idempotency-Key. A resource's ETag holds
-// its revision and a hash of the body, since what a caller sees may change without it (their own
-// role, for one).
+// encode returns the answer that is sent, and stored under an Idempotency-Key. A resource's ETag has its
+// revision and a hash of the body, since the body may change without the revision, for example with the
+// caller's own role.
 func (r reply) encode() (ports.Answer, error) {
 	a := ports.Answer{Status: r.status, Header: map[string]string{}, Reveals: r.reveals, Brought: r.brought, Shows: r.shows}
 	if r.location != "" {
@@ -118,7 +118,7 @@ func write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 		h.Set("Content-Length", strconv.Itoa(len(a.Body)))
 	}
 	w.WriteHeader(a.Status)
-	_, _ = w.Write(a.Body) // a client that is gone hears nothing
+	_, _ = w.Write(a.Body) // it fails if the client is gone
 }
 
 // noneMatch reports whether If-None-Match names tag, compared weakly (RFC 9110, section 13.1.2).
@@ -138,10 +138,9 @@ var (
 	errWeakTag = revision.ErrMismatch.Because("If-Match compares strongly, so that a weak tag never matches (RFC 9110, section 13.1.1): send the ETag without W/.")
 )
 
-// ifMatch reads If-Match: only the revision part of our tags is compared, since a change of how a
-// thing is shown to one caller makes no update a lost one. Weak tags match nothing; * and no header
-// set no condition. What no answer ever had for a tag is errIfMatch: it must not pass for a change
-// that somebody else made.
+// ifMatch reads If-Match. Only the revision part of our tags is compared: if a thing is only shown
+// differently to one caller, no update is lost. Weak tags match nothing; * and no header set no condition. A
+// tag that no response ever had is errIfMatch, so that it is not taken for a concurrent change.
 func ifMatch(headers []string) (m revision.Match, weak bool, err error) {
 	if len(headers) == 0 {
 		return nil, false, nil

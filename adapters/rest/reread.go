@@ -12,15 +12,15 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// read is a GET operation of one thing, by which the body of a kept answer is read again.
+// read is a GET operation of one thing, which reads the body of a stored answer again.
 type read struct {
 	op  *openapi.Operation
 	act action
 }
 
-// errNoLongerReadable is the answer to a repeated request whose body is read again, where the caller can
-// no longer read it.
-var errNoLongerReadable = ports.ErrAnswerErased.Because("This request was carried out. What it changed was deleted since, or you can no longer read it.")
+// errNoLongerReadable is returned for a repeated request whose body must be read again and which the caller
+// can no longer read.
+var errNoLongerReadable = ports.ErrAnswerErased.Because("This request was carried out. The resource was deleted since, or you can no longer read it.")
 
 // readAgain returns kept with the body and the ETag that a GET of kept.Shows has for the caller now: the
 // status and the other headers stay those of the first answer. It returns ports.ErrAnswerErased if the

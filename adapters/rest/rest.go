@@ -1,4 +1,4 @@
-// Package rest serves the HTTP API that openapi/openapi.yaml describes. A request flows through
+// Package rest serves the HTTP API that openapi/openapi.yaml describes. A request passes through
 // observe (request id, log, metrics, panics), the host's org, the router, and handle (credential,
 // rate, workspace, shape, idempotency) into one action, which calls one use case.
 package rest
@@ -27,7 +27,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Services is every use case, on the stores of a pool or of one transaction.
+// Services has all use cases, on the stores of a pool or of one transaction.
 type Services struct {
 	Accounts    *accounts.Service
 	Tickets     *accounts.Tickets
@@ -44,18 +44,18 @@ type Services struct {
 // Bind makes the use cases on given stores.
 type Bind func(ports.Stores) Services
 
-// Deps is what the API stands on.
+// Deps are the dependencies of the API.
 type Deps struct {
 	Contract    *openapi.Contract
-	Orgs        func() *identity.Directory // the present one: a reload swaps it
+	Orgs        func() *identity.Directory // the current one: a reload replaces it
 	Stores      ports.Stores
 	Bind        Bind
 	Idempotency ports.Idempotency
 	Verifier    ports.Verifier // of tokens that an org's issuers signed
 	Mailer      ports.Mailer
 	Sealer      ports.Sealer                // of cursors
-	Digester    ports.Digester              // of what is kept of requests
-	Ready       func(context.Context) error // why the node should get no requests now, if so
+	Digester    ports.Digester              // of requests that are stored
+	Ready       func(context.Context) error // an error if the node should get no requests now
 	Metrics     prometheus.Registerer
 	Log         *slog.Logger
 }
@@ -71,7 +71,7 @@ type API struct {
 	users      *limiter
 	workspaces *limiter
 	unknown    *limiter // by address, for requests without a valid credential
-	downloads  *limiter // by address, of what asks for no credential
+	downloads  *limiter // by address, of files that need no credential
 	proven     *provenTokens
 	gates      *gates // for operations that only need the database
 	outbound   *gates // for those that reach another system
@@ -117,7 +117,7 @@ func New(c Config, d Deps) (*API, error) {
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.observe(w, r) }
 
-// operation is one line of the API: what openapi.yaml calls Method and Path, and what does it.
+// operation is one operation of openapi.yaml and its implementation.
 type operation struct {
 	method, path string
 	act          action // nil for the stream, which is no single reply
@@ -126,7 +126,7 @@ type operation struct {
 // action carries out one operation for a caller who is known, and returns its answer.
 type action func(*request) (reply, error)
 
-// route registers every operation: those of callers, by area, and those that ask for no credential.
+// route registers every operation: those of callers, by area, and those that need no credential.
 func (a *API) route(areas map[string][]operation) error {
 	a.router = mux.NewRouter().SkipClean(true)
 	a.router.NotFoundHandler = http.HandlerFunc(a.unrouted)
@@ -168,7 +168,7 @@ func (a *API) route(areas map[string][]operation) error {
 	return nil
 }
 
-// register adds a route; whatever answers GET answers HEAD (RFC 9110, section 9.3.2).
+// register adds a route. A GET route also serves HEAD (RFC 9110, section 9.3.2).
 func register(r *mux.Router, method, path string, h http.Handler) {
 	methods := []string{method}
 	if method == http.MethodGet {
@@ -177,9 +177,9 @@ func register(r *mux.Router, method, path string, h http.Handler) {
 	r.Handle(path, h).Methods(methods...)
 }
 
-// unrouted answers 404, or 405 with the methods that would do (RFC 9110, section 15.5.6) if there
-// are any. The router itself leaves them out, and forgets that a path takes other methods as soon
-// as the prefix of another route fits.
+// unrouted responds with 404, or with 405 and the allowed methods (RFC 9110, section 15.5.6) if there
+// are any. The router itself does not list them, and returns 404 for a known path if the prefix of
+// another route fits.
 func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -208,5 +208,5 @@ func Server(c Config, h http.Handler, log *slog.Logger) *http.Server {
 
 const maxHeader = 32 << 10
 
-// now is the moment of a request, as exact as it is stored.
+// now is the time of a request, with the precision of the stores.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -29,7 +29,7 @@ func fromPairs(in []openapi.SourcePair) []source.Pair {
 func toSource(s *sources.Seen) openapi.Source {
 	at := s.Location
 	if at.Backend() == source.SheetBackend {
-		at.Connection = "" // nobody says which: the connection's sources name the sheet
+		at.Connection = "" // left out: the connection's sources name the sheet
 	}
 	out := openapi.Source{
 		ID: string(s.ID), Type: string(s.Type), Name: s.Name, Backend: openapi.SourceBackend(at.Backend()),
@@ -60,7 +60,7 @@ func toSource(s *sources.Seen) openapi.Source {
 	return out
 }
 
-// orUnknown is an estimate, null if nobody knows.
+// orUnknown returns an estimate, or null if it is unknown.
 func orUnknown[T int | int64](n T) nullable.Nullable[T] {
 	if n < 0 {
 		return nullable.NewNullNullable[T]()
@@ -89,7 +89,7 @@ func toSuggestion(s *source.Suggestion) openapi.SourceSuggestion {
 	return openapi.SourceSuggestion{Field: s.Field, Column: s.Column, Score: s.Score, Reason: s.Reason}
 }
 
-// toRows shows cells, null for what is empty.
+// toRows returns cells, with null for empty ones.
 func toRows(rows [][]*string) [][]nullable.Nullable[string] {
 	return each(rows, func(row *[]*string) []nullable.Nullable[string] {
 		return each(*row, func(cell **string) nullable.Nullable[string] {

@@ -41,7 +41,7 @@ func memberID(r *request) identity.UserID {
 	return pathID[identity.UserID](r, "user_id", identity.UserPrefix)
 }
 
-// listWorkspaces answers all at once: nobody is in so many that paging would help.
+// listWorkspaces returns all workspaces in one page: no user is in so many that paging would help.
 func (a *API) listWorkspaces(r *request) (reply, error) {
 	_, memberships, err := r.Accounts.Me(r.Context(), r.by)
 	if err != nil {

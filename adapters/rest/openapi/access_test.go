@@ -63,7 +63,7 @@ func TestAccess(t *testing.T) {
 			}
 		}
 		if !slices.Contains(roles[area], needs) {
-			t.Errorf("nobody can be %q in %q", needs, area)
+			t.Errorf("%q is not a role in %q", needs, area)
 		}
 		if asksNobody := d["security"] != nil; asksNobody != (area == "public" || area == "embed") {
 			t.Errorf("the area is %s, and security = %v", area, d["security"])

@@ -1,6 +1,6 @@
 // Package openapi is the contract of the HTTP API: openapi.yaml, the types of bodies that are
-// generated from it, and the checks of requests against it. It knows shape alone (types, lengths,
-// patterns, enumerations); what a value means is for the domain.
+// generated from it, and the checks of requests against it. It knows only shapes (types, lengths,
+// patterns, enumerations); the domain checks what a value means.
 package openapi
 
 import (

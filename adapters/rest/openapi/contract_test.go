@@ -236,7 +236,7 @@ func TestExamples(t *testing.T) {
 	if err := compiler.AddResource("https://atrium.invalid/api", doc); err != nil {
 		t.Fatal(err)
 	}
-	// A document of encoding/json has every number as a float64, and int64 is about Go alone.
+	// encoding/json decodes every number as a float64, and the format int64 concerns only Go.
 	content := func(t *testing.T, at string, media object, check func(json []byte) error) {
 		examples, _ := media["examples"].(object)
 		if one, ok := media["example"]; ok {
@@ -322,7 +322,7 @@ func TestCodes(t *testing.T) {
 		}
 	}
 	if _, ok := contract(t).Problem("gone_fishing"); ok {
-		t.Error("a code that nobody registered is found")
+		t.Error("an unregistered code is found")
 	}
 }
 

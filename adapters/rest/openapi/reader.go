@@ -14,9 +14,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
-// reader makes Go values of JSON: int64 for what is written as an integer, float64 for other
-// numbers. It notes what no schema can say: numbers that fit neither or are written too long, and
-// NUL in a string, which PostgreSQL cannot store.
+// reader decodes JSON into Go values: int64 for integers, float64 for other numbers. It reports faults that
+// a schema cannot express: numbers that fit neither type or are written too long, and NUL in a string, which
+// PostgreSQL cannot store.
 type reader struct {
 	decoder *jsontext.Decoder
 	values  int

@@ -22,7 +22,7 @@ var errTime = errors.New("not a time of RFC 3339")
 // IsZero reports whether t is the zero time, which encoding/json leaves out under omitzero.
 func (t Time) IsZero() bool { return time.Time(t).IsZero() }
 
-// MarshalJSON cuts what is finer than a millisecond off.
+// MarshalJSON truncates to milliseconds.
 func (t Time) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, len(timeLayout)+2), '"')
 	return append(time.Time(t).UTC().AppendFormat(b, timeLayout), '"'), nil
