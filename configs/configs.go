@@ -48,7 +48,7 @@ type Metrics struct {
 	Addr string // host:port; empty: nowhere. It asks for no credential: keep it private.
 }
 
-// Log says what is logged, and how.
+// Log configures the level and the format of the log.
 type Log struct {
 	Level  slog.Level
 	Format string // text or json
@@ -100,7 +100,7 @@ type Org struct {
 	GoogleAPIKey       secret.String // for Google Sheets that are shared with everyone who has the link; empty: none
 	Payments           Payments
 	Quotas             quota.Amounts // of each workspace; 0: quota.Default
-	AcceptURL          string        // where people accept invitations; {token} stands for the token. Empty: /invitations/{token} below BaseURL
+	AcceptURL          string        // page for accepting invitations; {token} is replaced. Empty: /invitations/{token} below BaseURL
 }
 
 // APIKeys is what an org allows of API keys.
@@ -157,7 +157,7 @@ func Load(s Source) (Config, error) {
 	return c, found.err()
 }
 
-// defaults is the embedded default but for what complete derives.
+// defaults is the embedded default, without the values that complete derives.
 func defaults() Config {
 	return Config{
 		Data: "./atrium-data",
@@ -224,7 +224,7 @@ func (c *Config) complete() {
 func (c Config) Registries(ids func(slug string) identity.OrgID) map[identity.OrgID]*chat.Registry {
 	all := make(map[identity.OrgID]*chat.Registry, len(c.Orgs))
 	for _, o := range c.Orgs {
-		all[ids(o.Slug)], _ = o.Registry.domain() // Load has refused what is wrong with it
+		all[ids(o.Slug)], _ = o.Registry.domain() // Load has validated it
 	}
 	return all
 }

@@ -51,7 +51,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("addr %s, database %s, key file %s", c.Server.Addr, c.Database.URL.Reveal(), c.Keyring.KeyFile)
 		}
 		if len(c.Orgs) != 1 || c.Orgs[0].Slug != "default" || len(c.Orgs[0].Hosts) != 0 {
-			t.Errorf("orgs = %+v, want default alone, without hosts", c.Orgs)
+			t.Errorf("orgs = %+v, want only default, without hosts", c.Orgs)
 		}
 	})
 
@@ -147,7 +147,7 @@ orgs:
 		}
 	})
 
-	t.Run("an empty file, a comment alone and an empty section are the defaults", func(t *testing.T) {
+	t.Run("an empty file, only a comment and an empty section are the defaults", func(t *testing.T) {
 		for _, yaml := range []string{"", "# nothing yet\n", "server:\norgs:\n", "{}"} {
 			if diff := cmp.Diff(load(t, configs.Source{}), load(t, configs.Source{File: file(t, yaml)}), equal); diff != "" {
 				t.Errorf("%q (-want +got):\n%s", yaml, diff)

@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// embedded reports whether this is a deployment for one org alone, on its own disk. Only there may
-// tenants read SQLite files: whatever is in the folder of warehouses is every workspace's to read.
+// embedded reports whether this is a deployment with only one org, on its own disk. Only there may
+// tenants read SQLite files, since every workspace can read all files in the folder of warehouses.
 func (c *Config) embedded() bool {
 	return len(c.Orgs) == 1 && strings.HasPrefix(c.Database.URL.Reveal(), "sqlite:")
 }

@@ -147,7 +147,7 @@ func duration(s string) (time.Duration, bool) {
 	return time.Duration(n)*day + d, errDays == nil && errRest == nil && n <= maxDays
 }
 
-// network reads a CIDR, or one address as the network of it alone.
+// network reads a CIDR, or one address as a network of only that address.
 func network(s string) (any, bool) {
 	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 		return netip.PrefixFrom(a, a.BitLen()), true

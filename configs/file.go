@@ -42,8 +42,8 @@ func readFile(path string, found *problems) layer {
 
 var position = regexp.MustCompile(`line \d+`)
 
-// syntax says what is wrong with the YAML itself. The name of an unknown anchor may be an
-// unquoted password that begins with an asterisk, so that text is not passed on.
+// syntax describes an error in the YAML itself. It leaves out the name of an unknown anchor, which may be an
+// unquoted password that begins with an asterisk.
 func syntax(err error) string {
 	if strings.Contains(err.Error(), "anchor") {
 		return strings.TrimSpace(position.FindString(err.Error()) + " names an anchor; quote a value that begins with * or &")

@@ -45,7 +45,7 @@ func (c *Config) validateOrgs(found *problems) {
 		for j, origin := range o.CORSOrigins {
 			if !isOrigin(origin) {
 				found.add(fmt.Sprintf("%s.cors_origins[%d]", key, j),
-					"must be exactly what a browser sends: https://host or https://host:port in lower case, http for localhost alone, no path, no default port")
+					"must be exactly what a browser sends: https://host or https://host:port in lower case, http only for localhost, no path, no default port")
 			}
 		}
 		for _, q := range []struct {
@@ -82,9 +82,9 @@ func (c *Config) validateOrgs(found *problems) {
 	}
 }
 
-// baseURL is where links of an org lead: to its base_url; else to the first host that is its own, where
-// something that speaks TLS is taken to stand in front; else, as the embedded default has it, to
-// server.addr itself. It is absolute whatever is configured, and never a request's to choose.
+// baseURL returns the base of an org's links: its base_url; else https and the first host of its own, assuming
+// a TLS proxy in front; else, as in the embedded default, server.addr itself. It is always absolute, and a
+// request cannot influence it.
 func (c *Config) baseURL(o Org) string {
 	switch {
 	case o.BaseURL != "":

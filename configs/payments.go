@@ -88,7 +88,7 @@ var (
 // Terms returns the plans, for billing.
 func (p Payments) Terms() (plans billing.Plans, grace time.Duration) {
 	for _, c := range p.Plans {
-		limits, _ := c.limits() // Load has refused what is wrong with them
+		limits, _ := c.limits() // Load has validated them
 		plans = append(plans, billing.Plan{
 			ID: billing.PlanID(c.ID), Name: c.Name, Description: c.Description, Price: billing.Money{Amount: int64(c.Price.Amount), Currency: c.Price.Currency},
 			Interval: billing.Interval(c.Interval), IntervalCount: max(c.IntervalCount, 1), TrialDays: c.TrialDays, Features: c.Features, Limits: limits, PriceRef: c.GatewayPrice,
@@ -138,7 +138,7 @@ func (p Payments) validate(found *problems, key string) {
 		found.add(key+".stripe.publishable_key", "is a secret key: browsers would see it")
 	}
 	if u, err := url.Parse(p.Stripe.BaseURL); p.Stripe.BaseURL != "" && (err != nil || !isBaseURL(p.Stripe.BaseURL) || u.Scheme != "https" && !isLoopback(u.Hostname())) {
-		found.add(key+".stripe.base_url", "must be an https URL; http is for loopback alone, since the key is sent there")
+		found.add(key+".stripe.base_url", "must be an https URL; http is only for loopback, since the key is sent there")
 	}
 	ids := map[string]string{}
 	for i, plan := range p.Plans {

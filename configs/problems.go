@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// problems gathers what is wrong with a configuration, one reason a key, so that an operator
-// mends all of it at once.
+// problems collects the errors of a configuration, one reason per key, so that an operator can fix
+// all of them at once.
 type problems struct {
 	origin map[string]string // of each key that was set: a line of the file, a variable, a flag
 	wrong  map[string]bool   // keys that have their reason
@@ -45,7 +45,7 @@ func (p *problems) find(key string) string {
 	return ""
 }
 
-// refuse notes a name that stands for no key at all.
+// refuse records a name that is not a key.
 func (p *problems) refuse(origin, reason string, args ...any) {
 	p.all = append(p.all, fmt.Errorf("%s: "+reason, append([]any{origin}, args...)...))
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// canary stands for a secret in tests of what errors quote.
+// canary is a secret that no error may quote.
 const canary = "c4n4ry"
 
 func TestTheFileIsRefused(t *testing.T) {
 	const orgs = "orgs:\n  - slug: acme\n    hosts: [acme.test]\n"
 	tests := map[string]struct{ yaml, want string }{
-		"for a key that nobody knows":         {"data: x\nservers: 1", "atrium.yaml:2: servers: unknown key; known are base_domain, children, connections, data, "},
+		"for a key that is unknown":           {"data: x\nservers: 1", "atrium.yaml:2: servers: unknown key; known are base_domain, children, connections, data, "},
 		"for such a key inside a section":     {"log:\n  colour: red", "atrium.yaml:2: log.colour: unknown key; log has format, level"},
 		"for such a key inside a list":        {orgs + "    host: a.test", "atrium.yaml:4: orgs[0].host: unknown key; orgs[0] has accept_url, api_keys, base_url, "},
 		"for a key in a Go field's spelling":  {"Data: x", "atrium.yaml:1: Data: unknown key"},
@@ -31,7 +31,7 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for a number beyond an integer":      {"database: {max_conns: 99999999999999999999}", "atrium.yaml:1: database.max_conns: must be a whole number"},
 		"for a duration without a unit":       {"events: {retention: 400}", "atrium.yaml:1: events.retention: must be a duration"},
 		"for a truth value in words":          {"orgs: [{slug: a, personal_workspaces: 'yes'}]", "atrium.yaml:1: orgs[0].personal_workspaces: must be true or false"},
-		"for a level that nobody knows":       {"log: {level: INFO+2}", "atrium.yaml:1: log.level: must be debug, info, warn or error"},
+		"for a level that is unknown":         {"log: {level: INFO+2}", "atrium.yaml:1: log.level: must be debug, info, warn or error"},
 		"for a network that is none":          {"server:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - proxy.local", "atrium.yaml:4: server.trusted_proxies[1]: must be an IP address"},
 		"for an alias":                        {"data: &d x\nbase_domain: *d", "atrium.yaml:2: base_domain: aliases are not supported"},
 		"for a second document":               {"data: x\n---\ndata: y", "atrium.yaml: holds more than one document"},
@@ -44,13 +44,13 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for answers cut off before timeouts": {"server: {request_timeout: 35s}", "server.write_timeout: must be longer than server.request_timeout"},
 		"for a rate of nothing":               {"server: {rate_limit: {burst: 0}}", "server.rate_limit.burst: must be 1 to 1000000"},
 		"for no connections":                  {"database: {max_conns: 0}", "database.max_conns: must be 1 to 1000"},
-		"for a database that nobody knows":    {"database: {url: 'mysql://db'}", "database.url: must begin with sqlite: or postgres://"},
+		"for a database that is unknown":      {"database: {url: 'mysql://db'}", "database.url: must begin with sqlite: or postgres://"},
 		"for sqlite without a file":           {"database: {url: 'sqlite:'}", "database.url: names no file"},
 		"for synchronous of PostgreSQL":       {"database: {url: 'postgres://db/a', synchronous: normal}", "database.synchronous: is SQLite's alone"},
-		"for a pragma that nobody knows":      {"database: {synchronous: 'off'}", "database.synchronous: must be full or normal"},
+		"for a pragma that is unknown":        {"database: {synchronous: 'off'}", "database.synchronous: must be full or normal"},
 		"for a Redis that is none":            {"database: {url: 'postgres://db/a'}\nredis: {url: 'http://cache'}", "redis.url: must be redis://"},
 		"for a Redis beside SQLite":           {"redis: {url: 'redis://cache'}", "redis.url: is for nodes that share a PostgreSQL"},
-		"for a log format that nobody knows":  {"log: {format: xml}", "log.format: must be text or json"},
+		"for a log format that is unknown":    {"log: {format: xml}", "log.format: must be text or json"},
 		"for events that are not kept":        {"events: {retention: 1h}", "events.retention: must be 1d to 3650d"},
 		"for centuries of events":             {"events: {retention: 40000d}", "events.retention: must be a duration"},
 		"for no data directory":               {"data: ''", "data: must name a directory"},
@@ -63,7 +63,7 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for a slug longer than a DNS label":  {"orgs: [{slug: a" + strings.Repeat("-a", 32) + "}]", "orgs[0].slug: must be"},
 		"for a slug in use":                   {orgs + "  - {slug: acme, hosts: [b.test]}", "atrium.yaml:4: orgs[1].slug: is the same as orgs[0].slug"},
 		"for a host in use, in other letters": {orgs + "  - {slug: b, hosts: [b.test, ACME.test]}", "atrium.yaml:4: orgs[1].hosts[1]: is the same as orgs[0].hosts[0]"},
-		"for a host that another slug stands for": {"base_domain: test\norgs: [{slug: b, hosts: [acme.test]}, {slug: acme}]",
+		"for a host that another slug implies": {"base_domain: test\norgs: [{slug: b, hosts: [acme.test]}, {slug: acme}]",
 			"orgs[0].hosts[0]: is the same as orgs[1].slug"},
 		"for a host with a port":                     {"orgs: [{slug: a, hosts: ['a.test:80']}]", "orgs[0].hosts[0]: must be a host name"},
 		"for a host with a scheme":                   {"orgs: [{slug: a, hosts: ['https://a.test']}]", "orgs[0].hosts[0]: must be a host name"},
@@ -89,7 +89,7 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for a registry item twice":                  {"orgs: [{slug: a, registry: {tools: [{id: a}, {id: a}]}}]", "orgs[0].registry.tools[1].id: is the same"},
 		"for a registry item's unknown status":       {"orgs: [{slug: a, registry: {tools: [{id: a, status: new}]}}]", "orgs[0].registry.tools[0].status: must be available"},
 		"for unknown effects":                        {"orgs: [{slug: a, registry: {tools: [{id: a, effects: all}]}}]", "orgs[0].registry.tools[0].effects: must be read"},
-		"for requiring what is not offered":          {"orgs: [{slug: a, registry: {tools: [{id: a, requires: [b]}]}}]", "orgs[0].registry.tools[0].requires: must name"},
+		"for requiring an item that is not offered":  {"orgs: [{slug: a, registry: {tools: [{id: a, requires: [b]}]}}]", "orgs[0].registry.tools[0].requires: must name"},
 		"for a schema that is none":                  {"orgs:\n  - slug: a\n    registry:\n      tools:\n        - id: a\n          config_schema: {type: x}", "atrium.yaml:6: orgs[0].registry.tools[0].config_schema: is no JSON Schema"},
 		"for a schema that is elsewhere":             {"orgs: [{slug: a, registry: {tools: [{id: a, config_schema: {$ref: 'https://a.test/schema'}}]}}]", "orgs[0].registry.tools[0].config_schema: is no JSON Schema"},
 		"for a schema that JSON cannot express":      {"orgs: [{slug: a, registry: {tools: [{id: a, config_schema: {1: x}}]}}]", "orgs[0].registry.tools[0].config_schema: must be what JSON can express"},
@@ -98,7 +98,7 @@ func TestTheFileIsRefused(t *testing.T) {
 		"for a rate of no previews":                  {"connections: {preview_limits: {workspace_per_minute: 0}}", "connections.preview_limits.workspace_per_minute: must be 1 to 100000"},
 		"for no previews of a host":                  {"connections: {preview_limits: {target_per_hour: 100001}}", "connections.preview_limits.target_per_hour: must be 1 to 100000"},
 		"for a refresh that waits too long":          {"connections: {refresh_interval: 2h}", "connections.refresh_interval: must be 0s to 1h"},
-		"for a kind that nobody knows":               {"orgs: [{slug: a, connection_kinds: [postgres, oracle]}]", "orgs[0].connection_kinds[1]: must be"},
+		"for a kind that is unknown":                 {"orgs: [{slug: a, connection_kinds: [postgres, oracle]}]", "orgs[0].connection_kinds[1]: must be"},
 		"for a kind named twice":                     {"orgs: [{slug: a, connection_kinds: [postgres, postgres]}]", "orgs[0].connection_kinds[1]: is the same as orgs[0].connection_kinds[0]"},
 		"for sqlite where there are two orgs":        {"orgs: [{slug: a, hosts: [a.test], connection_kinds: [sqlite]}, {slug: b, hosts: [b.test]}]", "orgs[0].connection_kinds[0]: must not be sqlite"},
 		"for sqlite beside PostgreSQL":               {"database: {url: 'postgres://db/a'}\norgs: [{slug: a, connection_kinds: [sqlite]}]", "orgs[0].connection_kinds[0]: must not be sqlite"},
@@ -155,19 +155,19 @@ func TestVariablesAndFlagsAreRefused(t *testing.T) {
 		flag    [2]string
 		want    string
 	}{
-		"for a name that stands for no key":     {environ: "ATRIUM_SERVER_ADRR=:1", want: "ATRIUM_SERVER_ADRR: unknown variable"},
-		"for the name of a section":             {environ: "ATRIUM_SERVER=:1", want: "ATRIUM_SERVER: unknown variable"},
-		"for a list":                            {environ: "ATRIUM_SERVER_TRUSTED_PROXIES=10.0.0.0/8", want: "ATRIUM_SERVER_TRUSTED_PROXIES: server.trusted_proxies: is a list, which only the file can set"},
-		"for a list of sections":                {environ: "ATRIUM_ORGS=acme", want: "ATRIUM_ORGS: orgs: is a list, which only the file can set"},
-		"for text where a number belongs":       {environ: "ATRIUM_DATABASE_MAX_CONNS=many", want: "ATRIUM_DATABASE_MAX_CONNS: database.max_conns: must be a whole number"},
-		"for nothing where a number belongs":    {environ: "ATRIUM_DATABASE_MAX_CONNS=", want: "ATRIUM_DATABASE_MAX_CONNS: database.max_conns: must be a whole number"},
-		"for a value out of range":              {environ: "ATRIUM_SERVER_IDLE_TIMEOUT=0s", want: "ATRIUM_SERVER_IDLE_TIMEOUT: server.idle_timeout: must be 1s to 1h"},
-		"for a secret's file that is missing":   {environ: "ATRIUM_KEYRING_KEYSET_FILE=/nonexistent", want: "ATRIUM_KEYRING_KEYSET_FILE: keyring.keyset: the file cannot be read: no such file"},
-		"for a file of what is no secret":       {environ: "ATRIUM_DATA_FILE=/x", want: "ATRIUM_DATA_FILE: unknown variable"},
-		"for a flag that stands for no key":     {flag: [2]string{"server.adrr", ":1"}, want: "flag: server.adrr: unknown key"},
-		"for a flag of the wrong type":          {flag: [2]string{"database.max_conns", "many"}, want: "flag: database.max_conns: must be a whole number"},
-		"for a flag that is out of range":       {flag: [2]string{"server.addr", "here"}, want: "flag: server.addr: must be host:port"},
-		"for a flag that would have to be list": {flag: [2]string{"orgs", "acme"}, want: "flag: orgs: is a list"},
+		"for a name that is not a key":           {environ: "ATRIUM_SERVER_ADRR=:1", want: "ATRIUM_SERVER_ADRR: unknown variable"},
+		"for the name of a section":              {environ: "ATRIUM_SERVER=:1", want: "ATRIUM_SERVER: unknown variable"},
+		"for a list":                             {environ: "ATRIUM_SERVER_TRUSTED_PROXIES=10.0.0.0/8", want: "ATRIUM_SERVER_TRUSTED_PROXIES: server.trusted_proxies: is a list, which only the file can set"},
+		"for a list of sections":                 {environ: "ATRIUM_ORGS=acme", want: "ATRIUM_ORGS: orgs: is a list, which only the file can set"},
+		"for text where a number belongs":        {environ: "ATRIUM_DATABASE_MAX_CONNS=many", want: "ATRIUM_DATABASE_MAX_CONNS: database.max_conns: must be a whole number"},
+		"for nothing where a number belongs":     {environ: "ATRIUM_DATABASE_MAX_CONNS=", want: "ATRIUM_DATABASE_MAX_CONNS: database.max_conns: must be a whole number"},
+		"for a value out of range":               {environ: "ATRIUM_SERVER_IDLE_TIMEOUT=0s", want: "ATRIUM_SERVER_IDLE_TIMEOUT: server.idle_timeout: must be 1s to 1h"},
+		"for a secret's file that is missing":    {environ: "ATRIUM_KEYRING_KEYSET_FILE=/nonexistent", want: "ATRIUM_KEYRING_KEYSET_FILE: keyring.keyset: the file cannot be read: no such file"},
+		"for a file of a key that is not secret": {environ: "ATRIUM_DATA_FILE=/x", want: "ATRIUM_DATA_FILE: unknown variable"},
+		"for a flag that is not a key":           {flag: [2]string{"server.adrr", ":1"}, want: "flag: server.adrr: unknown key"},
+		"for a flag of the wrong type":           {flag: [2]string{"database.max_conns", "many"}, want: "flag: database.max_conns: must be a whole number"},
+		"for a flag that is out of range":        {flag: [2]string{"server.addr", "here"}, want: "flag: server.addr: must be host:port"},
+		"for a flag that would have to be list":  {flag: [2]string{"orgs", "acme"}, want: "flag: orgs: is a list"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestVariablesAndFlagsAreRefused(t *testing.T) {
 			}
 			_, err := configs.Load(s)
 			if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("error = %v\nwant %s …, alone", err, tt.want)
+				t.Errorf("error = %v\nwant %s …, and no other line", err, tt.want)
 			}
 		})
 	}

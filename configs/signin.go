@@ -56,7 +56,7 @@ func (r ClaimRule) validate(found *problems, key string) {
 }
 
 // isIssuer reports whether s can be an issuer (OpenID Connect Discovery 1.0, section 2), and
-// whether what it answers comes from it: over TLS, or from this machine.
+// whether its responses are authentic: over TLS, or from this machine.
 func isIssuer(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.User != nil || strings.ContainsAny(s, "?#") || !isHost(lowered(u)) {

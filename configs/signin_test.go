@@ -70,7 +70,7 @@ func TestClaimRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := configs.Load(configs.Source{File: file(t, "orgs: [{slug: a, claim_rules: [{claim: groups, value: x, "+grant+"}]}]")})
 			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
-				t.Errorf("error = %v\nwant … %s …, alone", err, want)
+				t.Errorf("error = %v\nwant … %s …, and no other line", err, want)
 			}
 		})
 	}

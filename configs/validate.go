@@ -22,7 +22,7 @@ func (c *Config) validate(found *problems) {
 	c.Mail.Check(func(key, reason string) { found.add("mail."+key, "%s", reason) })
 	c.Redis.Check(func(key, reason string) { found.add("redis."+key, "%s", reason) })
 	if strings.HasPrefix(c.Database.URL.Reveal(), "sqlite:") && !c.Redis.URL.IsZero() {
-		found.add("redis.url", "is for nodes that share a PostgreSQL; SQLite has one node alone")
+		found.add("redis.url", "is for nodes that share a PostgreSQL; SQLite has only one node")
 	}
 	if c.Metrics.Addr != "" {
 		address(found, "metrics.addr", c.Metrics.Addr)
