@@ -94,7 +94,8 @@ func takeAll(h http.Header, now time.Time, n int, shares ...share) (refused *lim
 	return refused
 }
 
-// tell sets the header fields for a bucket with left tokens. If n is not 0, the request needed n.
+// tell sets the header fields for a bucket with left tokens. If n is positive, it also sets Retry-After to the
+// time until the bucket has n tokens.
 func (l *limiter) tell(h http.Header, left float64, n int) {
 	left = max(0, left)
 	perSecond := float64(l.perMinute) / 60
