@@ -38,7 +38,7 @@ func (a *API) createChatMember(r *request) (reply, error) {
 	}
 	i := added.Invitation
 	if i != nil {
-		body.AcceptURL = acceptURL(observation(r.Request).org, added.Token)
+		body.AcceptURL, body.Mailed = acceptURL(observation(r.Request).org, added.Token), new(false)
 	}
 	out := created("/api/chat-templates/"+string(chatID(r))+"/members/"+m.UserID, body)
 	if added.Again {

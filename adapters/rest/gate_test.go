@@ -48,6 +48,8 @@ func TestGate(t *testing.T) {
 			}
 			g.leave("a")
 			time.Sleep(wait)
+			mu.Lock()
+			defer mu.Unlock()
 			if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}; !slices.Equal(order, want) {
 				t.Errorf("order %v, want %v", order, want)
 			}

@@ -205,7 +205,7 @@ func TestSources(t *testing.T) {
 
 func TestSheetsOfTheDataDirectory(t *testing.T) {
 	t.Parallel()
-	s := start(t, sqlite)
+	s := start(t, sqlite, set("connections.refresh_interval", "0s"))
 	ann := s.user(t, "member")
 	folder := filepath.Join(s.data, "sheets")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
