@@ -2,6 +2,7 @@ package sheet_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +25,9 @@ func bookOf(t testing.TB, rows string, more ...[2]string) []byte {
 func attributes(n int) string { return strings.Repeat(` a=""`, n) }
 
 func TestBombsAreRefusedWithinASecond(t *testing.T) {
+	// The bombs of make test are those that an outside test found; make prove has all of them. They take minutes under
+	// the race detector, most of it to make the files.
+	few := []string{"zeros", "shared texts of a letter", "an attribute", "an OpenDocument, 3 million deep", "a sheet"}
 	folder := t.TempDir()
 	sheets := confined(t, folder)
 	const mimetype = "application/vnd.oasis.opendocument.spreadsheet"
@@ -32,55 +36,82 @@ func TestBombsAreRefusedWithinASecond(t *testing.T) {
 	}
 	far := `<row><c t="s"><v>9000000</v></c></row></sheetData></worksheet>`
 	row, cell := "<table:table-row>", "<table:table-row><table:table-cell>"
-	large := map[string][]byte{
-		"a sheet before its rows":  bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin})...),
-		"a sheet within its rows":  bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData>"})...),
-		"a value of a sheet":       bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData><row><c><v>1"})...),
-		"shared texts":             bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", cells("s")}, [2]string{"xl/sharedStrings.xml", "<sst>"})...),
-		"the directory":            bomb(t, append(workbookParts()[:2], [2]string{"xl/workbook.xml", "<workbook>"})...),
-		"an OpenDocument's text":   bomb(t, [2]string{"mimetype", mimetype}, [2]string{"content.xml", odsBegin + "<table:table-row><table:table-cell><text:p>"}),
-		"an OpenDocument's tables": bomb(t, [2]string{"mimetype", mimetype}, [2]string{"content.xml", odsBegin}),
+	large := map[string]func() []byte{
+		"a sheet before its rows": func() []byte {
+			return bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin})...)
+		},
+		"a sheet within its rows": func() []byte {
+			return bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData>"})...)
+		},
+		"a value of a sheet": func() []byte {
+			return bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", sheetBegin + "<sheetData><row><c><v>1"})...)
+		},
+		"shared texts": func() []byte {
+			return bomb(t, append(workbookParts(), [2]string{"xl/worksheets/sheet1.xml", cells("s")}, [2]string{"xl/sharedStrings.xml", "<sst>"})...)
+		},
+		"the directory": func() []byte {
+			return bomb(t, append(workbookParts()[:2], [2]string{"xl/workbook.xml", "<workbook>"})...)
+		},
+		"an OpenDocument's text": func() []byte {
+			return bomb(t, [2]string{"mimetype", mimetype}, [2]string{"content.xml", odsBegin + "<table:table-row><table:table-cell><text:p>"})
+		},
+		"an OpenDocument's tables": func() []byte { return bomb(t, [2]string{"mimetype", mimetype}, [2]string{"content.xml", odsBegin}) },
 
-		"shared texts of a letter":     bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + full("<si><t>a</t></si>")}),
-		"shared texts of nothing":      bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + full("<si/>")}),
-		"zeros":                        bookOf(t, "<row>"+full("<c><v>0</v></c>")),
-		"cells of nothing":             bookOf(t, "<row>"+full("<c/>")),
-		"the same row again":           bookOf(t, full(`<row r="1"/>`)),
-		"values in parts":              bookOf(t, `<row><c t="inlineStr"><is>`+full("<r><t>a</t></r>")),
-		"entities":                     bookOf(t, "<row>"+full("<c><v>"+strings.Repeat("&amp;", 1000)+"</v></c>")),
-		"an attribute":                 bookOf(t, `<row a="`+full("a")+`"/>`),
-		"attributes of a megabyte":     bookOf(t, full(`<row r="1" a="`+strings.Repeat("a", 1<<20)+`"/>`)),
-		"attributes of one element":    bookOf(t, "<row"+attributes(12_000_000)+"/>"),
-		"attributes of many elements":  bookOf(t, full(`<row r="1"`+attributes(1000)+"/>")),
-		"comments":                     bookOf(t, full("<!---->")),
-		"processing instructions":      bookOf(t, full("<?a?>")),
-		"an OpenDocument's styles":     fixture.ODSOf(t, full("<style/>")),
-		"an OpenDocument's attribute":  fixture.ODSOf(t, `<a a="`+full("a")+`"/>`),
-		"an OpenDocument's spans":      fixture.ODSOf(t, odsBegin+cell+"<text:p>"+full("<text:span/>")),
-		"an OpenDocument's cells":      fixture.ODSOf(t, odsBegin+row+full("<table:table-cell/>")),
-		"an OpenDocument's paragraphs": fixture.ODSOf(t, odsBegin+cell+full("<text:p/>")),
+		"shared texts of a letter": func() []byte {
+			return bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + full("<si><t>a</t></si>")})
+		},
+		"shared texts of nothing":      func() []byte { return bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + full("<si/>")}) },
+		"zeros":                        func() []byte { return bookOf(t, "<row>"+full("<c><v>0</v></c>")) },
+		"cells of nothing":             func() []byte { return bookOf(t, "<row>"+full("<c/>")) },
+		"the same row again":           func() []byte { return bookOf(t, full(`<row r="1"/>`)) },
+		"values in parts":              func() []byte { return bookOf(t, `<row><c t="inlineStr"><is>`+full("<r><t>a</t></r>")) },
+		"entities":                     func() []byte { return bookOf(t, "<row>"+full("<c><v>"+strings.Repeat("&amp;", 1000)+"</v></c>")) },
+		"an attribute":                 func() []byte { return bookOf(t, `<row a="`+full("a")+`"/>`) },
+		"attributes of a megabyte":     func() []byte { return bookOf(t, full(`<row r="1" a="`+strings.Repeat("a", 1<<20)+`"/>`)) },
+		"attributes of one element":    func() []byte { return bookOf(t, "<row"+attributes(12_000_000)+"/>") },
+		"attributes of many elements":  func() []byte { return bookOf(t, full(`<row r="1"`+attributes(1000)+"/>")) },
+		"comments":                     func() []byte { return bookOf(t, full("<!---->")) },
+		"processing instructions":      func() []byte { return bookOf(t, full("<?a?>")) },
+		"an OpenDocument's styles":     func() []byte { return fixture.ODSOf(t, full("<style/>")) },
+		"an OpenDocument's attribute":  func() []byte { return fixture.ODSOf(t, `<a a="`+full("a")+`"/>`) },
+		"an OpenDocument's spans":      func() []byte { return fixture.ODSOf(t, odsBegin+cell+"<text:p>"+full("<text:span/>")) },
+		"an OpenDocument's cells":      func() []byte { return fixture.ODSOf(t, odsBegin+row+full("<table:table-cell/>")) },
+		"an OpenDocument's paragraphs": func() []byte { return fixture.ODSOf(t, odsBegin+cell+full("<text:p/>")) },
 	}
-	deep := map[string][]byte{
-		"an OpenDocument, 3 million deep": fixture.ODSOf(t, strings.Repeat("<a>", 3_000_000)),
-		"an OpenDocument, 6 million deep": fixture.ODSOf(t, odsBegin+strings.Repeat("<a>", 6_000_000)),
-		"an OpenDocument's cell":          fixture.ODSOf(t, odsBegin+cell+strings.Repeat("<a>", 3_000_000)),
-		"an OpenDocument's text":          fixture.ODSOf(t, odsBegin+cell+"<text:p>"+strings.Repeat("<text:span>", 3_000_000)),
-		"a sheet":                         bookOf(t, strings.Repeat("<a>", 3_000_000)),
-		"a value":                         bookOf(t, "<row><c><v>"+strings.Repeat("<a>", 3_000_000)),
-		"shared texts":                    bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + strings.Repeat("<si>", 3_000_000)}),
-		"the directory":                   fixture.Zipped(t, workbookParts()[0], [2]string{"_rels/.rels", strings.Repeat("<a>", 1_000_000)}),
-		"styles":                          styled(t, strings.Repeat("<a>", 2_000_000)),
-		"relationships":                   fixture.Zipped(t, workbookParts()[0], [2]string{"_rels/.rels", "<Relationships>" + strings.Repeat("<Relationship/>", 270_000) + "</Relationships>"}),
+	deep := map[string]func() []byte{
+		"an OpenDocument, 3 million deep": func() []byte { return fixture.ODSOf(t, strings.Repeat("<a>", 3_000_000)) },
+		"an OpenDocument, 6 million deep": func() []byte { return fixture.ODSOf(t, odsBegin+strings.Repeat("<a>", 6_000_000)) },
+		"an OpenDocument's cell":          func() []byte { return fixture.ODSOf(t, odsBegin+cell+strings.Repeat("<a>", 3_000_000)) },
+		"an OpenDocument's text": func() []byte {
+			return fixture.ODSOf(t, odsBegin+cell+"<text:p>"+strings.Repeat("<text:span>", 3_000_000))
+		},
+		"a sheet": func() []byte { return bookOf(t, strings.Repeat("<a>", 3_000_000)) },
+		"a value": func() []byte { return bookOf(t, "<row><c><v>"+strings.Repeat("<a>", 3_000_000)) },
+		"shared texts": func() []byte {
+			return bookOf(t, far, [2]string{"xl/sharedStrings.xml", "<sst>" + strings.Repeat("<si>", 3_000_000)})
+		},
+		"the directory": func() []byte {
+			return fixture.Zipped(t, workbookParts()[0], [2]string{"_rels/.rels", strings.Repeat("<a>", 1_000_000)})
+		},
+		"styles": func() []byte { return styled(t, strings.Repeat("<a>", 2_000_000)) },
+		"relationships": func() []byte {
+			return fixture.Zipped(t, workbookParts()[0], [2]string{"_rels/.rels", "<Relationships>" + strings.Repeat("<Relationship/>", 270_000) + "</Relationships>"})
+		},
 	}
-	harmless := map[string][]byte{ // shown without them
-		"styles": styled(t, "<styleSheet><cellXfs>"+strings.Repeat("<xf/>", 1_500_000)+"</cellXfs></styleSheet>"),
+	harmless := map[string]func() []byte{ // shown without them
+		"styles": func() []byte {
+			return styled(t, "<styleSheet><cellXfs>"+strings.Repeat("<xf/>", 1_500_000)+"</cellXfs></styleSheet>")
+		},
 	}
-	before := memory(t)
-	for want, files := range map[error]map[string][]byte{source.ErrFileTooLarge: large, source.ErrUnsupportedFormat: deep, nil: harmless} {
+	for want, files := range map[error]map[string]func() []byte{source.ErrFileTooLarge: large, source.ErrUnsupportedFormat: deep, nil: harmless} {
 		for name, content := range files {
+			if !proof.Running() && !slices.Contains(few, name) {
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
-				to := put(t, folder, "bomb.bin", content)
-				begun, used := time.Now(), processor(t)
+				file := content()
+				to := put(t, folder, "bomb.bin", file)
+				before, begun, used := memory(t), time.Now(), processor(t)
 				_, err := sheets.Preview(t.Context(), "", to)
 				took := time.Since(begun)
 				if !errors.Is(err, want) {
@@ -89,12 +120,12 @@ func TestBombsAreRefusedWithinASecond(t *testing.T) {
 				if took > time.Second && proof.Running() { // what bounds it otherwise is in packed
 					t.Errorf("it took %v", took)
 				}
-				t.Logf("%s, %d bytes: %v, %v of the processor", name, len(content), took, processor(t)-used)
+				if grown := memory(t) - before; grown > 64<<20 {
+					t.Errorf("this process grew by %d MiB", grown>>20)
+				}
+				t.Logf("%s, %d bytes: %v, %v of the processor", name, len(file), took, processor(t)-used)
 			})
 		}
-	}
-	if grown := memory(t) - before; grown > 64<<20 {
-		t.Errorf("this process grew by %d MiB", grown>>20)
 	}
 }
 
