@@ -524,7 +524,7 @@ type ActiveVersion struct {
 	Number      int    `json:"number"`
 }
 
-// ChatHealth `degraded` while `issues` names what is missing. The template goes on to work without it.
+// ChatHealth `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
 type ChatHealth string
 
 // ChatIssue defines model for ChatIssue.
@@ -532,7 +532,7 @@ type ChatIssue struct {
 	Code   ChatIssueCode `json:"code"`
 	Detail string        `json:"detail"`
 
-	// Pointer JSON Pointer (RFC 6901) into the template.
+	// Pointer JSON Pointer (RFC 6901) to the part of the template that has the issue.
 	Pointer string `json:"pointer"`
 }
 
@@ -541,10 +541,10 @@ type ChatIssueCode string
 
 // ChatItem defines model for ChatItem.
 type ChatItem struct {
-	// Config Fits the item's `config_schema`. Its own defaults when left out.
+	// Config The item's configuration. Must match its `config_schema`. The item's defaults apply if it is omitted.
 	Config json.RawMessage `json:"config,omitempty,omitzero"`
 
-	// ID Of an item of the registry.
+	// ID Id of an item in the registry.
 	ID string `json:"id"`
 }
 
@@ -552,62 +552,62 @@ type ChatItem struct {
 type ChatMember struct {
 	CreatedAt Time `json:"created_at"`
 
-	// Email null for the user of a service key, and for who has no verified address.
+	// Email `null` for the user of a service key, and for a user without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
-	// InvitedBy Who gave them access; null for the owner.
+	// InvitedBy Id of the user who gave the member access. `null` for the owner.
 	InvitedBy nullable.Nullable[string] `json:"invited_by"`
 
-	// Name Empty when nobody gave one.
+	// Name Empty if the user has none.
 	Name     string `json:"name"`
 	Revision int64  `json:"revision"`
 
-	// Role What somebody may do with a chat template. Each role includes those before it.
+	// Role A role on a chat template. Each role includes the permissions of the roles before it.
 	Role ChatRole `json:"role"`
 
-	// Status Who is `invited` has not accepted yet, and may do nothing.
+	// Status An `invited` member has not accepted the invitation yet and has no access.
 	Status    ChatMemberStatus `json:"status"`
 	UpdatedAt Time             `json:"updated_at"`
 
-	// UserID Reserved while the member is invited; another one once they accept.
+	// UserID Id of the user. While the member is invited, it is a reserved id that changes when they accept.
 	UserID string `json:"user_id"`
 }
 
-// ChatMemberAdded A member. Of one who is invited, with the link to accept by, which is shown this once and kept nowhere.
+// ChatMemberAdded A member. If the member was invited, the response contains the link to accept the invitation. The link is returned only once and cannot be read again.
 type ChatMemberAdded struct {
-	// AcceptURL Where the invitation is accepted. Holds its token: whom it is for should get it, and nobody else.
+	// AcceptURL The link to accept the invitation. It contains a secret token: share it only with the invited person.
 	AcceptURL string `json:"accept_url,omitempty,omitzero"`
 	CreatedAt Time   `json:"created_at"`
 
-	// Email null for the user of a service key, and for who has no verified address.
+	// Email `null` for the user of a service key, and for a user without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
-	// InvitedBy Who gave them access; null for the owner.
+	// InvitedBy Id of the user who gave the member access. `null` for the owner.
 	InvitedBy nullable.Nullable[string] `json:"invited_by"`
 
-	// Mailed Beside accept_url: whether a mail server took a mail with the link. Where it is false, pass the link on yourself. Its limits are those of invitations to the workspace.
+	// Mailed Whether a mail server accepted an e-mail with the link. Present together with `accept_url`. If it is false, send the link to the person yourself. The limits of invitation e-mails are those of workspace invitations.
 	Mailed *bool `json:"mailed,omitempty"`
 
-	// Name Empty when nobody gave one.
+	// Name Empty if the user has none.
 	Name     string `json:"name"`
 	Revision int64  `json:"revision"`
 
-	// Role What somebody may do with a chat template. Each role includes those before it.
+	// Role A role on a chat template. Each role includes the permissions of the roles before it.
 	Role ChatRole `json:"role"`
 
-	// Status Who is `invited` has not accepted yet, and may do nothing.
+	// Status An `invited` member has not accepted the invitation yet and has no access.
 	Status    ChatMemberStatus `json:"status"`
 	UpdatedAt Time             `json:"updated_at"`
 
-	// UserID Reserved while the member is invited; another one once they accept.
+	// UserID Id of the user. While the member is invited, it is a reserved id that changes when they accept.
 	UserID string `json:"user_id"`
 }
 
-// ChatMemberCreate Exactly one of `user_id` and `email`.
+// ChatMemberCreate Send exactly one of `user_id` and `email`.
 type ChatMemberCreate struct {
 	Email string `json:"email,omitempty,omitzero"`
 
-	// Role What a member can be given. Each role includes those before it.
+	// Role A role that a member can be given. Each role includes the permissions of the roles before it.
 	Role   ChatMemberRole `json:"role"`
 	UserID string         `json:"user_id,omitempty,omitzero"`
 }
@@ -620,44 +620,44 @@ type ChatMemberList struct {
 
 // ChatMemberPatch defines model for ChatMemberPatch.
 type ChatMemberPatch struct {
-	// Role What a member can be given. Each role includes those before it.
+	// Role A role that a member can be given. Each role includes the permissions of the roles before it.
 	Role ChatMemberRole `json:"role"`
 }
 
-// ChatMemberRole What a member can be given. Each role includes those before it.
+// ChatMemberRole A role that a member can be given. Each role includes the permissions of the roles before it.
 type ChatMemberRole string
 
-// ChatMemberStatus Who is `invited` has not accepted yet, and may do nothing.
+// ChatMemberStatus An `invited` member has not accepted the invitation yet and has no access.
 type ChatMemberStatus string
 
 // ChatPrompt defines model for ChatPrompt.
 type ChatPrompt struct {
 	PromptTemplateID string `json:"prompt_template_id"`
 
-	// Ref `active`, `latest`, `v12`, a label, or a version's id.
+	// Ref The version to use: `active`, `latest`, a number such as `v12`, a label, or a version's id.
 	//
 	// Examples: active
 	Ref string `json:"ref"`
 }
 
-// ChatRegistry What the organisation offers to its chat templates.
+// ChatRegistry The items that chat templates of the organisation can use.
 type ChatRegistry struct {
 	Agents       []RegistryItem `json:"agents"`
 	Capabilities []RegistryItem `json:"capabilities"`
 
-	// Revision Changes whenever anything of the registry does.
+	// Revision Changes whenever the registry changes.
 	Revision  string         `json:"revision"`
 	Tools     []RegistryItem `json:"tools"`
 	Workflows []RegistryItem `json:"workflows"`
 }
 
-// ChatRole What somebody may do with a chat template. Each role includes those before it.
+// ChatRole A role on a chat template. Each role includes the permissions of the roles before it.
 type ChatRole string
 
-// ChatStatus Embedded chats work while a template is `published`.
+// ChatStatus Embedded chats work only while the template is `published`.
 type ChatStatus string
 
-// ChatTemplate What a kind of chat says and can do. `instructions`, `prompt`, `model_config` and each `config` are for editors and above, and left out of lists.
+// ChatTemplate The configuration of a chat. `instructions`, `prompt`, `model_config` and each `config` are returned to editors, managers and the owner only, and never in lists.
 type ChatTemplate struct {
 	Agents               []ChatItem                `json:"agents"`
 	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
@@ -666,38 +666,38 @@ type ChatTemplate struct {
 	CreatedAt            Time                      `json:"created_at"`
 	CreatedBy            string                    `json:"created_by"`
 
-	// Description Empty when there is none.
+	// Description Empty if there is none.
 	Description string `json:"description"`
 
-	// Greeting Empty when there is none.
+	// Greeting Empty if there is none.
 	Greeting string `json:"greeting"`
 
-	// Health `degraded` while `issues` names what is missing. The template goes on to work without it.
+	// Health `degraded` if `issues` is not empty. The template works without the items that `issues` lists.
 	Health ChatHealth `json:"health"`
 
 	// ID Examples: ctpl_01jb4rqnx3a5c7e9g1j3m5p7rt
 	ID string `json:"id"`
 
-	// Instructions Empty when there are none.
+	// Instructions Empty if there are none.
 	Instructions *string     `json:"instructions,omitempty"`
 	Issues       []ChatIssue `json:"issues"`
 
-	// Metadata Yours. Atrium does not look into it.
+	// Metadata Your own data. Atrium stores it and does not interpret it.
 	Metadata json.RawMessage `json:"metadata"`
 
 	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
 	ModelConfig *PromptModelConfig `json:"model_config,omitempty"`
 
-	// MyRole What somebody may do with a chat template. Each role includes those before it.
+	// MyRole A role on a chat template. Each role includes the permissions of the roles before it.
 	MyRole  ChatRole `json:"my_role"`
 	Name    string   `json:"name"`
 	OwnerID string   `json:"owner_id"`
 
-	// Prompt What holds the instructions in place of `instructions`; null when nothing does.
+	// Prompt The prompt template that provides the instructions, in place of `instructions`. `null` if there is none.
 	Prompt   nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
 	Revision int64                         `json:"revision"`
 
-	// Status Embedded chats work while a template is `published`.
+	// Status Embedded chats work only while the template is `published`.
 	Status    ChatStatus `json:"status"`
 	Tools     []ChatItem `json:"tools"`
 	UpdatedAt Time       `json:"updated_at"`
@@ -707,11 +707,11 @@ type ChatTemplate struct {
 	Workflows  []ChatWorkflow `json:"workflows"`
 }
 
-// ChatTemplateCreate At most one of `instructions` and `prompt`.
+// ChatTemplateCreate Send at most one of `instructions` and `prompt`.
 type ChatTemplateCreate struct {
 	Agents []ChatItem `json:"agents,omitempty,omitzero"`
 
-	// AvatarURL https.
+	// AvatarURL An https URL.
 	AvatarURL            string   `json:"avatar_url,omitempty,omitzero"`
 	Capabilities         []string `json:"capabilities,omitempty,omitzero"`
 	ConversationStarters []string `json:"conversation_starters,omitempty,omitzero"`
@@ -729,7 +729,7 @@ type ChatTemplateCreate struct {
 	Name        string            `json:"name"`
 	Prompt      ChatPrompt        `json:"prompt,omitempty,omitzero"`
 
-	// Status Embedded chats work while a template is `published`.
+	// Status Embedded chats work only while the template is `published`.
 	Status ChatStatus `json:"status,omitempty,omitzero"`
 	Tools  []ChatItem `json:"tools,omitempty,omitzero"`
 
@@ -747,7 +747,7 @@ type ChatTemplateList struct {
 type ChatTemplatePatch struct {
 	Agents nullable.Nullable[[]ChatItem] `json:"agents,omitempty,omitzero"`
 
-	// AvatarURL https.
+	// AvatarURL An https URL.
 	AvatarURL            nullable.Nullable[string]   `json:"avatar_url,omitempty,omitzero"`
 	Capabilities         nullable.Nullable[[]string] `json:"capabilities,omitempty,omitzero"`
 	ConversationStarters nullable.Nullable[[]string] `json:"conversation_starters,omitempty,omitzero"`
@@ -755,20 +755,20 @@ type ChatTemplatePatch struct {
 	Greeting             nullable.Nullable[string]   `json:"greeting,omitempty,omitzero"`
 	Instructions         nullable.Nullable[string]   `json:"instructions,omitempty,omitzero"`
 
-	// Metadata Merged into what is there. At most 16 KiB of JSON afterwards.
+	// Metadata Merged into the stored metadata. The result can have at most 16 KiB of JSON.
 	Metadata    nullable.Nullable[json.RawMessage]        `json:"metadata,omitempty,omitzero"`
 	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
 	Name        *string                                   `json:"name,omitempty"`
 
-	// OwnerID Transfers the template to another member of the workspace. Takes the owner, who goes on as a manager.
+	// OwnerID Transfers the template to another member of the workspace. Requires the owner role. The previous owner becomes a manager.
 	OwnerID *string                       `json:"owner_id,omitempty"`
 	Prompt  nullable.Nullable[ChatPrompt] `json:"prompt,omitempty,omitzero"`
 
-	// Status Takes a manager.
+	// Status Requires the manager role.
 	Status *ChatStatus                   `json:"status,omitempty"`
 	Tools  nullable.Nullable[[]ChatItem] `json:"tools,omitempty,omitzero"`
 
-	// Visibility Takes a manager.
+	// Visibility Requires the manager role.
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
@@ -779,63 +779,63 @@ type ChatWorkflow struct {
 	WorkflowID string `json:"workflow_id"`
 }
 
-// ClaimedStatus `auto` leaves the status to the devices.
+// ClaimedStatus A status that the user sets. `auto`: the devices determine the status. `invisible`: others see the user as offline.
 type ClaimedStatus string
 
 // Connection defines model for Connection.
 type Connection struct {
-	// Checks What the last probe found.
+	// Checks The results of the last probe.
 	Checks []ProbeCheck `json:"checks"`
 
-	// Config The credential without its secrets, defaults filled in.
+	// Config The credential without its secrets, and with defaults applied.
 	Config map[string]interface{} `json:"config"`
 
-	// ConsecutiveFailures Probes that failed in a row.
+	// ConsecutiveFailures Number of probes in a row that failed.
 	ConsecutiveFailures int  `json:"consecutive_failures"`
 	CreatedAt           Time `json:"created_at"`
 
-	// CreatedBy Who made it; null for the system itself.
+	// CreatedBy Id of the user who created the connection. `null` if Atrium created it.
 	CreatedBy nullable.Nullable[string] `json:"created_by"`
 
-	// Failure What is wrong; null if nothing is.
+	// Failure Why the last probe failed. `null` if it succeeded.
 	Failure nullable.Nullable[ConnectionFailure] `json:"failure"`
 
 	// ID Examples: con_01jb4rqnx1e0g8w5t2m7k4y6zc
 	ID string `json:"id"`
 
-	// Kind One of `kinds` in the list.
+	// Kind The kind of warehouse. `kinds` in the list of connections describes it.
 	Kind string `json:"kind"`
 
-	// LastVerifiedAt When a probe last worked.
+	// LastVerifiedAt When a probe last succeeded.
 	LastVerifiedAt nullable.Nullable[Time] `json:"last_verified_at"`
 	Name           string                  `json:"name"`
 	Revision       int64                   `json:"revision"`
 	RevokedAt      nullable.Nullable[Time] `json:"revoked_at"`
 
-	// Secret What may be known of the secrets. They themselves never come back.
+	// Secret Information about the secrets. The secrets themselves are never returned.
 	Secret ConnectionSecret `json:"secret"`
 
-	// Server What answered when a probe last worked.
+	// Server The server that the last successful probe reached.
 	Server ConnectionServer `json:"server"`
 
-	// Sources The data sources that read through it.
+	// Sources The data sources that read through the connection.
 	Sources []ConnectionSource `json:"sources"`
 
-	// Status `active`: the last probe worked, or not enough have failed; `failing`: somebody should look at `failure`; `revoked`: the credential is gone.
+	// Status `active`: the last probe succeeded, or too few in a row have failed to count as `failing`. `failing`: the connection needs attention, see `failure`. `revoked`: the credential was erased.
 	Status    ConnectionStatus `json:"status"`
 	UpdatedAt Time             `json:"updated_at"`
 
-	// Warnings What somebody should know of a connection that works, such as `credential_can_write`.
+	// Warnings Warnings about a working connection, such as `credential_can_write`.
 	Warnings []string `json:"warnings"`
 }
 
 // ConnectionCreate defines model for ConnectionCreate.
 type ConnectionCreate struct {
-	// Credential By the kind's `credential_schema`.
+	// Credential The credential. Must match the kind's `credential_schema`.
 	Credential json.RawMessage `json:"credential"`
 	Kind       string          `json:"kind"`
 
-	// Name Made of the kind and of what is reached when left out.
+	// Name Default: a name made from the kind and the target of the connection.
 	Name string `json:"name,omitempty,omitzero"`
 }
 
@@ -859,17 +859,17 @@ type ConnectionFailure struct {
 	Retryable bool `json:"retryable"`
 }
 
-// ConnectionKind A kind of warehouse. `credential_schema` is a JSON Schema; `x-secret` marks secrets, `x-order` sorts a form.
+// ConnectionKind A kind of warehouse. `credential_schema` is a JSON Schema. In it, `x-secret` marks secret fields and `x-order` gives their order in a form.
 type ConnectionKind struct {
 	Capabilities     []string        `json:"capabilities"`
 	CredentialSchema json.RawMessage `json:"credential_schema"`
 	DocsURL          string          `json:"docs_url"`
 
-	// Grants A script that lets a user read and nothing more. Fill in what is in angle brackets; empty if none is needed.
+	// Grants A script that grants a database user read-only access. Replace the placeholders in angle brackets. Empty if no grants are needed.
 	Grants string `json:"grants"`
 	Kind   string `json:"kind"`
 
-	// Ports Where its servers usually are, the default first.
+	// Ports The usual ports of this kind of server, the default first.
 	Ports []int  `json:"ports"`
 	Title string `json:"title"`
 }
@@ -879,30 +879,33 @@ type ConnectionList struct {
 	Data  []Connection     `json:"data"`
 	Kinds []ConnectionKind `json:"kinds"`
 
-	// NextCursor Always null.
+	// NextCursor Always `null`.
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
 // ConnectionRevocation defines model for ConnectionRevocation.
 type ConnectionRevocation struct {
-	CancelledJobs int                `json:"cancelled_jobs"`
-	Connection    Connection         `json:"connection"`
+	// CancelledJobs Number of queued jobs that were cancelled.
+	CancelledJobs int        `json:"cancelled_jobs"`
+	Connection    Connection `json:"connection"`
+
+	// PausedSources The data sources that were paused.
 	PausedSources []ConnectionSource `json:"paused_sources"`
 }
 
-// ConnectionSecret What may be known of the secrets. They themselves never come back.
+// ConnectionSecret Information about the secrets. The secrets themselves are never returned.
 type ConnectionSecret struct {
-	// Fingerprint Changes with the secrets, and tells nothing of them to who does not know them; null if none is set.
+	// Fingerprint A keyed hash that changes when the secrets change. It does not reveal them. `null` if no secret is set.
 	Fingerprint nullable.Nullable[string] `json:"fingerprint"`
 
-	// Set Names of the secret fields that are set.
+	// Set The names of the secret fields that are set.
 	Set       []string `json:"set"`
 	UpdatedAt Time     `json:"updated_at"`
 }
 
-// ConnectionServer What answered when a probe last worked.
+// ConnectionServer The server that the last successful probe reached.
 type ConnectionServer struct {
-	// CanWrite Whether the credential may change data. Atrium only reads.
+	// CanWrite Whether the credential has permission to change data. Atrium only reads.
 	CanWrite bool   `json:"can_write"`
 	Product  string `json:"product"`
 	Version  string `json:"version"`
@@ -913,16 +916,16 @@ type ConnectionSource struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 
-	// Status As the data source has it.
+	// Status The `status` of the data source.
 	Status string `json:"status"`
 }
 
-// ConnectionStatus `active`: the last probe worked, or not enough have failed; `failing`: somebody should look at `failure`; `revoked`: the credential is gone.
+// ConnectionStatus `active`: the last probe succeeded, or too few in a row have failed to count as `failing`. `failing`: the connection needs attention, see `failure`. `revoked`: the credential was erased.
 type ConnectionStatus string
 
 // ConnectionVerify defines model for ConnectionVerify.
 type ConnectionVerify struct {
-	// Credential The whole credential, by the kind's `credential_schema`. Takes the place of the stored one.
+	// Credential The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one.
 	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
 }
 
@@ -934,7 +937,7 @@ type DeviceKind string
 
 // EmbedRateLimit defines model for EmbedRateLimit.
 type EmbedRateLimit struct {
-	// PerMinute Calls that one address may make in a minute.
+	// PerMinute Maximum number of calls per minute from one client address.
 	PerMinute int `json:"per_minute"`
 }
 
@@ -942,20 +945,20 @@ type EmbedRateLimit struct {
 type EmbedSession struct {
 	ExpiresAt Time `json:"expires_at"`
 
-	// Template What visitors see of a chat template.
+	// Template The part of a chat template that visitors see.
 	Template EmbedTemplate             `json:"template"`
 	Visitor  nullable.Nullable[string] `json:"visitor"`
 }
 
 // EmbedSessionCreate defines model for EmbedSessionCreate.
 type EmbedSessionCreate struct {
-	// Ticket What our page in a frame was served with. It lasts for a minute.
+	// Ticket The ticket that Atrium's page in a frame was served with. Valid for one minute.
 	Ticket string `json:"ticket,omitempty,omitzero"`
 
 	// Token The embed token, `ate_…`.
 	Token string `json:"token"`
 
-	// Visitor Whom the session is for, in the site's own words. It comes back with the session, and Atrium makes nothing of it.
+	// Visitor The visitor, as the site identifies them. Atrium returns it with the session and does not interpret it.
 	Visitor string `json:"visitor,omitempty,omitzero"`
 }
 
@@ -963,14 +966,14 @@ type EmbedSessionCreate struct {
 type EmbedSessionCreated struct {
 	ExpiresAt Time `json:"expires_at"`
 
-	// Session What `Authorization: Bearer` takes under `/api/embed/`.
+	// Session The session token. Send it as `Authorization: Bearer` to operations under `/api/embed/`.
 	Session string `json:"session"`
 
-	// Template What visitors see of a chat template.
+	// Template The part of a chat template that visitors see.
 	Template EmbedTemplate `json:"template"`
 }
 
-// EmbedTemplate What visitors see of a chat template.
+// EmbedTemplate The part of a chat template that visitors see.
 type EmbedTemplate struct {
 	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
 	ConversationStarters []string                  `json:"conversation_starters"`
@@ -981,18 +984,18 @@ type EmbedTemplate struct {
 
 // EmbedToken defines model for EmbedToken.
 type EmbedToken struct {
-	// AllowNoOrigin Lets in what sends no `Origin`, or `null`: programs, apps, and pages of files, but also any
-	// site that hides behind a sandboxed frame.
+	// AllowNoOrigin Accepts requests without an `Origin` header, or with the origin `null`. Programs, apps and local files
+	// send such requests, but so can any site that uses a sandboxed frame.
 	AllowNoOrigin bool `json:"allow_no_origin"`
 
-	// AllowedOrigins The sites whose pages may show the chat, in the form in which they are compared: in lower
-	// case, IDNA-encoded, without the scheme's own port.
+	// AllowedOrigins The sites whose pages can show the chat. Origins are normalised: lower case, IDNA-encoded, and without the
+	// scheme's default port.
 	AllowedOrigins []string `json:"allowed_origins"`
 	CreatedAt      Time     `json:"created_at"`
 	CreatedBy      string   `json:"created_by"`
 	Enabled        bool     `json:"enabled"`
 
-	// ExpiresAt null: never.
+	// ExpiresAt `null` if the token does not expire.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
 
 	// Hint The last four characters of the token.
@@ -1001,17 +1004,17 @@ type EmbedToken struct {
 	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
 	ID string `json:"id"`
 
-	// LastUsedAt Exact to a minute.
+	// LastUsedAt When the token was last used, to the minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 
-	// LastUsedOrigin Of that time; null also if there was none.
+	// LastUsedOrigin The origin of the last use. `null` if the token was never used, or the last use had no origin.
 	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
 	Name              string                    `json:"name"`
 	RateLimit         EmbedRateLimit            `json:"rate_limit"`
 	Revision          int64                     `json:"revision"`
 	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
 
-	// Status Whether an embed token opens sessions.
+	// Status Whether an embed token can open sessions. Only an `active` one can.
 	Status    EmbedTokenStatus `json:"status"`
 	UpdatedAt Time             `json:"updated_at"`
 }
@@ -1020,34 +1023,34 @@ type EmbedToken struct {
 type EmbedTokenCreate struct {
 	AllowNoOrigin bool `json:"allow_no_origin,omitempty,omitzero"`
 
-	// AllowedOrigins `https://host[:port]`; `https://*.host[:port]` for the hosts exactly one label below; or
-	// `http://localhost` with a port or `:*`.
+	// AllowedOrigins Each entry is one of: `https://host[:port]`; `https://*.host[:port]`, which matches hosts exactly one
+	// label below; or `http://localhost` with a port or `:*`.
 	AllowedOrigins []string `json:"allowed_origins"`
 	Enabled        *bool    `json:"enabled,omitempty"`
 
-	// ExpiresAt In the future.
+	// ExpiresAt Must be in the future.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
 	Name      string                  `json:"name"`
 
-	// RateLimit 10 a minute when left out.
+	// RateLimit Default: 10 calls per minute.
 	RateLimit         *EmbedRateLimit `json:"rate_limit,omitempty"`
 	SessionTTLSeconds *int64          `json:"session_ttl_seconds,omitempty"`
 }
 
-// EmbedTokenCreated An embed token with its secret, which is shown this once and kept nowhere.
+// EmbedTokenCreated An embed token with its secret. The secret is returned only once and cannot be read again.
 type EmbedTokenCreated struct {
-	// AllowNoOrigin Lets in what sends no `Origin`, or `null`: programs, apps, and pages of files, but also any
-	// site that hides behind a sandboxed frame.
+	// AllowNoOrigin Accepts requests without an `Origin` header, or with the origin `null`. Programs, apps and local files
+	// send such requests, but so can any site that uses a sandboxed frame.
 	AllowNoOrigin bool `json:"allow_no_origin"`
 
-	// AllowedOrigins The sites whose pages may show the chat, in the form in which they are compared: in lower
-	// case, IDNA-encoded, without the scheme's own port.
+	// AllowedOrigins The sites whose pages can show the chat. Origins are normalised: lower case, IDNA-encoded, and without the
+	// scheme's default port.
 	AllowedOrigins []string `json:"allowed_origins"`
 	CreatedAt      Time     `json:"created_at"`
 	CreatedBy      string   `json:"created_by"`
 	Enabled        bool     `json:"enabled"`
 
-	// ExpiresAt null: never.
+	// ExpiresAt `null` if the token does not expire.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
 
 	// Hint The last four characters of the token.
@@ -1056,20 +1059,20 @@ type EmbedTokenCreated struct {
 	// ID Examples: etok_01jb4rqnx1f5s7v9x1z3b5d7f9
 	ID string `json:"id"`
 
-	// LastUsedAt Exact to a minute.
+	// LastUsedAt When the token was last used, to the minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 
-	// LastUsedOrigin Of that time; null also if there was none.
+	// LastUsedOrigin The origin of the last use. `null` if the token was never used, or the last use had no origin.
 	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
 	Name              string                    `json:"name"`
 	RateLimit         EmbedRateLimit            `json:"rate_limit"`
 	Revision          int64                     `json:"revision"`
 	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
 
-	// Status Whether an embed token opens sessions.
+	// Status Whether an embed token can open sessions. Only an `active` one can.
 	Status EmbedTokenStatus `json:"status"`
 
-	// Token What pages give to `embed.js`.
+	// Token The secret token that pages pass to `embed.js`.
 	Token     string `json:"token"`
 	UpdatedAt Time   `json:"updated_at"`
 }
@@ -1093,14 +1096,14 @@ type EmbedTokenPatch struct {
 
 // EmbedTokenRotate defines model for EmbedTokenRotate.
 type EmbedTokenRotate struct {
-	// GraceSeconds How long the secret before goes on working.
+	// GraceSeconds How many more seconds the previous secret works.
 	GraceSeconds int64 `json:"grace_seconds,omitempty,omitzero"`
 }
 
-// EmbedTokenStatus Whether an embed token opens sessions.
+// EmbedTokenStatus Whether an embed token can open sessions. Only an `active` one can.
 type EmbedTokenStatus string
 
-// EmbedTool A tool that visitors may know of.
+// EmbedTool A tool that visitors can see.
 type EmbedTool struct {
 	Description string `json:"description"`
 	ID          string `json:"id"`
@@ -1166,27 +1169,29 @@ type HealthStatus string
 
 // Heartbeat defines model for Heartbeat.
 type Heartbeat struct {
-	// Activity `active` when it is left out.
+	// Activity Default: `active`.
 	Activity DeviceActivity `json:"activity,omitempty,omitzero"`
 
-	// DeviceID Names one of at most 20 devices; `default` when it is left out.
+	// DeviceID The device. A user can have at most 20. Default: `default`.
 	DeviceID string `json:"device_id,omitempty,omitzero"`
 
-	// DeviceKind `api` when it is left out.
+	// DeviceKind Default: `api`.
 	DeviceKind DeviceKind `json:"device_kind,omitempty,omitzero"`
 
-	// Emoji An emoji, or the name of one such as `:tea:`.
+	// Emoji An emoji, or its name, such as `:tea:`.
 	Emoji *string `json:"emoji,omitempty"`
 
-	// ManualUntil At most 30 days ahead.
+	// ManualUntil When the status, text and emoji end. Must be in the future and at most 30 days ahead.
 	ManualUntil *Time `json:"manual_until,omitempty"`
 
-	// Status `auto` leaves the status to the devices.
-	Status     *ClaimedStatus `json:"status,omitempty"`
-	Text       *string        `json:"text,omitempty"`
-	TTLSeconds int            `json:"ttl_seconds,omitempty,omitzero"`
+	// Status A status that the user sets. `auto`: the devices determine the status. `invisible`: others see the user as offline.
+	Status *ClaimedStatus `json:"status,omitempty"`
+	Text   *string        `json:"text,omitempty"`
 
-	// UserID The caller's own, if at all.
+	// TTLSeconds After how many seconds the device expires without another heartbeat.
+	TTLSeconds int `json:"ttl_seconds,omitempty,omitzero"`
+
+	// UserID Id of the caller. Optional. Returns 403 `presence_not_own` for any other user.
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
@@ -1268,7 +1273,7 @@ type Invoice struct {
 	DueAt      nullable.Nullable[Time]   `json:"due_at"`
 	HostedURL  nullable.Nullable[string] `json:"hosted_url"`
 
-	// ID The gateway's own.
+	// ID The id at the gateway.
 	ID          string                    `json:"id"`
 	Number      nullable.Nullable[string] `json:"number"`
 	PaidAt      nullable.Nullable[Time]   `json:"paid_at"`
@@ -1288,11 +1293,11 @@ type InvoiceStatus string
 type InvoiceList struct {
 	Data []Invoice `json:"data"`
 
-	// Gateway Through whom money moves; in the sandbox none does.
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
 	Gateway    PaymentGateway            `json:"gateway"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 
-	// Stale The gateway could not be asked; this is what it said last.
+	// Stale Whether the gateway could not be reached. The data is then the last known state.
 	Stale bool `json:"stale"`
 }
 
@@ -1379,10 +1384,10 @@ type MessageRole string
 
 // Money defines model for Money.
 type Money struct {
-	// Amount In the minor unit of the currency: cents of usd, whole jpy.
+	// Amount The amount in the smallest unit of the currency, such as cents for `usd` or yen for `jpy`.
 	Amount int64 `json:"amount"`
 
-	// Currency ISO 4217 in lower case.
+	// Currency ISO 4217 currency code, in lower case.
 	Currency string `json:"currency"`
 }
 
@@ -1393,7 +1398,7 @@ type Org struct {
 	Slug string `json:"slug"`
 }
 
-// PaymentGateway Through whom money moves; in the sandbox none does.
+// PaymentGateway The payment gateway. In the `sandbox`, no money moves.
 type PaymentGateway string
 
 // PaymentMethod defines model for PaymentMethod.
@@ -1401,13 +1406,13 @@ type PaymentMethod struct {
 	// Brand Examples: visa
 	Brand nullable.Nullable[string] `json:"brand"`
 
-	// Country ISO 3166-1, of who issued it.
+	// Country Country of the issuer, as an ISO 3166-1 alpha-2 code. `null` if unknown.
 	Country   nullable.Nullable[string] `json:"country"`
 	CreatedAt Time                      `json:"created_at"`
 	ExpMonth  nullable.Nullable[int]    `json:"exp_month"`
 	ExpYear   nullable.Nullable[int]    `json:"exp_year"`
 
-	// ID The gateway's own.
+	// ID The id at the gateway.
 	ID        string `json:"id"`
 	IsDefault bool   `json:"is_default"`
 	IsExpired bool   `json:"is_expired"`
@@ -1423,11 +1428,11 @@ type PaymentMethod struct {
 type PaymentMethodList struct {
 	Data []PaymentMethod `json:"data"`
 
-	// Gateway Through whom money moves; in the sandbox none does.
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
 	Gateway    PaymentGateway            `json:"gateway"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 
-	// Stale The gateway could not be asked; this is what it said last.
+	// Stale Whether the gateway could not be reached. The data is then the last known state.
 	Stale bool `json:"stale"`
 }
 
@@ -1448,17 +1453,17 @@ type PersonEnable struct {
 
 // Plan defines model for Plan.
 type Plan struct {
-	// Available Whether it can be bought.
+	// Available Whether workspaces can subscribe to the plan.
 	Available   bool     `json:"available"`
 	Description string   `json:"description"`
 	Features    []string `json:"features"`
 
-	// ID The key that the organisation has given it.
+	// ID The key of the plan in the organisation's configuration.
 	ID            string       `json:"id"`
 	Interval      PlanInterval `json:"interval"`
 	IntervalCount int          `json:"interval_count"`
 
-	// IsCurrent Whether the workspace has it.
+	// IsCurrent Whether the workspace has this plan.
 	IsCurrent bool `json:"is_current"`
 
 	// Key The same as `id`.
@@ -1467,7 +1472,7 @@ type Plan struct {
 	Name   string           `json:"name"`
 	Price  Money            `json:"price"`
 
-	// TrialDays A workspace has one trial.
+	// TrialDays Length of the trial in days. A workspace can have only one trial.
 	TrialDays int `json:"trial_days"`
 }
 
@@ -1480,61 +1485,61 @@ type PlanList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// Presence What the caller may not see of it is left out: all that is not required here is for its user and for operators.
+// Presence The presence of a user. Optional fields are returned only to the user and to operators.
 type Presence struct {
 	Devices *[]PresenceDevice `json:"devices,omitempty"`
 
-	// Emoji Empty when there is none.
+	// Emoji Empty if there is none.
 	Emoji string `json:"emoji"`
 
-	// ExpiresAt When the last device is gone unless one is heard of.
+	// ExpiresAt When the last device expires, unless another heartbeat arrives.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
 
-	// HeartbeatAfterSeconds When the device should report again; answered to its heartbeats.
+	// HeartbeatAfterSeconds After how many seconds the device should send its next heartbeat. Returned only for heartbeats.
 	HeartbeatAfterSeconds int `json:"heartbeat_after_seconds,omitempty,omitzero"`
 
 	// ID Examples: prs_01jb4rqnx1f8w0y2a4c6e8g0jm
 	ID string `json:"id"`
 
-	// LastActiveAt The last heartbeat of a device in use.
+	// LastActiveAt The time of the last heartbeat of an active device.
 	LastActiveAt nullable.Nullable[Time] `json:"last_active_at"`
 
-	// LastSeenAt The last heartbeat at all.
+	// LastSeenAt The time of the last heartbeat of any device.
 	LastSeenAt nullable.Nullable[Time] `json:"last_seen_at,omitempty,omitzero"`
 
-	// ManualStatus What is claimed; for its user alone.
+	// ManualStatus The status that the user has set. Returned only to the user.
 	ManualStatus ClaimedStatus `json:"manual_status,omitempty,omitzero"`
 
-	// ManualUntil When the claim ends.
+	// ManualUntil When the status, text and emoji that the user set end.
 	ManualUntil nullable.Nullable[Time] `json:"manual_until,omitempty,omitzero"`
 
-	// Seq Rises with every change that can be seen, over all presences of the org.
+	// Seq A number that grows with each visible change, across all presences of the organisation.
 	Seq *int64 `json:"seq,omitempty"`
 
-	// Source Whether devices or a claim make the status.
+	// Source Where the status comes from. `auto`: the devices. `manual`: the user has set it.
 	Source PresenceSource `json:"source,omitempty,omitzero"`
 	Status PresenceStatus `json:"status"`
 
-	// Text Empty when there is none.
+	// Text Empty if there is none.
 	Text   string `json:"text"`
 	UserID string `json:"user_id"`
 }
 
-// PresenceBatch The data of an event of a stream.
+// PresenceBatch The data of a `snapshot` or `change` event.
 type PresenceBatch struct {
 	Data []Presence `json:"data"`
 
-	// Gone Ids of presences that were deleted.
+	// Gone The ids of deleted presences.
 	Gone []string `json:"gone"`
 
-	// More Another part of the snapshot follows.
+	// More Whether another part of the snapshot follows.
 	More bool `json:"more"`
 
-	// Seq The reader knows everything up to it.
+	// Seq The client has received all changes up to this number.
 	Seq int64 `json:"seq"`
 }
 
-// PresenceCounts How many people of the org others see with each status.
+// PresenceCounts The number of users of the organisation with each status, as others see them.
 type PresenceCounts struct {
 	Away    int `json:"away"`
 	Dnd     int `json:"dnd"`
@@ -1552,16 +1557,16 @@ type PresenceDevice struct {
 
 // PresenceList defines model for PresenceList.
 type PresenceList struct {
-	// Counts For operators.
+	// Counts Returned only to operators.
 	Counts     *PresenceCounts           `json:"counts,omitempty"`
 	Data       []Presence                `json:"data"`
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 
-	// Seq For operators.
+	// Seq Returned only to operators.
 	Seq *int64 `json:"seq,omitempty"`
 }
 
-// PresenceSource Whether devices or a claim make the status.
+// PresenceSource Where the status comes from. `auto`: the devices. `manual`: the user has set it.
 type PresenceSource string
 
 // PresenceStatus defines model for PresenceStatus.
@@ -1584,7 +1589,7 @@ type ProbeCheck struct {
 type ProbeReport struct {
 	Checks []ProbeCheck `json:"checks"`
 
-	// Server What answered when a probe last worked.
+	// Server The server that the last successful probe reached.
 	Server   ConnectionServer `json:"server"`
 	Warnings []string         `json:"warnings"`
 }
@@ -1915,36 +1920,36 @@ type PromptVersionSummary struct {
 	Variables []PromptVariable `json:"variables"`
 }
 
-// RegistryEffects What using the item can do: `write` changes things of the workspace, `external` reaches systems of others.
+// RegistryEffects The effects of using the item. `write`: it can change data of the workspace. `external`: it can reach third-party systems.
 type RegistryEffects string
 
 // RegistryItem defines model for RegistryItem.
 type RegistryItem struct {
-	// ConfigSchema JSON Schema (draft 2020-12) of `config`; null: anything goes.
+	// ConfigSchema JSON Schema (draft 2020-12) of `config`. `null` if any configuration is accepted.
 	ConfigSchema nullable.Nullable[json.RawMessage] `json:"config_schema"`
 
-	// Description Empty when there is none.
+	// Description Empty if there is none.
 	Description string `json:"description"`
 
-	// Effects What using the item can do: `write` changes things of the workspace, `external` reaches systems of others.
+	// Effects The effects of using the item. `write`: it can change data of the workspace. `external`: it can reach third-party systems.
 	Effects RegistryEffects `json:"effects"`
 
-	// EmbedSafe Whether visitors of embedded chats may know of it and use it.
+	// EmbedSafe Whether visitors of embedded chats can see and use the item.
 	EmbedSafe bool   `json:"embed_safe"`
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 
-	// Requires Ids of items that should be chosen with it.
+	// Requires Ids of the items that should be selected together with this item.
 	Requires []string `json:"requires"`
 
-	// Status A `deprecated` item can still be chosen, and will go; a `disabled` one cannot.
+	// Status A `deprecated` item can still be selected, but will be removed. A `disabled` item cannot be selected.
 	Status RegistryStatus `json:"status"`
 
-	// Version Empty when nobody gave one.
+	// Version Empty if it is not configured.
 	Version string `json:"version"`
 }
 
-// RegistryStatus A `deprecated` item can still be chosen, and will go; a `disabled` one cannot.
+// RegistryStatus A `deprecated` item can still be selected, but will be removed. A `disabled` item cannot be selected.
 type RegistryStatus string
 
 // RenderMode `strict` refuses to render while a required variable is missing; `partial` leaves its tag in place.
@@ -2022,7 +2027,7 @@ type ResolvedPrompt struct {
 type SandboxAuthenticate struct {
 	ClientSecret string `json:"client_secret"`
 
-	// Success Whether the payer is who they say.
+	// Success Whether the authentication succeeds.
 	Success bool `json:"success"`
 }
 
@@ -2032,7 +2037,7 @@ type SandboxCard struct {
 	ExpMonth int    `json:"exp_month"`
 	ExpYear  int    `json:"exp_year"`
 
-	// Number A published test card. Never send a real one.
+	// Number The number of a published test card. Never send a real card number.
 	Number string `json:"number"`
 }
 
@@ -2044,10 +2049,10 @@ type SandboxConfirm struct {
 
 // SetupIntent defines model for SetupIntent.
 type SetupIntent struct {
-	// ClientSecret For the payer's browser alone. Do not log it.
+	// ClientSecret Pass it only to the payer's browser. Do not log it.
 	ClientSecret string `json:"client_secret"`
 
-	// Gateway Through whom money moves; in the sandbox none does.
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
 	Gateway        PaymentGateway            `json:"gateway"`
 	ID             string                    `json:"id"`
 	PublishableKey nullable.Nullable[string] `json:"publishable_key"`
@@ -2059,11 +2064,11 @@ type SetupIntentStatus string
 
 // SetupIntentCreate defines model for SetupIntentCreate.
 type SetupIntentCreate struct {
-	// Usage `off_session` is what subscriptions need.
+	// Usage How the payment method will be used. Subscriptions require `off_session`.
 	Usage SetupIntentCreateUsage `json:"usage,omitempty,omitzero"`
 }
 
-// SetupIntentCreateUsage `off_session` is what subscriptions need.
+// SetupIntentCreateUsage How the payment method will be used. Subscriptions require `off_session`.
 type SetupIntentCreateUsage string
 
 // Share defines model for Share.
@@ -2112,17 +2117,18 @@ type ShareRole string
 
 // SheetPreview defines model for SheetPreview.
 type SheetPreview struct {
+	// HeaderConfidence How likely the header row was detected correctly. 1 if `header_row` was given.
 	HeaderConfidence float64 `json:"header_confidence"`
 
-	// HeaderRow From 1; null if the tab is empty.
+	// HeaderRow Number of the header row, counted from 1. `null` if the tab is empty.
 	HeaderRow nullable.Nullable[int] `json:"header_row"`
 	Headers   []SourceColumn         `json:"headers"`
 
-	// Rows The first two rows below the header. Cells are texts as they are shown, or null.
+	// Rows The first two rows below the header. Each cell is its displayed text, or `null`.
 	Rows        [][]nullable.Nullable[string] `json:"rows"`
 	Suggestions []SourceSuggestion            `json:"suggestions"`
 
-	// Tab Id of the one that was read.
+	// Tab Id of the tab that was read.
 	Tab   string     `json:"tab"`
 	Tabs  []SheetTab `json:"tabs"`
 	Title string     `json:"title"`
@@ -2134,7 +2140,7 @@ type SheetTab struct {
 	Hidden  bool                   `json:"hidden"`
 	ID      string                 `json:"id"`
 
-	// Rows An estimate, header included; null if nothing says so without reading everything.
+	// Rows Estimated number of rows, including the header. `null` if the server would have to read the whole sheet to know.
 	Rows  nullable.Nullable[int] `json:"rows"`
 	Title string                 `json:"title"`
 }
@@ -2143,42 +2149,42 @@ type SheetTab struct {
 type Source struct {
 	Backend SourceBackend `json:"backend"`
 
-	// Columns As they were when the data source was last mapped, or attached.
+	// Columns The columns at the time of the last mapping. If there is no mapping, at the time of attaching.
 	Columns   []SourceColumn `json:"columns"`
 	CreatedAt Time           `json:"created_at"`
 
-	// Drift What has changed of the columns since they were mapped.
+	// Drift How the columns have changed since they were mapped.
 	Drift SourceDrift `json:"drift"`
 
-	// Failure Why the last refresh failed; null if it did not.
+	// Failure Why the last refresh failed. `null` if it succeeded.
 	Failure nullable.Nullable[SourceFailure] `json:"failure"`
 
 	// ID Examples: src_01jb4rqnx1e0g8w5t2m7k4y6zc
 	ID string `json:"id"`
 
-	// LastRefreshedAt When a refresh last worked.
+	// LastRefreshedAt When a refresh last succeeded.
 	LastRefreshedAt nullable.Nullable[Time] `json:"last_refreshed_at"`
 
-	// Location A sheet has `url`, `tab` and `header_row`; a table has `connection_id`, `schema` and `table`.
+	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`. For a table: `connection_id`, `schema` and `table`.
 	Location SourceLocation `json:"location"`
 	Mapping  []SourcePair   `json:"mapping"`
 
-	// MappingReport How far the columns fill the fields of the type.
+	// MappingReport How completely the mapping covers the fields of the type.
 	MappingReport SourceMappingReport `json:"mapping_report"`
 	Name          string              `json:"name"`
 
-	// NextRefreshAt Null while it is paused.
+	// NextRefreshAt When the next refresh is due. `null` while the data source is paused.
 	NextRefreshAt nullable.Nullable[Time] `json:"next_refresh_at"`
 	OwnerID       string                  `json:"owner_id"`
 
-	// PauseReason Null unless it is paused.
+	// PauseReason Why the data source is paused. `null` if it is not.
 	PauseReason nullable.Nullable[SourcePauseReason] `json:"pause_reason"`
 	Revision    int64                                `json:"revision"`
 
-	// RowEstimate Rows below the header, by what the file or the catalogue says without counting; null if nobody knows.
+	// RowEstimate Estimated number of rows below the header, from the metadata of the file or the database catalogue. `null` if unknown.
 	RowEstimate nullable.Nullable[int64] `json:"row_estimate"`
 
-	// Status `active`; `unmapped`: nobody has said which columns hold the fields; `drifted`: mapped columns are not as they were; `failing`: it cannot be read, `failure` says why; `paused`: it is not read until somebody does something, `pause_reason` says what about.
+	// Status `active`: the data source is mapped and works. `unmapped`: it has no mapping yet. `drifted`: mapped columns have changed. `failing`: it cannot be read, see `failure`. `paused`: it is not refreshed until a user acts, see `pause_reason`.
 	Status    SourceStatus `json:"status"`
 	Type      string       `json:"type"`
 	UpdatedAt Time         `json:"updated_at"`
@@ -2187,39 +2193,39 @@ type Source struct {
 // SourceBackend defines model for Source.Backend.
 type SourceBackend string
 
-// SourceStatus `active`; `unmapped`: nobody has said which columns hold the fields; `drifted`: mapped columns are not as they were; `failing`: it cannot be read, `failure` says why; `paused`: it is not read until somebody does something, `pause_reason` says what about.
+// SourceStatus `active`: the data source is mapped and works. `unmapped`: it has no mapping yet. `drifted`: mapped columns have changed. `failing`: it cannot be read, see `failure`. `paused`: it is not refreshed until a user acts, see `pause_reason`.
 type SourceStatus string
 
 // SourceAttach defines model for SourceAttach.
 type SourceAttach struct {
-	// Location A sheet has `url`, `tab` and `header_row`; a table has `connection_id`, `schema` and `table`.
+	// Location The location of the data. For a sheet: `url`, `tab` and `header_row`. For a table: `connection_id`, `schema` and `table`.
 	Location SourceLocation `json:"location"`
 	Mapping  []SourcePair   `json:"mapping,omitempty,omitzero"`
 
-	// Name Made of what is read when left out.
+	// Name Default: a name made from the sheet or table.
 	Name string `json:"name,omitempty,omitzero"`
 	Type string `json:"type"`
 }
 
 // SourceColumn defines model for SourceColumn.
 type SourceColumn struct {
-	// Column Letters, as spreadsheets have them; null for a column of a warehouse.
+	// Column Column letters, as in a spreadsheet. `null` for a column of a warehouse table.
 	Column       nullable.Nullable[string] `json:"column"`
 	InferredType SourceFieldType           `json:"inferred_type"`
 
-	// Name Different from all others of the table.
+	// Name Name of the column. Unique within the table.
 	Name string `json:"name"`
 }
 
-// SourceDrift What has changed of the columns since they were mapped.
+// SourceDrift How the columns have changed since they were mapped.
 type SourceDrift struct {
 	Columns []SourceDriftedColumn `json:"columns"`
 
-	// Level `additive`: nothing that is mapped; `renamed`: each mapped column that is gone has one which probably took its place; `breaking`: a mapped column is gone, or holds something else. Two refreshes in a row that find a breaking drift pause the data source.
+	// Level `additive`: no mapped column has changed. `renamed`: for each mapped column that is gone, there is a probable replacement. `breaking`: a mapped column is gone or has another type. Two refreshes in a row with a breaking drift pause the data source.
 	Level SourceDriftLevel `json:"level"`
 }
 
-// SourceDriftLevel `additive`: nothing that is mapped; `renamed`: each mapped column that is gone has one which probably took its place; `breaking`: a mapped column is gone, or holds something else. Two refreshes in a row that find a breaking drift pause the data source.
+// SourceDriftLevel `additive`: no mapped column has changed. `renamed`: for each mapped column that is gone, there is a probable replacement. `breaking`: a mapped column is gone or has another type. Two refreshes in a row with a breaking drift pause the data source.
 type SourceDriftLevel string
 
 // SourceDriftedColumn defines model for SourceDriftedColumn.
@@ -2227,7 +2233,7 @@ type SourceDriftedColumn struct {
 	Change SourceDriftedColumnChange `json:"change"`
 	Column string                    `json:"column"`
 
-	// To Of a renamed one, its name now; of a retyped one, its type now.
+	// To The new name of a renamed column, or the new type of a retyped column. Otherwise `null`.
 	To nullable.Nullable[string] `json:"to"`
 }
 
@@ -2238,32 +2244,32 @@ type SourceDriftedColumnChange string
 type SourceFailure struct {
 	At Time `json:"at"`
 
-	// Code Stable. Those of connections and of previews.
+	// Code Stable. One of the codes of connection failures and previews.
 	Code string `json:"code"`
 
 	// Hint What to do about it.
 	Hint string `json:"hint"`
 
-	// Retryable Whether it may pass by itself.
+	// Retryable Whether a later refresh can succeed without a change.
 	Retryable bool `json:"retryable"`
 }
 
 // SourceField defines model for SourceField.
 type SourceField struct {
-	// Enum The values of an `enum`.
+	// Enum The allowed values of a field of type `enum`.
 	Enum    []string `json:"enum"`
 	Example string   `json:"example"`
 	Key     string   `json:"key"`
 
-	// Required Whether a mapping must name a column for it.
+	// Required Whether a mapping must name a column for the field.
 	Required bool `json:"required"`
 
-	// Synonyms Other names that columns have for it.
+	// Synonyms Other common column names for the field.
 	Synonyms []string        `json:"synonyms"`
 	Title    string          `json:"title"`
 	Type     SourceFieldType `json:"type"`
 
-	// Unique Whether no two rows have the same value.
+	// Unique Whether the values are expected to be unique across rows.
 	Unique bool `json:"unique"`
 }
 
@@ -2272,27 +2278,27 @@ type SourceFieldType string
 
 // SourceJob defines model for SourceJob.
 type SourceJob struct {
-	// Attempt Which one this is; 0 before the first.
+	// Attempt Number of the current or last attempt. 0 before the first attempt.
 	Attempt   int  `json:"attempt"`
 	CreatedAt Time `json:"created_at"`
 
-	// DueAt Of a queued one.
+	// DueAt When a queued job is due. `null` for other jobs.
 	DueAt   nullable.Nullable[Time] `json:"due_at"`
 	EndedAt nullable.Nullable[Time] `json:"ended_at"`
 
-	// Failure Why the last attempt failed. `busy`: it has not begun yet, since other reads of the workspace, or of others of its maker, are under way.
+	// Failure Why the last attempt failed. `busy`: the attempt has not started, because other reads of the workspace, or of other workspaces of its creator, are in progress.
 	Failure nullable.Nullable[string] `json:"failure"`
 
-	// Failures Attempts that failed.
+	// Failures Number of attempts that failed.
 	Failures int `json:"failures"`
 
 	// ID Examples: job_01jb4rqnx1e0g8w5t2m7k4y6zc
 	ID string `json:"id"`
 
-	// Kind `source.refresh`.
+	// Kind The kind of job: `source.refresh`.
 	Kind string `json:"kind"`
 
-	// StartedAt When its last attempt began.
+	// StartedAt When the last attempt started.
 	StartedAt nullable.Nullable[Time] `json:"started_at"`
 	State     SourceJobState          `json:"state"`
 }
@@ -2312,15 +2318,15 @@ type SourceList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// SourceLocation A sheet has `url`, `tab` and `header_row`; a table has `connection_id`, `schema` and `table`.
+// SourceLocation The location of the data. For a sheet: `url`, `tab` and `header_row`. For a table: `connection_id`, `schema` and `table`.
 type SourceLocation struct {
 	ConnectionID string `json:"connection_id,omitempty,omitzero"`
 
-	// HeaderRow From 1; left out: the likeliest of the first 20 rows.
+	// HeaderRow Number of the header row, counted from 1. Default: the most likely of the first 20 rows.
 	HeaderRow int    `json:"header_row,omitempty,omitzero"`
 	Schema    string `json:"schema,omitempty,omitzero"`
 
-	// Tab Id or title; left out: the one that the URL names, or the first that is not hidden.
+	// Tab Id or title of the tab. Default: the tab that the URL names, or else the first tab that is not hidden.
 	Tab   string `json:"tab,omitempty,omitzero"`
 	Table string `json:"table,omitempty,omitzero"`
 	URL   string `json:"url,omitempty,omitzero"`
@@ -2328,39 +2334,41 @@ type SourceLocation struct {
 
 // SourceMap defines model for SourceMap.
 type SourceMap struct {
-	// HeaderRow Of a sheet alone.
+	// HeaderRow Number of the header row, counted from 1. Only for sheets.
 	HeaderRow int          `json:"header_row,omitempty,omitzero"`
 	Mapping   []SourcePair `json:"mapping"`
 }
 
 // SourceMapped defines model for SourceMapped.
 type SourceMapped struct {
-	// Rows The first two rows, values by fields.
+	// Rows The first two rows. Each is an object with field keys and values.
 	Rows   []map[string]*string `json:"rows"`
 	Source Source               `json:"source"`
 }
 
-// SourceMappingReport How far the columns fill the fields of the type.
+// SourceMappingReport How completely the mapping covers the fields of the type.
 type SourceMappingReport struct {
-	// Matched Fields that have a column.
-	Matched         int      `json:"matched"`
+	// Matched Number of fields that have a column.
+	Matched int `json:"matched"`
+
+	// UnmappedColumns Names of columns that no field uses.
 	UnmappedColumns []string `json:"unmapped_columns"`
 
-	// UnmappedRequired Required fields that have none.
+	// UnmappedRequired Keys of required fields that have no column.
 	UnmappedRequired []string        `json:"unmapped_required"`
 	Warnings         []SourceWarning `json:"warnings"`
 }
 
 // SourcePair defines model for SourcePair.
 type SourcePair struct {
-	// Column Name of a column.
+	// Column Name of the column that holds the field.
 	Column string `json:"column"`
 
-	// Field Key of a field of the type.
+	// Field Key of a field of the data source type.
 	Field string `json:"field"`
 }
 
-// SourcePauseReason `connection_revoked`: until its connection is back; `connection_changed`: that leads elsewhere by now, until the owner maps it; `breaking_drift`: until somebody maps it.
+// SourcePauseReason `connection_revoked`: the connection is revoked. Verify it with a new credential. `connection_changed`: the connection now leads to another server or database. The owner must map the data source again. `breaking_drift`: mapped columns are gone or have changed. Map the data source again.
 type SourcePauseReason string
 
 // SourceSuggestion defines model for SourceSuggestion.
@@ -2368,10 +2376,10 @@ type SourceSuggestion struct {
 	Column string `json:"column"`
 	Field  string `json:"field"`
 
-	// Reason Why, in a sentence.
+	// Reason The reason for the suggestion, as a sentence.
 	Reason string `json:"reason"`
 
-	// Score From 0.8 on a form may choose it before anybody looked.
+	// Score How likely the suggestion is correct. From 0.8, a form can preselect the column.
 	Score float64 `json:"score"`
 }
 
@@ -2390,26 +2398,26 @@ type SourceTypeAccepts string
 type SourceTypeList struct {
 	Data []SourceType `json:"data"`
 
-	// NextCursor Always null.
+	// NextCursor Always `null`.
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
 // SourceWarning defines model for SourceWarning.
 type SourceWarning struct {
-	// Code `type_differs`: the column's values are hardly the field's; `column_missing`: the table has it no more; `field_missing`: the type has it no more.
+	// Code `type_differs`: the values of the column do not match the type of the field. `column_missing`: the table no longer has the column. `field_missing`: the data source type no longer has the field.
 	Code   SourceWarningCode `json:"code"`
 	Column string            `json:"column"`
 	Field  string            `json:"field"`
 }
 
-// SourceWarningCode `type_differs`: the column's values are hardly the field's; `column_missing`: the table has it no more; `field_missing`: the type has it no more.
+// SourceWarningCode `type_differs`: the values of the column do not match the type of the field. `column_missing`: the table no longer has the column. `field_missing`: the data source type no longer has the field.
 type SourceWarningCode string
 
 // StreamTicket defines model for StreamTicket.
 type StreamTicket struct {
 	ExpiresAt Time `json:"expires_at"`
 
-	// Ticket For `?ticket=` of a stream, once.
+	// Ticket Send it as the `ticket` parameter of a stream. Works once.
 	Ticket string `json:"ticket"`
 }
 
@@ -2423,21 +2431,21 @@ type Subscription struct {
 	DefaultPaymentMethodID nullable.Nullable[string]             `json:"default_payment_method_id"`
 	Entitled               bool                                  `json:"entitled"`
 
-	// Gateway Through whom money moves; in the sandbox none does.
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
 	Gateway PaymentGateway `json:"gateway"`
 
-	// ID The gateway's own.
+	// ID The id at the gateway.
 	ID string `json:"id"`
 
-	// PendingChange What it becomes when the period ends.
+	// PendingChange The change that takes effect at the end of the period. `null` if there is none.
 	PendingChange nullable.Nullable[SubscriptionPendingChange] `json:"pending_change"`
 
-	// PlanID Null if it was made outside of Atrium for something that the organisation does not sell.
+	// PlanID Id of the plan. `null` if the subscription was created outside of Atrium for a price that is not among the organisation's plans.
 	PlanID   nullable.Nullable[string] `json:"plan_id"`
 	Quantity int                       `json:"quantity"`
 	Revision int64                     `json:"revision"`
 
-	// Stale The gateway could not be asked; this is what it said last.
+	// Stale Whether the gateway could not be reached. The data is then the last known state.
 	Stale     bool                    `json:"stale"`
 	Status    SubscriptionStatus      `json:"status"`
 	TrialEnd  nullable.Nullable[Time] `json:"trial_end"`
@@ -2447,9 +2455,9 @@ type Subscription struct {
 // SubscriptionStatus defines model for Subscription.Status.
 type SubscriptionStatus string
 
-// SubscriptionAction What the payer has to do, with the gateway's own script.
+// SubscriptionAction What the payer has to do. Pass `client_secret` to the gateway's script in the payer's browser.
 type SubscriptionAction struct {
-	// ClientSecret For the payer's browser alone. Do not log it.
+	// ClientSecret Pass it only to the payer's browser. Do not log it.
 	ClientSecret string                 `json:"client_secret"`
 	Type         SubscriptionActionType `json:"type"`
 }
@@ -2459,7 +2467,7 @@ type SubscriptionActionType string
 
 // SubscriptionCreate defines model for SubscriptionCreate.
 type SubscriptionCreate struct {
-	// PaymentMethodID Default: the default payment method.
+	// PaymentMethodID The payment method to charge. Default: the default payment method of the workspace.
 	PaymentMethodID string `json:"payment_method_id,omitempty,omitzero"`
 	PlanID          string `json:"plan_id"`
 	Quantity        int    `json:"quantity,omitempty,omitzero"`
@@ -2487,7 +2495,7 @@ type SubscriptionPendingChange struct {
 
 // TableColumn defines model for TableColumn.
 type TableColumn struct {
-	// DatabaseType In the database's own words.
+	// DatabaseType The type of the column in the database.
 	DatabaseType string          `json:"database_type"`
 	InferredType SourceFieldType `json:"inferred_type"`
 	Name         string          `json:"name"`
@@ -2498,7 +2506,7 @@ type TableColumn struct {
 type TablePreview struct {
 	Columns []TableColumn `json:"columns"`
 
-	// Rows Values as the database writes them, cut at 256 characters; null for NULL.
+	// Rows The first 256 characters of each value, in the text format of the database. `null` for NULL.
 	Rows        [][]nullable.Nullable[string] `json:"rows"`
 	Suggestions []SourceSuggestion            `json:"suggestions"`
 }
@@ -2545,7 +2553,7 @@ type WarehouseTable struct {
 	Kind WarehouseTableKind `json:"kind"`
 	Name string             `json:"name"`
 
-	// RowEstimate By the catalogue's statistics; null if there are none.
+	// RowEstimate Estimated number of rows, from the statistics of the database. `null` if there are none.
 	RowEstimate nullable.Nullable[int64] `json:"row_estimate"`
 	Schema      string                   `json:"schema"`
 }
