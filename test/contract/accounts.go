@@ -30,7 +30,7 @@ func Users(t *testing.T, open Opener) {
 		return fixture.Workspace(t, a.Stores, system.Org, slug)
 	}
 
-	t.Run("a user comes back with all memberships, the oldest first", func(t *testing.T) {
+	t.Run("a user is read with all memberships, the oldest first", func(t *testing.T) {
 		first, second := workspace(t, "first"), workspace(t, "second")
 		memberships := []account.Membership{{Workspace: first, Role: identity.Viewer, ByHand: identity.Viewer}, {Workspace: second, Role: identity.Owner, ByHand: identity.Owner}}
 		u := user(t, system, "Ann@Example.com")
@@ -50,7 +50,7 @@ func Users(t *testing.T, open Opener) {
 			same(t, "memberships", m, memberships)
 		}
 	})
-	t.Run("a workspace stays as it is, and gets the new member", func(t *testing.T) {
+	t.Run("an existing workspace is unchanged and gets the new member", func(t *testing.T) {
 		ws := workspace(t, "joined")
 		renamed := ws
 		renamed.Log, renamed.Name = event.Log{}, "another name"
@@ -61,7 +61,7 @@ func Users(t *testing.T, open Opener) {
 		same(t, "membership", m, []account.Membership{{Workspace: ws, Role: identity.Member, ByHand: identity.Member}})
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(ws.ID))), []string{})
 	})
-	t.Run("an e-mail address is taken whatever its case, and nothing is stored", func(t *testing.T) {
+	t.Run("a user with a taken e-mail address, in any case, is not stored", func(t *testing.T) {
 		must(t, a.Users.Add(ctx, user(t, system, "äNN@example.com"), nil))
 		ws := workspace(t, "not-joined")
 		second := user(t, system, "änn@EXAMPLE.com")
@@ -76,9 +76,9 @@ func Users(t *testing.T, open Opener) {
 		}
 		there := identity.System(a.Orgs[1], "", "contract", fixture.At)
 		must(t, a.Users.Add(ctx, user(t, there, "änn@example.com"), nil))
-		must(t, a.Users.Add(ctx, user(t, system, "ÄNN@example.com"), nil)) // no letter of ASCII: another address
+		must(t, a.Users.Add(ctx, user(t, system, "ÄNN@example.com"), nil)) // not ASCII, so it is another address
 	})
-	t.Run("of many that take an address at once one gets it", func(t *testing.T) {
+	t.Run("of many concurrent users with one address one is stored", func(t *testing.T) {
 		var wg sync.WaitGroup
 		results := make(chan error, 16)
 		for range cap(results) {
@@ -99,7 +99,7 @@ func Users(t *testing.T, open Opener) {
 			t.Fatalf("%d got the address", won)
 		}
 	})
-	t.Run("users without an address do not get in each other's way, nor are they found by it", func(t *testing.T) {
+	t.Run("users without an address do not conflict, and are not found by an empty address", func(t *testing.T) {
 		for range 2 {
 			u := user(t, system, "x@example.com")
 			u.Email = ""
@@ -111,7 +111,7 @@ func Users(t *testing.T, open Opener) {
 
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	email := func(who string, in *fixture.Team) string { return who + "@" + in.Workspace.Slug + ".example" }
-	t.Run("who is not in the org is not found", func(t *testing.T) {
+	t.Run("a user of another org is not found", func(t *testing.T) {
 		for _, id := range []identity.UserID{other.Owner.User, "usr_00000000000000000000000000", ""} {
 			_, _, err := a.Users.Get(ctx, team.Org, id)
 			wantErr(t, err, account.ErrUserNotFound)
@@ -145,7 +145,7 @@ func Users(t *testing.T, open Opener) {
 			}
 		}
 	})
-	t.Run("Update saves what change leaves", func(t *testing.T) {
+	t.Run("Update stores the changed user", func(t *testing.T) {
 		by := fixture.Later(team.Member, time.Hour)
 		after, err := a.Users.Update(ctx, team.Org, by.User, func(u *account.User, m []account.Membership) error {
 			same(t, "memberships", m, []account.Membership{{Workspace: team.Workspace, Role: identity.Member, ByHand: identity.Member}})
@@ -232,7 +232,7 @@ func Events(t *testing.T, open Opener) {
 			t.Fatalf("at = %v", at)
 		}
 	})
-	t.Run("another workspace's events are not seen", func(t *testing.T) {
+	t.Run("another workspace's events are not listed", func(t *testing.T) {
 		got := eventsOn(t, a.Stores, other.Workspace.ID, "subject1")
 		same(t, "events", got, elsewhere.Recorded())
 	})

@@ -68,7 +68,7 @@ func Atomic(t *testing.T, open Opener) {
 			}
 		})
 	}
-	t.Run("one in another joins it", func(t *testing.T) {
+	t.Run("a nested transaction joins the outer one", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
 		err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
@@ -80,7 +80,7 @@ func Atomic(t *testing.T, open Opener) {
 			t.Fatalf("description = %q", got)
 		}
 	})
-	t.Run("a panic leaves nothing and holds nobody up", func(t *testing.T) {
+	t.Run("a panic rolls back and releases its locks", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
 		func() {
@@ -95,7 +95,7 @@ func Atomic(t *testing.T, open Opener) {
 			t.Fatalf("description = %q", got)
 		}
 	})
-	t.Run("a context that ends leaves nothing", func(t *testing.T) {
+	t.Run("a context that ends rolls back", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
 		short, cancel := context.WithCancel(ctx)
@@ -108,7 +108,7 @@ func Atomic(t *testing.T, open Opener) {
 			t.Fatalf("description = %q", got)
 		}
 	})
-	t.Run("two that stand in each other's way both come through", func(t *testing.T) {
+	t.Run("two transactions that deadlock both succeed", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		one, two := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "one"}), fixture.Template(t, a.Stores, by, prompt.Draft{Name: "two"})
 		done := make(chan error, 2)
@@ -117,7 +117,7 @@ func Atomic(t *testing.T, open Opener) {
 				if err := change(ctx, tx, by, first, "a"); err != nil {
 					return err
 				}
-				time.Sleep(100 * time.Millisecond) // until the other one holds what this one wants
+				time.Sleep(100 * time.Millisecond) // until the other one holds the lock that this one needs
 				return change(ctx, tx, by, second, "b")
 			})
 		}

@@ -9,10 +9,10 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// chatLeaving removes a member of the workspace while a template's change is about them.
+// chatLeaving removes a member of the workspace during a change of a template that is about them.
 func chatLeaving(t *testing.T, a Adapter) {
 	for name, tt := range map[string]struct {
-		member  bool // the peer has been one before
+		member  bool // the peer is already a member of the template
 		change  func(c *chat.Template, by identity.Actor, peer identity.UserID) error
 		tooLate error
 	}{

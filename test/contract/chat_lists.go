@@ -31,7 +31,7 @@ var chatFilters = []chat.Filter{
 	{Prompt: "ptpl_1"}, {Prompt: "ptpl_2"}, {Prompt: "ptpl_1", Refs: []string{"v1"}}, {Prompt: "ptpl_1", Refs: []string{"v1", "active"}}, {Prompt: "ptpl_1", Refs: []string{"v3"}},
 }
 
-// admitsChat is what a filter means.
+// admitsChat reports whether a filter matches a template.
 func admitsChat(f chat.Filter, t *chat.Template) bool {
 	holds := func(s string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(f.Query)) }
 	return (f.Query == "" || holds(t.Name) || holds(t.Description)) &&
@@ -39,8 +39,7 @@ func admitsChat(f chat.Filter, t *chat.Template) bool {
 		(f.Prompt == "" || f.Prompt == t.Prompt.Template) && (len(f.Refs) == 0 || slices.Contains(f.Refs, t.Prompt.Ref))
 }
 
-// visibleChats compares the policy in the store's own terms with Template.Access, over every
-// combination that it speaks of.
+// visibleChats compares the store's visibility query with Template.Access, over every combination of its inputs.
 func visibleChats(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
@@ -121,7 +120,7 @@ func visibleChats(t *testing.T, a Adapter) {
 		return of
 	}
 
-	t.Run("it agrees with Template.Access for every caller", func(t *testing.T) {
+	t.Run("the list agrees with Template.Access for every caller", func(t *testing.T) {
 		seen := map[int]bool{}
 		for role := identity.NoRole; role <= identity.Owner; role++ {
 			for ceiling := identity.NoRole; ceiling <= identity.Owner; ceiling++ {
@@ -132,12 +131,12 @@ func visibleChats(t *testing.T, a Adapter) {
 			t.Fatalf("%d templates, of which callers see %v: the test is not what it was meant to be", len(all), seen)
 		}
 	})
-	t.Run("it agrees for someone who owns nothing and was given nothing", func(t *testing.T) {
+	t.Run("the list agrees for a user who owns nothing and was given nothing", func(t *testing.T) {
 		if n := check(t, team.Viewer, chat.Filter{}); n == 0 {
 			t.Fatal("nothing was seen")
 		}
 	})
-	t.Run("filters mean what they say", func(t *testing.T) {
+	t.Run("each filter returns exactly the templates that match it", func(t *testing.T) {
 		for _, f := range chatFilters {
 			for _, role := range []identity.Role{identity.Member, identity.Admin} {
 				check(t, actor(caller, role, identity.Owner), f)
@@ -175,7 +174,7 @@ func chatMemberLists(t *testing.T, a Adapter) {
 		}
 	}
 
-	t.Run("the owner is among them, by user id", func(t *testing.T) {
+	t.Run("members include the owner and are sorted by user id", func(t *testing.T) {
 		for _, limit := range []int{1, 2, 100} {
 			var before identity.UserID
 			got := map[identity.UserID]access.Role{}
@@ -191,7 +190,7 @@ func chatMemberLists(t *testing.T, a Adapter) {
 			same(t, "roles", got, want)
 		}
 	})
-	t.Run("another workspace's are hidden", func(t *testing.T) {
+	t.Run("members of another workspace's template are hidden", func(t *testing.T) {
 		if got := membersOf(t, a.Stores, other.Workspace.ID, made.ID); len(got) != 0 {
 			t.Fatalf("members = %+v", got)
 		}

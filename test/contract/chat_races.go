@@ -20,8 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// chatRaces lets many change one template at once. What the domain refuses is an answer; what the
-// store fails with is not.
+// chatRaces changes one template concurrently. The domain may refuse changes, but the store must not fail.
 func chatRaces(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	all := func(n int, do func(i int) error) {
@@ -52,7 +51,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			by, whom := people[i%4], people[(i/4+i+1)%4]
 			also := []identity.UserID{whom.User}
 			switch i % 3 {
-			case 0: // whoever owns it by now gives it away
+			case 0: // the current owner transfers it
 				_, err := a.Chats.Update(ctx, by, made.ID, also, func(c *chat.Template) error {
 					return c.Change(by, nil, chat.Changes{Owner: &whom.User}, chat.Facts{Registry: fixture.Registry(t)})
 				})
@@ -84,7 +83,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		if owners != 1 {
 			t.Fatalf("%d owners: %+v", owners, members)
 		}
-		for _, p := range people { // who left may have been given it again
+		for _, p := range people { // a user who left may have got it again
 			if _, is := members[p.User]; !is && !left[p.User] {
 				t.Errorf("%s is lost: %+v", p.User, members)
 			}
@@ -93,7 +92,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			t.Fatalf("owner = %s, %v", got.Owner, err)
 		}
 	})
-	t.Run("of 16 that attach a workflow at once one does", func(t *testing.T) {
+	t.Run("of 16 concurrent attachments of a workflow one succeeds", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
 		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
@@ -116,7 +115,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			t.Fatalf("%d attached it: %+v, revision %d, %v", won, got.Workflows, got.Revision, err)
 		}
 	})
-	t.Run("a membership that goes while a change waits is gone for that change", func(t *testing.T) {
+	t.Run("a waiting change sees that a membership was removed meanwhile", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by := team.Member
 		made := fixture.Chat(t, a.Stores, by, chat.Draft{})
@@ -129,7 +128,7 @@ func chatRaces(t *testing.T, a Adapter) {
 				})
 				waiting <- err
 			}()
-			time.Sleep(200 * time.Millisecond) // until the other one stands at the lock
+			time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
 			_, err := c.Remove(by, nil, team.Peer.User)
 			return err
 		})
@@ -181,7 +180,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("who begins to use a prompt that is about to go waits, and finds it gone; who deletes one waits too", func(t *testing.T) {
+	t.Run("adding a prompt waits for its deletion, and the deletion waits for an addition", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
 		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, noQuotas)
@@ -190,7 +189,7 @@ func chatRaces(t *testing.T, a Adapter) {
 		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
 		draft := chat.Draft{Content: chat.Content{Name: "uses it", Prompt: chat.Prompt{Template: p.ID, Ref: "live"}}}
 		use := func() error { _, err := using.Create(ctx, by, draft); return err }
-		// first does what it does in a transaction that second finds unfinished.
+		// first runs in a transaction that is open while second starts.
 		both := func(first func(tx ports.Stores) error, second func() error) (err error) {
 			t.Helper()
 			waiting := make(chan error, 1)
@@ -199,7 +198,7 @@ func chatRaces(t *testing.T, a Adapter) {
 					return err
 				}
 				go func() { waiting <- second() }()
-				time.Sleep(200 * time.Millisecond) // until the other one stands at the lock
+				time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
 				return nil
 			}))
 			return <-waiting

@@ -29,7 +29,7 @@ func Chats(t *testing.T, open Opener) {
 	t.Run("leaving", func(t *testing.T) { chatLeaving(t, a) })
 }
 
-// wholeChat has something in every field.
+// wholeChat has a value in every field.
 func wholeChat() chat.Draft {
 	return chat.Draft{
 		Content: chat.Content{
@@ -49,21 +49,21 @@ func chatReads(t *testing.T, a Adapter) {
 	made := fixture.Chat(t, a.Stores, team.Member, wholeChat())
 	plain := fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 
-	t.Run("Get answers what Add was given", func(t *testing.T) {
+	t.Run("Get returns what Add was given", func(t *testing.T) {
 		for _, want := range []*chat.Template{made, plain} {
 			got, err := a.Chats.Get(ctx, team.Member, want.ID)
 			must(t, err)
 			same(t, "template", got, want)
 		}
 	})
-	t.Run("what was not given is not there when it is read", func(t *testing.T) {
+	t.Run("fields that were not given are read as empty", func(t *testing.T) {
 		got, err := a.Chats.Get(ctx, team.Member, plain.ID)
 		must(t, err)
 		if got.Metadata != nil || got.Model != nil || got.Capabilities != nil || got.Starters != nil || got.Workflows != nil || got.Prompt != (chat.Prompt{}) || got.DeletedAt != (time.Time{}) {
 			t.Fatalf("template = %+v", got)
 		}
 	})
-	t.Run("the store decides nothing: whoever is asked for is found", func(t *testing.T) {
+	t.Run("Get returns a template without access control, for any user", func(t *testing.T) {
 		nobody := identity.Actor{Org: team.Org, Workspace: team.Workspace.ID, User: "usr_nobody"}
 		got, err := a.Chats.Get(ctx, nobody, plain.ID)
 		must(t, err)
@@ -75,10 +75,10 @@ func chatReads(t *testing.T, a Adapter) {
 		_, err = a.Chats.Update(ctx, other.Owner, made.ID, nil, func(*chat.Template) error { t.Error("the change was called"); return nil })
 		wantErr(t, err, chat.ErrNotFound)
 	})
-	t.Run("Add writes down what was recorded", func(t *testing.T) {
+	t.Run("Add stores the recorded events", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"chat_template.created"})
 	})
-	t.Run("OwnerLeft tells whether the owner is a member still", func(t *testing.T) {
+	t.Run("OwnerLeft is set if the owner is no longer a member", func(t *testing.T) {
 		left := fixture.Chat(t, a.Stores, team.Gone, chat.Draft{})
 		for id, want := range map[chat.ID]bool{left.ID: true, made.ID: false} {
 			if got, err := a.Chats.Get(ctx, team.Owner, id); err != nil || got.OwnerLeft != want {
@@ -86,7 +86,7 @@ func chatReads(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("a deleted one is found", func(t *testing.T) {
+	t.Run("a deleted template is found", func(t *testing.T) {
 		fixture.ChangeChat(t, a.Stores, team.Member, plain.ID, nil, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
 		if got, err := a.Chats.Get(ctx, team.Member, plain.ID); err != nil || got.DeletedAt != fixture.At {
 			t.Fatalf("Get = %+v, %v", got, err)
@@ -105,7 +105,7 @@ func chatUpdates(t *testing.T, a Adapter) {
 		return got
 	}
 
-	t.Run("every field can change, and answers what is kept", func(t *testing.T) {
+	t.Run("every field can change, and Update returns what is stored", func(t *testing.T) {
 		want := wholeChat()
 		after := fixture.ChangeChat(t, a.Stores, by, made.ID, nil, func(c *chat.Template) error {
 			c.Content, c.Status, c.Visibility = want.Content, want.Status, want.Visibility
@@ -119,7 +119,7 @@ func chatUpdates(t *testing.T, a Adapter) {
 			t.Fatalf("template = %+v", got)
 		}
 	})
-	t.Run("what a change refuses is not saved", func(t *testing.T) {
+	t.Run("a refused change is not stored", func(t *testing.T) {
 		before := get(t)
 		_, err := a.Chats.Update(ctx, by, made.ID, nil, func(c *chat.Template) error {
 			c.Name = "other"
@@ -129,12 +129,12 @@ func chatUpdates(t *testing.T, a Adapter) {
 		wantErr(t, err, errBoom)
 		same(t, "template", get(t), before)
 	})
-	t.Run("nor is what recorded nothing", func(t *testing.T) {
+	t.Run("a change without an event is not stored", func(t *testing.T) {
 		before := get(t)
 		fixture.ChangeChat(t, a.Stores, by, made.ID, nil, func(c *chat.Template) error { c.Name = "other"; return nil })
 		same(t, "template", get(t), before)
 	})
-	t.Run("a change is written down", func(t *testing.T) {
+	t.Run("a change stores its events", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"chat_workflow.attached", "chat_template.created"})
 	})
 }
@@ -146,7 +146,7 @@ func chatMembers(t *testing.T, a Adapter) {
 	fixture.ChatMember(t, a.Stores, team.Member, made.ID, team.Peer.User, access.Editor)
 	fixture.ChatMember(t, a.Stores, team.Member, made.ID, team.Viewer.User, access.Viewer)
 
-	t.Run("a template comes with the caller's membership and no other's", func(t *testing.T) {
+	t.Run("a template is loaded with the caller's membership only", func(t *testing.T) {
 		for name, get := range map[string]func(by identity.Actor) (*chat.Template, error){
 			"Get": func(by identity.Actor) (*chat.Template, error) { return a.Chats.Get(ctx, by, made.ID) },
 			"Update": func(by identity.Actor) (*chat.Template, error) {
@@ -163,7 +163,7 @@ func chatMembers(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("Update knows the members that are asked for, whole, and how many there are", func(t *testing.T) {
+	t.Run("Update loads the requested members, and the number of all", func(t *testing.T) {
 		fixture.ChangeChat(t, a.Stores, team.Member, made.ID, []identity.UserID{team.Viewer.User, team.Admin.User}, func(c *chat.Template) error {
 			want := chat.Member{
 				User: team.Viewer.User, Email: "viewer@" + team.Workspace.Slug + ".example", Name: "viewer", Role: access.Viewer, InvitedBy: team.Member.User,
@@ -176,7 +176,7 @@ func chatMembers(t *testing.T, a Adapter) {
 			return nil
 		})
 	})
-	t.Run("a role that changes is kept", func(t *testing.T) {
+	t.Run("a changed role is stored", func(t *testing.T) {
 		fixture.ChangeChat(t, a.Stores, team.Member, made.ID, []identity.UserID{team.Peer.User}, func(c *chat.Template) error {
 			_, err := c.ChangeMember(fixture.Later(team.Member, time.Minute), nil, team.Peer.User, access.Manager)
 			return err
@@ -186,7 +186,7 @@ func chatMembers(t *testing.T, a Adapter) {
 			t.Fatalf("member = %+v", got)
 		}
 	})
-	t.Run("one without a role is removed", func(t *testing.T) {
+	t.Run("a member without a role is removed", func(t *testing.T) {
 		fixture.ChangeChat(t, a.Stores, team.Member, made.ID, []identity.UserID{team.Peer.User}, func(c *chat.Template) error {
 			_, err := c.Remove(team.Member, nil, team.Peer.User)
 			return err
@@ -195,7 +195,7 @@ func chatMembers(t *testing.T, a Adapter) {
 			t.Fatalf("members = %+v", got)
 		}
 	})
-	t.Run("a membership ends with that in the workspace", func(t *testing.T) {
+	t.Run("a membership ends with the membership in the workspace", func(t *testing.T) {
 		_, err := a.Workspaces.Update(ctx, team.Owner, team.Workspace.ID, []identity.UserID{team.Viewer.User}, func(w *account.Workspace) error {
 			return w.Remove(team.Owner, nil, team.Viewer.User, false)
 		})
@@ -232,18 +232,18 @@ func chatInvited(t *testing.T, a Adapter) {
 	fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
 	fixture.ChangeChat(t, a.Stores, team.Admin, deleted.ID, nil, func(c *chat.Template) error { return c.Delete(team.Admin, nil) })
 
-	t.Run("they have the address that was invited, and no account", func(t *testing.T) {
+	t.Run("an invited member has the invited address and no account", func(t *testing.T) {
 		got := membersOf(t, a.Stores, team.Workspace.ID, first.ID)[reserved]
 		if got.Email != "Guest@Example.com" || !got.Invited || got.Role != access.Editor || got.Name != "" {
 			t.Fatalf("member = %+v", got)
 		}
 	})
-	t.Run("Invited finds the templates of one workspace that wait for them", func(t *testing.T) {
+	t.Run("Invited returns the templates of one workspace that an invited member waits for", func(t *testing.T) {
 		got, err := a.Chats.Invited(ctx, team.Workspace.ID, reserved)
 		must(t, err)
 		same(t, "templates", got, []chat.ID{first.ID, second.ID, deleted.ID})
 	})
-	t.Run("who accepted takes their place", func(t *testing.T) {
+	t.Run("the user who accepts replaces the invited member", func(t *testing.T) {
 		fixture.ChangeChat(t, a.Stores, team.Peer, first.ID, []identity.UserID{reserved}, func(c *chat.Template) error { c.Accept(team.Peer, reserved); return nil })
 		got := membersOf(t, a.Stores, team.Workspace.ID, first.ID)
 		if m := got[team.Peer.User]; len(got) != 2 || m.Invited || m.Role != access.Editor || !strings.HasPrefix(m.Email, "peer@") {
@@ -253,7 +253,7 @@ func chatInvited(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "templates", left, []chat.ID{second.ID, deleted.ID})
 	})
-	t.Run("no event holds the address", func(t *testing.T) {
+	t.Run("no event holds the invited address", func(t *testing.T) {
 		for _, e := range fixture.Pages(t, 100, func(q page.Query) (event.Page, error) {
 			return a.Events.List(ctx, team.Workspace.ID, event.Filter{}, q)
 		}) {
@@ -293,7 +293,7 @@ func chatPrompts(t *testing.T, a Adapter) {
 		{chat.Prompt{Template: gone.ID, Ref: "latest"}, true},
 		{chat.Prompt{Template: "ptpl_never", Ref: "latest"}, true},
 	} {
-		t.Run("PromptGone tells whether "+tt.prompt.Ref+" of "+string(tt.prompt.Template)+" resolves", func(t *testing.T) {
+		t.Run("PromptGone reports whether "+tt.prompt.Ref+" of "+string(tt.prompt.Template)+" resolves", func(t *testing.T) {
 			made := fixture.Chat(t, a.Stores, by, chat.Draft{Content: chat.Content{Prompt: tt.prompt}})
 			got, err := a.Chats.Get(ctx, by, made.ID)
 			must(t, err)

@@ -20,14 +20,14 @@ import (
 func Connections(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("Add and the reads", func(t *testing.T) { connectionReads(t, a) })
-	t.Run("strangers", func(t *testing.T) { connectionStrangers(t, a) })
+	t.Run("other workspaces and orgs", func(t *testing.T) { connectionStrangers(t, a) })
 	t.Run("Update", func(t *testing.T) { connectionUpdates(t, a) })
 	t.Run("credentials", func(t *testing.T) { connectionCredentials(t, a) })
 	t.Run("the limit", func(t *testing.T) { connectionLimit(t, a) })
 	t.Run("attempts", func(t *testing.T) { connectionAttempts(t, a) })
 }
 
-// revokeConnection ends a connection of by's.
+// revokeConnection revokes a connection as by.
 func revokeConnection(t *testing.T, s ports.Stores, by identity.Actor, id connection.ID) {
 	t.Helper()
 	_, err := s.Connections.Update(t.Context(), by.Workspace, id, func(c *connection.Connection, _ int) error { return c.Revoke(by, nil) })
@@ -60,12 +60,12 @@ func connectionReads(t *testing.T, a Adapter) {
 		return made, err
 	}))
 	sealed := made.Sealed
-	for i := range made.Checks { // what is kept is exact to the microsecond
+	for i := range made.Checks { // stored times are exact to the microsecond
 		made.Checks[i].Took = made.Checks[i].Took.Truncate(time.Microsecond)
 	}
 	made.Sealed = nil
 
-	t.Run("Get answers what Add was given, but for the credential", func(t *testing.T) {
+	t.Run("Get returns what Add was given, without the credential", func(t *testing.T) {
 		got, err := a.Connections.Get(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "connection", got, made)
@@ -73,15 +73,15 @@ func connectionReads(t *testing.T, a Adapter) {
 			t.Fatalf("times that never were = %v, %v", got.RevokedAt, got.FailedAt)
 		}
 	})
-	t.Run("Sealed answers the credential and its revision", func(t *testing.T) {
+	t.Run("Sealed returns the credential and its revision", func(t *testing.T) {
 		got, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "stored", got, connection.Stored{Sealed: sealed, Revision: 1})
 	})
-	t.Run("Add writes down what was recorded", func(t *testing.T) {
+	t.Run("Add stores the recorded events", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"connection.created"})
 	})
-	t.Run("what make refuses is not stored", func(t *testing.T) {
+	t.Run("a connection that make refuses is not stored", func(t *testing.T) {
 		id := connection.NewID()
 		wantErr(t, a.Connections.Add(ctx, by, func(others int) (*connection.Connection, error) {
 			same(t, "others", others, 1)
@@ -90,7 +90,7 @@ func connectionReads(t *testing.T, a Adapter) {
 		_, err := a.Connections.Get(ctx, by.Workspace, id)
 		wantErr(t, err, connection.ErrNotFound)
 	})
-	t.Run("List answers all at once, newest first, without credentials", func(t *testing.T) {
+	t.Run("List returns all connections, newest first, without credentials", func(t *testing.T) {
 		second, third := fixture.Connection(t, a.Stores, by), fixture.Connection(t, a.Stores, team.Admin)
 		revokeConnection(t, a.Stores, by, second.ID)
 		got, err := a.Connections.List(ctx, by.Workspace)
@@ -108,7 +108,7 @@ func connectionReads(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "live", live, 2)
 	})
-	t.Run("of the revoked ones List answers the latest hundred", func(t *testing.T) {
+	t.Run("List returns at most the 100 latest revoked connections", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		first := fixture.Connection(t, a.Stores, team.Member)
 		var ids []connection.ID
@@ -167,7 +167,7 @@ func connectionStrangers(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	t.Run("a workspace that was deleted gets none", func(t *testing.T) {
+	t.Run("a deleted workspace gets no connection", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
 		err := a.Connections.Add(ctx, team.Member, func(int) (*connection.Connection, error) {
@@ -185,7 +185,7 @@ func connectionUpdates(t *testing.T, a Adapter) {
 	made := fixture.Connection(t, a.Stores, team.Member)
 	fixture.Connection(t, a.Stores, team.Member)
 
-	t.Run("what change did is saved, and what it recorded", func(t *testing.T) {
+	t.Run("Update stores the change and its events", func(t *testing.T) {
 		failed := connection.Trial{ID: made.ID, Of: 1, Report: connection.FailedAt(connection.Authenticate, connection.AuthFailed), At: by.At}
 		changed, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, others int) error {
 			same(t, "others", others, 1)
@@ -202,7 +202,7 @@ func connectionUpdates(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"connection.failing", "connection.verified", "connection.created"})
 		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, made.ID), "sealed for "+string(made.ID))
 	})
-	t.Run("what it noted without an event is saved too", func(t *testing.T) {
+	t.Run("Update stores a change without an event", func(t *testing.T) {
 		again := connection.Trial{ID: made.ID, Of: 1, Report: connection.FailedAt(connection.Authenticate, connection.TLSRequired), At: by.At.Add(time.Hour)}
 		_, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, _ int) error {
 			c.Check(by, again)
@@ -228,7 +228,7 @@ func connectionUpdates(t *testing.T, a Adapter) {
 		same(t, "connection", after, before)
 		same(t, "the credential", sealedOf(t, a.Stores, by.Workspace, made.ID), "sealed for "+string(made.ID))
 	})
-	t.Run("changes follow one another", func(t *testing.T) {
+	t.Run("concurrent changes are serialised", func(t *testing.T) {
 		var wg sync.WaitGroup
 		before, err := a.Connections.Get(ctx, by.Workspace, made.ID)
 		must(t, err)
@@ -262,17 +262,17 @@ func connectionCredentials(t *testing.T, a Adapter) {
 		c, err := a.Connections.Update(ctx, by.Workspace, made.ID, func(c *connection.Connection, others int) error { return c.Verify(by, tr, others) })
 		must(t, err)
 		if c.Sealed != nil {
-			t.Errorf("Update answers a credential")
+			t.Errorf("Update returned a credential")
 		}
 		return c
 	}
-	t.Run("a new one takes the place of the old one", func(t *testing.T) {
+	t.Run("a new credential replaces the old one", func(t *testing.T) {
 		verify(t, 1, "second")
 		got, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
 		must(t, err)
 		same(t, "stored", got, connection.Stored{Sealed: []byte("second"), Revision: 2})
 	})
-	t.Run("that of a revoked connection is erased, and can come again", func(t *testing.T) {
+	t.Run("the credential of a revoked connection is erased, and a new one can be set", func(t *testing.T) {
 		revokeConnection(t, a.Stores, by, made.ID)
 		_, err := a.Connections.Sealed(ctx, by.Workspace, made.ID)
 		wantErr(t, err, connection.ErrRevoked)
@@ -304,7 +304,7 @@ func connectionLimit(t *testing.T, a Adapter) {
 		}))
 		return team
 	}
-	t.Run("of many that are added at once only as many come through as may", func(t *testing.T) {
+	t.Run("concurrent additions cannot exceed the limit", func(t *testing.T) {
 		team := fill(t, connection.MaxLive-2)
 		var wg sync.WaitGroup
 		errs := make([]error, 8)
@@ -326,7 +326,7 @@ func connectionLimit(t *testing.T, a Adapter) {
 			t.Fatalf("%d added, %d live", added, live)
 		}
 	})
-	t.Run("nor does one that comes back pass it", func(t *testing.T) {
+	t.Run("a connection that returns from revocation cannot exceed the limit", func(t *testing.T) {
 		team := fill(t, connection.MaxLive-1)
 		gone := fixture.Connection(t, a.Stores, team.Member)
 		revokeConnection(t, a.Stores, team.Member, gone.ID)
@@ -374,9 +374,9 @@ func connectionAttempts(t *testing.T, a Adapter) {
 		note             bool
 		workspace, there int
 	}{
-		{"at first there are none", home.Member, target, true, 0, 0},
-		{"they are counted, whoever tries", home.Admin, target, true, 1, 1},
-		{"what admit refuses is not noted", home.Member, target, false, 2, 2},
+		{"at first there are no attempts", home.Member, target, true, 0, 0},
+		{"attempts of all users are counted", home.Admin, target, true, 1, 1},
+		{"a refused attempt is not counted", home.Member, target, false, 2, 2},
 		{"another target of the workspace", home.Member, other, true, 2, 0},
 		{"another workspace at the target", peers.Member, target, true, 0, 2},
 		{"and back", home.Member, target, true, 3, 3},
@@ -395,7 +395,7 @@ func connectionAttempts(t *testing.T, a Adapter) {
 			return nil
 		}))
 	})
-	t.Run("of many at once as many are admitted as may be", func(t *testing.T) {
+	t.Run("concurrent attempts cannot exceed the limit", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		limits := connection.ProbeLimits{WorkspacePerMinute: 3, TargetPerHour: 100}
 		at := fixture.Credential(t, team.Workspace.Slug+".example").Target(team.Org)

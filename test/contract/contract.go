@@ -1,5 +1,5 @@
-// Package contract says what every adapter of a port must do beyond compiling: each port's suite
-// tests the sentences of its comments, so that two adapters cannot come to mean different things.
+// Package contract holds the suites that every adapter of a port must pass. Each suite tests the statements in the
+// comments of its port, so that all adapters behave alike.
 package contract
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// Adapter is what a suite opens: empty stores that know two orgs.
+// Adapter is what a suite opens: empty stores with two orgs.
 type Adapter struct {
 	ports.Stores
 	Idempotency ports.Idempotency
 	Orgs        [2]identity.OrgID
 
-	// Second opens the same data once more, as another process does.
+	// Second opens the same data again, as another process does.
 	Second func() ports.Stores
 
-	// Queue opens the queue of the same data, each time as another process does.
+	// Queue opens the queue of the same data, each time as another process.
 	Queue func() ports.JobQueue
 }
 
@@ -49,7 +49,7 @@ func wantErr(t testing.TB, got, want error) {
 	}
 }
 
-// same fails t if two things differ in anything but what they have recorded.
+// same fails t if two values differ, apart from their recorded events.
 func same(t testing.TB, what string, got, want any) {
 	t.Helper()
 	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(event.Log{}), cmpopts.EquateEmpty()); d != "" {
@@ -65,7 +65,7 @@ func eventsOn(t testing.TB, s ports.Stores, ws identity.WorkspaceID, subject str
 	})
 }
 
-// kinds names the types of events.
+// kinds returns the types of events.
 func kinds(events []event.Event) []string {
 	out := make([]string, len(events))
 	for i, e := range events {
@@ -74,7 +74,7 @@ func kinds(events []event.Event) []string {
 	return out
 }
 
-// kept is all that a store holds of a template.
+// kept is everything that a store holds about a template.
 type kept struct {
 	Template *prompt.Template
 	Versions []prompt.Version
@@ -83,7 +83,7 @@ type kept struct {
 	Events   []event.Event
 }
 
-// keptOf reads all that s holds of a template; by must see its drafts.
+// keptOf reads everything that s holds about a template. by must be able to see its drafts.
 func keptOf(t testing.TB, s ports.Stores, by identity.Actor, id prompt.ID) (k kept) {
 	t.Helper()
 	ctx := t.Context()

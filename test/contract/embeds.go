@@ -28,7 +28,7 @@ func Embeds(t *testing.T, open Opener) {
 
 const noEmbedToken = chat.EmbedTokenID("etok_00000000000000000000000000")
 
-// addEmbed makes an embed token of a template.
+// addEmbed adds an embed token to a template.
 func addEmbed(t testing.TB, s ports.Stores, by identity.Actor, of chat.ID, c chat.EmbedChanges) (token *chat.EmbedToken, err error) {
 	t.Helper()
 	if c.Name == nil {
@@ -73,7 +73,7 @@ func embedReads(t *testing.T, a Adapter) {
 		t.Helper()
 		return fixture.Pages(t, limit, func(q page.Query) (chat.EmbedTokenPage, error) { return a.Embeds.List(ctx, ws, of, q) })
 	}
-	t.Run("Get answers what Add was given, with its template", func(t *testing.T) {
+	t.Run("Get returns what Add was given, with its template", func(t *testing.T) {
 		for _, want := range []*chat.EmbedToken{whole, plain} {
 			of, got, err := a.Embeds.Get(ctx, by, template.ID, want.ID)
 			must(t, err)
@@ -81,7 +81,7 @@ func embedReads(t *testing.T, a Adapter) {
 			same(t, "template", of, template)
 		}
 	})
-	t.Run("List answers a template's own, newest first", func(t *testing.T) {
+	t.Run("List returns the tokens of one template, newest first", func(t *testing.T) {
 		for _, limit := range []int{1, 2, 100} {
 			same(t, "tokens", list(by.Workspace, template.ID, limit), []chat.EmbedToken{*plain, *whole})
 		}
@@ -92,7 +92,7 @@ func embedReads(t *testing.T, a Adapter) {
 			t.Errorf("another workspace sees %v", got)
 		}
 	})
-	t.Run("a template without it, and another workspace, have no such token", func(t *testing.T) {
+	t.Run("a token is not found by another template or workspace", func(t *testing.T) {
 		for of, id := range map[chat.ID]chat.EmbedTokenID{template.ID: noEmbedToken, second.ID: whole.ID} {
 			found, token, err := a.Embeds.Get(ctx, by, of, id)
 			must(t, err)
@@ -114,10 +114,10 @@ func embedReads(t *testing.T, a Adapter) {
 		_, err := a.Embeds.ByID(ctx, team.Org, made.ID)
 		wantErr(t, err, chat.ErrEmbedTokenInvalid)
 	})
-	t.Run("Add writes down what was recorded", func(t *testing.T) {
+	t.Run("Add stores the recorded events", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(whole.ID))), []string{"embed_token.created"})
 	})
-	t.Run("nobody else decides about the template meanwhile", func(t *testing.T) {
+	t.Run("Add locks the template against concurrent changes", func(t *testing.T) {
 		locked := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		inside := make(chan struct{})
 		errs := atOnce(2, func(int) error {
@@ -134,7 +134,7 @@ func embedReads(t *testing.T, a Adapter) {
 		})
 		must(t, errors.Join(errs...))
 	})
-	t.Run("many calls at once cannot exceed the quota", func(t *testing.T) {
+	t.Run("concurrent calls cannot exceed the quota", func(t *testing.T) {
 		crowded := fixture.Chat(t, a.Stores, by, chat.Draft{})
 		for range chat.MaxEmbedTokens - 1 {
 			mustEmbed(t, a.Stores, by, crowded.ID, chat.EmbedChanges{})
@@ -157,7 +157,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 		must(t, err)
 		return token
 	}
-	t.Run("what a change recorded is saved", func(t *testing.T) {
+	t.Run("Update stores the change and its events", func(t *testing.T) {
 		token := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
 		var want *chat.EmbedToken
 		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *chat.EmbedToken) error {
@@ -167,7 +167,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 		same(t, "token", get(token.ID), want)
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))), []string{"embed_token.rotated", "embed_token.updated", "embed_token.created"})
 	})
-	t.Run("a deleted one is gone", func(t *testing.T) {
+	t.Run("a deleted token is not found", func(t *testing.T) {
 		token, kept := mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{}), mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
 		changeEmbed(t, a.Stores, by, token, func(of *chat.Template, found *chat.EmbedToken) error { return of.DeleteEmbedToken(by, nil, found) })
 		if got := get(token.ID); got != nil {
@@ -176,7 +176,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 		same(t, "the other one", get(kept.ID), kept)
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(token.ID))), []string{"embed_token.deleted", "embed_token.created"})
 	})
-	t.Run("one that is not there reaches change as nil", func(t *testing.T) {
+	t.Run("change gets nil for a token that does not exist", func(t *testing.T) {
 		called := false
 		must(t, a.Embeds.Update(ctx, by, template.ID, noEmbedToken, func(of *chat.Template, found *chat.EmbedToken) error {
 			called = of != nil && found == nil
@@ -193,7 +193,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 		}), errBoom)
 		same(t, "token", get(token.ID), token)
 	})
-	t.Run("answers that showed a secret go when it does", func(t *testing.T) {
+	t.Run("stored responses with a secret are erased with it", func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			change func(*chat.Template, *chat.EmbedToken) error
 			erased bool
@@ -226,7 +226,7 @@ func embedUpdates(t *testing.T, a Adapter) {
 	})
 }
 
-// published is a template with something in all that visitors see.
+// published is a template with a value in every field that visitors see.
 func published(t testing.TB, a Adapter, by identity.Actor) *chat.Template {
 	t.Helper()
 	return fixture.Chat(t, a.Stores, by, wholeChat())
@@ -254,7 +254,7 @@ func embedVisits(t *testing.T, a Adapter) {
 		}
 	}
 	for name, find := range ways {
-		t.Run(name+" answers the token and what visitors see, disabled or not", func(t *testing.T) {
+		t.Run(name+" returns the token and what visitors see, even if it is disabled", func(t *testing.T) {
 			e, err := find(team.Org, token)
 			must(t, err)
 			same(t, "token", &e.Token, token)
@@ -270,7 +270,7 @@ func embedVisits(t *testing.T, a Adapter) {
 			wantErr(t, err, chat.ErrEmbedTokenInvalid)
 		})
 	}
-	t.Run("a secret that nobody has is none, an empty one neither", func(t *testing.T) {
+	t.Run("an unknown or empty secret finds no token", func(t *testing.T) {
 		for _, h := range []secret.Hash{{}, secret.NewToken(chat.EmbedSecretPrefix).Hash()} {
 			_, err := a.Embeds.BySecret(ctx, team.Org, h)
 			wantErr(t, err, chat.ErrEmbedTokenInvalid)
@@ -295,7 +295,7 @@ func embedVisits(t *testing.T, a Adapter) {
 		_, err = a.Embeds.BySecret(ctx, team.Org, hashes[0])
 		wantErr(t, err, chat.ErrEmbedTokenInvalid)
 	})
-	t.Run("with the template goes what it shows, until it is restored", func(t *testing.T) {
+	t.Run("the tokens of a deleted template are not found until it is restored", func(t *testing.T) {
 		doomed := published(t, a, team.Member)
 		token := mustEmbed(t, a.Stores, team.Member, doomed.ID, chat.EmbedChanges{})
 		fixture.ChangeChat(t, a.Stores, team.Member, doomed.ID, nil, func(c *chat.Template) error { return c.Delete(team.Member, nil) })
@@ -304,7 +304,7 @@ func embedVisits(t *testing.T, a Adapter) {
 		_, err := a.Embeds.ByID(ctx, team.Org, token.ID)
 		must(t, err)
 	})
-	t.Run("with the workspace goes all", func(t *testing.T) {
+	t.Run("the tokens of a deleted workspace are not found", func(t *testing.T) {
 		doomed := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		token := mustEmbed(t, a.Stores, doomed.Member, published(t, a, doomed.Member).ID, chat.EmbedChanges{})
 		_, err := a.Workspaces.Update(ctx, doomed.Owner, doomed.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(doomed.Owner, nil) })
@@ -314,7 +314,7 @@ func embedVisits(t *testing.T, a Adapter) {
 			t.Error("another workspace's token went with it", err)
 		}
 	})
-	t.Run("a change acts on another process at once", func(t *testing.T) {
+	t.Run("another process sees a change at once", func(t *testing.T) {
 		second, token := a.Second(), mustEmbed(t, a.Stores, team.Member, template.ID, chat.EmbedChanges{})
 		_, err := second.Embeds.BySecret(ctx, team.Org, token.Hash)
 		must(t, err)

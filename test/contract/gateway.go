@@ -12,48 +12,48 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// GatewayStage is a gateway with a clock that can be put ahead, and a payer.
+// GatewayStage is a gateway with a test clock and a payer.
 type GatewayStage struct {
 	ports.Gateway
-	Plans billing.Plans // two of a month, of which the second costs more, then one of a year
+	Plans billing.Plans // two monthly plans, the second more expensive, then a yearly one
 
-	// AddCard adds the test card with these last four digits, and answers a question of its bank.
+	// AddCard adds the test card with these last four digits, and passes its bank's authentication.
 	AddCard func(t *testing.T, c billing.CustomerID, last4 string) billing.MethodID
 
 	// Confirm tries a test card on a setup intent, as the payer's browser does, and reports whether it was added.
 	Confirm func(t *testing.T, c billing.CustomerID, i billing.SetupIntent, last4 string) bool
 
-	// Authenticate answers, for the payer, what a subscription waits for.
+	// Authenticate completes, as the payer, the authentication that a subscription waits for.
 	Authenticate func(t *testing.T, c billing.CustomerID, a *billing.Action)
 
-	// Advance puts the gateway's clock ahead.
+	// Advance moves the gateway's clock forward.
 	Advance func(t *testing.T, d time.Duration)
 
-	// Lose makes the answers of the next n calls be lost, after they had their effect.
+	// Lose drops the responses of the next n calls, after they have taken effect.
 	Lose func(n int)
 }
 
 // Gateway is the suite for ports.Gateway.
 func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 	for name, test := range map[string]func(*testing.T, GatewayStage){
-		"a customer is made once for each key":                        gatewayCustomers,
-		"methods are added, made the default and let go":              gatewayWallets,
-		"what waits for its payer is given up, unless it was paid":    gatewayGivenUp,
-		"setup intents are cancelled":                                 gatewayIntents,
-		"another customer's method is not found":                      gatewayForeignMethods,
-		"a subscription is made once for each key":                    gatewaySubscriptions,
-		"a declined charge leaves nothing":                            gatewayDeclines,
-		"what wants authentication is incomplete":                     gatewayActions,
-		"more is billed now, less comes at renewal":                   gatewayAmendments,
-		"a change that cannot be charged changes nothing":             gatewayDeclinedAmendments,
-		"a change that cannot be charged keeps what comes at renewal": gatewayKeptAmendments,
-		"a key stands for one wish":                                   gatewayKeys,
-		"what comes at renewal can be changed until then":             gatewayRenewals,
-		"what ends with its period becomes nothing else":              gatewayEndings,
-		"time renews, and ends what is to end":                        gatewayTime,
-		"a trial costs nothing until it ends":                         gatewayTrials,
-		"what was not answered is answered under the same key":        gatewayLostAnswers,
-		"a customer that is not there is refused":                     gatewayStrangers,
+		"a customer is created once per key":                                gatewayCustomers,
+		"methods are added, made the default and removed":                   gatewayWallets,
+		"an incomplete subscription can be given up unless it was paid":     gatewayGivenUp,
+		"setup intents are cancelled":                                       gatewayIntents,
+		"another customer's method is not found":                            gatewayForeignMethods,
+		"a subscription is created once per key":                            gatewaySubscriptions,
+		"a declined charge leaves no subscription":                          gatewayDeclines,
+		"a subscription that requires authentication is incomplete":         gatewayActions,
+		"an upgrade is billed now, a downgrade takes effect at renewal":     gatewayAmendments,
+		"a change that cannot be charged changes nothing":                   gatewayDeclinedAmendments,
+		"a change that cannot be charged keeps the scheduled change":        gatewayKeptAmendments,
+		"a key cannot be used for another order":                            gatewayKeys,
+		"a scheduled change can be replaced until renewal":                  gatewayRenewals,
+		"a subscription that ends with its period is not changed otherwise": gatewayEndings,
+		"a subscription renews with time, and ends if it was cancelled":     gatewayTime,
+		"a trial costs nothing until it ends":                               gatewayTrials,
+		"a call whose response was lost can be repeated with the same key":  gatewayLostAnswers,
+		"a customer that does not exist is refused":                         gatewayStrangers,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -75,7 +75,7 @@ func (g GatewayStage) order(plan int) billing.Order {
 	return billing.Order{Plan: g.Plans[plan], Quantity: 2}
 }
 
-// only returns the one subscription of a customer that lives; nil if there is none.
+// only returns the one live subscription of a customer, or nil.
 func (g GatewayStage) only(t *testing.T, c billing.CustomerID) *billing.Held {
 	t.Helper()
 	all, err := g.Subscriptions(t.Context(), c)
@@ -92,7 +92,7 @@ func (g GatewayStage) only(t *testing.T, c billing.CustomerID) *billing.Held {
 	return live
 }
 
-// paid is what a customer has paid so far, and how many invoices there are.
+// paid returns the sum that a customer has paid so far, and the number of invoices.
 func (g GatewayStage) paid(t *testing.T, c billing.CustomerID) (sum int64, invoices int) {
 	t.Helper()
 	all, err := g.Invoices(t.Context(), c)
@@ -248,7 +248,7 @@ func gatewayActions(t *testing.T, g GatewayStage) {
 	if sum, n := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount || n != 1 {
 		t.Errorf("paid %d by %d invoices", sum, n)
 	}
-	t.Run("and expires if nothing comes", func(t *testing.T) {
+	t.Run("an incomplete subscription expires after a day", func(t *testing.T) {
 		c := g.customer(t, "3155")
 		_, err := g.Subscribe(t.Context(), key(), c, g.order(0))
 		must(t, err)
@@ -323,7 +323,7 @@ func gatewayTrials(t *testing.T, g GatewayStage) {
 	if sum, _ := g.paid(t, c); sum != 2*g.Plans[0].Price.Amount {
 		t.Errorf("paid %d", sum)
 	}
-	t.Run("and asks who has nothing to be charged to", func(t *testing.T) {
+	t.Run("a trial without a payment method requires a setup", func(t *testing.T) {
 		h, err := g.Subscribe(ctx, key(), g.customer(t), o)
 		must(t, err)
 		if h.Status != billing.Trialing || h.Action == nil || h.Action.Type != billing.ConfirmSetup || h.Action.ClientSecret.IsZero() {

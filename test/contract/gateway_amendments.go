@@ -44,7 +44,7 @@ func gatewayAmendments(t *testing.T, g GatewayStage) {
 	}
 }
 
-// less is an amendment that comes at renewal.
+// less is an amendment that takes effect at renewal.
 func (g GatewayStage) less(quantity int) billing.Amendment {
 	return billing.Amendment{Plan: g.Plans[0], Quantity: quantity, Resell: true, AtRenewal: true}
 }
@@ -57,13 +57,13 @@ func gatewayRenewals(t *testing.T, g GatewayStage) {
 	h, err := g.Subscribe(ctx, key(), c, o)
 	must(t, err)
 	at := h.PeriodEnd
-	for _, quantity := range []int{4, 3} { // the later wish counts
+	for _, quantity := range []int{4, 3} { // the later one counts
 		h, err = g.Amend(ctx, key(), c, h.ID, g.less(quantity))
 		must(t, err)
 		same(t, "pending", h.Pending, &billing.PendingChange{Plan: g.Plans[0].ID, Quantity: quantity, At: at})
 	}
 	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
-	h, err = g.Amend(ctx, key(), c, h.ID, g.less(2)) // in the period that the first one has brought
+	h, err = g.Amend(ctx, key(), c, h.ID, g.less(2)) // in the period that began with the first one
 	must(t, err)
 	if h.Quantity != 3 || h.Pending == nil || h.Pending.Quantity != 2 {
 		t.Fatalf("%+v", h)
@@ -138,7 +138,7 @@ func gatewayKeptAmendments(t *testing.T, g GatewayStage) {
 		wantDecline(t, err, "generic_decline")
 		same(t, "the subscription", *g.only(t, c), h)
 	}
-	t.Run("which is for whoever changes it to say", func(t *testing.T) {
+	t.Run("a declined upgrade without Keep drops the pending change", func(t *testing.T) {
 		up.Keep = nil
 		_, err := g.Amend(ctx, key(), c, h.ID, up)
 		wantDecline(t, err, "generic_decline")

@@ -69,7 +69,7 @@ func gatewayGivenUp(t *testing.T, g GatewayStage) {
 	if got := g.only(t, c); got == nil || got.Status != billing.Active {
 		t.Errorf("what was paid gave way: %+v", got)
 	}
-	t.Run("what is owed for a period stays open", func(t *testing.T) {
+	t.Run("the invoice of an ended period stays open", func(t *testing.T) {
 		c := g.customer(t, "4242")
 		h, err := g.Subscribe(ctx, key(), c, g.order(0))
 		must(t, err)

@@ -16,8 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// guests runs invitations that chats wait for through the use cases: these span stores, whose
-// transactions are what matters here.
+// guests runs invitations to chats through the use cases, because their transactions span several stores.
 func guests(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	registry := fixture.Registry(t)
@@ -31,7 +30,7 @@ func guests(t *testing.T, a Adapter) {
 		return added
 	}
 
-	t.Run("that they are guests' is kept, until they are somebody's own", func(t *testing.T) {
+	t.Run("an invitation is a guest's until the workspace invites the address too", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
 		first := add(t, team.Admin, made.ID, email("new", team), access.Viewer)
@@ -45,7 +44,7 @@ func guests(t *testing.T, a Adapter) {
 			t.Fatal("it is a guest's still")
 		}
 	})
-	t.Run("one acceptance settles all chats that wait, and joins the workspace as a viewer", func(t *testing.T) {
+	t.Run("one acceptance joins all waiting chats, and the workspace as a viewer", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		guest := newcomer(t, a.Stores, team.Org, email("new", team))
 		first, second := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{}), fixture.Chat(t, a.Stores, team.Owner, chat.Draft{})
@@ -68,7 +67,7 @@ func guests(t *testing.T, a Adapter) {
 			t.Errorf("member of the workspace: %q, %v", m, err)
 		}
 	})
-	t.Run("whoever joined meanwhile keeps the higher role", func(t *testing.T) {
+	t.Run("a guest who joined the workspace meanwhile keeps the higher role", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		guest := newcomer(t, a.Stores, team.Org, email("new", team))
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
@@ -85,7 +84,7 @@ func guests(t *testing.T, a Adapter) {
 			t.Errorf("members %+v", got)
 		}
 	})
-	t.Run("a withdrawn one leaves nobody waiting", func(t *testing.T) {
+	t.Run("withdrawing an invitation removes its waiting members", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		made := fixture.Chat(t, a.Stores, team.Admin, chat.Draft{})
 		link := add(t, team.Admin, made.ID, email("new", team), access.Editor)
@@ -98,19 +97,19 @@ func guests(t *testing.T, a Adapter) {
 			t.Errorf("again: %+v", again.Member)
 		}
 	})
-	t.Run("the last chat that is taken away takes the invitation with it", func(t *testing.T) {
+	t.Run("the invitation ends when its last chat is removed", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		one, two := fixture.Chat(t, a.Stores, team.Member, chat.Draft{}), fixture.Chat(t, a.Stores, team.Member, chat.Draft{})
 		add(t, team.Admin, one.ID, email("new", team), access.Editor)
 		link := add(t, team.Admin, two.ID, email("new", team), access.Editor)
-		for i, id := range []chat.ID{one.ID, two.ID} { // by who may not withdraw it otherwise
+		for i, id := range []chat.ID{one.ID, two.ID} { // as a member, who could not withdraw the invitation
 			must(t, using.RemoveMember(ctx, team.Member, id, link.Member.User, nil))
 			if open := openInvitations(t, a.Stores, team.Org, team.Workspace.ID, 5); len(open) != 1-i {
 				t.Fatalf("%d are open", len(open))
 			}
 		}
 	})
-	t.Run("accepting, removing, inviting again and changing at once leave no half of anything", func(t *testing.T) {
+	t.Run("concurrent acceptances, removals, invitations and changes leave a consistent state", func(t *testing.T) {
 		for round := range 6 {
 			team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 			guest := newcomer(t, a.Stores, team.Org, email("new", team))

@@ -24,10 +24,10 @@ func Idempotency(t *testing.T, open Opener) {
 	t.Run("failures", func(t *testing.T) { failuresKept(t, a) })
 	t.Run("requests under way", func(t *testing.T) { requestsUnderWay(t, a) })
 	t.Run("secrets", func(t *testing.T) { secretsKept(t, a) })
-	t.Run("what comes before", func(t *testing.T) { otherSystems(t, a) })
+	t.Run("calls to other systems", func(t *testing.T) { otherSystems(t, a) })
 }
 
-// requests plays a client that sends requests with an Idempotency-Key; each makes a template.
+// requests is a client that sends requests with an Idempotency-Key. Each request creates a template.
 type requests struct {
 	Adapter
 	team *fixture.Team
@@ -38,14 +38,14 @@ func newRequests(t *testing.T, a Adapter) requests {
 	return requests{a, fixture.NewTeam(t, a.Stores, a.Orgs[0])}
 }
 
-// key is the Idempotency-Key of that name, sent with body some time after fixture.At.
+// key is the Idempotency-Key with that name, sent with body some time after fixture.At.
 func (r requests) key(name, body string, after time.Duration) ports.IdempotencyKey {
 	return ports.IdempotencyKey{
 		Org: r.team.Org, Scope: sha256.Sum256([]byte(r.team.Workspace.Slug + name)), Request: sha256.Sum256([]byte(body)), At: fixture.At.Add(after),
 	}
 }
 
-// make answers 201 and has made a template.
+// make creates a template and returns 201.
 func (r requests) make(t *testing.T, name string) func(ports.Stores) (ports.Answer, error) {
 	return func(tx ports.Stores) (ports.Answer, error) {
 		made, err := prompt.New(r.team.Member, prompt.Draft{Name: name})
@@ -56,7 +56,7 @@ func (r requests) make(t *testing.T, name string) func(ports.Stores) (ports.Answ
 	}
 }
 
-// made counts the templates that there are.
+// made returns the number of templates.
 func (r requests) made(t *testing.T) int {
 	t.Helper()
 	return len(fixture.Pages(t, 100, func(q page.Query) (prompt.Page, error) {
@@ -68,7 +68,7 @@ func answer(name string) ports.Answer {
 	return ports.Answer{Status: 201, Header: map[string]string{"Location": "/" + name, "ETag": `"1"`}, Body: []byte(`{"name":"` + name + `"}`)}
 }
 
-// noOutcome says that no error is one.
+// noOutcome reports that no error is an outcome.
 func noOutcome(error) (ports.Answer, bool) { return ports.Answer{}, false }
 
 func never(t *testing.T) func(ports.Stores) (ports.Answer, error) {
@@ -92,7 +92,7 @@ func answersKept(t *testing.T, a Adapter) {
 	}
 
 	for name, after := range map[string]time.Duration{"a repetition": 0, "one a minute later": time.Minute, "one just before the end": 24*time.Hour - time.Microsecond} {
-		t.Run(name+" gets the stored answer", func(t *testing.T) {
+		t.Run(name+" gets the stored response", func(t *testing.T) {
 			got, replayed, err := once(r.key("k", "body", after), never(t))
 			must(t, err)
 			same(t, "answer", got, answer("first"))
@@ -101,7 +101,7 @@ func answersKept(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	t.Run("an answer of nothing but a status comes back so", func(t *testing.T) {
+	t.Run("a response that is only a status is replayed", func(t *testing.T) {
 		empty := func(ports.Stores) (ports.Answer, error) { return ports.Answer{Status: 204}, nil }
 		for _, want := range []bool{false, true} {
 			got, replayed, err := once(r.key("empty", "", 0), empty)
@@ -110,7 +110,7 @@ func answersKept(t *testing.T, a Adapter) {
 			same(t, "replayed", replayed, want)
 		}
 	})
-	t.Run("a body that can be read again is not kept, and where to read it is", func(t *testing.T) {
+	t.Run("of a body that can be read again only its location is stored", func(t *testing.T) {
 		whole := answer("readable")
 		whole.Shows = "/api/things/1"
 		readable := func(ports.Stores) (ports.Answer, error) { return whole, nil }
@@ -132,7 +132,7 @@ func answersKept(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "answer to the next request, replayed", got, answer("new"))
 	})
-	t.Run("another request under the key is refused", func(t *testing.T) {
+	t.Run("another request with the same key is refused", func(t *testing.T) {
 		_, _, err := once(r.key("k", "another body", time.Second), never(t))
 		wantErr(t, err, ports.ErrKeyReused)
 	})
@@ -144,7 +144,7 @@ func answersKept(t *testing.T, a Adapter) {
 			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
 		}
 	})
-	t.Run("after a day the key is new", func(t *testing.T) {
+	t.Run("a key can be used for another request after a day", func(t *testing.T) {
 		got, replayed, err := once(r.key("k", "another body", 24*time.Hour), r.make(t, "third"))
 		must(t, err)
 		same(t, "answer", got, answer("third"))
@@ -164,7 +164,7 @@ func failuresKept(t *testing.T, a Adapter) {
 		got, err := r.make(t, "undone")(s)
 		return got, errors.Join(err, errBoom)
 	}
-	t.Run("an error that is no outcome is passed on, and the key can be used again", func(t *testing.T) {
+	t.Run("an error that is no outcome is returned, and the key can be used again", func(t *testing.T) {
 		got, replayed, err := a.Idempotency.Once(ctx, r.key("error", "", 0), nil, fails, func(err error) (ports.Answer, bool) {
 			wantErr(t, err, errBoom)
 			return answer("never seen"), false
@@ -180,7 +180,7 @@ func failuresKept(t *testing.T, a Adapter) {
 			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
 		}
 	})
-	t.Run("an error that is an outcome is answered and kept, and what came before it is undone", func(t *testing.T) {
+	t.Run("an error that is an outcome is stored, and its transaction is rolled back", func(t *testing.T) {
 		refusal := ports.Answer{Status: 409, Header: map[string]string{}, Body: []byte(`{"code":"boom"}`)}
 		keep := func(err error) (ports.Answer, bool) {
 			wantErr(t, err, errBoom)
@@ -196,7 +196,7 @@ func failuresKept(t *testing.T, a Adapter) {
 		}
 		same(t, "made", r.made(t), 1)
 	})
-	t.Run("a client that goes away leaves nothing, and can come back", func(t *testing.T) {
+	t.Run("a cancelled request leaves nothing, and can be repeated", func(t *testing.T) {
 		short, cancel := context.WithCancel(ctx)
 		_, _, err := a.Idempotency.Once(short, r.key("gone", "", 0), nil, func(s ports.Stores) (ports.Answer, error) {
 			defer cancel()
@@ -214,7 +214,7 @@ func failuresKept(t *testing.T, a Adapter) {
 
 func requestsUnderWay(t *testing.T, a Adapter) {
 	ctx := t.Context()
-	t.Run("of many at once one takes effect, and the others get its answer or are told to wait", func(t *testing.T) {
+	t.Run("of many concurrent requests one takes effect; the others get its response or ErrKeyInFlight", func(t *testing.T) {
 		r := newRequests(t, a)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -243,7 +243,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 		same(t, "replayed", replayed, true)
 	})
 
-	// die is a process that dies amid the request.
+	// die is a process that dies during the request.
 	die := func(r requests, key ports.IdempotencyKey) {
 		defer func() { _ = recover() }()
 		_, _, _ = a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
@@ -266,7 +266,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
 		}
 	})
-	t.Run("who takes over has 30 seconds of its own", func(t *testing.T) {
+	t.Run("a request that takes over a key has 30 seconds", func(t *testing.T) {
 		r := newRequests(t, a)
 		die(r, r.key("k", "", 0))
 		die(r, r.key("k", "", time.Minute))
@@ -275,7 +275,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 		_, _, err = a.Idempotency.Once(ctx, r.key("k", "", 90*time.Second), nil, r.make(t, "third try"), noOutcome)
 		must(t, err)
 	})
-	t.Run("a request that stood still until another took over has no effect beside it", func(t *testing.T) {
+	t.Run("a request that stalled until another took over has no effect", func(t *testing.T) {
 		r := newRequests(t, a)
 		started, slow := make(chan struct{}), make(chan error, 1)
 		var start sync.Once
@@ -285,7 +285,7 @@ func requestsUnderWay(t *testing.T, a Adapter) {
 				start.Do(func() { close(started) })
 				select {
 				case <-fast:
-				case <-time.After(300 * time.Millisecond): // one transaction at a time: the other one waits
+				case <-time.After(300 * time.Millisecond): // transactions run one at a time, so the other one waits
 				}
 				return r.make(t, "slow")(s)
 			}, noOutcome)
@@ -329,7 +329,7 @@ func secretsKept(t *testing.T, a Adapter) {
 		must(t, err)
 	}
 
-	t.Run("an answer that shows a secret is replayed for an hour, then erased", func(t *testing.T) {
+	t.Run("a response with a secret is replayed for an hour, then erased", func(t *testing.T) {
 		for _, after := range []time.Duration{0, time.Hour - time.Microsecond} {
 			got, replayed, err := once("k", after, never(t))
 			must(t, err)
@@ -345,7 +345,7 @@ func secretsKept(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("what is kept of a request that brought a secret is erased with the credential", func(t *testing.T) {
+	t.Run("what is stored of a request with a secret is erased with the credential", func(t *testing.T) {
 		creation, replacement := r.key("creation", "the first password", 0), r.key("replacement", "the second password", 0)
 		var made *connection.Connection
 		_, _, err := a.Idempotency.Once(ctx, creation, nil, func(s ports.Stores) (ports.Answer, error) {
@@ -374,7 +374,7 @@ func secretsKept(t *testing.T, a Adapter) {
 		revokeConnection(t, a.Stores, by, made.ID)
 		repeat(t, replacement, ports.ErrAnswerErased)
 	})
-	t.Run("it is erased when the thing is revoked, and no other answer is", func(t *testing.T) {
+	t.Run("a response with a secret is erased when that is revoked, and no other is", func(t *testing.T) {
 		revoke(t, a.Stores, by, k.ID)
 		got, _, err := once("k", time.Second, never(t))
 		wantErr(t, err, ports.ErrAnswerErased)
@@ -387,7 +387,7 @@ func secretsKept(t *testing.T, a Adapter) {
 			t.Fatalf("replayed %v, %d bytes", replayed, len(got.Body))
 		}
 	})
-	t.Run("a revocation that is undone erases nothing", func(t *testing.T) {
+	t.Run("a revocation that is rolled back erases nothing", func(t *testing.T) {
 		err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			revoke(t, tx, by, other.ID)
 			return errBoom

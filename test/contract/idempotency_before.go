@@ -9,21 +9,21 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// otherSystems is the part of the suite for ports.Idempotency about requests that reach another
-// system before they store anything.
+// otherSystems is the part of the suite for ports.Idempotency about requests that call another system before they
+// store anything.
 func otherSystems(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	untouched := func(context.Context) error {
 		t.Error("the other system was reached again")
 		return nil
 	}
-	t.Run("it is reached once, before the effect, and while the key is reserved", func(t *testing.T) {
+	t.Run("the other system is called once, before the effect and while the key is reserved", func(t *testing.T) {
 		r := newRequests(t, a)
 		reached := 0
 		before := func(context.Context) error {
 			reached++
 			same(t, "made", r.made(t), 0)
-			// Others can write: there is no transaction that would keep them out.
+			// Others can write now, because no transaction is open.
 			other, _, err := a.Idempotency.Once(ctx, r.key("other", "", 0), nil, func(ports.Stores) (ports.Answer, error) { return answer("other"), nil }, noOutcome)
 			must(t, err)
 			same(t, "the other answer", other, answer("other"))
@@ -42,7 +42,7 @@ func otherSystems(t *testing.T, a Adapter) {
 		same(t, "answer", got, answer("first"))
 		same(t, "replayed", replayed, true)
 	})
-	t.Run("if it cannot be reached the key can be used again", func(t *testing.T) {
+	t.Run("if the other system cannot be reached the key can be used again", func(t *testing.T) {
 		r := newRequests(t, a)
 		_, _, err := a.Idempotency.Once(ctx, r.key("k", "", 0), func(context.Context) error { return errBoom }, never(t), noOutcome)
 		wantErr(t, err, errBoom)
@@ -52,7 +52,7 @@ func otherSystems(t *testing.T, a Adapter) {
 			t.Fatalf("replayed %v, %d made", replayed, r.made(t))
 		}
 	})
-	t.Run("a refusal of the other system is an outcome, if it is called one", func(t *testing.T) {
+	t.Run("a refusal of the other system is stored if the caller calls it an outcome", func(t *testing.T) {
 		r := newRequests(t, a)
 		refusal := ports.Answer{Status: 422, Header: map[string]string{}, Body: []byte(`{"code":"boom"}`)}
 		before := func(context.Context) error { return errBoom }
@@ -64,7 +64,7 @@ func otherSystems(t *testing.T, a Adapter) {
 			before = untouched
 		}
 	})
-	t.Run("whoever took so long that another took over has no effect", func(t *testing.T) {
+	t.Run("a request whose key was taken over meanwhile has no effect", func(t *testing.T) {
 		r := newRequests(t, a)
 		slow := func(context.Context) error {
 			_, replayed, err := a.Idempotency.Once(ctx, r.key("k", "", 31*time.Second), nil, r.make(t, "by the other"), noOutcome)

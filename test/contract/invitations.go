@@ -28,7 +28,7 @@ func Invitations(t *testing.T, open Opener) {
 	t.Run("guests", func(t *testing.T) { guests(t, a) })
 }
 
-// tryInvite is Invite by somebody who may or may not.
+// tryInvite calls Invite as by, who may lack the permission.
 func tryInvite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, email string, role identity.Role) (i *account.Invitation, token account.Token, err error) {
 	err = s.Invitations.Invite(t.Context(), by, ws, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
 		if i, token, err = w.Invite(by, email, role, member, pending); err == nil {
@@ -39,7 +39,7 @@ func tryInvite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Work
 	return i, token, err
 }
 
-// mailLimits are those of every invitation here.
+// mailLimits are the limits for every invitation here.
 var mailLimits = account.MailLimits{WorkspacePerDay: 50, UserPerHour: 20, AddressPerDay: 5}
 
 func invite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, email string, role identity.Role) (*account.Invitation, account.Token) {
@@ -49,17 +49,17 @@ func invite(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Workspa
 	return i, token
 }
 
-// accept is Accept by who.
+// accept calls Accept as who.
 func accept(t testing.TB, s ports.Stores, who identity.Actor, token account.Token) error {
 	return s.Invitations.Accept(t.Context(), who, token.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error { return w.Accept(who, u, i) })
 }
 
-// withdraw is Update that ends an invitation.
+// withdraw ends an invitation with Update.
 func withdraw(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID) error {
 	return s.Invitations.Update(t.Context(), by, ws, id, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, nil, i) })
 }
 
-// newcomer stores a person who is in no workspace.
+// newcomer stores a user who is in no workspace.
 func newcomer(t testing.TB, s ports.Stores, org identity.OrgID, email string) identity.Actor {
 	t.Helper()
 	u, err := account.NewUser(identity.System(org, "", "contract", fixture.At), email, "Neu", false)
@@ -68,13 +68,13 @@ func newcomer(t testing.TB, s ports.Stores, org identity.OrgID, email string) id
 	return identity.Actor{Org: org, User: u.ID, Ceiling: identity.Owner, At: fixture.At}
 }
 
-// openInvitations lists a workspace's, in pages of limit.
+// openInvitations lists a workspace's open invitations, in pages of limit.
 func openInvitations(t testing.TB, s ports.Stores, org identity.OrgID, ws identity.WorkspaceID, limit int) []account.Invitation {
 	t.Helper()
 	return fixture.Pages(t, limit, func(q page.Query) (account.InvitationPage, error) { return s.Invitations.List(t.Context(), org, ws, q) })
 }
 
-// sameInvitations is same, but for the hashes: they are looked up, never read.
+// sameInvitations is same without the hashes, which are only looked up and never read.
 func sameInvitations(t testing.TB, got []account.Invitation, want ...*account.Invitation) {
 	t.Helper()
 	all := make([]account.Invitation, len(want))
@@ -99,7 +99,7 @@ func invitationsListed(t *testing.T, a Adapter) {
 			sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, limit), fourth, third, second, expired)
 		})
 	}
-	t.Run("one is found by its id, in its own workspace alone", func(t *testing.T) {
+	t.Run("an invitation is found by its id, only in its own workspace", func(t *testing.T) {
 		got, err := a.Invitations.Get(t.Context(), team.Org, ws, second.ID)
 		must(t, err)
 		sameInvitations(t, []account.Invitation{*got}, second)
@@ -108,7 +108,7 @@ func invitationsListed(t *testing.T, a Adapter) {
 			wantErr(t, err, account.ErrInvitationNotFound)
 		}
 	})
-	t.Run("those that were accepted or withdrawn do not", func(t *testing.T) {
+	t.Run("accepted and withdrawn invitations are not listed", func(t *testing.T) {
 		must(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "third@example.com"), token))
 		must(t, withdraw(t, a.Stores, team.Owner, ws, fourth.ID))
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), second, expired)
@@ -117,7 +117,7 @@ func invitationsListed(t *testing.T, a Adapter) {
 			wantErr(t, err, account.ErrInvitationNotFound)
 		}
 	})
-	t.Run("nor do another org's", func(t *testing.T) {
+	t.Run("another org's invitations are not listed", func(t *testing.T) {
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, other.Workspace.ID, 100))
 	})
 }
@@ -127,7 +127,7 @@ func invited(t *testing.T, a Adapter) {
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	ws := team.Workspace.ID
 	address := func(who string) string { return who + "@" + team.Workspace.Slug + ".example" }
-	t.Run("change learns which member has the address, and what is pending, ignoring case", func(t *testing.T) {
+	t.Run("change gets the member and the pending invitation of the address, ignoring case", func(t *testing.T) {
 		pending, _ := invite(t, a.Stores, team.Admin, ws, "Pending@example.com", identity.Viewer)
 		for email, want := range map[string]struct {
 			member  identity.UserID
@@ -162,14 +162,14 @@ func invited(t *testing.T, a Adapter) {
 		}
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), &before[0])
 	})
-	t.Run("what the org never had is not found", func(t *testing.T) {
+	t.Run("a workspace of another org is not found", func(t *testing.T) {
 		for _, id := range []identity.WorkspaceID{other.Workspace.ID, "wsp_00000000000000000000000000"} {
 			_, _, err := tryInvite(t, a.Stores, team.Owner, id, "new@example.com", identity.Member)
 			wantErr(t, err, identity.ErrWorkspaceNotFound)
 			wantErr(t, withdraw(t, a.Stores, team.Owner, id, "inv_00000000000000000000000000"), identity.ErrWorkspaceNotFound)
 		}
 	})
-	t.Run("a renewed one is the same one, and its old link ends", func(t *testing.T) {
+	t.Run("renewing keeps the invitation and ends its old link", func(t *testing.T) {
 		who := newcomer(t, a.Stores, team.Org, "renewed@example.com")
 		first, old := invite(t, a.Stores, team.Admin, ws, "Renewed@example.com", identity.Viewer)
 		by := fixture.Later(team.Owner, time.Hour)
@@ -183,7 +183,7 @@ func invited(t *testing.T, a Adapter) {
 		must(t, accept(t, a.Stores, who, token))
 		same(t, "role", roles(t, a.Stores, team.Org, ws)[who.User], identity.Admin)
 	})
-	t.Run("an answer that showed the old link is erased", func(t *testing.T) {
+	t.Run("the stored response with the old link is erased", func(t *testing.T) {
 		key := ports.IdempotencyKey{Org: team.Org, Scope: [32]byte{1}, At: fixture.At}
 		_, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
 			i, token := invite(t, s, team.Admin, ws, "shown@example.com", identity.Viewer)
@@ -194,7 +194,7 @@ func invited(t *testing.T, a Adapter) {
 		_, _, err = a.Idempotency.Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
 		wantErr(t, err, ports.ErrAnswerErased)
 	})
-	t.Run("many that invite an address at once leave one open invitation, and one link that works", func(t *testing.T) {
+	t.Run("concurrent invitations of an address leave one open invitation and one valid link", func(t *testing.T) {
 		who := newcomer(t, a.Stores, team.Org, "contended@example.com")
 		tokens := make([]account.Token, 16)
 		must(t, errors.Join(atOnce(len(tokens), func(i int) (err error) {
@@ -215,7 +215,7 @@ func invited(t *testing.T, a Adapter) {
 		}
 		oneWon(t, errs, account.ErrInvitationNotFound)
 	})
-	t.Run("two workspaces invite an address each for itself", func(t *testing.T) {
+	t.Run("two workspaces can invite the same address", func(t *testing.T) {
 		second := ownSpace(t, a.Stores, team.Owner, "invites-too")
 		who := newcomer(t, a.Stores, team.Org, "both@example.com")
 		_, one := invite(t, a.Stores, team.Owner, ws, "both@example.com", identity.Viewer)
@@ -232,7 +232,7 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	t.Run("it is given the workspace and the invitation", func(t *testing.T) {
+	t.Run("change gets the workspace and the invitation", func(t *testing.T) {
 		i, _ := invite(t, a.Stores, team.Admin, ws, "given@example.com", identity.Admin)
 		wantErr(t, a.Invitations.Update(ctx, team.Admin, ws, i.ID, func(w *account.Workspace, found *account.Invitation) error {
 			if w.ID != ws || w.Members[team.Admin.User].Role != identity.Admin || w.Owners != 1 {
@@ -243,7 +243,7 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 		}), errBoom)
 		sameInvitations(t, openInvitations(t, a.Stores, team.Org, ws, 100), i) // nothing was saved
 	})
-	t.Run("a withdrawn one ends, and its address can be invited anew", func(t *testing.T) {
+	t.Run("after an invitation is withdrawn its address can be invited again", func(t *testing.T) {
 		who := newcomer(t, a.Stores, team.Org, "withdrawn@example.com")
 		i, token := invite(t, a.Stores, team.Admin, ws, "withdrawn@example.com", identity.Viewer)
 		must(t, withdraw(t, a.Stores, team.Admin, ws, i.ID))
@@ -256,7 +256,7 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 		}
 		must(t, accept(t, a.Stores, who, token))
 	})
-	t.Run("change is given none where the workspace has none with that id", func(t *testing.T) {
+	t.Run("change gets nil if the workspace has no invitation with that id", func(t *testing.T) {
 		theirs, token := invite(t, a.Stores, other.Admin, other.Workspace.ID, "theirs@example.com", identity.Viewer)
 		for _, id := range []account.InvitationID{theirs.ID, "inv_00000000000000000000000000", ""} {
 			wantErr(t, a.Invitations.Update(ctx, team.Owner, ws, id, func(_ *account.Workspace, i *account.Invitation) error {
@@ -268,7 +268,7 @@ func invitationWithdrawn(t *testing.T, a Adapter) {
 		}
 		must(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "theirs@example.com"), token))
 	})
-	t.Run("of many that withdraw and accept at once one gets through", func(t *testing.T) {
+	t.Run("of many concurrent withdrawals and acceptances one succeeds", func(t *testing.T) {
 		for n := range 5 {
 			email := fmt.Sprint("raced", n, "@example.com")
 			who := newcomer(t, a.Stores, team.Org, email)
@@ -290,7 +290,7 @@ func invitationAccepted(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws := team.Workspace.ID
-	t.Run("it makes a member, once", func(t *testing.T) {
+	t.Run("accepting creates a member, once", func(t *testing.T) {
 		who := fixture.Later(newcomer(t, a.Stores, team.Org, "accepts@example.com"), time.Hour)
 		i, token := invite(t, a.Stores, team.Owner, ws, "accepts@example.com", identity.Owner)
 		must(t, accept(t, a.Stores, who, token))
@@ -302,7 +302,7 @@ func invitationAccepted(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))), []string{"member.added"})
 		wantErr(t, accept(t, a.Stores, who, token), account.ErrInvitationNotFound)
 	})
-	t.Run("a refusal leaves it open for the right person", func(t *testing.T) {
+	t.Run("a refused acceptance leaves the invitation open", func(t *testing.T) {
 		thief, who := newcomer(t, a.Stores, team.Org, "thief@example.com"), newcomer(t, a.Stores, team.Org, "right@example.com")
 		i, token := invite(t, a.Stores, team.Owner, ws, "right@example.com", identity.Member)
 		wantErr(t, accept(t, a.Stores, thief, token), account.ErrInvitationEmail)
@@ -314,7 +314,7 @@ func invitationAccepted(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.created"})
 		must(t, accept(t, a.Stores, who, token))
 	})
-	t.Run("it ends with its maker's right to invite, and comes back with that", func(t *testing.T) {
+	t.Run("an invitation is valid only while its creator has the right to invite", func(t *testing.T) {
 		maker, who := newcomer(t, a.Stores, team.Org, "maker@example.com"), newcomer(t, a.Stores, team.Org, "made@example.com")
 		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
 		i, token := invite(t, a.Stores, maker, ws, "made@example.com", identity.Admin)
@@ -326,7 +326,7 @@ func invitationAccepted(t *testing.T, a Adapter) {
 		join(t, a.Stores, team.Owner, ws, maker, identity.Admin)
 		must(t, accept(t, a.Stores, who, token))
 	})
-	t.Run("nobody finds what their org has not", func(t *testing.T) {
+	t.Run("an invitation of another org is not found", func(t *testing.T) {
 		_, token := invite(t, a.Stores, team.Owner, ws, "orgs@example.com", identity.Member)
 		elsewhere := newcomer(t, a.Stores, a.Orgs[1], "orgs@example.com")
 		for who, hash := range map[identity.Actor]account.Hash{elsewhere: token.Hash(), newcomer(t, a.Stores, team.Org, "orgs@example.com"): {7}} {
@@ -336,7 +336,7 @@ func invitationAccepted(t *testing.T, a Adapter) {
 			}), account.ErrInvitationNotFound)
 		}
 	})
-	t.Run("of many that accept at once one becomes a member", func(t *testing.T) {
+	t.Run("of many concurrent acceptances one creates a member", func(t *testing.T) {
 		for n := range 5 {
 			email := fmt.Sprint("once", n, "@example.com")
 			who := newcomer(t, a.Stores, team.Org, email)
@@ -347,9 +347,9 @@ func invitationAccepted(t *testing.T, a Adapter) {
 			same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(i.ID))), []string{"invitation.accepted", "invitation.created"})
 		}
 	})
-	t.Run("it is seen at once by who signed in before", func(t *testing.T) {
+	t.Run("a user who signed in before sees the membership at once", func(t *testing.T) {
 		p := signIn(t, a.Stores, team.Org, account.Claims{Issuer: issuer, Subject: "joins", Email: "joins@example.com", EmailVerified: true}, nil)
-		_, err := a.Users.SignedIn(ctx, team.Org, issuer, "joins") // so that it is remembered
+		_, err := a.Users.SignedIn(ctx, team.Org, issuer, "joins") // fills the cache
 		must(t, err)
 		_, token := invite(t, a.Stores, team.Owner, ws, "joins@example.com", identity.Member)
 		must(t, accept(t, a.Stores, identity.Actor{Org: team.Org, User: p.User.ID, Ceiling: identity.Owner, At: fixture.At}, token))

@@ -40,7 +40,7 @@ func jobFairness(t *testing.T, a Adapter) {
 		b.settle(t, taken[0], taken[0].Success(fixture.At))
 		same(t, "after one", b.subjects(t, time.Second), []string{"2"})
 	})
-	t.Run("a running job whose lease has passed counts no longer", func(t *testing.T) {
+	t.Run("a running job whose lease has expired does not count", func(t *testing.T) {
 		b := newBacklog(t, a)
 		for i := range 4 {
 			b.add(t, fmt.Sprint(i), time.Duration(i))
@@ -49,7 +49,7 @@ func jobFairness(t *testing.T, a Adapter) {
 		same(t, "under the lease", b.subjects(t, lease), nobody)
 		same(t, "after it", b.subjects(t, time.Second+lease), []string{"2", "3"})
 	})
-	t.Run("an org's jobs without a workspace count together, and not with another org's", func(t *testing.T) {
+	t.Run("jobs without a workspace count together for each org", func(t *testing.T) {
 		b := newBacklog(t, a)
 		for i := range 3 {
 			for _, org := range a.Orgs[:2] {
@@ -58,7 +58,7 @@ func jobFairness(t *testing.T, a Adapter) {
 		}
 		same(t, "taken", len(b.take(t, 0, 10)), 4)
 	})
-	t.Run("workspaces take turns, whoever has queued first and most", func(t *testing.T) {
+	t.Run("workspaces take turns, however many jobs each has queued", func(t *testing.T) {
 		b := newBacklog(t, a)
 		for i := range 10 {
 			b.add(t, fmt.Sprint("many ", i), 0)
@@ -85,30 +85,30 @@ func jobFairness(t *testing.T, a Adapter) {
 		b.addFor(t, b.by, urgent, "paid", time.Second)
 		same(t, "taken", subjectsOf(b.take(t, time.Second, 10, urgent)), []string{"paid", "first"})
 	})
-	t.Run("a workspace whose job was postponed begins only urgent ones until that is due, and no failure is counted", func(t *testing.T) {
+	t.Run("a workspace with a postponed job starts only urgent jobs until that is due, and no failure is counted", func(t *testing.T) {
 		b := newBacklog(t, a)
 		urgent := "payment." + b.kind
 		want := b.add(t, "postponed", 0)
 		b.add(t, "waits too", time.Second)
 		b.addFor(t, b.other, b.kind, "another's", time.Second)
 		first := b.take(t, 0, 10)[0]
-		b.settle(t, first, first.Postponement(fixture.At, 0)) // for two seconds
+		b.settle(t, first, first.Postponement(fixture.At, 0)) // by two seconds
 		b.addFor(t, b.by, urgent, "paid", time.Second)
 		same(t, "meanwhile", subjectsOf(b.take(t, time.Second, 10, urgent)), []string{"another's", "paid"})
 		again := b.take(t, 2*time.Second, 10)
 		want.Attempt, want.Due = 2, fixture.At.Add(2*time.Second)
-		if len(again) != 1 || again[0].Subject != "waits too" { // one runs already
+		if len(again) != 1 || again[0].Subject != "waits too" { // one job is running already
 			t.Fatalf("then %+v", again)
 		}
 		b.settle(t, again[0], again[0].Success(fixture.At))
 		same(t, "at last", b.take(t, 3*time.Second, 10), []job.Job{want})
 	})
-	t.Run("a postponed job and what was enqueued meanwhile become one, which has had its turn", func(t *testing.T) {
+	t.Run("a postponed job and one enqueued meanwhile become one job, which has had its turn", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
 		first := b.take(t, time.Second, 10)[0]
 		want := b.add(t, "a", time.Hour)
-		b.settle(t, first, first.Postponement(fixture.At, 0.5)) // for three seconds
+		b.settle(t, first, first.Postponement(fixture.At, 0.5)) // by three seconds
 		entries := fixture.Pages(t, 10, b.history(t, "a"))
 		if len(entries) != 1 || entries[0].ID != want.ID || entries[0].State != job.Queued || entries[0].Failure != job.Busy ||
 			!entries[0].StartedAt.Equal(fixture.At.Add(time.Second)) {
@@ -118,7 +118,7 @@ func jobFairness(t *testing.T, a Adapter) {
 		want.Due, want.Attempt = fixture.At.Add(3*time.Second), 1
 		same(t, "taken", b.take(t, 3*time.Second, 10), []job.Job{want})
 	})
-	t.Run("who asks for a postponed job again has it at once", func(t *testing.T) {
+	t.Run("a postponed job that is enqueued again is due at once", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
 		first := b.take(t, 0, 10)[0]
@@ -126,7 +126,7 @@ func jobFairness(t *testing.T, a Adapter) {
 		b.add(t, "a", time.Second)
 		same(t, "taken", b.subjects(t, time.Second), []string{"a"})
 	})
-	t.Run("however many workers take, a workspace never has more than two running", func(t *testing.T) {
+	t.Run("a workspace never has more than two running jobs, with any number of workers", func(t *testing.T) {
 		const each = 40
 		b, other := newBacklog(t, a), a.Queue()
 		var running, most, runs atomic.Int64

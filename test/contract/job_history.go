@@ -22,7 +22,7 @@ func jobHistory(t *testing.T, a Adapter) {
 	history := func(t *testing.T, b *backlog, ws identity.WorkspaceID) []job.Entry {
 		return fixture.Pages(t, 1, func(q page.Query) (page.Of[job.Entry], error) { return b.Jobs.History(ctx, ws, "a", q) })
 	}
-	t.Run("tells of what ended, what runs and what is queued, newest first", func(t *testing.T) {
+	t.Run("History lists ended, running and queued jobs, newest first", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "b", 0)
 		ended := b.add(t, "a", 0)
@@ -47,7 +47,7 @@ func jobHistory(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("nothing of another workspace's, and nothing that was cancelled", func(t *testing.T) {
+	t.Run("History lists no job of another workspace and no cancelled job", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
 		for _, ws := range []identity.WorkspaceID{b.other.Workspace, "", fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member.Workspace} {

@@ -17,14 +17,14 @@ import (
 
 const lease = time.Minute
 
-var nobody []string // is a subject
+var nobody []string // no subjects
 
-// backlog is a queue with a kind that is this test's alone, and workspaces whose jobs it holds.
+// backlog is a queue with a job kind of its own, and the workspaces of its jobs.
 type backlog struct {
 	ports.Stores
 	queue     ports.JobQueue
 	kind      job.Kind
-	by, other identity.Actor // in two orgs
+	by, other identity.Actor // of two orgs
 }
 
 func newBacklog(t *testing.T, a Adapter) *backlog {
@@ -43,7 +43,7 @@ func (b *backlog) add(t *testing.T, subject string, after time.Duration) job.Job
 	return j
 }
 
-// take takes what is due after a time, at most n.
+// take takes at most n jobs that are due after a time.
 func (b *backlog) take(t *testing.T, after time.Duration, n int, more ...job.Kind) []job.Job {
 	t.Helper()
 	leases := map[job.Kind]time.Duration{b.kind: lease}
@@ -55,7 +55,7 @@ func (b *backlog) take(t *testing.T, after time.Duration, n int, more ...job.Kin
 	return taken
 }
 
-// subjects takes what is due after a time, and answers what it is about.
+// subjects takes the jobs that are due after a time and returns their subjects.
 func (b *backlog) subjects(t *testing.T, after time.Duration) []string {
 	t.Helper()
 	var out []string
@@ -81,7 +81,7 @@ func Jobs(t *testing.T, open Opener) {
 		want.Attempt = 1
 		same(t, "taken", b.take(t, time.Microsecond, 10), []job.Job{want})
 	})
-	t.Run("what a transaction queues or cancels counts if it commits, and only then", func(t *testing.T) {
+	t.Run("jobs are queued and cancelled only if the transaction commits", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "old", 0)
 		replace := func(fail error) error {
@@ -102,12 +102,12 @@ func Jobs(t *testing.T, open Opener) {
 		must(t, replace(nil))
 		same(t, "subjects", b.subjects(t, 0), []string{"new"})
 	})
-	t.Run("of one kind and subject one job is queued, due at the earliest time that was asked for", func(t *testing.T) {
+	t.Run("one job per kind and subject is queued, due at the earliest requested time", func(t *testing.T) {
 		for _, tt := range []struct {
 			name          string
 			first, second time.Duration
 		}{{"later", time.Minute, time.Hour}, {"sooner", time.Hour, time.Minute}} {
-			t.Run("the second one "+tt.name, func(t *testing.T) {
+			t.Run("the second request is "+tt.name, func(t *testing.T) {
 				b := newBacklog(t, a)
 				want := b.add(t, "a", tt.first)
 				b.add(t, "a", tt.second)
@@ -119,7 +119,7 @@ func Jobs(t *testing.T, open Opener) {
 			})
 		}
 	})
-	t.Run("what is enqueued again has all its attempts before it", func(t *testing.T) {
+	t.Run("a job that is enqueued again has no failures", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
 		first := b.take(t, 0, 10)[0]
@@ -130,7 +130,7 @@ func Jobs(t *testing.T, open Opener) {
 			t.Fatalf("%+v after %+v", second, first)
 		}
 	})
-	t.Run("another kind, subject, workspace or org is another job", func(t *testing.T) {
+	t.Run("jobs with another kind, subject, workspace or org are separate", func(t *testing.T) {
 		b := newBacklog(t, a)
 		another, peer := b.kind+"2", fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		for _, j := range []job.Job{
@@ -150,7 +150,7 @@ func Jobs(t *testing.T, open Opener) {
 		}
 		same(t, "left", len(b.take(t, 0, 1, another)), 0)
 	})
-	t.Run("cancelling counts the queued jobs about a subject in the workspace, and no other", func(t *testing.T) {
+	t.Run("Cancel cancels only the queued jobs about a subject in the workspace, and counts them", func(t *testing.T) {
 		b := newBacklog(t, a)
 		retried, running, another := b.kind+"2", b.kind+"3", b.kind+"4"
 		for _, j := range []job.Job{
@@ -175,7 +175,7 @@ func Jobs(t *testing.T, open Opener) {
 		same(t, "left", len(b.take(t, 0, 100, retried, another)), 2)
 		same(t, "running still, and lost later", len(b.take(t, 24*time.Hour, 100, running)), 3)
 	})
-	t.Run("what is enqueued while the same runs is queued beside it", func(t *testing.T) {
+	t.Run("a job enqueued while the same runs starts after it", func(t *testing.T) {
 		b := newBacklog(t, a)
 		first := b.add(t, "a", 0)
 		running := b.take(t, 0, 10)
@@ -200,7 +200,7 @@ func JobQueue(t *testing.T, open Opener) {
 		return job.Outcome{State: job.Queued, At: fixture.At, Due: fixture.At.Add(due), Failures: j.Failures + 1, Failure: "x"}
 	}
 
-	t.Run("of one workspace, those that have been due longest come first, none before its time, and no more than are asked for", func(t *testing.T) {
+	t.Run("jobs of a workspace are taken in the order they become due, at most as many as requested", func(t *testing.T) {
 		b := newBacklog(t, a)
 		for subject, after := range map[string]time.Duration{"third": 3, "first": 1, "fourth": 4, "second": 2} {
 			b.add(t, subject, after*time.Second)
@@ -214,7 +214,7 @@ func JobQueue(t *testing.T, open Opener) {
 		}
 		same(t, "taken", got, []string{"first", "second", "third"})
 	})
-	t.Run("a kind that was not asked for stays", func(t *testing.T) {
+	t.Run("a kind that was not requested stays queued", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
 		for _, leases := range []map[job.Kind]time.Duration{nil, {"test.unheard_of": lease}} {
@@ -224,7 +224,7 @@ func JobQueue(t *testing.T, open Opener) {
 		}
 		same(t, "then", b.subjects(t, 0), []string{"a"})
 	})
-	t.Run("a job whose lease has passed is handed out again, and whoever had it cannot settle it", func(t *testing.T) {
+	t.Run("a job whose lease has expired is handed out again, and its former worker cannot settle it", func(t *testing.T) {
 		b := newBacklog(t, a)
 		first := b.add(t, "a", 0)
 		dead := b.take(t, time.Second, 10)[0]
@@ -238,7 +238,7 @@ func JobQueue(t *testing.T, open Opener) {
 		b.settle(t, again[0], again[0].Success(fixture.At))
 		same(t, "left", b.subjects(t, 24*time.Hour), nobody)
 	})
-	t.Run("one whose lease has passed, but that nobody else took, can still be settled", func(t *testing.T) {
+	t.Run("a job whose lease has expired can be settled until another worker takes it", func(t *testing.T) {
 		b := newBacklog(t, a)
 		b.add(t, "a", 0)
 		late := b.take(t, 0, 10)[0]
@@ -261,7 +261,7 @@ func JobQueue(t *testing.T, open Opener) {
 		}
 		same(t, "left", b.subjects(t, 24*time.Hour), []string{"again"})
 	})
-	t.Run("a failed attempt is followed by another when it is due, which knows the failures", func(t *testing.T) {
+	t.Run("a failed attempt is followed by another when it is due, with the count of failures", func(t *testing.T) {
 		b := newBacklog(t, a)
 		want := b.add(t, "a", 0)
 		for attempt := 1; attempt <= 3; attempt++ {
@@ -274,7 +274,7 @@ func JobQueue(t *testing.T, open Opener) {
 			want.Due = fixture.At.Add(after + time.Hour)
 		}
 	})
-	t.Run("another attempt and what was enqueued meanwhile become one job", func(t *testing.T) {
+	t.Run("a retry and the same job enqueued meanwhile become one job", func(t *testing.T) {
 		for name, wait := range map[string]time.Duration{"due before": time.Second, "due after": time.Hour} {
 			t.Run(name, func(t *testing.T) {
 				b := newBacklog(t, a)
@@ -287,7 +287,7 @@ func JobQueue(t *testing.T, open Opener) {
 			})
 		}
 	})
-	t.Run("two workers that take at once never take the same, until nothing is left", func(t *testing.T) {
+	t.Run("concurrent workers never take the same job, and take all", func(t *testing.T) {
 		const jobs = 200
 		b, other := newBacklog(t, a), a.Queue()
 		for i := range jobs {
@@ -317,7 +317,7 @@ func JobQueue(t *testing.T, open Opener) {
 			}
 		}
 	})
-	t.Run("two of one kind and subject never run at the same time, however many take and enqueue", func(t *testing.T) {
+	t.Run("two jobs of one kind and subject never run at the same time", func(t *testing.T) {
 		b, other := newBacklog(t, a), a.Queue()
 		var running, runs atomic.Int64
 		var workers sync.WaitGroup
@@ -331,7 +331,7 @@ func JobQueue(t *testing.T, open Opener) {
 								t.Errorf("%d run at once", n)
 							}
 							runs.Add(1)
-							time.Sleep(time.Millisecond) // long enough for another to be taken beside it
+							time.Sleep(time.Millisecond) // long enough for another to be taken meanwhile
 							running.Add(-1)
 						})
 					}
@@ -349,8 +349,7 @@ func JobQueue(t *testing.T, open Opener) {
 	})
 }
 
-// drain takes and settles jobs of a kind until there are none. Every second attempt is one that was
-// interrupted.
+// drain takes and settles jobs of a kind until there are none. It settles every second attempt as interrupted.
 func drain(ctx context.Context, queue ports.JobQueue, kind job.Kind, run func(job.Job)) error {
 	for {
 		taken, err := queue.Take(ctx, fixture.At, map[job.Kind]time.Duration{kind: lease}, 7)

@@ -14,10 +14,10 @@ import (
 )
 
 func keysMade(t *testing.T, a Adapter) {
-	t.Run("change learns what is true when it is called", func(t *testing.T) { keysCounted(t, a) })
-	t.Run("what a key made ends with it", func(t *testing.T) { keysDescend(t, a) })
-	t.Run("whoever is removed makes no key any more", func(t *testing.T) { keysRaceRemoval(t, a) })
-	t.Run("of many that make keys at once no more than may be get through", func(t *testing.T) { keysRaceQuota(t, a) })
+	t.Run("change gets the live keys and the workspace as they are when it is called", func(t *testing.T) { keysCounted(t, a) })
+	t.Run("keys end with the key that created them", func(t *testing.T) { keysDescend(t, a) })
+	t.Run("a removed member can make no key, even concurrently", func(t *testing.T) { keysRaceRemoval(t, a) })
+	t.Run("concurrent calls cannot exceed the quota of keys", func(t *testing.T) { keysRaceQuota(t, a) })
 }
 
 func keysCounted(t *testing.T, a Adapter) {
@@ -46,12 +46,12 @@ func keysCounted(t *testing.T, a Adapter) {
 			return nil, nil, errBoom
 		}), errBoom)
 	}
-	t.Run("nothing is stored if it fails", func(t *testing.T) {
+	t.Run("no key is stored if change fails", func(t *testing.T) {
 		all, err := a.Keys.List(ctx, team.Workspace.ID, "", by.At, page.Query{Limit: 100})
 		must(t, err)
 		same(t, "keys", len(all.Items), 4)
 	})
-	t.Run("the bearer of a service key is a member from then on", func(t *testing.T) {
+	t.Run("the user of a new service key is a member", func(t *testing.T) {
 		u, k := fixture.ServiceKey(t, a.Stores, by, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
 		got, m, err := a.Users.Get(ctx, team.Org, u.ID)
 		must(t, err)
@@ -60,7 +60,7 @@ func keysCounted(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(u.ID))), []string{"user.created"})
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(k.ID))), []string{"api_key.created"})
 	})
-	t.Run("what the org never had is not found", func(t *testing.T) {
+	t.Run("a workspace of another org is not found", func(t *testing.T) {
 		for _, ws := range []identity.WorkspaceID{other.Workspace.ID, "wsp_00000000000000000000000000", ""} {
 			by := by
 			by.Workspace = ws
@@ -99,11 +99,11 @@ func keysDescend(t *testing.T, a Adapter) {
 		maker := team.Admin
 		maker.Key = child.ID
 		_, programs = fixture.ServiceKey(t, a.Stores, maker, account.KeyDraft{Name: "program", Ceiling: identity.Member})
-		successor, err := rotate(t, a.Stores, team.Admin, grandchild.ID, time.Minute) // it expires before by comes
+		successor, err := rotate(t, a.Stores, team.Admin, grandchild.ID, time.Minute) // it expires before by.At
 		must(t, err)
 		return root, child, grandchild, programs, successor
 	}
-	t.Run("at any remove, of programs and of successors too, and nothing besides", func(t *testing.T) {
+	t.Run("revoking a key ends all its descendants, service keys and successors too, and no other key", func(t *testing.T) {
 		root, child, grandchild, programs, successor := family()
 		sibling, others := made(team.Admin, nil), made(team.Peer, nil)
 		for _, k := range []*account.Key{root, child, grandchild, programs, successor, sibling, others} {
@@ -121,7 +121,7 @@ func keysDescend(t *testing.T, a Adapter) {
 			return got.MadeBy
 		}(), child.ID)
 	})
-	t.Run("nor does anything if change fails", func(t *testing.T) {
+	t.Run("no key ends if change fails", func(t *testing.T) {
 		root, child, _, _, _ := family()
 		_, err := a.Keys.Update(ctx, by, root.ID, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
 			same(t, "made", len(made), 4)
@@ -130,7 +130,7 @@ func keysDescend(t *testing.T, a Adapter) {
 		wantErr(t, err, errBoom)
 		same(t, "ended", []bool{ended(root), ended(child)}, []bool{false, false})
 	})
-	t.Run("with the membership too", func(t *testing.T) {
+	t.Run("all keys created by a member's keys end with the membership", func(t *testing.T) {
 		_, child, _, programs, successor := family()
 		by = fixture.Later(team.Owner, time.Hour)
 		must(t, removeMember(t, a.Stores, by, team.Workspace.ID, team.Admin.User))
@@ -138,8 +138,8 @@ func keysDescend(t *testing.T, a Adapter) {
 	})
 }
 
-// keysRaceRemoval lets a member who is being removed make keys in every way there is: what was made
-// before ends, and what comes after is refused.
+// keysRaceRemoval creates keys in every possible way as a member who is being removed. Keys created before the removal
+// must end, and later ones must be refused.
 func keysRaceRemoval(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// rotate is Rotate by somebody.
+// rotate rotates a key as by.
 func rotate(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID, grace time.Duration) (next *account.Key, err error) {
 	err = s.Keys.Rotate(t.Context(), by, id, func(w *account.Workspace, k *account.Key) (*account.Key, error) {
 		next, _, err = w.RotateKey(by, identity.KeyPolicy{}, nil, k, grace)
@@ -32,9 +32,9 @@ func keyRotated(t *testing.T, a Adapter) {
 		must(t, err)
 		return who.Key
 	}
-	t.Run("the successor is stored, and the old key ends when its grace does", func(t *testing.T) {
+	t.Run("the successor is stored, and the old key ends with its grace period", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k", Ceiling: identity.Viewer})
-		prove(a.Stores, k) // so that it is remembered
+		prove(a.Stores, k) // fills the cache
 		next, err := rotate(t, a.Stores, by, k.ID, time.Minute)
 		must(t, err)
 		got, err := a.Keys.Get(ctx, ws, next.ID)
@@ -50,7 +50,7 @@ func keyRotated(t *testing.T, a Adapter) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))), []string{"api_key.rotated", "api_key.created"})
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(next.ID))), []string{"api_key.created"})
 	})
-	t.Run("a service key's is one too", func(t *testing.T) {
+	t.Run("the successor of a service key is a service key", func(t *testing.T) {
 		u, k := fixture.ServiceKey(t, a.Stores, team.Admin, account.KeyDraft{Name: "deploys", Ceiling: identity.Member})
 		next, err := rotate(t, a.Stores, team.Admin, k.ID, 0)
 		must(t, err)
@@ -61,7 +61,7 @@ func keyRotated(t *testing.T, a Adapter) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("what the workspace has not is not found", func(t *testing.T) {
+	t.Run("keys of another workspace are not found", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: k.ID, ws: "key_00000000000000000000000000"} {
 			by := by
@@ -85,7 +85,7 @@ func keyRotated(t *testing.T, a Adapter) {
 		must(t, err)
 		sameKey(t, got, k)
 	})
-	t.Run("an answer that showed the old token is erased", func(t *testing.T) {
+	t.Run("the stored response with the old token is erased", func(t *testing.T) {
 		var k *account.Key
 		key := ports.IdempotencyKey{Org: team.Org, Scope: sha256.Sum256([]byte("rotated")), At: fixture.At}
 		_, _, err := a.Idempotency.Once(ctx, key, nil, func(s ports.Stores) (ports.Answer, error) {
@@ -98,14 +98,14 @@ func keyRotated(t *testing.T, a Adapter) {
 		_, _, err = a.Idempotency.Once(ctx, key, nil, func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }, nil)
 		wantErr(t, err, ports.ErrAnswerErased)
 	})
-	t.Run("of many that rotate without grace at once one makes a successor", func(t *testing.T) {
+	t.Run("of many concurrent rotations without grace one creates a successor", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "contended"})
 		before, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
 		must(t, err)
 		oneWon(t, atOnce(16, func(int) error { _, err := rotate(t, a.Stores, by, k.ID, 0); return err }), account.ErrKeyInactive)
 		after, err := a.Keys.List(ctx, ws, team.Member.User, by.At, page.Query{Limit: 100})
 		must(t, err)
-		same(t, "live keys", len(after.Items), len(before.Items)) // the old one went, one came
+		same(t, "live keys", len(after.Items), len(before.Items)) // one ended, one was created
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(k.ID))), []string{"api_key.rotated", "api_key.created"})
 	})
 }

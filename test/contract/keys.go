@@ -22,7 +22,7 @@ import (
 func Keys(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("the keys of a workspace", func(t *testing.T) { keysKept(t, a) })
-	t.Run("the makers of keys", func(t *testing.T) { keysMade(t, a) })
+	t.Run("keys and their makers", func(t *testing.T) { keysMade(t, a) })
 	t.Run("Rotate", func(t *testing.T) { keyRotated(t, a) })
 	t.Run("Principal", func(t *testing.T) { principal(t, a) })
 	t.Run("Used", func(t *testing.T) { keyUsed(t, a) })
@@ -34,7 +34,7 @@ func addKey(t testing.TB, s ports.Stores, by identity.Actor, d account.KeyDraft)
 	return k
 }
 
-// tryRevoke is Update that ends a key.
+// tryRevoke revokes a key with Update.
 func tryRevoke(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID) error {
 	_, err := s.Keys.Update(t.Context(), by, id, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
 		return w.RevokeKey(by, nil, k, made)
@@ -47,7 +47,7 @@ func revoke(t testing.TB, s ports.Stores, by identity.Actor, id identity.KeyID) 
 	must(t, tryRevoke(t, s, by, id))
 }
 
-// sameKey is same, but for the hash: it is looked up, never read.
+// sameKey is same without the hash, which is only looked up and never read.
 func sameKey(t testing.TB, got, want *account.Key) {
 	t.Helper()
 	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(account.Key{}, "Hash"), cmpopts.IgnoreTypes(event.Log{})); d != "" {
@@ -77,7 +77,7 @@ func keysKept(t *testing.T, a Adapter) {
 	revoke(t, a.Stores, fixture.Later(team.Member, time.Second), revoked.ID)
 	addKey(t, a.Stores, other.Member, account.KeyDraft{Name: "elsewhere"})
 
-	t.Run("Get answers what Add was given", func(t *testing.T) {
+	t.Run("Get returns what Add was given", func(t *testing.T) {
 		got, err := a.Keys.Get(ctx, ws, first.ID)
 		must(t, err)
 		sameKey(t, got, first)
@@ -86,7 +86,7 @@ func keysKept(t *testing.T, a Adapter) {
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(first.ID))), []string{"api_key.created"})
 	})
-	t.Run("Get answers a revoked key too", func(t *testing.T) {
+	t.Run("Get returns a revoked key too", func(t *testing.T) {
 		got, err := a.Keys.Get(ctx, ws, revoked.ID)
 		must(t, err)
 		if got.RevokedAt != fixture.At.Add(time.Second) || got.Revision != 2 {
@@ -94,7 +94,7 @@ func keysKept(t *testing.T, a Adapter) {
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(revoked.ID))), []string{"api_key.revoked", "api_key.created"})
 	})
-	t.Run("what the workspace has not is not found", func(t *testing.T) {
+	t.Run("keys of another workspace are not found", func(t *testing.T) {
 		for where, id := range map[identity.WorkspaceID]identity.KeyID{other.Workspace.ID: first.ID, ws: "key_00000000000000000000000000"} {
 			_, err := a.Keys.Get(ctx, where, id)
 			wantErr(t, err, account.ErrKeyNotFound)
@@ -104,12 +104,12 @@ func keysKept(t *testing.T, a Adapter) {
 			wantErr(t, err, account.ErrKeyNotFound)
 		}
 	})
-	t.Run("List answers the live ones, newest first", func(t *testing.T) {
+	t.Run("List returns the live keys, newest first", func(t *testing.T) {
 		same(t, "all", list("", fixture.At), []identity.KeyID{third.ID, second.ID, first.ID})
 		same(t, "one user's", list(team.Member.User, fixture.At), []identity.KeyID{third.ID, first.ID})
 		same(t, "nobody's", list("usr_nobody", fixture.At), []identity.KeyID(nil))
 	})
-	t.Run("a key lives until the moment that it expires", func(t *testing.T) {
+	t.Run("a key is live until the moment it expires", func(t *testing.T) {
 		same(t, "before", list("", until.Add(-time.Microsecond)), []identity.KeyID{third.ID, second.ID, first.ID})
 		same(t, "then", list("", until), []identity.KeyID{third.ID, second.ID})
 	})
@@ -123,7 +123,7 @@ func keysKept(t *testing.T, a Adapter) {
 		sameKey(t, got, first)
 		same(t, "events", len(eventsOn(t, a.Stores, ws, string(first.ID))), 1)
 	})
-	t.Run("of many that revoke at once one does, and the others agree", func(t *testing.T) {
+	t.Run("of many concurrent revocations one takes effect, and the others see it", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "contended"})
 		var wg sync.WaitGroup
 		for range 16 {
@@ -149,17 +149,17 @@ func principal(t *testing.T, a Adapter) {
 	}
 	k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "k"})
 
-	t.Run("it tells user, membership and key", func(t *testing.T) {
+	t.Run("Principal returns user, membership and key", func(t *testing.T) {
 		u, m, err := a.Users.Get(ctx, team.Org, team.Member.User)
 		must(t, err)
-		for range 2 { // the second may come from memory
+		for range 2 { // the second may come from the cache
 			who := prove(t, a.Stores, k)
 			same(t, "user", &who.User, u)
 			same(t, "membership", who.Membership, m[0])
 			sameKey(t, &who.Key, k)
 		}
 	})
-	t.Run("who has left has no role", func(t *testing.T) {
+	t.Run("Principal returns no role for a user who has left", func(t *testing.T) {
 		leaves := newcomer(t, a.Stores, team.Org, "leaves@example.com")
 		join(t, a.Stores, team.Owner, team.Workspace.ID, leaves, identity.Member)
 		leaves.Workspace = team.Workspace.ID
@@ -169,14 +169,14 @@ func principal(t *testing.T, a Adapter) {
 			t.Fatalf("membership = %+v", who.Membership)
 		}
 	})
-	t.Run("a hash that nobody has, or another org's, proves nothing", func(t *testing.T) {
-		prove(t, a.Stores, k) // so that it is remembered
+	t.Run("Principal does not find an unknown hash or another org's", func(t *testing.T) {
+		prove(t, a.Stores, k) // fills the cache
 		_, err := a.Keys.Principal(ctx, a.Orgs[1], k.Hash)
 		wantErr(t, err, identity.ErrUnauthenticated)
 		_, err = a.Keys.Principal(ctx, team.Org, account.Hash{1})
 		wantErr(t, err, identity.ErrUnauthenticated)
 	})
-	t.Run("an expired key is the caller's to refuse", func(t *testing.T) {
+	t.Run("Principal returns an expired key, which the caller must refuse", func(t *testing.T) {
 		old := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "old", ExpiresAt: fixture.At.Add(time.Microsecond)})
 		if who := prove(t, a.Stores, old); who.Key.ExpiresAt != old.ExpiresAt {
 			t.Fatalf("key = %+v", who.Key)
@@ -192,7 +192,7 @@ func principal(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("whoever asks all the time sees a revocation at once too", func(t *testing.T) {
+	t.Run("a caller that polls continuously sees a revocation at once", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "busy"})
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
@@ -237,7 +237,7 @@ func principal(t *testing.T, a Adapter) {
 			t.Fatal("it was still believed")
 		}
 	})
-	t.Run("a transaction sees what it did, and what is undone is not remembered", func(t *testing.T) {
+	t.Run("a transaction sees its own changes, and a rolled back change is not cached", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "undone"})
 		prove(t, a.Stores, k)
 		err := a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
@@ -279,7 +279,7 @@ func keyUsed(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	t.Run("many are noted, and a key that is not there is no error", func(t *testing.T) {
+	t.Run("Used records many keys, and ignores one that does not exist", func(t *testing.T) {
 		at := fixture.At.Add(time.Hour)
 		uses := map[identity.KeyID]time.Time{"key_nobody": at}
 		for i := range 3 {
@@ -294,5 +294,5 @@ func keyUsed(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("none is no error", func(t *testing.T) { must(t, a.Keys.Used(ctx, team.Org, nil)) })
+	t.Run("Used accepts an empty list", func(t *testing.T) { must(t, a.Keys.Used(ctx, team.Org, nil)) })
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// leaving is a change of something that is about a member of a workspace who is about to be removed:
-// the team's peer.
+// leaving is a change about a member of a workspace, the team's peer, who is being removed.
 type leaving struct {
 	team    *fixture.Team
 	change  func(meanwhile func()) error // calls meanwhile while it holds what it changes
-	tooLate error                        // what change answers once the peer is gone
+	tooLate error                        // the error of change once the peer is gone
 	left    func(t *testing.T)           // fails if anything of the change is left to the peer
 }
 
-// whileTheyLeave runs what set returns against the removal. Whoever is faster, nothing is left to
-// somebody who is no member: it would be theirs again on their return.
+// whileTheyLeave runs the change that set returns concurrently with the removal of the member. Whichever is first,
+// nothing may be left to a user who is no member, because they would have it again when they return.
 func whileTheyLeave(t *testing.T, a Adapter, name string, set func(t *testing.T) leaving) {
-	const patience = 200 * time.Millisecond // until the slower one stands at the lock
+	const patience = 200 * time.Millisecond // until the slower one waits for the lock
 	remove := func(t *testing.T, l leaving) func(meanwhile func()) error {
 		return func(meanwhile func()) error {
 			peer := l.team.Peer.User
@@ -33,7 +32,7 @@ func whileTheyLeave(t *testing.T, a Adapter, name string, set func(t *testing.T)
 			return err
 		}
 	}
-	// race runs the first one up to its change, then the second one beside it.
+	// race runs the first one up to its change, then the second one concurrently.
 	race := func(first, second func(meanwhile func()) error) (errFirst, errSecond error) {
 		var beside sync.WaitGroup
 		var once sync.Once

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// link is Link by the command line, an hour after all was made.
+// link calls Link as the command line does, an hour after everything was created.
 func link(t testing.TB, s ports.Stores, org identity.OrgID, email, issuer, subject string) error {
 	by := identity.System(org, "", "cli", fixture.At.Add(time.Hour))
 	return s.Users.Link(t.Context(), by, email, issuer, subject, func(to, from *account.Person) error { return to.TakeSignIn(by, issuer, from) })
@@ -34,8 +34,8 @@ func signInLinked(t *testing.T, a Adapter) {
 		t.Helper()
 		return kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(who.User)))
 	}
-	t.Run("who never signed in is the person from then on", func(t *testing.T) {
-		is("linked-" + c.Subject) // so that nobody is remembered
+	t.Run("a subject that never signed in belongs to the user after Link", func(t *testing.T) {
+		is("linked-" + c.Subject) // caches that there is no such user
 		must(t, link(t, a.Stores, team.Org, "MEMBER@"+team.Workspace.Slug+".example", issuer, "linked-"+c.Subject))
 		same(t, "user", is("linked-"+c.Subject), team.Member.User)
 		same(t, "events", events(team.Member), []string{"user.linked"})
@@ -45,7 +45,7 @@ func signInLinked(t *testing.T, a Adapter) {
 			t.Errorf("got %+v", p)
 		}
 	})
-	t.Run("who signed in as another is seen at once as the person, and the other no longer", func(t *testing.T) {
+	t.Run("Link moves a subject from another user at once", func(t *testing.T) {
 		c := claimsOf(team, "peer")
 		signIn(t, a.Stores, team.Org, c, nil)
 		same(t, "user", is(c.Subject), team.Peer.User)
@@ -63,7 +63,7 @@ func signInLinked(t *testing.T, a Adapter) {
 		same(t, "events", events(team.Viewer), []string{"user.linked"})
 		same(t, "events", events(team.Peer), []string{"user.unlinked", "user.linked"})
 	})
-	t.Run("again is no news", func(t *testing.T) {
+	t.Run("a repeated Link records no event", func(t *testing.T) {
 		before := events(team.Member)
 		must(t, link(t, a.Stores, team.Org, c.Email, issuer, "linked-"+c.Subject))
 		same(t, "events", events(team.Member), before)
@@ -76,7 +76,7 @@ func signInLinked(t *testing.T, a Adapter) {
 		wantErr(t, link(t, a.Stores, team.Org, claimsOf(other, "owner").Email, issuer, "lost"), account.ErrUserNotFound)
 		same(t, "user", is("lost"), identity.UserID(""))
 	})
-	t.Run("nobody has no address", func(t *testing.T) {
+	t.Run("Link to an empty address finds no user", func(t *testing.T) {
 		wantErr(t, link(t, a.Stores, team.Org, "", issuer, "lost"), account.ErrUserNotFound)
 	})
 }

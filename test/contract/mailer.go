@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Mailer is the suite for ports.Mailer. open returns a mailer that works, and how many mails it
-// has handed on.
+// Mailer is the suite for ports.Mailer. open returns a working mailer, and a function that returns the number of mails
+// that were sent.
 func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() int)) {
 	const link = "https://app.example.com/invitations/c4n4ry"
 	good := ports.Mail{To: "ada@example.com", Subject: "You are invited", Text: "Follow " + link + "\n"}
@@ -76,19 +76,19 @@ func Mailer(t *testing.T, open func(*testing.T) (m ports.Mailer, taken func() in
 		})
 	}
 
-	t.Run("nothing is taken for a caller who has left", func(t *testing.T) {
+	t.Run("no mail is sent for a cancelled context", func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		leave()
 		refuse(t, ctx, good, context.Canceled)
 	})
 
-	t.Run("nothing is taken after the deadline", func(t *testing.T) {
+	t.Run("no mail is sent after the deadline", func(t *testing.T) {
 		ctx, end := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 		defer end()
 		refuse(t, ctx, good, context.DeadlineExceeded)
 	})
 
-	t.Run("many may send at once", func(t *testing.T) {
+	t.Run("mails can be sent concurrently", func(t *testing.T) {
 		m, taken := open(t)
 		var senders sync.WaitGroup
 		for i := range 16 {

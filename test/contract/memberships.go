@@ -15,14 +15,14 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// Memberships lets eight writers at once invite, accept, withdraw, change roles, remove, leave,
-// transfer and sign in under rules, at random, people and programs: after each step the workspace
-// has a person as owner, and nobody has got, or lost, more than whoever did it had at that moment;
-// in the end the members are those that the audit trail tells of.
+// Memberships runs eight concurrent writers that invite, accept, withdraw, change roles, remove, leave, transfer and
+// sign in under claim rules, at random, as people and as service keys. After each step the workspace must have a
+// person as owner, and no one may have given or taken a role above their own at that moment. At the end the members
+// must be those that follow from the audit trail.
 func Memberships(t *testing.T, open Opener) {
 	const writers, steps = 8, 50
 	seed := rand.Uint64()
-	t.Logf("seed %d", seed) // the order of the writers is not in it
+	t.Logf("seed %d", seed) // it does not determine the order of the writers
 	c := newCrowd(t, open(t), 10)
 	var wg sync.WaitGroup
 	for n := range uint64(writers) {
@@ -57,7 +57,7 @@ func Memberships(t *testing.T, open Opener) {
 	}
 }
 
-// crowd is people in and around one workspace.
+// crowd is the people in and around one workspace.
 type crowd struct {
 	Adapter
 	org    identity.OrgID
@@ -70,10 +70,10 @@ type crowd struct {
 	sent []letter
 }
 
-// letter is an invitation on its way.
+// letter is a sent invitation.
 type letter struct {
 	id    account.InvitationID
-	to    int // of people
+	to    int // index in people
 	token account.Token
 }
 
@@ -96,7 +96,7 @@ func newCrowd(t *testing.T, a Adapter, size int) *crowd {
 	return c
 }
 
-// program stores the bearer of a service key, a member of w, and answers it as it calls.
+// program stores the user of a service key, a member of w, and returns it as an actor.
 func program(t testing.TB, s ports.Stores, by identity.Actor, w *account.Workspace, role identity.Role) identity.Actor {
 	t.Helper()
 	by.Workspace, by.Role = w.ID, identity.Owner
@@ -106,7 +106,7 @@ func program(t testing.TB, s ports.Stores, by identity.Actor, w *account.Workspa
 
 func address(person int) string { return fmt.Sprintf("person-%d@example.com", person) }
 
-// step lets somebody do something, and tells what.
+// step performs a random operation as a random actor, and returns its name.
 func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 	by := c.people[c.somebody(r, true)]
 	if r.IntN(4) == 0 {
@@ -161,8 +161,8 @@ func (c *crowd) step(t *testing.T, r *rand.Rand) (what string, err error) {
 	}
 }
 
-// somebody chooses one of the people, most often one who is a member just now, or is none: else most
-// steps would be refused.
+// somebody chooses one of the people, mostly a current member, or mostly a non-member: otherwise most steps would be
+// refused.
 func (c *crowd) somebody(r *rand.Rand, member bool) int {
 	n := r.IntN(len(c.people))
 	for range 3 {
@@ -174,10 +174,10 @@ func (c *crowd) somebody(r *rand.Rand, member bool) int {
 	return n
 }
 
-// role chooses one from viewer to owner.
+// role chooses a role from viewer to owner.
 func role(r *rand.Rand) identity.Role { return identity.Viewer + identity.Role(r.IntN(4)) }
 
-// keyOf names a key by its ceiling, so that the trail tells it.
+// keyOf names a key by its ceiling, so that it can be read from the trail.
 func keyOf(ceiling identity.Role) identity.KeyID { return identity.KeyID("key_" + ceiling.String()) }
 
 func (c *crowd) send(l letter) {
@@ -186,7 +186,7 @@ func (c *crowd) send(l letter) {
 	c.sent = append(c.sent, l)
 }
 
-// take chooses a letter, which stays where it is: it may come twice.
+// take chooses a letter and does not remove it, so it can be used twice.
 func (c *crowd) take(r *rand.Rand) (letter, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +197,7 @@ func (c *crowd) take(r *rand.Rand) (letter, bool) {
 	return c.sent[len(c.sent)-1-r.IntN(recent)], true
 }
 
-// ownerLeft looks at the members as they are.
+// ownerLeft checks the current members.
 func (c *crowd) ownerLeft(t *testing.T) error {
 	members, err := c.Workspaces.Members(t.Context(), c.org, c.ws, page.Query{Limit: 100})
 	if err != nil {

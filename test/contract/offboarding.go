@@ -20,7 +20,7 @@ func Offboarding(t *testing.T, open Opener) {
 	t.Run("ChangeAccess at once", func(t *testing.T) { operatorsRace(t, a) })
 }
 
-// live reports of each key whether it opens anything.
+// live reports for each key whether it is accepted.
 func live(t testing.TB, s ports.Stores, org identity.OrgID, keys ...*account.Key) (out []bool) {
 	t.Helper()
 	for _, k := range keys {
@@ -31,8 +31,8 @@ func live(t testing.TB, s ports.Stores, org identity.OrgID, keys ...*account.Key
 	return out
 }
 
-// offboarded is a team whose admin has made a personal key, and service keys while signed in and by it; one
-// of the programs has made a key for itself, and another admin a service key.
+// offboarded returns a team whose admin has created a personal key, one service key while signed in, and one with the
+// personal key. The first service key has created a key for itself. others is a service key of the owner.
 func offboarded(t testing.TB, a Adapter) (team *fixture.Team, personal *account.Key, service []*account.Key, others *account.Key) {
 	t.Helper()
 	team = fixture.NewTeam(t, a.Stores, a.Orgs[0])
@@ -82,7 +82,7 @@ func accessChanged(t *testing.T, a Adapter) {
 		wantErr(t, a.People.ChangeAccess(ctx, by, who, func(a *account.Access) error { got = a; return errBoom }), errBoom)
 		return got
 	}
-	t.Run("it is loaded with what ends", func(t *testing.T) {
+	t.Run("change gets the account with its workspaces and keys", func(t *testing.T) {
 		got := load()
 		in := []identity.WorkspaceID{team.Workspace.ID, second.ID}
 		slices.Sort(in)
@@ -92,7 +92,7 @@ func accessChanged(t *testing.T, a Adapter) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("a disabled account opens nothing, and its service keys end", func(t *testing.T) {
+	t.Run("keys of a disabled account are refused, and its service keys end", func(t *testing.T) {
 		must(t, a.People.ChangeAccess(ctx, by, who, func(a *account.Access) error { return a.Disable(by, "left", false) }))
 		same(t, "live", live(t, a.Stores, team.Org, all...), []bool{false, true, false, false, false})
 		u, _, err := a.Users.Get(ctx, team.Org, who)
@@ -105,24 +105,24 @@ func accessChanged(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "proof stands", account.Proof{}.Stands(&identity.Org{ID: team.Org}, proven[0], by.At), false)
 	})
-	t.Run("another process learns of it within a second", func(t *testing.T) {
+	t.Run("another process sees within a second that an account is disabled", func(t *testing.T) {
 		other := a.Second()
 		got, err := other.Keys.Principal(ctx, team.Org, personal.Hash)
 		must(t, err)
 		same(t, "enabled", got.User.Enabled(), false)
 	})
-	t.Run("an enabled one opens what was not ended", func(t *testing.T) {
+	t.Run("an account that is enabled again can use its keys that did not end", func(t *testing.T) {
 		must(t, a.People.ChangeAccess(ctx, by, who, func(a *account.Access) error { return a.Enable(by, "") }))
 		same(t, "live", live(t, a.Stores, team.Org, all...), []bool{true, true, false, false, false})
 	})
-	t.Run("what another org has is not found", func(t *testing.T) {
+	t.Run("an account of another org is not found", func(t *testing.T) {
 		by := by
 		by.Org = a.Orgs[1]
 		wantErr(t, a.People.ChangeAccess(ctx, by, who, func(*account.Access) error { t.Error("change was called"); return nil }), account.ErrUserNotFound)
 	})
 }
 
-// operatorsRace lets two operators disable each other: one of them is left.
+// operatorsRace has two operators disable each other concurrently. One must remain.
 func operatorsRace(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	system := identity.System(a.Orgs[1], "", "cli", fixture.At)

@@ -23,7 +23,7 @@ func Inbox(t *testing.T, open Opener) {
 			CreatedAt: fixture.At, ReceivedAt: fixture.At.Add(time.Duration(minute) * time.Minute),
 		}
 	}
-	t.Run("an event is kept once", func(t *testing.T) {
+	t.Run("an event is stored once", func(t *testing.T) {
 		var wg sync.WaitGroup
 		fresh := make(chan bool, 100)
 		second := a.Second()
@@ -46,7 +46,7 @@ func Inbox(t *testing.T, open Opener) {
 		}
 		same(t, "fresh ones", n, 1)
 	})
-	t.Run("another account's, or another org's, is another one", func(t *testing.T) {
+	t.Run("events of another account or org are separate", func(t *testing.T) {
 		for _, e := range []struct {
 			org identity.OrgID
 			e   *billing.Event
@@ -57,7 +57,7 @@ func Inbox(t *testing.T, open Opener) {
 			}
 		}
 	})
-	t.Run("what waits is about one customer, in the order in which it came", func(t *testing.T) {
+	t.Run("waiting events are returned by customer, in order of arrival", func(t *testing.T) {
 		for i, id := range []string{"evt_c", "evt_b", "evt_a"} {
 			_, err := a.Inbox.Put(ctx, org, told("acct_3", id, "cus_3", i))
 			must(t, err)
@@ -75,7 +75,7 @@ func Inbox(t *testing.T, open Opener) {
 			waiting[1].Fail("gateway_error", fixture.At)
 		}
 		waiting[2].Fail("gateway_error", fixture.At)
-		must(t, a.Inbox.Save(ctx, other, waiting...)) // who is not the org's changes nothing
+		must(t, a.Inbox.Save(ctx, other, waiting...)) // another org changes nothing
 		must(t, a.Inbox.Save(ctx, org, waiting...))
 		left, err := a.Inbox.Waiting(ctx, org, "acct_3", "cus_3")
 		must(t, err)
@@ -93,11 +93,11 @@ func Inbox(t *testing.T, open Opener) {
 		all := fixture.Pages(t, 2, func(q page.Query) (page.Of[billing.Event], error) { return a.Inbox.List(ctx, org, "", q) })
 		same(t, "all", len(all), 5)
 	})
-	t.Run("what nobody told of is not there", func(t *testing.T) {
+	t.Run("an unknown event is not found", func(t *testing.T) {
 		_, err := a.Inbox.Get(ctx, other, "acct_3", "evt_a")
 		wantErr(t, err, billing.ErrEventNotFound)
 	})
-	t.Run("it commits with its cause, or not at all", func(t *testing.T) {
+	t.Run("the books are committed with their cause, or not at all", func(t *testing.T) {
 		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			_, err := tx.Inbox.Put(ctx, org, told("acct_4", "evt_1", "cus_1", 0))
 			must(t, err)
@@ -138,7 +138,7 @@ func SandboxBooks(t *testing.T, open func(*testing.T) (books, second ports.Sandb
 	ids, err = books.List(ctx, orgs[0], "a", 1)
 	must(t, err)
 	same(t, "the rest", ids, []string{"b"})
-	t.Run("changes of one book come one after the other", func(t *testing.T) {
+	t.Run("changes of one book are serialised", func(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 32 {
 			wg.Go(func() {

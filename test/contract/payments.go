@@ -19,21 +19,21 @@ import (
 // Payments is the suite for ports.Payments.
 func Payments(t *testing.T, open Opener) {
 	a := open(t)
-	t.Run("a customer is kept as it was saved", func(t *testing.T) { customersAreKept(t, a) })
-	t.Run("who reserves second gets the first one's", func(t *testing.T) { customersAreReservedOnce(t, a) })
-	t.Run("a change that fails leaves nothing", func(t *testing.T) { customersAreChangedWhole(t, a) })
-	t.Run("strangers", func(t *testing.T) { customersAreApart(t, a) })
+	t.Run("a customer is stored with every field", func(t *testing.T) { customersAreKept(t, a) })
+	t.Run("a second Reserve returns the first customer", func(t *testing.T) { customersAreReservedOnce(t, a) })
+	t.Run("a change that fails is not stored", func(t *testing.T) { customersAreChangedWhole(t, a) })
+	t.Run("customers of other workspaces and orgs", func(t *testing.T) { customersAreApart(t, a) })
 	t.Run("pauses", func(t *testing.T) { pausesAreKept(t, a) })
 	t.Run("duplicates", func(t *testing.T) { duplicatesAreKept(t, a) })
-	t.Run("one subscription lives", func(t *testing.T) { subscriptionsAreOne(t, a) })
+	t.Run("a customer has at most one live subscription", func(t *testing.T) { subscriptionsAreOne(t, a) })
 	t.Run("invoices", func(t *testing.T) { invoicesAreListed(t, a) })
-	t.Run("removed at once", func(t *testing.T) { methodsAreRemovedOneByOne(t, a) })
-	t.Run("a workspace that is gone", func(t *testing.T) { customersOfGoneWorkspaces(t, a) })
+	t.Run("concurrent removals leave one payment method", func(t *testing.T) { methodsAreRemovedOneByOne(t, a) })
+	t.Run("a deleted workspace has no customer", func(t *testing.T) { customersOfGoneWorkspaces(t, a) })
 }
 
 const sandboxAccount = "sandbox"
 
-// customerOf reserves a customer for by's workspace, and makes it known as external.
+// customerOf reserves a customer for by's workspace and gives it a gateway id.
 func customerOf(t *testing.T, s ports.Stores, by identity.Actor) *billing.Customer {
 	t.Helper()
 	c, err := billing.NewCustomer(by, billing.Sandbox, sandboxAccount, id.New("key"), billing.Details{Name: "Ärger", Email: "ann@example.com"})
@@ -286,7 +286,7 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 		t.Error("it is not counted as one at an account that is not used any more")
 	}
 	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
-		c.Subscription = &billing.Subscription{ID: "sub_2", Status: billing.Active} // and nothing Ended
+		c.Subscription = &billing.Subscription{ID: "sub_2", Status: billing.Active} // without recording that sub_1 ended
 		return nil
 	})
 	if err == nil {
@@ -310,7 +310,7 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	customerOf(t, a.Stores, other.Owner)
 	var want []billing.Invoice
 	for i := range 5 {
-		at := fixture.At.Add(-time.Duration(i/2) * time.Hour) // some of the same time
+		at := fixture.At.Add(-time.Duration(i/2) * time.Hour) // pairs of them have the same time
 		want = append(want, billing.Invoice{
 			ID: billing.InvoiceID(fmt.Sprint("in_", 9-i)), Number: fmt.Sprint("A-", i), Status: billing.Paid, Currency: "usd", Subtotal: 1 << 40, Tax: 2, Total: 3, AmountDue: 4, AmountPaid: 5,
 			PeriodStart: at, PeriodEnd: at.Add(time.Hour), DueAt: at, PaidAt: at, HostedURL: "https://example.com/h", PDFURL: "https://example.com/p", CreatedAt: at,

@@ -17,7 +17,7 @@ func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 	ctx, stop := context.WithCancel(t.Context())
 	for i := range heard {
 		heard[i], ended[i] = make(chan identity.OrgID, 100), make(chan error, 1)
-		listener := sender // hears its own
+		listener := sender // a node receives its own signals
 		if i > 0 {
 			listener = node()
 		}
@@ -38,18 +38,18 @@ func PresenceSignals(t *testing.T, node func() ports.PresenceSignals) {
 			}
 		}
 	}
-	t.Run("who begins to listen is told that signals may have been lost", func(t *testing.T) {
+	t.Run("a new listener is told that signals may have been lost", func(t *testing.T) {
 		await(t, 0, "")
 		await(t, 1, "")
 	})
-	t.Run("every node hears which org it is", func(t *testing.T) {
+	t.Run("every node receives the org of a signal", func(t *testing.T) {
 		for _, org := range []identity.OrgID{"org_one", "org_two"} {
 			must(t, sender.Announce(ctx, org))
 			await(t, 0, org)
 			await(t, 1, org)
 		}
 	})
-	t.Run("it ends with its context, without an error", func(t *testing.T) {
+	t.Run("listening ends with its context, without an error", func(t *testing.T) {
 		stop()
 		for i := range ended {
 			select {

@@ -29,7 +29,7 @@ func heartbeat(device string) presence.Heartbeat {
 	return presence.Heartbeat{Device: device, Kind: presence.Mobile, TTL: presence.DefaultTTL}
 }
 
-// beats stores a heartbeat of by's.
+// beats stores a heartbeat of by.
 func beats(t testing.TB, s ports.Stores, by identity.Actor, h presence.Heartbeat, at time.Time) *presence.Record {
 	t.Helper()
 	records, err := s.Presences.Update(t.Context(), by.Org, []identity.UserID{by.User}, func(r *presence.Record) error { return r.Beat(by, h, at) })
@@ -66,7 +66,7 @@ func presenceUpdated(t *testing.T, a Adapter) {
 		_, err = a.Presences.Of(ctx, a.Orgs[1], who.User)
 		wantErr(t, err, presence.ErrNotFound)
 	})
-	t.Run("a change that fails saves nothing, of anybody", func(t *testing.T) {
+	t.Run("a change that fails is stored for no user", func(t *testing.T) {
 		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{who.User, team.Peer.User}, func(r *presence.Record) error {
 			if r.User == team.Peer.User {
 				return errBoom
@@ -79,7 +79,7 @@ func presenceUpdated(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "the record", kept, made)
 	})
-	t.Run("several change at once, in the order that they are named in", func(t *testing.T) {
+	t.Run("Update of several users returns their records in the given order", func(t *testing.T) {
 		users := []identity.UserID{team.Viewer.User, who.User}
 		records, err := a.Presences.Update(ctx, team.Org, users, func(r *presence.Record) error { return nil })
 		must(t, err)
@@ -87,9 +87,9 @@ func presenceUpdated(t *testing.T, a Adapter) {
 			t.Errorf("%+v", records)
 		}
 		_, err = a.Presences.Of(ctx, team.Org, users[0])
-		wantErr(t, err, presence.ErrNotFound) // a record that nobody touched is not kept
+		wantErr(t, err, presence.ErrNotFound) // an unchanged record is not stored
 	})
-	t.Run("a deleted one is found, and its event is kept", func(t *testing.T) {
+	t.Run("a deleted presence is found, and its event is stored", func(t *testing.T) {
 		operator := team.Admin
 		operator.Operator = true
 		_, err := a.Presences.Update(ctx, team.Org, []identity.UserID{who.User}, func(r *presence.Record) error { return r.Delete(operator, fixture.At) })
@@ -111,7 +111,7 @@ func presenceUpdated(t *testing.T, a Adapter) {
 func presenceNumbered(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	first := beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At)
-	t.Run("a heartbeat that only freshens is kept without a number", func(t *testing.T) {
+	t.Run("a heartbeat without a change gets no new seq", func(t *testing.T) {
 		again := beats(t, a.Stores, team.Member, heartbeat("a"), fixture.At.Add(time.Minute))
 		kept, err := a.Presences.Of(t.Context(), team.Org, team.Member.User)
 		must(t, err)
@@ -119,7 +119,7 @@ func presenceNumbered(t *testing.T, a Adapter) {
 			t.Errorf("%+v", kept)
 		}
 	})
-	t.Run("many at once get each their own, and the last is the highest that was given", func(t *testing.T) {
+	t.Run("concurrent changes get distinct seqs, and Counts returns the highest", func(t *testing.T) {
 		second := a.Second()
 		seqs := make([]int64, 16)
 		for _, err := range atOnce(len(seqs), func(i int) error {
@@ -191,7 +191,7 @@ func presencesListed(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	t.Run("records keep their place while they change", func(t *testing.T) {
+	t.Run("records keep their position in the list while they change", func(t *testing.T) {
 		first, err := a.Presences.List(ctx, team.Admin, presence.Filter{}, page.Query{Limit: 1})
 		must(t, err)
 		h := heartbeat("b")
@@ -213,7 +213,7 @@ func presencesListed(t *testing.T, a Adapter) {
 
 func presencesDue(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
-	past := fixture.At.AddDate(-1, 0, 0) // before anybody else's in this org
+	past := fixture.At.AddDate(-1, 0, 0) // before any other heartbeat in this org
 	long := heartbeat("a")
 	long.TTL = presence.MaxTTL
 	beats(t, a.Stores, team.Member, long, past)
@@ -231,7 +231,7 @@ func presencesDue(t *testing.T, a Adapter) {
 	same(t, "in another org", dueBy(t, a, a.Orgs[1], past.Add(presence.MaxTTL), 10), []identity.UserID(nil))
 }
 
-// dueBy is who is due, all of them read in pages of a limit; of a limit of 1, the first alone.
+// dueBy returns the users that are due, read in pages of limit. With a limit of 1 it returns only the first.
 func dueBy(t *testing.T, a Adapter, org identity.OrgID, by time.Time, limit int) (users []identity.UserID) {
 	t.Helper()
 	for after := (presence.Owed{}); ; {
@@ -300,12 +300,12 @@ func presenceWorkspaces(t *testing.T, a Adapter) {
 		must(t, err)
 		return got
 	}
-	t.Run("all of each, by id", func(t *testing.T) {
+	t.Run("Workspaces returns all workspaces of each user, sorted by id", func(t *testing.T) {
 		two := []identity.WorkspaceID{team.Workspace.ID, others.Workspace.ID}
 		slices.Sort(two)
 		same(t, "workspaces", in(team.Org, both.User, none, team.Member.User), map[identity.UserID][]identity.WorkspaceID{both.User: two, team.Member.User: {team.Workspace.ID}})
 	})
-	t.Run("of nobody, and of another org, none", func(t *testing.T) {
+	t.Run("Workspaces returns nothing for no users, or for another org", func(t *testing.T) {
 		if got := in(team.Org); len(got) > 0 {
 			t.Errorf("%v", got)
 		}
@@ -313,13 +313,13 @@ func presenceWorkspaces(t *testing.T, a Adapter) {
 			t.Errorf("%v", got)
 		}
 	})
-	t.Run("of more than one statement takes", func(t *testing.T) {
+	t.Run("Workspaces accepts more users than one statement can hold", func(t *testing.T) {
 		users := slices.Repeat([]identity.UserID{none}, 5000)
 		if got := in(team.Org, append(users, both.User)...); len(got[both.User]) != 2 {
 			t.Errorf("%v", got)
 		}
 	})
-	t.Run("none that they have left, or that was deleted", func(t *testing.T) {
+	t.Run("Workspaces omits workspaces that the user has left and deleted ones", func(t *testing.T) {
 		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, both.User))
 		must(t, changeWorkspace(t, a.Stores, others.Owner, others.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(others.Owner, nil) }))
 		if got := in(team.Org, both.User); len(got) > 0 {

@@ -19,12 +19,12 @@ import (
 func PromptLists(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("Visible", func(t *testing.T) { visible(t, a) })
-	t.Run("Visible keeps to the newest first", func(t *testing.T) { visibleOrder(t, a) })
+	t.Run("Visible lists the newest first", func(t *testing.T) { visibleOrder(t, a) })
 	t.Run("what belongs to one template", func(t *testing.T) { promptChildren(t, a) })
 }
 
-// The parts of names and tags that a list could trip over: cases beyond ASCII, and what LIKE,
-// JSON and SQL give a meaning to.
+// Parts of names and tags that a list could handle wrongly: letter case beyond ASCII, and characters with a meaning in
+// LIKE, JSON and SQL.
 var (
 	names = []string{"Ärger/ÖL", "a_b/x", "axb/x", "A%B/50% off", `back\slash/x`, "plain", "it's/x", "Ärger", "deep/er/x", "ärgerlich"}
 	tags  = [][]string{{`say "hi"`}, {"hi"}, {"a", "b"}, {","}, {"a,b", `c\`}, {"50%"}, {"Foo"}, {"foo", "Ä"}, {"_"}, nil, {`a"b`}}
@@ -37,7 +37,7 @@ var (
 	}
 )
 
-// admits is what a filter means.
+// admits reports whether a filter matches a template.
 func admits(f prompt.Filter, t *prompt.Template) bool {
 	holds := func(s, part string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(part)) }
 	return (f.Query == "" || holds(t.Name, f.Query) || holds(t.Description, f.Query)) &&
@@ -45,8 +45,7 @@ func admits(f prompt.Filter, t *prompt.Template) bool {
 		(f.Folder == "" || strings.HasPrefix(strings.ToLower(t.Name), strings.ToLower(f.Folder)+"/"))
 }
 
-// visible compares the policy in the store's own terms with Template.Role, over every
-// combination that it speaks of.
+// visible compares the store's visibility query with Template.Role, over every combination of its inputs.
 func visible(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
@@ -125,7 +124,7 @@ func visible(t *testing.T, a Adapter) {
 		return by
 	}
 
-	t.Run("it agrees with Template.Role for every caller", func(t *testing.T) {
+	t.Run("the list agrees with Template.Role for every caller", func(t *testing.T) {
 		seen := map[int]bool{}
 		for role := identity.NoRole; role <= identity.Owner; role++ {
 			for ceiling := identity.NoRole; ceiling <= identity.Owner; ceiling++ {
@@ -136,7 +135,7 @@ func visible(t *testing.T, a Adapter) {
 			t.Fatalf("%d templates, of which callers see %v: the test is not what it was meant to be", len(all), seen)
 		}
 	})
-	t.Run("it agrees for someone who owns nothing and was given nothing", func(t *testing.T) {
+	t.Run("the list agrees for a user who owns nothing and was given nothing", func(t *testing.T) {
 		by := team.Viewer
 		if n := check(t, by, prompt.Filter{}); n == 0 {
 			t.Fatal("not even what the whole workspace sees")
@@ -163,7 +162,7 @@ func visibleOrder(t *testing.T, a Adapter) {
 		return a.PromptLists.Visible(ctx, team.Member, prompt.Filter{}, q)
 	}
 
-	t.Run("a page goes on after the one before, whatever came or went", func(t *testing.T) {
+	t.Run("a page continues after the one before, even if templates were added or deleted", func(t *testing.T) {
 		first, err := list(page.Query{Limit: 2})
 		must(t, err)
 		fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "came meanwhile"})
@@ -173,12 +172,12 @@ func visibleOrder(t *testing.T, a Adapter) {
 		got := []prompt.ID{first.Items[0].ID, first.Items[1].ID, second.Items[0].ID, second.Items[1].ID}
 		same(t, "ids", got, want[:4])
 	})
-	t.Run("a page that holds the rest is the last", func(t *testing.T) {
+	t.Run("a page that holds all the rest has no next page", func(t *testing.T) {
 		if found, err := list(page.Query{Limit: 5}); err != nil || len(found.Items) != 5 || found.Next != "" {
 			t.Fatalf("%d items, next %q, %v", len(found.Items), found.Next, err)
 		}
 	})
-	t.Run("an item is the template as Get answers it", func(t *testing.T) {
+	t.Run("an item is the template that Get returns", func(t *testing.T) {
 		fixture.Version(t, a.Stores, team.Member, want[0], "text", "live")
 		fixture.Activate(t, a.Stores, team.Member, want[0], prompt.Ref{Number: 1})
 		for _, p := range fixture.Pages(t, 100, list) {
@@ -222,7 +221,7 @@ func promptChildren(t *testing.T, a Adapter) {
 		}
 	}
 
-	t.Run("versions come highest number first, without what is large", func(t *testing.T) {
+	t.Run("versions are listed highest number first, without their large fields", func(t *testing.T) {
 		for _, limit := range []int{2, 100} {
 			var numbers []int
 			for _, v := range fixture.Pages(t, limit, versions(ws, true)) {
@@ -235,7 +234,7 @@ func promptChildren(t *testing.T, a Adapter) {
 			same(t, "numbers", numbers, []int{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
 		}
 	})
-	t.Run("drafts come only if they are asked for", func(t *testing.T) {
+	t.Run("drafts are listed only if requested", func(t *testing.T) {
 		for _, limit := range []int{2, 100} {
 			var numbers []int
 			for _, v := range fixture.Pages(t, limit, versions(ws, false)) {
@@ -244,7 +243,7 @@ func promptChildren(t *testing.T, a Adapter) {
 			same(t, "numbers", numbers, []int{11, 9, 7, 5, 3, 1})
 		}
 	})
-	t.Run("a page of large versions ends early, and the next goes on", func(t *testing.T) {
+	t.Run("a page of large versions ends early, and the next one continues", func(t *testing.T) {
 		large := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "large"})
 		d := prompt.VersionDraft{VariablesDeclared: true, Content: prompt.Content{Text: "x", Variables: []prompt.Variable{{Name: "a", Description: strings.Repeat("x", prompt.MaxVariablesBytes-100)}}}}
 		for range 20 {
@@ -269,7 +268,7 @@ func promptChildren(t *testing.T, a Adapter) {
 			t.Errorf("a page of three holds %d, %v", len(found.Items), err)
 		}
 	})
-	t.Run("one share is found by its user, in its own workspace alone", func(t *testing.T) {
+	t.Run("a share is found by its user, only in its own workspace", func(t *testing.T) {
 		for _, s := range fixture.Pages(t, 100, sharesIn(ws)) {
 			got, err := a.PromptLists.Share(ctx, ws, made.ID, s.User)
 			must(t, err)
@@ -284,7 +283,7 @@ func promptChildren(t *testing.T, a Adapter) {
 			wantErr(t, err, prompt.ErrShareNotFound)
 		}
 	})
-	t.Run("shares come by user, expired ones too", func(t *testing.T) {
+	t.Run("shares are sorted by user and include expired ones", func(t *testing.T) {
 		want := []identity.UserID{team.Admin.User, team.Peer.User, team.Viewer.User}
 		slices.Sort(want)
 		for _, limit := range []int{1, 2, 100} {
@@ -296,21 +295,21 @@ func promptChildren(t *testing.T, a Adapter) {
 			same(t, "users", users, want)
 		}
 	})
-	t.Run("the ledger comes latest first", func(t *testing.T) {
+	t.Run("the ledger is listed latest first", func(t *testing.T) {
 		whole := ledger(t, a.Stores, ws, made.ID)
 		if len(whole) != 3 || whole[2].From != "" || whole[1].From != whole[2].To || whole[0].From != whole[1].To {
 			t.Fatalf("ledger = %+v", whole)
 		}
 		same(t, "by one", fixture.Pages(t, 1, activations(ws)), whole)
 	})
-	t.Run("another workspace finds nothing", func(t *testing.T) {
+	t.Run("lists of another workspace's template are empty", func(t *testing.T) {
 		there := other.Workspace.ID
 		n := len(fixture.Pages(t, 100, versions(there, true))) + len(fixture.Pages(t, 100, sharesIn(there))) + len(fixture.Pages(t, 100, activations(there)))
 		if n != 0 {
 			t.Fatalf("found %d things", n)
 		}
 	})
-	t.Run("a list of what is not there is empty", func(t *testing.T) {
+	t.Run("lists of a template that does not exist are empty", func(t *testing.T) {
 		bare := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "bare"})
 		if k := keptOf(t, a.Stores, by, bare.ID); len(k.Versions)+len(k.Shares)+len(k.Ledger) != 0 {
 			t.Fatalf("kept %+v", k)

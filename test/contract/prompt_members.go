@@ -10,11 +10,11 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// promptMembers removes a member of the workspace while a template's change is about them.
+// promptMembers removes a member of the workspace during a change of a template that is about them.
 func promptMembers(t *testing.T, a Adapter) {
 	for name, tt := range map[string]struct {
 		shared  bool // with the peer before
-		peers   bool // the peer makes the change, and it names nobody
+		peers   bool // the peer makes the change, and it names no user
 		change  func(p *prompt.Template, by, peer identity.Actor) error
 		tooLate error // once the peer is gone
 	}{
@@ -31,7 +31,7 @@ func promptMembers(t *testing.T, a Adapter) {
 		}, prompt.ErrUserNotInWorkspace},
 		"the template is changed through a share": {true, true, func(p *prompt.Template, _, peer identity.Actor) error {
 			return p.Change(peer, nil, prompt.Changes{Description: new("by the peer")})
-		}, nil}, // it may be the faster one still
+		}, nil}, // the change may still be first
 	} {
 		whileTheyLeave(t, a, name, func(t *testing.T) leaving {
 			ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// promptRaces lets many change one template at once.
+// promptRaces changes one template concurrently.
 func promptRaces(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
@@ -43,7 +43,7 @@ func promptRaces(t *testing.T, a Adapter) {
 			t.Fatalf("description = %q, revision %d, %v", got.Description, got.Revision, err)
 		}
 	})
-	t.Run("concurrent versions get numbers of their own", func(t *testing.T) {
+	t.Run("concurrent versions get distinct numbers", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "numbered"})
 		all(20, func(i int) error {
 			return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template) (*prompt.Version, error) {
@@ -56,7 +56,7 @@ func promptRaces(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("concurrent activations leave one pointer and one chain", func(t *testing.T) {
+	t.Run("concurrent activations leave one pointer and one chain of ledger entries", func(t *testing.T) {
 		const n = 32
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "activated"})
 		for i := range n {
@@ -93,7 +93,7 @@ func promptRaces(t *testing.T, a Adapter) {
 			t.Fatalf("%d events, want %d", events, n)
 		}
 	})
-	t.Run("of many that take a name at once one gets it", func(t *testing.T) {
+	t.Run("of many concurrent templates with one name one is stored", func(t *testing.T) {
 		var mu sync.Mutex
 		won := 0
 		all(16, func(int) error {
@@ -113,7 +113,7 @@ func promptRaces(t *testing.T, a Adapter) {
 			t.Fatalf("%d got the name", won)
 		}
 	})
-	t.Run("a share that goes while a change waits is gone for that change", func(t *testing.T) {
+	t.Run("a waiting change sees that a share was removed meanwhile", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "unshared"})
 		fixture.Share(t, a.Stores, by, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor})
 		waiting := make(chan error, 1)
@@ -124,7 +124,7 @@ func promptRaces(t *testing.T, a Adapter) {
 				})
 				waiting <- err
 			}()
-			time.Sleep(200 * time.Millisecond) // until the other one stands at the lock
+			time.Sleep(200 * time.Millisecond) // until the other one waits for the lock
 			return p.Unshare(by, nil, team.Peer.User)
 		})
 		must(t, err)

@@ -25,7 +25,7 @@ func promptVersions(t *testing.T, a Adapter) {
 		return v
 	}
 
-	// enough is what GetVersion fills in of a template, and no more.
+	// enough has exactly the fields of a template that GetVersion fills in.
 	enough := func(t *testing.T, by identity.Actor, id prompt.ID) *prompt.Template {
 		t.Helper()
 		whole, err := a.Prompts.Get(ctx, by, id)
@@ -36,7 +36,7 @@ func promptVersions(t *testing.T, a Adapter) {
 		}
 	}
 
-	t.Run("a version comes back whole", func(t *testing.T) {
+	t.Run("a version is read back with every field", func(t *testing.T) {
 		temperature, tokens := 0.7, 100
 		for name, tt := range map[string]struct {
 			of      prompt.Type
@@ -78,8 +78,8 @@ func promptVersions(t *testing.T, a Adapter) {
 			{by, prompt.Ref{Label: "live"}, one.ID},
 			{by, prompt.Ref{Active: true}, two.ID},
 			{by, prompt.Ref{Latest: true}, three.ID},
-			{team.Viewer, prompt.Ref{Latest: true}, two.ID}, // of those that a viewer may see
-			{team.Viewer, prompt.Ref{Number: 3}, three.ID},  // what a viewer may see is the domain's to say
+			{team.Viewer, prompt.Ref{Latest: true}, two.ID}, // the latest that a viewer can see
+			{team.Viewer, prompt.Ref{Number: 3}, three.ID},  // the domain decides what a viewer can see
 			{by, prompt.Ref{}, ""},
 			{by, prompt.Ref{ID: "pver_00000000000000000000000000"}, ""},
 			{by, prompt.Ref{Number: 4}, ""},
@@ -106,7 +106,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			must(t, err)
 		}
 	})
-	t.Run("GetVersion tells that the template is deleted, and who owned it", func(t *testing.T) {
+	t.Run("GetVersion returns a deleted template's deletion time and owner", func(t *testing.T) {
 		gone := fixture.Template(t, a.Stores, team.Gone, prompt.Draft{Name: "gone"})
 		v := fixture.Version(t, a.Stores, team.Gone, gone.ID, "text")
 		fixture.Delete(t, a.Stores, team.Gone, gone.ID)
@@ -119,7 +119,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("of a template that the caller may not see no version is answered", func(t *testing.T) {
+	t.Run("no version of a template that the caller cannot see is returned", func(t *testing.T) {
 		hidden := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "hidden"})
 		v := fixture.Version(t, a.Stores, by, hidden.ID, "text", "live")
 		for _, ref := range []prompt.Ref{{ID: v.ID}, {Number: 1}, {Label: "live"}, {Latest: true}} {
@@ -139,7 +139,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("another template's version is none of this one's", func(t *testing.T) {
+	t.Run("another template's version is not found", func(t *testing.T) {
 		other := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "other"})
 		if v := read(t, by, other.ID, prompt.Ref{ID: one.ID}); v != nil {
 			t.Fatalf("found %+v", v)
@@ -148,13 +148,13 @@ func promptVersions(t *testing.T, a Adapter) {
 			t.Fatalf("the latest of none = %+v", v)
 		}
 	})
-	t.Run("a template counts its versions, drafts apart", func(t *testing.T) {
+	t.Run("a template counts its versions and its drafts", func(t *testing.T) {
 		got, err := a.Prompts.Get(ctx, by, made.ID)
 		must(t, err)
 		same(t, "all", got.Drafts, prompt.Summary{Count: 3, Latest: three.ID, LatestNumber: 3})
 		same(t, "frozen", got.Frozen, prompt.Summary{Count: 2, Latest: two.ID, LatestNumber: 2})
 	})
-	t.Run("what change leaves of a version is saved", func(t *testing.T) {
+	t.Run("a changed version is stored", func(t *testing.T) {
 		later := fixture.Later(by, time.Second)
 		var want prompt.Version
 		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
@@ -172,7 +172,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			t.Fatalf("got %+v", got)
 		}
 	})
-	t.Run("activating is one pointer, one line of the ledger and one event", func(t *testing.T) {
+	t.Run("an activation is one pointer, one ledger entry and one event", func(t *testing.T) {
 		later := fixture.Later(by, time.Minute)
 		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
 			return p.Activate(later, nil, v, nil, "better")
@@ -188,7 +188,7 @@ func promptVersions(t *testing.T, a Adapter) {
 			t.Fatalf("event = %+v, version = %+v", k.Events[0], k.Versions[0])
 		}
 	})
-	t.Run("a deleted version is gone, its number and its line in the ledger are not", func(t *testing.T) {
+	t.Run("a deleted version keeps its number and its ledger entry", func(t *testing.T) {
 		_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.Version) error {
 			return p.DeleteVersion(by, nil, v)
 		})
@@ -231,7 +231,7 @@ func promptLabels(t *testing.T, a Adapter) {
 		return fmt.Sprint(out)
 	}
 
-	t.Run("a label that is given leaves the version that had it", func(t *testing.T) {
+	t.Run("setting a label removes it from the version that had it", func(t *testing.T) {
 		must(t, label(2, "production"))
 		if got := labels(t); got != "[2 [production] 1 [stable]]" {
 			t.Fatalf("labels = %s", got)
@@ -240,7 +240,7 @@ func promptLabels(t *testing.T, a Adapter) {
 			t.Fatalf("production = %+v, %v", v, err)
 		}
 	})
-	t.Run("who lost a label has another revision, so that nobody gives it back unseen", func(t *testing.T) {
+	t.Run("a version that loses a label gets another revision", func(t *testing.T) {
 		later := fixture.Later(by, time.Second)
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "lost"})
 		for _, l := range [][]string{{"a", "b", "c"}, {"d"}, nil} {
@@ -266,26 +266,26 @@ func promptLabels(t *testing.T, a Adapter) {
 			t.Errorf("the events say %s", got)
 		}
 	})
-	t.Run("a new version takes labels too", func(t *testing.T) {
+	t.Run("a new version can take labels from other versions", func(t *testing.T) {
 		fixture.Version(t, a.Stores, by, made.ID, "three", "stable", "canary")
 		if got := labels(t); got != "[3 [canary stable] 2 [production] 1 []]" {
 			t.Fatalf("labels = %s", got)
 		}
 	})
-	t.Run("a label can be taken off", func(t *testing.T) {
+	t.Run("a label can be removed", func(t *testing.T) {
 		must(t, label(3, "canary"))
 		if got := labels(t); got != "[3 [canary] 2 [production] 1 []]" {
 			t.Fatalf("labels = %s", got)
 		}
 	})
-	t.Run("another template has labels of its own", func(t *testing.T) {
+	t.Run("templates have separate labels", func(t *testing.T) {
 		other := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "other"})
 		fixture.Version(t, a.Stores, by, other.ID, "one", "production")
 		if got := labels(t); got != "[3 [canary] 2 [production] 1 []]" {
 			t.Fatalf("labels = %s", got)
 		}
 	})
-	t.Run("whoever reads while a label moves finds it on exactly one version", func(t *testing.T) {
+	t.Run("a reader finds a label on exactly one version while it moves", func(t *testing.T) {
 		var wg sync.WaitGroup
 		done := make(chan struct{})
 		wg.Go(func() {

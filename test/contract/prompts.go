@@ -17,9 +17,9 @@ import (
 // Prompts is the suite for ports.Prompts.
 func Prompts(t *testing.T, open Opener) {
 	a := open(t)
-	t.Run("Add and the reads", func(t *testing.T) { promptReads(t, a) })
+	t.Run("Add and Get", func(t *testing.T) { promptReads(t, a) })
 	t.Run("names", func(t *testing.T) { promptNames(t, a) })
-	t.Run("strangers", func(t *testing.T) { promptStrangers(t, a) })
+	t.Run("other workspaces and orgs", func(t *testing.T) { promptStrangers(t, a) })
 	t.Run("Update", func(t *testing.T) { promptUpdates(t, a) })
 	t.Run("versions", func(t *testing.T) { promptVersions(t, a) })
 	t.Run("labels", func(t *testing.T) { promptLabels(t, a) })
@@ -35,7 +35,7 @@ func promptReads(t *testing.T, a Adapter) {
 		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: access.Workspace, Protected: true,
 	})
 
-	t.Run("Get answers what Add was given", func(t *testing.T) {
+	t.Run("Get returns what Add was given", func(t *testing.T) {
 		got, err := a.Prompts.Get(ctx, team.Member, made.ID)
 		must(t, err)
 		same(t, "template", got, made)
@@ -50,7 +50,7 @@ func promptReads(t *testing.T, a Adapter) {
 			t.Fatalf("times that never were = %v, %v", got.DeletedAt, got.Active.At)
 		}
 	})
-	t.Run("what has no tags and no metadata has none when it is read", func(t *testing.T) {
+	t.Run("a template without tags and metadata is read without them", func(t *testing.T) {
 		plain := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "plain"})
 		got, err := a.Prompts.Get(ctx, team.Member, plain.ID)
 		must(t, err)
@@ -58,16 +58,16 @@ func promptReads(t *testing.T, a Adapter) {
 			t.Fatalf("tags = %#v, metadata = %q", got.Tags, got.Metadata)
 		}
 	})
-	t.Run("the store decides nothing: whoever is asked for is found", func(t *testing.T) {
+	t.Run("Get returns a template without access control, for any user", func(t *testing.T) {
 		nobody := identity.Actor{Org: team.Org, Workspace: team.Workspace.ID, User: "usr_nobody"}
 		got, err := a.Prompts.Get(ctx, nobody, made.ID)
 		must(t, err)
 		same(t, "template", got, made)
 	})
-	t.Run("Add writes down what was recorded", func(t *testing.T) {
+	t.Run("Add stores the recorded events", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"prompt_template.created"})
 	})
-	t.Run("a template comes with the caller's share and no other's", func(t *testing.T) {
+	t.Run("a template is loaded with the caller's share only", func(t *testing.T) {
 		until := fixture.At.Add(time.Hour)
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Editor, ExpiresAt: until})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Viewer.User, Role: access.Viewer})
@@ -95,7 +95,7 @@ func promptReads(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("OwnerLeft tells whether the owner is a member still", func(t *testing.T) {
+	t.Run("OwnerLeft is set if the owner is no longer a member", func(t *testing.T) {
 		left := fixture.Template(t, a.Stores, team.Gone, prompt.Draft{Name: "left behind"})
 		for id, want := range map[prompt.ID]bool{left.ID: true, made.ID: false} {
 			if got, err := a.Prompts.Get(ctx, team.Owner, id); err != nil || got.OwnerLeft != want {
@@ -128,18 +128,18 @@ func promptNames(t *testing.T, a Adapter) {
 	}
 	first := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "Straße/ÄÖÜ"})
 
-	t.Run("a name is taken whatever its case", func(t *testing.T) {
+	t.Run("names are unique regardless of case", func(t *testing.T) {
 		wantErr(t, add(team.Peer, "straße/äöü"), prompt.ErrNameTaken)
 	})
-	t.Run("another workspace has names of its own", func(t *testing.T) { must(t, add(other.Member, "Straße/ÄÖÜ")) })
-	t.Run("a template can be renamed in case alone", func(t *testing.T) { must(t, rename(first.ID, "STRASSE/ÄÖÜ")) })
-	t.Run("a taken name is refused in a change, which saves nothing", func(t *testing.T) {
+	t.Run("names are unique per workspace", func(t *testing.T) { must(t, add(other.Member, "Straße/ÄÖÜ")) })
+	t.Run("a template can be renamed to another case of its name", func(t *testing.T) { must(t, rename(first.ID, "STRASSE/ÄÖÜ")) })
+	t.Run("a change to a taken name is refused and not stored", func(t *testing.T) {
 		second := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "second"})
 		before := keptOf(t, a.Stores, team.Member, second.ID)
 		wantErr(t, rename(second.ID, "strasse/äöü"), prompt.ErrNameTaken)
 		same(t, "template", keptOf(t, a.Stores, team.Member, second.ID), before)
 	})
-	t.Run("a deleted template's name is free, and it cannot return under it", func(t *testing.T) {
+	t.Run("a deleted template's name is free, and the template cannot be restored while another has it", func(t *testing.T) {
 		gone := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "short-lived"})
 		fixture.Delete(t, a.Stores, team.Member, gone.ID)
 		byName := func() (*prompt.Template, error) {
@@ -166,7 +166,7 @@ func promptNames(t *testing.T, a Adapter) {
 	})
 }
 
-// promptStrangers asks every method for what the workspace never had.
+// promptStrangers calls every method for templates that the workspace never had.
 func promptStrangers(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
@@ -231,7 +231,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := fixture.Later(team.Member, time.Minute)
 
-	t.Run("what change leaves is saved, and answered", func(t *testing.T) {
+	t.Run("Update stores and returns the changed template", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "before"})
 		after, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error {
 			return t.Change(by, nil, prompt.Changes{
@@ -248,7 +248,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, team.Workspace.ID, string(made.ID))), []string{"prompt_template.updated", "prompt_template.created"})
 	})
-	t.Run("what recorded nothing is not saved", func(t *testing.T) {
+	t.Run("a change without an event is not stored", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "silent"})
 		_, err := a.Prompts.Update(ctx, by, made.ID, nil, func(t *prompt.Template) error { t.Name = "nobody recorded it"; return nil })
 		must(t, err)
@@ -256,7 +256,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 	})
-	t.Run("the shares of users in also are loaded, and a share of None goes", func(t *testing.T) {
+	t.Run("Update loads the shares of the users in also, and deletes a share with role None", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "shared"})
 		granted := prompt.Share{User: team.Peer.User, Role: access.Manager, ExpiresAt: fixture.At.Add(time.Hour), GrantedBy: team.Member.User, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At}
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: granted.User, Role: granted.Role, ExpiresAt: granted.ExpiresAt})
@@ -307,7 +307,7 @@ func promptUpdates(t *testing.T, a Adapter) {
 			same(t, "after "+method, keptOf(t, a.Stores, by, made.ID), before)
 		}
 	})
-	t.Run("a transfer removes the share of the new owner and gives the old one a share", func(t *testing.T) {
+	t.Run("a transfer deletes the new owner's share and gives the old owner one", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, team.Member, prompt.Draft{Name: "handed over"})
 		fixture.Share(t, a.Stores, team.Member, made.ID, prompt.Grant{User: team.Peer.User, Role: access.Viewer})
 		_, err := a.Prompts.Update(ctx, by, made.ID, []identity.UserID{team.Peer.User}, func(p *prompt.Template) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// proven is the part of Tickets that says whom proofs mean.
+// proven is the part of Tickets about which principal each proof belongs to.
 func proven(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ask := func(s ports.Stores, org identity.OrgID, proofs ...account.Proof) []*account.Principal {
@@ -27,7 +27,7 @@ func proven(t *testing.T, a Adapter) {
 	byMember, byViewer := account.Proof{Key: member.Hash}, account.Proof{Key: viewer.Hash}
 	bySignIn := account.Proof{Issuer: signed.Issuer, Subject: signed.Subject}
 
-	t.Run("each means whom a look-up of its own finds, in their order", func(t *testing.T) {
+	t.Run("Proven returns the same principals as single look-ups, in the order of the proofs", func(t *testing.T) {
 		for _, s := range []ports.Stores{a.Stores, a.Second()} {
 			who := ask(s, team.Org, byViewer, bySignIn, account.Proof{Key: account.Hash{1}}, byMember, account.Proof{Issuer: signed.Issuer, Subject: "nobody"}, byViewer, account.Proof{Issuer: "https://other.example", Subject: signed.Subject})
 			for i, key := range map[int]*account.Key{0: viewer, 3: member, 5: viewer} {
@@ -45,15 +45,15 @@ func proven(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("none means nobody", func(t *testing.T) { ask(a.Stores, team.Org) })
-	t.Run("in another org they mean nobody", func(t *testing.T) {
+	t.Run("Proven of no proofs returns no principals", func(t *testing.T) { ask(a.Stores, team.Org) })
+	t.Run("Proven returns no principals in another org", func(t *testing.T) {
 		for i, who := range ask(a.Stores, a.Orgs[1], byMember, bySignIn) {
 			if who != nil {
 				t.Errorf("%d means %+v", i, who)
 			}
 		}
 	})
-	t.Run("what another node has changed is seen at once", func(t *testing.T) {
+	t.Run("Proven sees changes of another node at once", func(t *testing.T) {
 		ask(a.Stores, team.Org, byMember, byViewer)
 		second := a.Second()
 		revoke(t, second, team.Member, member.ID)
@@ -63,7 +63,7 @@ func proven(t *testing.T, a Adapter) {
 			t.Errorf("%+v\n%+v", who[0], who[1])
 		}
 	})
-	t.Run("more than one statement takes are answered", func(t *testing.T) {
+	t.Run("Proven accepts more proofs than one statement can hold", func(t *testing.T) {
 		many := make([]account.Proof, 10_000)
 		for i := range many {
 			many[i] = account.Proof{Key: account.Hash{byte(i), byte(i >> 8), 1}}
@@ -76,7 +76,7 @@ func proven(t *testing.T, a Adapter) {
 			t.Errorf("%v %v %v %v", who[0], who[1], who[2], who[9_999])
 		}
 	})
-	t.Run("in a workspace that was deleted a key means nobody", func(t *testing.T) {
+	t.Run("a key of a deleted workspace has no principal", func(t *testing.T) {
 		must(t, changeWorkspace(t, a.Stores, team.Owner, team.Workspace.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
 		if who := ask(a.Stores, team.Org, byMember); who[0] != nil {
 			t.Errorf("%+v", who[0])

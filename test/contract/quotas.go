@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// got counts those that got through, and fails t if another was refused for anything but limit.
+// got returns the number of nil errors, and fails t if another error is not limit.
 func got(t testing.TB, errs []error, limit error) (n int) {
 	t.Helper()
 	for _, err := range errs {
@@ -33,7 +33,7 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 		i, _ := invite(t, a.Stores, by, ws, email, identity.Viewer)
 		return i.Mailed()
 	}
-	t.Run("the last mail to an address is known, also by an invitation that has ended", func(t *testing.T) {
+	t.Run("the last mail to an address is known even if its invitation has ended", func(t *testing.T) {
 		first, _ := invite(t, a.Stores, after(0), ws, "Mailed@example.com", identity.Viewer)
 		same(t, "mailed", []bool{first.Mailed(), mailed(after(time.Minute), ws, "mailed@example.com")}, []bool{true, false})
 		must(t, withdraw(t, a.Stores, after(2*time.Minute), ws, first.ID))
@@ -43,7 +43,7 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 		same(t, "mailed, another address", mailed(after(11*time.Minute), ws, "other@example.com"), true)
 		same(t, "mailed, by another workspace", mailed(fixture.Later(other.Admin, 11*time.Minute), other.Workspace.ID, "mailed@example.com"), true)
 	})
-	t.Run("of many that invite an address at once one is mailed", func(t *testing.T) {
+	t.Run("of many concurrent invitations of an address one is mailed", func(t *testing.T) {
 		for round := range 3 {
 			sent := make([]bool, 8)
 			must(t, errors.Join(atOnce(len(sent), func(i int) error {
@@ -57,11 +57,11 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 			same(t, "mails", count(sent), 1)
 		}
 	})
-	t.Run("mails are counted by workspace, whatever became of the invitations", func(t *testing.T) {
+	t.Run("mails are counted per workspace, including those of ended invitations", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		sent := 0
 		for i := range 2 * mailLimits.WorkspacePerDay {
-			by := team.Admin // changes, since each user has a limit too
+			by := team.Admin // varies, because each user has a limit too
 			by.User, by.At = []identity.UserID{team.Admin.User, team.Owner.User}[i%2], fixture.At.Add(time.Duration(i)*6*time.Minute)
 			by.Role = identity.Admin
 			made, _ := invite(t, a.Stores, by, team.Workspace.ID, fmt.Sprint("day-", i, "@mails.example"), identity.Viewer)
@@ -74,7 +74,7 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 		made, _ := invite(t, a.Stores, fixture.Later(team.Admin, 24*time.Hour), team.Workspace.ID, "next-day@mails.example", identity.Viewer)
 		same(t, "mailed a day later", made.Mailed(), true)
 	})
-	t.Run("mails are counted by user over all workspaces, also where many are sent at once", func(t *testing.T) {
+	t.Run("mails are counted per user over all workspaces, even concurrent ones", func(t *testing.T) {
 		maker := newcomer(t, a.Stores, a.Orgs[0], "cannon@example.com")
 		first, second := ownSpace(t, a.Stores, maker, "cannon-1"), ownSpace(t, a.Stores, maker, "cannon-2")
 		sent := make([]bool, mailLimits.UserPerHour+12)
@@ -90,7 +90,7 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 		made, _ := invite(t, a.Stores, fixture.Later(maker, time.Hour), first.ID, "an-hour-later@mails.example", identity.Viewer)
 		same(t, "mailed an hour later", made.Mailed(), true)
 	})
-	t.Run("mails are counted by mailbox over the org, also where many are sent at once", func(t *testing.T) {
+	t.Run("mails are counted per mailbox over the org, even concurrent ones", func(t *testing.T) {
 		sent := make([]bool, mailLimits.AddressPerDay+4)
 		makers := make([]identity.Actor, len(sent))
 		spaces := make([]identity.WorkspaceID, len(sent))
@@ -110,7 +110,7 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 		made, _ := invite(t, a.Stores, elsewhere.Admin, elsewhere.Workspace.ID, "victim@example.com", identity.Viewer)
 		same(t, "mailed by another org", made.Mailed(), true)
 	})
-	t.Run("no more are open than may be, also where many are made at once", func(t *testing.T) {
+	t.Run("concurrent calls cannot exceed the limit of open invitations", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		ws := team.Workspace.ID
 		address := func(i int) string { return fmt.Sprint("many-", i, "@example.com") }
@@ -124,7 +124,7 @@ func invitedWithinBounds(t *testing.T, a Adapter) {
 			_, _, err := tryInvite(t, a.Stores, team.Admin, ws, address(-1-i), identity.Viewer)
 			return err
 		}), account.ErrTooManyInvitations), 3)
-		invite(t, a.Stores, team.Admin, ws, address(0), identity.Member) // renewing is no other one
+		invite(t, a.Stores, team.Admin, ws, address(0), identity.Member) // renewing adds no open invitation
 		invite(t, a.Stores, other.Admin, other.Workspace.ID, "elsewhere@example.com", identity.Viewer)
 	})
 }
@@ -143,7 +143,7 @@ func workspacesRaceQuota(t *testing.T, a Adapter) {
 	maker, another := newcomer(t, a.Stores, a.Orgs[0], "maker@example.com"), newcomer(t, a.Stores, a.Orgs[0], "another-maker@example.com")
 	for i := range account.MaxWorkspaces - 3 {
 		w := ownSpace(t, a.Stores, maker, fmt.Sprint("made-", i))
-		if i == 0 { // one that is deleted counts until it is purged
+		if i == 0 { // a deleted one counts until it is purged
 			must(t, changeWorkspace(t, a.Stores, maker, w.ID, nil, func(w *account.Workspace) error { return w.Delete(maker, nil) }))
 		}
 		got, err := a.Workspaces.Get(t.Context(), maker, w.ID)

@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Sealer is the suite for ports.Sealer. That old keys keep opening is for the adapter's own
-// tests: the port has no rotation.
+// Sealer is the suite for ports.Sealer. The adapter's own tests check that old keys still open, because the port has
+// no rotation.
 func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 	plain, purpose := []byte("the warehouse's password"), []byte("org_1/wsp_1/con_1/postgres")
 	seal := func(t *testing.T, s ports.Sealer, plain, associated []byte) []byte {
@@ -57,7 +57,7 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 		}
 	})
 
-	t.Run("two calls never answer the same bytes", func(t *testing.T) {
+	t.Run("two calls of Seal never return the same bytes", func(t *testing.T) {
 		s, seen := open(t), map[string]bool{}
 		for range 1000 {
 			seen[string(seal(t, s, plain, purpose))] = true
@@ -67,7 +67,7 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 		}
 	})
 
-	t.Run("it opens for no other purpose", func(t *testing.T) {
+	t.Run("sealed bytes do not open for another purpose", func(t *testing.T) {
 		s := open(t)
 		sealed := seal(t, s, plain, purpose)
 		for _, other := range [][]byte{nil, []byte("org_1/wsp_2/con_1/postgres"), purpose[:len(purpose)-1], append(bytes.Clone(purpose), 0)} {
@@ -75,7 +75,7 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 		}
 	})
 
-	t.Run("a change of any bit is noticed", func(t *testing.T) {
+	t.Run("sealed bytes with any bit changed are refused", func(t *testing.T) {
 		s := open(t)
 		sealed := seal(t, s, plain, purpose)
 		for i := range sealed {
@@ -87,7 +87,7 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 		}
 	})
 
-	t.Run("a part, or more than the whole, is refused", func(t *testing.T) {
+	t.Run("truncated or extended sealed bytes are refused", func(t *testing.T) {
 		s := open(t)
 		sealed := seal(t, s, plain, purpose)
 		for i := range sealed {
@@ -96,7 +96,7 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 		refuse(t, s, append(bytes.Clone(sealed), 0), purpose)
 	})
 
-	t.Run("what was never sealed is refused", func(t *testing.T) {
+	t.Run("bytes that were never sealed are refused", func(t *testing.T) {
 		s := open(t)
 		for _, sealed := range [][]byte{nil, {}, plain, make([]byte, 64)} {
 			refuse(t, s, sealed, purpose)
@@ -107,7 +107,7 @@ func Sealer(t *testing.T, open func(*testing.T) ports.Sealer) {
 		refuse(t, open(t), seal(t, open(t), plain, purpose), purpose)
 	})
 
-	t.Run("many may seal and open at once", func(t *testing.T) {
+	t.Run("Seal and Open can be called concurrently", func(t *testing.T) {
 		s := open(t)
 		var wg sync.WaitGroup
 		for worker := range 8 {
@@ -135,7 +135,7 @@ func CredentialSealer(t *testing.T, open func(*testing.T) ports.CredentialSealer
 	Sealer(t, func(t *testing.T) ports.Sealer { return open(t) })
 
 	content, place := []byte("the warehouse's password"), []byte("con_1")
-	t.Run("a fingerprint is 16 digits, the same for the same content and place", func(t *testing.T) {
+	t.Run("a fingerprint has 16 digits and depends on content and place only", func(t *testing.T) {
 		s := open(t)
 		got := s.Fingerprint(content, place)
 		if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(got) || s.Fingerprint(bytes.Clone(content), bytes.Clone(place)) != got {
@@ -152,7 +152,7 @@ func CredentialSealer(t *testing.T, open func(*testing.T) ports.CredentialSealer
 	})
 }
 
-// Digester is the suite for ports.Digester. Each call of open is of another keyring.
+// Digester is the suite for ports.Digester. Each call of open uses another keyring.
 func Digester(t *testing.T, open func(*testing.T) ports.Digester) {
 	d := open(t)
 	want := d.Digest("purpose", []byte("one"), []byte("two"))
@@ -161,7 +161,7 @@ func Digester(t *testing.T, open func(*testing.T) ports.Digester) {
 			t.Errorf("digests %x and %x", got, want)
 		}
 	})
-	t.Run("anything else has another digest", func(t *testing.T) {
+	t.Run("another purpose or other parts have another digest", func(t *testing.T) {
 		for what, other := range map[string][32]byte{
 			"another purpose": d.Digest("other", []byte("one"), []byte("two")), "another part": d.Digest("purpose", []byte("one"), []byte("three")),
 			"the border moved": d.Digest("purpose", []byte("onet"), []byte("wo")), "one part": d.Digest("purpose", []byte("onetwo")),
@@ -173,7 +173,7 @@ func Digester(t *testing.T, open func(*testing.T) ports.Digester) {
 			}
 		}
 	})
-	t.Run("it is computed at the same time by many", func(t *testing.T) {
+	t.Run("digests can be computed concurrently", func(t *testing.T) {
 		d := open(t)
 		var wg sync.WaitGroup
 		digests := make([][32]byte, 20)

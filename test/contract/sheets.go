@@ -17,21 +17,21 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// SheetsRig is a ports.Sheets and a place from which it reads.
+// SheetsRig is a ports.Sheets with the place that it reads from.
 type SheetsRig struct {
 	Sheets ports.Sheets
-	// Put makes a sheet in the place and says where it is.
+	// Put creates a sheet and returns its location.
 	Put func(t *testing.T, w fixture.Workbook) ports.SheetTarget
-	// Absent is where there is none.
+	// Absent is a location without a sheet.
 	Absent ports.SheetTarget
-	// OneTab says that the format knows no more than one, without a name of its own.
+	// OneTab is set if the format has exactly one tab, without a name.
 	OneTab bool
 }
 
-// sheetsWorkspace is whose sheets are read; there is nothing of a workspace's that the port looks up.
+// sheetsWorkspace is the workspace of the sheets. The port looks nothing up in it.
 const sheetsWorkspace identity.WorkspaceID = "wsp_01jcontractsheets0000000000"
 
-// people is a table of four columns, below a header.
+// people is a table with a header and four columns.
 var people = [][]string{
 	{"Name", "E-mail", "Name", ""},
 	{"Ann", "ann@example.com", "Lee", "x"},
@@ -39,7 +39,7 @@ var people = [][]string{
 	{"Cid, “the 3rd”", "cid@example.com", "Ray", "z"},
 }
 
-// Sheets is what any ports.Sheets must do.
+// Sheets is the suite for ports.Sheets.
 func Sheets(t *testing.T, rig SheetsRig) {
 	read := func(t *testing.T, to ports.SheetTarget) source.Sheet {
 		t.Helper()
@@ -59,7 +59,7 @@ func Sheets(t *testing.T, rig SheetsRig) {
 		return fixture.Workbook{Name: "people", Tabs: []fixture.Tab{{Title: "People", Rows: rows}}}
 	}
 
-	t.Run("the head of a table is read", func(t *testing.T) {
+	t.Run("the header and the first rows of a table are read", func(t *testing.T) {
 		s := read(t, rig.Put(t, one(people...)))
 		if !strings.HasPrefix(s.Title, "people") {
 			t.Errorf("title %q", s.Title)
@@ -85,7 +85,7 @@ func Sheets(t *testing.T, rig SheetsRig) {
 			t.Errorf("the tab has %d rows and %d columns", s.Tab.Rows, s.Tab.Columns)
 		}
 	})
-	t.Run("a header below a title is found, and another may be given", func(t *testing.T) {
+	t.Run("a header below a title is found, and another header row can be given", func(t *testing.T) {
 		to := rig.Put(t, one(append([][]string{{"All our people"}}, people...)...))
 		if s := read(t, to); s.Preview.HeaderRow != 2 || s.Preview.Headers[1].Name != "E-mail" {
 			t.Errorf("row %d: %+v", s.Preview.HeaderRow, s.Preview.Headers)
@@ -96,14 +96,14 @@ func Sheets(t *testing.T, rig SheetsRig) {
 			t.Errorf("%+v", s.Preview)
 		}
 	})
-	t.Run("below a header row that is not there is nothing", func(t *testing.T) {
+	t.Run("a header row beyond the end gives no rows", func(t *testing.T) {
 		to := rig.Put(t, one(people...))
 		to.Location.HeaderRow = source.MaxHeaderRow
 		if s := read(t, to); len(s.Preview.Headers) > 0 || s.Preview.HeaderRow != source.MaxHeaderRow {
 			t.Errorf("%+v", s.Preview)
 		}
 	})
-	t.Run("a wide table is cut at its right", func(t *testing.T) {
+	t.Run("a wide table is cut on the right", func(t *testing.T) {
 		var header, row []string
 		for i := range source.MaxColumns + 50 {
 			header, row = append(header, fmt.Sprint("Column no. ", i)), append(row, "v")
@@ -123,7 +123,7 @@ func Sheets(t *testing.T, rig SheetsRig) {
 			t.Errorf("%d rows are shown, of %d", len(s.Preview.Rows), s.Tab.Rows)
 		}
 	})
-	t.Run("cells are cut, and can be shown", func(t *testing.T) {
+	t.Run("long cells are cut to MaxCell characters", func(t *testing.T) {
 		s := read(t, rig.Put(t, one([]string{"Text", "Emoji"}, []string{strings.Repeat("long ", 200), strings.Repeat("😀", 300)})))
 		for i, c := range s.Preview.Rows[0] {
 			if n := len([]rune(*c)); n != source.MaxCell {
@@ -131,12 +131,12 @@ func Sheets(t *testing.T, rig SheetsRig) {
 			}
 		}
 	})
-	t.Run("what is not there is not found", func(t *testing.T) {
+	t.Run("a missing sheet is not found", func(t *testing.T) {
 		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, rig.Absent); !errors.Is(err, source.ErrSheetNotFound) {
 			t.Errorf("err = %v", err)
 		}
 	})
-	t.Run("a tab that is not there is not found", func(t *testing.T) {
+	t.Run("a missing tab is not found", func(t *testing.T) {
 		to := rig.Put(t, one(people...))
 		to.Location.Tab = "Nobody"
 		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrTabNotFound) {
@@ -156,7 +156,7 @@ func Sheets(t *testing.T, rig SheetsRig) {
 			}
 		}
 	})
-	t.Run("files are for those to whom they are offered", func(t *testing.T) {
+	t.Run("a file location is refused unless files are offered", func(t *testing.T) {
 		to := ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"}}
 		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
 			t.Errorf("err = %v", err)

@@ -30,21 +30,21 @@ func SignIns(t *testing.T, open Opener) {
 	t.Run("sign-ins at once", func(t *testing.T) { signInsRace(t, a) })
 }
 
-// claimsOf is what an issuer says of one of a team; the subject is like nobody else's.
+// claimsOf returns an issuer's claims about a member of a team, with a unique subject.
 func claimsOf(team *fixture.Team, name string) account.Claims {
 	email := name + "@" + team.Workspace.Slug + ".example"
 	return account.Claims{Issuer: issuer, Subject: "sub-" + email, Email: email, EmailVerified: true, Name: name}
 }
 
-// anyoneOf is an org of that issuer and another one, both of which may vouch for every address, and
-// which everyone may join.
+// anyoneOf is an org that everyone can join. It has that issuer and another one, which both can vouch for every
+// address.
 func anyoneOf(rules ...identity.ClaimRule) *identity.Org {
 	return &identity.Org{
 		Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}, {URL: otherIssuer, TrustEmail: true}}, ClaimRules: rules, SignUp: identity.SignUpOpen,
 	}
 }
 
-// trySignIn is SignIn as the use case does it, an hour after all was made.
+// trySignIn calls SignIn as the use case does, an hour after everything was created.
 func trySignIn(t testing.TB, s ports.Stores, org identity.OrgID, in account.SignIn) (*account.Person, error) {
 	by := identity.System(org, "", "sign-in", fixture.At.Add(time.Hour))
 	return s.Users.SignIn(t.Context(), org, in, func(in *account.SignIn) error { return in.Settle(by) })
@@ -67,22 +67,22 @@ func signedIn(t *testing.T, a Adapter) {
 		must(t, err)
 		return p
 	}
-	t.Run("who never signed in is nobody", func(t *testing.T) {
+	t.Run("SignedIn does not find a subject that never signed in", func(t *testing.T) {
 		_, err := a.Users.SignedIn(ctx, team.Org, issuer, member)
 		wantErr(t, err, account.ErrUserNotFound)
 	})
-	t.Run("who did is whom SignIn answered, with all memberships", func(t *testing.T) {
+	t.Run("SignedIn returns the user that SignIn returned, with all memberships", func(t *testing.T) {
 		want := signIn(t, a.Stores, team.Org, claimsOf(team, "member"), nil)
 		u, m, err := a.Users.Get(ctx, team.Org, team.Member.User)
 		must(t, err)
-		for range 2 { // the second may come from memory
+		for range 2 { // the second may come from the cache
 			got := is(t, a.Stores, member)
 			same(t, "person", got, want)
 			same(t, "user", &got.User, u)
 			same(t, "memberships", got.Memberships, m)
 		}
 	})
-	t.Run("claims that changed nothing are known for a moment", func(t *testing.T) {
+	t.Run("the claims of a sign-in are cached for at most a second", func(t *testing.T) {
 		claims := claimsOf(team, "member")
 		if p := is(t, a.Stores, member); p.Met != nil {
 			t.Fatalf("met = %+v before", p.Met)
@@ -115,7 +115,7 @@ func signedIn(t *testing.T, a Adapter) {
 			t.Fatalf("got %+v", got)
 		}
 	})
-	t.Run("so is a removal, and by another process within a second", func(t *testing.T) {
+	t.Run("a removal is seen at once, and by another process within a second", func(t *testing.T) {
 		far := a.Second()
 		same(t, "memberships", len(is(t, far, member).Memberships), 1)
 		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, team.Member.User))
@@ -123,7 +123,7 @@ func signedIn(t *testing.T, a Adapter) {
 		time.Sleep(time.Second)
 		same(t, "memberships", len(is(t, far, member).Memberships), 0)
 	})
-	t.Run("a transaction sees what it did, and what is undone is not remembered", func(t *testing.T) {
+	t.Run("a transaction sees its own changes, and a rolled back change is not cached", func(t *testing.T) {
 		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			signIn(t, tx, team.Org, claimsOf(team, "undone"), nil)
 			is(t, tx, claimsOf(team, "undone").Subject)
@@ -137,7 +137,7 @@ func signedIn(t *testing.T, a Adapter) {
 func signsIn(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
-	t.Run("a newcomer gets an account, and a workspace if the org says so", func(t *testing.T) {
+	t.Run("a new user gets an account, and a workspace if the org is configured so", func(t *testing.T) {
 		for _, own := range []bool{false, true} {
 			c := account.Claims{Issuer: issuer, Subject: fmt.Sprint("newcomer ", own), Email: fmt.Sprint("new-", own, "@example.com"), EmailVerified: true, Name: "Änn"}
 			org := anyoneOf()
@@ -157,7 +157,7 @@ func signsIn(t *testing.T, a Adapter) {
 			same(t, "person", again, p)
 		}
 	})
-	t.Run("settle is given what the claims name", func(t *testing.T) {
+	t.Run("settle gets the accounts that the claims name", func(t *testing.T) {
 		signIn(t, a.Stores, team.Org, claimsOf(team, "peer"), nil)
 		for name, tt := range map[string]struct {
 			claims          account.Claims
@@ -192,7 +192,7 @@ func signsIn(t *testing.T, a Adapter) {
 			wantErr(t, err, errBoom)
 		}
 	})
-	t.Run("what becomes of an account is told to each workspace that it is in", func(t *testing.T) {
+	t.Run("changes of an account are recorded in each of its workspaces", func(t *testing.T) {
 		c := claimsOf(team, "member")
 		second := ownSpace(t, a.Stores, team.Member, "second-"+team.Workspace.Slug).ID
 		signIn(t, a.Stores, team.Org, c, nil)
@@ -203,7 +203,7 @@ func signsIn(t *testing.T, a Adapter) {
 		}
 		same(t, "events elsewhere", len(eventsOn(t, a.Stores, other.Workspace.ID, string(team.Member.User))), 0)
 	})
-	t.Run("an account of the same verified address is joined, and stays what it is", func(t *testing.T) {
+	t.Run("a sign-in joins the account with the same verified address, which stays unchanged", func(t *testing.T) {
 		for _, from := range []string{issuer, otherIssuer} { // an account may be linked more than once
 			c := claimsOf(team, "admin")
 			c.Issuer = from
@@ -212,7 +212,7 @@ func signsIn(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("but not by a second subject of one issuer", func(t *testing.T) {
+	t.Run("a second subject of one issuer does not join the account of its address", func(t *testing.T) {
 		c := claimsOf(team, "admin")
 		c.Subject = "second"
 		for range 2 {
@@ -221,7 +221,7 @@ func signsIn(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("an address is saved that the token brings, and none of another account", func(t *testing.T) {
+	t.Run("a token's address is saved unless another account has it", func(t *testing.T) {
 		c := account.Claims{Issuer: issuer, Subject: "moves", Email: "moves@example.com", EmailVerified: true}
 		p := signIn(t, a.Stores, team.Org, c, nil)
 		c.Email = "Moved@example.com"
@@ -240,7 +240,7 @@ func signsIn(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "user", u.ID, team.Owner.User)
 	})
-	t.Run("control characters in what a token says of somebody are no hindrance", func(t *testing.T) {
+	t.Run("control characters in a token's claims do not prevent a sign-in", func(t *testing.T) {
 		c := account.Claims{Issuer: issuer, Subject: "odd", Email: "odd@example.com\x00", EmailVerified: true, Name: "O\x00dd\n"}
 		for range 2 {
 			if p := signIn(t, a.Stores, team.Org, c, nil); p.User.Email != "" || p.User.Name != "Odd" {
@@ -272,7 +272,7 @@ func signInsRace(t *testing.T, a Adapter) {
 		"with an address":    {Email: "raced@example.com", EmailVerified: true},
 		"without an address": {},
 	} {
-		t.Run("many first sign-ins of one subject make one account, "+name, func(t *testing.T) {
+		t.Run("many first sign-ins of one subject create one account, "+name, func(t *testing.T) {
 			c.Issuer, c.Subject, c.Raw = issuer, name, map[string]any{"in": true}
 			before := members()
 			ids := make([]identity.UserID, 16)
@@ -294,7 +294,7 @@ func signInsRace(t *testing.T, a Adapter) {
 			same(t, "members", members(), before+1)
 		})
 	}
-	t.Run("one subject of each issuer that come first with one address share the account", func(t *testing.T) {
+	t.Run("first sign-ins with one address, one per issuer, share one account", func(t *testing.T) {
 		ids := make([]identity.UserID, 8)
 		must(t, errors.Join(atOnce(len(ids), func(i int) error {
 			org := anyoneOf()
@@ -312,7 +312,7 @@ func signInsRace(t *testing.T, a Adapter) {
 		}
 	})
 	for name, made := range map[string]bool{"that nobody has": false, "of an account that was made before": true} {
-		t.Run("of many subjects of one issuer with one address "+name+", one gets it and the others are other people", func(t *testing.T) {
+		t.Run("of many subjects of one issuer with one address "+name+", one gets it and the others are separate accounts", func(t *testing.T) {
 			email := fmt.Sprint("recycled-", made, "@example.com")
 			if made {
 				newcomer(t, a.Stores, team.Org, email)
@@ -337,7 +337,7 @@ func signInsRace(t *testing.T, a Adapter) {
 			same(t, "people, with the address", []int{len(people), have}, []int{8, 1})
 		})
 	}
-	t.Run("of accounts that claim one address at once one gets it, and each stays itself", func(t *testing.T) {
+	t.Run("of accounts that claim one address at once one gets it, and all stay separate", func(t *testing.T) {
 		ids := map[identity.UserID]int{}
 		claim := func(i int) account.Claims { return account.Claims{Issuer: issuer, Subject: fmt.Sprint("claimer ", i)} }
 		for i := range 8 {

@@ -20,7 +20,7 @@ func signsInAtTwoIssuers(t *testing.T, a Adapter) {
 	as := func(url string, in bool) account.Claims {
 		return account.Claims{Issuer: url, Subject: "sub", Email: "both@" + ws.Slug + ".example", EmailVerified: true, Raw: map[string]any{"in": in}}
 	}
-	t.Run("what the rules of each gave is kept, by issuer", func(t *testing.T) {
+	t.Run("the roles given by claim rules are stored per issuer", func(t *testing.T) {
 		for _, step := range []struct {
 			claims  account.Claims
 			granted account.Granted
@@ -46,14 +46,14 @@ func signsInAtTwoIssuers(t *testing.T, a Adapter) {
 			same(t, "member", member.Granted, step.granted)
 		}
 	})
-	t.Run("a role by hand ends it", func(t *testing.T) {
+	t.Run("a role given by hand replaces those of claim rules", func(t *testing.T) {
 		p := signIn(t, a.Stores, org, as(issuer, true), rules)
 		must(t, setRole(t, a.Stores, team.Owner, ws.ID, p.User.ID, identity.Member))
 		_, m, err := a.Users.Get(ctx, org, p.User.ID)
 		must(t, err)
 		same(t, "granted", m[0].Granted, account.Granted(nil))
 	})
-	t.Run("an issuer that may not vouch for an address finds nobody by it", func(t *testing.T) {
+	t.Run("an issuer that cannot vouch for an address finds no account by it", func(t *testing.T) {
 		closed := anyoneOf()
 		closed.Issuers[1].TrustEmail = false
 		c := claimsOf(team, "viewer")
@@ -86,7 +86,7 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 		return found
 	}
 	const email = "guest@example.com"
-	t.Run("settle is given what is open to the address, in this org only", func(t *testing.T) {
+	t.Run("settle gets the open invitations of the address, in this org only", func(t *testing.T) {
 		same(t, "invitations", len(given(t, claims(email))), 0)
 		invite(t, a.Stores, other.Owner, other.Workspace.ID, email, identity.Viewer)
 		same(t, "invitations of another org", len(given(t, claims(email))), 0)
@@ -101,7 +101,7 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 		must(t, withdraw(t, a.Stores, team.Owner, team.Workspace.ID, i.ID))
 		same(t, "invitations once withdrawn", len(given(t, claims(email))), 0)
 	})
-	t.Run("with what who invited is by now, and none into a deleted workspace", func(t *testing.T) {
+	t.Run("settle gets the inviter's current role, and no invitation to a deleted workspace", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "closing-"+team.Workspace.Slug)
 		invite(t, a.Stores, team.Admin, team.Workspace.ID, "late@example.com", identity.Viewer)
 		must(t, removeMember(t, a.Stores, team.Owner, team.Workspace.ID, team.Admin.User))
@@ -112,7 +112,7 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 			t.Errorf("it is given %+v", found)
 		}
 	})
-	t.Run("who is refused leaves nothing", func(t *testing.T) {
+	t.Run("a refused sign-in stores nothing", func(t *testing.T) {
 		c := claims("refused@example.com")
 		_, err := trySignIn(t, a.Stores, team.Org, account.SignIn{Claims: c, Org: invitedOnly})
 		wantErr(t, err, account.ErrSignUpClosed)
@@ -121,7 +121,7 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 		_, _, err = a.Users.FindByEmail(ctx, team.Org, c.Email)
 		wantErr(t, err, account.ErrUserNotFound)
 	})
-	t.Run("who is invited gets an account, once at the same time", func(t *testing.T) {
+	t.Run("concurrent sign-ins of an invited user create one account", func(t *testing.T) {
 		invite(t, a.Stores, team.Owner, team.Workspace.ID, "joins-once@example.com", identity.Viewer)
 		ids := make([]identity.UserID, 8)
 		for _, err := range atOnce(len(ids), func(i int) error {
@@ -137,7 +137,7 @@ func signsUpByInvitation(t *testing.T, a Adapter) {
 			same(t, "account", id, ids[0])
 		}
 	})
-	t.Run("nor does an expired one let in", func(t *testing.T) {
+	t.Run("an expired invitation does not permit a sign-up", func(t *testing.T) {
 		invite(t, a.Stores, team.Owner, team.Workspace.ID, "expired@example.com", identity.Viewer)
 		by := identity.System(team.Org, "", "sign-in", fixture.At.Add(account.InvitationLasts+time.Hour))
 		_, err := a.Users.SignIn(ctx, team.Org, account.SignIn{Claims: claims("expired@example.com"), Org: invitedOnly}, func(s *account.SignIn) error { return s.Settle(by) })

@@ -19,7 +19,7 @@ func signsInByOlderTokens(t *testing.T, a Adapter) {
 	at := func(subject string, minutes int, in bool) account.Claims {
 		return account.Claims{Issuer: issuer, Subject: subject, IssuedAt: fixture.At.Add(time.Duration(minutes) * time.Minute), Raw: map[string]any{"in": in}}
 	}
-	t.Run("the newest token that was settled is kept, also where it changes nothing", func(t *testing.T) {
+	t.Run("the time of the newest settled token is stored, even if it changes nothing", func(t *testing.T) {
 		for _, step := range []struct {
 			minutes, newest int
 			in, member      bool
@@ -35,7 +35,7 @@ func signsInByOlderTokens(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("of many that are settled at once the newest one counts", func(t *testing.T) {
+	t.Run("of many tokens settled at once the newest decides", func(t *testing.T) {
 		for round := range 5 {
 			subject := fmt.Sprint("aging at once ", round)
 			must(t, errors.Join(atOnce(8, func(i int) error {
@@ -78,7 +78,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		})
 		wantErr(t, err, errBoom)
 	})
-	t.Run("a role by rules is given, raised, lowered and taken away", func(t *testing.T) {
+	t.Run("claim rules give, raise, lower and take away a role", func(t *testing.T) {
 		for _, step := range []struct {
 			groups []any
 			role   identity.Role
@@ -99,7 +99,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 			same(t, "memberships there", there, map[bool]int{true: 1}[step.role != identity.NoRole])
 		}
 	})
-	t.Run("who is taken away loses keys", func(t *testing.T) {
+	t.Run("a user whose role is taken away by rules loses their keys", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Gone, account.KeyDraft{Name: "k"})
 		signIn(t, a.Stores, org, as("gone"), rules)
 		who, err := a.Keys.Principal(ctx, org, k.Hash)
@@ -109,7 +109,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws.ID, string(k.ID))), []string{"api_key.revoked", "api_key.created"})
 	})
-	t.Run("a role given by hand is never lost", func(t *testing.T) {
+	t.Run("claim rules never take away a role given by hand", func(t *testing.T) {
 		is := func(p *account.Person, role, byHand identity.Role) {
 			t.Helper()
 			m := p.Memberships[0]
@@ -128,7 +128,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		is(signIn(t, a.Stores, org, as("peer", "dev"), rules), identity.Member, identity.Viewer)
 		is(signIn(t, a.Stores, org, as("peer"), rules), identity.Viewer, identity.Viewer)
 	})
-	t.Run("what rules gave goes with them, whatever has become of the workspace's slug", func(t *testing.T) {
+	t.Run("a role given by a rule goes with the rule, even after the workspace's slug has changed", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "ruled-"+ws.Slug)
 		ruled := []identity.ClaimRule{grant("dev", w.Slug, identity.Member), {Issuer: issuer, Claim: "groups", Value: "dev", Operator: true}}
 		is := func(p *account.Person, want identity.Role) {
@@ -146,7 +146,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 		}))
 		is(signIn(t, a.Stores, org, as("viewer"), ruled), identity.NoRole)
 	})
-	t.Run("the operator flag comes and goes", func(t *testing.T) {
+	t.Run("claim rules set and clear the operator flag", func(t *testing.T) {
 		for _, groups := range [][]any{{"ops"}, {}, {"ops", "dev"}} {
 			p := signIn(t, a.Stores, org, as("viewer", groups...), rules)
 			u, _, err := a.Users.Get(ctx, org, team.Viewer.User)
@@ -154,7 +154,7 @@ func signsInUnderRules(t *testing.T, a Adapter) {
 			same(t, "operator", []bool{p.User.Operator, u.Operator}, []bool{len(groups) > 0, len(groups) > 0})
 		}
 	})
-	t.Run("a deleted workspace takes nobody", func(t *testing.T) {
+	t.Run("claim rules add no one to a deleted workspace", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "deleted-too")
 		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
 		signIn(t, a.Stores, org, as("peer", "dev"), []identity.ClaimRule{grant("dev", w.Slug, identity.Owner)})

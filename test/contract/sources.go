@@ -18,15 +18,15 @@ import (
 // Sources is the suite for ports.Sources.
 func Sources(t *testing.T, open Opener) {
 	a := open(t)
-	t.Run("Add and the reads", func(t *testing.T) { sourceReads(t, a) })
-	t.Run("strangers", func(t *testing.T) { sourceStrangers(t, a) })
+	t.Run("Add and Get", func(t *testing.T) { sourceReads(t, a) })
+	t.Run("other workspaces and orgs", func(t *testing.T) { sourceStrangers(t, a) })
 	t.Run("Update", func(t *testing.T) { sourceUpdates(t, a) })
 	t.Run("through a connection", func(t *testing.T) { sourcesThrough(t, a) })
-	t.Run("memory", func(t *testing.T) { sourceMemory(t, a) })
+	t.Run("remembered choices", func(t *testing.T) { sourceMemory(t, a) })
 	t.Run("races", func(t *testing.T) { sourceRaces(t, a) })
 }
 
-// addSource stores a source of a reading, unless it is refused.
+// addSource stores a source with a reading, unless it is refused.
 func addSource(t *testing.T, s ports.Stores, by identity.Actor, r source.Reading) error {
 	t.Helper()
 	return s.Sources.Add(t.Context(), by, func(others int) (*source.Source, error) {
@@ -42,23 +42,23 @@ func sourceReads(t *testing.T, a Adapter) {
 	table := fixture.Source(t, a.Stores, team.Admin, fixture.TableReading(connection.NewID()))
 	book := fixture.Source(t, a.Stores, team.Admin, fixture.BookReading(connection.NewID()))
 
-	t.Run("Get answers what Add was given", func(t *testing.T) {
+	t.Run("Get returns what Add was given", func(t *testing.T) {
 		for _, made := range []*source.Source{sheet, table, book} {
 			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
 			must(t, err)
 			same(t, "source", got, made)
 		}
 	})
-	t.Run("Add writes down what was recorded", func(t *testing.T) {
+	t.Run("Add stores the recorded events", func(t *testing.T) {
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(sheet.ID))), []string{"source.attached"})
 	})
-	t.Run("others counts those of the workspace, and what make refuses is not stored", func(t *testing.T) {
+	t.Run("Add counts the workspace's sources, and stores none that make refuses", func(t *testing.T) {
 		wantErr(t, a.Sources.Add(ctx, by, func(others int) (*source.Source, error) {
 			same(t, "others", others, 3)
 			return nil, errBoom
 		}), errBoom)
 	})
-	t.Run("a location is taken once for each type of a workspace, whatever its header row and whoever reads it", func(t *testing.T) {
+	t.Run("a location can be attached once per type and workspace, even with another header row or connection", func(t *testing.T) {
 		again := fixture.SheetReading()
 		again.Location = sheet.Location
 		again.Location.Sheet.HeaderRow, again.Location.Connection = 7, connection.NewID()
@@ -70,13 +70,13 @@ func sourceReads(t *testing.T, a Adapter) {
 			return source.New(team.Owner, other, fixture.SourceDraft(again), again, others)
 		}))
 	})
-	t.Run("a deleted workspace takes none", func(t *testing.T) {
+	t.Run("a deleted workspace gets no source", func(t *testing.T) {
 		gone := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		_, err := a.Workspaces.Update(ctx, gone.Owner, gone.Owner.Workspace, nil, func(w *account.Workspace) error { return w.Delete(gone.Owner, nil) })
 		must(t, err)
 		wantErr(t, addSource(t, a.Stores, gone.Owner, fixture.SheetReading()), identity.ErrWorkspaceNotFound)
 	})
-	t.Run("List answers pages, newest first", func(t *testing.T) {
+	t.Run("List returns pages, newest first", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		var want []source.ID
 		for range 5 {
@@ -127,7 +127,7 @@ func sourceUpdates(t *testing.T, a Adapter) {
 	made := fixture.Source(t, a.Stores, by, fixture.SheetReading())
 	system := identity.System(by.Org, by.Workspace, "test", fixture.At.Add(time.Hour))
 
-	t.Run("saves all that may change", func(t *testing.T) {
+	t.Run("Update stores every field that can change", func(t *testing.T) {
 		changed, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
 			s.Refreshed(system, &fixture.People, source.Outcome{Of: 1, Reading: source.Reading{Columns: []source.Header{{Name: "Contact", Type: source.Email}, {Name: "Age", Type: source.Integer}, {Name: "x"}}, RowEstimate: 99}}, 0.5)
 			s.Refreshed(system, nil, source.Outcome{Of: 2, Failure: &source.Failure{Code: "sheet_not_shared", Transient: true, Hint: "Share it.", At: system.At}}, 0.5)
@@ -144,7 +144,7 @@ func sourceUpdates(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "events", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID))), []string{"source.paused", "source.drifted", "source.attached"})
 	})
-	t.Run("saves nothing of a change that fails", func(t *testing.T) {
+	t.Run("Update stores nothing of a change that fails", func(t *testing.T) {
 		before, err := a.Sources.Get(ctx, by.Workspace, made.ID)
 		must(t, err)
 		_, err = a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
@@ -156,7 +156,7 @@ func sourceUpdates(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "source", after, before)
 	})
-	t.Run("removes what was detached, and keeps its events and what it taught", func(t *testing.T) {
+	t.Run("Update deletes a detached source, and keeps its events and remembered choices", func(t *testing.T) {
 		_, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error { return s.Detach(by, nil) })
 		must(t, err)
 		_, err = a.Sources.Get(ctx, by.Workspace, made.ID)
@@ -193,7 +193,7 @@ func sourcesThrough(t *testing.T, a Adapter) {
 	same(t, "a sheet that is read by an account, and a table", ids(two), []source.ID{third.ID, sheet.ID})
 	same(t, "through any", ids(""), []source.ID{third.ID, second.ID, first.ID, sheet.ID})
 
-	t.Run("all are changed, or none", func(t *testing.T) {
+	t.Run("all sources of a connection are changed, or none", func(t *testing.T) {
 		system := identity.System(by.Org, by.Workspace, "test", fixture.At)
 		wantErr(t, a.Sources.UpdateThrough(ctx, by.Workspace, one, func(s *source.Source) error {
 			s.Pause(system, source.ConnectionRevoked)
@@ -236,19 +236,19 @@ func sourceMemory(t *testing.T, a Adapter) {
 			return made, err
 		}))
 	}
-	t.Run("the last choice counts", func(t *testing.T) {
+	t.Run("the last choice is suggested", func(t *testing.T) {
 		teach(t, a.Stores, source.Memory{"contact": "email", "years": "age"}, fixture.At)
 		teach(t, a.Stores, source.Memory{"contact": "age"}, fixture.At.Add(time.Second))
 		got, err := a.Sources.Memory(ctx, by.Workspace, fixture.People.Key)
 		must(t, err)
 		same(t, "memory", got, source.Memory{"contact": "age", "years": "age"})
 	})
-	t.Run("another type has its own", func(t *testing.T) {
+	t.Run("choices are remembered per type", func(t *testing.T) {
 		got, err := a.Sources.Memory(ctx, by.Workspace, "animals")
 		must(t, err)
 		same(t, "memory", got, source.Memory{})
 	})
-	t.Run("of more than 2000 the last are remembered", func(t *testing.T) {
+	t.Run("only the last 2000 choices are remembered", func(t *testing.T) {
 		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			many := source.Memory{}
 			for i := range 2000 {
@@ -265,11 +265,11 @@ func sourceMemory(t *testing.T, a Adapter) {
 	})
 }
 
-// sourceRaces has two processes do the same at once.
+// sourceRaces has two processes do the same concurrently.
 func sourceRaces(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	second := a.Second()
-	t.Run("of two that attach the same, one does", func(t *testing.T) {
+	t.Run("of two concurrent attachments of one location one succeeds", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		r := fixture.SheetReading()
 		errs := make([]error, 2)
@@ -287,7 +287,7 @@ func sourceRaces(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("a refresh that a pause overtook leaves nothing", func(t *testing.T) {
+	t.Run("a refresh that was overtaken by a pause stores nothing", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		through := connection.NewID()
 		system := identity.System(by.Org, by.Workspace, "test", fixture.At)
@@ -314,7 +314,7 @@ func sourceRaces(t *testing.T, a Adapter) {
 			both.Wait()
 			got, err := a.Sources.Get(ctx, by.Workspace, made.ID)
 			must(t, err)
-			// Either order is one: the refresh before the pause, or not at all.
+			// Both orders are correct: the refresh before the pause, or not at all.
 			if got.Paused != source.ConnectionRevoked || !got.NextRefreshAt.IsZero() || got.RowEstimate == 99 && got.LastRefreshedAt.IsZero() {
 				t.Fatalf("%+v", got)
 			}

@@ -24,7 +24,7 @@ func Tickets(t *testing.T, open Opener) {
 		"of a key":     {Key: account.NewToken().Hash()},
 		"of a sign-in": {Issuer: "https://issuer.example", Subject: "ann", Until: fixture.At.Add(time.Hour)},
 	} {
-		t.Run("a ticket "+name+" is taken as it was, once", func(t *testing.T) {
+		t.Run("a ticket "+name+" is returned unchanged, once", func(t *testing.T) {
 			hash, want := issue(p)
 			got, err := a.Second().Tickets.Take(ctx, org, hash, fixture.At.Add(account.TicketLife-time.Microsecond))
 			must(t, err)
@@ -33,7 +33,7 @@ func Tickets(t *testing.T, open Opener) {
 			wantErr(t, err, identity.ErrUnauthenticated)
 		})
 	}
-	t.Run("of many who take it at once one has it", func(t *testing.T) {
+	t.Run("of many callers that take a ticket at once one gets it", func(t *testing.T) {
 		hash, _ := issue(account.Proof{})
 		second, had := a.Second(), 0
 		for _, err := range atOnce(8, func(i int) error {
@@ -54,7 +54,7 @@ func Tickets(t *testing.T, open Opener) {
 			t.Errorf("%d had it", had)
 		}
 	})
-	t.Run("nobody takes one that has expired, or of another org", func(t *testing.T) {
+	t.Run("a ticket that has expired, or of another org, is not found", func(t *testing.T) {
 		hash, _ := issue(account.Proof{})
 		_, err := a.Tickets.Take(ctx, a.Orgs[1], hash, fixture.At)
 		wantErr(t, err, identity.ErrUnauthenticated)

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// trail reads a workspace's events as they come, and holds each to what was when it happened.
+// trail reads a workspace's events in order, and checks each against the state at its time.
 type trail struct {
 	ws identity.WorkspaceID
 
@@ -19,12 +19,12 @@ type trail struct {
 	last     string // the latest event that was read
 	length   int
 	is       map[identity.UserID]standing
-	open     map[string]identity.Role          // what open invitations grant, by id
-	maker    map[string]identity.UserID        // of each open invitation
-	accepted map[identity.UserID]identity.Role // what an invitation that was accepted grants, until its member comes
+	open     map[string]identity.Role          // the roles of open invitations, by id
+	maker    map[string]identity.UserID        // the creator of each open invitation
+	accepted map[identity.UserID]identity.Role // the role of an accepted invitation, until its member is added
 }
 
-// standing is what somebody is, and what of that people gave.
+// standing is a user's role, and the part of it that was given by hand.
 type standing struct {
 	role, byHand identity.Role
 	program      bool
@@ -37,8 +37,8 @@ func (tr *trail) has(user identity.UserID) bool {
 	return ok
 }
 
-// follow reads what is new. Changes of one workspace come one after another, each under its lock,
-// so that none can appear before one that was seen.
+// follow reads the new events. Changes of one workspace are serialised by its lock, so no event can appear before one
+// that was already read.
 func (tr *trail) follow(t *testing.T, a Adapter) error {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -68,7 +68,7 @@ func (tr *trail) follow(t *testing.T, a Adapter) error {
 	return nil
 }
 
-// apply holds an event to the rules, and then lets it happen.
+// apply checks an event against the rules, and then applies it.
 func (tr *trail) apply(e event.Event) error {
 	user, role := identity.UserID(text(e.Data["user_id"])), identity.ParseRole(text(e.Data["role"]))
 	switch e.Type {
@@ -131,9 +131,9 @@ func (tr *trail) apply(e event.Event) error {
 	return fmt.Errorf("it left no person as owner")
 }
 
-// change holds a change of user's role to who made it: the system by rules, which lower none that
-// somebody gave by hand; whoever leaves by a credential for all that they may; else an admin, up to
-// their own role.
+// change checks that the actor of the event was allowed to change user's role. Claim rules can, but they lower no role
+// that was given by hand. A member can leave, with a credential that has no lower ceiling than their role. An admin
+// can change roles up to their own.
 func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.Role) error {
 	was := tr.is[user]
 	switch {
@@ -147,7 +147,7 @@ func (tr *trail) change(e event.Event, user identity.UserID, from, to identity.R
 	return tr.may(e, max(from, to))
 }
 
-// byHand is what people gave of the role that an event tells of; before is what they had given.
+// byHand returns the part of the event's role that was given by hand; before is the part before the event.
 func byHand(e event.Event, role, before identity.Role) identity.Role {
 	if e.Actor == "" {
 		return before
@@ -155,7 +155,7 @@ func byHand(e event.Event, role, before identity.Role) identity.Role {
 	return role
 }
 
-// may reports who has no right to deal with role.
+// may returns an error if the actor of e may not manage role.
 func (tr *trail) may(e event.Event, role identity.Role) error {
 	have := min(tr.is[e.Actor].role, ceilingOf(e.Key))
 	if have < identity.Admin || role > have {
@@ -164,7 +164,7 @@ func (tr *trail) may(e event.Event, role identity.Role) error {
 	return nil
 }
 
-// ceilingOf is what keyOf named; without a key there is none.
+// ceilingOf returns the ceiling of a key named by keyOf. No key means the highest ceiling.
 func ceilingOf(key identity.KeyID) identity.Role {
 	for ceiling := identity.Viewer; ceiling <= identity.Owner; ceiling++ {
 		if key == keyOf(ceiling) {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// forbiddenNetworks are where no tenant's host may lead, for HostTrick to choose from.
+// forbiddenNetworks are networks that no tenant's host may lead to. HostTrick chooses from them.
 var forbiddenNetworks = []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("169.254.169.254/32"), netip.MustParsePrefix("100.64.0.0/10"),
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("255.255.255.255/32"), netip.MustParsePrefix("224.0.0.0/4"),
 }
 
-// ForbiddenAddress returns an address where no tenant's host may lead, loopback every other time.
+// ForbiddenAddress returns an address that no tenant's host may lead to, half of the time loopback.
 func ForbiddenAddress(r *rand.Rand) netip.Addr {
 	p := forbiddenNetworks[0]
 	if r.IntN(2) == 0 {
@@ -28,8 +28,8 @@ func ForbiddenAddress(r *rand.Rand) netip.Addr {
 	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, binary.BigEndian.Uint32(a[:])|host)))
 }
 
-// HostTrick returns a host that leads to a forbidden address, spelled so that somebody may overlook
-// it; port is one where a listener waits.
+// HostTrick returns a host that leads to a forbidden address, spelled such that a check may miss it. A listener waits
+// at port.
 func HostTrick(r *rand.Rand, port uint16) string {
 	a := ForbiddenAddress(r)
 	v4 := a.As4()

@@ -16,14 +16,14 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// noQuotas bounds nothing.
+// noQuotas returns the default quotas, which are larger than any test needs.
 func noQuotas(context.Context, identity.Actor) (quota.Amounts, error) { return quota.Default(), nil }
 
 // Usage is the suite for ports.Usage.
 func Usage(t *testing.T, open Opener) {
 	a := open(t)
-	t.Run("what is stored counts", func(t *testing.T) { usageCounts(t, a) })
-	t.Run("of many at a limit one passes", func(t *testing.T) { usageRaces(t, a) })
+	t.Run("usage counts everything that is stored", func(t *testing.T) { usageCounts(t, a) })
+	t.Run("concurrent calls cannot exceed a quota", func(t *testing.T) { usageRaces(t, a) })
 }
 
 func usageCounts(t *testing.T, a Adapter) {
@@ -52,7 +52,7 @@ func usageCounts(t *testing.T, a Adapter) {
 	same(t, "versions", full.PromptVersions, int64(2))
 	same(t, "bytes", full.StorageBytes, template.StorageBytes+2*1024+3+5)
 
-	t.Run("a draft that grows", func(t *testing.T) {
+	t.Run("a draft that grows adds its bytes", func(t *testing.T) {
 		longer := strings.Repeat("x", 1000)
 		_, _, err := service.ChangeVersion(ctx, by, made.ID, prompt.Ref{ID: drafts[0].ID}, nil, prompt.VersionChanges{
 			Content: func(c prompt.Content) prompt.Content { c.Text = longer; return c },
@@ -60,19 +60,19 @@ func usageCounts(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "bytes", used(t).StorageBytes, full.StorageBytes+997)
 	})
-	t.Run("nothing is counted for what changes no text", func(t *testing.T) {
+	t.Run("an activation adds no usage", func(t *testing.T) {
 		before := used(t)
 		_, err := service.ActivateVersion(ctx, by, made.ID, prompt.Ref{ID: drafts[0].ID}, nil, nil, "")
 		must(t, err)
 		same(t, "usage", used(t), before)
 	})
-	t.Run("a version that is deleted counts no more", func(t *testing.T) {
+	t.Run("a deleted version is not counted", func(t *testing.T) {
 		before := used(t)
 		must(t, service.DeleteVersion(ctx, by, made.ID, prompt.Ref{ID: drafts[1].ID}, nil))
 		before.PromptVersions, before.StorageBytes = 1, before.StorageBytes-1024-5
 		same(t, "usage", used(t), before)
 	})
-	t.Run("a template that is deleted keeps its versions and bytes until it is purged", func(t *testing.T) {
+	t.Run("a deleted template counts with its versions and bytes until it is purged", func(t *testing.T) {
 		before := used(t)
 		must(t, service.Delete(ctx, by, made.ID, nil))
 		deleted := before
@@ -82,7 +82,7 @@ func usageCounts(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "usage", used(t), before)
 	})
-	t.Run("chat templates count alike", func(t *testing.T) {
+	t.Run("chat templates are counted likewise", func(t *testing.T) {
 		before := used(t)
 		c, err := chat.New(by, chat.Draft{Content: chat.Content{Name: "chat", Instructions: "do"}}, chat.Facts{Registry: fixture.Registry(t)})
 		must(t, err)
@@ -95,7 +95,7 @@ func usageCounts(t *testing.T, a Adapter) {
 		with.ChatTemplates = 0
 		same(t, "usage", used(t), with)
 	})
-	t.Run("what is undone counts not", func(t *testing.T) {
+	t.Run("a rolled back transaction is not counted", func(t *testing.T) {
 		before := used(t)
 		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 			p, err := prompt.New(by, prompt.Draft{Name: "undone"})
@@ -110,7 +110,7 @@ func usageCounts(t *testing.T, a Adapter) {
 	})
 }
 
-// usageRaces lets writers add at once to a workspace that has room for one.
+// usageRaces has concurrent writers add to a workspace that has room for one more.
 func usageRaces(t *testing.T, a Adapter) {
 	const room, writers = 5, 20
 	ctx := t.Context()

@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// Verifier is the suite for ports.Verifier. What a token may look like in detail, and how often an
-// issuer is asked, is for the adapter's own tests.
+// Verifier is the suite for ports.Verifier. The adapter's own tests check the details of tokens and how often an issuer
+// is asked.
 func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 	const app = "atrium"
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -38,7 +38,7 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 		}
 		return issuer.Token(c)
 	}
-	t.Run("whatever is wrong with a token, the error is ErrUnauthenticated and nothing more", func(t *testing.T) {
+	t.Run("every invalid token gets the same error, ErrUnauthenticated, without details", func(t *testing.T) {
 		for name, token := range map[string]string{
 			"no JWT": "garbage", "empty": "", "of an issuer that is not trusted": stranger.Token(stranger.Claims(app, noon)),
 			"for another application": claims("aud", "elsewhere"), "without an audience": claims("aud", nil), "without a subject": claims("sub", nil),
@@ -53,19 +53,19 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 			}
 		}
 	})
-	t.Run("the network is reached for trusted issuers alone", func(t *testing.T) {
+	t.Run("keys are fetched from trusted issuers only", func(t *testing.T) {
 		if n := stranger.Requests("/.well-known/openid-configuration"); n != 0 {
 			t.Errorf("an issuer that only a token names was asked %d times", n)
 		}
 	})
-	t.Run("a minute is given and taken", func(t *testing.T) {
+	t.Run("clocks may differ by a minute", func(t *testing.T) {
 		for _, token := range []string{claims("exp", noon.Add(-59*time.Second).Unix()), claims("nbf", noon.Add(59*time.Second).Unix()), claims("iat", noon.Add(59*time.Second).Unix())} {
 			if _, err := verifier.Verify(t.Context(), trust(issuer), token, noon); err != nil {
 				t.Error(err)
 			}
 		}
 	})
-	t.Run("keys that were had once go on to serve while the issuer is down", func(t *testing.T) {
+	t.Run("keys that were fetched once are used while the issuer is down", func(t *testing.T) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		v, token := open(t), issuer.Token(issuer.Claims(app, noon))
 		_, err := v.Verify(t.Context(), trust(issuer), token, noon)
@@ -76,14 +76,14 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 			t.Error(err)
 		}
 	})
-	t.Run("keys that were never to be had are ErrUnavailable", func(t *testing.T) {
+	t.Run("the error is ErrUnavailable if keys were never fetched", func(t *testing.T) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		issuer.Answer(fixture.Failing)
 		if _, err := open(t).Verify(t.Context(), trust(issuer), issuer.Token(issuer.Claims(app, noon)), noon); !errors.Is(err, ports.ErrUnavailable) {
 			t.Errorf("error = %v, want ErrUnavailable", err)
 		}
 	})
-	t.Run("so is a context that ends while they are fetched", func(t *testing.T) {
+	t.Run("the error is ErrUnavailable if the context ends while keys are fetched", func(t *testing.T) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		issuer.Answer(fixture.Silent)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -92,7 +92,7 @@ func Verifier(t *testing.T, open func(*testing.T) ports.Verifier) {
 			t.Errorf("error = %v, want ErrUnavailable", err)
 		}
 	})
-	t.Run("a new key is found, and one that was withdrawn is not taken for ever", func(t *testing.T) {
+	t.Run("a new key is fetched, and a withdrawn one is not accepted for ever", func(t *testing.T) {
 		issuer := fixture.NewIssuer(t, "ES256")
 		v, old := open(t), issuer.Token(issuer.Claims(app, noon))
 		_, err := v.Verify(t.Context(), trust(issuer), old, noon)

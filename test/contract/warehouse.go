@@ -17,58 +17,58 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// WarehouseCanary is the password of every user that a rig makes: the suite looks for it in all
-// that comes back.
+// WarehouseCanary is the password of every user that a rig creates. The suite searches for it in everything that
+// comes back.
 const WarehouseCanary = "c4n4ry-pa55word"
 
-// WarehouseRig is a kind of warehouse, with a server that holds the suite's sample in this kind's
-// own words. A rig is made once; what its funcs start ends with the test that they are given.
+// WarehouseRig is a kind of warehouse, with a server that holds the suite's sample data in that kind's own types. A
+// rig is created once. What its functions start ends with the test that they are given.
 type WarehouseRig struct {
 	Kind connection.Kind
 	Open func(*testing.T) ports.Warehouse
 
-	// Reader is a target whose user may read the sample's tables and nothing more.
+	// Reader is a target whose user can only read the sample's tables.
 	Reader func(*testing.T) ports.Target
-	// Writer is one whose user may change something; nil where that cannot be.
+	// Writer is a target whose user can write; nil if the kind has none.
 	Writer func(*testing.T) ports.Target
 
-	// Tables is all that Reader sees, sorted. A RowEstimate of UnknownRows accepts any.
+	// Tables are all tables that Reader sees, sorted. A RowEstimate of UnknownRows matches any estimate.
 	Tables []connection.Table
-	// Previews are tables and what Preview answers with three rows, among them
+	// Previews are tables and what Preview returns for three rows, among them
 	//   - one with a column of each type, NULLs, and a text longer than MaxCell,
 	//   - one with more than MaxColumns columns,
 	//   - one whose name needs quoting, with the quote character inside,
 	//   - an empty one.
 	Previews map[connection.TableRef]connection.Preview
 
-	// Failures are stagings of what can go wrong; several may stage one code.
+	// Failures produce the failure codes. Several of them may produce the same code.
 	Failures []WarehouseFailure
-	// Never holds the reason why a code cannot be produced by the server that is tested against.
-	// Failures and Never together are all of connection.Codes.
+	// Never maps the codes that the tested server cannot produce to the reasons. Failures and Never together cover
+	// connection.Codes.
 	Never map[connection.Code]string
 
-	// Sessions counts the sessions that the server has for Reader's user; nil where there are none.
+	// Sessions counts the server's sessions of Reader's user; nil if the server has no sessions.
 	Sessions func(*testing.T) int
 }
 
-// UnknownRows stands in a rig for whatever estimate the statistics give.
+// UnknownRows in a rig matches any estimate of the statistics.
 const UnknownRows int64 = -2
 
 // WarehouseFailure is one way to fail.
 type WarehouseFailure struct {
 	Name string // a sentence
 	Code connection.Code
-	Step connection.Step // where a probe must fail; "" for the failures of Call
-	// Target makes the server, the user or the network so that it fails.
+	Step connection.Step // the step at which a probe must fail; "" for failures of Call
+	// Target prepares the server, the user or the network such that the call fails.
 	Target func(*testing.T) ports.Target
-	// Call is what fails; nil is Probe.
+	// Call is the call that fails; nil means Probe.
 	Call func(context.Context, ports.Warehouse, ports.Target) error
 }
 
-// Warehouse is the suite for ports.Warehouse, run for each kind against its real server: by its
-// driver directly, and through the child process.
+// Warehouse is the suite for ports.Warehouse. Each kind runs it against its real server, both with its driver directly
+// and through the child process.
 func Warehouse(t *testing.T, rig WarehouseRig) {
-	t.Run("every failure code is staged, or cannot be by this server", func(t *testing.T) {
+	t.Run("every failure code is tested or listed as impossible for this server", func(t *testing.T) {
 		for _, code := range connection.Codes() {
 			staged := slices.ContainsFunc(rig.Failures, func(f WarehouseFailure) bool { return f.Code == code })
 			if staged == (rig.Never[code] != "") {
@@ -76,7 +76,7 @@ func Warehouse(t *testing.T, rig WarehouseRig) {
 			}
 		}
 	})
-	t.Run("a probe tries every step", func(t *testing.T) { warehouseProbe(t, rig) })
+	t.Run("a probe runs every step", func(t *testing.T) { warehouseProbe(t, rig) })
 	t.Run("tables are listed", func(t *testing.T) { warehouseTables(t, rig) })
 	t.Run("a table is previewed", func(t *testing.T) { warehousePreviews(t, rig) })
 	for _, f := range rig.Failures {
@@ -86,7 +86,7 @@ func Warehouse(t *testing.T, rig WarehouseRig) {
 }
 
 func warehouseProbe(t *testing.T, rig WarehouseRig) {
-	t.Run("with a user who may read", func(t *testing.T) {
+	t.Run("with a user who can only read", func(t *testing.T) {
 		w, to := rig.Open(t), rig.Reader(t)
 		quiet(t, rig)
 		r := w.Probe(t.Context(), to)
@@ -100,7 +100,7 @@ func warehouseProbe(t *testing.T, rig WarehouseRig) {
 		tellsNothing(t, r)
 	})
 	if rig.Writer != nil {
-		t.Run("with a user who may write, with a warning", func(t *testing.T) {
+		t.Run("with a user who can write, it warns", func(t *testing.T) {
 			r := rig.Open(t).Probe(t.Context(), rig.Writer(t))
 			if r.Failure() != "" || !r.Server.CanWrite || !slices.Equal(r.Warnings(), []connection.Code{connection.CredentialCanWrite}) {
 				t.Errorf("failure %q, warnings %q, server %+v", r.Failure(), r.Warnings(), r.Server)
@@ -113,7 +113,7 @@ func warehouseTables(t *testing.T, rig WarehouseRig) {
 	w, to := rig.Open(t), rig.Reader(t)
 	estimates := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".RowEstimate" },
 		cmp.Comparer(func(a, b int64) bool { return a == b || a == UnknownRows || b == UnknownRows }))
-	t.Run("all those that the user may read, in order", func(t *testing.T) {
+	t.Run("lists all tables that the user can read, in order", func(t *testing.T) {
 		quiet(t, rig)
 		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
 		must(t, err)
@@ -121,7 +121,7 @@ func warehouseTables(t *testing.T, rig WarehouseRig) {
 			t.Errorf("tables (-want +got):\n%s", d)
 		}
 	})
-	t.Run("page by page", func(t *testing.T) {
+	t.Run("lists tables page by page", func(t *testing.T) {
 		var all []connection.Table
 		for q := (connection.TableQuery{Limit: 2}); ; {
 			got, err := w.Tables(t.Context(), to, q)
@@ -183,7 +183,7 @@ func warehousePreviews(t *testing.T, rig WarehouseRig) {
 func warehouseFails(t *testing.T, rig WarehouseRig, f WarehouseFailure) {
 	w, to := rig.Open(t), f.Target(t)
 	if f.Code != connection.ConnectTimeout && f.Code != connection.QueryTimeout {
-		to.Limits.Connect, to.Limits.Total = 5*time.Second, 8*time.Second // that a server is busy is no part of the case
+		to.Limits.Connect, to.Limits.Total = 5*time.Second, 8*time.Second // so that a busy server does not fail the case
 	}
 	begun := time.Now()
 	if f.Call != nil {
@@ -205,7 +205,7 @@ func warehouseFails(t *testing.T, rig WarehouseRig, f WarehouseFailure) {
 		}
 		tellsNothing(t, r)
 		if f.Step != connection.Read && f.Step != connection.Privileges {
-			// What is wrong with the connection is wrong with every call.
+			// A fault of the connection fails every call.
 			_, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1})
 			if !errors.Is(err, f.Code) {
 				t.Errorf("Tables = %v, want %s", err, f.Code)
@@ -234,8 +234,8 @@ func warehouseEnds(t *testing.T, rig WarehouseRig) {
 	}
 }
 
-// wantSteps holds a report to its form: a check for each step; after one that failed, nothing but
-// skipped ones; and a code exactly where there is something to say.
+// wantSteps checks the form of a report: one check per step, only skipped ones after a failed one, and a code exactly
+// for failures and warnings.
 func wantSteps(t *testing.T, r connection.Report) {
 	t.Helper()
 	var steps []connection.Step
@@ -258,7 +258,7 @@ func wantSteps(t *testing.T, r connection.Report) {
 	}
 }
 
-// tellsNothing fails t if the canary is in what came back.
+// tellsNothing fails t if the result contains the canary.
 func tellsNothing(t *testing.T, what any) {
 	t.Helper()
 	if text := fmt.Sprintf("%+v %#v", what, what); strings.Contains(text, WarehouseCanary) {
@@ -266,7 +266,7 @@ func tellsNothing(t *testing.T, what any) {
 	}
 }
 
-// quiet fails t if what follows in it leaves a goroutine, or a session at the server.
+// quiet fails t if the rest of the test leaves a goroutine, or a session at the server.
 func quiet(t *testing.T, rig WarehouseRig) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()

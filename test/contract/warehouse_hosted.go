@@ -24,23 +24,23 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// Hosted is a kind of warehouse that its vendor hosts, at names of the vendor's which no credential can
-// change. A server of the test's stands in for the vendor's, with a certificate of the test's authority.
+// Hosted is a kind of warehouse that its vendor hosts, at the vendor's host names, which no credential can change. A
+// test server replaces the vendor's, with a certificate of the test's authority.
 type Hosted struct {
 	Kind connection.Kind
-	// NewAt makes the kind so that it finds the vendor by StandIn, on any port, trusts roots alone, and looks
-	// names up by lookup, or in the DNS if that is nil.
+	// NewAt creates the kind such that it finds the vendor with StandIn, on any port, trusts only roots, and resolves
+	// names with lookup, or with DNS if lookup is nil.
 	NewAt func(roots *x509.CertPool, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse
 
 	// Main sets these.
 	Authority *fixture.Authority
-	Key       *rsa.PrivateKey // of every account: to make one takes long
+	Key       *rsa.PrivateKey // of every account, because generating one is slow
 
-	program string // what runs as a child
+	program string // what child processes run
 }
 
-// hostedChild is the argument that makes a test binary a child process. Behind it is the authority that
-// the child trusts.
+// hostedChild is the argument that makes a test binary a child process. The next argument is the authority that the
+// child trusts.
 const hostedChild = "probe-worker"
 
 // Main is the TestMain of a kind's package. It does not return.
@@ -54,7 +54,7 @@ func (h *Hosted) Main(m *testing.M) {
 		os.Exit(confine.Serve(map[string]confine.Job{
 			warehouse.JobName: {
 				Do: warehouse.Job(map[connection.Kind]ports.Warehouse{h.Kind: h.NewAt(roots, nil)}),
-				// The stand-in is at any port.
+				// The test server can have any port.
 				Needs: func(json.RawMessage) ports.JobNeeds { return ports.JobNeeds{Network: true} },
 			},
 		}, os.Stdin, os.Stdout))
@@ -76,7 +76,7 @@ func (h *Hosted) Direct(*testing.T) ports.Warehouse {
 	return h.NewAt(h.Authority.Pool(), nil)
 }
 
-// Resolving opens the kind in this process, with a resolver of the suite's.
+// Resolving opens the kind in this process, with the suite's resolver.
 func (h *Hosted) Resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 	return h.NewAt(h.Authority.Pool(), lookup)
 }
@@ -94,7 +94,7 @@ func (h *Hosted) Confined(t *testing.T) ports.Warehouse {
 	return warehouse.NewConfined(runner.Run)
 }
 
-// KeyPEM is Key as a credential holds it.
+// KeyPEM returns Key in the form of a credential.
 func (h *Hosted) KeyPEM(t *testing.T) string {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(h.Key)
@@ -104,9 +104,9 @@ func (h *Hosted) KeyPEM(t *testing.T) string {
 
 var standIn = regexp.MustCompile(`^(?:(.+)[:.])?port-(\d+)-x$`)
 
-// StandIn reads a server of the test's out of the name that a credential has for what is the customer's:
-// "port-8080-x" is at 127.0.0.1, and a host may come before it, as in "localhost:port-8080-x" where names
-// may hold colons, or "localhost.port-8080-x". It panics if the name is no such.
+// StandIn parses a test server's address from the customer-specific name in a credential. "port-8080-x" is at
+// 127.0.0.1. A host can precede it, as in "localhost:port-8080-x" if names may hold colons, or "localhost.port-8080-x".
+// It panics on any other name.
 func StandIn(name string) (host string, port uint16) {
 	found := standIn.FindStringSubmatch(name)
 	n, err := strconv.ParseUint(found[2], 10, 16)
@@ -119,8 +119,8 @@ func StandIn(name string) (host string, port uint16) {
 	return found[1], uint16(n)
 }
 
-// Unreached are the failures of the network and of TLS, before a vendor's server hears a request. serve
-// starts a server that authority has certified for 127.0.0.1, and target is one that may read, at an address.
+// Unreached are the failures of the network and of TLS before a vendor's server receives a request. serve starts a
+// server that authority has certified for 127.0.0.1. target returns a target at an address whose user can read.
 func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority) uint16, target func(t *testing.T, host string, port uint16) ports.Target) []WarehouseFailure {
 	ours := func(t *testing.T) uint16 { return serve(t, h.Authority) }
 	scripted := func(script func(io.ReadWriter)) func(*testing.T) uint16 {
@@ -159,14 +159,14 @@ func (h *Hosted) Unreached(serve func(t *testing.T, authority *fixture.Authority
 	}
 }
 
-// OverTLS makes scripts of a server that the kind takes for the vendor's.
+// OverTLS runs scripts on a server that the kind accepts as the vendor's.
 func (h *Hosted) OverTLS(t *testing.T) func(then func(io.ReadWriter)) func(io.ReadWriter) {
 	t.Helper()
 	config := h.Authority.ServerTLS(t, "127.0.0.1")
 	return func(then func(io.ReadWriter)) func(io.ReadWriter) { return OverTLS(config, then) }
 }
 
-// Scripts are HTTPScripts of a server that the kind takes for the vendor's, and those of one that it must not.
+// Scripts are HTTPScripts of a server that the kind accepts as the vendor's, and those of one that it must refuse.
 func (h *Hosted) Scripts(t *testing.T) []HostileScript {
 	t.Helper()
 	return append(HTTPScripts(h.OverTLS(t)),

@@ -25,42 +25,41 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// HostileRig is a kind of warehouse, to be led to servers that mean it harm.
+// HostileRig is a kind of warehouse that the suite connects to hostile servers.
 type HostileRig struct {
 	Open func(*testing.T) ports.Warehouse
 
-	// Target is one at an address, with no password and no TLS if the kind can do without. The suite
-	// sets its egress and limits.
+	// Target returns a target at an address, without password and TLS if the kind supports that. The suite sets its
+	// egress and limits.
 	Target func(t *testing.T, host string, port uint16) ports.Target
 
-	// Resolving opens the warehouse with a resolver of the suite's; nil where that cannot be, such as
-	// within a child.
+	// Resolving opens the warehouse with the suite's resolver; nil if that is impossible, such as in a child process.
 	Resolving func(t *testing.T, lookup func(ctx context.Context, name string) ([]netip.Addr, error)) ports.Warehouse
 
-	// Scripts are what a server of this kind alone can do.
+	// Scripts are attacks that only a server of this kind can make.
 	Scripts []HostileScript
 }
 
-// HostileScript is one way of a server to mean harm.
+// HostileScript is one attack of a server.
 type HostileScript struct {
 	Name  string                          // a sentence
-	Serve func(io.ReadWriter)             // one connection, which ends when it returns
-	Codes []connection.Code               // of which one must come out
+	Serve func(io.ReadWriter)             // serves one connection, which ends when it returns
+	Codes []connection.Code               // one of them must result
 	To    func(ports.Target) ports.Target // changes the rig's target; nil leaves it
-	Plain bool                            // it is plainly hostile, and must be done with in half the time
+	Plain bool                            // it is obviously hostile and must fail in half the time
 }
 
-// hostileLimits are the limits of the suite, a fifth of those of life, so that it takes seconds.
+// hostileLimits are a fifth of the production limits, so that the suite needs only seconds.
 var hostileLimits = ports.Limits{Connect: time.Second, Statement: time.Second, Total: 2 * time.Second, Bytes: 1 << 20}
 
-// hostileMemory is by how much the memory of this process may grow.
+// hostileMemory is the number of bytes by which the memory of this process may grow.
 const hostileMemory = 64 << 20
 
-// hostileSecrets are our own, where drivers look for such.
+// hostileSecrets are secrets of the test, placed where drivers look for secrets.
 const hostileSecrets = "c4n4ry-of-our-own"
 
-// HostileWarehouse is the suite for what a hostile server can do to a ports.Warehouse: it takes bounded time and memory, leaves no
-// goroutine, sends none of our own secrets, and says the right thing about it.
+// HostileWarehouse is the suite for a ports.Warehouse with hostile servers: every call needs bounded time and memory,
+// leaves no goroutine, sends none of the process's secrets, and returns the right code.
 func HostileWarehouse(t *testing.T, rig HostileRig) {
 	plantSecrets(t)
 	for _, s := range append(hostileScripts(t), rig.Scripts...) {
@@ -98,11 +97,11 @@ func HostileWarehouse(t *testing.T, rig HostileRig) {
 		})
 	}
 	if rig.Resolving != nil {
-		t.Run("a name that means another address the second time", func(t *testing.T) { rebinding(t, rig) })
+		t.Run("a name that resolves to a forbidden address the second time", func(t *testing.T) { rebinding(t, rig) })
 	}
 }
 
-// hostileScripts are what any server can do, whatever it pretends to be.
+// hostileScripts are attacks that a server of any kind can make.
 func hostileScripts(t *testing.T) []HostileScript {
 	elsewhere := listen(t, "127.0.0.2:0", func(io.ReadWriter) {})
 	t.Cleanup(func() {
@@ -138,7 +137,7 @@ func hostileScripts(t *testing.T) []HostileScript {
 				if _, err := c.Write([]byte{'E'}); err != nil {
 					return
 				}
-				time.Sleep(100 * time.Millisecond) // a byte a second, at the scale of the limits
+				time.Sleep(100 * time.Millisecond) // corresponds to a byte per second at production limits
 			}
 		}},
 		{Name: "it talks nonsense", Codes: append(late, connection.ResponseTooLarge), Serve: func(c io.ReadWriter) {
@@ -165,7 +164,7 @@ func hostileScripts(t *testing.T) []HostileScript {
 	}
 }
 
-// Forever writes b again and again, until nobody listens.
+// Forever writes b repeatedly until the connection is closed.
 func Forever(c io.Writer, b []byte) {
 	for {
 		if _, err := c.Write(b); err != nil {
@@ -174,7 +173,7 @@ func Forever(c io.Writer, b []byte) {
 	}
 }
 
-// Reset ends a connection of a HostileScript without a goodbye.
+// Reset resets the connection of a HostileScript.
 func Reset(c io.ReadWriter) {
 	if h, ok := c.(*heard); ok {
 		if tcp, ok := h.Conn.(*net.TCPConn); ok {
@@ -183,7 +182,7 @@ func Reset(c io.ReadWriter) {
 	}
 }
 
-// rebinding gives a name an allowed address first, and then one that is not: nobody connects there.
+// rebinding resolves a name to an allowed address first, and then to a forbidden one, where no connection may arrive.
 func rebinding(t *testing.T, rig HostileRig) {
 	good := listen(t, "127.0.0.1:0", func(io.ReadWriter) {})
 	bad := listen(t, fmt.Sprintf("127.0.0.2:%d", good.port), func(io.ReadWriter) {})
@@ -208,7 +207,7 @@ func rebinding(t *testing.T, rig HostileRig) {
 	}
 }
 
-// listener is a server of the suite's.
+// listener is a server of the suite.
 type listener struct {
 	port     uint16
 	accepted atomic.Int32
@@ -218,7 +217,7 @@ type listener struct {
 	heard bytes.Buffer
 }
 
-// heard is a connection whose server remembers what is said to it.
+// heard is a connection that records what the server receives.
 type heard struct {
 	net.Conn
 	by *listener
@@ -278,7 +277,7 @@ func (s *listener) toldNoSecret(t *testing.T) {
 	}
 }
 
-// plantSecrets puts secrets of ours wherever a driver might look for some.
+// plantSecrets puts the test's secrets wherever a driver might look for secrets.
 func plantSecrets(t *testing.T) {
 	home := t.TempDir()
 	for name, text := range map[string]string{
@@ -300,7 +299,7 @@ func plantSecrets(t *testing.T) {
 	}
 }
 
-// taken is how much memory this process has taken from the system, which Go never counts back.
+// taken returns the memory that this process has obtained from the system. Go never reduces that number.
 func taken() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

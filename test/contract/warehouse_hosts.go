@@ -17,8 +17,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// HostTarget is one of a kind that has hosts, for an org that may reach the test's servers, and what has no route. Some of the
-// fields may be changed; a nil value takes one out.
+// HostTarget returns a target of a kind with hosts, for an org that may reach the test's servers and unroutable
+// addresses. fields replaces some of its fields; a nil value removes one.
 func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]any) ports.Target {
 	t.Helper()
 	for name, v := range changes {
@@ -40,8 +40,9 @@ func HostTarget(t testing.TB, kind connection.Kind, fields, changes map[string]a
 	}}
 }
 
-// HostFailures are what any kind can fail with that has hosts, TLS, and users with a password, at a server at 127.0.0.1 with a
-// database closed_to_all, which nobody may use; as is Reader's target with some fields changed, as HostTarget changes them.
+// HostFailures are the failures of any kind with hosts, TLS, and users with a password. The server is at 127.0.0.1 and
+// has a database closed_to_all, which no user may use. as returns Reader's target with some fields changed, as
+// HostTarget changes them.
 func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []WarehouseFailure {
 	return []WarehouseFailure{
 		{Name: "a network that the org does not allow", Code: connection.NetworkNotAllowed, Step: connection.Policy, Target: func(t *testing.T) ports.Target {
@@ -70,7 +71,7 @@ func HostFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 	}
 }
 
-// WireFailures are what kinds can fail with that have a protocol of their own, and ask in it for TLS; as is that of
+// WireFailures are the failures of kinds with their own protocol, in which they negotiate TLS. as is that of
 // HostFailures.
 func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target) []WarehouseFailure {
 	return []WarehouseFailure{
@@ -91,7 +92,7 @@ func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 	}
 }
 
-// Previewing is a WarehouseFailure's Call that previews a row of a table.
+// Previewing returns a WarehouseFailure's Call that previews a row of a table.
 func Previewing(ref connection.TableRef) func(context.Context, ports.Warehouse, ports.Target) error {
 	return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
 		_, err := w.Preview(ctx, to, ref, 1)
@@ -99,8 +100,8 @@ func Previewing(ref connection.TableRef) func(context.Context, ports.Warehouse, 
 	}
 }
 
-// WidePreview is the preview of a table with one row and more than MaxColumns columns, which are like column but for their names, c0,
-// c1 and so on, and hold the last digit of their number more than MaxCell times.
+// WidePreview is the preview of a table with one row and more than MaxColumns columns. The columns are like column but
+// have the names c0, c1 and so on. Each holds the last digit of its number more than MaxCell times.
 func WidePreview(column connection.Column) connection.Preview {
 	var wide connection.Preview
 	row := make([]*string, connection.MaxColumns)

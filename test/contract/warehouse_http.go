@@ -17,7 +17,7 @@ func HTTPResponse(status, headers, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s", status, headers, len(body), body)
 }
 
-// HTTPSays is a script that answers requests in turn, and then holds.
+// HTTPSays is a script that answers requests in turn, and then keeps the connection open.
 func HTTPSays(answers ...string) func(io.ReadWriter) {
 	return func(c io.ReadWriter) {
 		for _, text := range answers {
@@ -32,8 +32,8 @@ func httpAnswer(c io.ReadWriter, text string) {
 	_, _ = io.WriteString(c, text)
 }
 
-// HTTPScripts are what a server of HTTP can do to the first request, for kinds that are reached so; over is what is
-// below HTTP, such as TLS.
+// HTTPScripts are the attacks of an HTTP server on the first request, for kinds that use HTTP. over is the layer below
+// HTTP, such as TLS.
 func HTTPScripts(over func(then func(io.ReadWriter)) func(io.ReadWriter)) []HostileScript {
 	late := []connection.Code{connection.ConnectTimeout, connection.QueryTimeout}
 	foreign := []connection.Code{connection.NotThisDatabase}
@@ -88,7 +88,7 @@ func HTTPScripts(over func(then func(io.ReadWriter)) func(io.ReadWriter)) []Host
 	return scripts
 }
 
-// OverTLS is a script that goes on with then when the other side has accepted its certificate.
+// OverTLS is a script that continues with then after the client has accepted its certificate.
 func OverTLS(config *tls.Config, then func(io.ReadWriter)) func(io.ReadWriter) {
 	return func(c io.ReadWriter) {
 		secured := tls.Server(asConn{c}, config)
@@ -98,7 +98,7 @@ func OverTLS(config *tls.Config, then func(io.ReadWriter)) func(io.ReadWriter) {
 	}
 }
 
-// asConn is a script's connection for tls.Server, which wants more of it than reading and writing.
+// asConn makes a script's connection a net.Conn, which tls.Server requires.
 type asConn struct{ io.ReadWriter }
 
 func (asConn) Close() error                     { return nil }

@@ -13,9 +13,9 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// WarehouseTricks throws two hundred credentials at a kind of warehouse that has hosts, those that a schema would refuse
-// left out: none makes it open a socket where no tenant's host may lead. The username is what could be taken
-// for a part of the address in the kind's own way of writing one.
+// WarehouseTricks tries 200 credentials with a kind of warehouse that has hosts, except those that its schema refuses.
+// None may make it open a socket to a forbidden address. The username could be mistaken for a part of the address in
+// the kind's notation.
 func WarehouseTricks(t *testing.T, kind connection.Kind, w ports.Warehouse, username string) {
 	var accepted atomic.Int32
 	port := fixture.Listener(t, func(net.Conn) { accepted.Add(1) })
@@ -31,7 +31,7 @@ func WarehouseTricks(t *testing.T, kind connection.Kind, w ports.Warehouse, user
 		}
 		tried++
 		limits := ports.DefaultLimits()
-		limits.Connect = 200 * time.Millisecond // for names that nobody resolves
+		limits.Connect = 200 * time.Millisecond // for names that do not resolve
 		got := w.Probe(t.Context(), ports.Target{Credential: c, Limits: limits})
 		if f := got.Failure(); f != connection.NetworkNotAllowed && f != connection.DNSFailed {
 			t.Errorf("%q: failure = %q", c.Text(connection.FieldHost), f)

@@ -20,7 +20,7 @@ func Workspaces(t *testing.T, open Opener) {
 	t.Run("Add", func(t *testing.T) { workspaceAdded(t, a) })
 	t.Run("Find", func(t *testing.T) { workspaceFound(t, a) })
 	t.Run("Get", func(t *testing.T) { workspaceRead(t, a) })
-	t.Run("the quota of who makes them", func(t *testing.T) { workspacesRaceQuota(t, a) })
+	t.Run("the quota of the user who creates them", func(t *testing.T) { workspacesRaceQuota(t, a) })
 	t.Run("Members", func(t *testing.T) { membersListed(t, a) })
 	t.Run("Update", func(t *testing.T) { workspaceUpdated(t, a) })
 	t.Run("Update of members", func(t *testing.T) { membersUpdated(t, a) })
@@ -37,7 +37,7 @@ func ownSpace(t testing.TB, s ports.Stores, by identity.Actor, slug string) *acc
 	return w
 }
 
-// join makes who a member, as by's invitation and its acceptance do.
+// join makes who a member, through an invitation of by.
 func join(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, who identity.Actor, role identity.Role) {
 	t.Helper()
 	u, _, err := s.Users.Get(t.Context(), who.Org, who.User)
@@ -46,13 +46,13 @@ func join(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Workspace
 	must(t, accept(t, s, who, token))
 }
 
-// changeWorkspace is Update by somebody, of that one's own membership and others'.
+// changeWorkspace calls Update as by, with by's own membership and those in also.
 func changeWorkspace(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) error {
 	_, err := s.Workspaces.Update(t.Context(), by, ws, also, change)
 	return err
 }
 
-// setRole is changeWorkspace to another role.
+// setRole changes a role with changeWorkspace.
 func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID, to identity.Role) error {
 	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error {
 		_, err := w.ChangeRole(by, nil, user, to)
@@ -60,12 +60,12 @@ func setRole(t testing.TB, s ports.Stores, by identity.Actor, ws identity.Worksp
 	})
 }
 
-// removeMember is changeWorkspace that ends a membership.
+// removeMember ends a membership with changeWorkspace.
 func removeMember(t testing.TB, s ports.Stores, by identity.Actor, ws identity.WorkspaceID, user identity.UserID) error {
 	return changeWorkspace(t, s, by, ws, []identity.UserID{user}, func(w *account.Workspace) error { return w.Remove(by, nil, user, false) })
 }
 
-// roles lists who is what in a workspace.
+// roles returns the role of each member of a workspace.
 func roles(t testing.TB, s ports.Stores, org identity.OrgID, ws identity.WorkspaceID) map[identity.UserID]identity.Role {
 	t.Helper()
 	out := map[identity.UserID]identity.Role{}
@@ -75,7 +75,7 @@ func roles(t testing.TB, s ports.Stores, org identity.OrgID, ws identity.Workspa
 	return out
 }
 
-// atOnce runs f for 0 to n-1 at the same time, and answers the errors.
+// atOnce runs f for 0 to n-1 concurrently and returns the errors.
 func atOnce(n int, f func(i int) error) []error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -86,7 +86,7 @@ func atOnce(n int, f func(i int) error) []error {
 	return errs
 }
 
-// oneWon fails t unless just one of errs is nil, and the others are want.
+// oneWon fails t unless exactly one of errs is nil and the others are want.
 func oneWon(t testing.TB, errs []error, want error) {
 	t.Helper()
 	won := 0
@@ -106,7 +106,7 @@ func workspaceAdded(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	by := fixture.Later(team.Member, time.Hour)
-	t.Run("it comes back with the members that it was made with", func(t *testing.T) {
+	t.Run("a workspace is stored with its first member", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, by, "added")
 		got, err := a.Workspaces.Get(ctx, by, w.ID)
 		must(t, err)
@@ -119,7 +119,7 @@ func workspaceAdded(t *testing.T, a Adapter) {
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, w.ID, string(w.ID))), []string{"workspace.created"})
 	})
-	t.Run("a slug of the org is taken, and nothing is stored", func(t *testing.T) {
+	t.Run("a workspace with a taken slug is not stored", func(t *testing.T) {
 		ownSpace(t, a.Stores, by, "taken")
 		second, err := account.NewWorkspace(by, nil, "taken", "")
 		must(t, err)
@@ -129,15 +129,15 @@ func workspaceAdded(t *testing.T, a Adapter) {
 		same(t, "members", len(roles(t, a.Stores, team.Org, second.ID)), 0)
 		same(t, "events", kinds(eventsOn(t, a.Stores, second.ID, string(second.ID))), []string{})
 	})
-	t.Run("another org's is not", func(t *testing.T) { ownSpace(t, a.Stores, other.Owner, "taken") })
-	t.Run("a deleted one's is", func(t *testing.T) {
+	t.Run("another org's slug can be used", func(t *testing.T) { ownSpace(t, a.Stores, other.Owner, "taken") })
+	t.Run("a deleted workspace's slug is taken", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, by, "was-taken")
 		must(t, changeWorkspace(t, a.Stores, by, w.ID, nil, func(w *account.Workspace) error { return w.Delete(by, nil) }))
 		second, err := account.NewWorkspace(by, nil, "was-taken", "")
 		must(t, err)
 		wantErr(t, a.Workspaces.Add(ctx, second), account.ErrSlugTaken)
 	})
-	t.Run("of many that take a slug at once one gets it", func(t *testing.T) {
+	t.Run("of many concurrent workspaces with one slug one is stored", func(t *testing.T) {
 		oneWon(t, atOnce(16, func(int) error {
 			w, err := account.NewWorkspace(by, nil, "contended", "")
 			if err != nil {
@@ -155,14 +155,14 @@ func workspaceFound(t *testing.T, a Adapter) {
 		idOrSlug string
 		want     error
 	}{
-		"by id":                          {string(team.Workspace.ID), nil},
-		"by slug":                        {team.Workspace.Slug, nil},
-		"another org's id is not found":  {string(other.Workspace.ID), identity.ErrWorkspaceNotFound},
-		"nor is its slug":                {other.Workspace.Slug, identity.ErrWorkspaceNotFound},
-		"an id that never was":           {"wsp_00000000000000000000000000", identity.ErrWorkspaceNotFound},
-		"a slug that never was":          {"never-was", identity.ErrWorkspaceNotFound},
-		"no name is no workspace's":      {"", identity.ErrWorkspaceNotFound},
-		"a part of a slug is none of it": {team.Workspace.Slug[:8] + "%", identity.ErrWorkspaceNotFound},
+		"by id":                           {string(team.Workspace.ID), nil},
+		"by slug":                         {team.Workspace.Slug, nil},
+		"another org's id is not found":   {string(other.Workspace.ID), identity.ErrWorkspaceNotFound},
+		"another org's slug is not found": {other.Workspace.Slug, identity.ErrWorkspaceNotFound},
+		"an unknown id is not found":      {"wsp_00000000000000000000000000", identity.ErrWorkspaceNotFound},
+		"an unknown slug is not found":    {"never-was", identity.ErrWorkspaceNotFound},
+		"an empty name is not found":      {"", identity.ErrWorkspaceNotFound},
+		"a part of a slug is not found":   {team.Workspace.Slug[:8] + "%", identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := a.Workspaces.Find(ctx, team.Org, tt.idOrSlug)
@@ -172,7 +172,7 @@ func workspaceFound(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	t.Run("a deleted one too", func(t *testing.T) {
+	t.Run("a deleted workspace is found", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "found-deleted")
 		must(t, changeWorkspace(t, a.Stores, team.Owner, w.ID, nil, func(w *account.Workspace) error { return w.Delete(team.Owner, nil) }))
 		for _, name := range []string{string(w.ID), w.Slug} {
@@ -192,8 +192,8 @@ func workspaceRead(t *testing.T, a Adapter) {
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		role identity.Role
-	}{"an owner": {team.Owner, identity.Owner}, "a viewer": {team.Viewer, identity.Viewer}, "who has left": {team.Gone, identity.NoRole}, "nobody": {identity.System(team.Org, "", "contract", fixture.At), identity.NoRole}} {
-		t.Run(name+" finds their own membership and no other's", func(t *testing.T) {
+	}{"an owner": {team.Owner, identity.Owner}, "a viewer": {team.Viewer, identity.Viewer}, "a user who has left": {team.Gone, identity.NoRole}, "the system": {identity.System(team.Org, "", "contract", fixture.At), identity.NoRole}} {
+		t.Run(name+" gets only their own membership", func(t *testing.T) {
 			got, err := a.Workspaces.Get(ctx, tt.by, ws)
 			must(t, err)
 			if got.ID != ws || got.Slug != team.Workspace.Slug || got.Owners != 1 || got.Members[tt.by.User].Role != tt.role || len(got.Members) > 1 || tt.role == identity.NoRole && len(got.Members) != 0 {
@@ -201,7 +201,7 @@ func workspaceRead(t *testing.T, a Adapter) {
 			}
 		})
 	}
-	t.Run("what the org never had is not found", func(t *testing.T) {
+	t.Run("a workspace that the org does not have is not found", func(t *testing.T) {
 		for _, id := range []identity.WorkspaceID{other.Workspace.ID, "wsp_00000000000000000000000000", "", identity.WorkspaceID(team.Workspace.Slug)} {
 			_, err := a.Workspaces.Get(ctx, team.Owner, id)
 			wantErr(t, err, identity.ErrWorkspaceNotFound)
@@ -222,14 +222,14 @@ func membersListed(t *testing.T, a Adapter) {
 		want = append(want, account.Member{User: m.by.User, Email: m.name + "@" + team.Workspace.Slug + ".example", Name: m.name, Role: m.by.Role, ByHand: m.by.Role, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
 	}
 	want = append(want, account.Member{User: program.ID, Name: "deploys", Service: true, Role: identity.Member, ByHand: identity.Member, Revision: 1, CreatedAt: fixture.At, UpdatedAt: fixture.At})
-	t.Run("they come by user id, and who has left does not", func(t *testing.T) {
+	t.Run("members are listed by user id, without those who left", func(t *testing.T) {
 		for _, limit := range []int{1, 2, 6, 100} {
 			same(t, "members", fixture.Pages(t, limit, func(q page.Query) (account.MemberPage, error) {
 				return a.Workspaces.Members(ctx, team.Org, team.Workspace.ID, q)
 			}), want)
 		}
 	})
-	t.Run("one is found by user id, in its own workspace alone", func(t *testing.T) {
+	t.Run("a member is found by user id, only in their own workspace", func(t *testing.T) {
 		for _, m := range want {
 			got, err := a.Workspaces.Member(ctx, team.Org, team.Workspace.ID, m.User)
 			must(t, err)
@@ -244,7 +244,7 @@ func membersListed(t *testing.T, a Adapter) {
 			wantErr(t, err, account.ErrMemberNotFound)
 		}
 	})
-	t.Run("of another org's workspace there are none", func(t *testing.T) {
+	t.Run("members of another org's workspace are not listed", func(t *testing.T) {
 		same(t, "members", len(roles(t, a.Stores, team.Org, other.Workspace.ID)), 0)
 	})
 }
@@ -257,7 +257,7 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 		return func(w *account.Workspace) error { return w.Change(by, nil, nil, c) }
 	}
 	slug := "renamed-" + team.Workspace.Slug
-	t.Run("it saves what change leaves", func(t *testing.T) {
+	t.Run("Update stores the changed workspace", func(t *testing.T) {
 		after, err := a.Workspaces.Update(ctx, by, ws, nil, rename(by, account.WorkspaceChanges{Slug: new(slug), Name: new("Ümbenannt")}))
 		must(t, err)
 		got, err := a.Workspaces.Get(ctx, by, ws)
@@ -268,8 +268,8 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, ws, string(ws))), []string{"workspace.updated"})
 	})
-	t.Run("the old slug is free", func(t *testing.T) { ownSpace(t, a.Stores, team.Owner, team.Workspace.Slug) })
-	t.Run("a slug that another has is taken, and nothing is saved", func(t *testing.T) {
+	t.Run("the old slug is free after a change", func(t *testing.T) { ownSpace(t, a.Stores, team.Owner, team.Workspace.Slug) })
+	t.Run("a change to a taken slug is not stored", func(t *testing.T) {
 		wantErr(t, changeWorkspace(t, a.Stores, by, ws, nil, rename(by, account.WorkspaceChanges{Slug: new(team.Workspace.Slug), Name: new("lost")})), account.ErrSlugTaken)
 		got, err := a.Workspaces.Get(ctx, by, ws)
 		must(t, err)
@@ -277,7 +277,7 @@ func workspaceUpdated(t *testing.T, a Adapter) {
 			t.Fatalf("got %+v", got)
 		}
 	})
-	t.Run("of two that take a slug at once one gets it", func(t *testing.T) {
+	t.Run("of two concurrent changes to one slug one succeeds", func(t *testing.T) {
 		one, two := ownSpace(t, a.Stores, team.Owner, "race-one"), ownSpace(t, a.Stores, team.Owner, "race-two")
 		oneWon(t, atOnce(2, func(i int) error {
 			return changeWorkspace(t, a.Stores, team.Owner, []identity.WorkspaceID{one.ID, two.ID}[i], nil, rename(team.Owner, account.WorkspaceChanges{Slug: new("race")}))
@@ -315,7 +315,7 @@ func membersUpdated(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	ws, by := team.Workspace.ID, fixture.Later(team.Owner, time.Hour)
-	t.Run("change is given the memberships of by and of also, and the number of owners", func(t *testing.T) {
+	t.Run("change gets the memberships of by and also, and the number of owners", func(t *testing.T) {
 		for _, also := range [][]identity.UserID{nil, {team.Peer.User}, {team.Peer.User, team.Viewer.User, team.Gone.User, "usr_nobody", team.Owner.User}} {
 			must(t, changeWorkspace(t, a.Stores, by, ws, also, func(w *account.Workspace) error {
 				want := map[identity.UserID]identity.Role{by.User: identity.Owner}
@@ -337,7 +337,7 @@ func membersUpdated(t *testing.T, a Adapter) {
 			}))
 		}
 	})
-	t.Run("a role is saved, and nobody else's", func(t *testing.T) {
+	t.Run("a changed role is stored, and no other changes", func(t *testing.T) {
 		must(t, setRole(t, a.Stores, by, ws, team.Viewer.User, identity.Owner))
 		want := map[identity.UserID]identity.Role{team.Owner.User: identity.Owner, team.Admin.User: identity.Admin, team.Member.User: identity.Member, team.Peer.User: identity.Member, team.Viewer.User: identity.Owner}
 		same(t, "roles", roles(t, a.Stores, team.Org, ws), want)
@@ -350,7 +350,7 @@ func membersUpdated(t *testing.T, a Adapter) {
 		same(t, "events", kinds(events), []string{"member.updated"})
 		same(t, "data", events[0].Data, map[string]any{"user_id": string(team.Viewer.User), "role": map[string]any{"from": "viewer", "to": "owner"}})
 	})
-	t.Run("it is seen at once by who comes with a key", func(t *testing.T) {
+	t.Run("a changed role applies to keys at once", func(t *testing.T) {
 		k := addKey(t, a.Stores, team.Peer, account.KeyDraft{Name: "k"})
 		for _, role := range []identity.Role{identity.Admin, identity.Viewer} {
 			must(t, setRole(t, a.Stores, by, ws, team.Peer.User, role))
@@ -359,7 +359,7 @@ func membersUpdated(t *testing.T, a Adapter) {
 			same(t, "role", who.Membership.Role, role)
 		}
 	})
-	t.Run("of two owners that leave at once one stays", func(t *testing.T) {
+	t.Run("of two owners who leave concurrently one stays", func(t *testing.T) {
 		for i := range 10 {
 			w := ownSpace(t, a.Stores, team.Owner, fmt.Sprint("leaving-", i))
 			join(t, a.Stores, team.Owner, w.ID, team.Peer, identity.Owner)
@@ -370,7 +370,7 @@ func membersUpdated(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("a program is no owner that stays", func(t *testing.T) {
+	t.Run("a service key does not count as an owner", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "programs")
 		bot := program(t, a.Stores, team.Owner, w, identity.Owner)
 		for _, by := range []identity.Actor{team.Owner, bot} {
@@ -385,7 +385,7 @@ func membersUpdated(t *testing.T, a Adapter) {
 		must(t, removeMember(t, a.Stores, bot, w.ID, bot.User))
 		same(t, "roles", roles(t, a.Stores, team.Org, w.ID), map[identity.UserID]identity.Role{team.Owner.User: identity.Owner})
 	})
-	t.Run("of two owners that lower each other at once one stays", func(t *testing.T) {
+	t.Run("of two owners who lower each other concurrently one stays", func(t *testing.T) {
 		w := ownSpace(t, a.Stores, team.Owner, "duel")
 		join(t, a.Stores, team.Owner, w.ID, team.Peer, identity.Owner)
 		owners := []identity.Actor{team.Owner, team.Peer}

@@ -63,13 +63,13 @@ func memberRemoved(t *testing.T, a Adapter) {
 		return who
 	}
 	far := a.Second()
-	prove(a.Stores, keys[here]) // so that both remember
+	prove(a.Stores, keys[here]) // fills both caches
 	prove(far, keys[here])
 	over := addKey(t, a.Stores, team.Member, account.KeyDraft{Name: "expired", ExpiresAt: fixture.At.Add(time.Minute)})
 	by := fixture.Later(team.Admin, time.Hour)
 	must(t, removeMember(t, a.Stores, by, here, team.Member.User))
 
-	t.Run("is one no longer, there alone", func(t *testing.T) {
+	t.Run("a removed member is no member of that workspace, but stays in others", func(t *testing.T) {
 		if _, in := roles(t, a.Stores, team.Org, here)[team.Member.User]; in {
 			t.Error("still a member")
 		}
@@ -81,7 +81,7 @@ func memberRemoved(t *testing.T, a Adapter) {
 		}
 		same(t, "events", kinds(eventsOn(t, a.Stores, here, string(here))), []string{"member.removed"})
 	})
-	t.Run("their keys end there alone, and nobody else's", func(t *testing.T) {
+	t.Run("the keys of a removed member end in that workspace only", func(t *testing.T) {
 		if who := prove(a.Stores, keys[here]); who.Key.RevokedAt != by.At || who.Key.Revision != 2 || who.Key.UpdatedAt != by.At || who.Membership.Role != identity.NoRole {
 			t.Errorf("principal = %+v", who)
 		}
@@ -97,7 +97,7 @@ func memberRemoved(t *testing.T, a Adapter) {
 			t.Errorf("a key that had expired: %+v", was)
 		}
 	})
-	t.Run("the trail tells of each key that ended, and of no other", func(t *testing.T) {
+	t.Run("the trail records each key that ended, and no other", func(t *testing.T) {
 		for k, want := range map[*account.Key][]string{
 			keys[here]: {"api_key.revoked", "api_key.created"}, over: {"api_key.created"}, peers: {"api_key.created"},
 		} {
@@ -109,13 +109,13 @@ func memberRemoved(t *testing.T, a Adapter) {
 		}
 		same(t, "events there", kinds(eventsOn(t, a.Stores, there, string(keys[there].ID))), []string{"api_key.created"})
 	})
-	t.Run("another process knows within a second", func(t *testing.T) {
+	t.Run("another process sees the removal within a second", func(t *testing.T) {
 		time.Sleep(time.Second)
 		if who := prove(far, keys[here]); who.Key.RevokedAt.IsZero() || who.Membership.Role != identity.NoRole {
 			t.Errorf("principal = %+v", who)
 		}
 	})
-	t.Run("answers that showed those keys are erased, and no others", func(t *testing.T) {
+	t.Run("stored responses with the ended keys are erased, and no others", func(t *testing.T) {
 		never := func(ports.Stores) (ports.Answer, error) { t.Error("it ran again"); return ports.Answer{}, errBoom }
 		_, err := once(0, team.Member, never)
 		wantErr(t, err, ports.ErrAnswerErased)
@@ -125,7 +125,7 @@ func memberRemoved(t *testing.T, a Adapter) {
 			}
 		}
 	})
-	t.Run("what was shared with them is theirs no longer, there alone", func(t *testing.T) {
+	t.Run("shares with a removed member end in that workspace only", func(t *testing.T) {
 		for ws, want := range map[identity.WorkspaceID][]identity.UserID{here: {team.Peer.User}, there: {team.Member.User, team.Peer.User}} {
 			var got []identity.UserID
 			for _, s := range fixture.Pages(t, 100, func(q page.Query) (prompt.SharePage, error) { return a.PromptLists.Shares(ctx, ws, templates[ws], q) }) {
@@ -135,12 +135,12 @@ func memberRemoved(t *testing.T, a Adapter) {
 			same(t, "shared with", got, want)
 		}
 	})
-	t.Run("what they own stays", func(t *testing.T) {
+	t.Run("templates that a removed member owns stay", func(t *testing.T) {
 		got, err := a.Prompts.Get(ctx, team.Owner, own.ID)
 		must(t, err)
 		same(t, "owner", got.Owner, team.Member.User)
 	})
-	t.Run("who comes back finds neither keys nor shares", func(t *testing.T) {
+	t.Run("a member who returns has neither keys nor shares", func(t *testing.T) {
 		join(t, a.Stores, team.Owner, here, team.Member, identity.Viewer)
 		if who := prove(a.Stores, keys[here]); who.Key.RevokedAt.IsZero() || who.Membership.Role != identity.Viewer {
 			t.Errorf("principal = %+v", who)
@@ -168,7 +168,7 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 	signIn(t, a.Stores, team.Org, claims, nil)
 	_, token := invite(t, a.Stores, team.Owner, ws, "new@example.com", identity.Member)
 	far := a.Second()
-	for _, s := range []ports.Stores{a.Stores, far} { // so that both remember
+	for _, s := range []ports.Stores{a.Stores, far} { // fills both caches
 		_, err := s.Keys.Principal(ctx, team.Org, k.Hash)
 		must(t, err)
 		_, err = s.Users.SignedIn(ctx, team.Org, issuer, claims.Subject)
@@ -186,12 +186,12 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "memberships", len(p.Memberships), 0)
 	}
-	t.Run("proves nobody any more, at once", func(t *testing.T) { gone(t, a.Stores) })
-	t.Run("in another process within a second", func(t *testing.T) {
+	t.Run("credentials for a deleted workspace are refused at once", func(t *testing.T) { gone(t, a.Stores) })
+	t.Run("credentials for a deleted workspace are refused by another process within a second", func(t *testing.T) {
 		time.Sleep(time.Second)
 		gone(t, far)
 	})
-	t.Run("is in nobody's list", func(t *testing.T) {
+	t.Run("a deleted workspace is in no user's list", func(t *testing.T) {
 		_, m, err := a.Users.Get(ctx, team.Org, team.Member.User)
 		must(t, err)
 		same(t, "memberships", len(m), 0)
@@ -199,21 +199,21 @@ func workspaceDeleted(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "memberships", len(m), 0)
 	})
-	t.Run("lets nobody in", func(t *testing.T) {
+	t.Run("an invitation to a deleted workspace is not found", func(t *testing.T) {
 		wantErr(t, accept(t, a.Stores, newcomer(t, a.Stores, team.Org, "new@example.com"), token), account.ErrInvitationNotFound)
 	})
-	t.Run("leaves others alone", func(t *testing.T) {
+	t.Run("keys of other workspaces are not affected", func(t *testing.T) {
 		if who, err := a.Keys.Principal(ctx, team.Org, elsewhere.Hash); err != nil || who.Membership.Role != identity.Owner {
 			t.Fatalf("principal = %+v, %v", who, err)
 		}
 	})
-	t.Run("is found, with its members", func(t *testing.T) {
+	t.Run("a deleted workspace is found, with its members", func(t *testing.T) {
 		got, err := a.Workspaces.Get(ctx, team.Member, ws)
 		must(t, err)
 		before.DeletedAt, before.UpdatedAt, before.Revision = by.At, by.At, before.Revision+1
 		same(t, "workspace", got, before)
 	})
-	t.Run("comes back as it was", func(t *testing.T) {
+	t.Run("a restored workspace is as it was before its deletion", func(t *testing.T) {
 		system := identity.System(team.Org, "", "contract", by.At.Add(time.Hour))
 		must(t, changeWorkspace(t, a.Stores, system, ws, nil, func(w *account.Workspace) error { return w.Restore(system) }))
 		who, err := a.Keys.Principal(ctx, team.Org, k.Hash)
