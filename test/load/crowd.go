@@ -27,8 +27,8 @@ type crowdRow struct {
 	token     string
 }
 
-// crowd adds n members to owner's workspace, each with an API key, the first operators of whom see to all
-// presences, and returns them. It writes rows: through the API it would take minutes.
+// crowd adds n members to owner's workspace, each with an API key, and returns them. The first operators of them are
+// operators, who see all presences. It writes rows, because the same through the API would last minutes.
 func crowd(ctx context.Context, d database, owner person, n, operators int) ([]person, error) {
 	db, err := d.open("&_pragma=synchronous(off)")
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A token gives out 600 sessions a minute, whoever asks: these are enough for the whole of a run.
+// A token opens at most 600 sessions per minute over all callers. These are enough for a whole run.
 const (
 	embedTemplates = 40
 	embedsEach     = 20

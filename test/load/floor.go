@@ -16,8 +16,8 @@ import (
 // floorArgument makes this program the floor: with an address to listen on, and a database's URL.
 const floorArgument = "floor"
 
-// floorQuery asks for the active version of a template, of whoever holds the API key, in one
-// statement: the least that the answer takes.
+// floorQuery reads the active version of a template for the holder of an API key in one statement. An answer needs at
+// least this.
 const floorQuery = `
 	SELECT v.id, v.template_id, v.number, v.text, v.format, v.variables, v.model_config, v.content_hash, v.commit_message,
 		v.first_activated_at, v.revision, v.created_by, v.created_at, v.updated_at,

@@ -18,13 +18,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// heartbeats compares how often a second one node takes heartbeats with what a handler of bare net/http
-// answers that authenticates their callers as Atrium does, and does nothing else; and with GET /api/me,
-// which is the least that Atrium does for a caller.
+// heartbeats compares the heartbeats per second of one node with the requests per second of two others: a bare
+// net/http handler that only authenticates its callers as Atrium does; and GET /api/me, the least work that Atrium
+// does for a caller.
 //
-// Whoever sends a heartbeat each half minute is not remembered from the one before. So the first of the two
-// loads is of so many people that nobody comes twice within the second for which Atrium remembers a key. In
-// the second load most come again within it, as often as a heartbeat's own rate limit allows.
+// Atrium caches an API key for one second, so a device that sends a heartbeat every 30 seconds never hits the cache.
+// The first load therefore has so many users that none comes twice within a second. In the second load most users
+// do, as often as the rate limit of heartbeats allows.
 func heartbeats(ctx context.Context, m *machine) error {
 	m.section("Heartbeats", "", "bare handler", "`GET /api/me`", "heartbeats", "/ bare handler (aim ≥ 0.7)", "/ `GET /api/me`", "p50, p99", "allocations", "CPU")
 	return m.onEach(ctx, "heartbeats", func(d database, data string) error { return m.heartbeatsOn(ctx, d, data) })
@@ -32,7 +32,7 @@ func heartbeats(ctx context.Context, m *machine) error {
 
 const (
 	strangers = 40_000 // more than come in a second
-	regulars  = 4_000  // of them, whom the rate limit lets send what is measured
+	regulars  = 4_000  // enough that the rate limit does not reduce the measured load
 )
 
 func (m *machine) heartbeatsOn(ctx context.Context, d database, data string) error {
@@ -112,7 +112,7 @@ const (
 	crowdDevice  = "web-1"
 )
 
-// heartbeat keeps alive whom present let be online for as long as can be.
+// heartbeat extends the device that present inserted, with the longest TTL.
 var heartbeat = fmt.Sprintf(`{"device_id":%q,"device_kind":"web","ttl_seconds":%d}`, crowdDevice, presence.MaxTTL/time.Second)
 
 // presentRow is a presence as present stores it.
@@ -161,8 +161,8 @@ func (m *machine) serveAuthenticator(ctx context.Context, d database) (*program,
 	return m.serveSelf(ctx, authenticatorArgument, d)
 }
 
-// authenticate serves until ctx ends: net/http, and what Atrium finds the bearer of an API key by, with
-// all that it remembers. It answers nothing to whoever has one.
+// authenticate serves until ctx ends. It is net/http with Atrium's look-up of an API key, including its caches. The
+// answer to a valid key is empty.
 func authenticate(ctx context.Context, addr, databaseURL string) error {
 	db, closeAll, err := sqlstore.Open(ctx, sqlstore.Config{URL: secret.New(databaseURL), MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"}, nil, sql.OpenDB)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// audience is whom the issuer's tokens are for.
+// audience is the audience of the issuer's tokens.
 const audience = "bench"
 
 // issuer is an OpenID provider on loopback with one RSA key of 2048 bits.
@@ -46,8 +46,8 @@ func startIssuer(ctx context.Context) (*issuer, error) {
 
 func (i *issuer) stop() { _ = i.server.Close() } // nobody is waiting for it
 
-// token is a JWT for somebody whom Atrium does not know yet. It is good for an hour, longer than
-// any measurement.
+// token returns a JWT for a user that Atrium does not know yet. It is valid for an hour, which is longer than any
+// measurement.
 func (i *issuer) token() (string, error) {
 	now := time.Now()
 	claims, err := json.Marshal(map[string]any{

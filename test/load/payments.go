@@ -16,10 +16,10 @@ import (
 // stripeKey is a secret key as stripe-mock wants it, which knows none.
 const stripeKey = "sk_test_123"
 
-// payments compares what Atrium takes for a call to Stripe with what the same call takes through bare
-// stripe-go, one request at a time, in turns; and a read of the mirror with the floor's. Stripe is a
-// stripe-mock, which answers within a millisecond or two: Stripe itself takes a hundred times as long, so
-// that what Atrium adds is best read as milliseconds.
+// payments compares the latency of a call to Stripe through Atrium with that of the same call through bare stripe-go,
+// one request at a time, in turns; and a read of the mirror with the floor. Stripe is stripe-mock here, which needs
+// 1 to 2 ms per call. Stripe itself needs about a hundred times as long, so what matters is the number of
+// milliseconds that Atrium adds.
 func payments(ctx context.Context, m *machine) error {
 	mock, err := services.StartStripeMock()
 	if err != nil {
@@ -68,7 +68,7 @@ func (m *machine) paymentsOn(ctx context.Context, d database, data, config, mock
 	read := newTarget(b.floor, b.prompt.active(), b.owner.Token)
 	for _, c := range []comparison{
 		{name: "`POST setup-intent`", with: "stripe-go, its one call", bare: bare.setupIntent, atrium: intents},
-		{name: "`GET methods`, read anew", with: "stripe-go, its two calls", bare: bare.wallet, atrium: methods, before: age},
+		{name: "`GET methods`, read again", with: "stripe-go, its two calls", bare: bare.wallet, atrium: methods, before: age},
 		{name: "`GET methods`, of the mirror", with: "the floor", floor: read, atrium: methods},
 	} {
 		if err := m.comparePayment(ctx, d, c); err != nil {

@@ -118,7 +118,7 @@ func (m *machine) atrium(ctx context.Context, d database, data string, args ...s
 	return cmd
 }
 
-// person is whom createUser made.
+// person is a user that createUser created.
 type person struct {
 	User      string `json:"user_id"`
 	Workspace string `json:"workspace_id"`

@@ -99,7 +99,7 @@ func writeSheet(path string) error {
 	return sheet.Error()
 }
 
-// mappings map each source anew, of which a child process reads the header.
+// mappings replaces the mapping of each source. A child process reads the header each time.
 func (w *workspace) mappings() target {
 	var requests [][]byte
 	for _, path := range w.sources {

@@ -81,8 +81,8 @@ func (m *machine) throughputOn(ctx context.Context, d database, data string, i *
 	return held, nil
 }
 
-// trusting writes a configuration whose only org takes the issuer's tokens, and gives whoever
-// first brings one a workspace, as the owner of the API key has one. It returns the file's path.
+// trusting writes a configuration with one org, which accepts the issuer's tokens and gives each new user a
+// workspace, because the owner of the API key has one too. It returns the file's path.
 func (m *machine) trusting(i *issuer) (path string, err error) {
 	path = filepath.Join(m.dir, "atrium.yaml")
 	return path, os.WriteFile(path, fmt.Appendf(nil,

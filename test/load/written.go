@@ -127,7 +127,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// beating is heartbeats of many people, each of whom has a moment of their own in the half minute.
+// beating sends heartbeats of many people, spread evenly over 30 seconds.
 type beating struct {
 	begun time.Time
 	sent  atomic.Int64
