@@ -166,8 +166,8 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// scoped reports whether a method that takes a context is told whose data it touches. One
-// without a context reaches no data.
+// scoped reports whether a method with a context parameter also has a parameter that says whose data it touches.
+// A method without a context reaches no data.
 func scoped(f *ast.FuncType) bool {
 	params := f.Params.List
 	if len(params) == 0 || !isName(params[0].Type, "context", "Context") {

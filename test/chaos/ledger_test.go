@@ -85,7 +85,7 @@ func put[V any](m map[string]map[string]V, kind, id string, v V) {
 	m[kind][id] = v
 }
 
-// check expects everything to be there that was acknowledged, and answers how many of these writes are lost.
+// check expects that every acknowledged write exists, and returns the number of lost ones.
 func (g *ledger) check(t *testing.T, db *sql.DB) (lost int) {
 	t.Helper()
 	all := g.lost(t, db)

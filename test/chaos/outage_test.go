@@ -105,7 +105,7 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 		refused[a.status]++
 		slowest = max(slowest, a.took)
 		if a.status != 409 && a.header.Get("Retry-After") == "" {
-			return "" // whoever is sent away is told when to come again
+			return "" // every other refusal must carry Retry-After
 		}
 		return tr.name
 	}
@@ -165,8 +165,8 @@ func (l *load) first(t *testing.T) {
 	}
 }
 
-// pulse asks for the node's health again and again, until the returned function is called: it answers how
-// long that took, 99 times in 100 and at worst. The worst is as much the machine's as the node's.
+// pulse polls the node's health until the returned function is called. That function returns the 99th percentile
+// and the maximum of the latencies. The maximum depends on the machine as much as on the node.
 func pulse(t *testing.T, n *program.Node) func() (most, worst time.Duration) {
 	t.Helper()
 	var took []time.Duration

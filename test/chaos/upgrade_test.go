@@ -21,7 +21,7 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// git answers what git says about this repository.
+// git runs git in this repository and returns its output.
 func git(args ...string) (string, error) {
 	c := exec.Command("git", args...)
 	c.Dir = root

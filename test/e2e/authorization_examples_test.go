@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// example makes requests of one operation that succeed for whoever may make them.
+// example makes requests of one operation that succeed for every caller with the permission.
 type example struct {
 	make  func(t *testing.T, h *house, c *standing) target
 	each  bool // a target is about its caller; others may be refused the same one
@@ -116,7 +116,7 @@ func withKey(body any) example {
 	}}
 }
 
-// anew makes the body for each call.
+// Each call of the example gets a new body.
 func anew(in func(body any) example, body func() any) example {
 	return example{make: func(t *testing.T, h *house, c *standing) target { return in(body()).make(t, h, c) }}
 }

@@ -65,7 +65,7 @@ func expected(op *openapi.Operation, c *standing) int {
 	switch {
 	case op.Access.Area == "public":
 		return 200
-	case op.Access.Area == "embed" && c.host == onRed: // whoever calls: the target shows an embed token of red's, or a session
+	case op.Access.Area == "embed" && c.host == onRed: // for every caller: the target carries an embed token or a session of red
 		return 200
 	case op.Access.Area == "embed":
 		return 401
@@ -253,7 +253,7 @@ func (h *house) testOwnThings(t *testing.T) {
 		program := h.program(t, "viewer")
 		program.do(t, "DELETE", members+program.id, nil, onRed).problem(t, 403, "forbidden")
 	})
-	t.Run("whoever made a connection may replace its credential and revoke it; a peer may not", func(t *testing.T) {
+	t.Run("the creator of a connection can replace its credential and revoke it; another member cannot", func(t *testing.T) {
 		path := connections + "/" + h.connect(t, h.author)
 		credential := object{"credential": h.shop.credential("another")}
 		h.editor.do(t, "POST", path+"/verify", credential, onRed).problem(t, 403, "connection_forbidden")
@@ -261,7 +261,7 @@ func (h *house) testOwnThings(t *testing.T) {
 		h.author.do(t, "POST", path+"/verify", credential, onRed).is(t, 200)
 		h.author.do(t, "DELETE", path, nil, onRed).is(t, 200)
 	})
-	t.Run("whoever attached a data source may map and detach it; a peer may not, and an admin detaches none", func(t *testing.T) {
+	t.Run("the creator of a data source can map and detach it; another member cannot, and an admin cannot detach it", func(t *testing.T) {
 		path := sources + "/" + h.author.create(t, sources, h.shop.people(t, h.connect(t, h.author)), onRed).at("id")
 		mapping := object{"mapping": []object{{"field": "email", "column": "email"}}}
 		h.editor.do(t, "PUT", path, mapping, onRed).problem(t, 403, "source_forbidden")
@@ -275,7 +275,7 @@ func (h *house) testOwnThings(t *testing.T) {
 		h.author.do(t, "PUT", path, mapping, onRed).is(t, 200)
 		h.author.do(t, "DELETE", path, nil, onRed).is(t, 204)
 	})
-	t.Run("a share may be read and given back by whom it is for", func(t *testing.T) {
+	t.Run("a user can read and delete a share that they were given", func(t *testing.T) {
 		path := templates + "/" + h.doomed(t)
 		for _, c := range []*client{h.viewer, h.editor} {
 			c.get(t, path+"/shares/"+c.id, onRed).has(t, map[string]string{"user_id": c.id, "revision": "1"})

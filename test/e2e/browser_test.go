@@ -32,7 +32,7 @@ func browser(t *testing.T) context.Context {
 	for _, flag := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	if os.Getuid() == 0 { // whom Chromium's sandbox refuses
+	if os.Getuid() == 0 { // Chromium's sandbox refuses to run as root
 		options = append(options, chromedp.NoSandbox)
 	}
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
@@ -69,7 +69,7 @@ func drive[T any](ctx context.Context, t *testing.T, action chromedp.Action[T]) 
 	return v
 }
 
-// keep takes a picture of the tab, for people to look at (go test -artifacts).
+// keep saves a screenshot of the tab for people to look at (go test -artifacts).
 func keep(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+".png"), drive(ctx, t, chromedp.CaptureScreenshot()), 0o600); err != nil {

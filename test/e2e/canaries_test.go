@@ -28,7 +28,7 @@ type canaries struct {
 	told    strings.Builder
 }
 
-// shows takes an answer, and the secrets that are in it on purpose: by their paths in the body.
+// shows records a response and the secrets that it holds on purpose, by their paths in the body.
 func (c *canaries) shows(a *answer, paths ...string) *answer {
 	text := fmt.Sprint(a.text, a.header)
 	for _, path := range paths {

@@ -86,7 +86,7 @@ func TestChatInvitations(t *testing.T) {
 			r.invite(t, owner, "eve@example.com", "owner")
 			admin.do(t, "POST", newChat(t)+"/members", object{"email": "eve@example.com", "role": "viewer"}).problem(t, 403, "role_ceiling")
 		})
-		t.Run("a repeated request answers the link again, and not once it has ended", func(t *testing.T) {
+		t.Run("a repeated request returns the link again until the invitation has ended", func(t *testing.T) {
 			chat := newChat(t)
 			body := object{"email": "fay@example.com", "role": "viewer"}
 			made := admin.create(t, chat+"/members", body, "Idempotency-Key: invite-fay")

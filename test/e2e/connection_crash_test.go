@@ -178,7 +178,7 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 		one := connections + "/" + ann.create(t, connections, shop.connection(fixture.Canary)).at("id")
 		before := s.dumpOf(t, "connection_credentials")
 
-		t.Run("after a rotation a server that is told so seals anew, and goes on", func(t *testing.T) {
+		t.Run("after a key rotation and SIGHUP the server reseals credentials and continues", func(t *testing.T) {
 			d.must(t, "keys", "rotate")
 			s.signal(t, syscall.SIGHUP)
 			s.stderr.await(t, s, resealed)
@@ -187,7 +187,7 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 			}
 			ann.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
 		})
-		t.Run("a command does so in view", func(t *testing.T) {
+		t.Run("`keys reseal` reseals credentials and prints its progress", func(t *testing.T) {
 			d.must(t, "keys", "rotate")
 			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "1 of 1\n") || !strings.Contains(out, "Sealed 1 anew") {
 				t.Errorf("it wrote %s", out)

@@ -127,7 +127,7 @@ func TestConventions(t *testing.T) {
 				s.anonymous().get(t, path).has(t, map[string]string{"status": "ok"})
 			}
 		})
-		t.Run("answers for one caller are cached by nobody else", func(t *testing.T) {
+		t.Run("responses to one caller are not cached for others", func(t *testing.T) {
 			if got := ann.get(t, template).header.Get("Cache-Control"); !strings.Contains(got, "private") {
 				t.Errorf("Cache-Control is %q", got)
 			}
@@ -260,7 +260,7 @@ func TestRateLimits(t *testing.T) {
 		if err != nil || wait < 1 || wait > 10 {
 			t.Fatalf("Retry-After is %q, want 1 to 10", refused.header.Get("Retry-After"))
 		}
-		bob.get(t, "/api/me") // whom that does not concern
+		bob.get(t, "/api/me") // bob has a limit of his own
 		time.Sleep(time.Duration(wait) * time.Second)
 		ann.get(t, "/api/me")
 	})

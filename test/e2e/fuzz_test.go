@@ -70,7 +70,7 @@ type fuzzer struct {
 	distinct   int
 	admitted   int // how often callers were made
 	callers    []*client
-	bystander  *client // whom none of the requests concerns
+	bystander  *client // not affected by any of the requests
 	statuses   map[int]int
 	succeeded  map[string]bool
 }
@@ -132,7 +132,7 @@ func (f *fuzzer) admit(t *testing.T) {
 	}
 }
 
-// lookAround sees to it that the server answers others, and that the callers still are some.
+// lookAround checks that the server still serves other clients, and replaces callers that have lost their access.
 func (f *fuzzer) lookAround(t *testing.T) {
 	t.Helper()
 	f.bystander.get(t, "/api/me", onRed)

@@ -97,7 +97,7 @@ func damage(rnd *rand.Rand, whole *jsonValue) {
 		if v.open == '{' {
 			v.names = append(v.names[:i:i], v.names[i+1:]...)
 		}
-	case kind == 1 && n > 0: // one stands there twice
+	case kind == 1 && n > 0: // duplicate a member or an element
 		i := rnd.IntN(n)
 		v.inner = append(v.inner, v.inner[i])
 		if v.open == '{' {

@@ -92,7 +92,7 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 			}
 			call, ok := calls[o.ID]
 			if !ok {
-				t.Errorf("%s takes a secret (x-secret), and nobody tries to guess what is stored of it", o.ID)
+				t.Errorf("%s accepts a secret (x-secret), but this test does not try to guess its stored digest", o.ID)
 				continue
 			}
 			delete(calls, o.ID)

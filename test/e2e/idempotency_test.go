@@ -49,7 +49,7 @@ func TestConcurrency(t *testing.T) {
 				}
 			}
 			if first != 1 || len(ids) != 1 {
-				t.Errorf("%d first answers with ids %v, want one", first, ids)
+				t.Errorf("%d first responses, with ids %v; want one", first, ids)
 			}
 			if made := ann.get(t, templates+"?q=once").items(t); len(made) != 1 {
 				t.Errorf("there are %d templates, want 1", len(made))

@@ -78,7 +78,7 @@ func TestInvitations(t *testing.T) {
 			accept(t, r.person(t, "carl"), token).problem(t, 404, "invitation_not_found")
 			admin.do(t, "DELETE", invitations+"/"+id, nil).problem(t, 404, "invitation_not_found")
 		})
-		t.Run("a repeated request answers the link again, and not once it has ended", func(t *testing.T) {
+		t.Run("a repeated request returns the link again until the invitation has ended", func(t *testing.T) {
 			body := object{"email": "dora@example.com", "role": "viewer"}
 			made := owner.create(t, invitations, body, "Idempotency-Key: invite-dora")
 			if again := owner.create(t, invitations, body, "Idempotency-Key: invite-dora"); again.at("accept_url") != made.at("accept_url") || again.header.Get("Idempotency-Replayed") != "true" {

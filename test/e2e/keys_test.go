@@ -60,7 +60,7 @@ func TestKeys(t *testing.T) {
 				owner.create(t, path, body, "Idempotency-Key: stronger").has(t, map[string]string{"id": shown.at("id")})
 			}
 		})
-		t.Run("a service key is a user of its own, whom admins see to", func(t *testing.T) {
+		t.Run("a service key is a user of its own, which admins manage", func(t *testing.T) {
 			service := object{"name": "deploy", "kind": "service", "role_ceiling": "member"}
 			member.do(t, "POST", keys, service).problem(t, 403, "forbidden")
 			made := admin.create(t, keys, service).has(t, map[string]string{"kind": "service", "role_ceiling": "member"})

@@ -174,7 +174,7 @@ func TestDisabledPeople(t *testing.T) {
 			if out := r.must(t, "user", "enable", "--email", eve.email); !strings.Contains(out, "is enabled") {
 				t.Errorf("it says %s", out)
 			}
-			eve.answeredWithin(t, 200, 1500*time.Millisecond) // the node remembers for a second whom a key proves
+			eve.answeredWithin(t, 200, 1500*time.Millisecond) // the node caches the principal of a key for one second
 			if got := r.run(t, "user", "disable", "--email", "who@example.com"); got.code != 1 || !strings.Contains(got.stderr, "no such user") {
 				t.Errorf("%+v", got)
 			}

@@ -93,7 +93,7 @@ func TestACrashAmongPayments(t *testing.T) {
 			killed.Stop()
 			clients.Wait()
 			killer.hire(nil, -1)
-			d.sql(t, `UPDATE jobs SET due_at = 1 WHERE state = 'running'`) // the time of whoever ran them has passed
+			d.sql(t, `UPDATE jobs SET due_at = 1 WHERE state = 'running'`) // expire the leases of the killed workers
 			s = d.start(t)
 			d.reconciled(t, s)
 			d.agrees(t, ann.at(s), api, customer)

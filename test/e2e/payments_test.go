@@ -43,7 +43,7 @@ func (c *client) intent(t *testing.T, headers ...string) (id, clientSecret strin
 
 func confirm(id string) string { return payments + "/sandbox/setup-intents/" + id + "/confirm" }
 
-// card adds a test card, and answers the payment method.
+// card adds a test card and returns the id of the payment method.
 func (c *client) card(t *testing.T, number string, headers ...string) string {
 	t.Helper()
 	id, clientSecret := c.intent(t, headers...)
@@ -72,7 +72,7 @@ func TestPayments(t *testing.T) {
 				t.Errorf("%v", a.header)
 			}
 		})
-		t.Run("all else takes an admin", func(t *testing.T) {
+		t.Run("everything except listing plans requires the admin role", func(t *testing.T) {
 			member.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 403, "billing_role_required")
 			member.do(t, "GET", payments+"/methods", nil).problem(t, 403, "billing_role_required")
 			member.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")

@@ -69,14 +69,14 @@ type caller struct {
 	has level
 }
 
-// may reports whether the table lets a caller do something. Whom a template was shared with may
-// leave, whatever the table says of shares.
+// may reports whether the table lets a caller perform an operation. A user that a template was shared with can always
+// end their own share.
 func (c caller) may(op operation, l *library) bool {
 	return c.has >= op.needs || op.name == "end a share" && c.client == l.editor
 }
 
-// operation is one row of the table of permissions. Before each call that uses something up,
-// make makes it anew and returns its path; other calls go to path below the open template.
+// operation is one row of the table of permissions. If a call uses up its target, make creates a new one before each
+// call and returns its path. Other calls go to path below the open template.
 type operation struct {
 	name         string
 	needs        level

@@ -152,7 +152,7 @@ func TestPresenceStream(t *testing.T) {
 					resumed.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "again", "data.1": ""})
 				}
 			})
-			t.Run("an id that is not of this stream begins anew", func(t *testing.T) {
+			t.Run("a Last-Event-ID of another stream is answered with a reset and a new snapshot", func(t *testing.T) {
 				number := told.id[strings.IndexByte(told.id, '.'):]
 				for _, id := range []string{"x", "1", told.id, "x" + number, strings.TrimSuffix(told.id, number) + ".99999999", strings.TrimSuffix(told.id, number) + ".-1"} {
 					query := "?user_id=" + bob.id + "," + stranger.id

@@ -81,7 +81,7 @@ func TestPresences(t *testing.T) {
 			operator.get(t, presences+"?status=online").has(t, map[string]string{"data": "[]"})
 			bob.get(t, presences+"?status=online").has(t, map[string]string{"data.0.user_id": bob.id})
 		})
-		t.Run("deleted it is nowhere, until it begins anew", func(t *testing.T) {
+		t.Run("a deleted presence is shown nowhere until the next heartbeat", func(t *testing.T) {
 			bob.do(t, "DELETE", path, nil).problem(t, 404, "presence_not_found")
 			ann.do(t, "DELETE", presences+"/me", nil).is(t, 204)
 			for _, c := range []*client{ann, bob, operator} {

@@ -20,7 +20,7 @@ type prospect struct {
 	caller *standing    // who may call it
 	signed *standing    // who signed in
 	at     target
-	once   bool // it takes an Idempotency-Key
+	once   bool // it accepts an Idempotency-Key
 }
 
 // prospects names somebody for every operation who may call it.
@@ -61,7 +61,7 @@ func (h *house) prospects(t *testing.T) []*prospect {
 		}
 		if op.ID == "acceptInvitation" {
 			p.caller = p.caller.moved(h.server)
-			p.caller.jwt = false // whoever accepts is in no workspace yet that a header could name
+			p.caller.jwt = false // a user who accepts is in no workspace yet that a header could name
 		}
 		all = append(all, p)
 	}

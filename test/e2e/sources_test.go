@@ -19,7 +19,7 @@ const sources = "/api/datasources"
 
 var tables atomic.Int64
 
-// people makes a table in the shop, and answers what attaches it as contacts, mapped.
+// people creates a table in the shop and returns the request body that attaches it as contacts, with a mapping.
 func (s *shopWarehouse) people(t *testing.T, connection string) object {
 	t.Helper()
 	table := fmt.Sprint("people_", tables.Add(1))
@@ -31,7 +31,7 @@ func (s *shopWarehouse) people(t *testing.T, connection string) object {
 	}
 }
 
-// refreshed waits until a refresh of a source has ended, and answers the source.
+// refreshed waits until a refresh of a source has ended and returns the source.
 func refreshed(t *testing.T, c *client, id string) *answer {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

@@ -53,7 +53,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.do(t, "DELETE", template+"/versions/active", nil).problem(t, 409, "version_active")
 			ann.do(t, "POST", template+"/versions/v1/activate", object{"expected_active_version_id": v1.at("id")}).problem(t, 409, "active_changed")
 		})
-		t.Run("nobody sees it but whom it is shared with, and of versions the frozen ones", func(t *testing.T) {
+		t.Run("a template is visible only to users it is shared with, and to a viewer only its frozen versions", func(t *testing.T) {
 			bob.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
 			ann.create(t, template+"/shares", object{"email": strings.ToUpper(bob.email), "role": "viewer"}).has(t, map[string]string{"user_id": bob.id, "granted_by": ann.id})
 			ann.do(t, "POST", template+"/shares", object{"user_id": bob.id, "role": "viewer"}).problem(t, 409, "already_shared")

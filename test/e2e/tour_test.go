@@ -34,7 +34,7 @@ func TestTheTour(t *testing.T) {
 		}
 	})
 
-	t.Run("each line of the tour answers what the page says", func(t *testing.T) {
+	t.Run("each command of the tour prints what the page says", func(t *testing.T) {
 		text := tour(t)
 		for what, value := range map[string]string{"URL=http://127.0.0.1:8080": "URL=" + s.url, "KEY=atk_…": "KEY=" + key} {
 			if strings.Count(text, what) != 1 {

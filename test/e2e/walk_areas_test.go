@@ -135,7 +135,7 @@ func (w *walk) previewTable(p *walker, _ *ladder) {
 	w.call(p, "GET", sources+"/warehouse-preview?connection_id="+id, nil, want)
 }
 
-// pays is the verdict on what takes an admin to pay.
+// pays is the verdict on a payment operation that requires the admin role.
 func pays(p *walker) verdict {
 	return may.and(p.role() >= identity.Admin, 403, "billing_role_required")
 }

@@ -93,10 +93,10 @@ func (v verdict) fits(a *answer) bool {
 	return false
 }
 
-// ladder are the two kinds of templates, which are alike in who may do what.
+// ladder describes one of the two kinds of templates, which have the same permissions.
 type ladder struct {
 	kind, path, prefix string
-	people             string // the last part of the path of those whom it was shared with
+	people             string // the last path segment of its shares or members
 	hasOwner, twice    verdict
 	missing            string
 }
@@ -114,7 +114,8 @@ var (
 
 func (l *ladder) absent() verdict { return verdict{status: 404, code: l.prefix + "_not_found"} }
 
-// on is the verdict on what takes a level on a template; th is nil where there is no such template.
+// on is the verdict on an operation that needs a level of access to a template. th is nil if the template does not
+// exist.
 func (l *ladder) on(p *walker, th *thing, needs level) verdict {
 	switch {
 	case th == nil || th.kind != l.kind || th.level(p) == none:
@@ -157,7 +158,7 @@ func (v verdict) and(holds bool, status int, code string) verdict {
 // sees reports whether an answer to a caller may name a thing.
 func (p *walker) sees(th *thing) bool {
 	switch {
-	case th.kind == "prs" || th.kind == "usr": // of whom one shares the workspace with: a key knows of no other
+	case th.kind == "prs" || th.kind == "usr": // of members of the key's own workspace: a key sees no other
 		return p.operator && th.space.org == p.space.org || p.space.roles[th.owner] != identity.NoRole
 	case th.space != p.space:
 		return false

@@ -188,7 +188,7 @@ func (w *walk) version(p *walker) (path string, template, version *thing) {
 
 var noVersion = verdict{status: 404, code: "prompt_version_not_found"}
 
-// onVersion is the verdict on what takes a level on a version's template, and the version itself.
+// onVersion is the verdict on an operation that needs a version and a level of access to its template.
 func onVersion(p *walker, th, v *thing, needs level) verdict {
 	want := promptLadder.on(p, th, needs)
 	hidden := v == nil || v.kind != "pver" || v.of != th || v.gone || th != nil && v.draft && th.level(p) < editing

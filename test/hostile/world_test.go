@@ -19,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// world is a node with two orgs: arena, where anyone whom the issuer knows may sign in and gets a workspace, and
-// shop, whose people are the victims. All limits are the defaults, but for those that a test names.
+// world is a node with two orgs. In arena every user of the issuer can sign in and gets a workspace. The people of shop
+// are the victims. All limits have their defaults, except those that a test sets.
 type world struct {
 	*program.Node
 	t        *testing.T

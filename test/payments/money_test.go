@@ -44,7 +44,7 @@ func (s *shop) now() identity.Actor {
 	return by
 }
 
-// later lets time pass for the workspace, and not at the gateway: the mirror is older by then.
+// later moves the workspace's clock forward, but not the gateway's, so the mirror becomes older.
 func (s *shop) later(d time.Duration) { s.ahead += d }
 
 func (s *shop) mirror(t *testing.T) *billing.Customer {

@@ -60,7 +60,7 @@ func (m mortal) mayDie() {
 	}
 }
 
-// survive is a process that begins anew after it died.
+// survive runs f as a process that may be killed, and returns errKilled if it was.
 func survive(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -83,7 +83,7 @@ type till struct {
 	within         func(context.Context) (context.Context, context.CancelFunc)
 }
 
-// walker takes a walk.
+// walker is one client that makes random calls.
 type walker struct {
 	world   *world
 	till    till
@@ -262,7 +262,7 @@ func atStripe(t *testing.T) (*stripeapi.Server, *stripe.Gateway) {
 	return api, stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: api.URL})
 }
 
-// selling is the use cases of whoever sells through a gateway at Stripe.
+// selling returns the payments service of an org that sells through a gateway at Stripe.
 func (w *world) selling(g ports.Gateway) *payments.Service {
 	s := w.stores
 	return payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, func(identity.OrgID) payments.Terms {

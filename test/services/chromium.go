@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Chromium returns the path of a Chromium or Chrome. Where there is none, root on Debian installs
-// it, which takes a minute.
+// Chromium returns the path of Chromium or Chrome. If there is none, root on Debian installs Chromium, which needs
+// about a minute.
 func Chromium(t testing.TB) string {
 	t.Helper()
 	path, err := chromium()

@@ -44,7 +44,7 @@ func query(t *testing.T, db *sql.DB, statement string, args ...any) (value strin
 }
 
 func TestPostgres(t *testing.T) {
-	t.Run("every call answers a database of its own, which is empty", func(t *testing.T) {
+	t.Run("every call returns a new, empty database", func(t *testing.T) {
 		for range 2 {
 			db := open(t, services.Postgres(t))
 			if got := query(t, db, `SELECT count(*) FROM pg_tables WHERE schemaname = 'public'`); got != "0" {

@@ -183,9 +183,9 @@ func (p program) tryStart() (*Server, error) {
 		keeper.Args = append(keeper.Args, strings.Replace(arg, "=@/", "="+folder+"/", 1))
 	}
 	keeper.Dir, keeper.Stdin, keeper.Stdout, keeper.Stderr = folder, wait, log, log
-	// In a process group of its own, Ctrl-C reaches us alone, and the folder is still removed.
+	// In a process group of its own, the keeper does not receive Ctrl-C, so it still removes the folder.
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if os.Getuid() == 0 { // as whom databases refuse to run
+	if os.Getuid() == 0 { // databases refuse to run as root
 		if keeper.SysProcAttr.Credential, err = unprivileged(); err == nil {
 			err = os.Chown(folder, int(keeper.SysProcAttr.Credential.Uid), int(keeper.SysProcAttr.Credential.Gid))
 		}

@@ -46,8 +46,8 @@ func StartStripeMock() (*Server, error) {
 	return startStripeMock(string(text))
 }
 
-// startStripeMock runs it out of the folder of the server, since the cache of whoever runs tests may be theirs
-// alone.
+// startStripeMock runs stripe-mock from the server's folder, because only the user who runs the tests may be able to
+// read their cache.
 func startStripeMock(text string) (*Server, error) {
 	return program{
 		name: "stripe-mock", script: stripeMockScript, files: map[string]string{"stripe-mock": text},

@@ -56,7 +56,7 @@ type Server struct {
 
 var accounts atomic.Int64
 
-// New starts an account that sells plans, each by its PriceRef, to whoever shows key.
+// New starts an account that sells plans, each by its PriceRef, to callers that send key.
 func New(t testing.TB, key string, plans billing.Plans) *Server {
 	t.Helper()
 	s := &Server{
@@ -301,7 +301,7 @@ func (*result) WriteHeader(int)             {}
 
 func (s *Server) now() time.Time { return time.Now().Add(s.ahead).UTC().Truncate(time.Second) }
 
-// Advance puts the account's clock ahead: what is due by then happens.
+// Advance moves the account's clock forward by d and processes everything that has become due.
 func (s *Server) Advance(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
