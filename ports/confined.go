@@ -8,14 +8,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Confined has a child process with limits of its own do a job within a time: in is what the job
-// reads, and what it answers is read into out, both as JSON. Adapters that parse bytes of a tenant's
-// are handed it. The job runs on the share of ws's tenant: no tenant's jobs take all the room that there is
-// for jobs at the same time, and those that find none wait for their turn, unless ctx is one of WithoutWaiting.
-// Errors are those below, or that of ctx; then the child is gone.
+// Confined runs a job in a child process with its own limits, within a time. The job reads in and its
+// result is decoded into out, both as JSON. Adapters that parse a tenant's bytes use it. The job counts
+// against the slots of ws's tenant, so that no tenant can occupy all slots. A job that finds no free
+// slot waits for one, unless ctx comes from WithoutWaiting. It returns one of the errors below or that
+// of ctx; in either case the child process has ended.
 type Confined func(ctx context.Context, ws identity.WorkspaceID, job string, within time.Duration, in, out any) error
 
-// What can become of a confined job beside its answer.
+// Errors of confined jobs.
 var (
 	ErrJobTooLarge = errors.New("the job's answer is larger than allowed, or it ran out of memory")
 	ErrJobTimeout  = errors.New("the job was not done in time, used up its time on the processor, or was slow while others waited")
@@ -23,21 +23,21 @@ var (
 	ErrJobRefused  = errors.New("there is no room for the job, and too many of its tenant's wait already, or it may not wait")
 )
 
-// JobNeeds is what a confined job needs of its system beside memory and processor time. The system refuses its
-// process everything else.
+// JobNeeds lists the system access that a confined job needs besides memory and processor time. The
+// system refuses the process everything else.
 type JobNeeds struct {
-	Folders []string // the folders whose files it reads
-	Network bool     // whether it looks up hosts and connects to them
-	Ports   []uint16 // the TCP ports that it connects to; none: any port
+	Folders []string // folders whose files it can read
+	Network bool     // whether it resolves hosts and connects to them
+	Ports   []uint16 // TCP ports that it connects to; empty: any port
 }
 
 type withoutWaiting struct{}
 
-// WithoutWaiting returns a copy of ctx whose confined jobs do not wait for room: ErrJobRefused. It is for
-// background work, which is tried again later and must not hold up others meanwhile.
+// WithoutWaiting returns a copy of ctx whose confined jobs do not wait for a slot: they fail with
+// ErrJobRefused. It is for background work, which is retried later and must not delay other work.
 func WithoutWaiting(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutWaiting{}, true)
 }
 
-// MayWait reports whether confined jobs of ctx wait for room.
+// MayWait reports whether confined jobs of ctx wait for a slot.
 func MayWait(ctx context.Context) bool { return ctx.Value(withoutWaiting{}) == nil }

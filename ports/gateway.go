@@ -11,83 +11,88 @@ import (
 
 // Gateway is one org's account at a payment gateway.
 //
-// What changes something takes a key: calls of one key have one effect, whatever became of the first; a
-// key of another wish is refused. A call of a key that is repeated after an unknown outcome answers what came of it, within 24 hours. Two
-// keys are two wishes.
+// Methods that change something take a key. All calls with one key have one effect, whatever the
+// outcome of the first. A key that was used for a different request is refused. A call repeated with
+// its key after an unknown outcome returns the outcome, within 24 hours.
 //
-// Errors: *billing.DeclinedError, and the sentinels named at each method, say that nothing was done. So
-// does a *billing.Rejection, for what is nobody's fault but ours. billing.ErrGateway, ErrGatewayUnavailable
-// (with how long to wait, where the gateway said so) and ErrGatewayTimeout leave open whether something
-// was (billing.OutcomeUnknown). A gateway does not repeat a call by itself, and ends with its context.
+// Errors: *billing.DeclinedError, and the sentinels named at each method, mean that nothing was done.
+// So does a *billing.Rejection, which is an error on Atrium's side. After billing.ErrGateway,
+// ErrGatewayUnavailable (with the time to wait, if the gateway gave one) and ErrGatewayTimeout it is
+// unknown whether something was done (billing.OutcomeUnknown). A gateway does not retry a call by
+// itself, and stops when its context ends.
 type Gateway interface {
 	GatewayCustomers
 	GatewaySubscriptions
 }
 
-// GatewayCustomers is the part of a Gateway that is about customers and what they pay with.
+// GatewayCustomers is the part of a Gateway for customers and their payment methods.
 type GatewayCustomers interface {
-	// CreateCustomer makes a customer.
+	// CreateCustomer creates a customer.
 	CreateCustomer(ctx context.Context, key string, d billing.Details) (billing.CustomerID, error)
 
 	// CreateSetupIntent lets the payer add one payment method.
 	CreateSetupIntent(ctx context.Context, key string, c billing.CustomerID, u billing.Usage) (billing.SetupIntent, error)
 
-	// CancelSetupIntents ends the customer's setup intents that are not confirmed. Their client secrets
-	// work no more.
+	// CancelSetupIntents cancels the customer's setup intents that are not confirmed. Their client
+	// secrets stop working.
 	CancelSetupIntents(ctx context.Context, c billing.CustomerID) error
 
-	// Wallet reads what a customer can pay with, all of it. A method that is added does not become the default
-	// by itself.
+	// Wallet returns all payment methods of a customer. A method that is added does not become the
+	// default automatically.
 	Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error)
 
-	// SetDefault makes a method what the customer's subscriptions are charged to from now on.
+	// SetDefault makes a method the one that the customer's subscriptions are charged to.
 	// billing.ErrMethodNotFound if it is not the customer's.
 	SetDefault(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error
 
-	// Detach takes a method from its customer. One that is nobody's any more is no error.
+	// Detach removes a payment method from its customer. It returns no error if the method belongs to
+	// no customer any more.
 	Detach(ctx context.Context, key string, c billing.CustomerID, m billing.MethodID) error
 }
 
-// GatewaySubscriptions is the part of a Gateway that is about what customers buy.
+// GatewaySubscriptions is the part of a Gateway for prices, subscriptions and invoices.
 type GatewaySubscriptions interface {
-	// Prices returns plans: available, but those Unavailable whose price the gateway does not sell, or sells for
-	// another amount, currency or interval.
+	// Prices returns plans with Unavailable set on those whose price the gateway does not sell, or
+	// sells at another amount, currency or interval.
 	Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error)
 
-	// Subscribe makes a subscription and charges the default method. A declined charge leaves none. One
-	// that wants the payer's authentication leaves it incomplete, with what there is to do.
+	// Subscribe creates a subscription and charges the default method. A declined charge creates no
+	// subscription. A charge that needs the payer's authentication leaves the subscription incomplete,
+	// with the action that the payer must take.
 	Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error)
 
-	// Amend changes a subscription. If what it costs more cannot be charged, nothing changes. What is bought
-	// now, and the end of the subscription with its period, take the place of what was to come at renewal.
+	// Amend changes a subscription. If the additional cost cannot be charged, nothing changes. A change
+	// that takes effect now, and a cancellation at the end of the period, replace a change that was
+	// scheduled for renewal.
 	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error)
 
-	// GiveUp ends a subscription whose first payment waits for the payer, and voids its invoice, so that it
-	// cannot be paid any more. billing.ErrSubscriptionExists if it was paid meanwhile: then nothing is done. One
-	// that has ended is no error.
+	// GiveUp cancels a subscription whose first payment waits for the payer, and voids its invoice, so
+	// that it can no longer be paid. billing.ErrSubscriptionExists, and no change, if it was paid in
+	// the meantime. It returns no error if the subscription has ended.
 	GiveUp(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error
 
-	// Cancel ends a subscription at once, whatever its status. One that has ended is no error. The invoice of
-	// one whose first payment waits for the payer is voided; other open invoices stay.
+	// Cancel ends a subscription immediately, whatever its status. It returns no error if the
+	// subscription has ended. The invoice of a subscription whose first payment waits for the payer is
+	// voided; other open invoices stay.
 	Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error
 
-	// Subscriptions reads the subscriptions that live, and at least the last one that ended, with what
-	// the payer has to do for those that are incomplete.
+	// Subscriptions returns the live subscriptions and at least the last one that ended, with the
+	// payer's required action for incomplete ones.
 	Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.Held, error)
 
-	// Invoices reads the billing.MirroredInvoices that were made last.
+	// Invoices returns the newest billing.MirroredInvoices invoices.
 	Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error)
 }
 
-// SandboxPayer is what a payer's browser does, which the sandbox has none of.
+// SandboxPayer does what a payer's browser does with a real gateway.
 type SandboxPayer interface {
-	// Confirm adds a card by a setup intent. billing.ErrTestCardsOnly for any other than a test card,
-	// which is looked at nowhere else; billing.ErrMethodExpired, *billing.DeclinedError;
-	// billing.ErrIntentNotFound unless intent and secret belong together, and to the customer;
-	// billing.ErrIntentState if it was confirmed before.
+	// Confirm adds a card with a setup intent. billing.ErrTestCardsOnly if it is not a test card; the
+	// number is not examined any further. billing.ErrMethodExpired, *billing.DeclinedError.
+	// billing.ErrIntentNotFound unless intent and secret belong together, and to the customer.
+	// billing.ErrIntentState if the intent was confirmed before.
 	Confirm(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String, card billing.Card) (billing.SetupIntent, error)
 
-	// Authenticate answers, for the payer, the question of the bank that a setup intent or a payment
+	// Authenticate completes, as the payer, the bank's authentication that a setup intent or a payment
 	// intent waits for. Errors as for Confirm.
 	Authenticate(ctx context.Context, c billing.CustomerID, i billing.IntentID, clientSecret secret.String, success bool) (billing.SetupIntent, error)
 }

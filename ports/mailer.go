@@ -6,21 +6,22 @@ import "context"
 
 // Mail is one message to one person, in plain text.
 type Mail struct {
-	To      string // one bare address, without a name
+	To      string // one bare address, without a display name
 	Subject string // without control characters
 	Text    string // UTF-8, lines end in \n; may hold a secret link
 }
 
-// Mailer delivers mail. Nothing depends on it: what a mail says can be had otherwise. Many may
-// use one at once.
+// Mailer delivers mail. Mail is only a convenience: every message's content is available elsewhere. A
+// Mailer is safe for concurrent use.
 type Mailer interface {
-	// Send hands m to whoever delivers it, or notes in the log that nobody is configured to. It
-	// returns when ctx ends, and after 10 s at the latest. An error says that m was not taken, or
-	// that the time ran out before anybody said so; it holds nothing of the text. A To or Subject
-	// other than above is an error, so that none can add a header or a recipient (RFC 5321, RFC 5322).
+	// Send passes m to the configured mail server, or logs that none is configured. It returns when ctx
+	// ends, and after 10 s at the latest. An error means that m was not accepted, or that the time ran
+	// out before the server answered; it contains no part of the text. A To or Subject that breaks the
+	// rules of Mail is an error, so that a caller cannot add a header or a recipient (RFC 5321, RFC
+	// 5322).
 	Send(ctx context.Context, m Mail) error
 
-	// Delivers reports whether anyone is configured to deliver mail: without an error, Send has handed the mail
-	// over then.
+	// Delivers reports whether a mail server is configured. If so, Send has delivered the mail to it
+	// when it returns no error.
 	Delivers() bool
 }

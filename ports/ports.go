@@ -1,6 +1,6 @@
-// Package ports holds the interfaces through which the application reaches the world: one small
-// file per area, shaped by what the use cases need. The suites in test/contract say what an
-// adapter must do beyond compiling.
+// Package ports holds the interfaces through which the application uses the outside world: one small
+// file per area, shaped by what the use cases need. The suites in test/contract define what an adapter
+// must do.
 package ports
 
 import (
@@ -11,18 +11,18 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// ErrUnavailable says that something Atrium depends on cannot be reached at the moment; what wraps
-// it says more, for the log alone.
+// ErrUnavailable says that a system that Atrium depends on cannot be reached at the moment. An error
+// that wraps it has details that are only for the log.
 var ErrUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "Atrium cannot serve this request at the moment. Try again soon."}
 
 // Atomic is for the few use cases that span aggregates.
 type Atomic interface {
-	// Atomically runs fn on stores that share one transaction: all that fn did is saved, or
-	// nothing is. fn may run again after a conflict, so it does no I/O but through stores.
+	// Atomically runs fn on stores that share one transaction: all changes of fn are saved, or none. fn
+	// may run again after a conflict, so it does no I/O except through the stores.
 	Atomically(ctx context.Context, fn func(Stores) error) error
 }
 
-// Stores is every store: of a pool of connections, or of one transaction, which Atomic then joins.
+// Stores holds every store: of a connection pool, or of one transaction, which Atomic then joins.
 type Stores struct {
 	Atomic      Atomic
 	Prompts     Prompts

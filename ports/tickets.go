@@ -10,18 +10,18 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Tickets keeps tickets until they are used, and knows whom the proofs mean that they stand for.
+// Tickets stores tickets until they are used, and resolves the proofs that they hold.
 type Tickets interface {
 	// Add stores a ticket.
 	Add(ctx context.Context, t account.Ticket) error
 
-	// Take answers a ticket of org and removes it, so that of all who take it at once one has it.
-	// identity.ErrUnauthenticated if there is none, or if it has expired at now.
+	// Take returns a ticket of org and removes it, so that only one of several concurrent calls gets
+	// it. identity.ErrUnauthenticated if there is none, or if it has expired at now.
 	Take(ctx context.Context, org identity.OrgID, h account.Hash, now time.Time) (*account.Ticket, error)
 
-	// Proven answers whom each of some proofs means in org, in their order: by a key, revoked and expired
-	// ones included, with its membership; by a sign-in, no key and no membership; nil for nobody. Whether
-	// it still stands is the caller's to ask. The answer is never older than the call, and takes a few
-	// statements however many proofs there are.
+	// Proven returns the principal behind each proof in org, in order. For a key, revoked and expired
+	// ones included, it is the key's user with its membership. For a sign-in, it has no key and no
+	// membership. It is nil if there is none. The caller must check whether the proof still stands. The
+	// result is never older than the call, which runs a few statements however many proofs there are.
 	Proven(ctx context.Context, org identity.OrgID, proofs []account.Proof) ([]*account.Principal, error)
 }

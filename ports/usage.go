@@ -9,10 +9,11 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Usage tells what workspaces have stored.
+// Usage counts what workspaces have stored.
 type Usage interface {
-	// Of returns what a workspace uses. In a transaction that has added to it, the addition counts, and every
-	// other transaction that adds waits until this one ends: of many that find room for one, one succeeds.
+	// Of returns what a workspace uses. In a transaction that has added to it, the addition counts, and
+	// every other transaction that adds waits until this one ends: if several compete for the last free
+	// place, only one succeeds.
 	Of(ctx context.Context, ws identity.WorkspaceID) (quota.Amounts, error)
 }
 

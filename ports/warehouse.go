@@ -10,21 +10,21 @@ import (
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
 
-// Warehouse reads what tenants keep elsewhere. There is one for each kind of connection, and one
-// that stands before them all and runs each call in a process of its own.
+// Warehouse reads the data that tenants store elsewhere. There is one implementation per kind of
+// connection, and one in front of them that runs each call in its own process.
 //
-// Each call opens connections of its own through the target's egress policy and leaves none behind;
-// none outlives its context or Limits.Total by more than a second. It reads in a transaction that
-// cannot write, under a statement timeout, and sends no SQL but generated SELECTs with names that
-// the catalogue confirmed. Errors are a connection.Code, connection.ErrTooManyReads, or that of a context
-// which ended; no text of a server's or a driver's, and nothing of the credential, is in one.
+// Each call opens its own connections through the target's egress policy and closes them all; none
+// outlives its context or Limits.Total by more than one second. It reads in a transaction that cannot
+// write, under a statement timeout, and sends only generated SELECTs with names that the catalogue
+// confirmed. Errors are a connection.Code, connection.ErrTooManyReads, or the context's error. They
+// contain no text of a server or a driver, and no part of the credential.
 type Warehouse interface {
-	// Probe tries every step to the target in turn. What fails is in the report: connection.TooManyReads if
-	// there was no room for the call.
+	// Probe tries each step to the target in turn. A failure is in the report: connection.TooManyReads
+	// if there was no room for the call.
 	Probe(ctx context.Context, to Target) connection.Report
 
-	// Tables lists the tables, views and their like that the user may read, without those of the
-	// system, in the order of connection.TableRef.Compare.
+	// Tables lists the tables, views and similar relations that the user may read, without system
+	// tables, in the order of connection.TableRef.Compare.
 	Tables(ctx context.Context, to Target, q connection.TableQuery) ([]connection.Table, error)
 
 	// Preview reads the columns and up to rows rows (0 to connection.MaxSampleRows) of a table.
@@ -33,23 +33,23 @@ type Warehouse interface {
 	Preview(ctx context.Context, to Target, table connection.TableRef, rows int) (connection.Preview, error)
 }
 
-// Target is what a Warehouse is to reach, and how far it may go for it.
+// Target says what a Warehouse must reach, and with which limits.
 type Target struct {
-	Workspace  identity.WorkspaceID // whose call it is
+	Workspace  identity.WorkspaceID // the caller's workspace
 	Credential connection.Credential
-	Egress     identity.Egress // of the org whose tenant asks
+	Egress     identity.Egress // of the caller's org
 	Limits     Limits
 }
 
-// Limits bound what one call may take.
+// Limits bound the resources of one call.
 type Limits struct {
-	Connect   time.Duration // until the server has accepted the connection and proved by its first bytes what it is
+	Connect   time.Duration // until the server has accepted the connection and its first bytes have identified it
 	Statement time.Duration // for each statement
-	Total     time.Duration // for all of the call
+	Total     time.Duration // for the whole call
 	Bytes     int64         // read on the wire, all connections of the call together
 }
 
-// DefaultLimits are the limits that connections are held to.
+// DefaultLimits returns the limits for connections.
 func DefaultLimits() Limits {
 	return Limits{Connect: 5 * time.Second, Statement: 5 * time.Second, Total: 10 * time.Second, Bytes: 1 << 20}
 }
