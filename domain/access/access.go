@@ -1,26 +1,27 @@
-// Package access is the ladder of roles on which people stand to what one of them made in a
-// workspace and others may see, change or manage: chat templates and prompt templates.
+// Package access holds the roles on an object that its owner shares within a workspace: chat templates
+// and prompt templates.
 package access
 
 import "github.com/atrium-hq/atrium/domain/identity"
 
-// Role is what a user may do with one thing. Each role includes those below it.
+// Role is what a user may do with one object. Each role includes those below it.
 type Role int
 
-// The roles, from none upwards.
+// The roles, lowest first.
 const (
-	None    Role = iota // the zero value: what nobody granted, nobody has
-	Viewer              // see it, without what is still a draft or is nobody else's business
+	None    Role = iota // the zero value: no role was granted
+	Viewer              // view it, without drafts and other people's private data
 	Editor              // change its content
-	Manager             // decide who else may
-	Owner               // delete it, and give it away
+	Manager             // grant and revoke roles
+	Owner               // delete it and transfer it
 )
 
 var names = [...]string{"", "viewer", "editor", "manager", "owner"}
 
 func (r Role) String() string { return names[r] }
 
-// Parse reads the name of a role that can be granted, which Owner cannot; anything else is None.
+// Parse returns the role with a name. Owner cannot be granted, so Parse returns None for it, as for any
+// unknown name.
 func Parse(s string) Role {
 	for r := Viewer; r <= Manager; r++ {
 		if names[r] == s {
@@ -30,7 +31,7 @@ func Parse(s string) Role {
 	return None
 }
 
-// Visibility says who sees a thing to whom nobody granted it.
+// Visibility says who can view an object without a role on it.
 type Visibility string
 
 // The visibilities.
@@ -39,17 +40,16 @@ const (
 	Workspace Visibility = "workspace" // every member of the workspace may view it
 )
 
-// Standing is what decides, beside what was granted to a caller, how they stand to one thing.
+// Standing holds the facts, besides granted roles, that decide a caller's role on one object.
 type Standing struct {
 	Workspace  identity.WorkspaceID
 	Owner      identity.UserID
-	OwnerLeft  bool // the workspace: its owners stand in
+	OwnerLeft  bool // the owner left the workspace: the workspace's owners act for them
 	Visibility Visibility
 }
 
-// Role returns by's role: the highest that any rule gives, cut down to viewing if the credential is
-// for viewing. Who is not in the workspace has none, whatever was granted. No other code decides
-// this.
+// Role returns by's role: the highest that any rule gives, reduced to Viewer if the credential is
+// read-only. A user outside the workspace has None, whatever was granted. No other code decides this.
 func (s Standing) Role(by identity.Actor, granted Role) Role {
 	if by.Workspace != s.Workspace || by.Role == identity.NoRole || by.Ceiling == identity.NoRole {
 		return None

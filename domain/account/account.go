@@ -1,5 +1,5 @@
-// Package account holds the people of an org, their workspaces, and the API keys by which
-// people and programs come in.
+// Package account holds the people of an org, their workspaces, and the API keys that people and
+// programs use.
 package account
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// What can go wrong with users.
+// Errors about users.
 var (
 	ErrUserNotFound = &fault.Error{Kind: fault.NotFound, Code: "user_not_found", Detail: "There is no such user."}
 	ErrEmailTaken   = &fault.Error{Kind: fault.Conflict, Code: "email_taken", Detail: "A user with this e-mail address already exists."}
@@ -27,22 +27,22 @@ type User struct {
 	event.Log
 	ID               identity.UserID
 	Org              identity.OrgID
-	Email            string // as given; compared by EmailKey; empty for the bearer of a service key
+	Email            string // as entered; compared by EmailKey; empty for the bearer of a service key
 	EmailVerified    bool   // EmailVerifiedBy vouches for it
 	EmailVerifiedBy  string // the URL of an issuer, or VerifiedByOperator; empty if unknown
 	Name             string // up to 120 characters
-	Service          bool   // bears service keys; nobody signs in as it
+	Service          bool   // bears service keys and cannot sign in
 	Operator         bool
-	DisabledAt       time.Time            // zero: enabled; otherwise no credential of theirs opens anything
-	OperatorByHand   bool                 // made one from the command line
-	OperatorBy       []string             // the issuers whose rules for claims made them one, sorted
+	DisabledAt       time.Time            // zero: enabled; otherwise none of the user's credentials works
+	OperatorByHand   bool                 // made an operator at the command line
+	OperatorBy       []string             // the issuers whose claim rules make the user an operator, sorted
 	DefaultWorkspace identity.WorkspaceID // empty: none chosen
 	Revision         int64
 	CreatedAt        time.Time
 	UpdatedAt        time.Time
 }
 
-// VerifiedByOperator is User.EmailVerifiedBy where the account was made from the command line.
+// VerifiedByOperator is the User.EmailVerifiedBy of an account that was created at the command line.
 const VerifiedByOperator = "operator"
 
 // Membership is a user's role in a workspace.
@@ -53,26 +53,26 @@ type Membership struct {
 	Granted   Granted
 }
 
-// Principal is what an API key proves: a user with a role in the key's workspace. Role is NoRole
-// if the user is no member any more.
+// Principal is the identity behind an API key: a user with a role in the key's workspace. Role is
+// NoRole if the user is no longer a member.
 type Principal struct {
 	User       User
 	Membership Membership
 	Key        Key
 }
 
-// Live reports whether p's key opens anything at this moment: its bearer may have left the workspace or
-// may be disabled, and policy may forbid keys of people.
+// Live reports whether p's key works at this moment: its bearer may have left the workspace or be
+// disabled, and policy may forbid personal keys.
 func (p *Principal) Live(policy identity.KeyPolicy, now time.Time) bool {
 	allowed := p.Key.Service || p.User.Service || !policy.NoPersonal
 	return p.Key.Live(now) && p.Membership.Role != identity.NoRole && p.User.Enabled() && allowed
 }
 
-// Enabled reports whether u's credentials may open anything.
+// Enabled reports whether u's credentials can work.
 func (u *User) Enabled() bool { return u.DisabledAt.IsZero() }
 
-// Select answers the workspace of a request: the key's own. identity.ErrWorkspaceMismatch if the
-// request names another, whether there is such a one or not.
+// Select returns the workspace of a request, which is the key's own. identity.ErrWorkspaceMismatch if
+// the request names another, whether that workspace exists or not.
 func (p *Principal) Select(named string) (Membership, error) {
 	if ws := p.Membership.Workspace; named != "" && named != string(ws.ID) && named != ws.Slug {
 		return Membership{}, identity.ErrWorkspaceMismatch
@@ -80,7 +80,7 @@ func (p *Principal) Select(named string) (Membership, error) {
 	return p.Membership, nil
 }
 
-// NewUser makes a user of by's org on behalf of the system, which vouches for the address.
+// NewUser creates a user of by's org. by must be the system, which vouches for the address.
 func NewUser(by identity.Actor, email, name string, operator bool) (*User, error) {
 	if !validEmail(email) {
 		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}})
@@ -103,7 +103,7 @@ type UserChanges struct {
 	DefaultWorkspace *identity.WorkspaceID // empty clears it
 }
 
-// DefaultSeen is u's default workspace as by may see it: an API key knows of its own one alone.
+// DefaultSeen returns u's default workspace if by may see it. An API key sees only its own workspace.
 func (u *User) DefaultSeen(by identity.Actor) identity.WorkspaceID {
 	if by.Key != "" && u.DefaultWorkspace != by.Workspace {
 		return ""
@@ -111,9 +111,9 @@ func (u *User) DefaultSeen(by identity.Actor) identity.WorkspaceID {
 	return u.DefaultWorkspace
 }
 
-// Change applies changes that by makes to itself; m are its memberships, whose workspaces are told.
-// What by does not see of u (DefaultSeen) is not there to be cleared, and an API key chooses no
-// workspace but its own.
+// Change applies changes that by makes to its own user. m are the user's memberships; each of their
+// workspaces records the event. A default workspace that by does not see (DefaultSeen) cannot be
+// cleared, and an API key can choose only its own workspace.
 func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c UserChanges) error {
 	if by.User != u.ID {
 		return ErrUserNotFound
@@ -133,7 +133,7 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 		if *ws != "" && !memberOf(Seen(by, m), *ws) {
 			return identity.ErrWorkspaceNotFound
 		}
-		changed["default_workspace_id"] = true // no workspace hears of another
+		changed["default_workspace_id"] = true // a workspace's trail must not name another workspace
 		u.DefaultWorkspace = *ws
 	}
 	if err := u.check(); err != nil {
@@ -143,7 +143,7 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 	return nil
 }
 
-// idsOf names the workspaces of memberships.
+// idsOf returns the workspaces of memberships.
 func idsOf(m []Membership) []identity.WorkspaceID {
 	ids := make([]identity.WorkspaceID, len(m))
 	for i := range m {
@@ -152,7 +152,7 @@ func idsOf(m []Membership) []identity.WorkspaceID {
 	return ids
 }
 
-// update tells what changed of u, if anything did.
+// update records the changes of u, if there are any.
 func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changed map[string]any) {
 	if len(changed) == 0 {
 		return
@@ -162,8 +162,8 @@ func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changed map[
 	u.tell(by, in, "user.updated", changed)
 }
 
-// tell records an event in the trail of each workspace that u is in, or, if that is none, in no
-// workspace's. data never hold a name or an address.
+// tell records an event in the trail of each workspace that u is in, or, if there is none, in the trail
+// of no workspace. data never contains a name or an address.
 func (u *User) tell(by identity.Actor, in []identity.WorkspaceID, kind string, data map[string]any) {
 	if len(in) == 0 {
 		in = []identity.WorkspaceID{""}
@@ -173,7 +173,7 @@ func (u *User) tell(by identity.Actor, in []identity.WorkspaceID, kind string, d
 	}
 }
 
-// Appoint makes u, who is in m, an operator of the org. Only the system may.
+// Appoint makes u, whose memberships are m, an operator of the org. by must be the system.
 func (u *User) Appoint(by identity.Actor, m []Membership) error {
 	if by.User != "" || by.Org != u.Org {
 		return ErrUserNotFound
@@ -201,7 +201,7 @@ func memberOf(m []Membership, ws identity.WorkspaceID) bool {
 	return false
 }
 
-// Seen returns those of a caller's memberships that its credential opens.
+// Seen returns those of a caller's memberships that its credential can use.
 func Seen(by identity.Actor, all []Membership) []Membership {
 	if by.Key == "" {
 		return all
@@ -209,8 +209,8 @@ func Seen(by identity.Actor, all []Membership) []Membership {
 	return slices.DeleteFunc(slices.Clone(all), func(m Membership) bool { return m.Workspace.ID != by.Workspace })
 }
 
-// Permissions names what an actor's role allows in its workspace, for user interfaces to show or
-// hide things by; the rules themselves decide at every call.
+// Permissions returns what an actor's role permits in its workspace, for user interfaces that show or
+// hide controls. It is advisory: each call checks the rules.
 func Permissions(by identity.Actor) []string {
 	all := []struct {
 		name string
@@ -231,7 +231,7 @@ func Permissions(by identity.Actor) []string {
 		{"workspace.delete", identity.Owner},
 		{"events.read", identity.Admin},
 	}
-	out := []string{} // a list without entries is no null
+	out := []string{} // encodes as an empty list, not as null
 	for _, p := range all {
 		if by.Role >= p.role && (p.name != "api_keys.create" || !by.ReadOnly()) {
 			out = append(out, p.name)

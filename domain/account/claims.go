@@ -7,25 +7,25 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Claims is what a verified token of an OpenID provider says of its bearer. Issuer and Subject
-// together are who that is; neither a name nor an e-mail address is (OpenID Connect Core,
-// section 5.7).
+// Claims holds what a verified token of an OpenID provider says about its bearer. Issuer and Subject
+// together identify the bearer; a name or an e-mail address does not (OpenID Connect Core, section
+// 5.7).
 type Claims struct {
 	Issuer        string
 	Subject       string    // 1 to 255 bytes without control characters, unique at the issuer
-	Email         string    // as the issuer likes; empty: none given
+	Email         string    // in any form that the issuer chooses; empty: none given
 	EmailVerified bool      // the issuer vouches for Email
-	Name          string    // as long as the issuer likes, of any characters; empty: none given
-	IssuedAt      time.Time // zero: not said
+	Name          string    // of any length and characters; empty: none given
+	IssuedAt      time.Time // zero: not given
 	ExpiresAt     time.Time
 
-	// Raw is every claim as JSON decodes it: string, float64, bool, nil, []any, map[string]any.
-	// It may be shared with other requests, and is never changed.
+	// Raw holds every claim as JSON decodes it: string, float64, bool, nil, []any, map[string]any.
+	// Requests may share it, so it must not be changed.
 	Raw map[string]any
 }
 
-// EmailFor returns the address that the claims prove to org: the issuer calls it verified, and org
-// believes the issuer that (identity.Issuer.VouchesFor). Empty if there is none.
+// EmailFor returns the address that the claims prove to org: the issuer says that it is verified, and
+// org trusts the issuer for it (identity.Issuer.VouchesFor). Empty if there is none.
 func (c Claims) EmailFor(org *identity.Org) string {
 	issuer, ok := org.Issuer(c.Issuer)
 	if !ok || !c.EmailVerified || !validEmail(c.Email) || !issuer.VouchesFor(c.Email) {
@@ -34,7 +34,7 @@ func (c Claims) EmailFor(org *identity.Org) string {
 	return c.Email
 }
 
-// Lacks returns the claims that org requires of the issuer's tokens, and that c does not have.
+// Lacks returns the claims that org requires in the issuer's tokens and that c does not have.
 func (c Claims) Lacks(org *identity.Org) []identity.ClaimValue {
 	issuer, _ := org.Issuer(c.Issuer)
 	var missing []identity.ClaimValue
@@ -46,18 +46,17 @@ func (c Claims) Lacks(org *identity.Org) []identity.ClaimValue {
 	return missing
 }
 
-// Grants is what claims entitle their bearer to.
+// Grants holds the rights that claims give their bearer.
 type Grants struct {
 	Operator bool
-	Roles    map[string]identity.Role // by the slug of the workspace; never NoRole
+	Roles    map[string]identity.Role // by workspace slug; never NoRole
 }
 
 // None reports whether g grants nothing.
 func (g Grants) None() bool { return !g.Operator && len(g.Roles) == 0 }
 
-// Grants returns what those rules make of c that are for its issuer. Where several name a workspace,
-// the highest role counts. A claim that is neither a string, nor a boolean, nor a list of strings
-// matches no rule.
+// Grants applies the rules for c's issuer to c. If several rules name a workspace, the highest role
+// counts. A claim that is not a string, a boolean or a list of strings matches no rule.
 func (c Claims) Grants(rules []identity.ClaimRule) Grants {
 	g := Grants{Roles: map[string]identity.Role{}}
 	for _, r := range rules {
@@ -72,7 +71,7 @@ func (c Claims) Grants(rules []identity.ClaimRule) Grants {
 	return g
 }
 
-// has reports whether a claim is, or lists, a value.
+// has reports whether a claim equals a value or is a list that contains it.
 func has(claims map[string]any, want identity.ClaimValue) bool {
 	if want.Claim == "" || want.Value == "" {
 		return false
@@ -96,8 +95,8 @@ func has(claims map[string]any, want identity.ClaimValue) bool {
 	return false
 }
 
-// claimAt finds the claim at path. The whole path as one name comes first; then each dot in turn
-// is taken for the one after which an object's members begin.
+// claimAt returns the claim at path. It first looks for a claim named by the whole path; then it tries
+// each dot as the place where an object's members begin.
 func claimAt(claims map[string]any, path string) (any, bool) {
 	if v, ok := claims[path]; ok {
 		return v, true

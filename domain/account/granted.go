@@ -8,8 +8,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Granted is what rules for claims gave in a workspace beyond what people gave by hand: the role, by
-// the issuer whose tokens the rules read. A token of one issuer changes the entry of that issuer only.
+// Granted holds the roles that claim rules gave in a workspace, in addition to roles granted by hand.
+// The key is the issuer whose tokens the rules read. A token of one issuer changes only that issuer's
+// entry.
 type Granted map[string]identity.Role
 
 // highest returns the highest role in g, or byHand if that is higher.
@@ -20,9 +21,9 @@ func (g Granted) highest(byHand identity.Role) identity.Role {
 	return byHand
 }
 
-// settled returns what rules give in a workspace after a token of issuer that grants granted. Entries
-// of other issuers stay as far as a present rule can still give them. They never raise the role above
-// present, the role before this token: someone may have lowered it by hand.
+// settled returns the roles given by rules in a workspace after a token of issuer that grants granted.
+// Entries of other issuers stay as far as a current rule can still give them. They never raise the role
+// above present, the role before this token, because an admin may have lowered it by hand.
 func (g Granted) settled(
 	issuer string, granted, byHand, present identity.Role, slug string, rules []identity.ClaimRule,
 ) Granted {
@@ -41,7 +42,7 @@ func (g Granted) settled(
 	return next
 }
 
-// most returns the highest role that rules for issuer give in a workspace.
+// most returns the highest role that the rules for issuer can give in a workspace.
 func most(rules []identity.ClaimRule, issuer, slug string) identity.Role {
 	role := identity.NoRole
 	for _, r := range rules {
@@ -52,10 +53,10 @@ func most(rules []identity.ClaimRule, issuer, slug string) identity.Role {
 	return role
 }
 
-// Keep brings a membership in line with what rules grant to a token of issuer, NoRole if that is
-// nothing: the role becomes the highest of that, of what people gave by hand, and of what the rules of
-// other issuers gave. rules are the org's. The last owner stays one. user is a person:
-// the bearer of a service key cannot sign in.
+// Keep updates a membership to what rules grant to a token of issuer (NoRole for nothing). The role
+// becomes the highest of that, the role granted by hand, and the roles that rules of other issuers
+// gave. rules are the org's. The last owner stays owner. user is a person: the bearer of a service key
+// cannot sign in.
 func (w *Workspace) Keep(
 	by identity.Actor, user identity.UserID, issuer string, granted identity.Role, rules []identity.ClaimRule,
 ) {

@@ -20,11 +20,11 @@ const (
 	// InvitationLasts is how long an invitation can be accepted.
 	InvitationLasts = 7 * 24 * time.Hour
 
-	// MaxInvitations is how many invitations of a workspace can be open, and not have expired.
+	// MaxInvitations is how many open, unexpired invitations a workspace can have.
 	MaxInvitations = 200
 )
 
-// What can go wrong with invitations.
+// Errors about invitations.
 var (
 	ErrInvitationNotFound = &fault.Error{Kind: fault.NotFound, Code: "invitation_not_found", Detail: "There is no such invitation. It may have been used, renewed or withdrawn, or its author may no longer invite people."}
 	ErrInvitationExpired  = &fault.Error{Kind: fault.Conflict, Code: "invitation_expired", Detail: "The invitation has expired. Ask for a new one."}
@@ -37,8 +37,8 @@ var (
 // InvitationID identifies an invitation.
 type InvitationID string
 
-// Invitation asks the owner of an e-mail address into a workspace. Its token is shown once, and
-// works once.
+// Invitation asks the owner of an e-mail address to join a workspace. Its token is shown once and works
+// once.
 type Invitation struct {
 	event.Log
 	ID        InvitationID
@@ -46,9 +46,9 @@ type Invitation struct {
 	Workspace identity.WorkspaceID
 	Email     string
 	Role      identity.Role
-	Guest     bool // made for something within the workspace, and ends with it (Lapse)
+	Guest     bool // created for an object in the workspace, and ends with it (Lapse)
 	Hash      Hash
-	MailedAt  time.Time // when its address was last mailed for Workspace; zero: never
+	MailedAt  time.Time // when the workspace last mailed the address; zero: never
 	InvitedBy identity.UserID
 	ExpiresAt time.Time
 	Accepted  bool
@@ -58,18 +58,19 @@ type Invitation struct {
 	UpdatedAt time.Time
 }
 
-// Expired reports whether i can no longer be accepted: from ExpiresAt on.
+// Expired reports whether i can no longer be accepted: at ExpiresAt and later.
 func (i *Invitation) Expired(now time.Time) bool { return !now.Before(i.ExpiresAt) }
 
-// Mailed reports whether the present link is to be mailed: Workspace.Mail decides.
+// Mailed reports whether the current link is mailed. Workspace.Mail decides that.
 func (i *Invitation) Mailed() bool { return i.MailedAt.Equal(i.UpdatedAt) }
 
 // InvitationPage is one page of invitations.
 type InvitationPage = page.Of[Invitation]
 
-// Invite asks somebody into w: member is who that is, if they are one already, and pending their
-// open invitation, which is sent anew under a new token; the old link ends. Admins may, up to
-// their own role, which also bounds what they may end. Mail decides whether the link is mailed.
+// Invite invites an address to w. member is the member with that address, if there is one. pending is
+// the open invitation to it, which gets a new token; its old link stops working. Requires the admin
+// role. Admins can invite up to their own role, and can only replace invitations up to that role. Mail
+// decides whether the link is mailed.
 func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, member identity.UserID, pending *Invitation) (*Invitation, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, Token{}, err
@@ -106,8 +107,8 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	return i, token, nil
 }
 
-// InviteGuest is Invite for the sake of something within w: whoever accepts joins as a viewer, or in
-// the role of the open invitation that this one renews.
+// InviteGuest is Invite for an object in w: the person joins as a viewer, or with the role of the open
+// invitation that this one renews.
 func (w *Workspace) InviteGuest(by identity.Actor, email string, member identity.UserID, pending *Invitation) (*Invitation, Token, error) {
 	role, guest := identity.Viewer, true
 	if pending != nil && !pending.Expired(by.At) {
@@ -120,18 +121,20 @@ func (w *Workspace) InviteGuest(by identity.Actor, email string, member identity
 	return i, token, err
 }
 
-// Reserved is the user id that stands for whoever is invited until they accept. It holds the same
-// UUID as the invitation's own, and so is nobody else's.
+// Reserved returns the user id reserved for the invited person until they accept. It contains the
+// invitation's UUID, so no other user has it.
 func (i InvitationID) Reserved() identity.UserID {
 	return identity.UserID(strings.Replace(string(i), InvitationPrefix, identity.UserPrefix, 1))
 }
 
-// InvitationFor is the invitation that a user id is reserved by, if it is reserved at all.
+// InvitationFor returns the invitation that a user id is reserved for. The result exists only if the id
+// is reserved.
 func InvitationFor(reserved identity.UserID) InvitationID {
 	return InvitationID(strings.Replace(string(reserved), identity.UserPrefix, InvitationPrefix, 1))
 }
 
-// Withdraw ends an invitation. Admins may, up to their own role.
+// Withdraw ends an invitation. Requires the admin role. Admins can end invitations up to their own
+// role.
 func (w *Workspace) Withdraw(by identity.Actor, at revision.Match, i *Invitation) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err
@@ -149,8 +152,8 @@ func (w *Workspace) Withdraw(by identity.Actor, at revision.Match, i *Invitation
 	return nil
 }
 
-// Lapse ends a guest's invitation, since by took away the last of what it was made for: that decides
-// who may. Any other invitation stays.
+// Lapse ends a guest's invitation after by removed the last object that it was made for. The right to
+// remove that object is the right to end the invitation. Other invitations stay.
 func (i *Invitation) Lapse(by identity.Actor) {
 	if i.Guest {
 		i.withdraw(by)
@@ -164,26 +167,27 @@ func (i *Invitation) withdraw(by identity.Actor) {
 	i.record(by, "invitation.withdrawn", nil)
 }
 
-// vouched reports whether who made i could make it still: an invitation ends with the right to
-// invite, and not with its maker's next visit.
+// vouched reports whether the user who created i could still create it. An invitation ends as soon as
+// its creator loses the right to invite.
 func (w *Workspace) vouched(i *Invitation) bool { return i.vouchedBy(w.Members[i.InvitedBy].Role) }
 
 func (i *Invitation) vouchedBy(inviter identity.Role) bool {
 	return inviter >= max(identity.Admin, i.Role)
 }
 
-// Pending is an open invitation to somebody who signs in for the first time.
+// Pending is an open invitation to a person who signs in for the first time.
 type Pending struct {
 	Invitation
-	Inviter identity.Role // of who made it, in the workspace that it is for, by now
+	Inviter identity.Role // the inviter's current role in the workspace of the invitation
 }
 
-// letsIn reports whether who is invited could accept now.
+// letsIn reports whether the invited person could accept now.
 func (p *Pending) letsIn(now time.Time) bool { return !p.Expired(now) && p.vouchedBy(p.Inviter) }
 
-// Accept makes by a member, unless a guest's invitation finds one. Only whoever signs in with the
-// verified address may: by an API key, which anybody may hold, nobody can, nor after who invited has
-// lost the right to. A refusal leaves the invitation open for the right person.
+// Accept makes by a member, unless the invitation is a guest's and by is a member already. by must be
+// signed in with the verified address: an API key cannot accept, because anyone may hold it. Accept
+// also fails if the inviter has lost the right to invite. After a refusal the invitation stays open for
+// the right person.
 func (w *Workspace) Accept(by identity.Actor, u *User, i *Invitation) error {
 	switch {
 	case i == nil || i.Accepted || i.Withdrawn || !w.DeletedAt.IsZero() || !w.vouched(i):
@@ -209,7 +213,8 @@ func (w *Workspace) Accept(by identity.Actor, u *User, i *Invitation) error {
 	return nil
 }
 
-// record adds an event; the address itself is nobody's business in an audit trail of years.
+// record adds an event. It leaves out the address, which does not belong in an audit trail that is
+// stored for years.
 func (i *Invitation) record(by identity.Actor, kind string, data map[string]any) {
 	by.Workspace = i.Workspace
 	i.Record(by, kind, string(i.ID), data)

@@ -12,32 +12,33 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// ErrKeyNotFound is the answer for a key that is not there, or not the caller's to see.
+// ErrKeyNotFound is returned for a key that does not exist or that the caller cannot see.
 var ErrKeyNotFound = &fault.Error{Kind: fault.NotFound, Code: "api_key_not_found", Detail: "There is no such API key."}
 
-// ErrKeyInactive is the answer to a rotation of a key that has ended.
+// ErrKeyInactive is returned when a key to rotate has ended.
 var ErrKeyInactive = &fault.Error{Kind: fault.Conflict, Code: "api_key_inactive", Detail: "The API key was revoked or has expired. Create a new one."}
 
-// MaxKeys is how many live API keys a person has in a workspace, and how many a workspace has of
-// programs.
+// MaxKeys is how many live API keys a person can have in a workspace, and how many service keys a
+// workspace can have.
 const MaxKeys = 100
 
-// ErrTooManyKeys is the answer to one more key than MaxKeys.
+// ErrTooManyKeys is returned for a key beyond MaxKeys.
 var ErrTooManyKeys = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You already have 100 live API keys in this workspace. Revoke one that is no longer used."}
 
-// ErrPersonalKeysForbidden is the answer to a personal key in an org that forbids them.
+// ErrPersonalKeysForbidden is returned for a personal key in an org that forbids them.
 var ErrPersonalKeysForbidden = &fault.Error{
 	Kind: fault.Forbidden, Code: "personal_keys_forbidden", Detail: "This organisation allows no personal API keys. Sign in, or use a service key.",
 }
 
-// LiveKeys are the API keys of a workspace that open anything at a moment.
+// LiveKeys counts the API keys of a workspace that work at a moment.
 type LiveKeys struct {
-	User     int  // how many are of the user whose key is about to be made
-	Programs int  // how many are service keys
-	Maker    bool // whether that is one by which the caller calls
+	User     int  // keys of the user for whom a key is about to be created
+	Programs int  // service keys
+	Maker    bool // whether the caller's own key is among them
 }
 
-// makes reports why by's credential makes no key in w: it was an API key, and has ended.
+// makes returns an error if by's credential cannot create a key in w, because it was an API key and has
+// ended.
 func (w *Workspace) makes(by identity.Actor) error {
 	if by.Key != "" && !w.Live.Maker {
 		return identity.ErrUnauthenticated
@@ -45,24 +46,23 @@ func (w *Workspace) makes(by identity.Actor) error {
 	return nil
 }
 
-// Key is an API key: a user's credential in one workspace. Its token is shown once and kept
-// nowhere.
+// Key is an API key: a user's credential in one workspace. Its token is shown once and never stored.
 type Key struct {
 	event.Log
 	ID         identity.KeyID
 	Org        identity.OrgID
 	Workspace  identity.WorkspaceID
-	User       identity.UserID // whom it authenticates
-	Service    bool            // User bears this key and those that replace it, and nobody signs in as it
+	User       identity.UserID // the user that it authenticates
+	Service    bool            // User bears this key and its successors, and cannot sign in
 	Name       string          // 1 to 80 characters
-	Ceiling    identity.Role   // caps what the user's own role allows
+	Ceiling    identity.Role   // caps the user's own role
 	Hash       Hash
 	Hint       string    // the token's last four characters
 	ExpiresAt  time.Time // zero: never
 	LastUsedAt time.Time // zero: not yet; exact to a minute
 	RevokedAt  time.Time // zero: live
 	CreatedBy  identity.UserID
-	MadeBy     identity.KeyID // the key by which it was made, and with which it is revoked; empty: a person signed in
+	MadeBy     identity.KeyID // the key that created it, and with which it is revoked; empty: created by a signed-in person
 	Revision   int64
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -71,17 +71,17 @@ type Key struct {
 // KeyPage is one page of API keys.
 type KeyPage = page.Of[Key]
 
-// KeyDraft is what a caller asks of a new key.
+// KeyDraft is the caller's request for a new key.
 type KeyDraft struct {
 	Name      string
 	Ceiling   identity.Role // NoRole: the caller's own role, but at least that of a member
-	ExpiresAt time.Time     // zero: when the caller's own credential ends, or the org's policy demands it
+	ExpiresAt time.Time     // zero: when the caller's own credential ends, or the latest time that the org's policy allows
 }
 
-// NewKey makes a key for user in w, who is by itself, or a member on behalf of the system. It goes by
-// by's role in w as it is now, whatever the credential knew a moment ago. No key allows more, or
-// lives longer, than the credential that made it, or than policy allows. ErrPersonalKeysForbidden if
-// policy forbids keys of people; a program that bears a service key can still make keys for itself.
+// NewKey creates a key for user in w. by is that user, or the system. It uses by's current role in w,
+// not the role that the credential had when the request began. A key never allows more, or lives
+// longer, than the credential that created it or policy permit. ErrPersonalKeysForbidden if policy
+// forbids personal keys; a program with a service key can still create keys for itself.
 func (w *Workspace) NewKey(by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft) (*Key, Token, error) {
 	if by.User == "" {
 		role := w.Members[user].Role
@@ -109,9 +109,9 @@ func (w *Workspace) NewKey(by identity.Actor, policy identity.KeyPolicy, user id
 	return newKey(by, policy, user, d)
 }
 
-// newKey makes a key whose limits are by's, and policy's.
+// newKey creates a key within the limits of by and policy.
 func newKey(by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft) (*Key, Token, error) {
-	// A viewer's key is not for viewing alone: what was shared with them they may do by it.
+	// A viewer's key is not read-only: it can use what was shared with the viewer.
 	limit := min(max(by.Role, identity.Member), by.Ceiling)
 	if d.Ceiling == identity.NoRole {
 		d.Ceiling = limit
@@ -153,8 +153,8 @@ func newKey(by identity.Actor, policy identity.KeyPolicy, user identity.UserID, 
 	return k, token, nil
 }
 
-// NewServiceKey makes a key for a program, with a user of its own who is a member of w with the
-// key's ceiling as role. It lives no longer than policy allows. Requires the admin role.
+// NewServiceKey creates a key for a program, with its own user who is a member of w with the key's
+// ceiling as role. It lives no longer than policy permits. Requires the admin role.
 func (w *Workspace) NewServiceKey(by identity.Actor, policy identity.KeyPolicy, d KeyDraft) (*User, *Key, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, nil, Token{}, err
@@ -183,10 +183,11 @@ func (w *Workspace) NewServiceKey(by identity.Actor, policy identity.KeyPolicy, 
 	return u, k, token, nil
 }
 
-// RotateKey makes a key that takes the place of k, which goes on working for grace. Only the user
-// whose key it is may, since the new token acts as that user; of a service key, admins. A key
-// that makes the successor, be it k itself, has made it. The successor ends when k does, or earlier
-// where policy demands that. ErrPersonalKeysForbidden if policy forbids keys of people and k is one.
+// RotateKey creates a key that replaces k, which continues to work for grace. Only the key's own user
+// can rotate it, because the new token acts as that user; a service key requires the admin role. If the
+// caller uses a key, even k itself, that key counts as the creator of the successor. The successor ends
+// when k does, or earlier if policy requires that. ErrPersonalKeysForbidden if policy forbids personal
+// keys and k is one.
 func (w *Workspace) RotateKey(
 	by identity.Actor, policy identity.KeyPolicy, at revision.Match, k *Key, grace time.Duration,
 ) (*Key, Token, error) {
@@ -240,7 +241,7 @@ func (w *Workspace) RotateKey(
 	return next, token, nil
 }
 
-// Access reports whether by may see and revoke k: its own keys, and an admin those of the whole
+// Access reports whether by may see and revoke k: a user their own keys, an admin those of the whole
 // workspace.
 func (k *Key) Access(by identity.Actor) bool {
 	return by.Workspace == k.Workspace && by.Role != identity.NoRole && (by.User == k.User || by.Role >= identity.Admin)
@@ -249,10 +250,10 @@ func (k *Key) Access(by identity.Actor) bool {
 // errRevokeAbove is the error of RevokeKey for a key that allows more than the caller's credential.
 var errRevokeAbove = identity.ErrRoleCeiling.Because("You cannot revoke an API key that allows more than your own credential.")
 
-// RevokeKey ends k permanently, and made, the keys that were made by it at any remove: a person who had
-// its token can have those too. Revoking again is no error. A key that allows more than by's credential
-// is identity.ErrRoleCeiling, unless it is that credential itself: a small key that leaked must not end
-// larger ones. A read-only credential can end itself only.
+// RevokeKey ends k permanently, and also made: the keys created with it, recursively, because a person
+// who had its token can have theirs. Revoking a revoked key is not an error. identity.ErrRoleCeiling if
+// the key allows more than by's credential, unless it is that credential: a leaked key with few rights
+// must not end keys with more. A read-only credential can end only itself.
 func (w *Workspace) RevokeKey(by identity.Actor, at revision.Match, k *Key, made []*Key) error {
 	if by.User != "" {
 		by.Role = w.RoleOf(by)
@@ -308,7 +309,7 @@ func endKeysOf(by identity.Actor, user identity.UserID, keys []*Key, keep KeepSe
 	}
 }
 
-// endAll revokes those that live still.
+// endAll revokes those of keys that are still live.
 func endAll(by identity.Actor, keys []*Key) {
 	for _, k := range keys {
 		if k.Live(by.At) {
@@ -317,13 +318,13 @@ func endAll(by identity.Actor, keys []*Key) {
 	}
 }
 
-// end revokes k, whoever decided that.
+// end revokes k without a permission check.
 func (k *Key) end(by identity.Actor) {
 	k.RevokedAt, k.UpdatedAt, k.Revision = by.At, by.At, k.Revision+1
 	k.Record(by, "api_key.revoked", string(k.ID), map[string]any{"name": k.Name})
 }
 
-// Live reports whether k opens anything at this moment.
+// Live reports whether k works at this moment.
 func (k *Key) Live(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }

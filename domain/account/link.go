@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// CheckSignIn reports what is wrong with an issuer and a subject that somebody is to sign in by: the
-// issuer is one of org's, to the letter, and the subject as in Claims.
+// CheckSignIn returns an error unless issuer and subject can be linked to a user: the issuer is exactly
+// the URL of one of org's, and the subject is valid as in Claims.
 func CheckSignIn(org *identity.Org, issuer, subject string) error {
 	var wrong []fault.Field
 	if !slices.ContainsFunc(org.Issuers, func(i identity.Issuer) bool { return i.URL == issuer }) {
@@ -23,9 +23,9 @@ func CheckSignIn(org *identity.Org, issuer, subject string) error {
 	return fault.InvalidFields(wrong)
 }
 
-// TakeSignIn tells that a sign-in of issuer is p's from now on, and no longer from's, if it was
-// somebody's. Only the system may: whoever runs Atrium knows that it is the same person. What else
-// from has stays theirs.
+// TakeSignIn records that a sign-in of issuer belongs to p from now on, and no longer to from, if it
+// belonged to someone. by must be the system: the operator of the deployment knows that both are the
+// same person. from keeps everything else.
 func (p *Person) TakeSignIn(by identity.Actor, issuer string, from *Person) error {
 	if by.User != "" || by.Org != p.User.Org {
 		return ErrUserNotFound

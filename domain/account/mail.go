@@ -7,29 +7,29 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// MailPause is how long after a mail about an invitation its address gets no other one from the same
-// workspace.
+// MailPause is the minimum time between two mails of a workspace to the address of an invitation.
 const MailPause = 10 * time.Minute
 
-// MailLimits bound the mails about invitations. An invitation beyond them is made all the same, and its link
-// is returned: only the mail is left out. The zero MailLimits send none.
+// MailLimits bound the mails about invitations. An invitation beyond the limits is still created and
+// its link returned, but not mailed. The zero MailLimits send no mail.
 type MailLimits struct {
 	WorkspacePerDay int // from one workspace, within 24 hours
-	UserPerHour     int // that one person or program sends from all of an org's workspaces, within an hour
+	UserPerHour     int // from one person or program in all of an org's workspaces, within an hour
 	AddressPerDay   int // to one mailbox from all of an org's workspaces, within 24 hours
 }
 
-// Sent is what the limits of invitations and their mails depend on, where someone is about to be invited.
-// Mails count when they were sent: withdrawing an invitation takes none back.
+// Sent holds the facts that the limits of invitations and their mails depend on. Mails count when they
+// were sent: withdrawing an invitation does not reduce the count.
 type Sent struct {
 	Open     int       // how many invitations can still be accepted
-	MailedAt time.Time // when the workspace mailed the address last; zero: never
+	MailedAt time.Time // when the workspace last mailed the address; zero: never
 
 	// When mails were sent, oldest first.
 	Workspace, User, Address []time.Time
 }
 
-// Mail decides whether the link of i, which w has just invited by, is mailed, and counts it in w.Sent if so.
+// Mail decides whether the link of i, the invitation that w has just created for by, is mailed. If so,
+// it counts the mail in w.Sent.
 func (w *Workspace) Mail(by identity.Actor, i *Invitation, l MailLimits) {
 	s := &w.Sent
 	s.Workspace, s.User, s.Address = within(s.Workspace, day, by.At), within(s.User, time.Hour, by.At), within(s.Address, day, by.At)
@@ -43,7 +43,7 @@ func (w *Workspace) Mail(by identity.Actor, i *Invitation, l MailLimits) {
 
 const day = 24 * time.Hour
 
-// within returns those of sent that are younger than window.
+// within returns the times in sent that are within window before now.
 func within(sent []time.Time, window time.Duration, now time.Time) []time.Time {
 	for len(sent) > 0 && !sent[0].After(now.Add(-window)) {
 		sent = sent[1:]
@@ -51,9 +51,9 @@ func within(sent []time.Time, window time.Duration, now time.Time) []time.Time {
 	return sent
 }
 
-// Mailbox returns what is the same for all spellings of an address that reach one mailbox: EmailKey without
-// what follows a plus in the local part, which most servers deliver to the same person; at Gmail also without
-// dots, which it ignores. It only counts mails: it never decides who someone is.
+// Mailbox returns a form that all spellings of an address of one mailbox share: EmailKey without the
+// part of the local part after a plus, which most servers ignore, and at Gmail without dots. It is only
+// for counting mails. It never identifies a user.
 func Mailbox(email string) string {
 	key := EmailKey(email)
 	at := strings.LastIndex(key, "@")

@@ -10,12 +10,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ErrLastOperator is the answer to the only operator of an org who disables their own account.
+// ErrLastOperator is returned when the only operator of an org disables their own account.
 var ErrLastOperator = &fault.Error{
 	Kind: fault.Conflict, Code: "last_operator", Detail: "You are the only operator of this organisation who is not disabled. Appoint another one first.",
 }
 
-// Access is a person's account as an operator disables or enables it.
+// Access is a person's account for an operator to disable or enable.
 type Access struct {
 	User      *User
 	Operators []identity.UserID // people of the org who are operators and not disabled
@@ -26,9 +26,9 @@ type Access struct {
 	Keys map[identity.WorkspaceID][]*Key
 }
 
-// Disable closes the account: no API key and no sign-in of the person opens anything until Enable. The
-// service keys that the person created end for good, unless keep says otherwise. Requires an operator with
-// a credential of the full ceiling, or the system. ErrUserNotFound for the bearer of a service key.
+// Disable closes the account: none of the person's API keys and sign-ins works until Enable. The
+// service keys that the person created end permanently, unless keep is set. Requires an operator with a
+// credential of the full ceiling, or the system. ErrUserNotFound for the bearer of a service key.
 // Disabling again changes nothing.
 func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys) error {
 	if err := a.mayChange(by, reason); err != nil {
@@ -43,14 +43,16 @@ func (a *Access) Disable(by identity.Actor, reason string, keep KeepServiceKeys)
 	a.User.DisabledAt = by.At
 	a.record(by, "user.disabled", reason, func(ws identity.WorkspaceID, data map[string]any) {
 		by.Workspace = ws
-		// The person's own keys are left as they are: they open nothing, and come back with the account.
+		// The person's own keys stay as they are: they do not work, and work again once the account is
+		// enabled.
 		others := slices.DeleteFunc(slices.Clone(a.Keys[ws]), func(k *Key) bool { return k.User == a.User.ID })
 		endKeysOf(by, a.User.ID, others, keep, data)
 	})
 	return nil
 }
 
-// Enable opens a disabled account again, to those as to Disable. What Disable ended stays ended.
+// Enable reopens a disabled account. It requires the same caller as Disable. Keys that Disable ended
+// stay ended.
 func (a *Access) Enable(by identity.Actor, reason string) error {
 	if err := a.mayChange(by, reason); err != nil {
 		return err
@@ -63,11 +65,11 @@ func (a *Access) Enable(by identity.Actor, reason string) error {
 	return nil
 }
 
-// errNotOperator is the error for callers who do not disable or enable accounts.
+// errNotOperator is returned to callers who may not disable or enable accounts.
 var errNotOperator = identity.ErrForbidden.Because("Requires an operator of the organisation, signed in or with an API key whose ceiling is owner.")
 
-// MayChangeAccess returns an error unless by disables and enables accounts, so that no one else learns which
-// accounts there are.
+// MayChangeAccess returns an error unless by may disable and enable accounts, so that other callers
+// cannot find out which accounts exist.
 func MayChangeAccess(by identity.Actor) error {
 	if by.User != "" && (!by.Operator || by.Ceiling < identity.Owner) {
 		return errNotOperator
@@ -75,7 +77,7 @@ func MayChangeAccess(by identity.Actor) error {
 	return nil
 }
 
-// mayChange returns an error unless by changes the account.
+// mayChange returns an error unless by may change the account.
 func (a *Access) mayChange(by identity.Actor, reason string) error {
 	switch {
 	case MayChangeAccess(by) != nil, by.User != "" && !slices.Contains(a.Operators, by.User):
@@ -92,8 +94,8 @@ func containsControl(s string) bool {
 	return slices.ContainsFunc([]rune(s), unicode.IsControl)
 }
 
-// record adds an event to the trail of each workspace of the person, or, if there is none, to that of no
-// workspace.
+// record adds an event to the trail of each workspace of the person, or, if there is none, to the trail
+// of no workspace.
 func (a *Access) record(by identity.Actor, kind, reason string, more func(identity.WorkspaceID, map[string]any)) {
 	a.User.Revision++
 	a.User.UpdatedAt = by.At

@@ -12,14 +12,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Person is who signed in, with all memberships, oldest first.
+// Person is a signed-in user with all memberships, oldest first.
 type Person struct {
 	User        User
 	Memberships []Membership
-	IssuedAt    time.Time // of the newest token that was settled by this sign-in; zero: none that says
+	IssuedAt    time.Time // of the newest token that was settled for this sign-in; zero: unknown
 
-	// Met are claims that were settled a moment ago without changing anything, though they ask for
-	// more: for a role in a workspace that is not there, say, or an address that another has.
+	// Met holds claims that were settled a moment ago without changing anything, although they ask for
+	// more: for example a role in a workspace that does not exist, or an address that another user has.
 	Met *Claims
 }
 
@@ -36,7 +36,7 @@ var (
 	}
 )
 
-// SignIn is what a token's claims meet in the store, and what becomes of it.
+// SignIn holds the claims of a token, the stored data that they refer to, and the result.
 type SignIn struct {
 	Claims Claims
 	Org    *identity.Org
@@ -46,29 +46,29 @@ type SignIn struct {
 	IssuedAt    time.Time                                  // of the newest token that was settled for Linked
 	Known       bool                                       // ByEmail signs in at this issuer already, as another subject
 	Invitations []Pending                                  // to the address of Claims (Email), if Linked is nil
-	Workspaces  map[string]*Workspace                      // by slug: named by rules, or where rules gave either a role
-	In          map[identity.UserID][]identity.WorkspaceID // of which Linked and ByEmail are members
+	Workspaces  map[string]*Workspace                      // by slug: those that rules name, or where rules gave either user a role
+	In          map[identity.UserID][]identity.WorkspaceID // the workspaces that Linked and ByEmail are members of
 
-	User  *User      // the account that Settle settled on
+	User  *User      // the account that Settle found or created
 	Own   *Workspace // a workspace made for a new user
 	Fresh bool       // User is new
 	Link  bool       // User is to be linked to issuer and subject
-	Apart *User      // ByEmail, if User was made beside it though its address is verified, too
+	Apart *User      // ByEmail, if User was created separately although its address is verified too
 }
 
 // Email returns the address that the claims prove to the org; empty if there is none.
 func (s *SignIn) Email() string { return s.Claims.EmailFor(s.Org) }
 
-// Settle finds or makes the account of the claims, and brings it in line with them. by is the
-// system. What became of it is told to every workspace that the person is in then.
+// Settle finds or creates the account of the claims, and updates it from them. by is the system. Every
+// workspace that the person is in afterwards records the changes.
 //
-// ErrClaimMissing if the claims lack what the org requires of the issuer's tokens. ErrSignUpClosed
-// if there is no account, and these claims may not create one.
+// ErrClaimMissing if the claims lack what the org requires in the issuer's tokens. ErrSignUpClosed if
+// there is no account, and these claims may not create one.
 //
 // identity.ErrUnauthenticated if the account is disabled.
 //
-// A token that is older than one that was settled proves who somebody is, and no more: the newer one
-// has told what became of that person since.
+// A token that is older than one that was settled only identifies the person: the newer one has the
+// current claims.
 func (s *SignIn) Settle(by identity.Actor) error {
 	if len(s.Claims.Lacks(s.Org)) > 0 {
 		return ErrClaimMissing
@@ -85,7 +85,7 @@ func (s *SignIn) Settle(by identity.Actor) error {
 	}
 	s.IssuedAt = s.Claims.IssuedAt
 	changed := s.User.follow(s.Claims, s.Org)
-	if s.ByEmail == nil || s.ByEmail.ID == s.User.ID { // an address is never taken away from an account
+	if s.ByEmail == nil || s.ByEmail.ID == s.User.ID { // an account never loses its address to another
 		s.User.adopt(s.Claims, s.Org, changed)
 	}
 	s.grant(by, changed)
@@ -109,11 +109,11 @@ func (s *SignIn) Settle(by identity.Actor) error {
 	return nil
 }
 
-// choose picks the account, or makes one. An existing account is joined only if its address was
-// verified by both sides, and both may vouch for it. Otherwise an issuer could take over accounts of
-// another issuer's people, or create an account with their address before they arrive. It is not
-// joined either by a second subject of the same issuer, which is another person there: a provider may
-// give an address to someone else.
+// choose finds the account or creates one. It joins an existing account only if both sides verified its
+// address and the org trusts both for it. Otherwise an issuer could take over accounts of another
+// issuer's people, or create an account with their address before they arrive. A second subject of the
+// same issuer does not join the account either: it is another person, because a provider may reassign
+// an address.
 func (s *SignIn) choose(by identity.Actor) error {
 	joins := s.Email() != "" && s.ByEmail != nil && s.ByEmail.EmailVerified
 	switch {
@@ -135,7 +135,7 @@ func (s *SignIn) choose(by identity.Actor) error {
 	return nil
 }
 
-// maySignUp reports whether the claims may make an account.
+// maySignUp reports whether the claims may create an account.
 func (s *SignIn) maySignUp(now time.Time) bool {
 	switch s.Org.SignUp {
 	case identity.SignUpOpen:
@@ -148,7 +148,7 @@ func (s *SignIn) maySignUp(now time.Time) bool {
 	return slices.ContainsFunc(s.Invitations, func(p Pending) bool { return p.letsIn(now) })
 }
 
-// in is where User is a member after all that.
+// in returns the workspaces that User is a member of after the sign-in.
 func (s *SignIn) in() []identity.WorkspaceID {
 	in := map[identity.WorkspaceID]bool{}
 	for _, ws := range s.In[s.User.ID] {
@@ -164,15 +164,15 @@ func (s *SignIn) in() []identity.WorkspaceID {
 	return slices.Sorted(maps.Keys(in))
 }
 
-// unsure reports whether u's address has no verifier that may vouch for it. The word of an issuer that
-// was removed from the configuration still counts: it was trusted at the time.
+// unsure reports whether no verifier that the org trusts has verified u's address. An issuer that was
+// removed from the configuration still counts: it was trusted at the time.
 func (u *User) unsure(org *identity.Org) bool {
 	issuer, configured := org.Issuer(u.EmailVerifiedBy)
 	return u.EmailVerifiedBy == "" || configured && !issuer.VouchesFor(u.Email)
 }
 
-// follow takes over what the token says of the person, the address excepted, and returns what that
-// changed. An address goes which the issuer verified, and for which it may vouch no longer.
+// follow copies what the token says about the person, except the address, and returns what that
+// changed. It removes an address that the issuer verified if the issuer may no longer vouch for it.
 func (u *User) follow(c Claims, org *identity.Org) map[string]any {
 	changed := map[string]any{}
 	if name := clip(c.Name, 120); name != "" && name != u.Name {
@@ -186,7 +186,7 @@ func (u *User) follow(c Claims, org *identity.Org) map[string]any {
 	return changed
 }
 
-// adopt takes over the address that the token proves, and adds to changed what that changed.
+// adopt copies the address that the token proves, and adds the change to changed.
 func (u *User) adopt(c Claims, org *identity.Org, changed map[string]any) {
 	email := c.EmailFor(org)
 	switch {
@@ -203,9 +203,9 @@ func (u *User) adopt(c Claims, org *identity.Org, changed map[string]any) {
 	}
 }
 
-// grant gives what the rules say and takes what they say no longer, also where no rule is left to
-// speak of it, and leaves what was given by hand, or by the rules of other issuers. What it changes
-// of the user it adds to changed.
+// grant gives the rights that the rules grant and removes those that they no longer grant, also if the
+// rule itself was removed. It keeps rights that were granted by hand or by the rules of other issuers.
+// It adds changes of the user to changed.
 func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
 	c, rules, u := s.Claims, s.Org.ClaimRules, s.User
 	g := c.Grants(rules)
@@ -223,8 +223,8 @@ func (s *SignIn) grant(by identity.Actor, changed map[string]any) {
 	}
 }
 
-// Settled reports whether the claims would change nothing for a person who signed in before, so
-// that there is nothing to write: not even that they are newer than those that were settled last.
+// Settled reports whether the claims would change nothing for a person who has signed in before, so
+// that nothing needs to be written. A newer token time does not count as a change.
 func (p *Person) Settled(c Claims, org *identity.Org) bool {
 	if c.IssuedAt.Before(p.IssuedAt) {
 		return true
@@ -235,7 +235,7 @@ func (p *Person) Settled(c Claims, org *identity.Org) bool {
 	if c.IssuedAt.After(p.IssuedAt) {
 		return false
 	}
-	u := p.User // p is shared, and must not change
+	u := p.User // p is shared and must not be changed
 	changed := u.follow(c, org)
 	if u.adopt(c, org, changed); len(changed) > 0 {
 		return false
@@ -256,10 +256,10 @@ func (p *Person) Settled(c Claims, org *identity.Org) bool {
 	return len(g.Roles) == 0
 }
 
-// Select answers the workspace of a request in which the caller's credential names none: the one
-// that the header names, by id or slug; the caller's only one; for a safe request the stored
-// default. identity.ErrWorkspaceNotFound if the caller is not in the one that is named,
-// identity.ErrWorkspaceRequired if nothing tells.
+// Select returns the workspace of a request whose credential is not bound to one: the one that the
+// header names, by id or slug; the caller's only one; for a safe request, the stored default.
+// identity.ErrWorkspaceNotFound if the caller is not in the named one. identity.ErrWorkspaceRequired if
+// none of these applies.
 func (p *Person) Select(named string, safe bool) (Membership, error) {
 	for _, m := range p.Memberships {
 		if named != "" && (named == string(m.Workspace.ID) || named == m.Workspace.Slug) {
@@ -281,7 +281,7 @@ func (p *Person) Select(named string, safe bool) (Membership, error) {
 	return Membership{}, identity.ErrWorkspaceRequired
 }
 
-// newOwnSpace makes a workspace that a new user owns, under a slug that nobody else has.
+// newOwnSpace creates a workspace that a new user owns, under a slug that no other workspace has.
 func newOwnSpace(by identity.Actor, u *User) (*Workspace, error) {
 	by.User = u.ID
 	suffix := string(u.ID)[len(u.ID)-12:]
@@ -292,7 +292,7 @@ func newOwnSpace(by identity.Actor, u *User) (*Workspace, error) {
 	return NewWorkspace(by, nil, "u-"+suffix, name)
 }
 
-// clip cuts a text of others to n characters, and takes control characters out.
+// clip cuts untrusted text to n characters and removes control characters.
 func clip(s string, n int) string {
 	out := make([]rune, 0, min(len(s), n))
 	for _, r := range s {

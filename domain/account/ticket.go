@@ -8,23 +8,22 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// A ticket stands for a credential where none can be sent: browsers open event streams without
-// headers. It is good for one of them, for a minute, and what it opens ends with the credential.
+// A ticket replaces a credential where none can be sent: browsers open event streams without custom
+// headers. It opens one stream, within one minute, and that stream ends with the credential.
 const (
 	ticketPrefix = "atp_"
 	TicketLife   = time.Minute
 )
 
-// Proof is what a caller has shown: a live key, or that an issuer knows them. It is not the credential
-// itself, and nobody can call by it.
+// Proof is what a caller has proved: possession of a live key, or a sign-in at an issuer. It is not the
+// credential itself and cannot be used to authenticate.
 type Proof struct {
 	Key             Hash // zero for a person who signed in
 	Issuer, Subject string
-	Until           time.Time // when the token of a sign-in ends; a key says so itself
+	Until           time.Time // when the token of a sign-in ends; a key has its own end
 }
 
-// Stands reports whether p proves anything in org still, by what is known of whom it means; nil if it
-// means nobody.
+// Stands reports whether p is still valid in org. who is its current principal; nil if there is none.
 func (p Proof) Stands(org *identity.Org, who *Principal, now time.Time) bool {
 	switch {
 	case who == nil || !who.User.Enabled():
@@ -43,11 +42,11 @@ type Ticket struct {
 	ExpiresAt time.Time
 }
 
-// NewTicket returns a ticket for who has shown proof in org.
+// NewTicket returns a ticket for a caller who has shown proof in org.
 func NewTicket(org identity.OrgID, p Proof, now time.Time) (Token, Ticket) {
 	t := secret.NewToken(ticketPrefix)
 	return t, Ticket{Org: org, Hash: t.Hash(), Proof: p, ExpiresAt: now.Add(TicketLife)}
 }
 
-// ParseTicket checks the form and checksum of a ticket; a false answer costs no look-up.
+// ParseTicket checks the form and checksum of a ticket, so that an invalid one costs no look-up.
 func ParseTicket(s string) (Token, bool) { return secret.ParseToken(ticketPrefix, s) }

@@ -2,25 +2,26 @@ package account
 
 import "github.com/atrium-hq/atrium/domain/secret"
 
-// What a token is for.
+// Prefixes of tokens.
 const (
 	KeyTokenPrefix        = "atk_" // of an API key
 	invitationTokenPrefix = "ati_" // of an invitation
 )
 
-// Hash is what is stored of a token.
+// Hash is the stored form of a token.
 type Hash = secret.Hash
 
 // Token is the secret text of an API key or an invitation.
 type Token = secret.Token
 
-// NewToken returns a fresh token for an API key.
+// NewToken returns a new token for an API key.
 func NewToken() Token { return secret.NewToken(KeyTokenPrefix) }
 
-// ParseToken checks the form and checksum of an API key's token; a false answer costs no look-up.
+// ParseToken checks the form and checksum of an API key's token, so that an invalid one costs no
+// look-up.
 func ParseToken(s string) (Token, bool) { return secret.ParseToken(KeyTokenPrefix, s) }
 
-// ParseInvitationToken does the same for an invitation's.
+// ParseInvitationToken does the same for the token of an invitation.
 func ParseInvitationToken(s string) (Token, bool) {
 	return secret.ParseToken(invitationTokenPrefix, s)
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// noRole is the answer to a request that gives somebody no role at all.
+// noRole is the error for a request that grants no role.
 var noRole = fault.Field{Pointer: "/role", Code: "not_allowed_value", Detail: "Must be viewer, member, admin or owner."}
 
-// MaxWorkspaces is how many workspaces one user makes; deleted ones count until they cannot be
-// restored.
+// MaxWorkspaces is how many workspaces one user can create. Deleted ones count until they can no longer
+// be restored.
 const MaxWorkspaces = 20
 
-// RestoreWithin is how long a deleted workspace can be brought back.
+// RestoreWithin is how long a deleted workspace can be restored.
 const RestoreWithin = 30 * 24 * time.Hour
 
-// What can go wrong with workspaces and their members.
+// Errors about workspaces and their members.
 var (
 	ErrSlugTaken             = &fault.Error{Kind: fault.Conflict, Code: "slug_taken", Detail: "Another workspace of this organisation has that slug, or the slug is reserved."}
 	ErrTooManyWorkspaces     = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "You have already created 20 workspaces, including deleted ones."}
@@ -37,7 +37,7 @@ var (
 	ErrLastOwner             = &fault.Error{Kind: fault.Conflict, Code: "last_owner", Detail: "A workspace needs at least one person as owner. Make another person an owner first."}
 )
 
-// Workspace is where a team of an org keeps its things.
+// Workspace holds the members and data of a team in an org.
 type Workspace struct {
 	event.Log
 	ID        identity.WorkspaceID
@@ -50,26 +50,27 @@ type Workspace struct {
 	UpdatedAt time.Time
 	DeletedAt time.Time // zero: live
 
-	// Members are not all there are: the caller, and the users that a change names.
+	// Members holds only the caller and the users that a change names.
 	Members map[identity.UserID]Member
 	Owners  int // how many people among all members are owners; bearers of service keys do not count
 
-	// Keys are the API keys in w that are not revoked: those of users that a change names, service keys
-	// that these users created, and all that were made by them at any remove. They end with the membership.
+	// Keys holds API keys in w that are not revoked: those of users that a change names, service keys
+	// that these users created, and, recursively, all keys created with any of them. They end with the
+	// membership.
 	Keys map[identity.UserID][]*Key
 
-	Live LiveKeys // where a key is about to be made
-	Sent Sent     // where somebody is about to be invited
+	Live LiveKeys // set if a key is about to be created
+	Sent Sent     // set if someone is about to be invited
 }
 
-// Member is a user's standing in one workspace.
+// Member is a user's membership in one workspace.
 type Member struct {
 	User      identity.UserID
 	Email     string // empty for the bearer of a service key
 	Name      string
 	Service   bool          // the bearer of a service key
 	Role      identity.Role // NoRole removes the member when it is saved
-	ByHand    identity.Role // what people gave of Role; NoRole: rules for claims alone keep the membership
+	ByHand    identity.Role // the part of Role granted by hand; NoRole: only claim rules keep the membership
 	Granted   Granted
 	Revision  int64
 	CreatedAt time.Time
@@ -79,21 +80,22 @@ type Member struct {
 // MemberPage is one page of members.
 type MemberPage = page.Of[Member]
 
-// slugPattern is what workspaces and orgs are called in addresses: a DNS label.
+// slugPattern matches the slugs of workspaces and orgs: DNS labels.
 var slugPattern = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9])*$`)
 
 var notInSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// reserved slugs are parts of addresses that a user interface needs for itself.
+// reserved lists slugs that are parts of addresses that a user interface needs.
 var reserved = []string{
 	"account", "admin", "api", "app", "auth", "billing", "docs", "embed", "health", "help", "invitations", "login", "logout",
 	"me", "metrics", "new", "problems", "settings", "static", "status", "support", "system", "workspaces", "www",
 }
 
-// NewWorkspace makes a workspace of by's org, owned by by, or by nobody yet if by is the system.
-// An API key that is not an owner's makes none: it is bound to the workspace it has. Nor does a
-// service key, whose bearer could never come into another. org's rules for claims (ruled) and
-// WorkspacesBy apply; nil has neither. ErrWorkspacesByOperators if by may not for the latter.
+// NewWorkspace creates a workspace of by's org. by owns it; if by is the system, it has no owner yet.
+// An API key needs the owner role in its own workspace, and gets no access to the new one. A service
+// key cannot create a workspace, because its bearer could never join another one. org's claim rules
+// (ruled) and WorkspacesBy apply; a nil org has neither. ErrWorkspacesByOperators if WorkspacesBy does
+// not permit by.
 func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Workspace, error) {
 	if org == nil {
 		org = &identity.Org{}
@@ -129,13 +131,14 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 	return w, nil
 }
 
-// ruled reports whether a slug is not by's to give: one that the org's rules for claims name is the
-// system's alone. Those whom the rules mean would come in as members of whoever took it first.
+// ruled reports whether by may not use a slug because the org's claim rules name it. Only the system
+// may. Otherwise the users that the rules name would become members of whichever workspace took the
+// slug first.
 func ruled(by identity.Actor, rules []identity.ClaimRule, slug string) bool {
 	return by.User != "" && slices.ContainsFunc(rules, func(r identity.ClaimRule) bool { return r.Workspace == slug })
 }
 
-// RoleOf returns by's role in w, cut down to the ceiling of the credential. An API key has none
+// RoleOf returns by's role in w, capped at the ceiling of the credential. An API key has no role
 // outside its own workspace. No other code decides this.
 func (w *Workspace) RoleOf(by identity.Actor) identity.Role {
 	if by.Org != w.Org || by.Key != "" && by.Workspace != w.ID || !w.DeletedAt.IsZero() {
@@ -144,7 +147,7 @@ func (w *Workspace) RoleOf(by identity.Actor) identity.Role {
 	return min(w.Members[by.User].Role, by.Ceiling)
 }
 
-// Allow returns nil if by has at least the role need, and tells who is no member that w does not
+// Allow returns nil if by has at least the role need. If by is not a member, it returns that w does not
 // exist.
 func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 	switch have := w.RoleOf(by); {
@@ -162,7 +165,7 @@ func (w *Workspace) Allow(by identity.Actor, need identity.Role) error {
 // WorkspaceChanges are new values for some of a workspace's fields; nil keeps the old one.
 type WorkspaceChanges struct{ Slug, Name *string }
 
-// Change applies changes. Admins may. rules are the org's (ruled).
+// Change applies changes. Requires the admin role. rules are the org's (ruled).
 func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identity.ClaimRule, c WorkspaceChanges) error {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return err
@@ -186,7 +189,7 @@ func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identit
 	return nil
 }
 
-// Delete hides w from everyone; it can be brought back for RestoreWithin. Owners may.
+// Delete hides w from everyone. It can be restored within RestoreWithin. Requires the owner role.
 func (w *Workspace) Delete(by identity.Actor, at revision.Match) error {
 	if err := w.Allow(by, identity.Owner); err != nil {
 		return err
@@ -200,7 +203,7 @@ func (w *Workspace) Delete(by identity.Actor, at revision.Match) error {
 	return nil
 }
 
-// Restore brings w back. Only the system may, within RestoreWithin; a live one stays as it is.
+// Restore restores w within RestoreWithin. by must be the system. A live workspace stays as it is.
 func (w *Workspace) Restore(by identity.Actor) error {
 	switch {
 	case by.User != "" || by.Org != w.Org || !w.DeletedAt.IsZero() && by.At.Sub(w.DeletedAt) > RestoreWithin:
@@ -214,8 +217,8 @@ func (w *Workspace) Restore(by identity.Actor) error {
 	return nil
 }
 
-// Admit makes a person of the org a member with a role by hand. Only the system may: for whoever runs
-// Atrium, at the command line.
+// Admit grants a person of the org a role by hand. by must be the system: the deployment's
+// administrator uses it at the command line.
 func (w *Workspace) Admit(by identity.Actor, user identity.UserID, role identity.Role) error {
 	if by.User != "" || by.Org != w.Org || !w.DeletedAt.IsZero() {
 		return identity.ErrWorkspaceNotFound
@@ -231,8 +234,9 @@ func (w *Workspace) Admit(by identity.Actor, user identity.UserID, role identity
 	return nil
 }
 
-// ChangeRole gives a member a role by hand; rules for claims may raise it again with the next token,
-// and never lower it. Admins may, but nobody gives or takes away more than they have themselves.
+// ChangeRole grants a member a role by hand. Claim rules may raise it again with the next token, and
+// never lower it. Requires the admin role. A caller cannot grant, or take away, a role higher than
+// their own.
 func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identity.UserID, to identity.Role) (Member, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return Member{}, err
@@ -259,9 +263,10 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 	return w.Members[user], nil
 }
 
-// Remove ends a membership, and with it the user's API keys and shares in w, and the service keys that
-// the user created unless keep says otherwise. Admins may, up to their own role. Everyone may leave, by an
-// API key only if that allows all that they may, but keeps no service keys: they know the tokens.
+// Remove ends a membership, with the user's API keys and shares in w, and the service keys that the
+// user created unless keep is set. Requires the admin role; admins can remove members up to their own
+// role. Every member may leave, but with an API key only if the key has the member's full role. A
+// member who leaves cannot keep service keys, because they know the tokens.
 func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.UserID, keep KeepServiceKeys) error {
 	leaving := user == by.User
 	if err := w.Allow(by, identity.Viewer); err != nil {
@@ -293,7 +298,7 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	return nil
 }
 
-// part ends a membership, and the API keys in w.Keys with it.
+// part ends a membership and the API keys in w.Keys with it.
 func (w *Workspace) part(by identity.Actor, m Member, keep KeepServiceKeys) {
 	data := map[string]any{"user_id": m.User, "role": m.Role.String()}
 	by.Workspace = w.ID
@@ -302,8 +307,8 @@ func (w *Workspace) part(by identity.Actor, m Member, keep KeepServiceKeys) {
 	w.set(m.User, identity.NoRole, identity.NoRole, by.At)
 }
 
-// SlugOf makes the nth slug of a name: research-2 where others have research, and something that is
-// nobody's from the fifth on.
+// SlugOf returns the nth candidate slug for a name: research-2 if research is taken, and a random one
+// from the fifth on.
 func SlugOf(name string, n int) string {
 	suffix := fmt.Sprintf("-%d", n)
 	if n > 4 {
@@ -314,7 +319,7 @@ func SlugOf(name string, n int) string {
 	return strings.TrimRight(slug[:min(len(slug), 63-len(suffix))], "-") + suffix
 }
 
-// slugOf makes a slug of a name; what it has no letters for becomes hyphens.
+// slugOf makes a slug of a name. Characters that a slug cannot have become hyphens.
 func slugOf(name string) string {
 	slug := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
 	slug = strings.Trim(slug[:min(len(slug), 63)], "-")
@@ -324,8 +329,8 @@ func slugOf(name string) string {
 	return slug
 }
 
-// set gives user a role, of which people gave byHand, and keeps count of the owners. Who is no member
-// becomes one.
+// set gives user a role, of which byHand was granted by hand, and updates the count of owners. A user
+// who is not a member becomes one.
 func (w *Workspace) set(user identity.UserID, byHand, role identity.Role, now time.Time) {
 	m, member := w.Members[user]
 	if !member {
@@ -342,11 +347,11 @@ func (w *Workspace) set(user identity.UserID, byHand, role identity.Role, now ti
 	}
 }
 
-// owns reports whether m is a person who is an owner.
+// owns reports whether m is a person with the owner role.
 func (m Member) owns() bool { return m.Role == identity.Owner && !m.Service }
 
-// lastOwner reports whether m is the only person who is an owner: a program cannot sign in, so
-// that a workspace which it alone owned would be beyond everyone's reach.
+// lastOwner reports whether m is the only person with the owner role. Programs do not count: they
+// cannot sign in, so no one could reach a workspace that only a program owned.
 func (w *Workspace) lastOwner(m Member) bool { return m.owns() && w.Owners == 1 }
 
 func (w *Workspace) touch(by identity.Actor) {

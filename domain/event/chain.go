@@ -9,32 +9,32 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Digest returns a keyed hash of parts, each with its length, under a key of purpose.
+// Digest returns a keyed hash of parts, each with its length, under a key that is derived for purpose.
 type Digest func(purpose string, parts ...[]byte) [32]byte
 
-// Sign returns the signature of an event whose Data is stored as data. It covers everything that is stored
-// of the event.
+// Sign returns the signature of an event whose Data is stored as data. It covers all stored fields of
+// the event.
 func Sign(d Digest, e *Event, data []byte) []byte {
 	sum := d("event", []byte(e.ID), []byte(e.Org), []byte(e.Workspace), []byte(e.Type), []byte(e.Actor), []byte(e.Key), []byte(e.Subject),
 		data, number(e.At.UnixMicro()), []byte(e.Request.ID), []byte(e.Request.Address))
 	return sum[:]
 }
 
-// UpgradeWindow is how long after the first chain began a release without chains may go on writing beside
-// this one. Later events without a signature are breaks.
+// UpgradeWindow is how long after the first chain began an older release, which writes no chains, may
+// run beside this one. Later events without a signature are breaks.
 const UpgradeWindow = 24 * time.Hour
 
-// Chain is the state of the chain of one workspace: its two ends. Links that retention removed lie before
-// Base. The chain of the empty org and workspace has no links; it says when chains began.
+// Chain is the state of one workspace's chain: its two ends. Links that retention removed are before
+// Base. The chain of the empty org and workspace has no links; it records when chains began.
 type Chain struct {
 	Org       identity.OrgID
 	Workspace identity.WorkspaceID
 	Since     time.Time // when it began
-	BaseSeq   int64     // the last link that was removed; 0: none
+	BaseSeq   int64     // the last removed link; 0: none
 	BaseHash  []byte
 	Seq       int64 // the last link
 	Hash      []byte
-	MAC       []byte // of all that
+	MAC       []byte // authenticates the fields above
 }
 
 // Append links an event with a signature to the end of c, and returns the link's hash.
@@ -48,10 +48,10 @@ func (c *Chain) link(d Digest, seq int64, before, signature []byte) []byte {
 	return sum[:]
 }
 
-// Seal makes MAC fit the rest of c.
+// Seal sets MAC for the other fields of c.
 func (c *Chain) Seal(d Digest) { c.MAC = c.mac(d) }
 
-// Genuine reports whether c is as Seal left it.
+// Genuine reports whether c is unchanged since Seal.
 func (c *Chain) Genuine(d Digest) bool { return hmac.Equal(c.MAC, c.mac(d)) }
 
 func (c *Chain) mac(d Digest) []byte {
@@ -78,16 +78,16 @@ type Break struct {
 	Reason string `json:"reason"`
 }
 
-// maxBreaks is how many breaks a report names; further ones are counted.
+// maxBreaks is how many breaks a report lists. Further breaks are only counted.
 const maxBreaks = 20
 
-// Report is what the verification of a chain found.
+// Report is the result of verifying a chain.
 type Report struct {
 	Org       identity.OrgID       `json:"org_id"`
 	Workspace identity.WorkspaceID `json:"workspace_id"`
-	Verified  int                  `json:"verified"` // links that hold
-	Waiting   int                  `json:"waiting"`  // signed, and not linked yet
-	Unsigned  int                  `json:"unsigned"` // of before the chain, or of a release without chains
+	Verified  int                  `json:"verified"` // valid links
+	Waiting   int                  `json:"waiting"`  // signed but not yet linked
+	Unsigned  int                  `json:"unsigned"` // from before the chain, or from a release without chains
 	Seq       int64                `json:"seq"`      // of the last link
 	Hash      string               `json:"hash"`     // of the last link, hexadecimal
 	Broken    int                  `json:"broken"`
@@ -101,12 +101,12 @@ type Verifier struct {
 	began  time.Time
 	seq    int64
 	hash   []byte
-	gap    bool // what came before the next link is not known
+	gap    bool // the link before the next one is unknown
 	report Report
 }
 
-// NewVerifier returns the verifier of a chain, nil if the workspace has none; began is the chain that says
-// when chains began, nil if there is none.
+// NewVerifier returns a verifier for chain, nil if the workspace has none. began is the chain that
+// records when chains began, nil if there is none.
 func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, began *Chain) *Verifier {
 	v := &Verifier{digest: d, chain: c, report: Report{Org: org, Workspace: ws, Breaks: []Break{}}}
 	switch {
@@ -175,7 +175,7 @@ func (v *Verifier) Unlinked(l *Link) {
 	}
 }
 
-// Report returns what was found, once all events were checked.
+// Report returns the result after all events were checked.
 func (v *Verifier) Report() Report {
 	if v.chain != nil && v.seq < v.chain.Seq {
 		v.fail("", v.seq+1, fmt.Sprintf("%d event(s) at the end of the chain were deleted", v.chain.Seq-v.seq))

@@ -1,5 +1,5 @@
-// Package event holds what happened: each change of an aggregate records one, and the store
-// keeps it in the transaction of the change. Events are the audit trail.
+// Package event holds events: each change of an aggregate records one, and the store saves it in the
+// transaction of the change. Events are the audit trail.
 package event
 
 import (
@@ -21,7 +21,7 @@ type Event struct {
 	Type      string          // noun.verb in the past tense: prompt_template.created
 	Actor     identity.UserID // empty for the system itself
 	Key       identity.KeyID
-	Subject   string         // identifier of what was changed
+	Subject   string         // identifier of the changed object
 	Data      map[string]any // small: what changed, before and after; never a secret
 	At        time.Time
 	Request   identity.Request
@@ -30,7 +30,7 @@ type Event struct {
 // Page is one page of events.
 type Page = page.Of[Event]
 
-// Filter narrows a list of events; empty fields do not.
+// Filter narrows a list of events. Empty fields match every event.
 type Filter struct {
 	Type         string
 	Actor        identity.UserID
@@ -38,13 +38,13 @@ type Filter struct {
 	CreatedAfter time.Time
 }
 
-// Change is a before and an after, for Data.
+// Change holds the values before and after a change, for Data.
 type Change struct {
 	From any `json:"from"`
 	To   any `json:"to"`
 }
 
-// Set gives a field a new value, unless that is nil, and notes before and after if they differ.
+// Set sets a field to a new value, unless that is nil, and records before and after if they differ.
 func Set[T comparable](field, to *T, name string, changed map[string]any) {
 	if to != nil && *to != *field {
 		changed[name] = Change{From: *field, To: *to}
@@ -52,8 +52,8 @@ func Set[T comparable](field, to *T, name string, changed map[string]any) {
 	}
 }
 
-// SetQuietly is Set for what is too long for an event, or nothing that it should tell: it notes only
-// that the field changed.
+// SetQuietly is Set for values that are too long or too private for an event: it records only that the
+// field changed.
 func SetQuietly[T comparable](field, to *T, name string, changed map[string]any) {
 	if to != nil && *to != *field {
 		changed[name] = true
@@ -61,7 +61,7 @@ func SetQuietly[T comparable](field, to *T, name string, changed map[string]any)
 	}
 }
 
-// ID is an identifier as Data holds it: nil for none.
+// ID returns an identifier as Data holds it: nil if it is empty.
 func ID[T ~string](id T) any {
 	if id == "" {
 		return nil
@@ -69,11 +69,11 @@ func ID[T ~string](id T) any {
 	return id
 }
 
-// Log is embedded in an aggregate and gathers what its methods did. The store writes what it
-// holds; an aggregate that recorded nothing has not changed.
+// Log is embedded in an aggregate and collects the events of its methods. The store saves them. An
+// aggregate without recorded events has not changed.
 type Log struct{ events []Event }
 
-// Record adds an event of by's doing.
+// Record adds an event whose actor is by.
 func (l *Log) Record(by identity.Actor, kind, subject string, data map[string]any) {
 	l.events = append(l.events, Event{
 		ID: id.New(Prefix), Org: by.Org, Workspace: by.Workspace, Type: kind, Actor: by.User, Key: by.Key,
@@ -84,7 +84,7 @@ func (l *Log) Record(by identity.Actor, kind, subject string, data map[string]an
 // Recorded returns the events, oldest first.
 func (l *Log) Recorded() []Event { return l.events }
 
-// MayRead reports by identity.ErrForbidden who is not to see the audit trail.
+// MayRead returns identity.ErrForbidden if by may not read the audit trail.
 func MayRead(by identity.Actor) error {
 	if by.Role < identity.Admin {
 		return identity.Needs(identity.Admin)

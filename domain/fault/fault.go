@@ -1,5 +1,5 @@
-// Package fault names the ways a request can fail that Atrium foresees. Any other error is an
-// outage or a bug: it is logged in full, and its text never reaches a client.
+// Package fault defines the expected ways in which a request can fail. Any other error is an outage or
+// a bug: it is logged in full, and its text never reaches a client.
 package fault
 
 import (
@@ -10,52 +10,52 @@ import (
 // Kind says how a caller should react. The HTTP adapter maps each kind to one status.
 type Kind int
 
-// The zero Kind belongs to no foreseen failure, so that a forgotten Kind reads as an internal error.
+// No expected failure has the zero Kind, so that a forgotten Kind reads as an internal error.
 const (
 	Malformed       Kind = iota + 1 // the request cannot be read
 	Unauthenticated                 // no credential that Atrium accepts
 	PaymentRequired                 // a working means of payment is missing
 	Forbidden                       // known, but not allowed
-	NotFound                        // not there, or not visible to the caller
+	NotFound                        // does not exist, or is not visible to the caller
 	MethodNotAllowed
 	NotAcceptable
-	Conflict           // at odds with the present state
+	Conflict           // conflicts with the current state
 	PreconditionFailed // If-Match names another revision
 	TooLarge
 	UnsupportedMedia
-	Misdirected // no org answers on this host
+	Misdirected // no org is served on this host
 	Invalid     // readable, but some fields are wrong
 	RateLimited
-	Upstream // a system that Atrium depends on answered wrongly
+	Upstream // a system that Atrium depends on returned an invalid response
 	Unavailable
 	UpstreamTimeout
 )
 
-// Error is a foreseen failure.
+// Error is an expected failure.
 type Error struct {
 	Kind   Kind
 	Code   string  // stable and snake_case: clients switch on it
-	Detail string  // one sentence for a human; never a submitted value
-	Fields []Field // what is wrong with the body, all of it at once; only for Invalid
-	UsedBy []Use   // what stands in the way, as far as the caller may know of it; only for Conflict
+	Detail string  // one sentence for a person; never a submitted value
+	Fields []Field // all errors in the body; only for Invalid
+	UsedBy []Use   // objects that prevent the change, as far as the caller may see them; only for Conflict
 
-	// RetryAfter is how long to wait before it makes sense to ask again; 0 if nobody knows.
+	// RetryAfter is how long to wait before a retry makes sense; 0 if unknown.
 	RetryAfter time.Duration
 }
 
-// Field is one thing that is wrong with a request's body.
+// Field is one error in a request's body.
 type Field struct {
 	Pointer string // JSON Pointer (RFC 6901) into the body
 	Code    string
 	Detail  string
 }
 
-// Use is a thing that uses another.
+// Use is an object that uses another.
 type Use struct{ ID, Name string }
 
 func (e *Error) Error() string { return e.Detail }
 
-// Is makes errors.Is compare by Code, so that an error with particulars still is its sentinel.
+// Is makes errors.Is compare by Code, so that an error with details still matches its sentinel.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
@@ -68,7 +68,7 @@ func (e *Error) With(fields ...Field) *Error {
 	return &c
 }
 
-// UsedByThese returns a copy of e that names what stands in the way.
+// UsedByThese returns a copy of e that names the objects that prevent the change.
 func (e *Error) UsedByThese(uses []Use) *Error {
 	c := *e
 	c.UsedBy = uses
@@ -82,9 +82,9 @@ func (e *Error) After(d time.Duration) *Error {
 	return &c
 }
 
-// Join returns all that several checks of one body say, so that nobody has to send it once for each:
-// nil, the only error, or ErrInvalid with the fields of all, of which there are 500 at most. An error
-// that is not about fields stands alone.
+// Join combines the results of several checks of one body, so that a client sees all errors at once. It
+// returns nil, the only error, or ErrInvalid with the fields of all, at most 500. An error that is not
+// about fields is returned without the others.
 func Join(checks ...error) error {
 	var found []*Error
 	var fields []Field
@@ -104,14 +104,14 @@ func Join(checks ...error) error {
 	return InvalidFields(fields[:min(len(fields), 500)])
 }
 
-// Because returns a copy of e with particulars in place of its detail.
+// Because returns a copy of e with another detail.
 func (e *Error) Because(detail string) *Error {
 	c := *e
 	c.Detail = detail
 	return &c
 }
 
-// ErrInvalid is the answer to a body whose fields break a rule; With names them.
+// ErrInvalid is returned for a body whose fields break a rule. With names the fields.
 var ErrInvalid = &Error{Kind: Invalid, Code: "invalid_fields", Detail: "Some fields are not valid."}
 
 // InvalidFields returns ErrInvalid with fields, or nil if there are none.

@@ -1,6 +1,6 @@
-// Package id makes and checks identifiers: a prefix that names the kind of thing, an
-// underscore, and a UUIDv7 in 26 characters of Crockford's base 32 (the TypeID format,
-// specification 0.3). They sort by the time they were made.
+// Package id creates and checks identifiers: a prefix that names the kind of object, an underscore, and
+// a UUIDv7 in 26 characters of Crockford's base 32 (the TypeID format, specification 0.3). They sort by
+// creation time.
 package id
 
 import (
@@ -15,13 +15,13 @@ const (
 	length   = 26 // characters for 128 bits
 )
 
-// New returns a fresh identifier with prefix.
+// New returns a new identifier with prefix.
 func New(prefix string) string {
 	return encode(prefix, uuid.Must(uuid.NewV7())) // fails only if the system has no randomness
 }
 
-// Floor returns the lowest text that an identifier with prefix can have if it was made at a time or later.
-// It is none itself. Times before 1970 count as 1970.
+// Floor returns the lowest text that an identifier with prefix can have if it was created at a time or
+// later. The result is not an identifier itself. Times before 1970 count as 1970.
 func Floor(prefix string, at time.Time) string {
 	var u uuid.UUID
 	ms := uint64(max(0, at.UnixMilli()))

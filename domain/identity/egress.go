@@ -2,8 +2,8 @@ package identity
 
 import "net/netip"
 
-// Egress says where an org's tenants may make Atrium connect to. The zero Egress is the public
-// internet alone; what is special or private (RFC 6890 and its kin) must be listed.
+// Egress says where Atrium may connect on behalf of an org's tenants. The zero Egress permits only the
+// public internet; special and private networks (RFC 6890 and similar) must be listed.
 type Egress struct {
 	Allow []netip.Prefix // networks beyond the public ones, such as the org's own
 }

@@ -2,15 +2,15 @@ package identity
 
 import "slices"
 
-// SignUp says who gets an account by signing in. It does not concern people who have one. The zero
-// value is SignUpInvited.
+// SignUp says who gets an account by signing in. It does not affect people who have an account. The
+// zero value is SignUpInvited.
 type SignUp string
 
 // The values of SignUp.
 const (
 	SignUpOpen    SignUp = "open"    // everyone with a token that the org accepts
 	SignUpInvited SignUp = "invited" // people with an open invitation to their address
-	SignUpClaims  SignUp = "claims"  // also people to whom a rule for claims grants something
+	SignUpClaims  SignUp = "claims"  // also people to whom a claim rule grants something
 )
 
 // WorkspacesBy says who may create workspaces. The zero value is WorkspacesByAnyone.

@@ -1,4 +1,4 @@
-// Package identity says who calls: orgs, roles, and the actor of one request.
+// Package identity describes the caller: orgs, roles, and the actor of one request.
 package identity
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// The identifiers are TypeIDs with the prefixes below; the empty one is of nothing.
+// The identifiers are TypeIDs with the prefixes below. An empty identifier identifies nothing.
 type (
 	// OrgID identifies an org.
 	OrgID string
@@ -27,7 +27,7 @@ const (
 	KeyPrefix       = "key"
 )
 
-// What can go wrong when Atrium finds out who calls, and where.
+// Errors that occur when Atrium determines the caller and the workspace.
 var (
 	ErrUnauthenticated   = &fault.Error{Kind: fault.Unauthenticated, Code: "unauthenticated", Detail: "The request carries no valid credential."}
 	ErrUnknownHost       = &fault.Error{Kind: fault.Misdirected, Code: "unknown_host", Detail: "No organisation is configured for this host."}
@@ -39,11 +39,10 @@ var (
 	ErrRoleCeiling       = &fault.Error{Kind: fault.Forbidden, Code: "role_ceiling", Detail: "You cannot grant a role higher than your own."}
 )
 
-// Role is a user's standing in one workspace. Each role includes those below it; the zero Role
-// is none at all.
+// Role is a user's role in one workspace. Each role includes those below it. The zero Role is no role.
 type Role int
 
-// The roles, from none upwards.
+// The roles, lowest first.
 const (
 	NoRole Role = iota
 	Viewer
@@ -66,7 +65,7 @@ func ParseRole(s string) Role {
 	return NoRole
 }
 
-// WithArticle names a role as a sentence does: an admin.
+// WithArticle returns a role's name with its article: "an admin".
 func (r Role) WithArticle() string {
 	if r >= Admin {
 		return "an " + r.String()
@@ -74,40 +73,40 @@ func (r Role) WithArticle() string {
 	return "a " + r.String()
 }
 
-// Needs returns ErrForbidden with the role that somebody lacks.
+// Needs returns ErrForbidden with the role that the caller lacks.
 func Needs(r Role) error {
 	return ErrForbidden.Because("That takes " + r.WithArticle() + " of the workspace, by a credential that allows as much.")
 }
 
-// Actor is the caller of one request: who, in which workspace of which org, when, and through
-// what. Only the HTTP adapter's authentication and System make one.
+// Actor is the caller of one request: the user, the org and workspace, the time, and the credential.
+// Only the HTTP adapter's authentication and System create actors.
 type Actor struct {
 	Org       OrgID
 	User      UserID
-	Workspace WorkspaceID // empty where a request needs none
+	Workspace WorkspaceID // empty if the request needs none
 	Role      Role        // in Workspace, never above Ceiling
-	Ceiling   Role        // of the credential: Viewer caps every access at viewing
-	Operator  bool        // may see to the org's presences
-	Key       KeyID       // the API key that was used, if one was
-	KeyUntil  time.Time   // when that key ends; zero for never
-	Service   bool        // User is a program's: nobody signs in as it
+	Ceiling   Role        // of the credential: Viewer makes it read-only
+	Operator  bool        // may manage the presences and accounts of the org
+	Key       KeyID       // the API key of the request; empty if none
+	KeyUntil  time.Time   // when that key ends; zero: never
+	Service   bool        // User is a program's and cannot sign in
 	At        time.Time   // when the request came, in UTC
 	Request   Request
 }
 
-// Request is what the audit trail keeps of a request.
+// Request is what the audit trail records about a request.
 type Request struct {
 	ID      string
 	Address string // of the client, as far as trusted proxies vouch for it
 }
 
-// System is the actor of work that no caller asked for: purpose names it in the audit trail.
+// System returns the actor for work without a caller. The audit trail shows purpose.
 func System(org OrgID, ws WorkspaceID, purpose string, now time.Time) Actor {
 	return Actor{Org: org, Workspace: ws, Role: Owner, Ceiling: Owner, At: now.UTC(), Request: Request{ID: purpose}}
 }
 
-// IsSystem reports whether a is one of System.
+// IsSystem reports whether a was created by System.
 func (a Actor) IsSystem() bool { return a.User == "" }
 
-// ReadOnly reports whether the credential may change nothing at all.
+// ReadOnly reports whether the credential may not change anything.
 func (a Actor) ReadOnly() bool { return a.Ceiling <= Viewer }

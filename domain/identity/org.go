@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Org is one customer of a deployment, or its only one. Orgs are configuration: they are told
-// apart by the host of a request.
+// Org is one customer of a deployment, or its only one. Orgs are configured, and selected by the host
+// of a request.
 type Org struct {
 	ID        OrgID
 	Slug      string
 	Name      string
 	Hosts     []string // exact host names, lower case, without a port
-	BaseURL   string   // canonical and absolute, for links that Atrium hands out; never taken from a request
+	BaseURL   string   // canonical and absolute, for links that Atrium generates; never taken from a request
 	CORS      []string // origins that browsers may call from, exact
 	OwnSpaces bool     // whether a new user gets a workspace
 
-	Issuers    []Issuer // whose tokens are accepted; nobody signs in without one
+	Issuers    []Issuer // issuers whose tokens are accepted; without one, no one can sign in
 	ClaimRules []ClaimRule
 	SignUp     SignUp
 	AcceptURL  string // where a person accepts an invitation; {token} stands for its token
 
 	WorkspacesBy WorkspacesBy
-	Keys         KeyPolicy // what its API keys may be
+	Keys         KeyPolicy // restricts its API keys
 
-	ConnectionKinds []string // kinds of warehouse that its workspaces may connect to
-	Egress          Egress   // and where these may be
+	ConnectionKinds []string // kinds of warehouse that its workspaces can connect to
+	Egress          Egress   // networks that these connections can reach
 }
 
-// Directory finds the org of a host. It does not change: a reload makes another one.
+// Directory finds the org of a host. It is immutable: a reload creates a new one.
 type Directory struct {
 	byHost map[string]*Org
 	bySlug map[string]*Org
@@ -37,8 +37,8 @@ type Directory struct {
 	orgs   []Org
 }
 
-// NewDirectory returns the directory of orgs; {slug}.{baseDomain} names an org too, unless
-// baseDomain is empty.
+// NewDirectory returns the directory of orgs. Unless baseDomain is empty, {slug}.{baseDomain} also
+// selects an org.
 func NewDirectory(orgs []Org, baseDomain string) *Directory {
 	d := &Directory{byHost: map[string]*Org{}, bySlug: map[string]*Org{}, base: baseDomain, orgs: orgs}
 	for i := range orgs {
@@ -56,7 +56,7 @@ func (d *Directory) All() []Org { return d.orgs }
 
 // ByID returns the org with an identifier.
 func (d *Directory) ByID(id OrgID) (*Org, bool) {
-	for i := range d.orgs { // they are few
+	for i := range d.orgs { // there are only a few orgs
 		if d.orgs[i].ID == id {
 			return &d.orgs[i], true
 		}
@@ -70,8 +70,8 @@ func (d *Directory) BySlug(slug string) (*Org, bool) {
 	return o, ok
 }
 
-// ByHost returns the org that answers on a request's Host: the one that lists it, else the one
-// whose slug is its first label under the base domain, else the only org if that names no hosts.
+// ByHost returns the org for a request's Host: the one that lists it, else the one whose slug is its
+// first label under the base domain, else the only org if that lists no hosts.
 func (d *Directory) ByHost(host string) (*Org, error) {
 	name := hostName(host)
 	if o, ok := d.byHost[name]; ok {
@@ -88,8 +88,8 @@ func (d *Directory) ByHost(host string) (*Org, error) {
 	return nil, ErrUnknownHost
 }
 
-// hostName lowers a Host header and takes off its port and a trailing dot; an IPv6 address is written
-// in its one canonical way.
+// hostName lower-cases a Host header and removes its port and a trailing dot. An IPv6 address is
+// written in its canonical form.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

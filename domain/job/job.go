@@ -1,5 +1,4 @@
-// Package job describes work that no caller waits for: what it is about, when it is due, and how
-// often it is tried.
+// Package job describes background work: its subject, when it is due, and how often it is tried.
 package job
 
 import (
@@ -22,25 +21,25 @@ type Kind string
 // PerWorkspace is how many jobs of one workspace run at the same time, over all nodes.
 const PerWorkspace = 2
 
-// Urgent reports whether jobs of kind k come before others of their workspace and have slots of their own:
-// those about payments, which people who have paid wait for.
+// Urgent reports whether jobs of kind k run before others of their workspace and have slots of their
+// own. These are jobs about payments, because people who have paid wait for them.
 func (k Kind) Urgent() bool { return strings.HasPrefix(string(k), "payment.") }
 
-// Job is one piece of work about one subject. It carries nothing else: whoever runs it reads what
-// is true by then, and saves only if that still is (the revision of the subject's aggregate).
+// Job is one piece of work about one subject. It carries no other data: its handler reads the current
+// state, and saves only if the revision of the subject's aggregate is unchanged.
 type Job struct {
 	ID        ID
 	Kind      Kind
 	Org       identity.OrgID
 	Workspace identity.WorkspaceID
-	Subject   string    // identifier of what the work is about
-	Due       time.Time // it does not begin before
-	Attempt   int       // which one this is, from 1; 0 before the first
+	Subject   string    // identifier of the object that the work is about
+	Due       time.Time // the earliest time to start
+	Attempt   int       // number of the current attempt, from 1; 0 before the first
 	Failures  int       // how many attempts have failed since it was enqueued
 	CreatedAt time.Time
 }
 
-// New returns a job in by's workspace that is due at a time; a time that is over means at once.
+// New returns a job in by's workspace that is due at a time. A time in the past means immediately.
 func New(by identity.Actor, kind Kind, subject string, due time.Time) Job {
 	return Job{
 		ID: ID(id.New(Prefix)), Kind: kind, Org: by.Org, Workspace: by.Workspace, Subject: subject,
@@ -48,7 +47,7 @@ func New(by identity.Actor, kind Kind, subject string, due time.Time) Job {
 	}
 }
 
-// Actor is whoever does j's work at a time. The audit trail names the kind and the job.
+// Actor returns the actor that does j's work at a time. The audit trail names the kind and the job.
 func (j Job) Actor(now time.Time) identity.Actor {
 	return identity.System(j.Org, j.Workspace, string(j.Kind)+" "+string(j.ID), now)
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Access is how much a caller sees of a presence. Each includes those below it.
+// Access is how much a caller sees of a presence. Each level includes those below it.
 type Access int
 
-// The accesses, from none upwards.
+// The access levels, lowest first.
 const (
 	None   Access = iota
-	Public        // status, text, emoji and when they were last active: for those who share a workspace
+	Public        // status, text, emoji and last activity: for users who share a workspace
 	Whole         // devices and times too: for operators
 	Own           // also while invisible
 )
 
-// Access returns what by sees of r; together says that they share a workspace.
+// Access returns what by sees of r. together says whether they share a workspace.
 func (r *Record) Access(by identity.Actor, together bool) Access {
 	switch {
 	case by.Org != r.Org || by.User == "":
@@ -33,8 +33,8 @@ func (r *Record) Access(by identity.Actor, together bool) Access {
 	return None
 }
 
-// Together returns those among users with whom by is in a workspace: by an API key, in that of the key. in
-// says in which each of them is, and by.
+// Together returns those of users who share a workspace with by; if by uses an API key, the key's
+// workspace. in holds the workspaces of each of them and of by.
 func Together(by identity.Actor, users []identity.UserID, in map[identity.UserID][]identity.WorkspaceID) []identity.UserID {
 	mine := map[identity.WorkspaceID]bool{}
 	for _, ws := range in[by.User] {
@@ -55,18 +55,18 @@ type View struct {
 	ID        ID
 	User      identity.UserID
 	Status    Status
-	Manual    bool // the status is claimed
+	Manual    bool // the status is set by the person
 	Claim     Claim
-	Until     time.Time // zero for no end
-	ActiveAt  time.Time // zero for never
+	Until     time.Time // zero: no end
+	ActiveAt  time.Time // zero: never
 	SeenAt    time.Time
-	ExpiresAt time.Time // when they are offline unless heard of again; zero while they are
+	ExpiresAt time.Time // when the user becomes offline without another heartbeat; zero while offline
 	Seq       int64
 	Devices   []Device
 }
 
-// View returns r as somebody with that access sees it. To all but its owner, being invisible looks
-// like having left when it was claimed.
+// View returns r as a caller with access a sees it. To everyone except its owner, an invisible user
+// looks offline since the moment they became invisible.
 func (r *Record) View(a Access, now time.Time) View {
 	claim := r.Claim(now)
 	v := View{
@@ -81,7 +81,7 @@ func (r *Record) View(a Access, now time.Time) View {
 		v.ActiveAt, v.SeenAt = earlier(r.ActiveAt, r.Since), earlier(r.SeenAt, r.Since)
 	}
 	if a != Own {
-		v.Claim.Status = Auto // what others see of it is the status
+		v.Claim.Status = Auto // others see the resulting status, not the claim
 	}
 	for _, d := range v.Devices {
 		v.ExpiresAt = later(v.ExpiresAt, d.ExpiresAt())
@@ -96,8 +96,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Delete ends r for by: its owner, or an operator of the org, of which an event is kept. The id
-// stays with the user. Who may not see to it learns no more than that there is nothing.
+// Delete deletes r for by: its owner, or an operator of the org, which records an event. The user keeps
+// the id. Other callers get the same error as for a presence that does not exist.
 func (r *Record) Delete(by identity.Actor, now time.Time) error {
 	switch a := r.Access(by, false); {
 	case r.Deleted || a < Whole:

@@ -8,16 +8,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Heartbeat is what a device reports, and what its person claims by the way. Nil keeps what is
-// claimed.
+// Heartbeat is what a device reports, and what its user claims with it. A nil field keeps the current
+// claim.
 type Heartbeat struct {
-	User   identity.UserID // whose presence the caller means; empty for their own
+	User   identity.UserID // the user that the caller means; empty: the caller
 	Device string
 	Kind   Kind
 	Idle   bool
 	TTL    time.Duration
 
-	// Keep says that nothing is known of how the device is used: one that was heard of stays as it was.
+	// Keep says that the device's activity is unknown: a known device keeps its state.
 	Keep bool
 
 	Status *Manual
@@ -26,15 +26,15 @@ type Heartbeat struct {
 	Until  *time.Time // when the claim ends
 }
 
-// Claims reports whether h is more than a sign of life.
+// Claims reports whether h changes a claim.
 func (h *Heartbeat) Claims() bool {
 	return h.Status != nil || h.Text != nil || h.Emoji != nil || h.Until != nil
 }
 
-// Every is how often a device should report: twice may get lost before it counts as gone.
+// Every returns how often a device should report: two heartbeats may be lost before it counts as gone.
 func (h *Heartbeat) Every() time.Duration { return h.TTL / 3 }
 
-// Check returns why by may not report h at all, if so.
+// Check returns an error if by may not send h.
 func (h *Heartbeat) Check(by identity.Actor, now time.Time) error {
 	switch {
 	case h.User != "" && h.User != by.User:
@@ -51,8 +51,8 @@ func (h *Heartbeat) Check(by identity.Actor, now time.Time) error {
 	return nil
 }
 
-// Refresh takes in a heartbeat of by's that nobody could tell from the one before, which is nearly
-// each of them, and reports whether it is one. If not, nothing has changed, and it is for Beat.
+// Refresh applies a heartbeat of by that changes nothing visible, as most heartbeats do, and reports
+// whether h is one. If not, it changes nothing, and the caller must use Beat.
 func (r *Record) Refresh(by identity.Actor, h *Heartbeat, now time.Time) bool {
 	i, known := r.find(h.Device)
 	if !known || h.Claims() || r.Deleted || r.User != by.User || r.Org != by.Org || h.Check(by, now) != nil || !now.Before(r.Next()) {
@@ -82,7 +82,7 @@ func (r *Record) seen(h *Heartbeat, now time.Time) {
 	}
 }
 
-// Beat takes in a heartbeat of by's. A record that was deleted begins anew by it.
+// Beat applies a heartbeat of by. It revives a deleted record.
 func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 	if err := h.Check(by, now); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 	}
 	d := Device{ID: h.Device, Kind: h.Kind, Idle: h.Idle, SeenAt: now, TTL: h.TTL}
 	switch i, known := r.find(h.Device); {
-	case known && r.Devices[i].SeenAt.After(now): // a later one was quicker
+	case known && r.Devices[i].SeenAt.After(now): // a later heartbeat arrived first
 	case known:
 		r.Devices[i] = d
 	case len(r.Devices) == MaxDevices:
@@ -115,8 +115,8 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 	return nil
 }
 
-// claim changes what holds: until a time if h names one, else for good if it names a status. A new
-// text or emoji alone goes with the claim that holds, and ends with it.
+// claim updates the claims: until a time if h names one, or permanently if it names a status. A new
+// text or emoji without a status changes the current claim and ends with it.
 func (r *Record) claim(h *Heartbeat, now time.Time) {
 	before := r.Claim(now).Status
 	switch {
@@ -132,7 +132,7 @@ func (r *Record) claim(h *Heartbeat, now time.Time) {
 	}
 }
 
-// over is a claim with what h says instead.
+// over returns claim c with the fields that h sets.
 func (h *Heartbeat) over(c Claim) Claim {
 	if h.Status != nil {
 		c.Status = *h.Status

@@ -1,5 +1,5 @@
-// Package presence says who is there: what devices and people's own claims add up to at a moment.
-// Everything is a pure function of a record and a time; nothing here has a clock.
+// Package presence computes whether users are online from their devices' heartbeats and their own
+// claims. Everything is a pure function of a record and a time; nothing here reads a clock.
 package presence
 
 import (
@@ -18,26 +18,26 @@ type ID string
 // Prefix begins an ID.
 const Prefix = "prs"
 
-// The bounds of what a record holds.
+// The limits of a record.
 const (
 	MaxDevices = 20
 	MinTTL     = 30 * time.Second
 	DefaultTTL = 90 * time.Second
 	MaxTTL     = 300 * time.Second
-	MaxClaim   = 30 * 24 * time.Hour // how far ahead manual_until may lie
+	MaxClaim   = 30 * 24 * time.Hour // how far in the future manual_until may be
 )
 
-// What can go wrong with presences.
+// Errors about presences.
 var (
 	ErrNotFound    = &fault.Error{Kind: fault.NotFound, Code: "presence_not_found", Detail: "There is no such presence."}
 	ErrNotOwn      = &fault.Error{Kind: fault.Forbidden, Code: "presence_not_own", Detail: "You can only report your own presence."}
 	ErrDeviceLimit = &fault.Error{Kind: fault.Conflict, Code: "device_limit_reached", Detail: "A presence can have at most 20 live devices."}
 )
 
-// Status is what others are shown.
+// Status is the status that others see.
 type Status string
 
-// The statuses. Idle devices alone make away.
+// The statuses. Only idle devices make a user away.
 const (
 	Online  Status = "online"
 	Away    Status = "away"
@@ -45,10 +45,10 @@ const (
 	Offline Status = "offline"
 )
 
-// Manual is a status that a person claims.
+// Manual is a status that a person sets.
 type Manual string
 
-// What can be claimed; the zero Manual leaves the status to the devices.
+// The statuses that can be set. The zero Manual derives the status from the devices.
 const (
 	Auto            Manual = ""
 	ManualOnline    Manual = "online"
@@ -57,20 +57,20 @@ const (
 	ManualInvisible Manual = "invisible"
 )
 
-// Claim is what a person says of themselves.
+// Claim is what a person says about themselves.
 type Claim struct {
 	Status Manual
 	Text   string // at most 140 characters
 	Emoji  string
 }
 
-// Passing is a claim that ends by itself.
+// Passing is a claim with an end.
 type Passing struct {
 	Claim
 	Until time.Time
 }
 
-// Kind is what a device is.
+// Kind is the kind of a device.
 type Kind string
 
 // The kinds of devices.
@@ -84,7 +84,7 @@ const (
 // DefaultDevice is the device of heartbeats that name none.
 const DefaultDevice = "default"
 
-// Device is one of a person's, as its last heartbeat left it.
+// Device is one of a person's devices, as of its last heartbeat.
 type Device struct {
 	ID     string
 	Kind   Kind
@@ -93,32 +93,32 @@ type Device struct {
 	TTL    time.Duration // how long that counts
 }
 
-// ExpiresAt is when the device is gone unless it is heard of again.
+// ExpiresAt returns when the device counts as gone unless it sends another heartbeat.
 func (d Device) ExpiresAt() time.Time { return d.SeenAt.Add(d.TTL) }
 
-// Record is the presence of one user in an org. Shown and Due are what Settle made of the rest.
+// Record is the presence of one user in an org. Settle computes Shown and Due from the other fields.
 type Record struct {
 	event.Log
 	ID      ID
 	Org     identity.OrgID
 	User    identity.UserID
-	Lasting Claim     // what holds without an end
-	Passing *Passing  // what holds before Lasting does again; nil for nothing. It is never changed in place: copies share it
-	Since   time.Time // when the status that is claimed was claimed; of a deleted record, when it was deleted
+	Lasting Claim     // the claim without an end
+	Passing *Passing  // replaces Lasting until it ends; nil: none. Never changed in place: copies share it
+	Since   time.Time // when the claimed status was claimed; of a deleted record, when it was deleted
 	Devices []Device  // by id
 
 	ActiveAt time.Time // the latest heartbeat of a device in use
-	SeenAt   time.Time // the latest heartbeat at all
+	SeenAt   time.Time // the latest heartbeat
 
-	Shown Status    // to others, when it was settled
-	Due   time.Time // when that may change by itself; zero for never
+	Shown Status    // the status that others saw when the record was settled
+	Due   time.Time // when that may change without a heartbeat; zero: never
 
-	Seq     int64 // rises with each change that anybody can see, over all records of the org
-	Life    int64 // rises when a deleted record begins anew: what is known of another life counts no more
+	Seq     int64 // grows with each visible change, over all records of the org
+	Life    int64 // grows when a deleted record is revived: data of an earlier life no longer counts
 	Deleted bool
 }
 
-// Filter narrows a list of presences; empty fields do not.
+// Filter narrows a list of presences. Empty fields match every record.
 type Filter struct {
 	Status   Status
 	User     identity.UserID
@@ -128,22 +128,22 @@ type Filter struct {
 // Page is one page of records.
 type Page = page.Of[Record]
 
-// Owed is when a user's record is due.
+// Owed says when a user's record is due.
 type Owed struct {
 	User identity.UserID
 	Due  time.Time
 }
 
-// Counts says how many people are shown with each status.
+// Counts holds the number of people with each status.
 type Counts map[Status]int
 
-// New returns the record of a user of whom nothing has been heard yet. It is deleted: its first
-// heartbeat begins its life.
+// New returns the record of a user who has never sent a heartbeat. It is deleted until the first
+// heartbeat.
 func New(org identity.OrgID, user identity.UserID, id ID) *Record {
 	return &Record{ID: id, Org: org, User: user, Shown: Offline, Deleted: true}
 }
 
-// Claim is what holds at a time.
+// Claim returns the claim in effect at a time.
 func (r *Record) Claim(now time.Time) Claim {
 	if now.Before(r.Until()) {
 		return r.Passing.Claim
@@ -151,7 +151,7 @@ func (r *Record) Claim(now time.Time) Claim {
 	return r.Lasting
 }
 
-// Until is when what passes ends; zero if nothing does.
+// Until returns when the passing claim ends; zero if there is none.
 func (r *Record) Until() time.Time {
 	if r.Passing == nil {
 		return time.Time{}
@@ -159,7 +159,7 @@ func (r *Record) Until() time.Time {
 	return r.Passing.Until
 }
 
-// live answers the devices that count at a time.
+// live returns the devices that count at a time.
 func (r *Record) live(now time.Time) []Device {
 	var out []Device
 	for _, d := range r.Devices {
@@ -170,8 +170,8 @@ func (r *Record) live(now time.Time) []Device {
 	return out
 }
 
-// Actual is the status at a time, as its owner sees it: nobody is there without a live device; then
-// a claim counts, then the devices. Being invisible changes it for others alone.
+// Actual returns the status at a time, as its owner sees it: offline without a live device, else the
+// claimed status, else that of the devices. Being invisible changes the status only for others.
 func (r *Record) Actual(now time.Time) (s Status, manual bool) {
 	live := r.live(now)
 	if r.Deleted || len(live) == 0 {
@@ -195,7 +195,7 @@ func (r *Record) Actual(now time.Time) (s Status, manual bool) {
 	return Away, manual
 }
 
-// Public is the status at a time, as others see it.
+// Public returns the status at a time, as others see it.
 func (r *Record) Public(now time.Time) Status {
 	if r.Claim(now).Status == ManualInvisible {
 		return Offline
@@ -204,7 +204,7 @@ func (r *Record) Public(now time.Time) Status {
 	return s
 }
 
-// Settle drops what has ended, and notes what others are shown and until when at least.
+// Settle drops what has ended, and sets Shown and Due.
 func (r *Record) Settle(now time.Time) {
 	if r.Passing != nil && !now.Before(r.Passing.Until) {
 		if r.Passing.Status != r.Lasting.Status {
@@ -216,7 +216,7 @@ func (r *Record) Settle(now time.Time) {
 	r.Shown, r.Due = r.Public(now), r.Next()
 }
 
-// Next is when the first thing ends; zero for never.
+// Next returns when the first device or claim ends; zero: never.
 func (r *Record) Next() time.Time {
 	next := r.Until()
 	for _, d := range r.Devices {
@@ -227,8 +227,9 @@ func (r *Record) Next() time.Time {
 	return next
 }
 
-// Same reports whether anybody could tell r from what it was by more than how fresh it is. A device that
-// ends sooner than it did is not the same: who misses that would take it for live.
+// Same reports whether r and was look the same to everyone, except for how recently devices were heard
+// from. A device that ends sooner than before is a difference: a reader who missed it would consider
+// the device live.
 func (r *Record) Same(was *Record) bool {
 	return r.Life == was.Life && r.Deleted == was.Deleted && r.Lasting == was.Lasting && r.Passing.same(was.Passing) &&
 		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool {
@@ -243,13 +244,13 @@ func (p *Passing) same(was *Passing) bool {
 	return p.Claim == was.Claim && p.Until.Equal(was.Until)
 }
 
-// As reports whether r is was in everything: there is nothing to store.
+// As reports whether r equals was in all fields, so that there is nothing to store.
 func (r *Record) As(was *Record) bool {
 	return r.Same(was) && r.ActiveAt.Equal(was.ActiveAt) && r.SeenAt.Equal(was.SeenAt) && r.Shown == was.Shown && r.Due.Equal(was.Due) &&
 		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool { return a.SeenAt.Equal(b.SeenAt) && a.TTL == b.TTL })
 }
 
-// Copy returns a record that shares nothing with r that changes.
+// Copy returns a copy of r that shares no mutable data with it.
 func (r *Record) Copy() *Record {
 	c := *r
 	c.Devices = slices.Clone(r.Devices)
@@ -257,8 +258,8 @@ func (r *Record) Copy() *Record {
 	return &c
 }
 
-// Outlive answers what goes on of r after a deletion that r had not heard of: the next life, of the devices
-// that were heard of after it; nil if none was.
+// Outlive returns how r continues after a deletion that r did not know of: its next life, with the
+// devices that sent heartbeats after the deletion; nil if there are none.
 func (r *Record) Outlive(deleted *Record, now time.Time) *Record {
 	if !deleted.Deleted || r.Deleted || r.Life != deleted.Life || deleted.Since.IsZero() {
 		return nil
@@ -279,13 +280,13 @@ func (r *Record) Outlive(deleted *Record, now time.Time) *Record {
 	return next
 }
 
-// anew is the beginning of the life that follows r's.
+// anew returns the record with which r's next life begins.
 func (r *Record) anew() *Record {
 	return &Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
 }
 
-// Freshen takes over what other knows of devices that r has not heard from since. Of a deleted
-// record, or one of another life, nothing counts, but of the life that has outlived r's deletion.
+// Freshen copies newer heartbeats of devices from other. It ignores a deleted record and one of another
+// life, except a life that continues r's after its deletion.
 func (r *Record) Freshen(other *Record) {
 	if other != nil && r.Deleted && !other.Deleted && other.Life == r.Life+1 {
 		*r = *r.anew()

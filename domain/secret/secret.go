@@ -1,5 +1,5 @@
-// Package secret holds values that must never be shown: every way in which Go prints or
-// encodes a value yields a placeholder instead.
+// Package secret holds values that must never be shown: every way in which Go prints or encodes a value
+// gives a placeholder instead.
 package secret
 
 import (
@@ -10,12 +10,12 @@ import (
 
 const redacted = "[redacted]"
 
-// String is a secret text. It prints as [redacted] under every verb, in JSON, YAML, slog and
-// text encodings; only Reveal gives it away, so that a search for Reveal finds every use.
-// The zero String is no secret.
+// String is a secret text. It prints as [redacted] under every verb, in JSON, YAML, slog and text
+// encodings. Only Reveal returns it, so that a search for Reveal finds every use. The zero String holds
+// no secret.
 type String struct{ reveal func() string }
 
-// New wraps s. The text sits in a closure, out of reach of reflection.
+// New wraps s. The text is in a closure, where reflection cannot reach it.
 func New(s string) String {
 	if s == "" {
 		return String{}
@@ -34,7 +34,7 @@ func (s String) Reveal() string {
 // IsZero reports whether there is no secret.
 func (s String) IsZero() bool { return s.reveal == nil }
 
-// The encodings and printers below all answer the placeholder.
+// The encodings and printers below all return the placeholder.
 
 func (s String) String() string                { return redacted }
 func (s String) GoString() string              { return redacted }

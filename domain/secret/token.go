@@ -10,7 +10,7 @@ import (
 )
 
 // A token is its prefix, 43 base-62 digits (just over 256 random bits), and 6 base-62 digits of a
-// CRC-32 over all before, which refuses garbage without a look at the database.
+// CRC-32 over all before, which rejects invalid tokens without a database query.
 const (
 	tokenDigits    = 43
 	checksumDigits = 6
@@ -35,11 +35,10 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Token is a secret text that Atrium made for somebody to show again.
+// Token is a secret text that Atrium issued and later receives as proof.
 type Token struct{ String }
 
-// NewToken returns a fresh token. The prefix says what it is for, and lets scanners of source code
-// find it.
+// NewToken returns a new token. The prefix names its purpose, and lets scanners of source code find it.
 func NewToken(prefix string) Token {
 	digits := make([]byte, 0, tokenDigits)
 	for buf := make([]byte, 64); len(digits) < tokenDigits; {
@@ -54,7 +53,8 @@ func NewToken(prefix string) Token {
 	return Token{New(body + checksum(body))}
 }
 
-// ParseToken checks the form and checksum of a token with prefix; a false answer costs no look-up.
+// ParseToken checks the form and checksum of a token with prefix, so that an invalid one costs no
+// look-up.
 func ParseToken(prefix, s string) (Token, bool) {
 	if len(s) != len(prefix)+tokenDigits+checksumDigits || !strings.HasPrefix(s, prefix) {
 		return Token{}, false
@@ -66,7 +66,7 @@ func ParseToken(prefix, s string) (Token, bool) {
 	return Token{New(s)}, true
 }
 
-// Hash returns what is stored of t.
+// Hash returns the stored form of t.
 func (t Token) Hash() Hash { return sha256.Sum256([]byte(t.Reveal())) }
 
 // Hint returns the part of t that may be shown later.
