@@ -62,7 +62,7 @@ type Key struct {
 	LastUsedAt time.Time // zero: not yet; exact to a minute
 	RevokedAt  time.Time // zero: live
 	CreatedBy  identity.UserID
-	MadeBy     identity.KeyID // the key that created it, and with which it is revoked; empty: created by a signed-in person
+	MadeBy     identity.KeyID // the key that created it, and with which it is revoked; empty: a person
 	Revision   int64
 	CreatedAt  time.Time
 	UpdatedAt  time.Time

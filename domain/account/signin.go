@@ -46,7 +46,7 @@ type SignIn struct {
 	IssuedAt    time.Time                                  // of the newest token that was settled for Linked
 	Known       bool                                       // ByEmail signs in at this issuer already, as another subject
 	Invitations []Pending                                  // to the address of Claims (Email), if Linked is nil
-	Workspaces  map[string]*Workspace                      // by slug: those that rules name, or where rules gave either user a role
+	Workspaces  map[string]*Workspace                      // by slug: named by rules, or where rules gave either user a role
 	In          map[identity.UserID][]identity.WorkspaceID // the workspaces that Linked and ByEmail are members of
 
 	User  *User      // the account that Settle found or created

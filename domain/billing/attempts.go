@@ -7,11 +7,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// CardLimits keep payments from being used to test stolen cards. A limit of zero is off.
+// CardLimits prevent payments from being used to test stolen cards. Zero turns a limit off.
 type CardLimits struct {
-	SetupIntentsPerHour int // how many setup intents a workspace creates within an hour
-	OpenSetupIntents    int // how many of these are not confirmed at the same time
-	DeclinesPerDay      int // how many declined cards within 24 hours pause the payments of a workspace
+	SetupIntentsPerHour int // setup intents that a workspace can create within an hour
+	OpenSetupIntents    int // unconfirmed setup intents that it can have at the same time
+	DeclinesPerDay      int // declined cards within 24 hours that pause the workspace's payments
 }
 
 // How long attempts count.
@@ -36,8 +36,8 @@ type IntentAttempt struct {
 // CountIntents reports whether l limits setup intents.
 func (l CardLimits) CountIntents() bool { return l.SetupIntentsPerHour > 0 || l.OpenSetupIntents > 0 }
 
-// BeginIntent counts a setup intent that is created under key, once. It returns ErrPaused, or
-// ErrIntentLimit with how long to wait.
+// BeginIntent counts a setup intent that is created under key; a repeated key counts once. It returns
+// ErrPaused, or ErrIntentLimit with the time to wait.
 func (c *Customer) BeginIntent(by identity.Actor, key string, l CardLimits) error {
 	if err := c.allow(by); err != nil {
 		return err
@@ -73,8 +73,8 @@ func (c *Customer) BeginIntent(by identity.Actor, key string, l CardLimits) erro
 	return nil
 }
 
-// confirmIntent marks the oldest setup intent that is not confirmed: a method was added, and
-// gateways do not tell by which intent.
+// confirmIntent marks the oldest unconfirmed setup intent as confirmed. It is called when a method was
+// added, because gateways do not tell which intent added it.
 func (c *Customer) confirmIntent() {
 	for n, i := range c.Attempts.Intents {
 		if !i.Confirmed {
@@ -86,8 +86,8 @@ func (c *Customer) confirmIntent() {
 	}
 }
 
-// Declined counts a card that was declined when it was added or charged. The last one that
-// l allows within 24 hours pauses the workspace's payments until Resume.
+// Declined counts a card that was declined when it was added or charged. When the declines within 24
+// hours reach the limit, the workspace's payments are paused until Resume.
 func (c *Customer) Declined(by identity.Actor, l CardLimits) {
 	if l.DeclinesPerDay == 0 || !c.PausedAt.IsZero() {
 		return
@@ -106,7 +106,7 @@ func (c *Customer) Declined(by identity.Actor, l CardLimits) {
 	}
 }
 
-// Resume ends a pause, and forgets the declines that led to it. It reports whether there was one.
+// Resume ends a pause and deletes the declines that led to it. It reports whether there was a pause.
 func (c *Customer) Resume(by identity.Actor) (resumed bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
@@ -119,7 +119,7 @@ func (c *Customer) Resume(by identity.Actor) (resumed bool, err error) {
 	return true, nil
 }
 
-// unpaused returns ErrPaused while payments are paused.
+// unpaused returns ErrPaused if payments are paused.
 func (c *Customer) unpaused() error {
 	if c.PausedAt.IsZero() {
 		return nil
@@ -127,8 +127,8 @@ func (c *Customer) unpaused() error {
 	return ErrPaused
 }
 
-// TellsOfDecline reports whether e tells of a declined card. A renewal that fails is among them; gateways
-// retry it a few times within weeks, which never adds up to a pause.
+// TellsOfDecline reports whether e is about a declined card. This includes failed renewals: gateways
+// retry them only a few times within weeks, which never reaches the limit.
 func (e *Event) TellsOfDecline() bool {
 	object, outcome, _ := strings.Cut(e.Type, ".")
 	return object == "setup_intent" && outcome == "setup_failed" || object == "payment_intent" && outcome == "payment_failed"

@@ -9,41 +9,41 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// The kinds of jobs. Of an EventsJob and an AuditJob the subject is the customer at the gateway, of a
-// ReconcileJob the workspace.
+// The kinds of jobs. The subject of an EventsJob and an AuditJob is the customer at the gateway, that
+// of a ReconcileJob the workspace.
 const (
-	EventsJob    job.Kind = "payment.events"    // takes over what the gateway told of
-	ReconcileJob job.Kind = "payment.reconcile" // finds out what became of calls that were not answered
-	AuditJob     job.Kind = "payment.audit"     // holds the mirror against the gateway
+	EventsJob    job.Kind = "payment.events"    // applies the gateway's events to the mirror
+	ReconcileJob job.Kind = "payment.reconcile" // finds out the outcome of calls that got no response
+	AuditJob     job.Kind = "payment.audit"     // compares the mirror with the gateway
 )
 
-// How the mirror is kept.
+// Times of the mirror.
 const (
-	// Fresh is for how long what was read of the gateway is answered without asking again.
+	// Fresh is how long data read from the gateway is served without reading it again.
 	Fresh = time.Minute
 
-	// ReconcileAfter is how long a call may be under way before a job asks what became of it.
+	// ReconcileAfter is how long a call may be in progress before a job looks up its outcome.
 	ReconcileAfter = 30 * time.Second
 
-	// AuditEvery is how often a mirror is held against the gateway.
+	// AuditEvery is how often a mirror is compared with the gateway.
 	AuditEvery = 24 * time.Hour
 )
 
-// Customer is what a workspace is to the gateway. There is one of each workspace, and it is stored
-// before the gateway hears of it: whoever comes second finds it, and calls with the same key.
+// Customer is a workspace as a customer of the gateway. There is one per workspace and account, stored
+// before the gateway is called: a concurrent request finds it, and calls with the same key.
 type Customer struct {
 	event.Log
 	Org       identity.OrgID
 	Workspace identity.WorkspaceID
 	Gateway   GatewayKind
-	Account   string // which account at the gateway; a customer is worth nothing at another
+	Account   string // the account at the gateway; a customer exists only there
 
-	// ID is empty until the gateway has made the customer.
+	// ID is empty until the gateway has created the customer.
 	ID      CustomerID
-	Key     string // the gateway's idempotency key, under which it is made
+	Key     string // the gateway's idempotency key for creating it
 	Details Details
 
-	// The mirror, and when each part of it was read; zero times for never.
+	// The mirror, and when each part of it was read; zero: never.
 	Methods        []Method
 	Default        MethodID
 	WalletAt       time.Time
@@ -51,29 +51,30 @@ type Customer struct {
 	SubscriptionAt time.Time
 	InvoicesAt     time.Time
 
-	// Invoices are to be stored; stores never fill them in.
+	// Invoices are invoices to store. Stores never fill them in when they load.
 	Invoices []Invoice
 
-	// Ended is a subscription that has just ended, to be stored; stores never fill it in.
+	// Ended is a subscription that has just ended, to be stored. Stores never fill it in when they
+	// load.
 	Ended *Subscription
 
-	// Surplus are the live subscriptions at the gateway beside Subscription. Atrium never makes any; each
-	// is charged.
+	// Surplus lists the live subscriptions at the gateway other than Subscription. Atrium never creates
+	// any; the customer pays for each.
 	Surplus []SubscriptionID
 
-	// HadTrial says that a trial has been given: there is one for each workspace.
+	// HadTrial says that the workspace has had its one trial.
 	HadTrial bool
 
-	// Attempts are the recent attempts to add and to charge cards.
+	// Attempts holds the recent attempts to add and to charge cards.
 	Attempts CardAttempts
 
-	// PausedAt is when payments were paused after many declined cards; zero while they are not.
+	// PausedAt is when payments were paused after many declined cards; zero if they are not.
 	PausedAt time.Time
 
-	// Pending is what was asked of the gateway, and not answered yet.
+	// Pending is the operation that the gateway has not answered yet.
 	Pending *Operation
 
-	Revision  int64 // counts every change but that the mirror was read
+	Revision  int64 // counts every change except reads of the mirror
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -89,7 +90,7 @@ func NewCustomer(by identity.Actor, gateway GatewayKind, account, key string, d 
 	}, nil
 }
 
-// Made notes what the gateway calls the customer. Again is no error.
+// Made records the gateway's id of the customer. Repeating it is not an error.
 func (c *Customer) Made(by identity.Actor, id CustomerID) {
 	if c.ID != "" {
 		return
@@ -99,7 +100,7 @@ func (c *Customer) Made(by identity.Actor, id CustomerID) {
 	c.touch(by)
 }
 
-// allow returns nil to those who manage payments in the customer's workspace.
+// allow returns nil if by may manage payments in the customer's workspace.
 func (c *Customer) allow(by identity.Actor) error {
 	if by.Workspace != c.Workspace {
 		return identity.ErrWorkspaceNotFound
@@ -112,13 +113,13 @@ func (c *Customer) touch(by identity.Actor) {
 	c.UpdatedAt = by.At
 }
 
-// Settled reports whether nothing is left to find out about c.
+// Settled reports whether no outcome of c is unknown.
 func (c *Customer) Settled() bool {
 	return c.ID != "" && c.Pending == nil && len(c.Leaving()) == 0
 }
 
-// Differences says in what the mirror and the gateway differ, as events that would tell of it. It changes
-// nothing.
+// Differences returns how the mirror and the gateway differ, as the event types that would report it.
+// It changes nothing.
 func (c *Customer) Differences(by identity.Actor, w Wallet, held []Held, plans Plans) []event.Event {
 	seen := *c
 	seen.Log = event.Log{}
@@ -135,7 +136,7 @@ func (c *Customer) Differences(by identity.Actor, w Wallet, held []Held, plans P
 	return seen.Recorded()
 }
 
-// Corrected notes that an audit has found the mirror to differ from the gateway in so many things.
+// Corrected records that an audit found a number of differences between the mirror and the gateway.
 func (c *Customer) Corrected(by identity.Actor, differences int) {
 	c.Record(by, "payment_mirror.corrected", string(c.ID), map[string]any{"differences": differences})
 }

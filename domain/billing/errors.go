@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// What can go wrong with payments.
+// Errors about payments.
 var (
 	ErrNotConfigured  = &fault.Error{Kind: fault.Conflict, Code: "payments_not_configured", Detail: "Payments are not configured for this organisation."}
 	ErrRoleRequired   = &fault.Error{Kind: fault.Forbidden, Code: "billing_role_required", Detail: "Requires the owner or admin role in the workspace, and a credential whose ceiling allows it."}
@@ -44,48 +44,48 @@ var (
 	ErrEventMalformed  = &fault.Error{Kind: fault.Malformed, Code: "webhook_malformed", Detail: "The body is not a valid event."}
 )
 
-// What becomes of calls to the gateway that were not answered as they should be. Whether such a call
-// took effect is not known, but for a Rejection: OutcomeUnknown tells them apart.
+// Errors of calls to the gateway that got no proper response. It is unknown whether such a call took
+// effect, except for a Rejection: OutcomeUnknown distinguishes them.
 var (
 	ErrGateway            = &fault.Error{Kind: fault.Upstream, Code: "gateway_error", Detail: "The payment gateway returned an unexpected response."}
 	ErrGatewayUnavailable = &fault.Error{Kind: fault.Unavailable, Code: "gateway_unavailable", Detail: "The payment gateway cannot be reached, or limits requests at the moment."}
 	ErrGatewayTimeout     = &fault.Error{Kind: fault.UpstreamTimeout, Code: "gateway_timeout", Detail: "The payment gateway did not respond in time. Atrium resolves the outcome automatically."}
 )
 
-// DeclinedError is ErrCardDeclined with what the issuer of the card says.
+// DeclinedError is ErrCardDeclined with the card issuer's decline code.
 type DeclinedError struct {
-	DeclineCode string // such as insufficient_funds; generic_decline where the issuer says nothing
+	DeclineCode string // such as insufficient_funds; generic_decline if the issuer gives none
 }
 
 func (e *DeclinedError) Error() string { return "declined: " + e.DeclineCode }
 
-// Unwrap makes e what a caller is told of it.
+// Unwrap returns the error that the caller gets.
 func (e *DeclinedError) Unwrap() error { return ErrCardDeclined }
 
-// Rejection is ErrGateway where the gateway refused a call for a reason that is Atrium's or the
-// configuration's fault: it had no effect.
+// Rejection is ErrGateway for a call that the gateway refused because of Atrium or its configuration.
+// The call had no effect.
 type Rejection struct {
 	Reason string // for the log: the gateway's code, never its text
 }
 
 func (e *Rejection) Error() string { return "the gateway refused: " + e.Reason }
 
-// Unwrap makes e what a caller is told of it.
+// Unwrap returns the error that the caller gets.
 func (e *Rejection) Unwrap() error { return ErrGateway }
 
-// UnsettledError is ErrGateway where the gateway refused to repeat a call whose first try was not answered:
-// the refusal does not say what came of that try.
+// UnsettledError is ErrGateway for a repeated call that the gateway refused after the first try got no
+// response. The refusal does not tell the outcome of the first try.
 type UnsettledError struct {
 	Refusal string // for the log
 }
 
 func (e *UnsettledError) Error() string { return "refused after an unanswered call: " + e.Refusal }
 
-// Unwrap makes e what a caller is told of it.
+// Unwrap returns the error that the caller gets.
 func (e *UnsettledError) Unwrap() error { return ErrGateway }
 
-// OutcomeUnknown reports whether a call that failed with err may have taken effect all the same. It
-// may be repeated under the same key, and under no other.
+// OutcomeUnknown reports whether a call that failed with err may have taken effect. It can be repeated
+// under the same key only.
 func OutcomeUnknown(err error) bool {
 	if err == nil {
 		return false
@@ -97,6 +97,6 @@ func OutcomeUnknown(err error) bool {
 	return !foreseen || f.Kind >= fault.Upstream
 }
 
-// ErrNoCustomer says that a workspace is no customer of the gateway yet. It is for use cases, which know
-// what that means: no caller is told so.
+// ErrNoCustomer says that a workspace is not a customer of the gateway yet. Use cases handle it; no
+// caller gets it.
 var ErrNoCustomer = errors.New("the workspace is no customer of the gateway")

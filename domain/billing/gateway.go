@@ -35,53 +35,54 @@ type Usage string
 
 // The usages.
 const (
-	OffSession Usage = "off_session" // charged by itself: what subscriptions need
-	OnSession  Usage = "on_session"  // charged while the payer is there
+	OffSession Usage = "off_session" // charged without the payer, as subscriptions need
+	OnSession  Usage = "on_session"  // charged while the payer is present
 )
 
 // SetupIntent is the permission to add one payment method.
 type SetupIntent struct {
 	ID           IntentID
-	ClientSecret secret.String // for the payer's browser alone; never kept
+	ClientSecret secret.String // only for the payer's browser; never stored
 	Status       string        // requires_payment_method, requires_action, succeeded
 }
 
-// Wallet is what a customer can pay with, as the gateway has it.
+// Wallet holds a customer's payment methods at the gateway.
 type Wallet struct {
 	Methods []Method
-	Default MethodID // "" for none
+	Default MethodID // "" if there is none
 }
 
-// Order asks the gateway for a subscription.
+// Order is a request to the gateway for a subscription.
 type Order struct {
 	Plan      Plan
 	Quantity  int
-	Method    MethodID // its default from now on; "" for a trial without one
+	Method    MethodID // becomes the default; "" for a trial without a method
 	TrialDays int
 }
 
-// Amendment asks the gateway to change a subscription.
+// Amendment is a request to the gateway to change a subscription.
 type Amendment struct {
 	Plan      Plan
 	Quantity  int
-	AtRenewal bool // when the current period ends; else at once, and what it costs more is billed now
+	AtRenewal bool // takes effect when the current period ends; otherwise at once, and the additional cost is billed now
 
-	// Resell is whether Plan and Quantity are to change at all.
+	// Resell says whether Plan and Quantity change.
 	Resell bool
 
 	CancelAtPeriodEnd *bool
 
-	// Keep is what comes at renewal now, and still does if the change is declined. Nil for nothing.
+	// Keep is the change that is already scheduled for renewal; it stays if this change is declined.
+	// Nil if there is none.
 	Keep *Sale
 }
 
-// Sale is a plan and how many of it.
+// Sale is a plan and its quantity.
 type Sale struct {
 	Plan     Plan `json:"plan"`
 	Quantity int  `json:"quantity"`
 }
 
-// ActionType says what the payer still has to do.
+// ActionType says which action the payer must take.
 type ActionType string
 
 // The types of actions.
@@ -90,10 +91,10 @@ const (
 	ConfirmSetup   ActionType = "confirm_setup"
 )
 
-// Action is what the payer still has to do before a subscription begins.
+// Action is what the payer must do before a subscription starts.
 type Action struct {
 	Type         ActionType
-	ClientSecret secret.String // for the payer's browser alone; never kept
+	ClientSecret secret.String // only for the payer's browser; never stored
 }
 
 // Held is a subscription as the gateway has it.
@@ -101,30 +102,30 @@ type Held struct {
 	ID       SubscriptionID
 	Customer CustomerID
 	PriceRef string
-	Plan     PlanID // as it was noted with the subscription when it was made
+	Plan     PlanID // as stored with the subscription when it was created
 	Quantity int
 	Status   Status
-	Key      string // of the call that made it, as it was noted with the subscription
+	Key      string // of the call that created it, as stored with the subscription
 
 	PeriodStart, PeriodEnd time.Time
-	TrialEnd               time.Time // zero for none
+	TrialEnd               time.Time // zero if there is none
 	CancelAtPeriodEnd      bool
 	Pending                *PendingChange
-	PendingPrice           string // the price of Pending, where it does not note a plan
+	PendingPrice           string // the price of Pending, if that does not name a plan
 	Action                 *Action
 	CreatedAt              time.Time
 }
 
-// Details is what a gateway is told of a customer.
+// Details are what the gateway stores about a customer.
 type Details struct {
 	Name  string // of the workspace
-	Email string // of who made it a customer; "" for a program
+	Email string // of the user who created the customer; "" for a program
 
-	Workspace identity.WorkspaceID // noted with the customer, so that people at the gateway can tell whose it is
+	Workspace identity.WorkspaceID // stored with the customer, so that people at the gateway can identify the workspace
 }
 
-// Card is what a payer types. It goes to the sandbox, and is kept nowhere: Stripe's own form takes the
-// real ones.
+// Card is what a payer types. Only the sandbox receives it, and it is never stored: Stripe's own form
+// handles real cards.
 type Card struct {
 	Number   secret.String
 	CVC      secret.String

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// InvoiceStatus says how an invoice stands.
+// InvoiceStatus is the status of an invoice.
 type InvoiceStatus string
 
 // The statuses.
@@ -25,29 +25,29 @@ type Invoice struct {
 	Number     string // "" for a draft
 	Status     InvoiceStatus
 	Currency   string
-	Subtotal   int64 // in the minor unit, as all that follow
+	Subtotal   int64 // in the minor unit, as all amounts below
 	Tax        int64
 	Total      int64
 	AmountDue  int64
 	AmountPaid int64
 
 	PeriodStart, PeriodEnd time.Time
-	DueAt, PaidAt          time.Time // zero for none
-	HostedURL, PDFURL      string    // "" for none
+	DueAt, PaidAt          time.Time // zero if there is none
+	HostedURL, PDFURL      string    // "" if there is none
 	CreatedAt              time.Time
 }
 
-// Money is an amount of the invoice.
+// Money returns an amount in the invoice's currency.
 func (i *Invoice) Money(amount int64) Money { return Money{Amount: amount, Currency: i.Currency} }
 
 // InvoicePage is one page of invoices.
 type InvoicePage = page.Of[Invoice]
 
-// MirroredInvoices is how many of the newest invoices are mirrored anew each time. What is older does not
-// change any more, and stays as it was seen.
+// MirroredInvoices is how many of the newest invoices each read of the mirror updates. Older ones no
+// longer change, and stay as stored.
 const MirroredInvoices = 100
 
-// SeeInvoices takes over what the gateway has.
+// SeeInvoices updates the mirror with the gateway's newest invoices.
 func (c *Customer) SeeInvoices(by identity.Actor, newest []Invoice) {
 	c.Invoices = newest
 	c.InvoicesAt = by.At

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// OperationKind says what is asked of the gateway.
+// OperationKind is the kind of a request to the gateway.
 type OperationKind string
 
 // The kinds.
@@ -17,8 +17,8 @@ const (
 	Cancel    OperationKind = "cancel"
 )
 
-// Operation is one change of the subscription that was asked of the gateway: stored before the call, so
-// that it can be repeated under the same key by whoever finds it.
+// Operation is one requested change of the subscription. It is stored before the gateway is called, so
+// that any node can repeat the call under the same key.
 type Operation struct {
 	Kind OperationKind `json:"kind"`
 	Key  string        `json:"key"`
@@ -29,40 +29,41 @@ type Operation struct {
 	Method    MethodID `json:"method,omitempty"`
 	TrialDays int      `json:"trial_days,omitempty"`
 
-	// Sold is the plan as it was when the operation began: whoever repeats the call must say the same,
-	// whatever the configuration says by now. Nil if nothing is sold.
+	// Sold is the plan as it was when the operation started: a repeated call must send the same values,
+	// even if the configuration has changed. Nil if nothing is sold.
 	Sold *Plan `json:"sold,omitempty"`
 
-	// Keep is what comes at renewal, and still does if a Change is declined. Nil for nothing.
+	// Keep is the change scheduled for renewal; it stays if a Change is declined. Nil if there is none.
 	Keep *Sale `json:"keep,omitempty"`
 
-	// Before is the default method before a Subscribe, which it is again if that is refused. Empty for the same.
+	// Before is the default method before a Subscribe, restored if the Subscribe is refused. Empty if
+	// it is unchanged.
 	Before MethodID `json:"before,omitempty"`
 
-	// Repeated says that the call was made before, perhaps with an effect, and not answered.
+	// Repeated says that the call was made before and got no response. It may have taken effect.
 	Repeated bool `json:"repeated,omitempty"`
 
-	// Also are live subscriptions that end together with Subscription.
+	// Also lists live subscriptions that end together with Subscription.
 	Also []SubscriptionID `json:"also,omitempty"`
 
-	Subscription      SubscriptionID `json:"subscription,omitempty"` // the one that changes or ends; of Subscribe, an incomplete one that gives way
+	Subscription      SubscriptionID `json:"subscription,omitempty"` // changes or ends; for Subscribe, an incomplete one that it replaces
 	Resell            bool           `json:"resell,omitempty"`
 	AtRenewal         bool           `json:"at_renewal,omitempty"`
 	CancelAtPeriodEnd *bool          `json:"cancel_at_period_end,omitempty"`
 }
 
-// Wanted is a subscription that a caller asks for.
+// Wanted is a caller's request for a subscription.
 type Wanted struct {
 	Plan     PlanID
 	Method   MethodID // "" for the default
 	Quantity int      // 1 to 10000
 }
 
-// pendingFor is how long a caller is told to wait for an operation that is under way.
+// pendingFor is the retry time that a caller gets while an operation is in progress.
 const pendingFor = 5 * time.Second
 
-// resumes reports whether the operation that is under way is the caller's own, under key; ErrPending
-// if it is another one.
+// resumes reports whether the operation in progress is the caller's own, under key. ErrPending if it is
+// another one.
 func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
 	switch {
 	case c.Pending == nil:
@@ -76,9 +77,9 @@ func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
 	return false, ErrPending.After(pendingFor)
 }
 
-// Subscribe begins a subscription under key, unless one lives: ErrSubscriptionExists. An incomplete one of
-// the same plan, quantity and method is returned as it is (again), and so is the one that the same key has made;
-// an incomplete one of another gives way.
+// Subscribe starts a subscription under key. ErrSubscriptionExists if one is live. It returns an
+// incomplete subscription of the same plan, quantity and method as it is (again), and so it does with
+// the one that the same key has created. It replaces an incomplete one that differs.
 func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plans) (again bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
@@ -127,16 +128,17 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plan
 	return false, nil
 }
 
-// Changes is what a caller wants of the subscription; nil is to stay as it is.
+// Changes are a caller's changes of the subscription; nil keeps the current value.
 type Changes struct {
 	Plan              *PlanID
 	Quantity          *int
 	CancelAtPeriodEnd *bool
 }
 
-// ChangeSubscription begins a change under key. What costs more a day than now is bought at once, what
-// costs less when the period ends, unless the subscription ends then too: ErrSubscriptionEnds. A trial has
-// cost nothing, so that there all is done at once. Nothing to do is no error (done).
+// ChangeSubscription starts a change under key. A change that costs more per day takes effect at once;
+// one that costs less, when the period ends. ErrSubscriptionEnds if the subscription ends then too.
+// During a trial every change takes effect at once, because nothing was paid. If there is nothing to
+// do, done is true and err is nil.
 func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes, plans Plans) (done bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
@@ -207,7 +209,7 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 		return ErrPlanUnavailable
 	}
 	from, err := plans.Find(s.Plan)
-	if err != nil { // a plan that is not sold any more: whatever comes counts from now on
+	if err != nil { // the current plan is no longer sold: the change takes effect at once
 		return nil
 	}
 	if from.Price.Currency != to.Price.Currency {
@@ -217,7 +219,7 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	return nil
 }
 
-// CancelSubscription begins to end the subscription at once, under key, and with it all others that live.
+// CancelSubscription starts to end the subscription, and all other live ones, at once, under key.
 func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match) error {
 	if err := c.allow(by); err != nil {
 		return err
@@ -242,8 +244,8 @@ func (c *Customer) begin(by identity.Actor, op *Operation, event, subject string
 	c.touch(by)
 }
 
-// Settle ends the operation of a key, and takes over what the gateway has after it. Who comes second
-// finds it settled, and changes nothing.
+// Settle ends the operation of a key, and updates the mirror with the gateway's state after it. If the
+// operation is settled already, it changes nothing.
 func (c *Customer) Settle(by identity.Actor, key string, held []Held, plans Plans) {
 	if c.Pending == nil || c.Pending.Key != key {
 		return
@@ -279,12 +281,12 @@ func (o *Operation) Bought(plans Plans) (*Plan, error) {
 	return plans.Find(o.Plan)
 }
 
-// Order is what the gateway is asked by a Subscribe.
+// Order returns the request to the gateway for a Subscribe.
 func (o *Operation) Order(p Plan) Order {
 	return Order{Plan: p, Quantity: o.Quantity, Method: o.Method, TrialDays: o.TrialDays}
 }
 
-// Amendment is what the gateway is asked by a Change.
+// Amendment returns the request to the gateway for a Change.
 func (o *Operation) Amendment(p Plan) Amendment {
 	return Amendment{Plan: p, Quantity: o.Quantity, AtRenewal: o.AtRenewal, Resell: o.Resell, CancelAtPeriodEnd: o.CancelAtPeriodEnd, Keep: o.Keep}
 }

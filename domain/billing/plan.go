@@ -1,6 +1,6 @@
-// Package billing describes what a workspace pays for: plans, the customer that a workspace is at a
-// payment gateway, its payment methods, subscription and invoices. Money moves at the gateway alone;
-// what is kept here is a mirror of it, and what was asked of it and is not answered yet.
+// Package billing describes what a workspace pays for: plans, the customer that the workspace is at a
+// payment gateway, its payment methods, subscription and invoices. Money moves only at the gateway.
+// Atrium stores a mirror of it, and the operations that the gateway has not answered yet.
 package billing
 
 import (
@@ -27,7 +27,7 @@ const (
 	Year  Interval = "year"
 )
 
-// days is how long an interval is on average.
+// days returns the average length of an interval in days.
 func (i Interval) days() float64 {
 	switch i {
 	case Week:
@@ -40,9 +40,9 @@ func (i Interval) days() float64 {
 	return 1
 }
 
-// After returns when n intervals that begin at t end. A month ends on the same day of a later month,
-// or on its last one if that has no such day; anchor is the day of the month that is aimed at, so
-// that a subscription of the 31st comes back to it.
+// After returns when n intervals that start at t end. A month ends on the same day of a later month, or
+// on its last day if that month is shorter. anchor is the intended day of the month, so that a
+// subscription of the 31st returns to it.
 func (i Interval) After(t time.Time, n, anchor int) time.Time {
 	switch i {
 	case Week:
@@ -59,40 +59,40 @@ func (i Interval) After(t time.Time, n, anchor int) time.Time {
 	return t.AddDate(0, 0, n)
 }
 
-// PlanID is the key that a plan has in the org's configuration.
+// PlanID is the key of a plan in the org's configuration.
 type PlanID string
 
-// Plan is something that an org sells, by subscription.
+// Plan is a product that an org sells by subscription.
 type Plan struct {
 	ID            PlanID
 	Name          string
 	Description   string
-	Price         Money // for each IntervalCount intervals, and each of the quantity
+	Price         Money // for IntervalCount intervals, per unit of quantity
 	Interval      Interval
-	IntervalCount int // 1 and up
-	TrialDays     int // 0 for none; a workspace has a trial once
+	IntervalCount int // at least 1
+	TrialDays     int // 0 for none; a workspace has one trial
 	Features      []string
 	Limits        map[string]int64
 
-	// PriceRef is what the gateway calls the price; the sandbox needs none.
+	// PriceRef is the gateway's id of the price. The sandbox needs none.
 	PriceRef string
 
-	// Unavailable says that the gateway does not know the price, or knows another one: nobody can
-	// buy the plan, and whoever has it keeps it.
+	// Unavailable says that the gateway does not have the price, or has a different one: the plan
+	// cannot be bought, and existing subscriptions keep it.
 	Unavailable bool
 }
 
-// sold is what an operation keeps of p.
+// sold returns the part of p that an operation stores.
 func (p *Plan) sold() *Plan {
 	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
 }
 
-// rate is what a quantity of p costs a day.
+// rate returns what a quantity of p costs per day.
 func (p *Plan) rate(quantity int) float64 {
 	return float64(p.Price.Amount) * float64(quantity) / (p.Interval.days() * float64(p.IntervalCount))
 }
 
-// Plans are what an org sells, in the order in which it shows them.
+// Plans are the plans that an org sells, in display order.
 type Plans []Plan
 
 // Find returns a plan, or ErrPlanNotFound.
@@ -103,7 +103,7 @@ func (p Plans) Find(id PlanID) (*Plan, error) {
 	return nil, ErrPlanNotFound
 }
 
-// Replace returns plans with one in place of that with its ID.
+// Replace returns plans with one replaced by the plan with its ID.
 func (p Plans) Replace(by Plan) Plans {
 	all := slices.Clone(p)
 	for i := range all {
@@ -114,7 +114,7 @@ func (p Plans) Replace(by Plan) Plans {
 	return all
 }
 
-// ByPrice returns the plan with a gateway's price; nil if it is none of the org's any more.
+// ByPrice returns the plan with a gateway's price; nil if the org has none.
 func (p Plans) ByPrice(ref string) *Plan {
 	if i := slices.IndexFunc(p, func(p Plan) bool { return p.PriceRef == ref }); ref != "" && i >= 0 {
 		return &p[i]
@@ -131,8 +131,8 @@ func (p Plans) buyable(id PlanID) (*Plan, error) {
 	return plan, err
 }
 
-// MaySee returns identity.ErrWorkspaceNotFound to whoever is not in the workspace: plans and the
-// subscription are every member's to read.
+// MaySee returns identity.ErrWorkspaceNotFound if by is not in the workspace. Every member may read
+// plans and the subscription.
 func MaySee(by identity.Actor) error {
 	if by.Workspace == "" || by.Role == identity.NoRole {
 		return identity.ErrWorkspaceNotFound
@@ -140,8 +140,8 @@ func MaySee(by identity.Actor) error {
 	return nil
 }
 
-// MayManage returns ErrRoleRequired to whoever is no owner or admin: they alone see methods and
-// invoices, and change anything.
+// MayManage returns ErrRoleRequired unless by is an owner or admin. Only they see methods and invoices,
+// and change anything.
 func MayManage(by identity.Actor) error {
 	if err := MaySee(by); err != nil {
 		return err

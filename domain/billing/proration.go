@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Prorate returns the share of amount that left has of whole, rounded half up as gateways round.
+// Prorate returns amount × left / whole, rounded half up as gateways round.
 func Prorate(amount int64, left, whole time.Duration) int64 {
 	if whole <= 0 {
 		return amount

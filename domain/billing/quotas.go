@@ -18,7 +18,8 @@ func (p Plans) Limiting(kinds []quota.Kind) bool {
 	return false
 }
 
-// LimitsOf returns the limits of the plan that a subscription entitles to at now; nil if it entitles to none.
+// LimitsOf returns the limits of the plan that a subscription entitles its workspace to at now; nil if
+// it entitles to none.
 func (p Plans) LimitsOf(s *Subscription, now time.Time, grace time.Duration) map[string]int64 {
 	if s == nil || !s.Entitled(now, grace) {
 		return nil

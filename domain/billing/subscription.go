@@ -9,16 +9,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Status says how a subscription stands.
+// Status is the status of a subscription.
 type Status string
 
-// The statuses. Canceled and IncompleteExpired ones have ended; all others live.
+// The statuses. Canceled and IncompleteExpired subscriptions have ended; all others are live.
 const (
 	Incomplete        Status = "incomplete" // the first payment waits for the payer
 	Trialing          Status = "trialing"
 	Active            Status = "active"
-	PastDue           Status = "past_due" // a renewal failed, and is tried again
-	Unpaid            Status = "unpaid"   // and is not tried again
+	PastDue           Status = "past_due" // a renewal failed and is retried
+	Unpaid            Status = "unpaid"   // a renewal failed and is not retried
 	Paused            Status = "paused"
 	Canceled          Status = "canceled"
 	IncompleteExpired Status = "incomplete_expired"
@@ -30,31 +30,32 @@ func (s Status) Live() bool { return s != Canceled && s != IncompleteExpired && 
 // Subscription is what a workspace pays for.
 type Subscription struct {
 	ID                SubscriptionID
-	Plan              PlanID // "" if the org does not sell it any more
+	Plan              PlanID // "" if the org no longer sells it
 	Quantity          int
 	Status            Status
-	Key               string // of the call that made it
+	Key               string // of the call that created it
 	PeriodStart       time.Time
 	PeriodEnd         time.Time
-	TrialEnd          time.Time // zero for none
+	TrialEnd          time.Time // zero if there is none
 	CancelAtPeriodEnd bool
 	Pending           *PendingChange
 	CreatedAt         time.Time
-	EndedAt           time.Time // when that was seen; zero while it lives
+	EndedAt           time.Time // when Atrium noticed the end; zero while it is live
 
-	// PastDueSince is when the first of the renewals failed that are unpaid now; zero for none.
+	// PastDueSince is when the first unpaid renewal failed; zero if there is none.
 	PastDueSince time.Time
 }
 
-// PendingChange is what a subscription becomes when its period ends.
+// PendingChange is what changes when the period ends.
 type PendingChange struct {
 	Plan     PlanID
 	Quantity int
 	At       time.Time
 }
 
-// Entitled reports whether the workspace may use what it subscribed to: while it is active or on
-// trial, and for a grace after a renewal has failed. Periods that begin meanwhile begin no new grace.
+// Entitled reports whether the workspace may use what it subscribed to: while the subscription is
+// active or on trial, and for a grace after a renewal has failed. A new period during the grace does
+// not extend it.
 func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	switch s.Status {
 	case Active, Trialing:
@@ -69,19 +70,19 @@ func (s *Subscription) Entitled(now time.Time, grace time.Duration) bool {
 	return false
 }
 
-// owe notes since when s is unpaid, by how it was seen before.
+// owe sets since when s is unpaid, given its previous state.
 func (s *Subscription) owe(was *Subscription) {
 	switch {
 	case s.Status != PastDue && s.Status != Unpaid:
 		s.PastDueSince = time.Time{}
 	case was != nil && was.ID == s.ID && !was.PastDueSince.IsZero():
 		s.PastDueSince = was.PastDueSince
-	default: // a renewal fails when its period begins
+	default: // a renewal fails when its period starts
 		s.PastDueSince = s.PeriodStart
 	}
 }
 
-// sale is what p sells; nil if it sells nothing that is among plans.
+// sale returns what p sells; nil if plans does not contain it.
 func (p *PendingChange) sale(plans Plans) *Sale {
 	if p == nil {
 		return nil
@@ -93,11 +94,11 @@ func (p *PendingChange) sale(plans Plans) *Sale {
 	return &Sale{Plan: *plan.sold(), Quantity: p.Quantity}
 }
 
-// Asks reports whether the payer may have something to do: to pay first, or to add a method before the
-// trial ends.
+// Asks reports whether the payer may have to act: to make the first payment, or to add a method before
+// the trial ends.
 func (s *Subscription) Asks() bool { return s.Status == Incomplete || s.Status == Trialing }
 
-// equal compares what a gateway says of a subscription.
+// equal compares the fields that come from the gateway.
 func (s *Subscription) equal(o *Subscription) bool {
 	a, b := *s, *o
 	samePending := (a.Pending == nil) == (b.Pending == nil) && (a.Pending == nil || *a.Pending == *b.Pending)
@@ -105,7 +106,7 @@ func (s *Subscription) equal(o *Subscription) bool {
 	return samePending && a == b
 }
 
-// subscription is h as it is mirrored.
+// subscription returns h as it is mirrored.
 func (h *Held) subscription(plans Plans) *Subscription {
 	s := &Subscription{
 		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd,
@@ -120,9 +121,10 @@ func (h *Held) subscription(plans Plans) *Subscription {
 	return s
 }
 
-// SeeSubscriptions takes over what the gateway has, as it was read while the customer was at revision
-// of. Whoever changed it meanwhile knows better: then nothing is taken over. If several live, which
-// Atrium never makes, the oldest counts, the others are Surplus, and an event tells of them.
+// SeeSubscriptions updates the mirror with the gateway's subscriptions, which were read while the
+// customer was at revision of. If the customer has changed since, nothing is updated. If several are
+// live, which Atrium never causes, the oldest one counts, the others are Surplus, and an event records
+// them.
 func (c *Customer) SeeSubscriptions(by identity.Actor, of int64, held []Held, plans Plans) {
 	if c.Revision != of {
 		return
@@ -165,7 +167,7 @@ func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans)
 			c.Record(by, "subscription.started", string(now.ID), map[string]any{"plan_id": now.Plan, "quantity": now.Quantity, "status": now.Status})
 		}
 	}
-	c.InvoicesAt = time.Time{} // there may be a new one
+	c.InvoicesAt = time.Time{} // there may be a new invoice
 	c.touch(by)
 }
 
@@ -173,7 +175,7 @@ func oldestFirst(a, b Held) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// seeSurplus takes over which subscriptions live beside the one that counts.
+// seeSurplus updates which subscriptions are live besides the one that counts.
 func (c *Customer) seeSurplus(by identity.Actor, counts *Subscription, live []SubscriptionID) {
 	surplus := slices.DeleteFunc(live, func(id SubscriptionID) bool { return counts == nil || id == counts.ID })
 	if slices.Equal(surplus, c.Surplus) {
@@ -186,7 +188,7 @@ func (c *Customer) seeSurplus(by identity.Actor, counts *Subscription, live []Su
 	c.touch(by)
 }
 
-// end makes the live subscription one that has ended.
+// end marks the live subscription as ended.
 func (c *Customer) end(by identity.Actor) {
 	c.Ended = c.Subscription
 	c.Ended.Status, c.Ended.EndedAt = Canceled, by.At
@@ -194,7 +196,7 @@ func (c *Customer) end(by identity.Actor) {
 	c.Record(by, "subscription.ended", string(c.Ended.ID), nil)
 }
 
-// difference says what s has that was has not.
+// difference returns the fields of s that differ from was.
 func (s *Subscription) difference(was *Subscription) map[string]any {
 	data := map[string]any{}
 	note := func(what string, from, to any) {

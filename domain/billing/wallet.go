@@ -9,24 +9,24 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Method is a payment method as it is shown: of a card the last four digits, and nothing more.
+// Method is a payment method as it is shown: of a card only the last four digits.
 type Method struct {
 	ID       MethodID
 	Type     string // card, sepa_debit, …
 	Brand    string
 	Last4    string
-	ExpMonth int // 0 for what does not expire
+	ExpMonth int // 0 if it does not expire
 	ExpYear  int
 	Country  string // ISO 3166-1 alpha-2, of the issuer; "" if unknown
 
-	// Leaving says that it is to be taken from the gateway, and counts as gone.
+	// Leaving says that the gateway is about to remove it; it no longer counts as a method.
 	Leaving bool
 
 	CreatedAt time.Time
 }
 
-// Expired reports whether m cannot be charged any more: a card is good until its month has ended
-// everywhere, which is twelve hours after it has in UTC.
+// Expired reports whether m can no longer be charged: a card is valid until its month has ended in
+// every time zone, twelve hours after it ends in UTC.
 func (m *Method) Expired(now time.Time) bool {
 	if m.ExpYear == 0 {
 		return false
@@ -45,11 +45,12 @@ func newestFirst(a, b Method) int {
 	return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 }
 
-// DefaultMethod returns the default at the gateway, which is all that it charges by itself. Nil for none.
+// DefaultMethod returns the default at the gateway, the only method that it charges automatically. Nil
+// if there is none.
 func (c *Customer) DefaultMethod() *Method { return c.method(c.Default) }
 
-// MissingDefault returns the method that should be made the default at the gateway, which has none: the
-// newest valid one. Nil if there is a default, or nothing to charge.
+// MissingDefault returns the method to make the default if the gateway has none: the newest valid one.
+// Nil if there is a default, or no method to charge.
 func (c *Customer) MissingDefault(now time.Time) *Method {
 	if c.DefaultMethod() != nil {
 		return nil
@@ -57,7 +58,7 @@ func (c *Customer) MissingDefault(now time.Time) *Method {
 	return c.newestValid(now, "")
 }
 
-// newestValid is the newest method that can be charged, but for one.
+// newestValid returns the newest method that can be charged, except one.
 func (c *Customer) newestValid(now time.Time, but MethodID) *Method {
 	for _, m := range c.Shown() {
 		if m.ID != but && !m.Expired(now) {
@@ -67,7 +68,7 @@ func (c *Customer) newestValid(now time.Time, but MethodID) *Method {
 	return nil
 }
 
-// method returns one that is not leaving; nil if there is none.
+// method returns a method that is not leaving; nil if there is none.
 func (c *Customer) method(id MethodID) *Method {
 	for i := range c.Methods {
 		if m := &c.Methods[i]; m.ID == id && id != "" && !m.Leaving {
@@ -77,7 +78,7 @@ func (c *Customer) method(id MethodID) *Method {
 	return nil
 }
 
-// Chargeable returns a method of the customer's that can be charged, or ErrMethodNotFound or
+// Chargeable returns a method of the customer that can be charged, or ErrMethodNotFound or
 // ErrMethodExpired.
 func (c *Customer) Chargeable(by identity.Actor, id MethodID) (*Method, error) {
 	if err := c.allow(by); err != nil {
@@ -93,11 +94,11 @@ func (c *Customer) Chargeable(by identity.Actor, id MethodID) (*Method, error) {
 	return m, nil
 }
 
-// Remove marks a method as leaving, before the gateway is told: so that of two that are removed at the
-// same time one sees the other gone. If it is the default, replacement takes its place, or the newest
-// valid one if that is empty; next is what the gateway must make the default first, "" for nothing.
-// The last valid one stays while a subscription lives: ErrMethodInUse. One that is leaving already is
-// no error.
+// Remove marks a method as leaving before the gateway is called: of two concurrent removals, one sees
+// the other's. If the method is the default, replacement becomes the default, or the newest valid one
+// if replacement is empty. next is the method that the gateway must make the default first; "" for
+// none. ErrMethodInUse if it is the last valid one and a subscription is live. Removing a leaving
+// method again is not an error.
 func (c *Customer) Remove(by identity.Actor, id, replacement MethodID) (next MethodID, err error) {
 	if err := c.allow(by); err != nil {
 		return "", err
@@ -137,12 +138,12 @@ func (c *Customer) Remove(by identity.Actor, id, replacement MethodID) (next Met
 	return next, nil
 }
 
-// charged reports whether something is charged to the customer, or may be in a moment.
+// charged reports whether the customer is, or is about to be, charged for something.
 func (c *Customer) charged() bool {
 	return c.Subscription != nil || c.Pending != nil && c.Pending.Kind == Subscribe
 }
 
-// Removed forgets a method that the gateway has let go.
+// Removed deletes a method that the gateway has removed.
 func (c *Customer) Removed(by identity.Actor, id MethodID) {
 	before := len(c.Methods)
 	c.Methods = slices.DeleteFunc(c.Methods, func(m Method) bool { return m.ID == id && m.Leaving })
@@ -151,7 +152,7 @@ func (c *Customer) Removed(by identity.Actor, id MethodID) {
 	}
 }
 
-// Kept shows a method again that the gateway has refused to let go.
+// Kept restores a method that the gateway refused to remove.
 func (c *Customer) Kept(by identity.Actor, id MethodID) {
 	for i := range c.Methods {
 		if m := &c.Methods[i]; m.ID == id && m.Leaving {
@@ -161,7 +162,7 @@ func (c *Customer) Kept(by identity.Actor, id MethodID) {
 	}
 }
 
-// Leaving returns the methods that the gateway has yet to let go.
+// Leaving returns the methods that the gateway has yet to remove.
 func (c *Customer) Leaving() []MethodID {
 	var ids []MethodID
 	for _, m := range c.Methods {
@@ -172,7 +173,7 @@ func (c *Customer) Leaving() []MethodID {
 	return ids
 }
 
-// SetDefault notes what the gateway has made the default.
+// SetDefault records the gateway's new default.
 func (c *Customer) SetDefault(by identity.Actor, id MethodID) error {
 	if _, err := c.Chargeable(by, id); err != nil {
 		return err
@@ -185,8 +186,8 @@ func (c *Customer) SetDefault(by identity.Actor, id MethodID) error {
 	return nil
 }
 
-// SeeWallet takes over what the gateway has, as it was read while the customer was at revision of.
-// Whoever changed it meanwhile knows better: then nothing is taken over.
+// SeeWallet updates the mirror with the gateway's payment methods, which were read while the customer
+// was at revision of. If the customer has changed since, nothing is updated.
 func (c *Customer) SeeWallet(by identity.Actor, of int64, w Wallet) {
 	if c.Revision != of {
 		return
@@ -207,7 +208,7 @@ func (c *Customer) SeeWallet(by identity.Actor, of int64, w Wallet) {
 		}
 	}
 	for id, m := range known {
-		if !m.Leaving { // of those it is said already
+		if !m.Leaving { // the removal of leaving ones is recorded already
 			c.Record(by, "payment_method.removed", string(id), nil)
 		}
 	}

@@ -13,29 +13,29 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// EventState says how far an event of a gateway has come.
+// EventState is the processing state of a gateway's event.
 type EventState string
 
 // The states.
 const (
 	Received EventState = "received" // waits for a job
 	Done     EventState = "done"
-	Ignored  EventState = "ignored" // about no customer of ours
-	Dead     EventState = "dead"    // given up; somebody must look, and may replay it
+	Ignored  EventState = "ignored" // about a customer that is not Atrium's
+	Dead     EventState = "dead"    // given up; an operator must look at it, and can replay it
 )
 
-// MaxEventAttempts is how often an event is tried before it is dead.
+// MaxEventAttempts is how many attempts may fail before an event is dead.
 const MaxEventAttempts = 8
 
-// Event is what a gateway told of, without what it told: that is read anew. The body holds secrets of
-// payers, and may be older than what is known.
+// Event is an event of a gateway without its content, which a job reads again from the gateway: the
+// body holds payers' secrets, and may be older than the mirror.
 type Event struct {
-	Account    string // at the gateway; with ID, what an event is told from others by
+	Account    string // at the gateway; Account and ID identify the event
 	ID         string
 	Org        identity.OrgID
 	Gateway    GatewayKind
 	Type       string
-	Customer   CustomerID // whom it is about; "" for nobody
+	Customer   CustomerID // the customer that it is about; "" for none
 	Workspace  identity.WorkspaceID
 	State      EventState
 	Attempts   int
@@ -45,11 +45,11 @@ type Event struct {
 	EndedAt    time.Time // zero until it is done, ignored or dead
 }
 
-// Tolerance is how old a signature may be. One from the future may be as far ahead.
+// Tolerance is the greatest age of a signature. A signature's time can be as far in the future.
 const Tolerance = 300 * time.Second
 
-// Sign returns the header that vouches for a body, in the scheme of Stripe: HMAC-SHA256 of the time, a
-// dot and the body (https://docs.stripe.com/webhooks, "Verify manually").
+// Sign returns the signature header of a body, in the scheme of Stripe: HMAC-SHA256 of the time, a dot
+// and the body (https://docs.stripe.com/webhooks, "Verify manually").
 func Sign(key secret.String, body []byte, at time.Time) string {
 	t := strconv.FormatInt(at.Unix(), 10)
 	return "t=" + t + ",v1=" + hex.EncodeToString(mac(key, t, body))
@@ -63,7 +63,7 @@ func mac(key secret.String, t string, body []byte) []byte {
 }
 
 // CheckSignature returns ErrSignature unless one of keys has signed the body within the Tolerance. An
-// empty key has signed nothing.
+// empty key matches no signature.
 func CheckSignature(keys []secret.String, header string, body []byte, now time.Time) error {
 	var t string
 	var sums [][]byte
@@ -99,17 +99,17 @@ func CheckSignature(keys []secret.String, header string, body []byte, now time.T
 	return ErrSignature
 }
 
-// lastSecond is that of the year 9999, after which RFC 3339 has no more years.
+// lastSecond is the last second of the year 9999, after which RFC 3339 has no years.
 const lastSecond = 253402300799
 
-// ParseEvent reads the envelope of a Stripe-shaped event, of whatever API version, or answers
+// ParseEvent reads the envelope of a Stripe-shaped event of any API version, or returns
 // ErrEventMalformed.
 func ParseEvent(body []byte) (*Event, error) {
 	var in struct {
 		ID      string `json:"id"`
 		Object  string `json:"object"`
 		Type    string `json:"type"`
-		Account string `json:"account"` // of Connect: whose event it is
+		Account string `json:"account"` // of Connect: the account that the event belongs to
 		Created int64  `json:"created"`
 		Data    struct {
 			Object struct {
@@ -118,7 +118,7 @@ func ParseEvent(body []byte) (*Event, error) {
 				Customer json.RawMessage `json:"customer"` // an id, or the customer itself if it was expanded
 			} `json:"object"`
 			Previous struct {
-				Customer string `json:"customer"` // of a payment method that was taken from it
+				Customer string `json:"customer"` // of a payment method that was detached from it
 			} `json:"previous_attributes"`
 		} `json:"data"`
 	}
@@ -139,17 +139,17 @@ func ParseEvent(body []byte) (*Event, error) {
 		e.Customer = CustomerID(in.Data.Previous.Customer)
 	}
 	for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer)} {
-		if len(text) > 255 || strings.Contains(text, "\x00") { // no store would keep it
+		if len(text) > 255 || strings.Contains(text, "\x00") { // no store would accept it
 			return nil, ErrEventMalformed
 		}
 	}
 	return e, nil
 }
 
-// Finish notes that what e tells of has been taken over.
+// Finish records that e has been processed.
 func (e *Event) Finish(now time.Time) { e.State, e.Failure, e.EndedAt = Done, "", now }
 
-// Fail notes a failed attempt. The last of MaxEventAttempts makes e a dead letter.
+// Fail records a failed attempt. After MaxEventAttempts, e is dead.
 func (e *Event) Fail(code string, now time.Time) {
 	e.Attempts++
 	e.Failure = code
@@ -158,5 +158,5 @@ func (e *Event) Fail(code string, now time.Time) {
 	}
 }
 
-// Replay makes e wait again, whatever became of it.
+// Replay makes e wait again, whatever its state.
 func (e *Event) Replay() { e.State, e.Attempts, e.Failure, e.EndedAt = Received, 0, "", time.Time{} }

@@ -6,8 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// Access returns what by may do with t. Viewers see it without its instructions and configurations,
-// editors change its content and workflows, managers its status, embed tokens and members.
+// Access returns what by may do with t. Viewers see it without its instructions and configurations.
+// Editors change its content and workflows. Managers change its status, embed tokens and members.
 func (t *Template) Access(by identity.Actor) access.Role {
 	granted := access.None
 	if m, ok := t.Members[by.User]; ok && !m.Invited {
@@ -16,8 +16,8 @@ func (t *Template) Access(by identity.Actor) access.Role {
 	return access.Standing{Workspace: t.Workspace, Owner: t.Owner, OwnerLeft: t.OwnerLeft, Visibility: t.Visibility}.Role(by, granted)
 }
 
-// Allow returns nil if by has at least the role need, and tells who may not even see t that t does
-// not exist.
+// Allow returns nil if by has at least the role need, and an error that t does not exist if by may not
+// see t.
 func (t *Template) Allow(by identity.Actor, need access.Role) error {
 	switch have := t.Access(by); {
 	case have == access.None, !t.DeletedAt.IsZero():
@@ -29,7 +29,7 @@ func (t *Template) Allow(by identity.Actor, need access.Role) error {
 	}
 }
 
-// allow is Allow for a change, which may be meant for certain revisions only.
+// allow is Allow for a change, which may be conditional on certain revisions.
 func (t *Template) allow(by identity.Actor, need access.Role, at revision.Match) error {
 	if err := t.Allow(by, need); err != nil {
 		return err
@@ -37,6 +37,5 @@ func (t *Template) allow(by identity.Actor, need access.Role, at revision.Match)
 	return at.Check(t.Revision)
 }
 
-// SeesInside reports whether by may see instructions, the prompt that holds them, and
-// configurations.
+// SeesInside reports whether by may see instructions, the prompt that holds them, and configurations.
 func (t *Template) SeesInside(by identity.Actor) bool { return t.Access(by) >= access.Editor }

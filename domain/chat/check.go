@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// What a template may hold at most.
+// Limits of a template.
 const (
 	maxName         = 120      // characters
 	maxDescription  = 2000     // characters
@@ -28,7 +28,7 @@ const (
 	maxMetadata     = 16 << 10 // bytes
 )
 
-// check returns all that is wrong with the fields of t, whatever the registry holds.
+// check returns everything that is wrong with the fields of t, without looking at the registry.
 func (t *Template) check() error {
 	var wrong fields
 	switch n := utf8.RuneCountInString(t.Name); {
@@ -79,13 +79,13 @@ func (t *Template) checkPrompt(wrong *fields) {
 	case p == Prompt{}:
 	case t.Instructions != "":
 		wrong.add("/prompt", "not_allowed_value", "Must not be given together with instructions.")
-	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"): // one way to write a number: uses are found by it
+	case prompt.ParseRef(p.Ref) == prompt.Ref{}, strings.HasPrefix(p.Ref, "v0"): // uses are found by text, so v01 is no number
 		wrong.add("/prompt/ref", "invalid_format", "Must be active, latest, v and a number, a label, or a version's id.")
 	}
 }
 
-// check holds what was chosen anew to the registry, and a prompt to what the caller may see. All
-// that is wrong is answered at once, under the code of the first.
+// check checks newly selected items against the registry, and a prompt against what the caller may see.
+// It returns all errors at once, under the code of the first.
 func (f Facts) check(c Content, agents, tools, capabilities, newPrompt bool) error {
 	var wrong fields
 	if agents {
@@ -113,14 +113,15 @@ func (f Facts) check(c Content, agents, tools, capabilities, newPrompt bool) err
 	return ErrPromptUnavailable.With(wrong...)
 }
 
-// isAvatar reports whether a browser may fetch s as an image without telling anybody more than that.
+// isAvatar reports whether s is an image address that discloses nothing more than the request when a
+// browser fetches it.
 func isAvatar(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && len(s) <= maxAvatarURL && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// fields collects what is wrong with a body, up to maxFields: an answer must not grow to many
-// times the size of its request.
+// fields collects the errors in a body, up to maxFields: a response must not grow to many times the
+// size of its request.
 type fields []fault.Field
 
 const maxFields = 100
@@ -138,7 +139,7 @@ func (f *fields) addText(pointer, text string, most int) {
 	f.addCharacters(pointer, text)
 }
 
-// addCharacters refuses what PostgreSQL cannot store in a text.
+// addCharacters refuses characters that PostgreSQL cannot store in a text.
 func (f *fields) addCharacters(pointer, text string) {
 	if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
 		f.add(pointer, "invalid_characters", "Must be UTF-8 without NUL.")
@@ -153,7 +154,7 @@ func (f *fields) addSelected(pointer string, selected []Selected, most int) {
 	f.addIDs(pointer, ids, most, func(i int) string { return fmt.Sprintf("%s/%d/id", pointer, i) })
 }
 
-// addIDs refuses too many items, and one that stands there twice.
+// addIDs refuses too many items, and duplicates.
 func (f *fields) addIDs(pointer string, ids []string, most int, at func(int) string) {
 	if len(ids) > most {
 		f.add(pointer, "too_many_items", fmt.Sprintf("Must have at most %d items.", most))
@@ -165,7 +166,8 @@ func (f *fields) addIDs(pointer string, ids []string, most int, at func(int) str
 	}
 }
 
-// addUnfit notes what the items do not offer, and configurations that break their schema.
+// addUnfit adds the selected items that the registry does not offer, and configurations that break
+// their schema.
 func (f *fields) addUnfit(pointer string, selected []Selected, items []Item) {
 	for i, s := range selected {
 		at := fmt.Sprintf("%s/%d", pointer, i)
@@ -175,7 +177,8 @@ func (f *fields) addUnfit(pointer string, selected []Selected, items []Item) {
 	}
 }
 
-// addUnoffered notes an id that stands for no item, or for a disabled one; else it returns the item.
+// addUnoffered adds an error for an id that belongs to no item, or to a disabled one; otherwise it
+// returns the item.
 func (f *fields) addUnoffered(pointer, id string, items []Item) *Item {
 	item := find(items, id)
 	switch {

@@ -11,9 +11,9 @@ import (
 // EmbedTicketLasts is how long the page in a frame has to open its session.
 const EmbedTicketLasts = time.Minute
 
-// What a visitor's page is answered that may not show a chat.
+// Errors for a visitor's page that may not show a chat.
 var (
-	// ErrEmbedTokenInvalid does not tell unknown, disabled, expired, rotated and deleted apart.
+	// ErrEmbedTokenInvalid does not distinguish unknown, disabled, expired, rotated and deleted tokens.
 	ErrEmbedTokenInvalid   = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_token_invalid", Detail: "The embed token is not valid."}
 	ErrEmbedSessionInvalid = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_session_invalid", Detail: "The embed session is not valid or has ended. Open a new one."}
 	ErrEmbedTicketInvalid  = &fault.Error{Kind: fault.Unauthenticated, Code: "embed_ticket_invalid", Detail: "The ticket is not valid or has expired. Reload the page."}
@@ -21,24 +21,24 @@ var (
 	ErrNotPublished        = &fault.Error{Kind: fault.Conflict, Code: "template_not_published", Detail: "The chat is not published."}
 )
 
-// Embedding is what visitors meet: a token, and of its template what all of them may see.
+// Embedding holds a token, and the part of its template that every visitor may see.
 type Embedding struct {
 	Token    EmbedToken
 	Template Template // ID, Workspace, Status and what is shown: Name, AvatarURL, Greeting, Starters, Tools
 }
 
-// EmbedPass is what Atrium hands to a page that it let in, sealed, and trusts when it comes back:
-// as a session, or as a ticket, for which a page in a frame gets a session.
+// EmbedPass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page
+// returns it: a session, or a ticket that a page in a frame exchanges for a session.
 type EmbedPass struct {
 	Token     EmbedTokenID `json:"t"`
-	OpenedBy  secret.Hash  `json:"s"` // the token's secret of then: another one does not keep it open
+	OpenedBy  secret.Hash  `json:"s"` // the token's secret at that time: a rotation ends the pass
 	Origin    Origin       `json:"o"` // of the site that embeds
-	Framed    bool         `json:"f"` // its requests come from our own page, in a frame of that site
-	Visitor   string       `json:"v"` // whom the site says that it is for
+	Framed    bool         `json:"f"` // its requests come from Atrium's own page, in a frame of that site
+	Visitor   string       `json:"v"` // the visitor, according to the site
 	ExpiresAt time.Time    `json:"x"`
 }
 
-// Lets reports whether t lets in pages of origin.
+// Lets reports whether t admits pages of origin.
 func (t *EmbedToken) Lets(origin Origin) bool {
 	if origin == NoOrigin || origin == OpaqueOrigin {
 		return t.AllowNoOrigin
@@ -46,7 +46,7 @@ func (t *EmbedToken) Lets(origin Origin) bool {
 	return origin.In(t.Origins)
 }
 
-// Usable returns why nobody may embed e by that secret at this moment, if so.
+// Usable returns an error if e cannot be embedded with that secret at this moment.
 func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 	t := &e.Token
 	current := by == t.Hash || by == t.Previous && now.Before(t.PreviousUntil)
@@ -56,8 +56,8 @@ func (e *Embedding) Usable(by secret.Hash, now time.Time) error {
 	return nil
 }
 
-// Admit returns why a page of origin may not show e, if so. Who is let in by no list hears nothing
-// of the template's state.
+// Admit returns an error if a page of origin may not show e. A page that no list admits learns nothing
+// about the template's state.
 func (e *Embedding) Admit(origin Origin) error {
 	if !e.Token.Lets(origin) {
 		return ErrOriginNotAllowed
@@ -68,7 +68,7 @@ func (e *Embedding) Admit(origin Origin) error {
 	return nil
 }
 
-// Ticket lets the page that a frame of origin shows open a session.
+// Ticket returns a ticket with which the page in a frame of origin can open a session.
 func (e *Embedding) Ticket(by secret.Hash, origin Origin, now time.Time) (EmbedPass, error) {
 	if err := e.Admit(origin); err != nil {
 		return EmbedPass{}, err
@@ -76,8 +76,8 @@ func (e *Embedding) Ticket(by secret.Hash, origin Origin, now time.Time) (EmbedP
 	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: true, ExpiresAt: now.Add(EmbedTicketLasts)}, nil
 }
 
-// Session opens a session for a page of origin, or by a ticket for our own page in a frame (framed).
-// It ends with the token at the latest.
+// Session opens a session for a page of origin, or, with a ticket, for Atrium's own page in a frame
+// (framed). It ends with the token at the latest.
 func (e *Embedding) Session(by secret.Hash, origin Origin, framed bool, visitor string, now time.Time) (EmbedPass, error) {
 	if err := e.Admit(origin); err != nil {
 		return EmbedPass{}, err
@@ -89,11 +89,11 @@ func (e *Embedding) Session(by secret.Hash, origin Origin, framed bool, visitor 
 	return EmbedPass{Token: e.Token.ID, OpenedBy: by, Origin: origin, Framed: framed, Visitor: visitor, ExpiresAt: ends}, nil
 }
 
-// Live reports whether p is still good by its own account.
+// Live reports whether p has not expired.
 func (p EmbedPass) Live(now time.Time) bool { return now.Before(p.ExpiresAt) }
 
-// From reports whether a request by p comes from where p was handed to. Our own page sends no
-// origin with what it reads from us (Fetch, append a request Origin header).
+// From reports whether a request with p comes from the page that p was issued to. Atrium's own page
+// sends no Origin when it reads from Atrium (Fetch, append a request Origin header).
 func (p EmbedPass) From(origin Origin, ours bool) bool {
 	if p.Framed {
 		return ours || origin == NoOrigin
@@ -101,8 +101,8 @@ func (p EmbedPass) From(origin Origin, ours bool) bool {
 	return origin == p.Origin
 }
 
-// KnownPatterns are the entries by which a store finds t for a preflight, which names an origin
-// and no token.
+// KnownPatterns returns the entries by which a store finds t for a preflight, which names an origin and
+// no token.
 func (t *EmbedToken) KnownPatterns() []OriginPattern {
 	patterns := slices.Clone(t.Origins)
 	if t.AllowNoOrigin {

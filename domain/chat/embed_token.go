@@ -16,13 +16,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// What begins an embed token's identifier, and its secret.
+// Prefixes of an embed token's identifier and secret.
 const (
 	EmbedTokenPrefix  = "etok"
 	EmbedSecretPrefix = "ate_"
 )
 
-// What an embed token may be, and is if nobody says otherwise.
+// Limits and defaults of embed tokens.
 const (
 	MaxEmbedTokens = 20 // of a template
 
@@ -37,21 +37,20 @@ const (
 	defaultPerMinute = 10
 )
 
-// What can go wrong with embed tokens, for those who manage them.
+// Errors about embed tokens, for users who manage them.
 var (
 	ErrEmbedTokenNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_token_not_found", Detail: "The chat template has no such embed token."}
 	ErrEmbedTokenQuota    = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A chat template can have at most 20 embed tokens. Delete one that is no longer used."}
 )
 
-// EmbedTokenID identifies an embed token; the empty one is of none.
+// EmbedTokenID identifies an embed token. The empty one identifies none.
 type EmbedTokenID string
 
 // EmbedTokenPage is one page of embed tokens.
 type EmbedTokenPage = page.Of[EmbedToken]
 
-// EmbedToken lets the pages of some sites show one template to their visitors. Its secret stands in
-// those pages for everyone to read: the list of origins is what keeps other sites out, the limits
-// are what keeps programs at bay.
+// EmbedToken lets the pages of some sites show one template to their visitors. Everyone can read its
+// secret in those pages: the list of origins excludes other sites, and the limits restrict programs.
 type EmbedToken struct {
 	event.Log
 	ID        EmbedTokenID
@@ -61,30 +60,30 @@ type EmbedToken struct {
 	EmbedSettings
 	Hash           secret.Hash // of the secret
 	Hint           string      // the secret's last four characters
-	Previous       secret.Hash // the secret before the last rotation, which works until PreviousUntil
+	Previous       secret.Hash // the previous secret, which works until PreviousUntil
 	PreviousUntil  time.Time
 	LastUsedAt     time.Time // zero: not yet; exact to a minute
-	LastUsedOrigin Origin    // as of then
+	LastUsedOrigin Origin    // at that time
 	CreatedBy      identity.UserID
 	Revision       int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
-	Deleted        bool // it goes when it is saved
+	Deleted        bool // removed when it is saved
 }
 
-// EmbedSettings is what managers may set of an embed token.
+// EmbedSettings are the settings of an embed token that managers may change.
 type EmbedSettings struct {
 	Name    string          // 1 to 80 characters
 	Origins []OriginPattern // 1 to 50, which may embed
 
-	// AllowNoOrigin lets in what sends no origin, or an opaque one: programs, and pages of files,
-	// but also any site that hides behind a sandboxed frame.
+	// AllowNoOrigin admits requests without an origin, or with an opaque one: programs and local files,
+	// but also any site that uses a sandboxed frame.
 	AllowNoOrigin bool
 
 	Enabled    bool
 	ExpiresAt  time.Time     // zero: never
 	SessionTTL time.Duration // a minute to a day; whole seconds
-	PerMinute  int           // sessions for one address, 1 to 600
+	PerMinute  int           // new sessions per client address, 1 to 600
 }
 
 // EmbedStatus says whether an embed token opens sessions.
@@ -97,8 +96,8 @@ const (
 	EmbedExpired  EmbedStatus = "expired"
 )
 
-// Status returns the status of t at a moment. What was disabled and has expired is expired: that
-// needs more to change.
+// Status returns the status of t at a moment. A disabled token that has expired is expired, because
+// enabling it would not be enough.
 func (t *EmbedToken) Status(now time.Time) EmbedStatus {
 	switch {
 	case !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt):
@@ -110,11 +109,11 @@ func (t *EmbedToken) Status(now time.Time) EmbedStatus {
 	}
 }
 
-// EmbedChanges are values for some settings of an embed token; nil keeps the old one, or of a new
-// token the default.
+// EmbedChanges are values for some settings of an embed token. Nil keeps the old value, or, for a new
+// token, the default.
 type EmbedChanges struct {
 	Name          *string
-	Origins       *[]string // as people write them
+	Origins       *[]string // as entered
 	AllowNoOrigin *bool
 	Enabled       *bool
 	ExpiresAt     *time.Time // zero: never
@@ -122,7 +121,7 @@ type EmbedChanges struct {
 	PerMinute     *int
 }
 
-// NewEmbedToken makes an embed token of t, which has have of them. Managers may.
+// NewEmbedToken creates an embed token of t, which has have of them. Requires the manager role.
 func (t *Template) NewEmbedToken(by identity.Actor, have int, c EmbedChanges) (*EmbedToken, secret.Token, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return nil, secret.Token{}, err
@@ -144,7 +143,7 @@ func (t *Template) NewEmbedToken(by identity.Actor, have int, c EmbedChanges) (*
 	return token, made, nil
 }
 
-// ChangeEmbedToken changes a token of t, nil if t has none such. Managers may.
+// ChangeEmbedToken changes a token of t; token is nil if t does not have it. Requires the manager role.
 func (t *Template) ChangeEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken, c EmbedChanges) error {
 	if err := t.allowToken(by, at, token); err != nil {
 		return err
@@ -159,8 +158,8 @@ func (t *Template) ChangeEmbedToken(by identity.Actor, at revision.Match, token 
 	return nil
 }
 
-// RotateEmbedToken gives a token another secret; the one before works for grace still, and one
-// before that not any more. Managers may.
+// RotateEmbedToken gives a token a new secret. The previous one works for grace; the one before it
+// stops working. Requires the manager role.
 func (t *Template) RotateEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken, grace time.Duration) (secret.Token, error) {
 	if err := t.allowToken(by, at, token); err != nil {
 		return secret.Token{}, err
@@ -176,7 +175,7 @@ func (t *Template) RotateEmbedToken(by identity.Actor, at revision.Match, token 
 	return made, nil
 }
 
-// DeleteEmbedToken ends a token, and with it its sessions. Managers may.
+// DeleteEmbedToken ends a token and its sessions. Requires the manager role.
 func (t *Template) DeleteEmbedToken(by identity.Actor, at revision.Match, token *EmbedToken) error {
 	if err := t.allowToken(by, at, token); err != nil {
 		return err
@@ -186,7 +185,8 @@ func (t *Template) DeleteEmbedToken(by identity.Actor, at revision.Match, token 
 	return nil
 }
 
-// MayManage returns why by may not see and change a token of t, nil if t has none such.
+// MayManage returns an error if by may not see and change token, a token of t; token is nil if t does
+// not have it.
 func (t *Template) MayManage(by identity.Actor, token *EmbedToken) error {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (t *Template) allowToken(by identity.Actor, at revision.Match, token *Embed
 
 func (t *EmbedToken) touch(by identity.Actor) { t.Revision, t.UpdatedAt = t.Revision+1, by.At }
 
-// set takes over what c names, or nothing if any of it is wrong.
+// set applies c, or nothing if any of it is wrong.
 func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]any, err error) {
 	next, changed := t.EmbedSettings, map[string]any{}
 	var wrong fields
@@ -254,8 +254,8 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 	return changed, nil
 }
 
-// origins reads the entries of a list. Those that mean the same count as one too many: a person
-// who writes both expects that they differ.
+// origins reads the entries of a list. Two entries with the same meaning are an error: a person who
+// writes both expects a difference.
 func (f *fields) origins(entries []string) []OriginPattern {
 	switch n := len(entries); {
 	case n == 0:
@@ -278,7 +278,7 @@ func (f *fields) origins(entries []string) []OriginPattern {
 	return patterns
 }
 
-// moment is a time as an event holds it: nil for never.
+// moment returns a time as an event holds it: nil for never.
 func moment(t time.Time) any {
 	if t.IsZero() {
 		return nil

@@ -2,7 +2,7 @@ package chat
 
 import "github.com/atrium-hq/atrium/domain/fault"
 
-// What can go wrong with chat templates, their members and workflows.
+// Errors about chat templates, their members and workflows.
 var (
 	ErrNotFound  = &fault.Error{Kind: fault.NotFound, Code: "chat_template_not_found", Detail: "There is no such chat template."}
 	ErrForbidden = &fault.Error{Kind: fault.Forbidden, Code: "chat_template_forbidden", Detail: "Your access to this chat template does not allow that."}

@@ -2,15 +2,15 @@ package chat
 
 import "fmt"
 
-// Issue is a reason why a template works less well than it was meant to.
+// Issue is a reason why a template does not work as configured.
 type Issue struct {
 	Code    string // item_gone, item_disabled, requirement_missing, workflow_gone, workflow_disabled or prompt_gone
 	Pointer string // JSON Pointer (RFC 6901) into the template
 	Detail  string
 }
 
-// Issues returns what the registry no longer offers of what t was given, and whether its prompt is
-// gone. It is computed with every read: the registry changes without any template's doing.
+// Issues returns the items of t that the registry no longer offers, and whether its prompt is gone. It
+// is computed with every read, because the registry changes independently of templates.
 func (r *Registry) Issues(t *Template) []Issue {
 	var issues []Issue
 	add := func(code, pointer, detail string) {

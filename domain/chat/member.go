@@ -11,16 +11,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// MaxMembers is how many members one template can have beside its owner.
+// MaxMembers is how many members one template can have in addition to its owner.
 const MaxMembers = 200
 
-// Member is a user's standing with one template.
+// Member is a user's role on one template.
 type Member struct {
-	User      identity.UserID // reserved, and nobody's yet, while Invited
-	Email     string          // that was invited, or of the account; empty for the bearer of a service key
+	User      identity.UserID // while Invited, a reserved id that belongs to no user yet
+	Email     string          // the invited address, or the account's; empty for the bearer of a service key
 	Name      string
 	Role      access.Role // NoRole removes the member when it is saved; Owner only in lists
-	Invited   bool        // has not accepted, and may do nothing
+	Invited   bool        // has not accepted, and has no access yet
 	InvitedBy identity.UserID
 	Revision  int64
 	CreatedAt time.Time
@@ -30,15 +30,14 @@ type Member struct {
 // MemberPage is one page of members.
 type MemberPage = page.Of[Member]
 
-// Grant is the role that a member is to have, and who that is. Exactly one of User and Email is
-// set.
+// Grant is a role for a user or an address. Exactly one of User and Email is set.
 type Grant struct {
 	User  identity.UserID
 	Email string
 	Role  access.Role // Viewer to Manager
 }
 
-// Add makes somebody a member. user is whom the grant names.
+// Add makes user, whom the grant resolves to, a member.
 func (t *Template) Add(by identity.Actor, user identity.UserID, g Grant) (Member, error) {
 	if err := t.MayAdd(by, user, g); err != nil {
 		return Member{}, err
@@ -57,8 +56,8 @@ func (t *Template) Add(by identity.Actor, user identity.UserID, g Grant) (Member
 	return t.Members[user], nil
 }
 
-// MayAdd returns nil if by may give g to user, who is a member of the workspace, or to whoever has
-// the address of the grant if user is empty: only admins of the workspace invite from outside.
+// MayAdd returns nil if by may give g to user, a member of the workspace, or, if user is empty, to the
+// person with the grant's address. Only admins of the workspace can invite people from outside.
 func (t *Template) MayAdd(by identity.Actor, user identity.UserID, g Grant) error {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return err
@@ -72,8 +71,9 @@ func (t *Template) MayAdd(by identity.Actor, user identity.UserID, g Grant) erro
 	return nil
 }
 
-// Invite makes a member of somebody outside the workspace, who becomes active by accepting. user is
-// reserved for them by their invitation; whoever has been invited to t already is given the new role.
+// Invite makes a person outside the workspace an invited member, who becomes active by accepting. user
+// is the id that their invitation reserves. If the person has been invited to t already, they get the
+// new role.
 func (t *Template) Invite(by identity.Actor, user identity.UserID, g Grant) (Member, error) {
 	if err := t.MayAdd(by, "", g); err != nil {
 		return Member{}, err
@@ -94,8 +94,8 @@ func (t *Template) Invite(by identity.Actor, user identity.UserID, g Grant) (Mem
 	return t.Members[user], nil
 }
 
-// Accept hands what was reserved for an invited member over to by, who accepted the invitation and
-// so needs no access yet. Of two roles the higher stays.
+// Accept transfers the membership of an invited member to by, who accepted the invitation and so needs
+// no access yet. If by has a role already, the higher one stays.
 func (t *Template) Accept(by identity.Actor, reserved identity.UserID) {
 	invited, ok := t.Members[reserved]
 	if !ok || !invited.Invited {
@@ -118,7 +118,7 @@ func (t *Template) Accept(by identity.Actor, reserved identity.UserID) {
 	}
 }
 
-// Disinvite removes an invited member whose invitation by ended.
+// Disinvite removes an invited member whose invitation by has ended.
 func (t *Template) Disinvite(by identity.Actor, reserved identity.UserID) {
 	if m, ok := t.Members[reserved]; ok && m.Invited {
 		t.leave(reserved)
@@ -145,7 +145,8 @@ func (t *Template) ChangeMember(by identity.Actor, at revision.Match, user ident
 	return m, nil
 }
 
-// Remove ends a membership, or takes an invitation back. Managers may, and everyone may leave.
+// Remove ends a membership, or withdraws an invitation. Requires the manager role; every member may
+// leave.
 func (t *Template) Remove(by identity.Actor, at revision.Match, user identity.UserID) (Member, error) {
 	need := access.Manager
 	if user == by.User && !by.ReadOnly() {
@@ -163,7 +164,7 @@ func (t *Template) Remove(by identity.Actor, at revision.Match, user identity.Us
 	return m, nil
 }
 
-// member returns a member that a change is meant for.
+// member returns the member that a change applies to.
 func (t *Template) member(at revision.Match, user identity.UserID) (Member, error) {
 	if user == t.Owner {
 		return Member{}, ErrOwnerStays

@@ -11,33 +11,33 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Origin is where a browser says that a page comes from (RFC 6454, section 7): scheme://host, with
-// :port unless it is the scheme's own, in lower case and without a dot at the end. All that are
-// equal to a browser are equal as texts.
+// Origin is the origin of a page as a browser sends it (RFC 6454, section 7): scheme://host, with :port
+// unless it is the scheme's default, in lower case and without a final dot. Origins that are equal to a
+// browser are equal as texts.
 type Origin string
 
-// What a request may bear in the place of an origin.
+// Values other than an origin.
 const (
-	NoOrigin     Origin = ""     // no browser sent it, or no script of another site
-	OpaqueOrigin Origin = "null" // of a sandboxed frame, or of a file: any site can make one
+	NoOrigin     Origin = ""     // not sent by a browser, or not by a script of another site
+	OpaqueOrigin Origin = "null" // of a sandboxed frame, or of a file: any site can produce it
 
-	// ForeignOrigin stands for whatever cannot be read. No list lets it in.
+	// ForeignOrigin replaces every value that cannot be parsed. No list admits it.
 	ForeignOrigin Origin = "foreign"
 )
 
-// OriginPattern is an entry of a list of origins that are let in, in its one normal form: an
-// Origin; https://*.host[:port] for the hosts exactly one label below host; or
-// http://localhost:*, whatever the port.
+// OriginPattern is an entry of a list of admitted origins, in normal form: an Origin;
+// https://*.host[:port] for the hosts exactly one label below host; or http://localhost:* for every
+// port.
 type OriginPattern string
 
 const (
 	anyLabel      = "*."
 	localhost     = "localhost"
 	anyLocalPort  = OriginPattern("http://localhost:*")
-	maxHostLength = 253 // RFC 1035, section 3.1, without the dot at the end
+	maxHostLength = 253 // RFC 1035, section 3.1, without the final dot
 )
 
-// originFault says what is wrong with an entry: a code and a sentence of a fault.Field.
+// originFault describes an error in an entry: the code and the detail of a fault.Field.
 type originFault struct{ code, detail string }
 
 var (
@@ -47,8 +47,8 @@ var (
 	publicWildcard = &originFault{"public_suffix", "Anybody can have a name directly below that host: name the hosts that are yours."}
 )
 
-// ParseOrigin reads an Origin header, or the origin part of a URL; what is neither is ForeignOrigin.
-// A host that is not in ASCII is none that a browser sends (WHATWG URL, host serializing).
+// ParseOrigin reads an Origin header, or the origin part of a URL. Anything else is ForeignOrigin.
+// Browsers do not send a host that is not ASCII (WHATWG URL, host serializing).
 func ParseOrigin(header string) (Origin, bool) {
 	if header == string(NoOrigin) || header == string(OpaqueOrigin) {
 		return Origin(header), true
@@ -66,12 +66,12 @@ func ParseOrigin(header string) (Origin, bool) {
 	return Origin(scheme + "://" + host + port), true
 }
 
-// Patterns returns every entry that lets o in. Matching is looking for one of these few texts: in
-// a list, or in an index of a database.
+// Patterns returns every entry that admits o. Matching means looking for one of these few texts in a
+// list or in a database index.
 func (o Origin) Patterns() []OriginPattern {
 	scheme, rest, ok := strings.Cut(string(o), "://")
 	if !ok {
-		return nil // absent or opaque: no list lets it in
+		return nil // absent or opaque: no list admits it
 	}
 	patterns := []OriginPattern{OriginPattern(o)}
 	host, port, _ := strings.Cut(rest, ":")
@@ -89,16 +89,16 @@ func (o Origin) Patterns() []OriginPattern {
 	return patterns
 }
 
-// In reports whether an entry of list lets o in.
+// In reports whether an entry of list admits o.
 func (o Origin) In(list []OriginPattern) bool {
 	return slices.ContainsFunc(o.Patterns(), func(p OriginPattern) bool { return slices.Contains(list, p) })
 }
 
-// parseOriginPattern reads an entry as a person writes it: in any case, internationalised, with the
-// scheme's own port, with a dot at the end.
+// parseOriginPattern reads an entry as entered by a person: in any case, internationalised, with the
+// scheme's default port, with a final dot.
 func parseOriginPattern(s string) (OriginPattern, *originFault) {
 	scheme, host, port, ok := splitOrigin(s)
-	if !utf8.ValidString(s) { // which idna would guess at
+	if !utf8.ValidString(s) { // idna would guess
 		return "", badOrigin
 	}
 	if !ok {
@@ -139,8 +139,8 @@ func parseOriginPattern(s string) (OriginPattern, *originFault) {
 	return OriginPattern(scheme + "://" + host + port), nil
 }
 
-// splitOrigin takes scheme://host[:port] apart; port keeps its colon. Whatever may follow an
-// origin in a URL stays in host or port, where it is refused.
+// splitOrigin splits scheme://host[:port]; port keeps its colon. Anything else in a URL stays in host
+// or port, which the caller rejects.
 func splitOrigin(s string) (scheme, host, port string, ok bool) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	scheme = strings.ToLower(scheme)
@@ -153,9 +153,9 @@ func splitOrigin(s string) (scheme, host, port string, ok bool) {
 	return scheme, rest, "", true
 }
 
-// cleanHost lowers a name, or an IPv4 address, and takes one dot off its end. It knows letters,
-// digits and hyphens alone: with anything else a Content-Security-Policy could not name it (CSP
-// level 3, host-part). That goes for IPv6 addresses too.
+// cleanHost lower-cases a name or an IPv4 address and removes one final dot. It accepts only letters,
+// digits and hyphens, because a Content-Security-Policy cannot name other hosts (CSP level 3,
+// host-part). This excludes IPv6 addresses.
 func cleanHost(host string) (string, bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if len(host) > maxHostLength {
@@ -179,27 +179,27 @@ func cleanHost(host string) (string, bool) {
 	return host, true
 }
 
-// endsInNumber reports whether a browser takes a host for an IPv4 address (WHATWG URL, ends in a
-// number checker).
+// endsInNumber reports whether a browser parses a host as an IPv4 address (WHATWG URL, ends in a number
+// checker).
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return strings.HasPrefix(last, "0x") || strings.Trim(last, "0123456789") == ""
 }
 
-// cleanPort leaves the scheme's own port out.
+// cleanPort removes the scheme's default port.
 func cleanPort(scheme, port string) (string, bool) {
 	switch {
 	case port == "", scheme == "https" && port == ":443", scheme == "http" && port == ":80":
 		return "", true
-	case port[0] != ':', len(port) < 2, port[1] < '1', port[1] > '9': // no sign and no zero in front
+	case port[0] != ':', len(port) < 2, port[1] < '1', port[1] > '9': // no sign and no leading zero
 		return "", false
 	}
 	_, err := strconv.ParseUint(port[1:], 10, 16)
 	return port, err == nil
 }
 
-// isPublicSuffix reports whether strangers may register the names below host (publicsuffix.org, as
-// old as this build). A host of one label always counts as one.
+// isPublicSuffix reports whether unrelated parties can register names below host (publicsuffix.org, as
+// of this build). A host of one label always counts as a public suffix.
 func isPublicSuffix(host string) bool {
 	suffix, _ := publicsuffix.PublicSuffix(host)
 	return suffix == host

@@ -13,39 +13,39 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Registry is what an org offers to its chats. It comes from the configuration and does not
-// change: a reload makes another one.
+// Registry is what an org offers to its chats. It comes from the configuration and is immutable: a
+// reload creates a new one.
 type Registry struct {
-	Revision     string // a hash of all the rest
+	Revision     string // a hash of all other fields
 	Agents       []Item
 	Tools        []Item
 	Capabilities []Item
 	Workflows    []Item
 }
 
-// Item is one thing that a chat can be given.
+// Item is an agent, tool, capability or workflow that a chat can use.
 type Item struct {
 	ID           string
 	Name         string
 	Description  string
 	Version      string
 	Status       ItemStatus
-	ConfigSchema json.RawMessage // JSON Schema, draft 2020-12, of Selected.Config, for agents and tools; nil: anything goes
-	Requires     []string        // ids of other items that must be chosen with it
+	ConfigSchema json.RawMessage // JSON Schema (draft 2020-12) of Selected.Config, for agents and tools; nil: any value
+	Requires     []string        // ids of other items that must be selected with it
 	Effects      Effects
-	EmbedSafe    bool // visitors of an embedded chat may know of it and use it
+	EmbedSafe    bool // visitors of an embedded chat can see and use it
 
 	schema *jsonschema.Schema
 }
 
-// ItemStatus says whether an item can be chosen.
+// ItemStatus says whether an item can be selected.
 type ItemStatus string
 
 // The statuses of items.
 const (
 	ItemAvailable  ItemStatus = "available"
-	ItemDeprecated ItemStatus = "deprecated" // can still be chosen, and will go
-	ItemDisabled   ItemStatus = "disabled"   // cannot be chosen; templates that have it are degraded
+	ItemDeprecated ItemStatus = "deprecated" // can still be selected, and will be removed
+	ItemDisabled   ItemStatus = "disabled"   // cannot be selected; templates that have it are degraded
 )
 
 // Effects says what using an item can do.
@@ -54,15 +54,15 @@ type Effects string
 // The effects, from none upwards.
 const (
 	EffectsRead     Effects = "read"
-	EffectsWrite    Effects = "write"    // changes things of the workspace
-	EffectsExternal Effects = "external" // reaches systems of others
+	EffectsWrite    Effects = "write"    // changes data of the workspace
+	EffectsExternal Effects = "external" // reaches external systems
 )
 
 const maxItemID = 64 // bytes
 
 var itemID = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]*$`)
 
-// ItemError is what is wrong with one key of a registry's item.
+// ItemError is an error in one key of a registry's item.
 type ItemError struct {
 	Key    string // agents[0].config_schema
 	Reason string // without the value
@@ -70,8 +70,8 @@ type ItemError struct {
 
 func (e *ItemError) Error() string { return e.Key + ": " + e.Reason }
 
-// NewRegistry checks a registry and compiles its schemas. The errors, which are *ItemError, name
-// all that is wrong. Schemas may refer to parts of themselves and to nothing else.
+// NewRegistry checks a registry and compiles its schemas. It returns all errors, each an *ItemError.
+// Schemas may refer only to parts of themselves.
 func NewRegistry(r Registry) (*Registry, []error) {
 	var wrong []error
 	ids := map[string]bool{}
@@ -110,7 +110,7 @@ func (r *Registry) kinds() []kindOfItem {
 	return []kindOfItem{{"agents", &r.Agents}, {"tools", &r.Tools}, {"capabilities", &r.Capabilities}, {"workflows", &r.Workflows}}
 }
 
-// complete fills in defaults, and tells what is wrong with an item that stands after others.
+// complete fills in defaults, and reports errors in an item, given the items before it.
 func (i *Item) complete(wrong func(key, reason string), before []Item, known map[string]bool) {
 	if i.Name == "" {
 		i.Name = i.ID
@@ -148,8 +148,8 @@ func (i *Item) complete(wrong func(key, reason string), before []Item, known map
 	}
 }
 
-// compile reads a schema. Nothing is loaded: not from files, which the compiler would do by itself,
-// nor from the network.
+// compile reads a schema. It loads nothing from files, which the compiler would do by default, nor from
+// the network.
 func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -166,7 +166,7 @@ func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	return c.Compile(here)
 }
 
-// nothing is a jsonschema.URLLoader.
+// nothing is a jsonschema.URLLoader that refuses every URL.
 type nothing struct{}
 
 func (nothing) Load(string) (any, error) {
@@ -181,7 +181,7 @@ func (r *Registry) Workflow(id string) (Item, bool) {
 	return Item{}, false
 }
 
-// EmbedSafe returns those of a template's tools that visitors may know of, as far as they can be used.
+// EmbedSafe returns those of a template's usable tools that visitors may see.
 func (r *Registry) EmbedSafe(t *Template) []Item {
 	var safe []Item
 	for _, s := range t.Tools {

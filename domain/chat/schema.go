@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
-// checkConfig notes where a configuration, which stands at pointer, breaks the item's schema.
+// checkConfig adds the errors of a configuration, located at pointer, against the item's schema.
 func (i *Item) checkConfig(pointer string, config json.RawMessage, wrong *fields) {
 	if i.schema == nil {
 		return

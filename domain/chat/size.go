@@ -2,10 +2,10 @@ package chat
 
 import "encoding/json"
 
-// Size returns about how many bytes c takes.
+// Size returns the approximate size of c in bytes.
 func (c Content) Size() int {
 	text, err := json.Marshal(c)
-	if err != nil { // what is no JSON is refused elsewhere
+	if err != nil { // invalid JSON is refused elsewhere
 		return 0
 	}
 	return len(text)

@@ -1,4 +1,4 @@
-// Package chat holds chat templates: what a chat says and can do, who may change it, and the
+// Package chat holds chat templates: their content and capabilities, who may change them, and the
 // registry of what an org offers to chats.
 package chat
 
@@ -22,7 +22,7 @@ const Prefix = "ctpl"
 // RestoreWithin is how long a deleted template can be restored.
 const RestoreWithin = 30 * 24 * time.Hour
 
-// ID identifies a template; the empty one is of none.
+// ID identifies a template. The empty one identifies none.
 type ID string
 
 // Page is one page of templates.
@@ -38,14 +38,14 @@ const (
 	StatusDisabled  Status = "disabled"
 )
 
-// Template is what a kind of chat says and can do. Its owner is one field, so that two owners, or
-// none, cannot be expressed.
+// Template is the configuration of a kind of chat. Its owner is one field, so that two owners, or none,
+// cannot be expressed.
 type Template struct {
 	event.Log
 	ID        ID
 	Workspace identity.WorkspaceID
 	Owner     identity.UserID
-	OwnerLeft bool // the owner is no member of the workspace any more
+	OwnerLeft bool // the owner left the workspace
 	Content
 	Status     Status
 	Visibility access.Visibility
@@ -56,60 +56,59 @@ type Template struct {
 	UpdatedAt  time.Time
 	DeletedAt  time.Time // zero: live
 
-	// PromptGone says that Prompt names what is not there any more.
+	// PromptGone says that Prompt names a prompt template or version that no longer exists.
 	PromptGone bool
 
-	// Members are not all there are: the caller, and the users that a change names. The owner is
-	// none of them.
+	// Members holds only the caller and the users that a change names. The owner is never among them.
 	Members     map[identity.UserID]Member
 	MemberCount int
 
-	// InWorkspace are those users that a change names who are members of the workspace.
+	// InWorkspace says which of the users that a change names are members of the workspace.
 	InWorkspace map[identity.UserID]bool
 }
 
-// Content is what editors may change.
+// Content is the part of a template that editors may change.
 type Content struct {
 	Name         string // 1 to 120 characters
 	Description  string // up to 2000 characters
 	AvatarURL    string // https; empty: none
-	Instructions string // up to 64 KiB; empty if Prompt holds them, or nothing does
+	Instructions string // up to 64 KiB; empty if Prompt holds them, or if there are none
 	Prompt       Prompt
 	Agents       []Selected // up to 10
 	Tools        []Selected // up to 50
 	Capabilities []string   // up to 20
 	Model        *prompt.ModelConfig
 	Greeting     string          // up to 2000 characters
-	Starters     []string        // up to 10, of up to 200 characters: what a visitor may begin with
+	Starters     []string        // up to 10, each up to 200 characters: suggestions for a visitor's first message
 	Metadata     json.RawMessage // a JSON object, up to 16 KiB
 }
 
-// Prompt names a version of a prompt template that holds the instructions; the zero Prompt none.
+// Prompt names a version of a prompt template that holds the instructions. The zero Prompt names none.
 type Prompt struct {
 	Template prompt.ID
 	Ref      string // active, latest, v<number>, a label or a version's id
 }
 
-// Selected is an agent or a tool of the registry, and how it is to work here.
+// Selected is an agent or a tool of the registry, and its configuration in this template.
 type Selected struct {
 	ID     string
 	Config json.RawMessage // a JSON object; nil for the item's own defaults
 }
 
-// Facts are what a change must know of the world around a template.
+// Facts are what a change must know besides the template.
 type Facts struct {
 	Registry   *Registry // of the org
-	PromptSeen bool      // the prompt that is set is there, and the caller may see it
+	PromptSeen bool      // the prompt that is set exists, and the caller may see it
 }
 
-// Draft is what a caller asks of a new template.
+// Draft is the caller's request for a new template.
 type Draft struct {
 	Content
 	Status     Status            // empty: draft
 	Visibility access.Visibility // empty: private
 }
 
-// New makes a template that belongs to by. Members of the workspace and above may.
+// New creates a template that by owns. Requires the member role in the workspace.
 func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 	if by.Role < identity.Member || by.ReadOnly() {
 		return nil, ErrForbidden
@@ -147,13 +146,13 @@ type Changes struct {
 	Model        func(*prompt.ModelConfig) *prompt.ModelConfig // as Metadata
 	Greeting     *string
 	Starters     *[]string
-	Metadata     func(json.RawMessage) json.RawMessage // makes the new one of the old
+	Metadata     func(json.RawMessage) json.RawMessage // computes the new value from the old one
 	Status       *Status
 	Visibility   *access.Visibility
 	Owner        *identity.UserID // must be a member of the workspace
 }
 
-// Needs returns the role that these changes take.
+// Needs returns the role that these changes require.
 func (c Changes) Needs() access.Role {
 	switch {
 	case c.Owner != nil:
@@ -165,8 +164,8 @@ func (c Changes) Needs() access.Role {
 	}
 }
 
-// Change applies changes. What they leave alone is not held to the registry: it may have changed
-// since, which is for Registry.Issues to tell.
+// Change applies changes. Unchanged fields are not checked against the registry, which may have changed
+// since: Registry.Issues reports that.
 func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Facts) error {
 	if err := t.allow(by, c.Needs(), at); err != nil {
 		return err
@@ -219,8 +218,8 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 	return nil
 }
 
-// transfer makes to the owner. Who owned t before goes on as a manager, so that a transfer locks
-// nobody out by accident.
+// transfer makes to the owner. The previous owner becomes a manager, so that a transfer does not lock
+// them out by accident.
 func (t *Template) transfer(by identity.Actor, to identity.UserID) {
 	t.Record(by, "chat_template.transferred", string(t.ID), map[string]any{"owner": event.Change{From: t.Owner, To: to}})
 	if !t.OwnerLeft {
@@ -230,7 +229,7 @@ func (t *Template) transfer(by identity.Actor, to identity.UserID) {
 	t.Owner, t.OwnerLeft = to, false
 }
 
-// Delete hides t from everyone; it can be restored for RestoreWithin.
+// Delete hides t from everyone. It can be restored for RestoreWithin.
 func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 	if err := t.allow(by, access.Owner, at); err != nil {
 		return err
@@ -241,13 +240,13 @@ func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 	return nil
 }
 
-// Restore brings a deleted template back: its owner and admins of the workspace may, within
-// RestoreWithin. Restoring a live one changes nothing.
+// Restore restores a deleted template within RestoreWithin. Requires its owner or an admin of the
+// workspace. Restoring a live one changes nothing.
 func (t *Template) Restore(by identity.Actor) error {
 	have := t.Access(by)
 	may := have >= access.Owner || have >= access.Manager && by.Role >= identity.Admin
 	switch {
-	case have == access.None, !may && !t.DeletedAt.IsZero(): // to all others a deleted one is not there
+	case have == access.None, !may && !t.DeletedAt.IsZero(): // for everyone else a deleted template does not exist
 		return ErrNotFound
 	case !may:
 		return ErrForbidden
@@ -262,7 +261,7 @@ func (t *Template) Restore(by identity.Actor) error {
 	return nil
 }
 
-// touch counts a revision if anything was recorded.
+// touch increments the revision if anything was recorded.
 func (t *Template) touch(by identity.Actor) {
 	if len(t.Recorded()) > 0 {
 		t.Revision++
@@ -270,16 +269,16 @@ func (t *Template) touch(by identity.Actor) {
 	}
 }
 
-// Filter narrows a list of templates; empty fields do not.
+// Filter narrows a list of templates. Empty fields match every template.
 type Filter struct {
 	Query      string // part of the name or description, ignoring case
 	Status     Status
 	Visibility access.Visibility
-	Prompt     prompt.ID // those that name it
-	Refs       []string  // those that name it by one of these, 12 at most; empty: by any
+	Prompt     prompt.ID // only templates that use it
+	Refs       []string  // only those that use it by one of these references, 12 at most; empty: by any
 }
 
-// named is a prompt as an event holds it: nil for none.
+// named returns a prompt as an event holds it: nil for none.
 func (p Prompt) named() any {
 	if p == (Prompt{}) {
 		return nil
@@ -287,7 +286,7 @@ func (p Prompt) named() any {
 	return map[string]any{"prompt_template_id": p.Template, "ref": p.Ref}
 }
 
-// replaced puts a list in the place of another and notes that, if they differ.
+// replaced replaces a list and records the change, if the lists differ.
 func replaced[T any](field *[]T, to *[]T, same func(T, T) bool, name string, changed map[string]any) {
 	if to != nil && !slices.EqualFunc(*field, *to, same) {
 		changed[name] = true

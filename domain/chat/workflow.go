@@ -19,7 +19,7 @@ type Workflow struct {
 	AttachedAt time.Time       `json:"attached_at"`
 }
 
-// Attach attaches a workflow of the registry; attached says whether it was not before.
+// Attach attaches a workflow of the registry. attached is false if it was attached already.
 func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Workflow, attached bool, err error) {
 	if err := t.Allow(by, access.Editor); err != nil {
 		return Workflow{}, false, err
@@ -40,7 +40,7 @@ func (t *Template) Attach(by identity.Actor, workflow string, r *Registry) (w Wo
 	return w, true, nil
 }
 
-// Detach takes a workflow off, whether the registry still has it or not.
+// Detach removes a workflow, whether the registry still has it or not.
 func (t *Template) Detach(by identity.Actor, at revision.Match, workflow string) error {
 	if err := t.Allow(by, access.Editor); err != nil {
 		return err

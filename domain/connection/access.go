@@ -8,16 +8,16 @@ import (
 // Access is what a user may do with a connection. Each level includes those below it.
 type Access int
 
-// The levels, from none upwards.
+// The levels, lowest first.
 const (
-	None   Access = iota // the zero value: what nobody granted, nobody has
+	None   Access = iota // the zero value: no access was granted
 	See                  // its configuration and health, never a secret
-	Use                  // verify it as it is
+	Use                  // verify it
 	Manage               // replace its credential, revoke it
 )
 
-// Access returns what by may do with c: everybody in the workspace sees it, members use it, its
-// creator and the workspace's admins manage it. No other code decides this.
+// Access returns what by may do with c: everyone in the workspace sees it, members use it, its creator
+// and the workspace's admins manage it. No other code decides this.
 func (c *Connection) Access(by identity.Actor) Access {
 	switch {
 	case by.Workspace != c.Workspace, by.Role == identity.NoRole, by.Ceiling == identity.NoRole:
@@ -33,7 +33,7 @@ func (c *Connection) Access(by identity.Actor) Access {
 	}
 }
 
-// Allow returns nil if by has at least need, and tells who may not even see c that c does not exist.
+// Allow returns nil if by has at least need, and an error that c does not exist if by may not see c.
 func (c *Connection) Allow(by identity.Actor, need Access) error {
 	switch have := c.Access(by); {
 	case have == None:
@@ -45,7 +45,7 @@ func (c *Connection) Allow(by identity.Actor, need Access) error {
 	}
 }
 
-// allow is Allow for a change, which may be meant for certain revisions only.
+// allow is Allow for a change, which may be conditional on certain revisions.
 func (c *Connection) allow(by identity.Actor, need Access, at revision.Match) error {
 	if err := c.Allow(by, need); err != nil {
 		return err
@@ -53,7 +53,8 @@ func (c *Connection) allow(by identity.Actor, need Access, at revision.Match) er
 	return at.Check(c.Revision)
 }
 
-// MayCreate returns ErrForbidden unless by may make connections in its workspace: members may.
+// MayCreate returns ErrForbidden unless by may create connections in its workspace, which requires the
+// member role.
 func MayCreate(by identity.Actor) error {
 	if by.Role < identity.Member || by.ReadOnly() {
 		return ErrForbidden

@@ -16,13 +16,13 @@ import (
 // Prefix begins a connection's identifier.
 const Prefix = "con"
 
-// MaxLive is how many connections of a workspace may be live at a time. Revoked ones do not count.
+// MaxLive is how many live connections a workspace can have. Revoked ones do not count.
 const MaxLive = 50
 
-// ID identifies a connection; the empty one is of none.
+// ID identifies a connection. The empty one identifies none.
 type ID string
 
-// NewID returns a fresh identifier. A connection has one before it is stored: its credential is
+// NewID returns a new identifier. A connection has one before it is stored, because its credential is
 // sealed for it.
 func NewID() ID { return ID(id.New(Prefix)) }
 
@@ -33,11 +33,11 @@ type Status string
 const (
 	Active  Status = "active"
 	Failing Status = "failing" // the probes fail; it is active again when one passes
-	Revoked Status = "revoked" // its credential is gone
+	Revoked Status = "revoked" // its credential is erased
 )
 
-// Connection is a workspace's way into a warehouse. Its secrets are kept apart, sealed: no
-// Connection holds one.
+// Connection is a workspace's access to a warehouse. Its secrets are stored separately, sealed: no
+// Connection contains one.
 type Connection struct {
 	event.Log
 	ID        ID
@@ -52,38 +52,38 @@ type Connection struct {
 	Fingerprint     string         // of the secrets, by a key that only the deployment has
 	SecretUpdatedAt time.Time
 
-	// CredentialRevision counts the changes of the credential, its erasure included: what was
-	// found with one credential says nothing of another.
+	// CredentialRevision counts the changes of the credential, including its erasure: a finding about
+	// one credential says nothing about another.
 	CredentialRevision int64
 
-	// Sealed is a credential to store in place of the present one; stores never fill it in. Bound says that
-	// CredentialRevision is part of what it is sealed for.
+	// Sealed is a credential that replaces the stored one. Stores never fill it in when they load.
+	// Bound says that CredentialRevision is part of what it is sealed for.
 	Sealed []byte
 	Bound  bool
 
-	// What the last probe found.
+	// The findings of the last probe.
 	Server         Server
 	Checks         []Check
 	Failed         Code // "" if it passed
 	FailedAt       time.Time
-	Failures       int       // in a row
-	LastVerifiedAt time.Time // when one last passed
+	Failures       int       // consecutive failures
+	LastVerifiedAt time.Time // when a probe last passed
 
 	CreatedBy identity.UserID
 	RevokedAt time.Time // zero: live
-	Revision  int64     // counts what people and probes changed, but not that a probe found the same again
+	Revision  int64     // counts changes by people and probes, but not a probe with an unchanged result
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// Draft is what a caller asks of a new connection.
+// Draft is the caller's request for a new connection.
 type Draft struct {
 	Kind       Kind
-	Name       string // empty: one is made of the kind and of what is reached
+	Name       string // empty: derived from the kind and the target
 	Credential []byte // a JSON object
 }
 
-// Check returns all that is wrong with the fields of d but the credential.
+// Check returns everything that is wrong with the fields of d except the credential.
 func (d Draft) Check() error {
 	switch n := utf8.RuneCountInString(d.Name); {
 	case n > 120:
@@ -103,8 +103,8 @@ func hasControl(s string) bool {
 	return false
 }
 
-// Trial is a credential that was probed outside of any transaction: what was found holds only as
-// long as the connection's credential is the one that it was found with.
+// Trial is a credential that was probed outside any transaction. Its result applies only while the
+// connection still has the credential that was probed.
 type Trial struct {
 	ID     ID    // of the connection, which may not be stored yet
 	Of     int64 // Connection.CredentialRevision when the probe began; 0 for a new connection
@@ -114,15 +114,15 @@ type Trial struct {
 	At     time.Time
 }
 
-// NewCredential is a credential as it will be kept.
+// NewCredential is a credential as it will be stored.
 type NewCredential struct {
 	Credential  Credential
 	Sealed      []byte
-	Bound       bool // to the revision that the credential will have: Trial.Of and one
+	Bound       bool // to the revision that the credential will have: Trial.Of + 1
 	Fingerprint string
 }
 
-// Failure returns why a trial failed, nil if it passed.
+// Failure returns why a trial failed; nil if it passed.
 func (t Trial) Failure(k Kind) error {
 	code := t.Report.Failure()
 	if code == "" {
@@ -131,8 +131,8 @@ func (t Trial) Failure(k Kind) error {
 	return &ProbeError{Failure: k.Failure(code, t.At), Checks: t.Report.Checks}
 }
 
-// New makes a connection of a trial that passed; others counts the workspace's live connections.
-// Members and above may.
+// New creates a connection from a trial that passed. others counts the workspace's live connections.
+// Requires the member role.
 func New(by identity.Actor, t Trial, others int) (*Connection, error) {
 	if err := MayCreate(by); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func New(by identity.Actor, t Trial, others int) (*Connection, error) {
 	return c, nil
 }
 
-// keep makes a credential the connection's own.
+// keep stores a credential in the connection.
 func (c *Connection) keep(n *NewCredential, at time.Time) {
 	c.Config, c.Secrets, c.Fingerprint = n.Credential.Config(), n.Credential.SecretsSet(), n.Fingerprint
 	c.Sealed, c.Bound = n.Sealed, n.Bound
@@ -166,7 +166,7 @@ func (c *Connection) keep(n *NewCredential, at time.Time) {
 	c.CredentialRevision++
 }
 
-// note writes down what a probe found.
+// note records the findings of a probe.
 func (c *Connection) note(t Trial) {
 	c.Checks = t.Report.Checks
 	if code := t.Report.Failure(); code != "" {
@@ -178,7 +178,7 @@ func (c *Connection) note(t Trial) {
 	c.Failed, c.FailedAt, c.Failures, c.LastVerifiedAt = "", time.Time{}, 0, t.At
 }
 
-// Failure says what is wrong with c; nil if the last probe passed, and once c is revoked.
+// Failure returns what is wrong with c; nil if the last probe passed, or if c is revoked.
 func (c *Connection) Failure() *Failure {
 	if c.Failed == "" || c.Status == Revoked {
 		return nil
@@ -187,26 +187,26 @@ func (c *Connection) Failure() *Failure {
 	return &f
 }
 
-// Seal names what a sealed credential belongs to; it opens for nothing else. A credential that is
-// moved into another row, workspace, org or kind is worthless there.
+// Seal returns the associated data of a sealed credential, so that the credential opens for nothing
+// else. A credential that is moved to another row, workspace, org or kind is useless there.
 func Seal(org identity.OrgID, ws identity.WorkspaceID, c ID, k Kind) []byte {
 	return []byte("connection credential\x00" + string(org) + "\x00" + string(ws) + "\x00" + string(c) + "\x00" + string(k))
 }
 
-// Stored is a sealed credential as it is kept.
+// Stored is a sealed credential as it is stored.
 type Stored struct {
 	Sealed   []byte
 	Revision int64 // Connection.CredentialRevision
-	Bound    bool  // Sealed opens for this revision only; v0.1.0 sealed for none
+	Bound    bool  // Sealed opens only for this revision; v0.1.0 did not bind revisions
 }
 
-// SealRevision names what a credential of one revision belongs to: an earlier credential of the same
-// connection, put back in its place, does not open.
+// SealRevision returns the associated data for one revision of a credential: an earlier credential of
+// the same connection that is copied back does not open.
 func SealRevision(place []byte, revision int64) []byte {
 	return fmt.Appendf(place[:len(place):len(place)], "\x00%d", revision)
 }
 
-// Place returns what s was sealed for, as the credential of c.
+// Place returns the associated data that s was sealed with, as the credential of c.
 func (s Stored) Place(c *Connection) []byte {
 	place := Seal(c.Org, c.Workspace, c.ID, c.Kind)
 	if s.Bound {
@@ -215,8 +215,8 @@ func (s Stored) Place(c *Connection) []byte {
 	return place
 }
 
-// RevealSecrets writes the secret fields alone, in one way whatever the order in which they were
-// given: to be fingerprinted, and for nothing else. Nil if none is set.
+// RevealSecrets encodes only the secret fields, independent of their order. It is only for
+// fingerprinting. Nil if none is set.
 func (c Credential) RevealSecrets() ([]byte, error) {
 	if len(c.secrets) == 0 {
 		return nil, nil
@@ -228,7 +228,7 @@ func (c Credential) RevealSecrets() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// title names what a credential reaches, for people.
+// title names the target of a credential, for people.
 func (c Credential) title() string {
 	d, _ := Describe(c.kind)
 	title := d.Title

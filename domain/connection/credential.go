@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// The fields that every kind names alike.
+// The fields that have the same name in every kind.
 const (
 	FieldHost     = "host"
 	FieldPort     = "port"
@@ -31,24 +31,24 @@ const (
 // TLSMode says how a connection is encrypted.
 type TLSMode string
 
-// The modes of TLS, as libpq's sslmode has them; none falls back to another.
+// The modes of TLS, named like libpq's sslmode values. None falls back to another.
 const (
 	VerifyFull TLSMode = "verify_full" // the certificate is signed by a trusted authority, for the host's name
-	VerifyCA   TLSMode = "verify_ca"   // signed by a trusted authority, for whatever name
-	Require    TLSMode = "require"     // encrypted; whoever sits in between can read along
+	VerifyCA   TLSMode = "verify_ca"   // signed by a trusted authority, for any name
+	Require    TLSMode = "require"     // encrypted, but not protected against a man in the middle
 	Disable    TLSMode = "disable"     // not encrypted
 )
 
-// Credential is what somebody gave to reach a warehouse: the fields that its kind's schema names,
-// with defaults filled in. It prints without its secrets. The zero Credential is of no kind.
+// Credential is what a caller entered to reach a warehouse: the fields in its kind's schema, with
+// defaults filled in. It prints without its secrets. The zero Credential has no kind.
 type Credential struct {
 	kind    Kind
 	config  map[string]any // string, bool or json.Number
 	secrets map[string]secret.String
 }
 
-// ParseCredential reads a JSON object and holds it to the schema of kind k. What is wrong comes as
-// fault.ErrInvalid with all fields below pointer "/credential"; submitted values are not quoted.
+// ParseCredential reads a JSON object and checks it against the schema of kind k. It returns
+// fault.ErrInvalid with all fields below pointer "/credential". Submitted values are not quoted.
 func ParseCredential(k Kind, text []byte) (Credential, error) {
 	d, ok := Describe(k)
 	if !ok {
@@ -71,7 +71,7 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 	maps.Copy(c.config, d.defaults)
 	for name, v := range fields {
 		if slices.Contains(d.secrets, name) {
-			text, _ := v.(string) // the schema says so of secrets
+			text, _ := v.(string) // the schema requires text for secrets
 			c.secrets[name] = secret.New(text)
 			continue
 		}
@@ -80,7 +80,7 @@ func ParseCredential(k Kind, text []byte) (Credential, error) {
 	return c, fault.InvalidFields(c.check())
 }
 
-// check finds what a schema cannot say.
+// check finds errors that a schema cannot express.
 func (c Credential) check() []fault.Field {
 	if ca := c.Text(FieldTLSCA); ca != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(ca)) {
 		return []fault.Field{{Pointer: "/credential/" + FieldTLSCA, Code: "invalid_format", Detail: "Must be one or more certificates in PEM."}}
@@ -88,22 +88,22 @@ func (c Credential) check() []fault.Field {
 	return nil
 }
 
-// Kind returns what kind of warehouse this is a credential of.
+// Kind returns the kind of warehouse that c is for.
 func (c Credential) Kind() Kind { return c.kind }
 
-// Text returns a field that is no secret, "" if it is not set.
+// Text returns a field that is not secret; "" if it is not set.
 func (c Credential) Text(field string) string {
 	s, _ := c.config[field].(string)
 	return s
 }
 
-// Flag returns a field that is true or false; false if it is not set.
+// Flag returns a boolean field; false if it is not set.
 func (c Credential) Flag(field string) bool {
 	b, _ := c.config[field].(bool)
 	return b
 }
 
-// Port returns the field "port", 0 if it is not set.
+// Port returns the field "port"; 0 if it is not set.
 func (c Credential) Port() uint16 {
 	n, _ := c.config[FieldPort].(json.Number)
 	port, err := n.Int64()
@@ -116,17 +116,17 @@ func (c Credential) Port() uint16 {
 // TLSMode returns the field "tls".
 func (c Credential) TLSMode() TLSMode { return TLSMode(c.Text(FieldTLS)) }
 
-// Secret returns a secret field; the zero one if it is not set.
+// Secret returns a secret field; zero if it is not set.
 func (c Credential) Secret(field string) secret.String { return c.secrets[field] }
 
-// SecretsSet names the secret fields that are set, in alphabetical order.
+// SecretsSet returns the names of the secret fields that are set, in alphabetical order.
 func (c Credential) SecretsSet() []string { return slices.Sorted(maps.Keys(c.secrets)) }
 
-// Config returns the fields that are no secrets, defaults included.
+// Config returns the fields that are not secret, defaults included.
 func (c Credential) Config() map[string]any { return maps.Clone(c.config) }
 
-// Reveal writes the credential as the JSON object that ParseCredential reads, secrets in the clear:
-// to be sealed, or handed to a child process; for nothing else.
+// Reveal encodes the credential as the JSON object that ParseCredential reads, with secrets in plain
+// text. It is only for sealing and for child processes.
 func (c Credential) Reveal() ([]byte, error) {
 	all := maps.Clone(c.config)
 	if all == nil {
@@ -138,8 +138,8 @@ func (c Credential) Reveal() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// SameTarget reports whether o reaches the same thing as c: the same host, port and database, or
-// what stands for them in this kind.
+// SameTarget reports whether o has the same target as c: the same host, port and database, or the
+// equivalent fields of this kind.
 func (c Credential) SameTarget(o Credential) bool {
 	if c.kind != o.kind {
 		return false
@@ -148,7 +148,7 @@ func (c Credential) SameTarget(o Credential) bool {
 		for _, field := range c.kind.fields(a) {
 			same := c.config[field] == o.config[field]
 			if field == FieldHost {
-				same = strings.EqualFold(c.Text(field), o.Text(field)) // as the DNS has it
+				same = strings.EqualFold(c.Text(field), o.Text(field)) // DNS names ignore case
 			}
 			if !same {
 				return false
@@ -158,8 +158,7 @@ func (c Credential) SameTarget(o Credential) bool {
 	return true
 }
 
-// LeadsTo reports whether o reaches the same thing as the credential of c does, or did before it was
-// erased.
+// LeadsTo reports whether o has the same target as c's credential, or as the one that was erased.
 func (c *Connection) LeadsTo(o Credential) bool {
 	return Credential{kind: c.Kind, config: c.Config}.SameTarget(o)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// What can go wrong with connections.
+// Errors about connections.
 var (
 	ErrNotFound          = &fault.Error{Kind: fault.NotFound, Code: "connection_not_found", Detail: "There is no such connection."}
 	ErrForbidden         = &fault.Error{Kind: fault.Forbidden, Code: "connection_forbidden", Detail: "Your access to this connection does not allow that."}
@@ -17,21 +17,21 @@ var (
 	ErrProbeFailed       = &fault.Error{Kind: fault.Invalid, Code: "probe_failed", Detail: "The probe of this credential failed. See failure for the reason. Nothing was stored."}
 	ErrProbeRateLimited  = &fault.Error{Kind: fault.RateLimited, Code: "probe_rate_limited", Detail: "Too many probes from this workspace or to this target. Wait for the number of seconds in Retry-After."}
 
-	// ErrPreviewRateLimited is what PreviewLimits answer.
+	// ErrPreviewRateLimited is returned by PreviewLimits.
 	ErrPreviewRateLimited = &fault.Error{
 		Kind: fault.RateLimited, Code: "preview_rate_limited",
 		Detail: "Too many previews from this workspace, or of this host. Wait as long as Retry-After says.",
 	}
 
-	// ErrTooManyReads says that nothing was reached: too many calls of the same tenant wait already. Queued work
-	// is postponed for it.
+	// ErrTooManyReads says that nothing was reached because too many calls of the same tenant are
+	// waiting. Jobs that get it are postponed.
 	ErrTooManyReads = &fault.Error{
 		Kind: fault.RateLimited, Code: "too_many_reads", RetryAfter: 5 * time.Second,
 		Detail: "Too many previews and probes of your workspaces are waiting already. Wait as long as Retry-After says.",
 	}
 )
 
-// ProbeError is ErrProbeFailed with what the probe found.
+// ProbeError is ErrProbeFailed with the findings of the probe.
 type ProbeError struct {
 	Failure Failure
 	Checks  []Check
@@ -39,5 +39,5 @@ type ProbeError struct {
 
 func (e *ProbeError) Error() string { return "the probe failed: " + string(e.Failure.Code) }
 
-// Unwrap makes e what a caller is told of it.
+// Unwrap returns the error that the caller gets.
 func (e *ProbeError) Unwrap() error { return ErrProbeFailed }

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Code says what is wrong with a connection, stable and snake_case: clients switch on it. It is
-// the error of everything that reaches a warehouse. What the server or a driver said stays behind:
-// such texts hold names of hosts, banners and secrets.
+// Code says what is wrong with a connection. It is stable and snake_case: clients switch on it.
+// Everything that reaches a warehouse returns it as its error. The texts of servers and drivers are
+// dropped, because they contain host names, banners and secrets.
 type Code string
 
-// The codes. None is "".
+// The codes. "" means that there is no failure.
 const (
-	NetworkNotAllowed       Code = "network_not_allowed" // the same answer whatever is there
+	NetworkNotAllowed       Code = "network_not_allowed" // the same result whatever exists there
 	DNSFailed               Code = "dns_failed"
 	PortClosed              Code = "port_closed"
 	HostUnreachable         Code = "host_unreachable"
-	ConnectTimeout          Code = "connect_timeout"   // nobody answered, or not a word was said
-	NotThisDatabase         Code = "not_this_database" // something answered in another protocol
+	ConnectTimeout          Code = "connect_timeout"   // no connection, or no first byte
+	NotThisDatabase         Code = "not_this_database" // the server speaks another protocol
 	TLSUnsupported          Code = "tls_unsupported"
 	TLSRequired             Code = "tls_required"
 	TLSUntrusted            Code = "tls_untrusted"
 	TLSNameMismatch         Code = "tls_name_mismatch"
 	AuthFailed              Code = "auth_failed"   // wrong user, password, key or token
-	AuthRejected            Code = "auth_rejected" // a rule of the server's, or a way to sign in that Atrium refuses
+	AuthRejected            Code = "auth_rejected" // a rule of the server, or an authentication method that Atrium refuses
 	DatabaseNotFound        Code = "database_not_found"
-	DatabaseDeniedOrMissing Code = "database_denied_or_missing" // the server does not say which
+	DatabaseDeniedOrMissing Code = "database_denied_or_missing" // the server does not tell which
 	PermissionDenied        Code = "permission_denied"
 	TableNotFound           Code = "table_not_found"
 	TooManyConnections      Code = "too_many_connections"
@@ -38,35 +38,36 @@ const (
 	Internal                Code = "internal"
 )
 
-// CredentialCanWrite warns of a credential that may change data: reading is all that Atrium does.
+// CredentialCanWrite warns of a credential that may change data. Atrium only reads.
 const CredentialCanWrite Code = "credential_can_write" //nolint:gosec // the name of a warning
 
-// TooManyReads is the code of a probe that was not made (ErrTooManyReads). It is no failure of a connection's.
+// TooManyReads is the code of a probe that did not run (ErrTooManyReads). It is not a failure of the
+// connection.
 const TooManyReads Code = "too_many_reads"
 
 func (c Code) Error() string { return string(c) }
 
-// Category says who can mend a failure.
+// Category says who can fix a failure.
 type Category string
 
 // The categories.
 const (
-	Config    Category = "config"    // somebody must change the credential, the grants or the server
-	Transient Category = "transient" // it may pass by itself
-	System    Category = "system"    // Atrium is at fault
+	Config    Category = "config"    // a person must change the credential, the grants or the server
+	Transient Category = "transient" // it may resolve without a change
+	System    Category = "system"    // an error in Atrium
 )
 
-// Failure is what is wrong and what to do about it.
+// Failure describes a failure and how to fix it.
 type Failure struct {
 	Code      Code
 	Category  Category
-	Fields    []string // of the credential, that are probably wrong
-	Retryable bool     // the same again may work without a change
-	Hint      string   // one sentence for the person who has to mend it
+	Fields    []string // credential fields that are probably wrong
+	Retryable bool     // a retry may work without a change
+	Hint      string   // one sentence for the person who has to fix it
 	At        time.Time
 }
 
-// about names a group of a credential's fields; each descriptor says which fields are in it.
+// about names a group of a credential's fields. Each descriptor lists the fields of each group.
 type about string
 
 const (
@@ -84,7 +85,7 @@ type cause struct {
 	hint      string
 }
 
-// causes is the one table of failures.
+// causes is the table of all failures.
 var causes = map[Code]cause{
 	NetworkNotAllowed:       {Config, false, network, "Atrium may not connect to this address. Use a host name with a public address, or ask the operator to allow its network."},
 	DNSFailed:               {Config, true, network, "The host name cannot be resolved. Check its spelling, and that it has a public DNS record."},
@@ -114,8 +115,7 @@ var causes = map[Code]cause{
 // Codes lists every code that a connection can fail with, in alphabetical order.
 func Codes() []Code { return slices.Sorted(maps.Keys(causes)) }
 
-// Failure says of a failure with code what is known about it for connections of kind k. A code
-// that is none of Codes reads as Internal.
+// Failure describes a failure with code for connections of kind k. An unknown code reads as Internal.
 func (k Kind) Failure(code Code, at time.Time) Failure {
 	c, ok := causes[code]
 	if !ok {
@@ -124,7 +124,7 @@ func (k Kind) Failure(code Code, at time.Time) Failure {
 	return Failure{Code: code, Category: c.category, Fields: k.fields(c.about), Retryable: c.retryable, Hint: c.hint, At: at}
 }
 
-// Category returns who can mend a failure with this code.
+// Category returns who can fix a failure with this code.
 func (c Code) Category() Category {
 	if known, ok := causes[c]; ok {
 		return known.category

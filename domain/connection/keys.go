@@ -11,20 +11,20 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Lengths of RSA keys in bits: what is shorter no service takes any more, and what is longer takes
-// seconds to sign with.
+// Limits of RSA keys in bits: services no longer accept shorter keys, and signing with longer ones
+// takes seconds.
 const (
 	minRSA = 2048
 	maxRSA = 4096
 )
 
-// ParseRSAKey reads a private key in PEM, of PKCS #8 or PKCS #1, that has no passphrase.
+// ParseRSAKey reads a PEM private key in PKCS #8 or PKCS #1 without a passphrase.
 func ParseRSAKey(text string) (*rsa.PrivateKey, error) {
 	block, rest := pem.Decode([]byte(text))
 	if block == nil || strings.TrimSpace(string(rest)) != "" {
 		return nil, errors.New("not one block of PEM")
 	}
-	if b := len(block.Bytes) * 8; b > 8*maxRSA { // before anything is computed with it
+	if b := len(block.Bytes) * 8; b > 8*maxRSA { // before any computation with it
 		return nil, errors.New("the key is too long")
 	}
 	var parsed any
@@ -38,7 +38,7 @@ func ParseRSAKey(text string) (*rsa.PrivateKey, error) {
 		err = errors.New("not a private key, or one with a passphrase")
 	}
 	if err != nil {
-		return nil, errors.New("not a private key that can be read") // without err, which may quote it
+		return nil, errors.New("not a private key that can be read") // without err, which may quote the key
 	}
 	key, ok := parsed.(*rsa.PrivateKey)
 	if !ok || key.N.BitLen() < minRSA || key.N.BitLen() > maxRSA {
@@ -47,15 +47,15 @@ func ParseRSAKey(text string) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// ServiceAccount is the key of a service account of Google's.
+// ServiceAccount is the key of a Google service account.
 type ServiceAccount struct {
 	Email string
 	KeyID string
 	Key   *rsa.PrivateKey
 }
 
-// ParseServiceAccount reads the JSON document that Google hands out for a service account's key.
-// Where it says that tokens come from is left aside: whoever wrote it could name any server.
+// ParseServiceAccount reads the JSON document that Google issues for a service account's key. It
+// ignores the token address in the document, because its author could name any server.
 func ParseServiceAccount(text string) (ServiceAccount, error) {
 	var file struct {
 		Type         string `json:"type"`
@@ -73,7 +73,7 @@ func ParseServiceAccount(text string) (ServiceAccount, error) {
 	return ServiceAccount{Email: file.ClientEmail, KeyID: file.PrivateKeyID, Key: key}, nil
 }
 
-// formats are those of the kinds' schemas, besides the standard's.
+// formats are the formats of the kinds' schemas that the standard does not define.
 var formats = []*jsonschema.Format{
 	{Name: "rsa-private-key", Validate: valid(ParseRSAKey)},
 	{Name: "google-service-account-key", Validate: valid(ParseServiceAccount)},
@@ -83,7 +83,7 @@ func valid[T any](parse func(string) (T, error)) func(any) error {
 	return func(v any) error {
 		text, ok := v.(string)
 		if !ok {
-			return nil // its type is said to be wrong elsewhere
+			return nil // the schema reports a wrong type
 		}
 		_, err := parse(text)
 		return err

@@ -1,5 +1,5 @@
-// Package connection holds connections to warehouses, their kinds and credentials, and what can
-// be said about one that fails.
+// Package connection holds connections to warehouses, their kinds and credentials, and descriptions of
+// their failures.
 package connection
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Kind names a kind of warehouse. Which there are is said by the descriptors under kinds/.
+// Kind is a kind of warehouse. The descriptors under kinds/ define the kinds.
 type Kind string
 
-// The kinds that need no other names than these.
+// The kinds that code refers to.
 const (
 	BigQuery     Kind = "bigquery"
 	ClickHouse   Kind = "clickhouse"
@@ -29,19 +29,19 @@ const (
 	SQLite       Kind = "sqlite"
 )
 
-// Descriptor is all that is known of a kind: it drives forms, validation, masking and docs.
+// Descriptor describes a kind: it drives forms, validation, masking and docs.
 type Descriptor struct {
 	Kind         Kind
 	Title        string
 	DocsURL      string
-	Ports        []uint16 // where its servers usually are, the default first; none if nothing is dialled
-	OtherPorts   bool     // whether its servers may be at any port from 1024 on as well
+	Ports        []uint16 // usual ports of its servers, the default first; empty if no port is dialled
+	OtherPorts   bool     // whether its servers may also use any port from 1024 on
 	Capabilities []string
-	Grants       string          // the script that lets a user read and nothing more; what to fill in is in <angle brackets>
+	Grants       string          // the script that gives read access only; values to fill in are in <angle brackets>
 	Schema       json.RawMessage // JSON Schema of the credential; x-secret marks secrets, x-order sorts a form
 
-	fields   map[about][]string        // of the credential, that a failure can be about
-	schema   func() *jsonschema.Schema // compiled at its first use, since a child that reaches one kind needs no other
+	fields   map[about][]string        // credential fields that a failure can be about
+	schema   func() *jsonschema.Schema // compiled at its first use, because a child process uses only one kind
 	secrets  []string
 	defaults map[string]any
 }
@@ -49,10 +49,10 @@ type Descriptor struct {
 //go:embed kinds/*.json
 var files embed.FS
 
-// kinds is every kind's descriptor, in the order of their names.
+// kinds holds the descriptors of all kinds, sorted by name.
 var kinds = mustLoad(files)
 
-// Kinds lists the descriptor of every kind, sorted by kind.
+// Kinds returns the descriptors of all kinds, sorted by kind.
 func Kinds() []*Descriptor { return slices.Clone(kinds) }
 
 // Describe returns the descriptor of a kind.
@@ -64,8 +64,8 @@ func Describe(k Kind) (*Descriptor, bool) {
 	return kinds[i], true
 }
 
-// AllowsPort reports whether servers of this kind may be at a port. Below 1024 it is the usual ones
-// alone, so that connections cannot be used to knock at mail servers and the like.
+// AllowsPort reports whether servers of this kind may use a port. Below 1024 only the usual ones, so
+// that connections cannot be used to reach mail servers and similar services.
 func (d *Descriptor) AllowsPort(port uint16) bool {
 	return slices.Contains(d.Ports, port) || d.OtherPorts && port >= 1024
 }
@@ -78,8 +78,8 @@ func (k Kind) fields(a about) []string {
 	return d.fields[a]
 }
 
-// mustLoad reads the descriptors. They are part of the program, so one that is wrong is a bug, and
-// every test shows it.
+// mustLoad reads the descriptors. They are part of the program, so an invalid one is a bug that every
+// test shows.
 func mustLoad(files fs.FS) []*Descriptor {
 	names, err := fs.Glob(files, "kinds/*.json")
 	if err != nil {
@@ -152,8 +152,8 @@ func load(text []byte) (*Descriptor, error) {
 	return d, nil
 }
 
-// location names a schema to the compiler. It is absolute, since a relative one has the compiler look
-// for the working directory, which a confined child does not have.
+// location names a schema for the compiler. It is absolute, because a relative one makes the compiler
+// look up the working directory, which a confined child process does not have.
 const location = "https://atrium.invalid/credential.json"
 
 func compile(text json.RawMessage) (*jsonschema.Schema, error) {
@@ -173,7 +173,7 @@ func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	return c.Compile(location)
 }
 
-// nowhere keeps the schema compiler from files and networks: a descriptor holds all it needs.
+// nowhere keeps the schema compiler from files and networks: a descriptor is self-contained.
 type nowhere struct{}
 
 func (nowhere) Load(url string) (any, error) {

@@ -10,21 +10,23 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ProbeLimits keep probes from being used to scan ports or to guess passwords.
+// ProbeLimits prevent probes from being used to scan ports or to guess passwords.
 type ProbeLimits struct {
-	WorkspacePerMinute int // from one workspace, to whatever target
+	WorkspacePerMinute int // from one workspace, to all targets
 	TargetPerHour      int // to one target, from all workspaces of an org together
 }
 
-// PreviewLimits keep previews, and whatever else reads a table or a sheet because a caller asks for it, from being
-// used to keep hosts busy. They permit bursts: so many calls at once, and so many within the time on average.
+// PreviewLimits prevent previews, and other reads of a table or a sheet that a caller requests, from
+// overloading hosts. They permit bursts: each number is the largest burst, and the average rate in its
+// time.
 type PreviewLimits struct {
-	WorkspacePerMinute int // from one workspace, of whatever target
+	WorkspacePerMinute int // from one workspace, of all targets
 	TargetPerHour      int // of one target, from all workspaces of an org together
 }
 
-// Admit notes a preview at now with both, or answers with ErrPreviewRateLimited how long to wait: then neither
-// notes it. All that either remembers is until when its calls would have lasted, had they come evenly spaced.
+// Admit records a preview at now in both workspace and target, or returns ErrPreviewRateLimited with
+// the time to wait and records nothing. Both store only the time until which their calls would last at
+// the permitted rate.
 func (l PreviewLimits) Admit(workspace, target *Attempts, now time.Time) error {
 	forWorkspace, wait := workspace.spaced(l.WorkspacePerMinute, time.Minute, now)
 	atTarget, longer := target.spaced(l.TargetPerHour, time.Hour, now)
@@ -35,8 +37,8 @@ func (l PreviewLimits) Admit(workspace, target *Attempts, now time.Time) error {
 	return nil
 }
 
-// spaced returns what is to be remembered with one more call, and how long to wait before that may be made. This
-// is the generic cell rate algorithm.
+// spaced returns the value to store after one more call, and how long to wait before that call. It
+// implements the generic cell rate algorithm.
 func (a *Attempts) spaced(limit int, window time.Duration, now time.Time) (next Attempts, wait time.Duration) {
 	until := now
 	if len(*a) > 0 && (*a)[0].After(now) {
@@ -46,7 +48,7 @@ func (a *Attempts) spaced(limit int, window time.Duration, now time.Time) (next 
 	return Attempts{until}, until.Sub(now) - window
 }
 
-// Effort is what limits count apart.
+// Effort is a kind of call that is limited separately.
 type Effort string
 
 // The efforts.
@@ -55,11 +57,11 @@ const (
 	Previewing Effort = "preview"
 )
 
-// Attempts are when attempts were made, oldest first, as far as a limit needs to know.
+// Attempts holds the times of attempts, oldest first, as far back as a limit needs them.
 type Attempts []time.Time
 
-// Admit notes a probe at now with both, or answers with ErrProbeRateLimited how long to wait: then
-// neither notes it. What is older than its limit looks back is forgotten.
+// Admit records a probe at now in both workspace and target, or returns ErrProbeRateLimited with the
+// time to wait and records nothing. It drops attempts that are older than the limit's window.
 func (l ProbeLimits) Admit(workspace, target *Attempts, now time.Time) error {
 	wait := max(workspace.wait(l.WorkspacePerMinute, time.Minute, now), target.wait(l.TargetPerHour, time.Hour, now))
 	if wait > 0 {
@@ -69,8 +71,7 @@ func (l ProbeLimits) Admit(workspace, target *Attempts, now time.Time) error {
 	return nil
 }
 
-// wait forgets what is older than window, and returns how long it takes until fewer than limit are
-// left.
+// wait drops attempts older than window, and returns how long it takes until fewer than limit remain.
 func (a *Attempts) wait(limit int, window time.Duration, now time.Time) time.Duration {
 	recent := *a
 	for len(recent) > 0 && !recent[0].After(now.Add(-window)) {
@@ -83,18 +84,18 @@ func (a *Attempts) wait(limit int, window time.Duration, now time.Time) time.Dur
 	return recent[len(recent)-limit].Add(window).Sub(now)
 }
 
-// Target stands for what a credential reaches, as the limit of probes counts it.
+// Target identifies what a credential reaches, for the limits of probes.
 type Target [sha256.Size]byte
 
-// Target returns what c reaches for org: its host and port, whatever the database, user and
-// workspace; for kinds without a host, what they have in its place.
+// Target returns what c reaches for org: its host and port, whatever the database, user and workspace;
+// for kinds without a host, the equivalent fields.
 func (c Credential) Target(org identity.OrgID) Target { return target(org, c.kind, c.config) }
 
 // Target returns what c reaches, as Credential.Target does.
 func (c *Connection) Target() Target { return target(c.Org, c.Kind, c.Config) }
 
-// HostTarget returns the Target for something that org reads from a place that is no connection's, such as the
-// host of a sheet.
+// HostTarget returns the Target of a host that org reads without a connection, such as the host of a
+// sheet.
 func HostTarget(org identity.OrgID, host string) Target {
 	return digest(org, "host", strings.TrimSuffix(strings.ToLower(host), "."))
 }
@@ -115,7 +116,7 @@ func target(org identity.OrgID, k Kind, config map[string]any) Target {
 
 func digest(org identity.OrgID, values ...string) Target {
 	h := sha256.New()
-	for _, s := range append([]string{string(org)}, values...) { // with its length, so that two texts never read as one
+	for _, s := range append([]string{string(org)}, values...) { // with its length: different lists are encoded differently
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(s))))
 		h.Write([]byte(s))
 	}

@@ -2,60 +2,60 @@ package connection
 
 import "time"
 
-// Step is one thing that a probe tries, each only if those before it have not failed.
+// Step is one step of a probe. It runs only if no earlier step failed.
 type Step string
 
-// Check is what became of one step.
+// Check is the result of one step.
 type Check struct {
 	Step   Step
 	Result Result
 	Took   time.Duration
-	Code   Code // of what failed, or what a warning is about
+	Code   Code // of the failure or the warning
 }
 
-// The steps, in the order in which they are tried.
+// The steps, in the order in which they run.
 const (
-	Resolve      Step = "resolve"      // the host's name has addresses
+	Resolve      Step = "resolve"      // the host name resolves to addresses
 	Policy       Step = "policy"       // Atrium may connect to one of them
 	Connect      Step = "connect"      // something accepts the connection
-	TLS          Step = "tls"          // its certificate is good; skipped where the credential asks for none
+	TLS          Step = "tls"          // its certificate is valid; skipped if the credential does not require TLS
 	Authenticate Step = "authenticate" // the server lets the user in
-	Database     Step = "database"     // the database is there
+	Database     Step = "database"     // the database exists
 	Read         Step = "read"         // the catalogue can be read
-	Privileges   Step = "privileges"   // what the user may do beyond reading
+	Privileges   Step = "privileges"   // the user's rights beyond reading
 )
 
-// Steps lists the steps in their order.
+// Steps returns the steps in order.
 func Steps() []Step {
 	return []Step{Resolve, Policy, Connect, TLS, Authenticate, Database, Read, Privileges}
 }
 
-// Result is how a step ended.
+// Result is the result of a step.
 type Result string
 
 // The results.
 const (
 	OK      Result = "ok"
-	Warning Result = "warning" // the connection works, and somebody should know something
+	Warning Result = "warning" // the connection works, but the user should know something
 	Failed  Result = "failed"
-	Skipped Result = "skipped" // one before it failed, or there is no such step for this credential
+	Skipped Result = "skipped" // an earlier step failed, or the step does not exist for this credential
 )
 
-// Server is what answered. Product and Version are the server's own words: at most 64 printable
-// characters each.
+// Server describes the server that responded. Product and Version are the server's own words, at most
+// 64 printable characters each.
 type Server struct {
 	Product  string
 	Version  string
 	CanWrite bool
 }
 
-// Report is the outcome of a probe: one check for each of Steps, in their order.
+// Report is the result of a probe: one check for each of Steps, in order.
 type Report struct {
 	Checks []Check
-	Server Server // what is known of it by then
+	Server Server // what the probe found out before it ended
 }
 
-// Failure returns the code of the step that failed, "" if none did.
+// Failure returns the code of the step that failed; "" if none did.
 func (r Report) Failure() Code {
 	for _, c := range r.Checks {
 		if c.Result == Failed {
@@ -76,8 +76,8 @@ func (r Report) Warnings() []Code {
 	return codes
 }
 
-// FailedAt returns the report of a probe whose step failed before anything else could: those before
-// it are skipped too, for nobody knows how they would have ended.
+// FailedAt returns the report of a probe in which step failed before any other ran. The steps before it
+// are skipped too, because their results are unknown.
 func FailedAt(step Step, code Code) Report {
 	var r Report
 	for _, s := range Steps() {

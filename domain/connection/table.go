@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// What a preview shows at most.
+// Limits of a preview and of a page of tables.
 const (
-	MaxCell       = 256 // characters of a value; the rest is cut
-	MaxColumns    = 200 // of a table; the rest is left out
+	MaxCell       = 256 // characters of a value; longer ones are cut
+	MaxColumns    = 200 // of a table; further ones are omitted
 	MaxSampleRows = 5
 	MaxTables     = 500 // of one page of tables
 )
@@ -21,11 +21,11 @@ const (
 	BaseTable        TableKind = "table"
 	View             TableKind = "view"
 	MaterializedView TableKind = "materialized_view"
-	ExternalTable    TableKind = "external_table" // its rows are kept elsewhere
+	ExternalTable    TableKind = "external_table" // its rows are stored elsewhere
 )
 
-// TableRef names a table. Schema is what the kind calls so: PostgreSQL's schema, MySQL's and
-// ClickHouse's database, BigQuery's dataset, "main" for SQLite.
+// TableRef names a table. Schema is PostgreSQL's schema, MySQL's and ClickHouse's database, BigQuery's
+// dataset, and "main" for SQLite.
 type TableRef struct {
 	Schema string
 	Name   string
@@ -48,14 +48,14 @@ type Table struct {
 
 // TableQuery asks for a page of tables in the order of TableRef.Compare.
 type TableQuery struct {
-	After TableRef // the last one of the page before; zero for the first page
+	After TableRef // the last table of the previous page; zero for the first page
 	Limit int      // 1 to MaxTables
 }
 
-// Type is what values of a column can be used as, whatever the database calls it.
+// Type says how values of a column can be used, whatever the database's own type.
 type Type string
 
-// The types. What is none of the others is a Text.
+// The types. A value of no other type is a Text.
 const (
 	Text     Type = "text"
 	Integer  Type = "integer"
@@ -74,7 +74,7 @@ type Column struct {
 	Nullable     bool
 }
 
-// Preview shows what is in a table. Values are texts as the database writes them, cut to MaxCell
+// Preview shows the first rows of a table. Values are texts as the database writes them, cut to MaxCell
 // characters; nil for NULL.
 type Preview struct {
 	Columns []Column
@@ -83,7 +83,7 @@ type Preview struct {
 
 // Cell returns s as a value of a preview: valid UTF-8, cut to MaxCell characters.
 func Cell(s string) *string {
-	if len(s) > MaxCell*utf8.UTFMax { // what is looked at below
+	if len(s) > MaxCell*utf8.UTFMax { // the part examined below
 		s = s[:MaxCell*utf8.UTFMax]
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")

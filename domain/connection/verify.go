@@ -9,21 +9,21 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// CheckJob is the kind of job that probes a connection nobody asked about; its subject is the
+// CheckJob is the kind of job that probes a connection in the background. Its subject is the
 // connection.
 const CheckJob job.Kind = "connection.check"
 
-// How often that happens: every six hours, and sooner while a transient failure waits for the two
-// that would confirm it.
+// The times of background checks: every six hours, and sooner while a transient failure waits for the
+// two that would confirm it.
 const (
 	checkEvery   = 6 * time.Hour
 	confirmAfter = 10 * time.Minute
 
-	tolerated = 3 // failures in a row that may pass by themselves, before the connection is failing
+	tolerated = 3 // consecutive transient failures before the connection is failing
 )
 
-// NextCheck returns when c is to be probed next. chance, from 0 to below 1, spreads the checks by a
-// tenth in both directions, so that connections made together are not probed together for ever.
+// NextCheck returns when to probe c next. chance, from 0 to below 1, varies the interval by up to a
+// tenth in both directions, so that connections created together are not always probed together.
 func (c *Connection) NextCheck(now time.Time, chance float64) time.Time {
 	wait := checkEvery
 	if c.Status == Active && c.Failures > 0 {
@@ -32,7 +32,7 @@ func (c *Connection) NextCheck(now time.Time, chance float64) time.Time {
 	return now.Add(time.Duration(float64(wait) * (0.9 + chance/5)))
 }
 
-// MayTry returns nil if by may probe c, with a new credential if fresh says so.
+// MayTry returns nil if by may probe c; fresh says whether with a new credential.
 func (c *Connection) MayTry(by identity.Actor, fresh bool) error {
 	need := Use
 	if fresh {
@@ -47,11 +47,11 @@ func (c *Connection) MayTry(by identity.Actor, fresh bool) error {
 	return nil
 }
 
-// Verify notes a trial that by asked for. Without a new credential c is failing or active from now
-// on, as the trial was. A new credential takes the place of the present one if its trial passed,
-// and brings a revoked connection back; if it failed, c stays as it is and the error is a
-// *ProbeError. ErrCredentialChanged if somebody replaced or revoked the credential since the trial
-// began. others counts the other live connections of the workspace.
+// Verify applies a trial that by requested. Without a new credential, c becomes failing or active, like
+// the trial. A new credential whose trial passed replaces the stored one, and reactivates a revoked
+// connection. If it failed, c stays as it is and the error is a *ProbeError. ErrCredentialChanged if
+// the credential was replaced or revoked since the trial started. others counts the other live
+// connections of the workspace.
 func (c *Connection) Verify(by identity.Actor, t Trial, others int) error {
 	if err := c.MayTry(by, t.New != nil); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (c *Connection) Verify(by identity.Actor, t Trial, others int) error {
 	return nil
 }
 
-// replace puts the credential of a trial in the place of the present one.
+// replace replaces the stored credential with the trial's.
 func (c *Connection) replace(by identity.Actor, t Trial, others int) error {
 	if err := t.Failure(c.Kind); err != nil {
 		return err
@@ -93,9 +93,9 @@ func (c *Connection) replace(by identity.Actor, t Trial, others int) error {
 	return nil
 }
 
-// Check notes a trial that nobody asked for. A failure that somebody must mend makes c failing at
-// once, any other one only when it is the third in a row. It does nothing if the credential is
-// another one by now.
+// Check applies the trial of a background check. A failure that a person must fix makes c failing at
+// once, a transient one only when it is the third in a row. It does nothing if the credential has
+// changed.
 func (c *Connection) Check(by identity.Actor, t Trial) {
 	if c.Status == Revoked || t.Of != c.CredentialRevision {
 		return
@@ -104,7 +104,7 @@ func (c *Connection) Check(by identity.Actor, t Trial) {
 	c.settle(by, c.Failed != "" && (c.Failed.Category() == Config || c.Failures >= tolerated))
 }
 
-// settle makes c failing or active. Only a change is an event.
+// settle makes c failing or active. It records an event only if that is a change.
 func (c *Connection) settle(by identity.Actor, failing bool) {
 	switch {
 	case failing && c.Status != Failing:
@@ -118,7 +118,8 @@ func (c *Connection) settle(by identity.Actor, failing bool) {
 	}
 }
 
-// Revoke ends c: its credential is erased, and only a new one brings it back. Again is no error.
+// Revoke ends c: its credential is erased, and only a new one reactivates it. Revoking again is not an
+// error.
 func (c *Connection) Revoke(by identity.Actor, at revision.Match) error {
 	if err := c.allow(by, Manage, at); err != nil {
 		return err

@@ -1,23 +1,22 @@
 // Package page holds one page of a longer list.
 package page
 
-// Query asks for at most Limit items after the position After, which is the Next of the page
-// before. An empty After is the first page. Positions are the store's own: a client sees them
-// only sealed.
+// Query asks for at most Limit items after the position After, which is the Next of the previous page.
+// An empty After asks for the first page. The store defines positions; clients see them only sealed.
 type Query struct {
 	After string
 	Limit int
 }
 
-// Of is one page. An empty Next says that it is the last; a page with a Next may hold fewer items than were
-// asked for, or none, where a store bounds what it examines.
+// Of is one page. An empty Next means that it is the last. A page with a Next may hold fewer items than
+// requested, or none, if a store limits how many it examines.
 type Of[T any] struct {
 	Items []T
 	Next  string
 }
 
-// Cut makes a page from up to limit+1 items that a store read; position names where an item
-// stands in the list.
+// Cut returns a page of up to limit+1 items that a store read. position returns an item's position in
+// the list.
 func Cut[T any](items []T, limit int, position func(T) string) Of[T] {
 	if len(items) <= limit {
 		return Of[T]{Items: items}

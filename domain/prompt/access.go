@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// Access returns what by may do with t. Viewers see what is frozen, editors write and activate,
+// Access returns what by may do with t. Viewers see frozen versions, editors write and activate,
 // managers share and protect.
 func (t *Template) Access(by identity.Actor) access.Role {
 	granted := access.None
@@ -16,8 +16,7 @@ func (t *Template) Access(by identity.Actor) access.Role {
 	return access.Standing{Workspace: t.Workspace, Owner: t.Owner, OwnerLeft: t.OwnerLeft, Visibility: t.Visibility}.Role(by, granted)
 }
 
-// Allow returns nil if by has at least need, and tells who may not even see t that t does not
-// exist.
+// Allow returns nil if by has at least need, and an error that t does not exist if by may not see t.
 func (t *Template) Allow(by identity.Actor, need access.Role) error {
 	switch have := t.Access(by); {
 	case have == access.None, !t.DeletedAt.IsZero():
@@ -31,8 +30,8 @@ func (t *Template) Allow(by identity.Actor, need access.Role) error {
 	}
 }
 
-// mayRelease is Allow for what decides which version others receive: activation and labels. Of a
-// protected template that takes a manager.
+// mayRelease is Allow for changes that decide which version others receive: activation and labels. A
+// protected template requires the manager role.
 func (t *Template) mayRelease(by identity.Actor) error {
 	if err := t.Allow(by, access.Editor); err != nil || !t.Protected || t.Access(by) >= access.Manager {
 		return err
@@ -40,7 +39,7 @@ func (t *Template) mayRelease(by identity.Actor) error {
 	return ErrForbidden.Because("The prompt template is protected: activating a version or moving a label takes a manager.")
 }
 
-// lacks is ErrVersionNotFound with what a reference to the active version would need.
+// lacks returns ErrVersionNotFound with a detail on what a reference to the active version needs.
 func (t *Template) lacks(ref Ref) error {
 	if ref.Active && t.Active.Version == "" {
 		return ErrVersionNotFound.Because("No version of the prompt template is active yet. Activate one, or name a version.")
@@ -48,7 +47,7 @@ func (t *Template) lacks(ref Ref) error {
 	return ErrVersionNotFound
 }
 
-// Readable returns nil if by may read v, the version of t that ref names; nil if there is none.
+// Readable returns nil if by may read v, the version of t that ref names; v is nil if there is none.
 func (t *Template) Readable(by identity.Actor, ref Ref, v *Version) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
@@ -59,7 +58,7 @@ func (t *Template) Readable(by identity.Actor, ref Ref, v *Version) error {
 	return nil
 }
 
-// allow is Allow for a change, which may be meant for certain revisions only.
+// allow is Allow for a change, which may be conditional on certain revisions.
 func (t *Template) allow(by identity.Actor, need access.Role, at revision.Match) error {
 	if err := t.Allow(by, need); err != nil {
 		return err

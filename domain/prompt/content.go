@@ -12,13 +12,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// What a version may hold at most.
+// Limits of a version, in bytes.
 const (
 	MaxTextBytes      = 256 << 10 // of the text, or of all messages together
 	MaxJSONBytes      = 256 << 10 // of the tools, and of the response format
-	MaxVariablesBytes = 64 << 10  // of all variables together, as JSON: lists of versions show them
-	MaxExtraBytes     = 16 << 10  // of a model's extra parameters, as JSON: lists show them too
-	MaxContentBytes   = 1 << 20   // of all of it (Content.Size)
+	MaxVariablesBytes = 64 << 10  // of all variables together, as JSON: lists of versions include them
+	MaxExtraBytes     = 16 << 10  // of a model's extra parameters, as JSON: lists include them
+	MaxContentBytes   = 1 << 20   // of the whole content (Content.Size)
 	MaxMessages       = 200
 	MaxVariables      = 200
 )
@@ -32,27 +32,27 @@ const (
 	Chat Type = "chat" // a list of messages
 )
 
-// Format is how variables stand in a text.
+// Format is the syntax of variables in a text.
 type Format string
 
 // The formats.
 const (
 	Mustache Format = "mustache" // {{name}}, sections and inverted sections; no partials
-	Verbatim Format = "none"     // the text is taken as it is
+	Verbatim Format = "none"     // the text is used as it is
 )
 
-// Content is what a version says to a model. It is a value: a frozen version keeps its own.
+// Content is the prompt of a version. It is a value: a frozen version keeps its own.
 type Content struct {
 	Text           string    // for type text, up to 256 KiB
 	Messages       []Message // for type chat, 1 to 200
 	Format         Format
 	Variables      []Variable
-	Model          *ModelConfig    // nil: left to the caller
+	Model          *ModelConfig    // nil: the caller decides
 	Tools          json.RawMessage // a JSON array, or nil
 	ResponseFormat json.RawMessage // a JSON object, or nil
 }
 
-// Message is one message of a chat, or a placeholder where the caller puts messages of its own.
+// Message is one message of a chat, or a placeholder where the caller inserts messages.
 type Message struct {
 	Role        string `json:"role,omitempty"` // system, developer, user, assistant or tool
 	Content     string `json:"content,omitempty"`
@@ -60,7 +60,7 @@ type Message struct {
 	Required    bool   `json:"required,omitempty"`    // whether the placeholder must be filled
 }
 
-// Variable declares a value that a render takes.
+// Variable declares a value that a render needs or accepts.
 type Variable struct {
 	Name        string          `json:"name"`
 	Type        string          `json:"type"` // string, number, boolean, array or object
@@ -68,10 +68,10 @@ type Variable struct {
 	Default     json.RawMessage `json:"default,omitempty"`
 	Enum        []any           `json:"enum,omitempty"`
 	Description string          `json:"description,omitempty"`
-	Sensitive   bool            `json:"sensitive,omitempty"` // the value belongs in no log
+	Sensitive   bool            `json:"sensitive,omitempty"` // the value must not be logged
 }
 
-// ModelConfig suggests how to call a model; nil fields are left to the caller.
+// ModelConfig suggests how to call a model. The caller decides about nil fields.
 type ModelConfig struct {
 	Provider      string         `json:"provider,omitempty"`
 	ModelName     string         `json:"model_name,omitempty"`
@@ -87,7 +87,7 @@ const maxVariableName = 64 // bytes
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// isVariableName reports whether a variable, and so a placeholder, can be called s.
+// isVariableName reports whether s is a valid name of a variable or a placeholder.
 func isVariableName(s string) bool { return len(s) <= maxVariableName && variableName.MatchString(s) }
 
 var (
@@ -95,11 +95,11 @@ var (
 	variableTypes = []string{"string", "number", "boolean", "array", "object"}
 )
 
-// checked returns c as it is stored in a version, for a template whose type is of. The format is
-// mustache unless another is given; variables that are not declared are inferred from the text.
-// fault.ErrInvalid names all fields that break a rule, ErrUnsupportedSyntax the texts that are not
-// valid in their format, ErrUndeclaredVariable those that use what is not declared; fault.ErrInvalid
-// names all of it where it comes together.
+// checked returns c as it is stored in a version of a template with type of. The default format is
+// mustache; variables that are not declared are inferred from the text. fault.ErrInvalid names all
+// fields that break a rule, ErrUnsupportedSyntax the texts that are not valid in their format, and
+// ErrUndeclaredVariable those that use an undeclared variable. If several occur together,
+// fault.ErrInvalid names all of them.
 func (c Content) checked(of Type, declared bool) (Content, error) {
 	if c.Format == "" {
 		c.Format = Mustache
@@ -142,7 +142,7 @@ func (c Content) checked(of Type, declared bool) (Content, error) {
 	return c, wrong.err()
 }
 
-// checkShape notes what is wrong with all but the variables.
+// checkShape adds the errors in all fields except the variables.
 func (c Content) checkShape(of Type, wrong *fields) {
 	switch {
 	case of == Chat && c.Text != "":
@@ -184,8 +184,8 @@ func (c Content) checkShape(of Type, wrong *fields) {
 	}
 }
 
-// checkSizes notes what is too large of the parts that the caller alone understands, or else of the
-// whole: a merge can make it larger than any one body.
+// checkSizes adds the fields with caller-defined content that are too large, or else the whole content:
+// a merge can make it larger than any one body.
 func (c Content) checkSizes(wrong *fields) {
 	var extra int
 	if c.Model != nil && c.Model.ExtraParams != nil {
@@ -208,7 +208,7 @@ func (c Content) checkSizes(wrong *fields) {
 	}
 }
 
-// check notes what is wrong with a message, which stands at pointer.
+// check adds the errors in a message, which is at pointer.
 func (m Message) check(pointer string, wrong *fields) {
 	switch {
 	case m.Placeholder != "" && (m.Role != "" || m.Content != ""):
@@ -227,7 +227,7 @@ func (m Message) check(pointer string, wrong *fields) {
 	}
 }
 
-// checkWords notes what is wrong with the role and content of a message.
+// checkWords adds the errors in the role and content of a message.
 func (m Message) checkWords(pointer string, wrong *fields) {
 	if m.Role == "" {
 		wrong.add(pointer+"/role", "required", "Must be given with content.")
@@ -240,8 +240,8 @@ func (m Message) checkWords(pointer string, wrong *fields) {
 	wrong.addCharacters(pointer+"/content", m.Content)
 }
 
-// fields collects what is wrong with a body, up to maxFields: an answer must not grow to many
-// times the size of its request.
+// fields collects the errors in a body, up to maxFields: a response must not grow to many times the
+// size of its request.
 type fields []fault.Field
 
 const maxFields = 500
@@ -252,7 +252,7 @@ func (f *fields) add(pointer, code, detail string) {
 	}
 }
 
-// addCharacters refuses what PostgreSQL cannot store in a text.
+// addCharacters refuses characters that PostgreSQL cannot store in a text.
 func (f *fields) addCharacters(pointer, text string) {
 	if strings.Contains(text, "\x00") || !utf8.ValidString(text) {
 		f.add(pointer, "invalid_characters", "Must be UTF-8 without NUL.")

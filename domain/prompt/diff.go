@@ -7,19 +7,19 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Difference is what changed between two contents.
+// Difference describes the changes between two contents.
 type Difference struct {
 	Unified string   // a unified diff of the text or the messages; empty if they are equal
 	Changed []string // the fields that differ, in the order of the contract
 }
 
-// maxDiffLines is how many lines two texts can have together to be compared line by line. Prompts
-// of 256 KiB have a third of it; texts of nothing but line feeds would take 160 MB to compare.
+// maxDiffLines is how many lines two texts can have together to be compared line by line. Prompts of
+// 256 KiB have about a third of it. Texts of only line feeds would take 160 MB to compare.
 const maxDiffLines = 40_000
 
-// DiffContents compares two contents, whose names head the diff. It takes a bounded time: of texts
-// with hardly a line in common the diff is correct, but not the shortest, and of texts with more
-// than maxDiffLines it only says, as diff -q does, that they differ.
+// DiffContents compares two contents, whose names are in the head of the diff. Its time is bounded: if
+// the texts have hardly a line in common, the diff is correct but not the shortest. If they have more
+// than maxDiffLines lines, it only says that they differ, as diff -q does.
 func DiffContents(fromName, toName string, from, to Content) Difference {
 	d := Difference{Unified: unified(fromName, toName, from.readable(), to.readable())}
 	for _, field := range []struct {
@@ -54,7 +54,7 @@ func sameJSON(a, b any) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// readable is what a content says, as people read it: the text, or each message below its role.
+// readable returns a content for people: the text, or each message below its role.
 func (c Content) readable() string {
 	if len(c.Messages) == 0 {
 		return c.Text

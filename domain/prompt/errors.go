@@ -2,7 +2,7 @@ package prompt
 
 import "github.com/atrium-hq/atrium/domain/fault"
 
-// What can go wrong with prompt templates.
+// Errors about prompt templates.
 var (
 	ErrNotFound        = &fault.Error{Kind: fault.NotFound, Code: "prompt_template_not_found", Detail: "There is no such prompt template."}
 	ErrForbidden       = &fault.Error{Kind: fault.Forbidden, Code: "prompt_template_forbidden", Detail: "Your access to this prompt template does not allow that."}

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Hash is the hex SHA-256 of c in a canonical form: equal contents have equal hashes, whatever the
-// order of keys and however their numbers are written. Every field counts, the descriptions of
-// variables too. It panics if Tools, ResponseFormat or a default is no JSON, which no version holds.
+// Hash returns the hex SHA-256 of c in a canonical form: equal contents have equal hashes, whatever the
+// order of keys and the notation of numbers. Every field counts, including the descriptions of
+// variables. It panics if Tools, ResponseFormat or a default is not JSON, which no version contains.
 func (c Content) Hash() string {
 	form, err := canonical(struct {
 		Text           string          `json:"text,omitempty"`
@@ -31,9 +31,9 @@ func (c Content) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical is v as compact JSON with sorted keys and nothing escaped for HTML. Numbers are
-// written as encoding/json writes a float64, but for integers, whose digits all stay if v has
-// them (json.Number).
+// canonical returns v as compact JSON with sorted keys and without HTML escapes. Numbers are written as
+// encoding/json writes a float64, except integers, which keep all their digits if v has them
+// (json.Number).
 func canonical(v any) (string, error) {
 	plain, err := json.Marshal(v)
 	if err != nil {
@@ -71,7 +71,7 @@ func decodeJSON(text []byte) (any, error) {
 	return v, err
 }
 
-// withPlainNumbers is a decoded value with its numbers all written in one way.
+// withPlainNumbers returns a decoded value with all numbers in the notation of formatNumber.
 func withPlainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -92,13 +92,13 @@ func withPlainNumbers(v any) any {
 	return v
 }
 
-// maxNumber is how many characters a number may be written with: what a float64 or an int64 takes is
-// less than half. Without a limit, 1.000… could make every step slow that looks at a number.
+// maxNumber is how many characters a number can be written with: a float64 or an int64 needs less than
+// half. Without a limit, 1.000… could make each step slow that handles a number.
 const maxNumber = 64
 
 const numberRule = "A number must be written with at most 64 characters."
 
-// hasLongNumber reports whether a decoded value is, or holds, a number of more than maxNumber.
+// hasLongNumber reports whether a decoded value is, or contains, a number longer than maxNumber.
 func hasLongNumber(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -115,8 +115,8 @@ func hasLongNumber(v any) bool {
 	return false
 }
 
-// formatNumber writes 1.0, 1.00 and 1e0 as 1, as they come back from a float64. Integers keep
-// their digits, and so does what no float64 can hold.
+// formatNumber writes 1.0, 1.00 and 1e0 as 1, as they come back from a float64. Integers, and numbers
+// that no float64 can hold, keep their digits.
 func formatNumber(n json.Number) string {
 	if !strings.ContainsAny(string(n), ".eE") {
 		return string(n)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// inference is what the texts of a content tell about one variable.
+// inference holds what the texts of a content tell about one variable.
 type inference struct {
 	name     string
 	printed  bool // {{x}}
@@ -16,14 +16,14 @@ type inference struct {
 	guarded  bool // {{x}} or {{x.y}} inside of them
 }
 
-// variable is the declaration that a user most likely means.
+// variable returns the declaration that a user most likely means.
 //
-// Its type is object if the text names members of it ({{x.y}}); array if a section over it uses
-// the items ({{.}}, or a name that is used nowhere outside of sections); string if it is printed;
-// and boolean if it only decides whether something stands there.
+// Its type is object if the text names members of it ({{x.y}}); array if a section over it uses the
+// items ({{.}}, or a name that is used nowhere outside sections); string if it is printed; and boolean
+// if it only shows or hides a section.
 //
-// It is required unless the text says what to do without it: by {{^x}}, or by naming it only where
-// it is sure to be there, as in {{#x}}Note: {{x}}{{/x}}.
+// It is required unless the text handles its absence: with {{^x}}, or by naming it only where it is
+// certain to exist, as in {{#x}}Note: {{x}}{{/x}}.
 func (i inference) variable() Variable {
 	v := Variable{Name: i.name, Type: "boolean", Required: !i.inverted && (i.bare || !i.guarded)}
 	switch {
@@ -37,9 +37,9 @@ func (i inference) variable() Variable {
 	return v
 }
 
-// infer returns the variables that the texts of c use, in the order of their first use. A name
-// that stands only inside of sections is taken for a member of their items, not for a variable.
-// Placeholders need no declaration and get none.
+// infer returns the variables that the texts of c use, in the order of their first use. A name that
+// occurs only inside sections is considered a member of their items, not a variable. Placeholders are
+// not included, because they need no declaration.
 func (c Content) infer(parts []part) []Variable {
 	outside := map[string]bool{}
 	for _, p := range parts {
@@ -48,9 +48,9 @@ func (c Content) infer(parts []part) []Variable {
 	placeholders := Content{Messages: c.Messages}.types()
 	found := map[string]*inference{}
 	var order []*inference
-	within := map[string]int{} // how many sections over a variable, or members of it, are around
+	within := map[string]int{} // how many enclosing sections are over a variable, or members of it
 
-	// owner is the variable whose items the names around may be members of, or nil.
+	// owner is the variable whose items may have the names around as members, or nil.
 	var visit func(nodes []node, owner *inference)
 	visit = func(nodes []node, owner *inference) {
 		for _, n := range nodes {
@@ -93,13 +93,13 @@ func (c Content) infer(parts []part) []Variable {
 	return variables
 }
 
-// isInferred reports whether the variables of c are what its texts tell, no more and no less.
+// isInferred reports whether the variables of c are exactly those that infer returns.
 func (c Content) isInferred() bool {
 	parts, err := c.parse()
 	return err == nil && slices.EqualFunc(c.infer(parts), c.Variables, func(a, b Variable) bool { return reflect.DeepEqual(a, b) })
 }
 
-// note adds what a tag tells; guarded is whether it stands in a section over the variable.
+// note adds what a tag tells. guarded says whether it is in a section over the variable.
 func (i *inference) note(n node, guarded bool) {
 	i.member = i.member || n.name != i.name
 	switch n.kind {
@@ -112,8 +112,8 @@ func (i *inference) note(n node, guarded bool) {
 	}
 }
 
-// namesOutside adds the variables that stand outside of sections. An inverted section brings no
-// names of its own, so that what is in it stands outside.
+// namesOutside adds the variables that occur outside sections. An inverted section has no items, so its
+// content counts as outside.
 func namesOutside(nodes []node, names map[string]bool) {
 	for _, n := range nodes {
 		if n.kind != literal {

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// This is a reader of our own for the part of Mustache that prompts use: variables, sections,
-// inverted sections and comments, with the whitespace rules of the Mustache specification 1.4.
-// The libraries forget how a tag was written, which a partial render must give back, and resolve
-// partials by opening files. Nothing here can reach a file, whatever the text says.
+// This is an own parser for the part of Mustache that prompts use: variables, sections, inverted
+// sections and comments, with the whitespace rules of the Mustache specification 1.4. Libraries do not
+// keep how a tag was written, which a partial render must restore, and resolve partials by opening
+// files. This parser never opens a file, whatever the text contains.
 
 const (
-	maxNesting = 32   // sections within sections, as deep as the JSON that a caller can send
+	maxNesting = 32   // nested sections, as deep as the JSON that a caller can send
 	maxTagName = 256  // bytes of a name with all its members
 	tagOpen    = "{{" // cannot be changed: {{= =}} is refused
 	tagClose   = "}}"
 )
 
-// tagName is what a tag can name: a variable, members of it after dots, or the item of a section.
-// It leaves lengths to isTagName: counted repetitions make it slow.
+// tagName matches what a tag can name: a variable, members of it after dots, or the item of a section.
+// isTagName checks lengths, because counted repetitions make the expression slow.
 var tagName = regexp.MustCompile(`^(?:\.|[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)$`)
 
 func isTagName(name string) bool {
@@ -35,16 +35,16 @@ const (
 	inverted
 )
 
-// node is a piece of a text: what stands between tags, a tag, or a section with all in it.
+// node is a part of a text: the text between tags, a tag, or a section with its content.
 type node struct {
 	kind       nodeKind
 	name       string // of the tag; "." is the item of the section around it
 	line       int    // of the tag, from 1
-	start, end int    // where it stands in the text; a section reaches to the end of its closing tag
+	start, end int    // its position in the text; a section reaches to the end of its closing tag
 	nodes      []node // in a section
 }
 
-// syntaxError says why a text is not Mustache as prompts use it. It never quotes the text.
+// syntaxError says why a text is not the Mustache subset of prompts. It never quotes the text.
 type syntaxError struct {
 	line   int
 	reason string
@@ -52,7 +52,7 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return fmt.Sprintf("Line %d: %s", e.line, e.reason) }
 
-// parseMustache reads a text in time linear in its length.
+// parseMustache parses a text in time linear in its length.
 func parseMustache(text string) ([]node, error) {
 	p := parser{text: text, line: 1, open: []node{{}}}
 	for p.pos < len(text) {
@@ -73,14 +73,14 @@ func parseMustache(text string) ([]node, error) {
 
 type parser struct {
 	text    string
-	pos     int    // all before it is read
-	line    int    // of counted
-	counted int    // up to where lines are counted
+	pos     int    // everything before it is read
+	line    int    // the line number at counted
+	counted int    // the position up to which lines are counted
 	open    []node // the whole text, and the sections that are not closed yet
 	items   int    // how many of open have an item, which {{.}} names
 }
 
-// tag reads the tag that begins at start, and what stands before it.
+// tag reads the tag that starts at start, and the text before it.
 func (p *parser) tag(start int) error {
 	p.line += strings.Count(p.text[p.counted:start], "\n")
 	p.counted = start
@@ -148,7 +148,7 @@ func (p *parser) tag(start int) error {
 	return nil
 }
 
-// tagBody returns what stands in the tag that begins at start, and where the tag ends.
+// tagBody returns the text inside the tag that starts at start, and where the tag ends.
 func tagBody(text string, start int) (body string, end int, ok bool) {
 	from, until := start+len(tagOpen), tagClose
 	if strings.HasPrefix(text[from:], "{") {
@@ -162,8 +162,8 @@ func tagBody(text string, start int) (body string, end int, ok bool) {
 	return text[from : end-len(tagClose)], end, true
 }
 
-// standalone widens a tag to its whole line if nothing but blanks stands beside it there: such a
-// line leaves no trace in what is rendered.
+// standalone extends a tag to its whole line if the line has only blanks besides it: such a line leaves
+// no trace in the rendered text.
 func (p *parser) standalone(start, end int) (from, to int) {
 	from, to = start, end
 	for from > p.pos && isBlank(p.text[from-1]) {

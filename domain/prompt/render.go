@@ -9,35 +9,35 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// Mode says what a render does without the value of a required variable.
+// Mode says how a render handles a required variable without a value.
 type Mode string
 
 // The modes.
 const (
-	Strict  Mode = "strict"  // it fails; so does every Mode that is not Partial
-	Partial Mode = "partial" // it leaves the tags of that variable as they are written
+	Strict  Mode = "strict"  // the render fails, as in every Mode other than Partial
+	Partial Mode = "partial" // the tags of that variable are kept as written
 )
 
-// MaxRenderedBytes is how large a rendered prompt may become.
+// MaxRenderedBytes is the largest size of a rendered prompt.
 const MaxRenderedBytes = 1 << 20
 
-// maxWork bounds what a render does besides writing, in units of about a third of a nanosecond:
-// without it, sections over long lists in each other run for years and write nothing. Whatever a template
-// can repeat costs something, and more if it touches more. A prompt of 1 MiB that a list makes, tag
-// by tag, takes less than half of it.
+// maxWork bounds the work of a render other than writing, in units of about a third of a nanosecond:
+// without it, nested sections over long lists could run for years and write nothing. Each operation
+// that a template can repeat has a cost, and more if it touches more data. A prompt of 1 MiB that a
+// list produces, tag by tag, needs less than half of it.
 const maxWork = 64 << 20
 
-// What a render's steps cost.
+// The costs of a render's operations.
 const (
-	tagCost     = 32  // to come to a tag or a piece of text, and leave it
-	itemCost    = 16  // to enter an item of a section, or ask one that has no members for a name
-	lookupCost  = 48  // to look into an object or the variables, and one more for each byte of the name
-	encodeCost  = 512 // to write an object or an array, and byteCost for each byte of it
+	tagCost     = 32  // process a tag or a piece of text
+	itemCost    = 16  // enter an item of a section, or look up a name in one without members
+	lookupCost  = 48  // look into an object or the variables; one more for each byte of the name
+	encodeCost  = 512 // write an object or an array; plus byteCost for each byte of it
 	byteCost    = 16
-	messageCost = 1024 // to put in a message, which costs most where the answer is written
+	messageCost = 1024 // add a message; most of the cost is in encoding the response
 )
 
-// errTooMuchWork is ErrRenderTooLarge for what never came to be written.
+// errTooMuchWork is ErrRenderTooLarge for a render that was stopped before it wrote too much.
 var errTooMuchWork = &fault.Error{Kind: fault.Invalid, Code: ErrRenderTooLarge.Code, Detail: "With these values the prompt repeats too often or contains too many messages."}
 
 // Rendered is a version's content with its variables filled in.
@@ -45,19 +45,19 @@ type Rendered struct {
 	Text     string    // for type text
 	Messages []Message // for type chat
 	Missing  []string  // required variables without a value, in the order of their declaration
-	Unused   []string  // values for what the version does not use, sorted
+	Unused   []string  // values for names that the version does not use, sorted
 }
 
-// Render fills values in, which are what encoding/json decodes: numbers are float64, or
-// json.Number to keep every digit of large integers. A null is no value. What is printed is never
-// read again, and nothing is escaped: a prompt is no HTML. Numbers print as in JSON, arrays and
-// objects as compact JSON with sorted keys. As in mustache.js, false, null, 0, an empty text and an
-// empty array are what hides a section and shows an inverted one.
+// Render fills in values, which must be types that encoding/json decodes to: numbers are float64, or
+// json.Number to keep every digit of large integers. A null counts as no value. Printed values are not
+// parsed again, and nothing is escaped, because a prompt is not HTML. Numbers print as in JSON, arrays
+// and objects as compact JSON with sorted keys. As in mustache.js, false, null, 0, an empty text and an
+// empty array hide a section and show an inverted one.
 //
-// ErrInvalidVariables names the values that do not fit their declaration, at /variables/NAME;
-// ErrMissingVariables, in mode strict, the required variables without a value. If there are both,
-// ErrInvalidVariables names all of it. ErrRenderTooLarge is a result above MaxRenderedBytes, or one
-// that takes too long to make. A value that is no JSON is an error that nobody foresaw.
+// ErrInvalidVariables names the values that do not fit their declaration, at /variables/NAME.
+// ErrMissingVariables names, in mode strict, the required variables without a value. If both occur,
+// ErrInvalidVariables names all of them. ErrRenderTooLarge means that the result exceeds
+// MaxRenderedBytes, or takes too long to compute. A value that is not JSON is an unexpected error.
 func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 	parts, err := c.parse()
 	if err != nil {
@@ -112,12 +112,12 @@ func (c Content) Render(values map[string]any, mode Mode) (Rendered, error) {
 // renderer writes texts.
 type renderer struct {
 	values  map[string]any  // whose numbers are plain
-	missing map[string]bool // variables whose tags stay
-	text    string          // that is read at the moment
-	items   []any           // of the sections around, the innermost last
+	missing map[string]bool // variables whose tags are kept
+	text    string          // the text that is being rendered
+	items   []any           // of the enclosing sections, the innermost last
 	out     strings.Builder
 	space   int // bytes that may still be written
-	work    int // that may still be done
+	work    int // work that may still be done
 }
 
 func (r *renderer) render(p part) (string, error) {
@@ -157,7 +157,7 @@ func (r *renderer) node(n node) error {
 	return nil
 }
 
-// section writes what is in a section, for each item of an array, else once.
+// section renders the content of a section, once for each item of an array, else once.
 func (r *renderer) section(n node, value any) error {
 	list, ok := value.([]any)
 	if !ok {
@@ -192,9 +192,9 @@ func (r *renderer) write(text string) error {
 	return nil
 }
 
-// lookup finds a name in the items of the sections around, from the inside out, then among the
-// variables. Of a dotted name the first part is found so, and the rest in what it is; nothing is
-// missing but a variable.
+// lookup finds a name in the items of the enclosing sections, from the inside out, then among the
+// variables. It finds the first part of a dotted name this way, and the rest in that value. Only
+// variables can be missing.
 func (r *renderer) lookup(name string) (value any, missing bool) {
 	if name == "." {
 		return r.items[len(r.items)-1], false
@@ -221,7 +221,7 @@ func (r *renderer) lookup(name string) (value any, missing bool) {
 	return nil, false
 }
 
-// memberOf follows a dotted path into value; it ends in nil where there is no such member.
+// memberOf follows a dotted path into value. It returns nil if there is no such member.
 func (r *renderer) memberOf(value any, path string) any {
 	for path != "" {
 		object, ok := value.(map[string]any)
@@ -236,7 +236,7 @@ func (r *renderer) memberOf(value any, path string) any {
 	return value
 }
 
-// truthy reports whether value shows a section. Numbers are plain: each is written in one way.
+// truthy reports whether value shows a section. Numbers are plain, so that each has one notation.
 func truthy(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -255,7 +255,7 @@ func truthy(value any) bool {
 	return true
 }
 
-// print writes a value as it stands in a text.
+// print writes a value.
 func (r *renderer) print(value any) error {
 	switch v := value.(type) {
 	case nil:

@@ -14,7 +14,7 @@ import (
 // MaxShares is how many users one template can be shared with.
 const MaxShares = 200
 
-// Share gives one user access to one template.
+// Share is one user's role on one template.
 type Share struct {
 	User      identity.UserID
 	Role      access.Role // View, Edit or Manage; None removes the share when it is saved
@@ -28,10 +28,10 @@ type Share struct {
 // SharePage is one page of shares.
 type SharePage = page.Of[Share]
 
-// Live reports whether s grants anything at this moment.
+// Live reports whether s grants a role at this moment.
 func (s Share) Live(now time.Time) bool { return s.ExpiresAt.IsZero() || now.Before(s.ExpiresAt) }
 
-// Grant is what a share gives, to whom, and until when. Exactly one of User and Email is set.
+// Grant is a role for a user or an address, with an end. Exactly one of User and Email is set.
 type Grant struct {
 	User      identity.UserID
 	Email     string
@@ -39,7 +39,7 @@ type Grant struct {
 	ExpiresAt time.Time // zero: never
 }
 
-// Share gives a user access. user is whom the grant names, empty if nobody matches.
+// Share gives a user a role. user is the member that the grant resolves to, empty if there is none.
 func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Share, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
@@ -59,7 +59,7 @@ func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Shar
 		return Share{}, ErrOwnerShare
 	case g.Role > t.Access(by):
 		return Share{}, identity.ErrRoleCeiling
-	case known && old.Live(by.At): // an expired share stands in nobody's way: it is replaced
+	case known && old.Live(by.At): // an expired share is replaced
 		return Share{}, ErrAlreadyShared
 	case !known && t.ShareCount >= MaxShares:
 		return Share{}, ErrShareLimit
@@ -76,7 +76,7 @@ type ShareChanges struct {
 	ExpiresAt *time.Time // zero: never
 }
 
-// ChangeShare changes what a user was given.
+// ChangeShare changes a user's share.
 func (t *Template) ChangeShare(by identity.Actor, at revision.Match, user identity.UserID, c ShareChanges) (Share, error) {
 	if err := t.Allow(by, access.Manager); err != nil {
 		return Share{}, err
@@ -113,7 +113,7 @@ func (t *Template) ChangeShare(by identity.Actor, at revision.Match, user identi
 	return s, nil
 }
 
-// Unshare takes a user's share away. Managers may, and everyone may give up their own.
+// Unshare removes a user's share. Requires the manager role; every user may remove their own.
 func (t *Template) Unshare(by identity.Actor, at revision.Match, user identity.UserID) error {
 	need := access.Manager
 	if user == by.User && !by.ReadOnly() {
@@ -142,7 +142,7 @@ func checkExpiry(by identity.Actor, expires time.Time) error {
 	return nil
 }
 
-// moment is a time as an event holds it: nil for never.
+// moment returns a time as an event holds it: nil for never.
 func moment(t time.Time) any {
 	if t.IsZero() {
 		return nil

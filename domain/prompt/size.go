@@ -2,7 +2,7 @@ package prompt
 
 import "strings"
 
-// Size is how many bytes c takes as JSON, but for the names of its own fields.
+// Size returns the size of c as JSON in bytes, without the names of its own fields.
 func (c Content) Size() int {
 	size := quotedSize(c.Text) + sizeOf(c.Variables) + sizeOf(c.Model) + len(c.Tools) + len(c.ResponseFormat)
 	for _, m := range c.Messages {
@@ -11,7 +11,7 @@ func (c Content) Size() int {
 	return size
 }
 
-// Size returns about how many bytes t takes without its versions.
+// Size returns the approximate size of t in bytes, without its versions.
 func (t *Template) Size() int {
 	size := len(t.Name) + len(t.Description) + len(t.Metadata)
 	for _, tag := range t.Tags {
@@ -20,7 +20,7 @@ func (t *Template) Size() int {
 	return size
 }
 
-// Size returns about how many bytes v takes; 0 for nil.
+// Size returns the approximate size of v in bytes; 0 for nil.
 func (v *Version) Size() int {
 	if v == nil {
 		return 0
@@ -28,8 +28,8 @@ func (v *Version) Size() int {
 	return v.Content.Size() + len(v.CommitMessage)
 }
 
-// sizeOf is how many bytes v takes as JSON. What is no JSON takes none: that is found where it is
-// checked, or stored.
+// sizeOf returns the size of v as JSON in bytes. For invalid JSON, which is reported elsewhere, it
+// returns 0.
 func sizeOf(v any) int {
 	text, err := encode(v)
 	if err != nil {
@@ -38,7 +38,7 @@ func sizeOf(v any) int {
 	return len(text)
 }
 
-// quotedSize is how many bytes encode makes of a text, without doing so.
+// quotedSize returns how many bytes encode makes of a text, without encoding it.
 func quotedSize(s string) int {
 	size := len(s) + len(`""`) + 3*(strings.Count(s, "\u2028")+strings.Count(s, "\u2029"))
 	for i := range len(s) {

@@ -28,57 +28,56 @@ const (
 const RestoreWithin = 30 * 24 * time.Hour
 
 type (
-	// ID identifies a template; the empty one is of none.
+	// ID identifies a template. The empty one identifies none.
 	ID string
-	// VersionID identifies a version; the empty one is of none.
+	// VersionID identifies a version. The empty one identifies none.
 	VersionID string
 
 	// Page is one page of templates.
 	Page = page.Of[Template]
 )
 
-// Template is a prompt that people share and revise. Active names the version that callers
-// receive: one field, so that two active versions cannot be expressed.
+// Template is a prompt that people share and revise. Active names the version that callers receive. It
+// is one field, so that two active versions cannot be expressed.
 type Template struct {
 	event.Log
 	ID          ID
 	Workspace   identity.WorkspaceID
 	Owner       identity.UserID
-	OwnerLeft   bool // the owner is no member of the workspace any more
+	OwnerLeft   bool // the owner left the workspace
 	Name        string
 	Type        Type
 	Description string
 	Tags        []string
 	Metadata    json.RawMessage // a JSON object
 	Visibility  access.Visibility
-	Protected   bool // activation and labels take a manager
+	Protected   bool // activation and labels require the manager role
 	Active      Active
-	LastNumber  int // of the newest version there ever was: numbers are never reused
+	LastNumber  int // number of the newest version ever created: numbers are never reused
 	Revision    int64
 	CreatedAt   time.Time
 	CreatedBy   identity.UserID
 	UpdatedAt   time.Time
 	DeletedAt   time.Time // zero: live
 
-	// Shares are not all there are: the caller's, and those of the users that a change names.
+	// Shares holds only those of the caller and of the users that a change names.
 	Shares     map[identity.UserID]Share
 	ShareCount int
 
-	// Members are those users that a change names who are members of the workspace.
+	// Members says which of the users that a change names are members of the workspace.
 	Members map[identity.UserID]bool
 
 	// Drafts counts all versions, Frozen those that viewers see.
 	Drafts, Frozen Summary
 
-	// Labelled says on which version, by its number, each label stands. Only a template that is
-	// loaded to change its versions has it.
+	// Labelled maps each label to the number of its version. It is loaded only to change versions.
 	Labelled map[string]int
 
-	// Activated is what Activate did, for the store to add to the ledger.
+	// Activated holds the activations by Activate, for the store to add to the ledger.
 	Activated []Activation
 }
 
-// Active is the version that callers receive. The zero Active is none.
+// Active is the version that callers receive. The zero Active means that there is none.
 type Active struct {
 	Version VersionID
 	Number  int
@@ -86,14 +85,14 @@ type Active struct {
 	By      identity.UserID
 }
 
-// Summary is how many versions there are and which is the newest.
+// Summary counts versions and names the newest.
 type Summary struct {
 	Count        int
 	Latest       VersionID // empty if there is none
 	LatestNumber int
 }
 
-// Activation is one line of the ledger: who moved the pointer, from where to where, and why.
+// Activation is an entry of the ledger: who activated which version instead of which, and why.
 type Activation struct {
 	From   VersionID // empty for the first
 	To     VersionID
@@ -110,7 +109,7 @@ func (t *Template) Versions(by identity.Actor) Summary {
 	return t.Frozen
 }
 
-// Draft is what a caller asks of a new template.
+// Draft is the caller's request for a new template.
 type Draft struct {
 	Name        string
 	Type        Type
@@ -121,7 +120,7 @@ type Draft struct {
 	Protected   bool
 }
 
-// New makes a template that belongs to by. Members of the workspace and above may.
+// New creates a template that by owns. Requires the member role in the workspace.
 func New(by identity.Actor, d Draft) (*Template, error) {
 	switch {
 	case by.ReadOnly():
@@ -152,13 +151,13 @@ type Changes struct {
 	Name        *string
 	Description *string
 	Tags        *[]string
-	Metadata    func(json.RawMessage) json.RawMessage // makes the new one of the old
+	Metadata    func(json.RawMessage) json.RawMessage // computes the new value from the old one
 	Visibility  *access.Visibility
 	Protected   *bool
 	Owner       *identity.UserID // must be a member of the workspace
 }
 
-// Needs returns the access that these changes take.
+// Needs returns the role that these changes require.
 func (c Changes) Needs() access.Role {
 	switch {
 	case c.Owner != nil:
@@ -209,8 +208,8 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error
 	return nil
 }
 
-// transfer makes to the owner. Who owned t before goes on as a manager, so that a transfer locks
-// nobody out by accident.
+// transfer makes to the owner. The previous owner becomes a manager, so that a transfer does not lock
+// them out by accident.
 func (t *Template) transfer(by identity.Actor, to identity.UserID) {
 	t.Record(by, "prompt_template.transferred", string(t.ID), map[string]any{"owner": event.Change{From: t.Owner, To: to}})
 	if !t.OwnerLeft {
@@ -223,7 +222,7 @@ func (t *Template) transfer(by identity.Actor, to identity.UserID) {
 	t.Owner, t.OwnerLeft = to, false
 }
 
-// Delete hides t from everyone; it can be restored for RestoreWithin.
+// Delete hides t from everyone. It can be restored for RestoreWithin.
 func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 	if err := t.allow(by, access.Owner, at); err != nil {
 		return err
@@ -234,13 +233,13 @@ func (t *Template) Delete(by identity.Actor, at revision.Match) error {
 	return nil
 }
 
-// Restore brings a deleted template back: its owner and admins of the workspace may, within
-// RestoreWithin. Restoring a live one changes nothing.
+// Restore restores a deleted template within RestoreWithin. Requires its owner or an admin of the
+// workspace. Restoring a live one changes nothing.
 func (t *Template) Restore(by identity.Actor) error {
 	have := t.Access(by)
 	may := have >= access.Owner || have >= access.Manager && by.Role >= identity.Admin
 	switch {
-	case have == access.None, !may && !t.DeletedAt.IsZero(): // to all others a deleted one is not there
+	case have == access.None, !may && !t.DeletedAt.IsZero(): // for everyone else a deleted template does not exist
 		return ErrNotFound
 	case !may:
 		return ErrForbidden
@@ -255,7 +254,7 @@ func (t *Template) Restore(by identity.Actor) error {
 	return nil
 }
 
-// touch counts a revision if anything was recorded.
+// touch increments the revision if anything was recorded.
 func (t *Template) touch(by identity.Actor) {
 	if len(t.Recorded()) > 0 {
 		t.Revision++
@@ -263,7 +262,7 @@ func (t *Template) touch(by identity.Actor) {
 	}
 }
 
-// check returns all that is wrong with the fields of t.
+// check returns all errors in the fields of t.
 func (t *Template) check() error {
 	var wrong []fault.Field
 	add := func(pointer, code, detail string) {
@@ -311,12 +310,13 @@ func validName(name string) bool {
 	return true
 }
 
-// NameKey is what makes names the same: two live templates of a workspace never share it.
+// NameKey returns the form in which names are compared: two live templates of a workspace never share
+// it.
 func NameKey(name string) string { return strings.ToLower(name) }
 
-// Filter narrows a list of templates; empty fields do not.
+// Filter narrows a list of templates. Empty fields match every template.
 type Filter struct {
 	Query  string // part of the name or description, ignoring case
 	Tag    string
-	Folder string // all below it
+	Folder string // all templates below it
 }

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// bind checks values and gives them to r, with the defaults of those that are not given; their
-// numbers are made plain here, once, however often a template comes to them. It returns the messages for each placeholder.
+// bind checks values and stores them in r, with defaults for those that are not given. It makes their
+// numbers plain here, once, however often a template uses them. It returns the messages for each
+// placeholder.
 func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][]Message, wrong fields) {
 	types := c.types()
 	for name, value := range values {
@@ -42,7 +43,7 @@ func (c Content) bind(values map[string]any, r *renderer) (inserted map[string][
 	return inserted, wrong
 }
 
-// messagesOf reads the messages that a caller puts in the place of a placeholder.
+// messagesOf reads the messages that a caller inserts for a placeholder.
 func messagesOf(list []any, pointer string, wrong *fields) []Message {
 	messages := make([]Message, len(list))
 	for i, item := range list {
@@ -94,7 +95,7 @@ func (c Content) missing(values map[string]any) []string {
 	return names
 }
 
-// unused lists the given names of which no tag and no placeholder makes anything.
+// unused returns the given names that no tag and no placeholder uses.
 func (c Content) unused(given, bound map[string]any, parts []part) []string {
 	used := map[string]bool{}
 	for _, m := range c.Messages {
@@ -114,7 +115,7 @@ func (c Content) unused(given, bound map[string]any, parts []part) []string {
 	for _, p := range parts {
 		visit(p.nodes)
 	}
-	delete(used, "") // of what is no tag and no placeholder
+	delete(used, "") // comes from parts without tags and placeholders
 	var names []string
 	for name, value := range given {
 		if _, ok := bound[name]; !used[name] || value != nil && !ok {

@@ -10,7 +10,7 @@ import (
 
 const nameRule = "Must begin with a letter or _, and have at most 64 letters, digits, _, dots and hyphens."
 
-// check notes what is wrong with a declaration, which stands at pointer.
+// check adds the errors in a declaration, which is at pointer.
 func (v Variable) check(pointer string, wrong *fields) {
 	if !isVariableName(v.Name) {
 		wrong.add(pointer+"/name", "invalid_format", nameRule)
@@ -44,7 +44,7 @@ func (v Variable) check(pointer string, wrong *fields) {
 	}
 }
 
-// checkPlaceholder notes what is wrong with the declaration of what a placeholder takes.
+// checkPlaceholder adds the errors in the declaration of a placeholder's variable.
 func (v Variable) checkPlaceholder(pointer string, wrong *fields) {
 	if v.Type != "array" {
 		wrong.add(pointer+"/type", "not_allowed_value", "Must be array: a placeholder has this name.")
@@ -56,7 +56,7 @@ func (v Variable) checkPlaceholder(pointer string, wrong *fields) {
 	}
 }
 
-// defaultValue is nil if there is none.
+// defaultValue returns the decoded default; nil if there is none.
 func (v Variable) defaultValue() (any, error) {
 	if v.Default == nil {
 		return nil, nil
@@ -64,8 +64,7 @@ func (v Variable) defaultValue() (any, error) {
 	return decodeJSON(v.Default)
 }
 
-// allows reports whether enum, if there is one, has value. Numbers are the same however they are
-// written.
+// allows reports whether enum is empty or contains value. Numbers are equal whatever their notation.
 func (v Variable) allows(value any) bool {
 	if len(v.Enum) == 0 {
 		return true
@@ -82,8 +81,8 @@ func (v Variable) allows(value any) bool {
 	return false
 }
 
-// fits reports whether value, as decoded from JSON with or without json.Number, is of a
-// variable's type.
+// fits reports whether value, as decoded from JSON with or without json.Number, is of a variable's
+// type.
 func fits(variableType string, value any) bool {
 	switch value.(type) {
 	case string:
@@ -100,7 +99,7 @@ func fits(variableType string, value any) bool {
 	return false
 }
 
-// withArticle is how a sentence names a type or a level of access.
+// withArticle returns a type's name with its article.
 func withArticle(variableType string) string {
 	if strings.ContainsAny(variableType[:1], "aeo") {
 		return "an " + variableType
@@ -115,8 +114,8 @@ type part struct {
 	nodes   []node
 }
 
-// parse reads all texts of c, in order; placeholders are parts without nodes. It returns
-// ErrUnsupportedSyntax with the first fault of each text.
+// parse parses all texts of c, in order. Placeholders are parts without nodes. It returns
+// ErrUnsupportedSyntax with the first error in each text.
 func (c Content) parse() ([]part, error) {
 	var parts []part
 	if c.Text != "" {
@@ -143,8 +142,8 @@ func (c Content) parse() ([]part, error) {
 	return parts, nil
 }
 
-// variables are those that c declares, and those that its placeholders are: arrays that need no
-// declaration, and are required if either says so.
+// variables returns the declared variables of c, and those of its placeholders: arrays that need no
+// declaration, and are required if either the declaration or the placeholder says so.
 func (c Content) variables() []Variable {
 	all := slices.Clone(c.Variables)
 	for _, m := range c.Messages {
@@ -170,9 +169,9 @@ func (c Content) types() map[string]string {
 	return types
 }
 
-// undeclared returns ErrUndeclaredVariable with each variable that is used and not declared, where
-// it is used first. In a section over an array or an object a name can be a member of the items,
-// so there none is refused.
+// undeclared returns ErrUndeclaredVariable with the first use of each variable that is used and not
+// declared. In a section over an array or an object, a name can be a member of the items, so it is not
+// refused there.
 func (c Content) undeclared(parts []part) error {
 	types, named := c.types(), map[string]bool{}
 	var wrong fields
@@ -182,7 +181,7 @@ func (c Content) undeclared(parts []part) error {
 			if n.kind == literal {
 				continue
 			}
-			if n.name == "." { // of an item, of which nothing is known
+			if n.name == "." { // an item, about which nothing is known
 				visit(p, n.nodes, true)
 				continue
 			}
@@ -213,15 +212,15 @@ func (c Content) undeclared(parts []part) error {
 	return nil
 }
 
-// rootOf is the first part of a dotted name.
+// rootOf returns the first part of a dotted name.
 func rootOf(name string) string {
 	root, _, _ := strings.Cut(name, ".")
 	return root
 }
 
-// prefixes yields a dotted name, and what is left of it as its last parts are cut off, one by one.
-// The first that is a variable is the one that a tag means: {{user.name}} is the variable user.name
-// if there is one, for variables can have dots in their names, else a member of the variable user.
+// prefixes yields a dotted name, and then the name without its last part, one part after another. The
+// first that is a variable is the one that a tag means: {{user.name}} is the variable user.name if it
+// exists, because names of variables can contain dots; otherwise it is a member of the variable user.
 func prefixes(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := len(name); i >= 0 && yield(name[:i]); {

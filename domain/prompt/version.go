@@ -18,15 +18,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// Version is one state of a template's content. It starts as a draft that may be edited; the
-// first activation or label freezes it for ever.
+// Version is one state of a template's content. It starts as a draft that can be edited. The first
+// activation or label freezes it permanently.
 type Version struct {
 	ID               VersionID
 	Template         ID
 	Number           int // from 1, never reused
 	Content          Content
 	ContentHash      string
-	Labels           []string // sorted; each stands on one version of a template at most
+	Labels           []string // sorted; each belongs to at most one version of a template
 	CommitMessage    string   // up to 500 characters
 	Frozen           bool
 	FirstActivatedAt time.Time // zero: not yet
@@ -40,8 +40,8 @@ type Version struct {
 // VersionPage is one page of versions.
 type VersionPage = page.Of[Version]
 
-// Ref names a version of a template by its id, its number, a label, or as active or latest. The
-// zero Ref names none.
+// Ref names a version of a template: by id, number or label, or as active or latest. The zero Ref names
+// none.
 type Ref struct {
 	ID     VersionID
 	Number int
@@ -50,8 +50,8 @@ type Ref struct {
 	Latest bool
 }
 
-// ParseRef reads a reference: a version's id, v12, active, latest, or a label. Anything else is
-// the zero Ref, which no version answers to.
+// ParseRef parses a reference: a version's id, v12, active, latest, or a label. For anything else it
+// returns the zero Ref, which matches no version.
 func ParseRef(s string) Ref {
 	if s == "active" {
 		return Ref{Active: true}
@@ -84,7 +84,7 @@ const maxLabel = 36 // bytes
 
 func isLabel(s string) bool { return len(s) <= maxLabel && labelPattern.MatchString(s) }
 
-// VersionDraft is what a caller asks of a new version.
+// VersionDraft is the caller's request for a new version.
 type VersionDraft struct {
 	Content           Content
 	VariablesDeclared bool // otherwise they are inferred from the text
@@ -93,7 +93,7 @@ type VersionDraft struct {
 	Base              VersionID // if given, must be the latest
 }
 
-// AddVersion makes the next version of t, a draft unless it carries labels.
+// AddVersion creates the next version of t, a draft unless it has labels.
 func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, error) {
 	may := t.Allow(by, access.Editor)
 	if len(d.Labels) > 0 {
@@ -123,9 +123,9 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, erro
 type VersionChanges struct {
 	Content func(Content) Content // nil: the content stays
 
-	// What becomes of the variables when the content changes: Content brings their declaration, or
-	// they are inferred from the new text. Neither: they stay, unless they are just what the old text
-	// tells, and so were not thought about: then they follow the text.
+	// VariablesDeclared says that Content sets the variables' declaration. Inferred says that they are
+	// inferred from the new text. If neither is set, they stay, unless they equal those inferred from
+	// the old text: then they are inferred again from the new text.
 	VariablesDeclared bool
 	InferVariables    bool
 
@@ -133,7 +133,7 @@ type VersionChanges struct {
 	CommitMessage *string
 }
 
-// of returns what the changes make of a content.
+// of returns a content after the changes.
 func (c VersionChanges) of(t Type, old Content) (Content, error) {
 	if c.Content == nil {
 		return old, nil
@@ -142,8 +142,8 @@ func (c VersionChanges) of(t Type, old Content) (Content, error) {
 	return c.Content(old).checked(t, !infer)
 }
 
-// ChangeVersion edits a version: its content while it is a draft, labels and commit message
-// always. A label that stands on another version moves to v.
+// ChangeVersion edits a version: its content only while it is a draft, labels and commit message
+// always. A label of another version moves to v.
 func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Version, c VersionChanges) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	content, err := c.of(t.Type, v.Content)
 	labels, message := v.Labels, v.CommitMessage
 	if relabels {
-		labels = *c.Labels // in the order that they were sent in, which errors point into
+		labels = *c.Labels // in the order of the request, which errors point into
 	}
 	if c.CommitMessage != nil {
 		message = *c.CommitMessage
@@ -199,9 +199,9 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	return nil
 }
 
-// Activate makes v the version that callers receive, and freezes it. Doing it again changes
-// nothing. A nil v stands for a version that t does not have; only those who may see t learn even
-// that. expected, if given, is the version that the caller believes to be active.
+// Activate makes v the version that callers receive, and freezes it. Repeating it changes nothing. A
+// nil v is a version that t does not have; only callers who may see t learn that. expected, if given,
+// is the version that the caller believes to be active.
 func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, expected *VersionID, reason string) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
@@ -237,8 +237,8 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, ex
 	return nil
 }
 
-// DeleteVersion removes a version that is not active: a draft takes an editor, any other a
-// manager. Its number is never given again.
+// DeleteVersion deletes a version that is not active. A draft requires the editor role, any other
+// version the manager role. Its number is never reused.
 func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Version) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
@@ -274,18 +274,19 @@ func Diff(from, to *Version) Difference {
 	return DiffContents(fmt.Sprintf("v%d", from.Number), fmt.Sprintf("v%d", to.Number), from.Content, to.Content)
 }
 
-// Refs lists the texts that name v whatever happens to others: its id, its number and its labels.
+// Refs returns the references to v that do not depend on other versions: its id, its number and its
+// labels.
 func (v *Version) Refs() []string {
 	return append([]string{string(v.ID), fmt.Sprintf("v%d", v.Number)}, v.Labels...)
 }
 
-// named adds to an event's data which version it is about.
+// named adds to an event's data the version that it is about.
 func (v *Version) named(data map[string]any) map[string]any {
 	data["version_id"], data["version_number"] = v.ID, v.Number
 	return data
 }
 
-// taken adds to an event's data from which versions, by their numbers, the labels of v come.
+// taken adds to an event's data the numbers of the versions that lose labels to v.
 func (t *Template) taken(v *Version, data map[string]any) map[string]any {
 	from := map[string]int{}
 	for _, label := range v.Labels {
@@ -299,7 +300,7 @@ func (t *Template) taken(v *Version, data map[string]any) map[string]any {
 	return data
 }
 
-// checkNotes returns all that is wrong with labels and a commit message.
+// checkNotes returns all errors in labels and a commit message.
 func checkNotes(labels []string, message string) error {
 	var wrong []fault.Field
 	if len(labels) > 10 {
@@ -322,7 +323,7 @@ func checkNotes(labels []string, message string) error {
 	return fault.InvalidFields(wrong)
 }
 
-// sorted is never nil, so that no event holds a null.
+// sorted never returns nil, so that no event contains a null.
 func sorted(labels []string) []string {
 	out := append([]string{}, labels...)
 	slices.Sort(out)

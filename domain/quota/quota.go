@@ -1,4 +1,4 @@
-// Package quota bounds what a workspace may store.
+// Package quota limits how much a workspace can store.
 package quota
 
 import (
@@ -7,24 +7,24 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// Kind is one thing that is bounded. Plans name it in their limits.
+// Kind is a kind of limit. Plans name it in their limits.
 type Kind string
 
 // The kinds.
 const (
 	PromptTemplates Kind = "prompt_templates" // without deleted ones
-	PromptVersions  Kind = "prompt_versions"  // with those of deleted templates, until these are purged
+	PromptVersions  Kind = "prompt_versions"  // including those of deleted templates, until they are purged
 	ChatTemplates   Kind = "chat_templates"   // without deleted ones
 
-	// StorageBytes counts the texts of templates, versions and chat templates in UTF-8, and 1,024 bytes for each;
-	// with deleted ones, until they are purged.
+	// StorageBytes counts the texts of templates, versions and chat templates in UTF-8, plus 1,024
+	// bytes for each; including deleted ones, until they are purged.
 	StorageBytes Kind = "storage_bytes"
 )
 
-// Kinds are all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{PromptTemplates, PromptVersions, ChatTemplates, StorageBytes} }
 
-// Amounts is a number for each kind: the limits of a workspace, or what it uses.
+// Amounts holds a number for each kind: the limits of a workspace, or its usage.
 type Amounts struct {
 	PromptTemplates int64
 	PromptVersions  int64
@@ -37,10 +37,10 @@ func Default() Amounts {
 	return Amounts{PromptTemplates: 10_000, PromptVersions: 100_000, ChatTemplates: 5_000, StorageBytes: 2 << 30}
 }
 
-// ErrExceeded says that a quota is used up; Check names it.
+// ErrExceeded says that a quota is used up. Check names it.
 var ErrExceeded = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A quota of the workspace is used up."}
 
-// at returns the amount of a kind; nil for none that is known.
+// at returns a pointer to the amount of a kind; nil for an unknown kind.
 func (a *Amounts) at(k Kind) *int64 {
 	switch k {
 	case PromptTemplates:
@@ -55,7 +55,7 @@ func (a *Amounts) at(k Kind) *int64 {
 	return nil
 }
 
-// Check returns ErrExceeded if used, which counts what is about to be added, is beyond a in one of kinds.
+// Check returns ErrExceeded if used, which includes the planned addition, exceeds a in one of kinds.
 func (a Amounts) Check(used Amounts, kinds ...Kind) error {
 	for _, k := range kinds {
 		if limit := *a.at(k); *used.at(k) > limit {
@@ -65,7 +65,7 @@ func (a Amounts) Check(used Amounts, kinds ...Kind) error {
 	return nil
 }
 
-// With returns a with the limits of a plan in the place of its own, where the plan has one.
+// With returns a with the limits of a plan, for the kinds that the plan limits.
 func (a Amounts) With(plan map[string]int64) Amounts {
 	for _, k := range Kinds() {
 		if limit, ok := plan[string(k)]; ok {
@@ -75,7 +75,7 @@ func (a Amounts) With(plan map[string]int64) Amounts {
 	return a
 }
 
-// Or returns a with the amounts of b in the place of zeros.
+// Or returns a with zeros replaced by the amounts of b.
 func (a Amounts) Or(b Amounts) Amounts {
 	for _, k := range Kinds() {
 		if *a.at(k) == 0 {

@@ -1,4 +1,4 @@
-// Package revision guards against lost updates: a change may name the revisions it is meant for.
+// Package revision prevents lost updates: a change can name the revisions that it applies to.
 package revision
 
 import (
@@ -7,14 +7,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// ErrMismatch says that somebody else changed the thing in between.
+// ErrMismatch says that the object has changed in the meantime.
 var ErrMismatch = &fault.Error{Kind: fault.PreconditionFailed, Code: "revision_mismatch", Detail: "The resource has changed since you read it. Read it again, then repeat your change."}
 
-// Match is the condition of an If-Match header (RFC 9110, section 13.1.1): the revisions that a
-// change is meant for. A nil Match sets no condition; an empty one never holds.
+// Match is the condition of an If-Match header (RFC 9110, section 13.1.1): the revisions that a change
+// applies to. A nil Match sets no condition. An empty one never matches.
 type Match []int64
 
-// Check returns ErrMismatch unless a thing with this revision may be changed.
+// Check returns ErrMismatch unless an object with this revision may be changed.
 func (m Match) Check(revision int64) error {
 	if m != nil && !slices.Contains(m, revision) {
 		return ErrMismatch

@@ -1,5 +1,5 @@
-// Package schema words what a JSON Schema finds wrong with a value, in our own words: those of the
-// validator quote what was submitted, which may be a secret in the wrong place.
+// Package schema describes the errors that a JSON Schema finds in a value. It has its own texts,
+// because those of the validator quote the submitted value, which may be a secret in the wrong place.
 package schema
 
 import (
@@ -17,18 +17,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// maxName is how much of a name that a caller made up is repeated, in characters.
+// maxName is how many characters of a submitted name are repeated.
 const maxName = 64
 
-// Wrong returns what is wrong with a value that stands at pointer, all of it, by pointer and code.
+// Wrong returns all errors in a value, which is at pointer, by pointer and code.
 func Wrong(pointer string, e *jsonschema.ValidationError) []fault.Field {
 	c := complaints{pointer: pointer}
 	c.add(e)
 	return Sorted(c.fields)
 }
 
-// Sorted returns fields in an order that does not change from call to call, and one entry alone for
-// a pointer and code.
+// Sorted returns fields in a stable order, with one entry per pointer and code.
 func Sorted(fields []fault.Field) []fault.Field {
 	slices.SortStableFunc(fields, func(a, b fault.Field) int {
 		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code))
@@ -36,7 +35,8 @@ func Sorted(fields []fault.Field) []fault.Field {
 	return slices.CompactFunc(fields, func(a, b fault.Field) bool { return a.Pointer == b.Pointer && a.Code == b.Code })
 }
 
-// Pointer writes a JSON Pointer (RFC 6901). Tokens may be submitted too: each is cut at 64 characters.
+// Pointer returns a JSON Pointer (RFC 6901). Tokens may be submitted names, so each is cut at 64
+// characters.
 func Pointer(tokens ...string) string {
 	var b strings.Builder
 	for _, token := range tokens {
@@ -48,7 +48,7 @@ func Pointer(tokens ...string) string {
 // Token escapes one token of a JSON Pointer.
 func Token(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
 
-// Capped is a submitted name as it may be repeated: UTF-8, and cut after 64 characters.
+// Capped returns a submitted name in a form that may be repeated: valid UTF-8, cut after 64 characters.
 func Capped(name string) string {
 	name = strings.ToValidUTF8(name, "")
 	n := 0
@@ -80,7 +80,7 @@ func (c *complaints) add(e *jsonschema.ValidationError) {
 			c.note(at, "not_allowed_value", "Is none of what is allowed here.")
 			return
 		}
-		c.addAll(something) // something or null: what is wrong with the something
+		c.addAll(something) // a value or null: report the errors of the value
 	case *kind.Required:
 		for _, name := range k.Missing {
 			c.note(child(at, name), "required", "Must be given.")
@@ -112,7 +112,7 @@ func (c *complaints) add(e *jsonschema.ValidationError) {
 	}
 }
 
-// addBound notes what is too little or too much.
+// addBound adds an error for a value below or above a bound.
 func (c *complaints) addBound(at []string, bound jsonschema.ErrorKind) bool {
 	switch k := bound.(type) {
 	case *kind.MinLength:
@@ -147,7 +147,7 @@ func (c *complaints) addAll(causes []*jsonschema.ValidationError) {
 	}
 }
 
-// isNull reports whether a value fails for not being null.
+// isNull reports whether a value fails because it is not null.
 func isNull(e *jsonschema.ValidationError) bool {
 	t, ok := e.ErrorKind.(*kind.Type)
 	return ok && slices.Equal(t.Want, []string{"null"})
@@ -186,7 +186,7 @@ func typeNames(types []string) string {
 	return strings.Join(names, " or ")
 }
 
-// listed writes values of a schema: words as they are, anything else as JSON.
+// listed returns the values of an enum: words as they are, anything else as JSON.
 func listed(values []any) string {
 	texts := make([]string, len(values))
 	for i, v := range values {

@@ -8,18 +8,18 @@ import (
 // Access is what a user may do with a source. Each level includes those below it.
 type Access int
 
-// The levels, from none upwards.
+// The levels, lowest first.
 const (
-	None   Access = iota // the zero value: what nobody granted, nobody has
-	See                  // all that is stored of it
-	Use                  // look at its rows, have it read anew
-	Manage               // say which columns hold its fields
+	None   Access = iota // the zero value: no access was granted
+	See                  // everything that is stored about it
+	Use                  // read its rows, refresh it
+	Manage               // map its columns to fields
 	Own                  // detach it
 )
 
-// Access returns what by may do with s: everybody in the workspace sees it, members use it, its owner
-// and the workspace's admins manage it. To detach it takes its owner, or one of the workspace: an
-// admin may mend what a colleague brought in, and not take it away. No other code decides this.
+// Access returns what by may do with s: everyone in the workspace sees it, members use it, its owner
+// and the workspace's admins manage it. Only its owner, or an owner of the workspace, may detach it: an
+// admin can repair what a colleague attached, but not remove it. No other code decides this.
 func (s *Source) Access(by identity.Actor) Access {
 	switch {
 	case by.Workspace != s.Workspace, by.Role == identity.NoRole, by.Ceiling == identity.NoRole:
@@ -37,7 +37,7 @@ func (s *Source) Access(by identity.Actor) Access {
 	}
 }
 
-// Allow returns nil if by has at least need, and tells who may not even see s that s does not exist.
+// Allow returns nil if by has at least need, and an error that s does not exist if by may not see s.
 func (s *Source) Allow(by identity.Actor, need Access) error {
 	switch have := s.Access(by); {
 	case have == None:
@@ -51,7 +51,7 @@ func (s *Source) Allow(by identity.Actor, need Access) error {
 	}
 }
 
-// allow is Allow for a change, which may be meant for certain revisions only.
+// allow is Allow for a change, which may be conditional on certain revisions.
 func (s *Source) allow(by identity.Actor, need Access, at revision.Match) error {
 	if err := s.Allow(by, need); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (s *Source) allow(by identity.Actor, need Access, at revision.Match) error 
 	return at.Check(s.Revision)
 }
 
-// MayCreate returns ErrForbidden unless by may attach sources in its workspace, and look at what it
-// could attach: members may.
+// MayCreate returns ErrForbidden unless by may attach sources in its workspace and preview possible
+// ones, which requires the member role.
 func MayCreate(by identity.Actor) error {
 	if by.Role < identity.Member || by.ReadOnly() {
 		return ErrForbidden
@@ -68,8 +68,8 @@ func MayCreate(by identity.Actor) error {
 	return nil
 }
 
-// Detach ends s: nothing of it stays but its events, and what its mappings taught. A refresh that
-// runs meanwhile finds it gone, and leaves nothing.
+// Detach removes s; only its events and what its mappings taught remain. A refresh that is running
+// finds s gone and stores nothing.
 func (s *Source) Detach(by identity.Actor, at revision.Match) error {
 	if err := s.allow(by, Own, at); err != nil {
 		return err

@@ -2,17 +2,17 @@ package source
 
 import "math"
 
-// assign pairs rows with columns so that the sum of worth over all pairs is the greatest there is:
-// the result is each row's column, -1 for a row without one. worth[r][c] is 0 or more, and all rows
-// are of one length; a pair that is worth 0 is not made.
+// assign pairs rows with columns so that the sum of worth over all pairs is maximal. It returns each
+// row's column, -1 for a row without one. worth[r][c] is 0 or more, and all rows have the same length.
+// A pair with worth 0 is not made.
 //
-// It is the method of shortest augmenting paths with potentials (Kuhn 1955; Jonker and Volgenant
-// 1987), in time rows² × columns. Which of several best ones it finds depends on worth alone.
+// It is the method of shortest augmenting paths with potentials (Kuhn 1955; Jonker and Volgenant 1987),
+// in time rows² × columns. Among several optimal results, the choice depends only on worth.
 func assign(worth [][]float64) []int {
 	if len(worth) == 0 || len(worth[0]) == 0 {
 		return none(len(worth))
 	}
-	if len(worth) > len(worth[0]) { // each row must find a column below
+	if len(worth) > len(worth[0]) { // each row needs a column below
 		rows := none(len(worth))
 		for c, r := range assign(transpose(worth)) {
 			if r >= 0 {
@@ -22,7 +22,7 @@ func assign(worth [][]float64) []int {
 		return rows
 	}
 	rows, columns := len(worth), len(worth[0])
-	// Index 0 of columns stands for none; p[c] is the row of column c, from 1.
+	// Column index 0 means none; p[c] is the row of column c, from 1.
 	u, v := make([]float64, rows+1), make([]float64, columns+1)
 	p, way := make([]int, columns+1), make([]int, columns+1)
 	least, seen := make([]float64, columns+1), make([]bool, columns+1)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cell returns s as a cell of a preview: valid UTF-8 without control characters but line ends and
-// tabs, cut to MaxCell characters; nil if there is nothing to be seen in it.
+// Cell returns s as a cell of a preview: valid UTF-8 without control characters except line ends and
+// tabs, cut to MaxCell characters; nil if nothing of it is visible.
 func Cell(s string) *string {
 	s = clean(s, MaxCell)
 	if strings.TrimSpace(s) == "" {
@@ -16,9 +16,9 @@ func Cell(s string) *string {
 	return &s
 }
 
-// clean cuts s to most characters and replaces what cannot be shown.
+// clean cuts s to most characters and replaces characters that cannot be shown.
 func clean(s string, most int) string {
-	if len(s) > most*utf8.UTFMax { // what is looked at below
+	if len(s) > most*utf8.UTFMax { // the part examined below
 		s = s[:most*utf8.UTFMax]
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")

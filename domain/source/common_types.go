@@ -1,6 +1,6 @@
 package source
 
-// CommonTypes are those that most orgs need; an org that configures none has these.
+// CommonTypes returns the types that most orgs need. An org without configured types has these.
 func CommonTypes() []Type {
 	both := []Backend{SheetBackend, WarehouseBackend}
 	return []Type{

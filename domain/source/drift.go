@@ -1,17 +1,17 @@
 package source
 
-// DriftLevel says how far the columns of a source are from those that were mapped.
+// DriftLevel says how much the columns of a source differ from those that were mapped.
 type DriftLevel string
 
 // The levels, each worse than the one before.
 const (
 	NoDrift  DriftLevel = "none"
-	Additive DriftLevel = "additive" // nothing that a field takes: columns came, or unused ones went
-	Renamed  DriftLevel = "renamed"  // each mapped column that is gone has one that probably took its place
-	Breaking DriftLevel = "breaking" // a mapped column is gone, or holds something else
+	Additive DriftLevel = "additive" // no mapped column changed: columns were added, or unused ones removed
+	Renamed  DriftLevel = "renamed"  // for each missing mapped column, another has probably replaced it
+	Breaking DriftLevel = "breaking" // a mapped column is missing, or has values of another type
 )
 
-// ColumnChange says what became of a column.
+// ColumnChange says how a column changed.
 type ColumnChange string
 
 // The changes.
@@ -19,26 +19,25 @@ const (
 	ColumnAdded   ColumnChange = "added"
 	ColumnRemoved ColumnChange = "removed"
 	ColumnRenamed ColumnChange = "renamed"
-	ColumnRetyped ColumnChange = "retyped" // its values are hardly the field's any more, and were before
+	ColumnRetyped ColumnChange = "retyped" // its values fitted the field, and no longer do
 )
 
-// DriftedColumn is a column that is not as it was.
+// DriftedColumn is a column that changed.
 type DriftedColumn struct {
 	Column string
 	Change ColumnChange
-	To     string // of a renamed one, its name now; of a retyped one, its FieldType now
+	To     string // of a renamed column, its new name; of a retyped one, its new FieldType
 }
 
-// Drift is what changed of a source's columns since they were mapped.
+// Drift describes how a source's columns changed since they were mapped.
 type Drift struct {
 	Level   DriftLevel
 	Columns []DriftedColumn
-	Seen    int // how many refreshes in a row found it Breaking
+	Seen    int // consecutive refreshes that found it Breaking
 }
 
-// drift compares now with the columns that were mapped. A column that a field takes is taken for
-// renamed if its name differs in its spelling alone, or if exactly at its place is one that was not
-// there before and whose values fit.
+// drift compares now with the columns that were mapped. A mapped column counts as renamed if a column's
+// name differs only in its spelling, or if a new column with fitting values is at exactly its place.
 func (s *Source) drift(t *Type, now []Header) Drift {
 	d := Drift{Level: NoDrift}
 	note := func(level DriftLevel, c DriftedColumn) {
@@ -73,8 +72,7 @@ func (s *Source) drift(t *Type, now []Header) Drift {
 	return d
 }
 
-// successor names the column of now that took the place of the one which was at a place; "" if none
-// did.
+// successor returns the name of the column of now that replaced the one at a place; "" if none did.
 func (s *Source) successor(f *Field, place int, now []Header, taken map[string]bool) string {
 	fresh := func(c Header) bool {
 		return columnNamed(s.Columns, c.Name) == nil && !taken[c.Name] && (f == nil || fitness(f.Type, c.Type) >= MinScore)
@@ -91,7 +89,7 @@ func (s *Source) successor(f *Field, place int, now []Header, taken map[string]b
 	return ""
 }
 
-// fieldOf returns the field that a column holds, which is nil if the type has it no more.
+// fieldOf returns the field that a column is mapped to; nil if the type no longer has it.
 func (s *Source) fieldOf(t *Type, column string) (f *Field, mapped bool) {
 	for _, p := range s.Mapping {
 		if p.Column == column {
@@ -110,7 +108,7 @@ func worse(a, b DriftLevel) DriftLevel {
 	return b
 }
 
-// same reports whether two drifts tell the same to a reader.
+// same reports whether two drifts look the same to a reader.
 func (d Drift) same(o Drift) bool {
 	if d.Level != o.Level || len(d.Columns) != len(o.Columns) {
 		return false

@@ -1,7 +1,7 @@
 package source
 
-// fitness says how well values of a column's type can be those of a field: 1 if they can, and what
-// cannot is less than MinScore. A column of strings may be one whose values were not seen yet.
+// fitness returns how well values of a column's type fit a field: 1 for a perfect fit, less than
+// MinScore if they cannot fit. A column of strings may be one without any values yet.
 func fitness(field, column FieldType) float64 {
 	if field == column {
 		return 1

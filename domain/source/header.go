@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Window says which rows of a tab Examine needs for a header row, as SheetLocation has it: how many
-// to skip, and how many to read after those.
+// Window returns which rows of a tab Examine needs for a header row, as in SheetLocation: how many to
+// skip, and how many to read after those.
 func Window(headerRow int) (skip, rows int) {
 	if headerRow == 0 {
 		return 0, HeaderWindow + SampleWindow
@@ -17,8 +17,8 @@ func Window(headerRow int) (skip, rows int) {
 	return headerRow - 1, 1 + SampleWindow
 }
 
-// Examine finds the header of a table and says what is below it. rows are those of the Window for
-// headerRow; each may be of any length, and what is right of MaxColumns is left out.
+// Examine finds the header of a table and describes the rows below it. rows are those of the Window for
+// headerRow. Each may be of any length; cells beyond MaxColumns are ignored.
 func Examine(rows [][]*string, headerRow int) Preview {
 	rows = slices.Clone(rows)
 	for i, row := range rows {
@@ -55,13 +55,13 @@ func Examine(rows [][]*string, headerRow int) Preview {
 	return p
 }
 
-// distinct names width columns after the cells of a header. A cell that is empty is named after its
-// column, one that repeats another gets a number.
+// distinct returns names for width columns from the cells of a header. An empty cell gets the letters
+// of its column, a repeated one gets a number.
 func distinct(header []*string, width int) []string {
 	names, taken := make([]string, width), map[string]bool{}
 	for _, c := range header {
 		if c != nil {
-			taken[oneLine(*c)] = true // so that no number makes a name that another column has
+			taken[oneLine(*c)] = true // so that no number produces the name of another column
 		}
 	}
 	used := map[string]bool{}
@@ -85,19 +85,19 @@ func distinct(header []*string, width int) []string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// The weights of what tells a header from other rows; their sum is 1.
+// The weights of a header's features; their sum is 1.
 const (
 	weightFull     = 0.35 // it has a cell for every column
-	weightWords    = 0.25 // its cells are words, no numbers, dates, addresses
-	weightDistinct = 0.15 // no cell is there twice
-	weightContrast = 0.15 // above what is no words it has words
-	weightFollowed = 0.05 // the row below is about as wide
+	weightWords    = 0.25 // its cells are words, not numbers, dates or addresses
+	weightDistinct = 0.15 // its cells are distinct
+	weightContrast = 0.15 // its cells are words where those below are not
+	weightFollowed = 0.05 // the next row has about the same width
 	weightShort    = 0.05 // its cells are names, not sentences
-	perRow         = 0.01 // the earlier of two alike is it
+	perRow         = 0.01 // of two equal rows, the earlier one wins
 )
 
-// likeliestHeader returns which of the first HeaderWindow rows is most like a header, and how much
-// so; -1 if all are empty.
+// likeliestHeader returns which of the first HeaderWindow rows is most like a header, with its score;
+// -1 if all are empty.
 func likeliestHeader(rows [][]*string) (at int, confidence float64) {
 	width := 0
 	for _, row := range rows {
@@ -169,7 +169,7 @@ func filled(row []*string) (n int) {
 	return n
 }
 
-// extent is how many columns a row takes up to its last cell.
+// extent returns the width of a row up to its last cell.
 func extent(row []*string) int {
 	for i := len(row); i > 0; i-- {
 		if row[i-1] != nil {
@@ -179,8 +179,8 @@ func extent(row []*string) int {
 	return 0
 }
 
-// FindTab returns the tab that a location asks for, by its id or else its title; without either, the
-// first that is not hidden, or the first. ErrTabNotFound if there is none.
+// FindTab returns the tab that a location names, by its id or else its title. Without a name it returns
+// the first tab that is not hidden, or else the first. ErrTabNotFound if there is none.
 func FindTab(tabs []Tab, asked string) (Tab, error) {
 	if asked != "" {
 		for _, match := range []func(Tab) bool{

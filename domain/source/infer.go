@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is how many characters a String has at most; what is longer, or of several lines, is Text.
+// maxLine is the maximum length of a String in characters. Longer values, and those of several lines,
+// are Text.
 const maxLine = 100
 
-// Infer says what the values of a column are. All that are there must be of a type; what people and
-// programs write for nothing (n/a, NULL, NaN, a dash) tells nothing. A column without values is
-// String.
+// Infer returns the type of a column's values. All values must fit it. Placeholders for no value (n/a,
+// NULL, NaN, a dash) do not count. A column without values is String.
 //
-// Digits with leading zeros, or more than 18 of them, are no numbers but codes. Dates are of the
-// years 1 to 9999, and must all have one order of day and month. The numbers may have separators of
-// thousands (a comma, a point, a space, an apostrophe), a currency's sign or code, a percent sign,
-// brackets for a minus, or an exponent of any size.
+// Digits with leading zeros, or more than 18 of them, are codes, not numbers. Dates are of the years 1
+// to 9999, and all must have the same order of day and month. Numbers can have thousands separators (a
+// comma, a point, a space, an apostrophe), a currency's sign or code, a percent sign, brackets for a
+// minus, or an exponent of any size.
 func Infer(cells []*string) FieldType {
 	var values []string
 	for _, c := range cells {
@@ -57,10 +57,10 @@ func Infer(cells []*string) FieldType {
 	return String
 }
 
-// nothings are what stands for no value, in lower case.
+// nothings are texts that mean no value, in lower case.
 var nothings = set("", "-", "--", "–", "—", "n/a", "na", "#n/a", "#ref!", "#value!", "#div/0!", "#name?", "#null!", "#num!", "nan", "null", "nil", "none", "(none)", "(empty)", "?")
 
-// booleans are the words for true and false of the languages that spreadsheets show them in.
+// booleans are the words for true and false in several languages of spreadsheet programs.
 var booleans = set("true", "false", "yes", "no", "y", "n", "wahr", "falsch", "ja", "nein", "vrai", "faux", "oui", "non",
 	"verdadero", "falso", "sí", "si", "vero", "sim", "não", "nao", "waar", "onwaar", "nee", "on", "off", "☑", "☐", "✓", "✗")
 
@@ -80,8 +80,8 @@ func each(is func(string) bool) func([]string) bool {
 
 func isBoolean(v string) bool { return booleans[strings.ToLower(v)] }
 
-// emailForm takes what people write as an address, not all that RFC 5322 allows. All letters there are take long
-// to compile, so no process does that before it has to: each child is one.
+// emailForm matches what people write as an address, not all that RFC 5322 allows. Its Unicode classes
+// take long to compile, so it is compiled on first use: each child process would pay for it.
 var emailForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[^\s@<>()\[\],;:"\\]+@[\pL\pN-]+(\.[\pL\pN-]+)+$`)
 })
@@ -110,7 +110,7 @@ func isJSON(v string) bool {
 }
 
 var (
-	// sign, groups of three with one separator, a fraction after another one
+	// A sign, groups of three with one separator, and a fraction after another one.
 	groupedForm = regexp.MustCompile(`^[+-]?\d{1,3}(?:(,\d{3})+(?:\.\d+)?|(\.\d{3})+(?:,\d+)?|([ '’\x{00A0}\x{202F}]\d{3})+(?:[.,]\d+)?)$`)
 	plainForm   = regexp.MustCompile(`^[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?$`)
 	integerForm = regexp.MustCompile(`^[+-]?(?:0|[1-9]\d{0,17})$`)
@@ -147,7 +147,7 @@ func number(v string) (ok, whole bool) {
 	}
 	if m := groupedForm.FindStringSubmatch(bare); m != nil {
 		fraction := m[1] != "" && strings.Contains(bare, ".") || m[2] != "" && strings.Contains(bare, ",") || m[3] != "" && strings.ContainsAny(bare, ".,")
-		// 1.234 alone is more often a fraction than a thousand; 1,234 is not, nor is 1.234.567.
+		// 1.234 is more often a fraction than a thousand; 1,234 and 1.234.567 are not.
 		unclear := m[2] != "" && strings.Count(bare, ".") == 1
 		return true, !amount && !fraction && !unclear
 	}

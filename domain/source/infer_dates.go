@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// The orders of a date's parts. A column has one of them throughout.
+// The orders of a date's parts. All values of a column have the same one.
 var orders = []struct {
 	form             *regexp.Regexp
-	year, month, day int // which group is which
+	year, month, day int // index of each part's group
 }{
 	{regexp.MustCompile(`^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$`), 1, 2, 3},
 	{regexp.MustCompile(`^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})$`), 3, 2, 1},
@@ -45,7 +45,7 @@ func inOneOrder(values []string, times bool) bool {
 	return false
 }
 
-// isDay reports whether there is such a day; year 0 has none.
+// isDay reports whether the day exists; there is no year 0.
 func isDay(year, month, day string) bool {
 	y, _ := strconv.Atoi(year) // they are digits
 	d, _ := strconv.Atoi(day)
@@ -60,7 +60,8 @@ func isDay(year, month, day string) bool {
 	return int(t.Month()) == m && t.Day() == d
 }
 
-// monthByName knows the English names, whole or cut to three letters or Sept; 0 if it is none.
+// monthByName returns the month with an English name, in full or cut to three letters, or Sept; 0 if
+// there is none.
 func monthByName(s string) int {
 	s = strings.ToLower(s)
 	for m := time.January; m <= time.December; m++ {

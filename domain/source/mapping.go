@@ -10,17 +10,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// ErrMappingInvalid is the answer to a mapping that breaks a rule; With names what does.
+// ErrMappingInvalid is returned for a mapping that breaks a rule. With names the errors.
 var ErrMappingInvalid = &fault.Error{Kind: fault.Invalid, Code: "mapping_invalid", Detail: "The mapping is not valid. See errors for each problem."}
 
-// Pair says that a column holds a field.
+// Pair maps a column to a field.
 type Pair struct {
-	Field  string // its key
+	Field  string // the field's key
 	Column string // a Header's name
 }
 
-// MayMap returns nil if by may change the mapping of s now. While its connection is revoked nobody
-// can, for its columns cannot be read.
+// MayMap returns nil if by may change the mapping of s now. While its connection is revoked no one can,
+// because its columns cannot be read.
 func (s *Source) MayMap(by identity.Actor, at revision.Match) error {
 	if err := s.allow(by, Manage, at); err != nil {
 		return err
@@ -34,8 +34,8 @@ func (s *Source) MayMap(by identity.Actor, at revision.Match) error {
 	return nil
 }
 
-// Map replaces the mapping of s by pairs, and its columns by those that were just read. It lifts
-// every pause, and is what drift is told from. The next refresh is due at once.
+// Map replaces the mapping of s with pairs, and its columns with those that were just read. It ends
+// every pause, and becomes the basis for drift. The next refresh is due at once.
 func (s *Source) Map(by identity.Actor, at revision.Match, t Type, pairs []Pair, r Reading) error {
 	if err := s.MayMap(by, at); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Source) Map(by identity.Actor, at revision.Match, t Type, pairs []Pair,
 	return nil
 }
 
-// choose makes pairs the mapping, and what to learn from it.
+// choose sets the mapping to pairs, and what to learn from it.
 func (s *Source) choose(t Type, pairs []Pair) error {
 	if err := checkMapping(t, s.Columns, pairs); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 	return nil
 }
 
-// checkMapping finds all that is wrong with pairs, as fields of a body's /mapping.
+// checkMapping returns all errors in pairs, as fields of a body's /mapping.
 func checkMapping(t Type, columns []Header, pairs []Pair) error {
 	var wrong []fault.Field
 	add := func(at, code, detail string) {
@@ -106,32 +106,32 @@ func checkMapping(t Type, columns []Header, pairs []Pair) error {
 	return ErrMappingInvalid.With(wrong...)
 }
 
-// Warning is something about a mapping that somebody should look at.
+// Warning is a problem in a mapping that a person should look at.
 type Warning struct {
 	Field  string
 	Column string
 	Code   WarningCode
 }
 
-// WarningCode says what it is.
+// WarningCode is the kind of a warning.
 type WarningCode string
 
 // The warnings.
 const (
-	TypeDiffers   WarningCode = "type_differs"   // the column's values are hardly the field's
-	ColumnMissing WarningCode = "column_missing" // the table had no such column when it was read last
-	FieldMissing  WarningCode = "field_missing"  // the type has no such field any more
+	TypeDiffers   WarningCode = "type_differs"   // the column's values hardly fit the field
+	ColumnMissing WarningCode = "column_missing" // the last refresh did not find the column
+	FieldMissing  WarningCode = "field_missing"  // the type no longer has the field
 )
 
-// MappingReport says how far the columns of a source fill the fields of its type.
+// MappingReport says how well the columns of a source fill the fields of its type.
 type MappingReport struct {
 	Matched          int      // fields that have a column
-	UnmappedRequired []string // keys of required fields that have none
-	UnmappedColumns  []string // names of columns that hold no field
+	UnmappedRequired []string // keys of required fields without a column
+	UnmappedColumns  []string // names of columns without a field
 	Warnings         []Warning
 }
 
-// Report says how far s fills the fields of t. A nil t is a type that the org has no more.
+// Report returns how well s fills the fields of t. A nil t means that the org no longer has the type.
 func (s *Source) Report(t *Type) MappingReport {
 	if t == nil {
 		t = &Type{}
@@ -169,8 +169,8 @@ func (s *Source) Report(t *Type) MappingReport {
 	return r
 }
 
-// Mapped returns rows of a reading as the mapping of s has them: values by the keys of fields. A
-// column that was not read is nil in all of them.
+// Mapped returns the rows of a reading according to the mapping of s: values by field key. The value is
+// nil if its column was not read.
 func (s *Source) Mapped(r Reading) []map[string]*string {
 	rows := make([]map[string]*string, 0, ShownRows)
 	for _, cells := range r.Rows[:min(len(r.Rows), ShownRows)] {
@@ -186,7 +186,7 @@ func (s *Source) Mapped(r Reading) []map[string]*string {
 	return rows
 }
 
-// field is the field of t with a key, nil if there is none.
+// field returns the field of t with a key; nil if there is none.
 func (t *Type) field(key string) *Field {
 	for i := range t.Fields {
 		if t.Fields[i].Key == key {

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalise brings the name of a column or field into the form in which names are compared: words in
-// lower case with single spaces, without accents and punctuation, abbreviations written out. It takes
-// camelCase, snake_case and numbers apart: "Contact: E-Mail1" is "contact email 1".
+// Normalise returns the form of a column's or field's name in which names are compared: words in lower
+// case with single spaces, without accents and punctuation, abbreviations written out. It splits
+// camelCase, snake_case and numbers: "Contact: E-Mail1" becomes "contact email 1".
 func Normalise(name string) string { return strings.Join(words(name), " ") }
 
-// words is Normalise in parts.
+// words returns the words of Normalise.
 func words(name string) []string {
 	var all []string
 	for _, w := range joined.Replace(split(name)) {
@@ -26,7 +26,8 @@ func words(name string) []string {
 	return all
 }
 
-// split parts a name where its letters' case or kind changes, and at all that is no letter or digit.
+// split splits a name where the case or kind of its letters changes, and at each character that is not
+// a letter or digit.
 func split(name string) []string {
 	var all []string
 	var word []rune
@@ -39,7 +40,7 @@ func split(name string) []string {
 	runes := []rune(norm.NFKD.String(strings.ReplaceAll(name, "#", " number ")))
 	for i, r := range runes {
 		switch {
-		case unicode.Is(unicode.Mn, r): // what NFKD took off a letter
+		case unicode.Is(unicode.Mn, r): // accents that NFKD separated from a letter
 			continue
 		case r == '\'' || r == '’': // customer's
 			continue
@@ -62,10 +63,10 @@ func split(name string) []string {
 	return all[:min(len(all), maxWords)]
 }
 
-// maxWords is how many words of a name are looked at.
+// maxWords is how many words of a name are used.
 const maxWords = 12
 
-// compounds are words that people write in one, in two, or with a hyphen.
+// compounds are words that people write as one word, as two, or with a hyphen.
 type compounds map[[2]string]string
 
 var joined = compounds{
@@ -76,7 +77,7 @@ var joined = compounds{
 	{"date", "birth"}: "birthday", {"job", "title"}: "jobtitle", {"e", "mails"}: "email",
 }
 
-// Replace puts words together. "of" between two of them is passed over.
+// Replace joins words. It ignores "of" between two of them.
 func (c compounds) Replace(all []string) []string {
 	all = slices.DeleteFunc(all, func(w string) bool { return w == "of" || w == "the" })
 	var out []string
@@ -93,7 +94,7 @@ func (c compounds) Replace(all []string) []string {
 	return out
 }
 
-// abbreviations are written out, and what means the same in every name is made the same.
+// abbreviations are replaced by full words, and synonyms that mean the same in every name by one word.
 var abbreviations = map[string][]string{
 	"no": {"number"}, "nr": {"number"}, "num": {"number"}, "qty": {"quantity"}, "desc": {"description"}, "descr": {"description"},
 	"addr": {"address"}, "tel": {"phone"}, "telephone": {"phone"}, "ph": {"phone"}, "fname": {"firstname"}, "lname": {"lastname"},

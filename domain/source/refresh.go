@@ -11,29 +11,29 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// RefreshJob is the kind of job that reads a source anew; its subject is the source.
+// RefreshJob is the kind of job that reads a source again. Its subject is the source.
 const RefreshJob job.Kind = "source.refresh"
 
 const (
 	refreshEvery = 24 * time.Hour
-	confirmAfter = 10 * time.Minute // a drift that would pause
-	firstRetry   = time.Minute      // after a failure that may pass; doubles each time
+	confirmAfter = 10 * time.Minute // after a drift that would pause the source
+	firstRetry   = time.Minute      // after a transient failure; doubles each time
 	longestRetry = 6 * time.Hour
 
-	tolerated  = 3 // failures in a row that may pass by themselves, before the source is failing
-	breaksSeen = 2 // refreshes in a row that find a breaking drift, before the source is paused
+	tolerated  = 3 // consecutive transient failures before the source is failing
+	breaksSeen = 2 // consecutive refreshes with a breaking drift before the source is paused
 )
 
 // Failure is why a source could not be read.
 type Failure struct {
-	Code      string // as connections and sheets have it
-	Transient bool   // it may pass by itself
-	Hint      string // what to do about it
+	Code      string // as connections and sheets define it
+	Transient bool   // it may resolve without a change
+	Hint      string // how to fix it
 	At        time.Time
 }
 
-// FailureOf says why reading through a connection of kind k, or a sheet, failed with err; ok is false
-// of what is no such failure, and tells nothing of the source.
+// FailureOf returns why reading through a connection of kind k, or a sheet, failed with err. ok is
+// false if err says nothing about the source.
 func FailureOf(err error, k connection.Kind, at time.Time) (f *Failure, ok bool) {
 	if code, isCode := errors.AsType[connection.Code](err); isCode {
 		known := k.Failure(code, at)
@@ -55,20 +55,20 @@ func FailureOf(err error, k connection.Kind, at time.Time) (f *Failure, ok bool)
 	return nil, false
 }
 
-// failing reports whether s cannot be read for good: a failure that somebody must mend counts at
-// once, any other only from the third in a row on.
+// failing reports whether s counts as unreadable: a failure that a person must fix counts at once, a
+// transient one only when it is the third in a row.
 func (s *Source) failing() bool {
 	return s.Failure != nil && (!s.Failure.Transient || s.Failures >= tolerated)
 }
 
-// NextRefresh returns when s is to be read again, as it stands. chance, from 0 to below 1, spreads
-// the refreshes by a tenth in both directions.
+// NextRefresh returns when to read s again. chance, from 0 to below 1, varies the interval by up to a
+// tenth in both directions.
 func (s *Source) NextRefresh(now time.Time, chance float64) time.Time {
 	wait := refreshEvery
 	switch {
 	case s.Failure != nil && s.Failure.Transient:
 		wait = longestRetry
-		if n := s.Failures - 1; n < 9 { // beyond, it is longer anyway
+		if n := s.Failures - 1; n < 9 { // above, the wait is longer anyway
 			wait = min(firstRetry<<max(n, 0), longestRetry)
 		}
 	case s.Drift.Level == Breaking && s.Failure == nil:
@@ -77,7 +77,7 @@ func (s *Source) NextRefresh(now time.Time, chance float64) time.Time {
 	return now.Add(time.Duration(float64(wait) * (0.9 + chance/5)))
 }
 
-// MayRefresh returns nil if by may have s read anew now.
+// MayRefresh returns nil if by may request a refresh of s now.
 func (s *Source) MayRefresh(by identity.Actor) error {
 	if err := s.Allow(by, Use); err != nil {
 		return err
@@ -88,8 +88,8 @@ func (s *Source) MayRefresh(by identity.Actor) error {
 	return nil
 }
 
-// Due notes that by wants s read again at once, or as soon as interval has passed since it was read last, whatever
-// came of that.
+// Due schedules a refresh that by requested: at once, or, if s was read less than interval ago, when
+// interval has passed since. A failed read counts too.
 func (s *Source) Due(by identity.Actor, interval time.Duration) error {
 	if err := s.MayRefresh(by); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Source) Due(by identity.Actor, interval time.Duration) error {
 	return nil
 }
 
-// failedAt is when the last refresh failed; zero if it did not.
+// failedAt returns when the last refresh failed; zero if it did not.
 func (s *Source) failedAt() time.Time {
 	if s.Failure == nil {
 		return time.Time{}
@@ -111,18 +111,18 @@ func (s *Source) failedAt() time.Time {
 	return s.Failure.At
 }
 
-// Outcome is what a refresh found: a reading, or why there is none.
+// Outcome is the result of a refresh: a reading, or why there is none.
 type Outcome struct {
-	Of      int64 // Source.Revision when the refresh began
+	Of      int64 // Source.Revision when the refresh started
 	Reading Reading
 	Failure *Failure
 }
 
-// Refreshed notes an outcome, and reports whether it counts: not if s changed since the refresh
-// began, for then it says nothing of what s is by now. t is nil if the org has the type no more.
+// Refreshed applies an outcome, and reports whether it counts. It does not count if s changed since the
+// refresh started, because the result may no longer apply. t is nil if the org no longer has the type.
 // chance is as in NextRefresh.
 func (s *Source) Refreshed(by identity.Actor, t *Type, o Outcome, chance float64) (counts bool) {
-	if s.Revision != o.Of { // a pause counts too
+	if s.Revision != o.Of { // a pause is a change too
 		return false
 	}
 	if t == nil {
@@ -153,8 +153,8 @@ func (s *Source) Refreshed(by identity.Actor, t *Type, o Outcome, chance float64
 	return true
 }
 
-// observe notes the drift that a refresh found, and pauses s if it is breaking for the second time in
-// a row: tables are replaced, and half-written ones are read.
+// observe records the drift that a refresh found, and pauses s if it is breaking for the second time in
+// a row. The first time may be a table that is being replaced or is half-written.
 func (s *Source) observe(by identity.Actor, d Drift) {
 	if d.Level == Breaking {
 		d.Seen = s.Drift.Seen + 1
@@ -169,8 +169,8 @@ func (s *Source) observe(by identity.Actor, d Drift) {
 	}
 }
 
-// Pause stops the refreshes of s, and reports whether it was for another reason that it stood still,
-// or for none. Its queued jobs are for the caller to cancel; a running one finds another revision.
+// Pause stops the refreshes of s, and reports whether that changed the reason of its pause. The caller
+// must cancel its queued jobs; a running one finds another revision.
 func (s *Source) Pause(by identity.Actor, why PauseReason) bool {
 	if s.Paused == why {
 		return false
@@ -181,9 +181,9 @@ func (s *Source) Pause(by identity.Actor, why PauseReason) bool {
 	return true
 }
 
-// Reconnect ends the pause that the revocation of s's connection began, and reports whether s is to
-// be read again. If the connection leads elsewhere by now, s stays paused until its owner has looked
-// at it.
+// Reconnect ends the pause that started when s's connection was revoked, and reports whether s must be
+// read again. If the connection now has another target, s stays paused until its owner has mapped it
+// again.
 func (s *Source) Reconnect(by identity.Actor, elsewhere bool) bool {
 	switch {
 	case s.Paused != ConnectionRevoked:

@@ -1,14 +1,14 @@
 package source
 
-// jaroWinkler is how similar two words are, from 0 to 1: their common letters at about the same
-// places, with favour for a common beginning (Winkler 1990). Words are compared by bytes, which
-// finds slips in Latin letters.
+// jaroWinkler returns how similar two words are, from 0 to 1: it counts common letters at about the
+// same places, and favours a common beginning (Winkler 1990). It compares bytes, which finds typing
+// errors in Latin letters.
 func jaroWinkler(a, b string) float64 {
 	if a == b {
 		return 1
 	}
 	reach := max(max(len(a), len(b))/2-1, 0)
-	var inA, inB [maxLine * 4]bool // longer words do not come out of split
+	var inA, inB [maxLine * 4]bool // split does not return longer words
 	matches := 0
 	for i := range len(a) {
 		for j := max(0, i-reach); j < min(len(b), i+reach+1); j++ {

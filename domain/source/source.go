@@ -20,16 +20,16 @@ import (
 // Prefix begins a source's identifier.
 const Prefix = "src"
 
-// MaxSources is how many sources a workspace may have.
+// MaxSources is how many sources a workspace can have.
 const MaxSources = 500
 
-// maxName is how many characters a source's name has at most.
+// maxName is the maximum length of a source's name in characters.
 const maxName = 120
 
-// ID identifies a source; the empty one is of none.
+// ID identifies a source. The empty one identifies none.
 type ID string
 
-// What can go wrong with sources.
+// Errors about sources.
 var (
 	ErrNotFound        = &fault.Error{Kind: fault.NotFound, Code: "source_not_found", Detail: "There is no such data source."}
 	ErrForbidden       = &fault.Error{Kind: fault.Forbidden, Code: "source_forbidden", Detail: "Your access to this data source does not allow that."}
@@ -41,18 +41,18 @@ var (
 	ErrNotASheet       = &fault.Error{Kind: fault.Conflict, Code: "not_a_sheet", Detail: "The data source is a warehouse table. Use warehouse-preview with its connection."}
 )
 
-// Location says where the rows of a source are, in a sheet or in a table of a warehouse, and by which
-// connection they are read.
+// Location says where the rows of a source are, in a sheet or in a table of a warehouse, and which
+// connection reads them.
 type Location struct {
 	Sheet SheetLocation       // zero for a table
 	Table connection.TableRef // zero for a sheet
 
-	// Connection is the way to the table. Of a sheet it is the one whose account reads it, as the last
-	// reading found; empty if it takes none.
+	// Connection is the connection that reads the table. For a sheet it is the one whose account could
+	// read it at the last reading; empty if none is needed.
 	Connection connection.ID
 }
 
-// Backend says what holds the rows.
+// Backend returns what stores the rows.
 func (l Location) Backend() Backend {
 	if l.Sheet == (SheetLocation{}) && l.Connection != "" {
 		return WarehouseBackend
@@ -60,28 +60,28 @@ func (l Location) Backend() Backend {
 	return SheetBackend
 }
 
-// Key is the same for locations that are the same table, whatever row its header is in, and whoever
-// reads a sheet.
+// Key returns the same text for all locations of the same table, whatever its header row, and whichever
+// account reads a sheet.
 func (l Location) Key() string {
 	if l.Backend() == SheetBackend {
 		l.Connection = ""
 	}
-	url, _, _ := strings.Cut(l.Sheet.URL, "#") // it names a tab, which Sheet.Tab does too
-	// JSON tells the parts apart, whatever they hold.
+	url, _, _ := strings.Cut(l.Sheet.URL, "#") // it names a tab, as Sheet.Tab does
+	// JSON keeps the parts distinct, whatever they contain.
 	text, _ := json.Marshal([]string{url, l.Sheet.Tab, string(l.Connection), l.Table.Schema, l.Table.Name}) //nolint:errchkjson // texts alone
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Draft is what a caller asks of a new source.
+// Draft is the caller's request for a new source.
 type Draft struct {
 	Type     TypeKey
-	Name     string // empty: one is made of where the rows are
+	Name     string // empty: derived from the location
 	Location Location
-	Mapping  []Pair // nil: the source is Unmapped at first
+	Mapping  []Pair // nil: the source starts as Unmapped
 }
 
-// Check returns all that is wrong with d as a source of type t, but for its mapping.
+// Check returns all errors in d as a source of type t, except in its mapping.
 func (d Draft) Check(t Type) error {
 	var wrong []fault.Field
 	switch n := utf8.RuneCountInString(d.Name); {
@@ -108,29 +108,29 @@ func (d Draft) Check(t Type) error {
 	return fault.InvalidFields(wrong)
 }
 
-// Status says how a source stands. It follows from its facts: pause, failure, mapping and drift.
+// Status is the status of a source. It follows from its pause, failure, mapping and drift.
 type Status string
 
-// The statuses. The first that fits, in this order, is a source's.
+// The statuses. A source has the first that applies, in this order.
 const (
-	Paused   Status = "paused"   // it is not read until somebody does something; Source.Paused says what
+	Paused   Status = "paused"   // it is not read until a person acts; Source.Paused says why
 	Failing  Status = "failing"  // it cannot be read; Source.Failure says why
-	Unmapped Status = "unmapped" // nobody has said which columns hold the fields
-	Drifted  Status = "drifted"  // its columns are not those that were mapped
+	Unmapped Status = "unmapped" // no column is mapped to a field
+	Drifted  Status = "drifted"  // its columns differ from those that were mapped
 	Active   Status = "active"
 )
 
-// PauseReason says why a source is not read; "" for one that is.
+// PauseReason says why a source is not read; "" if it is.
 type PauseReason string
 
 // The reasons.
 const (
-	ConnectionRevoked PauseReason = "connection_revoked" // until its connection is back
-	ConnectionChanged PauseReason = "connection_changed" // it leads to another server or database by now: until its owner maps it
-	BreakingDrift     PauseReason = "breaking_drift"     // a mapped column is gone: until somebody maps it
+	ConnectionRevoked PauseReason = "connection_revoked" // until its connection is reactivated
+	ConnectionChanged PauseReason = "connection_changed" // the connection now has another target: until its owner maps it
+	BreakingDrift     PauseReason = "breaking_drift"     // a mapped column is missing: until it is mapped again
 )
 
-// Source is a table of a sheet or a warehouse, whose columns stand for the fields of a type.
+// Source is a table of a sheet or a warehouse whose columns are mapped to the fields of a type.
 type Source struct {
 	event.Log
 	ID        ID
@@ -140,42 +140,42 @@ type Source struct {
 	Name      string // 1 to 120 characters
 	Location  Location
 
-	Columns []Header // as they were when it was last mapped, or attached: what drift is told from
-	Mapping []Pair   // in the order in which it was given; empty: none
+	Columns []Header // when it was last mapped, or attached: the basis for drift
+	Mapping []Pair   // in the order of the request; empty: none
 
-	// Learnt is what a mapping tells about the names of columns, for the store to add to the
-	// workspace's memory; stores never fill it in.
+	// Learnt is what a mapping teaches about column names. The store adds it to the workspace's memory,
+	// and never fills it in when it loads.
 	Learnt Memory
 
 	Paused   PauseReason
-	Failure  *Failure // of the last attempts to read it; nil if the last one went well
-	Failures int      // in a row
+	Failure  *Failure // of the last attempt to read it; nil if that succeeded
+	Failures int      // consecutive failures
 	Drift    Drift
 
-	RowEstimate     int64 // -1 if nobody knows
+	RowEstimate     int64 // -1 if unknown
 	LastRefreshedAt time.Time
 	NextRefreshAt   time.Time // zero while it is paused
 
-	// Detached says that the source is no more: a store removes it.
+	// Detached says that the source was detached: a store removes it.
 	Detached bool
 
 	Owner     identity.UserID
-	Revision  int64 // counts what changes what a caller sees, but for estimates and times of refreshes
+	Revision  int64 // counts visible changes, except estimates and times of refreshes
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// Reading is what was read of a table, outside of any transaction.
+// Reading is what was read of a table, outside any transaction.
 type Reading struct {
-	Location    Location // as it was found: with the tab's id, and the row of the header
-	Title       string   // of what the table is in, for people
+	Location    Location // as found: with the tab's id and the header row
+	Title       string   // of the document, for people
 	Columns     []Header
-	Rows        [][]*string // some of those below the header: a value for each column
-	RowEstimate int64       // -1 if nobody knows
+	Rows        [][]*string // some of the rows below the header: a value for each column
+	RowEstimate int64       // -1 if unknown
 }
 
-// New makes a source of a reading of its location; others counts those that the workspace has.
-// Members and above may. Its first refresh is due at once: a reading for a form tells less.
+// New creates a source from a reading of its location. others counts the workspace's sources. Requires
+// the member role. Its first refresh is due at once, because a reading for a form reads less.
 func New(by identity.Actor, t Type, d Draft, r Reading, others int) (*Source, error) {
 	if err := MayCreate(by); err != nil {
 		return nil, err
@@ -203,7 +203,7 @@ func New(by identity.Actor, t Type, d Draft, r Reading, others int) (*Source, er
 	return s, nil
 }
 
-// title names a source for people after what was read.
+// title derives a source's name from what was read.
 func title(r Reading, t Type) string {
 	name := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
@@ -217,7 +217,7 @@ func title(r Reading, t Type) string {
 	return name
 }
 
-// Status says how s stands.
+// Status returns the status of s.
 func (s *Source) Status() Status {
 	switch {
 	case s.Paused != "":

@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// Suggestion says that a column probably holds a field.
+// Suggestion says that a column probably belongs to a field.
 type Suggestion struct {
-	Field  string  // its key
+	Field  string  // the field's key
 	Column string  // a Header's name
 	Score  float64 // from MinScore to 1
 	Reason string  // one sentence for a person
 }
 
 const (
-	// MinScore is the least score of a suggestion: what is less likely is not worth a look.
+	// MinScore is the lowest score of a suggestion. Less likely pairs are not suggested.
 	MinScore = 0.5
-	// AutoSelect is the score from which a form may choose a suggestion before anybody looked.
+	// AutoSelect is the score from which a form may preselect a suggestion.
 	AutoSelect = 0.8
 )
 
-// Memory is what a workspace chose before for a type: the keys of fields by the Normalise of their
-// columns' names. The last choice counts. A nil Memory remembers nothing.
+// Memory holds a workspace's earlier choices for a type: field keys by normalised column name
+// (Normalise). The last choice counts. A nil Memory is empty.
 type Memory map[string]string
 
-// Suggest says which column each field of a type probably is, in the order of the fields. No column
-// is suggested twice. All pairs are looked at together: the whole is the likeliest there is, which
-// is not the same as taking the likeliest pairs in turn.
+// Suggest returns the likeliest column for each field of a type, in the order of the fields. No column
+// is suggested twice. It maximises the likelihood of all pairs together, which is not the same as
+// choosing the likeliest pairs in turn.
 //
-// A pair is judged by its names: what was chosen before, the field's own name, a synonym, shared
-// words (those that many columns have count less), or a slip of the pen; then by what the column's
-// values are.
+// It scores a pair by its names: an earlier choice, the field's own name, a synonym, shared words
+// (those that many columns have count less), or a typing error; then by the type of the column's
+// values.
 func Suggest(t Type, headers []Header, memory Memory) []Suggestion {
 	m := newMatcher(t, headers, memory)
 	worth := make([][]float64, len(t.Fields))
@@ -41,7 +41,7 @@ func Suggest(t Type, headers []Header, memory Memory) []Suggestion {
 		for c := range headers {
 			j := m.judge(f, c)
 			if j.score >= MinScore {
-				// Steep, so that a sure pair is not given up for two doubtful ones.
+				// Steep, so that one certain pair is not given up for two doubtful ones.
 				worth[f][c], pairs[f][c] = math.Pow(j.score, 4), j
 			}
 		}
@@ -59,60 +59,60 @@ func Suggest(t Type, headers []Header, memory Memory) []Suggestion {
 	return out
 }
 
-// The scores of names that agree. What else agrees is worth less.
+// The scores of matching names. Weaker matches score less.
 const (
 	scoreChosen  = 1
 	scoreNamed   = 0.98
-	scoreSynonym = 0.95 // of the first one; a little less for each after it
-	scoreEither  = 0.85 // of a column that is this/that
-	scoreShared  = 0.94 // if nothing but noise is beside the shared words
+	scoreSynonym = 0.95 // of the first one; slightly less for each further one
+	scoreEither  = 0.85 // of a column named this/that
+	scoreShared  = 0.94 // if only noise words are not shared
 	scoreValues  = 0.6
-	scoreSlip    = 0.75 // at most: many a word is a letter away from another
+	scoreSlip    = 0.75 // at most: many words differ in one letter
 )
 
-// noise are words that say whose something is, or that it is the usual one.
+// noise are words that say whose value it is, or that it is the usual one.
 var noise = set("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer", "requester", "subscriber",
 	"member", "lead", "billing", "1", "value", "eur", "usd", "gbp")
 
-// qualifiers say which of several, and generics what any column is: they matter, but not much.
+// qualifiers say which of several, and generics fit any column: they count, but little.
 var (
 	qualifiers = set("home", "office", "work", "business", "private", "personal", "gross", "net", "official", "suggested", "current", "seller")
 	generics   = set("name", "title", "text", "field")
 )
 
-// owners are words for somebody else than the row is about.
+// owners are words for a person other than the one that the row is about.
 var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor", "supplier", "created", "updated", "by", "referrer", "sender", "cc", "employee", "staff", "support"}
 
-// alike are words that a slip of the pen is not to be taken for.
+// alike are pairs of words that must not count as typing errors of each other.
 var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "stage"}, {"contact", "contract"}, {"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"}}
 
-// matcher holds what judging the pairs of one table needs.
+// matcher holds the data for scoring the pairs of one table.
 type matcher struct {
 	fields  []fieldNames
 	columns []columnName
 	types   []FieldType
-	known   map[string]int // the number of each word
-	weights []float64      // of each word: how much it tells; the less, the more columns have it
-	beside  []float64      // of each word: how much of that counts where only one of two names has it
+	known   map[string]int // the index of each word
+	weights []float64      // weight of each word: less the more columns have it
+	beside  []float64      // part of that weight that counts if only one of two names has the word
 	memory  Memory
-	emails  int // columns of addresses
+	emails  int // number of address columns
 }
 
 type fieldNames struct {
 	Field
-	names []name // key and title, then the synonyms, the likelier first
+	names []name // key and title, then the synonyms, the likeliest first
 }
 
 const namesOfItsOwn = 2 // of a field
 
 type columnName struct {
 	name
-	head   int    // the last word that is neither noise nor generic: what it is about; -1 if there is none
-	either []name // if it is this/that: each
+	head   int    // the last word that is neither noise nor generic, the subject; -1 if there is none
+	either []name // the two names of this/that
 }
 
 type name struct {
-	text  string // as Normalise has it
+	text  string // as Normalise returns it
 	words []string
 	ids   []int // of the words
 }
@@ -133,7 +133,7 @@ func (m *matcher) name(s string) name {
 
 func newMatcher(t Type, headers []Header, memory Memory) *matcher {
 	m := &matcher{known: map[string]int{}, memory: memory}
-	ownNoise := map[string]bool{} // a product's name is its name
+	ownNoise := map[string]bool{} // a product's name is its own name
 	for _, w := range append(words(string(t.Key)), words(t.Title)...) {
 		ownNoise[w], ownNoise[strings.TrimSuffix(w, "s")] = true, true
 	}
@@ -186,7 +186,7 @@ type judgement struct {
 	score float64
 	why   why
 	words []string // of the field's name, for shared
-	fits  bool     // the values are what the field's are
+	fits  bool     // the values fit the field's type
 }
 
 type why int
@@ -209,7 +209,7 @@ func (m *matcher) judge(f, c int) judgement {
 		if key == field.Key {
 			return judgement{score: scoreChosen, why: chosen, fits: true}
 		}
-		return judgement{} // it was chosen for something else
+		return judgement{} // the column was chosen for another field
 	}
 	var best judgement
 	for i, n := range field.names {
@@ -230,7 +230,7 @@ func (m *matcher) judge(f, c int) judgement {
 	return best
 }
 
-// compare judges a pair by one of the field's names.
+// compare scores a pair by one of the field's names.
 func (m *matcher) compare(n name, column *columnName) judgement {
 	if n.text == "" {
 		return judgement{}
@@ -260,7 +260,7 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 	}
 	score := scoreShared * math.Pow(common/of, 1.5) * common / (common + beside)
 	if column.head >= 0 && !slices.Contains(n.ids, column.head) && !slices.Contains(n.ids, column.ids[len(column.ids)-1]) {
-		score *= 0.6 // it is about something else: the domain of an e-mail address
+		score *= 0.6 // another subject, such as the domain of an e-mail address
 	}
 	if slips := misspelt(n, column); slips.score > score {
 		return slips
@@ -268,7 +268,7 @@ func (m *matcher) compare(n name, column *columnName) judgement {
 	return judgement{score: score, why: shared, words: n.words}
 }
 
-// misspelt judges names that are the same but for one word, which is almost the same.
+// misspelt scores names that are equal except for one word, which is almost equal.
 func misspelt(n name, column *columnName) judgement {
 	if len(n.words) != len(column.words) {
 		return judgement{}
@@ -292,7 +292,7 @@ func misspelt(n name, column *columnName) judgement {
 	return judgement{score: score, why: slip}
 }
 
-// sentence says to a person why.
+// sentence explains the suggestion to a person.
 func (j judgement) sentence(f Field, h Header) string {
 	var s string
 	switch j.why {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// What types may have at most.
+// Limits of types.
 const (
 	maxTypes    = 50
 	maxFields   = MaxColumns
@@ -19,15 +19,15 @@ const (
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// TypeProblem is what is wrong with types as they are configured.
+// TypeProblem is an error in configured types.
 type TypeProblem struct {
-	Key    string // where, such as [0].fields[2].key
+	Key    string // location, such as [0].fields[2].key
 	Reason string // without the value
 }
 
-// CheckTypes finds all that is wrong with the types of an org: keys are 1 to 63 characters of lower
-// snake_case and name one thing, titles and synonyms have 1 to 120 characters, a type accepts some
-// backend and has 1 to 200 fields, an Enum and nothing else has values.
+// CheckTypes returns all errors in the types of an org. Keys have 1 to 63 characters of lower
+// snake_case and are unique. Titles and synonyms have 1 to 120 characters. A type accepts at least one
+// backend and has 1 to 200 fields. An Enum, and no other type, has values.
 func CheckTypes(types []Type) []*TypeProblem {
 	c := &typeCheck{}
 	c.count("", "types", len(types), 0, maxTypes)
@@ -82,7 +82,7 @@ func (c *typeCheck) count(at, of string, n, least, most int) {
 	}
 }
 
-// fieldTypes are all there are.
+// fieldTypes lists all field types.
 var fieldTypes = []FieldType{String, Text, Integer, Number, Boolean, Date, DateTime, URL, Email, Enum, JSON}
 
 func (c *typeCheck) field(at string, f Field, keys map[string]bool) {
