@@ -393,7 +393,7 @@ type APIKey struct {
 	CreatedAt Time   `json:"created_at"`
 	CreatedBy string `json:"created_by"`
 
-	// ExpiresAt null: never.
+	// ExpiresAt null if the key never expires.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
 
 	// Hint The last four characters of the token.
@@ -402,47 +402,47 @@ type APIKey struct {
 	// ID Examples: key_01jb4rqnx1ect8dqk6bc6dmq8w
 	ID string `json:"id"`
 
-	// Kind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
+	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
 	Kind APIKeyKind `json:"kind"`
 
-	// LastUsedAt Exact to a minute.
+	// LastUsedAt Accurate to one minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 	Name       string                  `json:"name"`
 	Revision   int64                   `json:"revision"`
 	RevokedAt  nullable.Nullable[Time] `json:"revoked_at"`
 
-	// RoleCeiling A role in a workspace. Each includes those before it.
+	// RoleCeiling A role in a workspace. Each role includes the roles listed before it.
 	RoleCeiling WorkspaceRole `json:"role_ceiling"`
 	Status      APIKeyStatus  `json:"status"`
 	UpdatedAt   Time          `json:"updated_at"`
 
-	// UserID Whom the key authenticates.
+	// UserID Id of the user that the key authenticates.
 	UserID string `json:"user_id"`
 }
 
 // APIKeyCreate defines model for APIKeyCreate.
 type APIKeyCreate struct {
-	// ExpiresAt In the future. When left out, the key lives as long as the credential that makes it, or as long as the organisation allows if that is shorter.
+	// ExpiresAt Must be in the future. If omitted, the key expires with the credential that creates it, or when the organisation's limit on lifetimes ends if that is earlier.
 	ExpiresAt Time `json:"expires_at,omitempty,omitzero"`
 
-	// Kind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
+	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
 	Kind APIKeyKind `json:"kind,omitempty,omitzero"`
 	Name string     `json:"name"`
 
-	// RoleCeiling Caps what the key may do, whatever its user may. When left out: the role of the caller in
-	// the workspace, but at least `member`, and never above the ceiling of the credential that
-	// makes the key. At least member, because shares may let a viewer edit or manage single
-	// things: a ceiling of viewer would cap those too, and is for keys that only ever read. A
-	// service key needs a ceiling, and its user gets that role.
+	// RoleCeiling The highest role that the key can use, regardless of its user's role. If omitted: the caller's
+	// role in the workspace, but at least `member`, and never above the ceiling of the credential that
+	// creates the key. The minimum is `member` because a share can let a viewer edit or manage a single
+	// resource, and a ceiling of `viewer` would prevent that. Use `viewer` for keys that only read. A
+	// service key requires a ceiling; its user gets that role.
 	RoleCeiling WorkspaceRole `json:"role_ceiling,omitempty,omitzero"`
 }
 
-// APIKeyCreated A new API key with its token, which is shown this once and kept nowhere.
+// APIKeyCreated A new API key with its token. The token is shown only in this response and is not stored.
 type APIKeyCreated struct {
 	CreatedAt Time   `json:"created_at"`
 	CreatedBy string `json:"created_by"`
 
-	// ExpiresAt null: never.
+	// ExpiresAt null if the key never expires.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
 
 	// Hint The last four characters of the token.
@@ -451,28 +451,28 @@ type APIKeyCreated struct {
 	// ID Examples: key_01jb4rqnx1ect8dqk6bc6dmq8w
 	ID string `json:"id"`
 
-	// Kind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
+	// Kind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
 	Kind APIKeyKind `json:"kind"`
 
-	// LastUsedAt Exact to a minute.
+	// LastUsedAt Accurate to one minute.
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 	Name       string                  `json:"name"`
 	Revision   int64                   `json:"revision"`
 	RevokedAt  nullable.Nullable[Time] `json:"revoked_at"`
 
-	// RoleCeiling A role in a workspace. Each includes those before it.
+	// RoleCeiling A role in a workspace. Each role includes the roles listed before it.
 	RoleCeiling WorkspaceRole `json:"role_ceiling"`
 	Status      APIKeyStatus  `json:"status"`
 
-	// Token What `Authorization: Bearer` takes.
+	// Token The credential to send as `Authorization: Bearer`.
 	Token     string `json:"token"`
 	UpdatedAt Time   `json:"updated_at"`
 
-	// UserID Whom the key authenticates.
+	// UserID Id of the user that the key authenticates.
 	UserID string `json:"user_id"`
 }
 
-// APIKeyKind A `personal` key acts as the person who made it, a `service` key as a user of its own that nobody signs in as.
+// APIKeyKind A `personal` key acts as the person who created it. A `service` key acts as its own user, which cannot sign in.
 type APIKeyKind string
 
 // APIKeyList defines model for APIKeyList.
@@ -483,7 +483,7 @@ type APIKeyList struct {
 
 // APIKeyRotate defines model for APIKeyRotate.
 type APIKeyRotate struct {
-	// GraceSeconds How long the old key goes on working.
+	// GraceSeconds Number of seconds for which the old key keeps working.
 	GraceSeconds int64 `json:"grace_seconds,omitempty,omitzero"`
 }
 
@@ -492,12 +492,12 @@ type APIKeyStatus string
 
 // ActivateRequest defines model for ActivateRequest.
 type ActivateRequest struct {
-	// ExpectedActiveVersionID Refuses with `active_changed` unless this version is active now; null expects that none is.
+	// ExpectedActiveVersionID Returns 409 `active_changed` if this version is not the active one. null means that no version may be active.
 	ExpectedActiveVersionID nullable.Nullable[string] `json:"expected_active_version_id,omitempty,omitzero"`
 	Reason                  string                    `json:"reason,omitempty,omitzero"`
 }
 
-// Activation One row of the ledger of a template.
+// Activation One activation of a version.
 type Activation struct {
 	ActivatedAt Time   `json:"activated_at"`
 	ActivatedBy string `json:"activated_by"`
@@ -505,7 +505,7 @@ type Activation struct {
 	// FromVersionID null for the first activation.
 	FromVersionID nullable.Nullable[string] `json:"from_version_id"`
 
-	// Reason Empty when none was given.
+	// Reason Empty if none was given.
 	Reason      string `json:"reason"`
 	ToVersionID string `json:"to_version_id"`
 }
@@ -685,7 +685,7 @@ type ChatTemplate struct {
 	// Metadata Your own data. Atrium stores it and does not interpret it.
 	Metadata json.RawMessage `json:"metadata"`
 
-	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
 	ModelConfig *PromptModelConfig `json:"model_config,omitempty"`
 
 	// MyRole A role on a chat template. Each role includes the permissions of the roles before it.
@@ -702,7 +702,7 @@ type ChatTemplate struct {
 	Tools     []ChatItem `json:"tools"`
 	UpdatedAt Time       `json:"updated_at"`
 
-	// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility     `json:"visibility"`
 	Workflows  []ChatWorkflow `json:"workflows"`
 }
@@ -724,7 +724,7 @@ type ChatTemplateCreate struct {
 	// Metadata At most 16 KiB of JSON.
 	Metadata json.RawMessage `json:"metadata,omitempty,omitzero"`
 
-	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
 	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
 	Name        string            `json:"name"`
 	Prompt      ChatPrompt        `json:"prompt,omitempty,omitzero"`
@@ -733,7 +733,7 @@ type ChatTemplateCreate struct {
 	Status ChatStatus `json:"status,omitempty,omitzero"`
 	Tools  []ChatItem `json:"tools,omitempty,omitzero"`
 
-	// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility `json:"visibility,omitempty,omitzero"`
 }
 
@@ -843,19 +843,19 @@ type ConnectionCreate struct {
 type ConnectionFailure struct {
 	At Time `json:"at"`
 
-	// Category Who can mend it: `config`, whoever manages the connection or the warehouse; `transient`, time; `system`, whoever runs Atrium.
+	// Category Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it may resolve without action; retry later. `system`: the administrator of the Atrium server.
 	Category FailureCategory `json:"category"`
 
-	// Code Stable.
+	// Code Stable code.
 	Code string `json:"code"`
 
-	// Fields Fields of the credential that are probably wrong.
+	// Fields Fields of the credential that are likely to be wrong.
 	Fields []string `json:"fields"`
 
-	// Hint What to do about it.
+	// Hint How to resolve the failure.
 	Hint string `json:"hint"`
 
-	// Retryable Whether the same again may work without a change.
+	// Retryable Whether a retry without changes may succeed.
 	Retryable bool `json:"retryable"`
 }
 
@@ -1110,29 +1110,29 @@ type EmbedTool struct {
 	Name        string `json:"name"`
 }
 
-// Event Something that happened in the workspace.
+// Event A change that was made in the workspace.
 type Event struct {
-	// Actor Id of the user who did it; null for the system itself.
+	// Actor Id of the user who made the change. null if Atrium made it.
 	Actor nullable.Nullable[string] `json:"actor"`
 
 	// Address The caller's network address.
 	Address nullable.Nullable[string] `json:"address"`
 
-	// APIKeyID The API key that was used.
+	// APIKeyID Id of the API key that was used. null if none was.
 	APIKeyID  nullable.Nullable[string] `json:"api_key_id"`
 	CreatedAt Time                      `json:"created_at"`
 
-	// Data What changed. Depends on `type`.
+	// Data What changed. The members depend on `type`.
 	Data map[string]interface{} `json:"data"`
 
 	// ID Examples: evt_01jb4rqnx1e6mtn7c0b8z2pq4r
 	ID        string `json:"id"`
 	RequestID string `json:"request_id"`
 
-	// Subject Id of what was changed.
+	// Subject Id of the resource that changed.
 	Subject string `json:"subject"`
 
-	// Type Noun and verb.
+	// Type The resource and what happened to it.
 	//
 	// Examples: prompt_template.created
 	Type string `json:"type"`
@@ -1144,16 +1144,16 @@ type EventList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// FailureCategory Who can mend it: `config`, whoever manages the connection or the warehouse; `transient`, time; `system`, whoever runs Atrium.
+// FailureCategory Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it may resolve without action; retry later. `system`: the administrator of the Atrium server.
 type FailureCategory string
 
 // FieldError defines model for FieldError.
 type FieldError struct {
-	// Code Stable. `x-field-codes` of this document lists them all.
+	// Code Stable code. `x-field-codes` in this document lists all of them.
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
 
-	// Pointer JSON Pointer (RFC 6901) into the request's body; empty for the body itself.
+	// Pointer JSON Pointer (RFC 6901) into the request body. Empty for the body itself.
 	//
 	// Examples: /variables/0/name
 	Pointer string `json:"pointer"`
@@ -1195,7 +1195,7 @@ type Heartbeat struct {
 	UserID string `json:"user_id,omitempty,omitzero"`
 }
 
-// Invitation Asks the owner of an e-mail address into the workspace.
+// Invitation An invitation of the owner of an e-mail address to the workspace.
 type Invitation struct {
 	CreatedAt Time   `json:"created_at"`
 	Email     string `json:"email"`
@@ -1204,21 +1204,21 @@ type Invitation struct {
 	// ID Examples: inv_01jb4rqnx1f8r3w6y0b2d5g7j9
 	ID string `json:"id"`
 
-	// InvitedBy Id of the user who invited last.
+	// InvitedBy Id of the user who created or last renewed the invitation.
 	InvitedBy string `json:"invited_by"`
 	Revision  int64  `json:"revision"`
 
-	// Role A role in a workspace. Each includes those before it.
+	// Role A role in a workspace. Each role includes the roles listed before it.
 	Role WorkspaceRole `json:"role"`
 
-	// Status An expired invitation cannot be accepted, but renewed.
+	// Status An expired invitation cannot be accepted. It can be renewed.
 	Status    InvitationStatus `json:"status"`
 	UpdatedAt Time             `json:"updated_at"`
 }
 
 // InvitationAccept defines model for InvitationAccept.
 type InvitationAccept struct {
-	// Token From the invitation's `accept_url`.
+	// Token The token from the invitation's `accept_url`.
 	Token string `json:"token"`
 }
 
@@ -1226,13 +1226,13 @@ type InvitationAccept struct {
 type InvitationCreate struct {
 	Email string `json:"email"`
 
-	// Role A role in a workspace. Each includes those before it.
+	// Role A role in a workspace. Each role includes the roles listed before it.
 	Role WorkspaceRole `json:"role"`
 }
 
-// InvitationCreated An invitation with its link, which is shown this once and kept nowhere.
+// InvitationCreated An invitation with its link. The link is shown only in this response and is not stored.
 type InvitationCreated struct {
-	// AcceptURL Where the invitation is accepted: an absolute address of the organisation's configuration. Holds its token: whom it is for should get it, and nobody else.
+	// AcceptURL The link to accept the invitation: an absolute URL from the organisation's configuration. It contains the invitation's token. Give it only to the invited person.
 	AcceptURL string `json:"accept_url"`
 	CreatedAt Time   `json:"created_at"`
 	Email     string `json:"email"`
@@ -1241,17 +1241,17 @@ type InvitationCreated struct {
 	// ID Examples: inv_01jb4rqnx1f8r3w6y0b2d5g7j9
 	ID string `json:"id"`
 
-	// InvitedBy Id of the user who invited last.
+	// InvitedBy Id of the user who created or last renewed the invitation.
 	InvitedBy string `json:"invited_by"`
 
-	// Mailed Whether a mail server took a mail with the link. Where it is false, pass the link on yourself: no server is configured, it did not take the mail, or a limit is reached. The server's configuration limits the mails of a workspace in a day, of a user in an hour, and to one mailbox in a day; a workspace mails an address once in 10 minutes. A repeated call under the same Idempotency-Key has false.
+	// Mailed Whether a mail server accepted an e-mail with the link. If false, pass the link on yourself: no mail server is configured, it did not accept the e-mail, or a limit is reached. The server's configuration limits the e-mails of a workspace per day, of a user per hour, and to one mailbox per day. A workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same `Idempotency-Key` returns false.
 	Mailed   bool  `json:"mailed"`
 	Revision int64 `json:"revision"`
 
-	// Role A role in a workspace. Each includes those before it.
+	// Role A role in a workspace. Each role includes the roles listed before it.
 	Role WorkspaceRole `json:"role"`
 
-	// Status An expired invitation cannot be accepted, but renewed.
+	// Status An expired invitation cannot be accepted. It can be renewed.
 	Status    InvitationStatus `json:"status"`
 	UpdatedAt Time             `json:"updated_at"`
 }
@@ -1262,7 +1262,7 @@ type InvitationList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// InvitationStatus An expired invitation cannot be accepted, but renewed.
+// InvitationStatus An expired invitation cannot be accepted. It can be renewed.
 type InvitationStatus string
 
 // Invoice defines model for Invoice.
@@ -1301,43 +1301,43 @@ type InvoiceList struct {
 	Stale bool `json:"stale"`
 }
 
-// Labels Names for a version, unique in a template; giving one to another version moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
+// Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
 type Labels = []string
 
-// Limits What this credential may ask for.
+// Limits The rate limit of this credential.
 type Limits struct {
-	// Burst How many requests may come at once.
+	// Burst Number of requests that can be sent at once.
 	Burst             int `json:"burst"`
 	RequestsPerMinute int `json:"requests_per_minute"`
 }
 
-// Me The caller, where they are, and what they may do there.
+// Me The caller, the workspace of the request, and the caller's role and permissions in it.
 type Me struct {
 	CreatedAt Time `json:"created_at"`
 
-	// Limits What this credential may ask for.
+	// Limits The rate limit of this credential.
 	Limits Limits `json:"limits"`
 	Org    Org    `json:"org"`
 
-	// Permissions What `role` and the credential allow in `workspace`, beyond what single things grant.
+	// Permissions What `role` and the credential allow in `workspace`. Does not include permissions granted on single resources.
 	Permissions []string `json:"permissions"`
 	Revision    int64    `json:"revision"`
 
-	// Role The caller's role in `workspace`, as far as the credential lets it count.
+	// Role The caller's role in `workspace`, limited by the ceiling of the credential.
 	Role      nullable.Nullable[WorkspaceRole] `json:"role"`
 	UpdatedAt Time                             `json:"updated_at"`
 	User      User                             `json:"user"`
 
-	// Workspace The workspace of this request; null if the caller has several and named none.
+	// Workspace The workspace of this request. null if the caller has several and the request names none.
 	Workspace nullable.Nullable[Workspace] `json:"workspace"`
 
-	// Workspaces Every workspace that the credential opens.
+	// Workspaces The workspaces that the credential gives access to.
 	Workspaces []Workspace `json:"workspaces"`
 }
 
 // MePatch defines model for MePatch.
 type MePatch struct {
-	// DefaultWorkspaceID One of the caller's workspaces.
+	// DefaultWorkspaceID The id of one of the caller's workspaces.
 	DefaultWorkspaceID nullable.Nullable[string] `json:"default_workspace_id,omitempty,omitzero"`
 	Name               *string                   `json:"name,omitempty"`
 }
@@ -1346,17 +1346,17 @@ type MePatch struct {
 type Member struct {
 	CreatedAt Time `json:"created_at"`
 
-	// Email null for the user of a service key, and for who has no verified address.
+	// Email null for the user of a service key, and for a person without a verified address.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// Kind Whether the member is a person or the user of a service key.
 	Kind MemberKind `json:"kind"`
 
-	// Name Empty when nobody gave one.
+	// Name Empty if no name was given.
 	Name     string `json:"name"`
 	Revision int64  `json:"revision"`
 
-	// Role A role in a workspace. Each includes those before it.
+	// Role A role in a workspace. Each role includes the roles listed before it.
 	Role      WorkspaceRole `json:"role"`
 	UpdatedAt Time          `json:"updated_at"`
 
@@ -1375,7 +1375,7 @@ type MemberList struct {
 
 // MemberPatch defines model for MemberPatch.
 type MemberPatch struct {
-	// Role A role in a workspace. Each includes those before it.
+	// Role A role in a workspace. Each role includes the roles listed before it.
 	Role WorkspaceRole `json:"role"`
 }
 
@@ -1438,16 +1438,16 @@ type PaymentMethodList struct {
 
 // PersonDisable defines model for PersonDisable.
 type PersonDisable struct {
-	// KeepServiceKeys Whether service keys that the person created go on working.
+	// KeepServiceKeys Whether service keys that the person created keep working.
 	KeepServiceKeys bool `json:"keep_service_keys,omitempty,omitzero"`
 
-	// Reason Why, for the audit trail of each workspace of the person.
+	// Reason The reason, recorded in the audit trail of each workspace of the person.
 	Reason string `json:"reason,omitempty,omitzero"`
 }
 
 // PersonEnable defines model for PersonEnable.
 type PersonEnable struct {
-	// Reason Why, for the audit trail of each workspace of the person.
+	// Reason The reason, recorded in the audit trail of each workspace of the person.
 	Reason string `json:"reason,omitempty,omitzero"`
 }
 
@@ -1574,14 +1574,14 @@ type PresenceStatus string
 
 // ProbeCheck defines model for ProbeCheck.
 type ProbeCheck struct {
-	// Code What failed, or what a warning is about.
+	// Code The code of the failure or warning.
 	Code nullable.Nullable[string] `json:"code"`
 	Ms   float64                   `json:"ms"`
 
-	// Result `skipped`: a step before it failed, or there is no such step here.
+	// Result The result of a step. `skipped`: an earlier step failed, or the step does not apply to this connection.
 	Result ProbeResult `json:"result"`
 
-	// Step What a probe tries, in this order: the host's name, whether Atrium may connect there, the connection, its encryption, the sign-in, the database, reading, and what else the user may do.
+	// Step The steps of a probe, in this order: resolve the host name, check that Atrium is allowed to connect to it, connect, negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
 	Step ProbeStep `json:"step"`
 }
 
@@ -1594,45 +1594,45 @@ type ProbeReport struct {
 	Warnings []string         `json:"warnings"`
 }
 
-// ProbeResult `skipped`: a step before it failed, or there is no such step here.
+// ProbeResult The result of a step. `skipped`: an earlier step failed, or the step does not apply to this connection.
 type ProbeResult string
 
-// ProbeStep What a probe tries, in this order: the host's name, whether Atrium may connect there, the connection, its encryption, the sign-in, the database, reading, and what else the user may do.
+// ProbeStep The steps of a probe, in this order: resolve the host name, check that Atrium is allowed to connect to it, connect, negotiate TLS, authenticate, open the database, read, and check the user's other privileges.
 type ProbeStep string
 
-// Problem A problem of RFC 9457. Switch on `code`; the other members are for people.
+// Problem Problem details (RFC 9457). Base your handling on `code`; the other members are for people.
 type Problem struct {
-	// Checks What was tried. Present on `probe_failed` alone.
+	// Checks The steps of the probe. Present only with code `probe_failed`.
 	Checks []ProbeCheck `json:"checks,omitempty,omitzero"`
 
-	// Code Stable. `x-problems` of this document lists them all.
+	// Code Stable code. `x-problems` in this document lists all of them.
 	Code string `json:"code"`
 
-	// DeclineCode What the issuer of the card says, such as `insufficient_funds`. Present on `card_declined` alone.
+	// DeclineCode The reason that the card's issuer gave, such as `insufficient_funds`. Present only with code `card_declined`.
 	DeclineCode string `json:"decline_code,omitempty,omitzero"`
 
-	// Detail What happened this time. Never holds a submitted value.
+	// Detail What went wrong in this call. Never contains a submitted value.
 	Detail string `json:"detail"`
 
-	// Errors What is wrong with the body, all of it at once (up to 100 entries). Present on 422 alone.
+	// Errors All errors in the body, up to 100. Present only with status 422.
 	Errors []FieldError `json:"errors,omitempty,omitzero"`
 
-	// Failure What is wrong with a connection's credential. Present on `probe_failed` alone.
+	// Failure Why the probe of the credential failed. Present only with code `probe_failed`.
 	Failure ConnectionFailure `json:"failure,omitempty,omitzero"`
 
-	// RequestID The `Request-Id` of this response. Quote it when you ask for help.
+	// RequestID The `Request-Id` of this response. Include it when you ask for support.
 	RequestID string `json:"request_id"`
 	Status    int    `json:"status"`
 
-	// Title The same for every problem with this code.
+	// Title Short summary. The same for every problem with this code.
 	Title string `json:"title"`
 
-	// Type Where the code is explained.
+	// Type Path of the page that explains the code.
 	//
 	// Examples: /problems/name_taken
 	Type string `json:"type"`
 
-	// UsedBy What stands in the way, as far as the caller can see it (up to 20 entries). Present on `in_use` alone.
+	// UsedBy The resources that use this one and that the caller can see, up to 20. Present only with code `in_use`.
 	UsedBy []ProblemUse `json:"used_by,omitempty,omitzero"`
 }
 
@@ -1642,22 +1642,22 @@ type ProblemUse struct {
 	Name string `json:"name"`
 }
 
-// PromptFormat How a version is rendered: `mustache` fills in variables, `none` takes the text as it is.
+// PromptFormat How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 type PromptFormat string
 
-// PromptMessage One message, by `role` and `content`; or a `placeholder` where the application inserts a list of messages of its own.
+// PromptMessage Either one message, with `role` and `content`, or a `placeholder` where the application inserts its own list of messages.
 type PromptMessage struct {
 	Content     *string `json:"content,omitempty"`
 	Placeholder string  `json:"placeholder,omitempty,omitzero"`
 
-	// Required Whether the application must fill the placeholder. Only with `placeholder`.
+	// Required Whether the application must fill the placeholder. Allowed only with `placeholder`.
 	Required bool        `json:"required,omitempty,omitzero"`
 	Role     MessageRole `json:"role,omitempty,omitzero"`
 }
 
-// PromptModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+// PromptModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
 type PromptModelConfig struct {
-	// ExtraParams Whatever else the provider takes. At most 16 KiB of JSON.
+	// ExtraParams Other parameters of the provider. At most 16 KiB of JSON.
 	ExtraParams   map[string]interface{} `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     *int                   `json:"max_tokens,omitempty"`
 	ModelName     string                 `json:"model_name,omitempty,omitzero"`
@@ -1668,9 +1668,9 @@ type PromptModelConfig struct {
 	TopP          *float64               `json:"top_p,omitempty"`
 }
 
-// PromptModelConfigPatch Merged into what is there; null clears a member.
+// PromptModelConfigPatch Merged into the current configuration. null clears a member.
 type PromptModelConfigPatch struct {
-	// ExtraParams Merged into what is there. At most 16 KiB of JSON afterwards.
+	// ExtraParams Merged into the current value. The result can have at most 16 KiB of JSON.
 	ExtraParams   nullable.Nullable[map[string]interface{}] `json:"extra_params,omitempty,omitzero"`
 	MaxTokens     nullable.Nullable[int]                    `json:"max_tokens,omitempty,omitzero"`
 	ModelName     nullable.Nullable[string]                 `json:"model_name,omitempty,omitzero"`
@@ -1681,48 +1681,48 @@ type PromptModelConfigPatch struct {
 	TopP          nullable.Nullable[float64]                `json:"top_p,omitempty,omitzero"`
 }
 
-// PromptRole What the caller may do with a prompt template. Each role includes those before it.
+// PromptRole The caller's role on a prompt template. Each role includes the roles listed before it.
 type PromptRole string
 
 // PromptTemplate defines model for PromptTemplate.
 type PromptTemplate struct {
-	// ActiveVersion What applications receive; null until a version is activated.
+	// ActiveVersion The version that applications receive. null until a version is activated.
 	ActiveVersion nullable.Nullable[ActiveVersion] `json:"active_version"`
 	CreatedAt     Time                             `json:"created_at"`
 	CreatedBy     string                           `json:"created_by"`
 
-	// Description Empty when there is none.
+	// Description Empty if there is none.
 	Description string `json:"description"`
 
 	// ID Examples: ptpl_01jb4rqnx1f3v9c3k3m6zt8n5e
 	ID string `json:"id"`
 
-	// LatestVersion The newest version that the caller can see; null if there is none.
+	// LatestVersion The newest version that the caller can see. null if there is none.
 	LatestVersion nullable.Nullable[PromptVersionRef] `json:"latest_version"`
 
-	// Metadata Yours. Atrium does not look into it.
+	// Metadata Your own data. Atrium does not interpret it.
 	Metadata json.RawMessage `json:"metadata"`
 
-	// MyRole What the caller may do with a prompt template. Each role includes those before it.
+	// MyRole The caller's role on a prompt template. Each role includes the roles listed before it.
 	MyRole PromptRole `json:"my_role"`
 
-	// Name Unique in the workspace, whatever the case. `/` makes folders.
+	// Name Unique in the workspace. Case is ignored. `/` separates folders.
 	Name    string `json:"name"`
 	OwnerID string `json:"owner_id"`
 
-	// Protected Whether activating a version and moving labels take a manager.
+	// Protected Whether activating a version and moving labels require the manager role.
 	Protected bool     `json:"protected"`
 	Revision  int64    `json:"revision"`
 	Tags      []string `json:"tags"`
 
-	// Type Whether the versions of a template hold one text or a list of messages. Fixed when the template is made.
+	// Type Whether the versions of a template have one text (`text`) or a list of messages (`chat`). Cannot change after creation.
 	Type      PromptType `json:"type"`
 	UpdatedAt Time       `json:"updated_at"`
 
-	// VersionCount How many versions the caller can see.
+	// VersionCount Number of versions that the caller can see.
 	VersionCount int `json:"version_count"`
 
-	// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility `json:"visibility"`
 }
 
@@ -1733,15 +1733,15 @@ type PromptTemplateCreate struct {
 	// Metadata At most 16 KiB of JSON.
 	Metadata json.RawMessage `json:"metadata,omitempty,omitzero"`
 
-	// Name Unique in the workspace, whatever the case. `/` makes folders.
+	// Name Unique in the workspace. Case is ignored. `/` separates folders.
 	Name      string   `json:"name"`
 	Protected bool     `json:"protected,omitempty,omitzero"`
 	Tags      []string `json:"tags,omitempty,omitzero"`
 
-	// Type Whether the versions of a template hold one text or a list of messages. Fixed when the template is made.
+	// Type Whether the versions of a template have one text (`text`) or a list of messages (`chat`). Cannot change after creation.
 	Type PromptType `json:"type,omitempty,omitzero"`
 
-	// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility `json:"visibility,omitempty,omitzero"`
 }
 
@@ -1755,43 +1755,43 @@ type PromptTemplateList struct {
 type PromptTemplatePatch struct {
 	Description nullable.Nullable[string] `json:"description,omitempty,omitzero"`
 
-	// Metadata Merged into what is there. At most 16 KiB of JSON afterwards.
+	// Metadata Merged into the current value. The result can have at most 16 KiB of JSON.
 	Metadata nullable.Nullable[json.RawMessage] `json:"metadata,omitempty,omitzero"`
 	Name     *string                            `json:"name,omitempty"`
 
-	// OwnerID Transfers the template to another member of the workspace. Takes the owner, who goes on as a manager.
+	// OwnerID Transfers the template to another member of the workspace. Requires the owner, who becomes a manager.
 	OwnerID *string `json:"owner_id,omitempty"`
 
-	// Protected Takes a manager.
+	// Protected Changing it requires the manager role.
 	Protected *bool                       `json:"protected,omitempty"`
 	Tags      nullable.Nullable[[]string] `json:"tags,omitempty,omitzero"`
 
-	// Visibility Takes a manager.
+	// Visibility Changing it requires the manager role.
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
 
-// PromptType Whether the versions of a template hold one text or a list of messages. Fixed when the template is made.
+// PromptType Whether the versions of a template have one text (`text`) or a list of messages (`chat`). Cannot change after creation.
 type PromptType string
 
 // PromptVariable defines model for PromptVariable.
 type PromptVariable struct {
-	// Default Used when no value is given. Of the declared type.
+	// Default Used if no value is given. Must have the declared type.
 	Default     json.RawMessage `json:"default,omitempty,omitzero"`
 	Description string          `json:"description,omitempty,omitzero"`
 
-	// Enum The values allowed; any when left out.
+	// Enum The allowed values. Any value if omitted.
 	Enum     []interface{} `json:"enum,omitempty,omitzero"`
 	Name     string        `json:"name"`
 	Required *bool         `json:"required,omitempty"`
 
-	// Sensitive Asks applications to keep the value out of their logs.
+	// Sensitive Tells applications to keep the value out of their logs.
 	Sensitive bool         `json:"sensitive,omitempty,omitzero"`
 	Type      VariableType `json:"type,omitempty,omitzero"`
 }
 
-// PromptVersion One version of a template. It has `text` or `messages`, after the type of the template.
+// PromptVersion One version of a template. It has `text` or `messages`, depending on the template's type.
 type PromptVersion struct {
-	// CommitMessage Empty when there is none.
+	// CommitMessage Empty if there is none.
 	CommitMessage string `json:"commit_message"`
 
 	// ContentHash Equal for versions with equal content.
@@ -1800,7 +1800,7 @@ type PromptVersion struct {
 	CreatedBy        string                  `json:"created_by"`
 	FirstActivatedAt nullable.Nullable[Time] `json:"first_activated_at"`
 
-	// Format How a version is rendered: `mustache` fills in variables, `none` takes the text as it is.
+	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	Format PromptFormat `json:"format"`
 
 	// ID Examples: pver_01jb4rqnx1fx2s4k0g0f3wz7ha
@@ -1809,16 +1809,16 @@ type PromptVersion struct {
 	Labels   []string        `json:"labels"`
 	Messages []PromptMessage `json:"messages,omitempty,omitzero"`
 
-	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
 	ModelConfig PromptModelConfig `json:"model_config"`
 
-	// Number Counts up in a template and is never reused.
+	// Number Increases with each version of a template and is never reused.
 	Number           int                                `json:"number"`
 	PromptTemplateID string                             `json:"prompt_template_id"`
 	ResponseFormat   nullable.Nullable[json.RawMessage] `json:"response_format"`
 	Revision         int64                              `json:"revision"`
 
-	// State A draft may be edited. The first activation or label freezes a version for ever.
+	// State A draft can be edited. The first activation or label freezes a version permanently.
 	State     VersionState     `json:"state"`
 	Text      string           `json:"text,omitempty,omitzero"`
 	Tools     json.RawMessage  `json:"tools"`
@@ -1826,20 +1826,20 @@ type PromptVersion struct {
 	Variables []PromptVariable `json:"variables"`
 }
 
-// PromptVersionCreate Exactly one of `text` and `messages` is required, after the type of the template. The whole content takes at most 1 MiB as JSON.
+// PromptVersionCreate Exactly one of `text` and `messages` is required, depending on the template's type. The whole content can have at most 1 MiB as JSON.
 type PromptVersionCreate struct {
-	// BaseVersionID The version that this one was made from. When it is no longer the latest, the call is refused with `base_outdated`.
+	// BaseVersionID The version that this one is based on. Returns 409 `base_outdated` if it is no longer the latest.
 	BaseVersionID string `json:"base_version_id,omitempty,omitzero"`
 	CommitMessage string `json:"commit_message,omitempty,omitzero"`
 
-	// Format How a version is rendered: `mustache` fills in variables, `none` takes the text as it is.
+	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	Format PromptFormat `json:"format,omitempty,omitzero"`
 
-	// Labels Names for a version, unique in a template; giving one to another version moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
+	// Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
 	Labels   Labels          `json:"labels,omitempty,omitzero"`
 	Messages []PromptMessage `json:"messages,omitempty,omitzero"`
 
-	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
 	ModelConfig PromptModelConfig `json:"model_config,omitempty,omitzero"`
 
 	// ResponseFormat At most 256 KiB of JSON.
@@ -1848,10 +1848,10 @@ type PromptVersionCreate struct {
 	// Text At most 256 KiB of UTF-8.
 	Text string `json:"text,omitempty,omitzero"`
 
-	// Tools Definitions of tools in the provider's own form. At most 256 KiB of JSON.
+	// Tools Tool definitions in the provider's format. At most 256 KiB of JSON.
 	Tools json.RawMessage `json:"tools,omitempty,omitzero"`
 
-	// Variables Inferred from the text when left out. One that is used but not declared is refused. At most 64 KiB of JSON in all.
+	// Variables Inferred from the text if omitted. If given, it must declare every variable that the text uses. At most 64 KiB of JSON in total.
 	Variables *[]PromptVariable `json:"variables,omitempty"`
 }
 
@@ -1861,22 +1861,22 @@ type PromptVersionList struct {
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
-// PromptVersionPatch A frozen version takes `labels` and `commit_message` alone. Limits are those of a new version, and hold for the result.
+// PromptVersionPatch On a frozen version, only `labels` and `commit_message` can change. The limits of a new version apply to the result.
 type PromptVersionPatch struct {
 	CommitMessage nullable.Nullable[string] `json:"commit_message,omitempty,omitzero"`
 
-	// Format How a version is rendered: `mustache` fills in variables, `none` takes the text as it is.
+	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	Format      *PromptFormat                             `json:"format,omitempty"`
 	Labels      nullable.Nullable[[]string]               `json:"labels,omitempty,omitzero"`
 	Messages    *[]PromptMessage                          `json:"messages,omitempty"`
 	ModelConfig nullable.Nullable[PromptModelConfigPatch] `json:"model_config,omitempty,omitzero"`
 
-	// ResponseFormat Merged into what is there. At most 256 KiB of JSON afterwards.
+	// ResponseFormat Merged into the current value. The result can have at most 256 KiB of JSON.
 	ResponseFormat nullable.Nullable[json.RawMessage] `json:"response_format,omitempty,omitzero"`
 	Text           *string                            `json:"text,omitempty"`
 	Tools          nullable.Nullable[json.RawMessage] `json:"tools,omitempty,omitzero"`
 
-	// Variables null infers them from the text again. Left out, they stay, unless they are just what the old text told: then they follow the new one.
+	// Variables null infers the variables from the text. If omitted, they stay unchanged, unless they equal those inferred from the old text: then they are inferred from the new text.
 	Variables nullable.Nullable[[]PromptVariable] `json:"variables,omitempty,omitzero"`
 }
 
@@ -1886,9 +1886,9 @@ type PromptVersionRef struct {
 	Number int    `json:"number"`
 }
 
-// PromptVersionSummary A version without its text, messages and tools.
+// PromptVersionSummary A version without its `text`, `messages` and `tools`.
 type PromptVersionSummary struct {
-	// CommitMessage Empty when there is none.
+	// CommitMessage Empty if there is none.
 	CommitMessage string `json:"commit_message"`
 
 	// ContentHash Equal for versions with equal content.
@@ -1897,7 +1897,7 @@ type PromptVersionSummary struct {
 	CreatedBy        string                  `json:"created_by"`
 	FirstActivatedAt nullable.Nullable[Time] `json:"first_activated_at"`
 
-	// Format How a version is rendered: `mustache` fills in variables, `none` takes the text as it is.
+	// Format How a version is rendered. `mustache` replaces variables with values; `none` leaves the text unchanged.
 	Format PromptFormat `json:"format"`
 
 	// ID Examples: pver_01jb4rqnx1fx2s4k0g0f3wz7ha
@@ -1905,16 +1905,16 @@ type PromptVersionSummary struct {
 	IsActive bool     `json:"is_active"`
 	Labels   []string `json:"labels"`
 
-	// ModelConfig The model that a version is meant for. Atrium hands it out and does not call it.
+	// ModelConfig The model that a version is written for. Atrium returns this configuration to applications; it does not call the model.
 	ModelConfig PromptModelConfig `json:"model_config"`
 
-	// Number Counts up in a template and is never reused.
+	// Number Increases with each version of a template and is never reused.
 	Number           int                                `json:"number"`
 	PromptTemplateID string                             `json:"prompt_template_id"`
 	ResponseFormat   nullable.Nullable[json.RawMessage] `json:"response_format"`
 	Revision         int64                              `json:"revision"`
 
-	// State A draft may be edited. The first activation or label freezes a version for ever.
+	// State A draft can be edited. The first activation or label freezes a version permanently.
 	State     VersionState     `json:"state"`
 	UpdatedAt Time             `json:"updated_at"`
 	Variables []PromptVariable `json:"variables"`
@@ -1952,22 +1952,22 @@ type RegistryItem struct {
 // RegistryStatus A `deprecated` item can still be selected, but will be removed. A `disabled` item cannot be selected.
 type RegistryStatus string
 
-// RenderMode `strict` refuses to render while a required variable is missing; `partial` leaves its tag in place.
+// RenderMode What happens if a required variable has no value. `strict` refuses to render; `partial` leaves the variable's tag in the text.
 type RenderMode string
 
 // RenderRequest defines model for RenderRequest.
 type RenderRequest struct {
-	// Mode `strict` refuses to render while a required variable is missing; `partial` leaves its tag in place.
+	// Mode What happens if a required variable has no value. `strict` refuses to render; `partial` leaves the variable's tag in the text.
 	Mode RenderMode `json:"mode,omitempty,omitzero"`
 
-	// Ref `active`, `latest`, `v12`, a label, or the id of a version.
+	// Ref The id of a version, a label, `active`, `latest`, or a number such as `v12`.
 	Ref string `json:"ref,omitempty,omitzero"`
 
-	// Variables Values by the names of variables. A placeholder takes a list of messages under its name, each with `role` and `content`.
+	// Variables Values by variable name. The value of a placeholder is a list of messages, each with `role` and `content`.
 	Variables map[string]interface{} `json:"variables,omitempty,omitzero"`
 }
 
-// RenderResult `text` or `messages`, after the type of the template.
+// RenderResult The rendered `text` or `messages`, depending on the template's type.
 type RenderResult struct {
 	ContentHash string          `json:"content_hash"`
 	Messages    []PromptMessage `json:"messages,omitempty,omitzero"`
@@ -1976,7 +1976,7 @@ type RenderResult struct {
 	Missing []string `json:"missing"`
 	Text    *string  `json:"text,omitempty"`
 
-	// Unused Values given for variables that the version does not use.
+	// Unused Names in `variables` that the version does not use.
 	Unused  []string         `json:"unused"`
 	Version PromptVersionRef `json:"version"`
 }
@@ -1987,12 +1987,12 @@ type ResolveError struct {
 	Detail string `json:"detail"`
 }
 
-// ResolveRef Exactly one of `prompt_template_id` and `name`.
+// ResolveRef A reference to a version. Exactly one of `prompt_template_id` and `name` is required.
 type ResolveRef struct {
 	Name             string `json:"name,omitempty,omitzero"`
 	PromptTemplateID string `json:"prompt_template_id,omitempty,omitzero"`
 
-	// Ref `active`, `latest`, `v12`, a label, or the id of a version.
+	// Ref The id of a version, a label, `active`, `latest`, or a number such as `v12`.
 	Ref string `json:"ref,omitempty,omitzero"`
 }
 
@@ -2003,23 +2003,23 @@ type ResolveRequest struct {
 
 // ResolveResult defines model for ResolveResult.
 type ResolveResult struct {
-	// Data One for each of `refs`, in their order.
+	// Data One item for each entry of `refs`, in the same order.
 	Data []ResolvedPrompt `json:"data"`
 }
 
-// ResolvedPrompt Either `version`, with the members beside it, or `error`.
+// ResolvedPrompt Contains `version` and the other members if the prompt was found, otherwise `error`.
 type ResolvedPrompt struct {
 	Error *ResolveError `json:"error,omitempty"`
 
-	// ETag The `ETag` that GET of this version answers.
+	// ETag The `ETag` that GET returns for this version.
 	ETag             string `json:"etag,omitempty,omitzero"`
 	Name             string `json:"name,omitempty,omitzero"`
 	PromptTemplateID string `json:"prompt_template_id,omitempty,omitzero"`
 
-	// Ref As asked for.
+	// Ref The `ref` of the request.
 	Ref string `json:"ref"`
 
-	// Version One version of a template. It has `text` or `messages`, after the type of the template.
+	// Version One version of a template. It has `text` or `messages`, depending on the template's type.
 	Version *PromptVersion `json:"version,omitempty"`
 }
 
@@ -2075,25 +2075,25 @@ type SetupIntentCreateUsage string
 type Share struct {
 	CreatedAt Time `json:"created_at"`
 
-	// ExpiresAt null: never.
+	// ExpiresAt null if the share never expires.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
 	GrantedBy string                  `json:"granted_by"`
 	Revision  int64                   `json:"revision"`
 
-	// Role What a share allows. Each role includes those before it.
+	// Role The role that a share gives. Each role includes the roles listed before it.
 	Role      ShareRole `json:"role"`
 	UpdatedAt Time      `json:"updated_at"`
 	UserID    string    `json:"user_id"`
 }
 
-// ShareCreate Exactly one of `user_id` and `email`.
+// ShareCreate A new share. Exactly one of `user_id` and `email` is required.
 type ShareCreate struct {
 	Email string `json:"email,omitempty,omitzero"`
 
-	// ExpiresAt In the future. Never when left out.
+	// ExpiresAt Must be in the future. If omitted, the share never expires.
 	ExpiresAt Time `json:"expires_at,omitempty,omitzero"`
 
-	// Role What a share allows. Each role includes those before it.
+	// Role The role that a share gives. Each role includes the roles listed before it.
 	Role   ShareRole `json:"role"`
 	UserID string    `json:"user_id,omitempty,omitzero"`
 }
@@ -2108,11 +2108,11 @@ type ShareList struct {
 type SharePatch struct {
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
 
-	// Role What a share allows. Each role includes those before it.
+	// Role The role that a share gives. Each role includes the roles listed before it.
 	Role *ShareRole `json:"role,omitempty"`
 }
 
-// ShareRole What a share allows. Each role includes those before it.
+// ShareRole The role that a share gives. Each role includes the roles listed before it.
 type ShareRole string
 
 // SheetPreview defines model for SheetPreview.
@@ -2513,17 +2513,17 @@ type TablePreview struct {
 
 // User defines model for User.
 type User struct {
-	// DefaultWorkspaceID Where GET requests go that name no workspace.
+	// DefaultWorkspaceID The workspace of GET requests that do not name one.
 	DefaultWorkspaceID nullable.Nullable[string] `json:"default_workspace_id"`
 
-	// Email In lower case; null for the user of a service key.
+	// Email In lower case. null for the user of a service key.
 	Email nullable.Nullable[string] `json:"email"`
 
 	// ID Examples: usr_01jb4rqnx1e5btz2s1v2j9k3mn
 	ID   string `json:"id"`
 	Name string `json:"name"`
 
-	// Operator Whether the caller sees all presences of the org.
+	// Operator Whether the user is an operator of the organisation, who can see all presences.
 	Operator bool `json:"operator"`
 }
 
@@ -2534,18 +2534,18 @@ type VariableType string
 type VersionDiff struct {
 	Against PromptVersionRef `json:"against"`
 
-	// ChangedFields Which members of the version differ.
+	// ChangedFields Names of the version's members that differ.
 	ChangedFields []string `json:"changed_fields"`
 
-	// Unified A unified diff of the content from `against` to `version`. Empty if they are equal.
+	// Unified A unified diff of the content from `against` to `version`. Empty if the contents are equal.
 	Unified string           `json:"unified"`
 	Version PromptVersionRef `json:"version"`
 }
 
-// VersionState A draft may be edited. The first activation or label freezes a version for ever.
+// VersionState A draft can be edited. The first activation or label freezes a version permanently.
 type VersionState string
 
-// Visibility `workspace` lets every member of the workspace view the template; `private` only those it is shared with, and the workspace's admins.
+// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 type Visibility string
 
 // WarehouseTable defines model for WarehouseTable.
@@ -2582,12 +2582,12 @@ type Workspace struct {
 	// ID Examples: wsp_01jb4rqnx1fnrsd6zzyk1p1m0q
 	ID string `json:"id"`
 
-	// MyRole A role in a workspace. Each includes those before it.
+	// MyRole A role in a workspace. Each role includes the roles listed before it.
 	MyRole   WorkspaceRole `json:"my_role"`
 	Name     string        `json:"name"`
 	Revision int64         `json:"revision"`
 
-	// Slug Unique in the org. The `Workspace-Id` header takes it in place of the id.
+	// Slug Unique in the organisation. Can be used instead of the id in the `Workspace-Id` header.
 	Slug      string `json:"slug"`
 	UpdatedAt Time   `json:"updated_at"`
 }
@@ -2596,7 +2596,7 @@ type Workspace struct {
 type WorkspaceCreate struct {
 	Name string `json:"name"`
 
-	// Slug Unique in the org, deleted workspaces included. Made from the name when left out, with something behind it where another workspace has that.
+	// Slug Unique in the organisation, including deleted workspaces. If omitted, derived from the name, with a suffix if another workspace has that slug.
 	//
 	// Examples: support
 	Slug string `json:"slug,omitempty,omitzero"`
@@ -2606,7 +2606,7 @@ type WorkspaceCreate struct {
 type WorkspaceList struct {
 	Data []Workspace `json:"data"`
 
-	// NextCursor What `cursor` takes to read on; null on the last page.
+	// NextCursor Send it as `cursor` to read the next page. null on the last page.
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
 }
 
@@ -2614,9 +2614,9 @@ type WorkspaceList struct {
 type WorkspacePatch struct {
 	Name *string `json:"name,omitempty"`
 
-	// Slug Unique in the org, deleted workspaces included.
+	// Slug Unique in the organisation, including deleted workspaces.
 	Slug *string `json:"slug,omitempty"`
 }
 
-// WorkspaceRole A role in a workspace. Each includes those before it.
+// WorkspaceRole A role in a workspace. Each role includes the roles listed before it.
 type WorkspaceRole string
