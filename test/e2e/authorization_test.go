@@ -12,17 +12,17 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// standing is a caller of the authorization table, and how it stands to the house.
+// standing is a caller of the authorization table, with its permissions in the house.
 type standing struct {
 	name string
 	*client
 	host     string
-	known    bool          // the credential is worth something on host
-	role     identity.Role // in the house, cut down to the ceiling of the key; none outside
-	own      identity.Role // in the workspace of a request that names none
-	template level         // what it may do with the template of the house
+	known    bool          // the credential is valid on host
+	role     identity.Role // in the house, limited by the key's ceiling; NoRole outside
+	own      identity.Role // in the workspace of a request that does not name one
+	template level         // access to the template of the house
 	viewing  bool          // the key's ceiling is viewer
-	jwt      bool          // signed in, and not by a key
+	jwt      bool          // signed in, without a key
 	operator bool          // of the org
 	full     bool          // the key's ceiling is owner
 }
@@ -31,7 +31,7 @@ func (c *standing) call(t *testing.T, op *openapi.Operation, at target) *answer 
 	t.Helper()
 	method := op.Method
 	if op.ID == "streamPresences" && expected(op, c) == 200 {
-		method = "HEAD" // which is answered as GET is, and ends
+		method = "HEAD" // the same response as GET, but it ends
 	}
 	return c.callBy(t, method, op, at)
 }
@@ -46,8 +46,7 @@ func (c *standing) callBy(t *testing.T, method string, op *openapi.Operation, at
 	return c.do(t, method, path+at.query, at.body, append(at.headers, c.host, c.chooses(), "Request-Id: same")...)
 }
 
-// chooses is the header by which somebody who signed in names the house: it is not the only
-// workspace of theirs.
+// chooses returns the header with which a signed-in user selects the house, because they have several workspaces.
 func (c *standing) chooses() string {
 	if !c.jwt {
 		return "Workspace-Id:"
@@ -55,11 +54,10 @@ func (c *standing) chooses() string {
 	return "Workspace-Id: " + c.workspace
 }
 
-// expected is the status that an operation answers to a caller, going by what openapi.yaml declares;
-// 200 stands for any success.
+// expected returns the status of an operation for a caller, according to openapi.yaml. 200 means any success.
 func expected(op *openapi.Operation, c *standing) int {
 	role := c.role
-	if !strings.Contains(op.Path, "{") { // it is about the caller's own workspace
+	if !strings.Contains(op.Path, "{") { // it is in the caller's own workspace
 		role = c.own
 	}
 	switch {
@@ -85,7 +83,7 @@ func expected(op *openapi.Operation, c *standing) int {
 		return 403
 	case op.Access.Area == "self", op.Access.Area == "presence" && c.operator:
 		return 200
-	case op.Access.Area == "presence" && op.Access.Needs == "owner": // the targets are others' own
+	case op.Access.Area == "presence" && op.Access.Needs == "owner": // the targets belong to others
 		return 404
 	case role == identity.NoRole:
 		return 404
@@ -99,15 +97,15 @@ func expected(op *openapi.Operation, c *standing) int {
 	return 200
 }
 
-// onTemplate reports whether an operation is one on a template, for prompts or for chats: callers stand
-// to both of the house alike.
+// onTemplate reports whether an operation is on a prompt template or a chat template. Callers have the same access to
+// both templates of the house.
 func onTemplate(op *openapi.Operation) bool {
 	return op.Access.Area == "prompt_template" || op.Access.Area == "chat_template"
 }
 
 var templateLevels = map[string]level{"viewer": viewing, "editor": editing, "manager": managing, "owner": owning}
 
-// exceptions are what openapi.yaml leaves out, the first that fits.
+// exceptions are what openapi.yaml does not say. The first match applies.
 var exceptions = []struct {
 	operation string
 	who       func(*standing) bool
@@ -173,8 +171,8 @@ func TestAuthorization(t *testing.T) {
 	})
 }
 
-// refuses expects that everyone who may not call an operation hears so, that what is not theirs to
-// know of is answered like what is not there, and that nothing is written.
+// refuses expects that every caller without the permission is refused, that hidden targets get the same response as
+// absent ones, and that nothing is written.
 func (h *house) refuses(t *testing.T, op *openapi.Operation, example example) {
 	t.Helper()
 	at := map[*standing]target{}
@@ -209,8 +207,8 @@ func (h *house) refuses(t *testing.T, op *openapi.Operation, example example) {
 	}
 }
 
-// absent are targets like this one that there are not; everything of them if even the first thing
-// on the path is hidden.
+// absent returns targets like this one that do not exist. All ids are replaced if the first thing on the path is hidden
+// too.
 func (at target) absent(everything bool) map[string]target {
 	last := len(at.ids) - 1
 	out := map[string]target{"an absent one": at.but(last, id.New(kind(at.ids[last]))), "a malformed one": at.but(last, "x")}
@@ -227,7 +225,7 @@ func (at target) but(i int, id string) target {
 	return at
 }
 
-// kind is the prefix of an identifier; versions have names too.
+// kind returns the prefix of an identifier. Versions can also be named.
 func kind(of string) string {
 	prefix, _, ok := strings.Cut(of, "_")
 	if !ok {
@@ -236,20 +234,20 @@ func kind(of string) string {
 	return prefix
 }
 
-// testOwnThings holds the exceptions of which openapi.yaml says that they are not in it.
+// testOwnThings tests the exceptions that openapi.yaml mentions but does not declare.
 func (h *house) testOwnThings(t *testing.T) {
 	const keys = "/api/api-keys/"
 	members := "/api/workspaces/" + h.workspace + "/members/"
-	t.Run("a member may leave, and a key ends with the membership", func(t *testing.T) {
+	t.Run("a member can leave, and a key ends with the membership", func(t *testing.T) {
 		leaver := h.program(t, "member")
 		leaver.do(t, "DELETE", members+leaver.id, nil, onRed).is(t, 204)
 		leaver.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
 	})
-	t.Run("who could not restore a template hears so while it is there", func(t *testing.T) {
+	t.Run("a caller who cannot restore a template is refused while it is not deleted", func(t *testing.T) {
 		h.viewer.do(t, "POST", templates+"/"+h.template+"/restore", nil, onRed).problem(t, 403, "prompt_template_forbidden")
 		h.viewer.do(t, "POST", chats+"/"+h.chat+"/restore", nil, onRed).problem(t, 403, "chat_template_forbidden")
 	})
-	t.Run("who may only view cannot even leave", func(t *testing.T) {
+	t.Run("a read-only key cannot leave a workspace", func(t *testing.T) {
 		program := h.program(t, "viewer")
 		program.do(t, "DELETE", members+program.id, nil, onRed).problem(t, 403, "forbidden")
 	})
@@ -283,7 +281,7 @@ func (h *house) testOwnThings(t *testing.T) {
 			c.do(t, "GET", path, nil, onRed).problem(t, 404, "prompt_template_not_found")
 		}
 	})
-	t.Run("a member of a chat may leave, but by a key for viewing", func(t *testing.T) {
+	t.Run("a member of a chat can leave, except with a read-only key", func(t *testing.T) {
 		path := chats + "/" + h.doomedChat(t)
 		capped, _ := h.viewer.key(t, "--org", "red", "--role", "viewer")
 		capped.do(t, "DELETE", path+"/members/"+h.viewer.id, nil, onRed).problem(t, 403, "chat_template_forbidden")
@@ -292,13 +290,13 @@ func (h *house) testOwnThings(t *testing.T) {
 			c.do(t, "GET", path, nil, onRed).problem(t, 404, "chat_template_not_found")
 		}
 	})
-	t.Run("a key for viewing ends itself, but does not replace itself", func(t *testing.T) {
+	t.Run("a read-only key can revoke itself, but not rotate itself", func(t *testing.T) {
 		key, id := h.owner.key(t, "--org", "red", "--role", "viewer")
 		key.do(t, "POST", keys+id+"/rotate", nil, onRed).problem(t, 403, "forbidden")
 		key.do(t, "DELETE", keys+id, nil, onRed).is(t, 204)
 		key.do(t, "GET", "/api/me", nil, onRed).problem(t, 401, "unauthenticated")
 	})
-	t.Run("a peer's key is hidden, from admins not; but nobody takes it over", func(t *testing.T) {
+	t.Run("another member's key is hidden, except from admins, and no one can rotate it", func(t *testing.T) {
 		for _, c := range h.callers {
 			if !c.known || c.role == identity.NoRole || c.id == h.author.id {
 				continue

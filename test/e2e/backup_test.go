@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// another returns a deployment whose data directory is empty, but for the key file of d.
+// another returns a deployment whose data directory has only the key file of d.
 func (d *deployment) another(t *testing.T) *deployment {
 	t.Helper()
 	other := deploy(t, sqlite)
@@ -38,7 +38,7 @@ func TestBackup(t *testing.T) {
 	template := ann.template(t, "kept")
 	archive := filepath.Join(t.TempDir(), "backup.tar.gz")
 
-	t.Run("what is restored is what there was, to the row", func(t *testing.T) {
+	t.Run("a restored backup has every row", func(t *testing.T) {
 		s.stop(t)
 		s.must(t, "backup", archive)
 		other := d.another(t)
@@ -67,7 +67,7 @@ func TestBackup(t *testing.T) {
 			t.Errorf("mode %v, %v", info.Mode(), err)
 		}
 	})
-	t.Run("a backup beside a busy server holds all that was acknowledged before it", func(t *testing.T) {
+	t.Run("a backup of a busy server holds everything acknowledged before it", func(t *testing.T) {
 		s := d.start(t)
 		ann := ann.at(s)
 		stop, busy := make(chan struct{}), sync.WaitGroup{}
@@ -92,7 +92,7 @@ func TestBackup(t *testing.T) {
 		other.must(t, "restore", path)
 		ann.at(other.start(t)).get(t, templates+"/"+last)
 	})
-	t.Run("nothing is replaced", func(t *testing.T) {
+	t.Run("a restore does not overwrite an existing deployment", func(t *testing.T) {
 		if r := d.run(t, "backup", archive); r.code != 1 || !strings.Contains(r.stderr, "exists") {
 			t.Errorf("it ended with %d: %s", r.code, r.stderr)
 		}
@@ -100,7 +100,7 @@ func TestBackup(t *testing.T) {
 			t.Errorf("it ended with %d: %s", r.code, r.stderr)
 		}
 	})
-	t.Run("without the key file it says what is left to do, with a foreign one it is refused", func(t *testing.T) {
+	t.Run("a restore without the key file says what to do next, and one with a wrong key file is refused", func(t *testing.T) {
 		other := deploy(t, sqlite)
 		if out := other.must(t, "restore", archive); !strings.Contains(out, "keyring.json") {
 			t.Errorf("it wrote %s", out)
@@ -114,7 +114,7 @@ func TestBackup(t *testing.T) {
 			t.Errorf("it ended with %d: %s", r.code, r.stderr)
 		}
 	})
-	t.Run("what is no backup, or not a whole one, leaves nothing behind", func(t *testing.T) {
+	t.Run("a restore of an invalid or truncated archive leaves nothing behind", func(t *testing.T) {
 		whole, err := os.ReadFile(archive)
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestBackup(t *testing.T) {
 			}
 		}
 	})
-	t.Run("of PostgreSQL it says what to use", func(t *testing.T) {
+	t.Run("a backup of PostgreSQL names the tool to use", func(t *testing.T) {
 		p := start(t, postgres)
 		if r := p.run(t, "backup", filepath.Join(t.TempDir(), "x")); r.code != 1 || !strings.Contains(r.stderr, "pg_dump") {
 			t.Errorf("it ended with %d: %s", r.code, r.stderr)
@@ -143,7 +143,7 @@ func TestBackup(t *testing.T) {
 	})
 }
 
-// leaks reports whether an archive holds one of several texts.
+// leaks reports whether an archive holds one of texts.
 func leaks(t *testing.T, archive string, texts []string) bool {
 	t.Helper()
 	file, err := os.Open(archive)

@@ -16,8 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// browser is a Chromium with an empty profile, which ends with the test. It reaches nothing but
-// this machine.
+// browser starts a Chromium with an empty profile, which ends with the test. It reaches only this machine.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	profile, err := os.MkdirTemp("", "chromium-") // not t.TempDir: its last process may still write when the test ends
@@ -45,12 +44,12 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// tab opens another one of the browser, at a page; what runs in it gives up when patience ends.
+// tab opens a new tab at a page. Actions in it time out after patience.
 func tab(t *testing.T, browser context.Context, url string) (ctx context.Context, console iter.Seq2[chromedp.ConsoleMessage, error]) {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(browser)
 	t.Cleanup(closeTab)
-	if err := chromedp.Do(ctx); err != nil { // a deadline of this first call would be the tab's own
+	if err := chromedp.Do(ctx); err != nil { // a deadline of this first call would apply to the tab
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -77,8 +76,8 @@ func keep(ctx context.Context, t *testing.T, name string) {
 	}
 }
 
-// sitePage pastes the script as a site does, and keeps what it tells. It has a policy of its own,
-// as careful sites do.
+// sitePage includes the script as a site does, and records its events. It has its own content security policy, as
+// careful sites do.
 var sitePage = template.Must(template.New("site").Parse(`<!doctype html><meta charset="utf-8"><title>A shop</title>
 <link rel="icon" href="data:,"><body><h1>A shop</h1><p>Its own text, in its own type.</p>
 <script nonce="site">
@@ -90,14 +89,13 @@ for (const what of ['ready', 'starter', 'refused']) addEventListener('atrium:' +
 
 type siteView struct{ Atrium, Token, Mode, Around string }
 
-// site serves pages of a site at an origin of its own: /script, /frame, and /around, which has
-// another page in a frame.
+// site serves the pages of a site at its own origin: /script, /frame, and /around, which has another page in a frame.
 func site(t *testing.T, e func() *embed) (origin string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		view := siteView{Atrium: e().manager.server.url, Token: e().secret, Mode: strings.TrimPrefix(r.URL.Path, "/"), Around: r.URL.Query().Get("around")}
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-site'; img-src data:; connect-src "+view.Atrium+"; frame-src *")
-		w.Header().Set("Referrer-Policy", "no-referrer") // which the frame's own attribute overrides
+		w.Header().Set("Referrer-Policy", "no-referrer") // the frame's own attribute overrides this
 		_ = sitePage.Execute(w, view)
 	}))
 	t.Cleanup(s.Close)
@@ -133,7 +131,7 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 		token, _ := session["session"].(string)
 		e.resume(t, token, "Origin: "+shop).is(t, 200).has(t, map[string]string{"visitor": "customer-42"})
 	})
-	t.Run("script mode is refused on another", func(t *testing.T) {
+	t.Run("script mode is refused on another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/script")
 		drive(ctx, t, chromedp.Poll[string](`told.refused`))
 		keep(ctx, t, "script-foreign")
@@ -154,26 +152,26 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 			t.Error("the page was refused once")
 		}
 	})
-	t.Run("frame mode is refused on another", func(t *testing.T) {
+	t.Run("frame mode is refused on another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/frame")
 		complains(t, console, "frame-ancestors 'none'")
 		keep(ctx, t, "frame-foreign")
 		untold(ctx, t)
 	})
-	t.Run("a site cannot be put into another's frame with its chat", func(t *testing.T) {
+	t.Run("a site with a chat cannot be framed by another site", func(t *testing.T) {
 		ctx, console := tab(t, chromium, evil+"/none?around="+shop+"/frame")
 		complains(t, console, "frame-ancestors "+shop)
 		keep(ctx, t, "frame-around")
 		untold(ctx, t)
 	})
-	t.Run("disabling the token acts on the next page", func(t *testing.T) {
+	t.Run("disabling the token takes effect on the next page", func(t *testing.T) {
 		e.manager.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200)
 		ctx, _ := tab(t, chromium, shop+"/script")
 		drive(ctx, t, chromedp.Poll[string](`told.refused`))
 	})
 }
 
-// complains waits until the browser complains about something.
+// complains waits until the browser logs a message.
 func complains(t *testing.T, console iter.Seq2[chromedp.ConsoleMessage, error], of string) {
 	t.Helper()
 	var heard []string

@@ -23,7 +23,7 @@ func TestChatInvitations(t *testing.T) {
 			return token
 		}
 
-		t.Run("an address with an account is answered like one without", func(t *testing.T) {
+		t.Run("an address with an account gets the same response as one without", func(t *testing.T) {
 			chat := newChat(t)
 			for _, email := range []string{known.email, "stranger@example.com"} {
 				a := admin.create(t, chat+"/members", object{"email": email, "role": "editor"}).has(t, map[string]string{"email": email, "name": "", "role": "editor", "status": "invited", "invited_by": admin.id, "revision": "1"})
@@ -37,7 +37,7 @@ func TestChatInvitations(t *testing.T) {
 			}
 			member.do(t, "POST", chat+"/members", object{"email": known.email, "role": "viewer"}).problem(t, 403, "invitation_role_required")
 		})
-		t.Run("a guest joins the workspace as a viewer, and every chat that waits in its role", func(t *testing.T) {
+		t.Run("a guest joins the workspace as a viewer, and every waiting chat with its role", func(t *testing.T) {
 			first, second := newChat(t), newChat(t)
 			ann := r.person(t, "ann")
 			old := admin.create(t, first+"/members", object{"email": "Ann@Example.com", "role": "viewer"})
@@ -59,21 +59,21 @@ func TestChatInvitations(t *testing.T) {
 			member.do(t, "PATCH", first+"/members/"+old.at("user_id"), object{"role": "viewer"}).problem(t, 404, "chat_member_not_found")
 			accept(t, ann, link(t, again)).problem(t, 404, "invitation_not_found")
 		})
-		t.Run("who is removed before accepting joins nothing", func(t *testing.T) {
+		t.Run("a guest who is removed before accepting joins nothing", func(t *testing.T) {
 			chat := newChat(t)
 			a := admin.create(t, chat+"/members", object{"email": "bob@example.com", "role": "viewer"})
 			member.do(t, "DELETE", chat+"/members/"+a.at("user_id"), nil).is(t, 204)
 			accept(t, r.person(t, "bob"), link(t, a)).problem(t, 404, "invitation_not_found")
 			member.do(t, "DELETE", chat+"/members/"+a.at("user_id"), nil).problem(t, 404, "chat_member_not_found")
 		})
-		t.Run("an admin's own invitation to the workspace goes on without the chat, in its role", func(t *testing.T) {
+		t.Run("an invitation to the workspace keeps its role after the chat's was removed", func(t *testing.T) {
 			chat := newChat(t)
 			r.invite(t, owner, "carl@example.com", "member")
 			a := admin.create(t, chat+"/members", object{"email": "carl@example.com", "role": "viewer"})
 			member.do(t, "DELETE", chat+"/members/"+a.at("user_id"), nil).is(t, 204)
 			accept(t, r.person(t, "carl"), link(t, a)).is(t, 200).has(t, map[string]string{"my_role": "member"})
 		})
-		t.Run("a withdrawn invitation leaves nobody waiting", func(t *testing.T) {
+		t.Run("a withdrawn invitation removes its waiting members", func(t *testing.T) {
 			chat := newChat(t)
 			admin.create(t, chat+"/members", object{"email": "dora@example.com", "role": "viewer"})
 			id := owner.get(t, invitations).at("data.0.id")
@@ -82,7 +82,7 @@ func TestChatInvitations(t *testing.T) {
 				t.Errorf("there are %d members", got)
 			}
 		})
-		t.Run("an admin does not end an owner's invitation by theirs", func(t *testing.T) {
+		t.Run("an admin's invitation to a chat does not end an owner's invitation", func(t *testing.T) {
 			r.invite(t, owner, "eve@example.com", "owner")
 			admin.do(t, "POST", newChat(t)+"/members", object{"email": "eve@example.com", "role": "viewer"}).problem(t, 403, "role_ceiling")
 		})
@@ -96,7 +96,7 @@ func TestChatInvitations(t *testing.T) {
 			admin.do(t, "DELETE", chat+"/members/"+made.at("user_id"), nil).is(t, 204)
 			admin.do(t, "POST", chat+"/members", body, "Idempotency-Key: invite-fay").problem(t, 409, "idempotency_answer_erased")
 		})
-		t.Run("who leaves the workspace is a member of no chat, also after coming back", func(t *testing.T) {
+		t.Run("a user who leaves the workspace is a member of no chat, even after returning", func(t *testing.T) {
 			chat := newChat(t)
 			gus := r.person(t, "gus")
 			accept(t, gus, link(t, admin.create(t, chat+"/members", object{"email": "gus@example.com", "role": "editor"}))).is(t, 200)
@@ -105,7 +105,7 @@ func TestChatInvitations(t *testing.T) {
 			accept(t, gus, token).is(t, 200)
 			gus.do(t, "GET", chat, nil, "Workspace-Id: "+owner.workspace).problem(t, 404, "chat_template_not_found")
 		})
-		t.Run("of an owner who has left the workspace's owner acts as owner", func(t *testing.T) {
+		t.Run("the workspace's owner acts as owner of a template whose owner has left", func(t *testing.T) {
 			leaver := r.user(t, "member")
 			chat := chats + "/" + leaver.create(t, chats, object{"name": "Left"}).at("id")
 			admin.do(t, "PATCH", chat, object{"owner_id": member.id}).problem(t, 403, "chat_template_forbidden")
@@ -114,7 +114,7 @@ func TestChatInvitations(t *testing.T) {
 			owner.do(t, "PATCH", chat, object{"owner_id": member.id}).is(t, 200).has(t, map[string]string{"owner_id": member.id, "my_role": "manager"})
 			member.get(t, chat).has(t, map[string]string{"my_role": "owner"})
 		})
-		t.Run("the trail tells of it, and holds no link and no address", func(t *testing.T) {
+		t.Run("the audit trail records chat members without link and address", func(t *testing.T) {
 			r.leaves(t, []string{"chat_member.invited", "chat_member.invitation_renewed", "chat_member.accepted", "chat_member.removed", "chat_member.updated", "invitation.withdrawn"},
 				"ann@", "Ann@", "bob@", "carl@", "dora@", "eve@", "fay@", "gus@")
 		})

@@ -10,7 +10,7 @@ import (
 
 const chats = "/api/chat-templates"
 
-// inner is what viewers of a chat template, and lists, never show.
+// inner are the fields that neither lists nor viewers of a chat template are shown.
 var inner = []string{"inner-thoughts", "inner-model", "inner-queue", "instructions", "model_config", `"config"`, `"prompt"`}
 
 func TestTheLifeOfAChat(t *testing.T) {
@@ -32,7 +32,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			t.Errorf("not replayed: %s", again)
 		}
 
-		t.Run("it is its owner's alone until it is shared", func(t *testing.T) {
+		t.Run("only the owner sees a chat template until it is shared", func(t *testing.T) {
 			bob.do(t, "GET", chat, nil).problem(t, 404, "chat_template_not_found")
 			ann.create(t, chat+"/members", object{"email": strings.ToUpper(bob.email), "role": "viewer"}).
 				has(t, map[string]string{"user_id": bob.id, "email": bob.email, "role": "viewer", "status": "active", "invited_by": ann.id, "accept_url": ""})
@@ -42,7 +42,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 				t.Errorf("the members are %q", got)
 			}
 		})
-		t.Run("viewers and lists see nothing of what is inside", func(t *testing.T) {
+		t.Run("viewers and lists do not show the inner fields", func(t *testing.T) {
 			seen := bob.get(t, chat).has(t, map[string]string{"my_role": "viewer", "agents.0.id": "assistant", "greeting": "Hi"})
 			for what, a := range map[string]*answer{"a viewer": seen, "a viewer's list": bob.get(t, chats), "an owner's list": ann.get(t, chats)} {
 				if containsAny(a.text, inner...) {
@@ -54,7 +54,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			}
 			ann.do(t, "GET", chat, nil, "If-None-Match: "+ann.get(t, chat).header.Get("Etag")).is(t, 304)
 		})
-		t.Run("a patch merges, and is refused after another's change", func(t *testing.T) {
+		t.Run("a patch is merged, and refused after another user's change", func(t *testing.T) {
 			stale := ann.get(t, chat).header.Get("Etag")
 			admin.do(t, "PATCH", chat, object{"metadata": object{"team": nil, "x": object{"y": 3}}, "model_config": object{"temperature": 0.5}, "avatar_url": nil, "status": "published"}, "If-Match: "+stale).is(t, 200).
 				has(t, map[string]string{"metadata": `{"x":{"y":3,"z":2}}`, "model_config.model_name": "inner-model", "model_config.temperature": "0.5", "avatar_url": "null", "revision": "2", "tools.0.config.queue": "inner-queue"})
@@ -75,7 +75,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			}
 			ann.do(t, "GET", chats+"?status=live", nil).problem(t, 400, "invalid_parameter")
 		})
-		t.Run("of 16 that attach a workflow at once one does", func(t *testing.T) {
+		t.Run("of 16 concurrent attachments of a workflow one succeeds", func(t *testing.T) {
 			var mu sync.Mutex
 			statuses := map[int]int{}
 			var wg sync.WaitGroup
@@ -100,7 +100,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			ann.do(t, "DELETE", chat+"/workflows/hand-over", nil).problem(t, 404, "workflow_not_attached")
 			ann.do(t, "POST", chat+"/workflows/none", nil).problem(t, 422, "unknown_workflow")
 		})
-		t.Run("its owner hands it over, and goes on as a manager", func(t *testing.T) {
+		t.Run("the owner transfers a template and becomes a manager", func(t *testing.T) {
 			ann.do(t, "DELETE", chat+"/members/"+ann.id, nil).problem(t, 409, "owner_stays")
 			ann.do(t, "PATCH", chat+"/members/"+ann.id, object{"role": "viewer"}).problem(t, 409, "owner_stays")
 			admin.do(t, "PATCH", chat, object{"owner_id": bob.id}).problem(t, 403, "chat_template_forbidden")
@@ -110,7 +110,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			ann.do(t, "GET", chat, nil).problem(t, 404, "chat_template_not_found")
 			bob.do(t, "PATCH", chat, object{"owner_id": ann.id}).is(t, 200)
 		})
-		t.Run("a deleted one comes back with all that it had", func(t *testing.T) {
+		t.Run("a deleted template is restored with everything it had", func(t *testing.T) {
 			before := ann.get(t, chat)
 			ann.do(t, "DELETE", chat, nil).is(t, 204)
 			for _, path := range []string{"", "/members"} {
@@ -123,7 +123,7 @@ func TestTheLifeOfAChat(t *testing.T) {
 			ann.get(t, chat).has(t, map[string]string{"greeting": before.at("greeting"), "tools": before.at("tools")})
 			bob.get(t, chat)
 		})
-		t.Run("the trail tells of it all, and nothing of what is inside", func(t *testing.T) {
+		t.Run("the audit trail records every change without inner fields", func(t *testing.T) {
 			a := admin.get(t, "/api/events?limit=100&subject="+made.at("id"))
 			seen := map[string]bool{}
 			for _, kind := range a.each(t, "type") {
@@ -205,13 +205,13 @@ func TestChatInput(t *testing.T) {
 				}
 			})
 		}
-		t.Run("nothing has changed", func(t *testing.T) {
+		t.Run("bad requests have changed nothing", func(t *testing.T) {
 			ann.get(t, chat).has(t, map[string]string{"name": "untouched", "revision": "1", "metadata": "{}"})
 			if got := len(ann.get(t, chats).items(t)); got != 1 {
 				t.Errorf("there are %d templates, want 1", got)
 			}
 		})
-		t.Run("an identifier of another kind, or another workspace's, is not there", func(t *testing.T) {
+		t.Run("an identifier of another kind or workspace is not found", func(t *testing.T) {
 			theirs := chats + "/" + foreigner.create(t, chats, object{"name": "theirs"}).at("id")
 			for _, path := range []string{theirs, chats + "/" + strings.TrimPrefix(mine, templates+"/"), chats + "/x", chats + "/ctpl_" + strings.Repeat("0", 26)} {
 				ann.do(t, "GET", path, nil).problem(t, 404, "chat_template_not_found")
@@ -246,7 +246,7 @@ func TestPromptsOfChats(t *testing.T) {
 			ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use")
 			ann.do(t, "DELETE", prompt+"/versions/v3", nil).is(t, 204)
 		})
-		t.Run("what the caller may not see is not named", func(t *testing.T) {
+		t.Run("templates that the caller cannot see are not named", func(t *testing.T) {
 			ann.create(t, prompt+"/shares", object{"user_id": bob.id, "role": "viewer"})
 			his := chats + "/" + bob.create(t, chats, object{"name": "His", "prompt": use("active")}).at("id")
 			a := ann.do(t, "DELETE", prompt, nil).problem(t, 409, "in_use").has(t, map[string]string{"used_by.0.name": "Hers", "used_by.1": ""})
@@ -281,12 +281,12 @@ orgs:
 	ann.create(t, chat+"/workflows/digest", nil, onRed)
 	tag := ann.get(t, chat, onRed).header.Get("Etag")
 
-	t.Run("it is the org's own, and is not sent again while it is the same", func(t *testing.T) {
+	t.Run("the registry is the org's, and is not sent again while unchanged", func(t *testing.T) {
 		blue.get(t, chats+"/registry", "Host: blue.example.com").has(t, map[string]string{"agents": "[]", "workflows": "[]"})
 		ann.do(t, "GET", chats+"/registry", nil, onRed, "If-None-Match: "+offered.header.Get("Etag")).is(t, 304)
 		ann.get(t, chats+"/registry", onRed, "Workspace-Id:")
 	})
-	t.Run("what a reload takes away makes a template degraded, and nothing else", func(t *testing.T) {
+	t.Run("a template degrades if a reload removes an entry that it uses", func(t *testing.T) {
 		s.reload(t, strings.Replace(fmt.Sprintf(config, "{id: assistant, status: disabled}"), "workflows: [{id: digest}]", "workflows: []", 1), "the configuration was reloaded")
 		got := ann.get(t, chat, onRed).has(t, map[string]string{
 			"health": "degraded", "revision": "2", "issues.0.code": "item_disabled", "issues.0.pointer": "/agents/0", "issues.1.code": "item_gone", "issues.1.pointer": "/agents/1", "issues.2.code": "workflow_gone",

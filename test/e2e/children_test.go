@@ -182,7 +182,7 @@ func TestTooManyReads(t *testing.T) {
 		return c.do(t, method, path, how[2])
 	}
 	for name, all := range map[string]map[string][]any{"sheets": sheets, "warehouses": warehouses} {
-		t.Run("too much waits for "+name, func(t *testing.T) {
+		t.Run("too many reads are waiting: "+name, func(t *testing.T) {
 			host := newSilence(t)
 			silent := shop.connection("p")
 			silent["credential"].(object)["host"], silent["credential"].(object)["port"] = "127.0.0.1", host.port()

@@ -26,7 +26,7 @@ func TestCommands(t *testing.T) {
 			}
 		}
 	})
-	t.Run("version, and no data is made for it", func(t *testing.T) {
+	t.Run("version creates no data", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		text := strings.TrimSpace(d.must(t, "version"))
@@ -52,7 +52,7 @@ func TestCommands(t *testing.T) {
 			t.Error("it shows something else than --help")
 		}
 	})
-	t.Run("bringing back what is not deleted says so", func(t *testing.T) {
+	t.Run("restoring what is not deleted says so", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
@@ -60,7 +60,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("it says %s", out)
 		}
 	})
-	t.Run("demo data that is not added is told of", func(t *testing.T) {
+	t.Run("demo data that is not added is reported", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.flags = []string{"--demo"}
@@ -68,7 +68,7 @@ func TestCommands(t *testing.T) {
 		s := d.start(t)
 		s.stdout.await(t, s, regexp.MustCompile(`No sample data was added: owner@localhost has no workspace here`))
 	})
-	t.Run("a wrong command line ends with 2", func(t *testing.T) {
+	t.Run("an invalid command line exits with 2", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		for _, args := range [][]string{{"server"}, {"serve", "--port", "1"}, {"user", "create"}, {"user", "create", "--email", "a@b.c", "--role", "king"}, {"keys"}, {"user", "create", "--email", "a@b.c", "--role", "owner", "--org", "nowhere"}, {"token", "create", "--email", "a@b.c", "--expires", "soon"}, {"version", "--data", ""}, {"version", "--data="}} {
@@ -77,7 +77,7 @@ func TestCommands(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is asked wrongly of a right command ends with 1, and says why", func(t *testing.T) {
+	t.Run("a command that fails exits with 1 and says why", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "user", "create", "--email", "ann@example.com", "--role", "owner")
@@ -96,14 +96,14 @@ func TestCommands(t *testing.T) {
 			r := d.run(t, args...)
 			code := 1
 			if args[0] == "migrate" {
-				code = 2 // the configuration is wrong
+				code = 2 // the configuration is invalid
 			}
 			if r.code != code || !strings.Contains(r.stderr, want) {
 				t.Errorf("%v ended with %d: %s\nwant %q", args, r.code, r.stderr, want)
 			}
 		}
 	})
-	t.Run("a person who is known joins another workspace, and the key of it works", func(t *testing.T) {
+	t.Run("a known user joins another workspace and gets a working key", func(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			s := start(t, engine)
 			ann, other := s.user(t, "member"), s.user(t, "owner", "--workspace", "other")
@@ -122,7 +122,7 @@ func TestCommands(t *testing.T) {
 			}
 		})
 	})
-	t.Run("days may be told of a key as of a setting", func(t *testing.T) {
+	t.Run("the lifetime of a key can be given in days", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, sqlite)
 		ann := s.user(t, "member")
@@ -132,7 +132,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("it ends in %s, %v", in, err)
 		}
 	})
-	t.Run("an unknown or wrong setting stops the start with key and reason", func(t *testing.T) {
+	t.Run("an unknown or invalid setting stops the start and is named", func(t *testing.T) {
 		t.Parallel()
 		for setting, want := range map[string]string{
 			"server: {listen: 127.0.0.1:1}":            "atrium.yaml:1: server.listen: unknown key",
@@ -155,7 +155,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("a refused start has made the data directory: %v", err)
 		}
 	})
-	t.Run("an address that is taken stops the start before anything is made", func(t *testing.T) {
+	t.Run("an address in use stops the start before anything is created", func(t *testing.T) {
 		t.Parallel()
 		taken := strings.TrimPrefix(start(t, sqlite).url, "http://")
 		for key, d := range map[string]*deployment{"server.addr: ": deploy(t, sqlite), "metrics.addr: ": deploy(t, sqlite, set("metrics.addr", taken))} {

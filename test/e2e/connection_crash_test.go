@@ -16,8 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// TestACrashAmongConnections kills the server while connections are made, verified and revoked: no
-// secret is ever stored in the clear, and what was revoked stays revoked.
+// TestACrashAmongConnections kills the server while connections are created, verified and revoked. No secret may ever
+// be stored in plain text, and revoked connections must stay revoked.
 func TestACrashAmongConnections(t *testing.T) {
 	rounds := proof.Sample(5, 50) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
@@ -29,8 +29,8 @@ func TestACrashAmongConnections(t *testing.T) {
 		usual := time.Since(begun)
 
 		var mu sync.Mutex
-		var live []string            // not handed to the one who revokes yet
-		revoked := map[string]bool{} // and answered
+		var live []string            // not yet chosen for revocation
+		revoked := map[string]bool{} // and acknowledged
 		note := func(a *answer) {
 			if a != nil && a.status == 201 {
 				mu.Lock()
@@ -38,8 +38,8 @@ func TestACrashAmongConnections(t *testing.T) {
 				live = append(live, a.at("id"))
 			}
 		}
-		// pick hands out one of the live connections; for good if it is to be revoked, so that
-		// nobody begins to verify it after its revocation.
+		// pick returns one of the live connections. It removes one that is to be revoked, so that no client starts to
+		// verify it after its revocation.
 		pick := func(forGood bool) string {
 			mu.Lock()
 			defer mu.Unlock()
@@ -99,8 +99,8 @@ func TestACrashAmongConnections(t *testing.T) {
 			}
 		}
 		t.Logf("%d were revoked", len(revoked))
-		t.Run("a revocation that somebody undoes is told from one that is lost", func(t *testing.T) {
-			c := s.user(t, "owner", "--workspace", "elsewhere") // of the other there may be as many as there can be
+		t.Run("a revocation that was undone by a user is distinguished from a lost one", func(t *testing.T) {
+			c := s.user(t, "owner", "--workspace", "elsewhere") // the other workspace may have reached its limit
 			id := c.create(t, connections, shop.connection(fixture.Canary)).at("id")
 			c.do(t, "DELETE", connections+"/"+id, nil).is(t, 200)
 			if d.broughtBack(t, id) {
@@ -112,7 +112,7 @@ func TestACrashAmongConnections(t *testing.T) {
 			}
 			c.do(t, "DELETE", connections+"/"+id, nil).is(t, 200)
 		})
-		t.Run("every live connection has a credential that opens, and no other has one", func(t *testing.T) {
+		t.Run("exactly the live connections have a credential, and it can be opened", func(t *testing.T) {
 			c := admin.at(s)
 			n := 0
 			for id, status := range statuses(t, c) {
@@ -131,8 +131,8 @@ func TestACrashAmongConnections(t *testing.T) {
 	})
 }
 
-// broughtBack reports whether the trail says that a revoked connection was given a new credential: one
-// who verifies may have chosen it before somebody revoked it, and asked after that.
+// broughtBack reports whether the audit trail says that a revoked connection got a new credential. A client may have
+// chosen it for verification before another revoked it, and sent the request afterwards.
 func (d *deployment) broughtBack(t *testing.T, id string) bool {
 	t.Helper()
 	_, trail := d.trail(t)
@@ -144,7 +144,7 @@ func (d *deployment) broughtBack(t *testing.T, id string) bool {
 	return false
 }
 
-// statuses are those of the workspace's connections, by id.
+// statuses returns the statuses of the workspace's connections, by id.
 func statuses(t *testing.T, c *client) map[string]string {
 	t.Helper()
 	var list struct {
@@ -160,7 +160,7 @@ func statuses(t *testing.T, c *client) map[string]string {
 	return out
 }
 
-// reachable is an error once the server is gone.
+// reachable returns an error once the server is gone.
 func (c *client) reachable() error {
 	if c.server.running() {
 		return nil
@@ -199,7 +199,7 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 			ann.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
 		})
 		s.stop(t)
-		t.Run("without the keyring nothing starts, and it is said how much is lost", func(t *testing.T) {
+		t.Run("without the keyring the server does not start, and says how much is lost", func(t *testing.T) {
 			if err := os.Rename(d.keyFile(), d.keyFile()+".away"); err != nil {
 				t.Fatal(err)
 			}

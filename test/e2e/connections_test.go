@@ -20,7 +20,7 @@ import (
 
 const connections = "/api/connections"
 
-// shopWarehouse is somebody's database, with a table in it.
+// shopWarehouse is a customer's database with a table.
 type shopWarehouse struct {
 	url  *url.URL
 	name string // of the database
@@ -52,7 +52,7 @@ func (s *shopWarehouse) sql(t *testing.T, database, statement string) {
 	}
 }
 
-// credential reaches the shop. The server lets its user in whatever the password.
+// credential returns a credential for the shop. The server accepts any password.
 func (s *shopWarehouse) credential(password string) object {
 	port, _ := strconv.Atoi(s.url.Port())
 	return object{"host": s.url.Hostname(), "port": port, "database": s.name, "username": s.url.User.Username(), "password": password, "tls": "disable"}
@@ -62,7 +62,7 @@ func (s *shopWarehouse) connection(password string) object {
 	return object{"kind": "postgres", "name": "The shop", "credential": s.credential(password)}
 }
 
-// toShops lets every org reach the tests' own servers, and probe, preview and refresh as often as it likes.
+// toShops allows every org to reach the tests' servers, and to probe, preview and refresh without limits.
 func toShops(d *deployment) {
 	set("connections.preview_limits.workspace_per_minute", "100000")(d)
 	set("connections.preview_limits.target_per_hour", "100000")(d)
@@ -87,7 +87,7 @@ func TestConnections(t *testing.T) {
 		})
 		one := connections + "/" + made.at("id")
 
-		t.Run("a repeated request is answered alike, and nothing is dialled", func(t *testing.T) {
+		t.Run("a repeated request gets the same response, and dials nothing", func(t *testing.T) {
 			again := ann.create(t, connections, shop.connection(fixture.Canary), "Idempotency-Key: made")
 			if again.text != made.text || again.header.Get("Idempotency-Replayed") != "true" || again.header.Get("Location") != one {
 				t.Errorf("%s", again)
@@ -103,13 +103,13 @@ func TestConnections(t *testing.T) {
 				t.Errorf("%d connections", len(all))
 			}
 		})
-		t.Run("the list names the kinds that are offered", func(t *testing.T) {
+		t.Run("the list names the available kinds", func(t *testing.T) {
 			list := ann.get(t, connections).has(t, map[string]string{"next_cursor": "null", "data.0.id": made.at("id")})
 			if !strings.Contains(list.at("kinds"), `"postgres"`) || !strings.Contains(list.at("kinds"), "x-secret") {
 				t.Errorf("kinds = %s", list.at("kinds"))
 			}
 		})
-		t.Run("what does not work is not stored, and says why", func(t *testing.T) {
+		t.Run("a connection that does not work is not stored, and the response says why", func(t *testing.T) {
 			for want, change := range map[string]object{
 				"database_not_found":  {"database": "no_such_database"},
 				"tls_unsupported":     {"tls": "require"},
@@ -130,13 +130,13 @@ func TestConnections(t *testing.T) {
 				t.Errorf("%d connections", len(all))
 			}
 		})
-		t.Run("a member verifies it, and it fails and recovers with its server", func(t *testing.T) {
+		t.Run("a member verifies a connection, which fails and recovers with its server", func(t *testing.T) {
 			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+` RENAME TO `+shop.name+`_away`)
 			peer.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "failing", "failure.code": "database_not_found", "consecutive_failures": "1", "revision": "2"})
 			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+`_away RENAME TO `+shop.name)
 			peer.do(t, "POST", one+"/verify", object{}).is(t, 200).has(t, map[string]string{"status": "active", "failure": "null", "consecutive_failures": "0", "revision": "3"})
 		})
-		t.Run("what nobody asks about is checked all the same", func(t *testing.T) {
+		t.Run("connections are checked automatically", func(t *testing.T) {
 			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+` RENAME TO `+shop.name+`_away`)
 			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'connection.check' AND state = 'queued'`)
 			s.stderr.await(t, s, checked)
@@ -144,7 +144,7 @@ func TestConnections(t *testing.T) {
 			shop.sql(t, "postgres", `ALTER DATABASE `+shop.name+`_away RENAME TO `+shop.name)
 			peer.do(t, "POST", one+"/verify", nil).is(t, 200).has(t, map[string]string{"status": "active"})
 		})
-		t.Run("a new credential takes the place of the old one only if it works", func(t *testing.T) {
+		t.Run("a new credential replaces the old one only if it works", func(t *testing.T) {
 			fingerprint := ann.get(t, one).at("secret.fingerprint")
 			peer.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary + "2")}).problem(t, 403, "connection_forbidden")
 			broken := shop.credential(fixture.Canary + "2")
@@ -160,11 +160,11 @@ func TestConnections(t *testing.T) {
 				t.Errorf("the same secret has another fingerprint: %s, then %s", fingerprint, back)
 			}
 		})
-		t.Run("a workspace with a live connection is not deleted", func(t *testing.T) {
+		t.Run("a workspace with a live connection cannot be deleted", func(t *testing.T) {
 			owner.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil).problem(t, 409, "workspace_in_use")
 			owner.get(t, "/api/workspaces/"+owner.workspace)
 		})
-		t.Run("revoking is for good until a new credential comes", func(t *testing.T) {
+		t.Run("a revoked connection stays revoked until it gets a new credential", func(t *testing.T) {
 			peer.do(t, "DELETE", one, nil).problem(t, 403, "connection_forbidden")
 			ann.do(t, "DELETE", one, nil, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
 			ann.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"connection.status": "revoked", "cancelled_jobs": "1", "paused_sources": "[]", "connection.secret.set": "[]"})
@@ -173,7 +173,7 @@ func TestConnections(t *testing.T) {
 			ann.do(t, "POST", one+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200).has(t, map[string]string{"status": "active", "revoked_at": "null"})
 			admin.do(t, "DELETE", one, nil).is(t, 200).has(t, map[string]string{"cancelled_jobs": "1"})
 		})
-		t.Run("all of it is in the trail, and no secret", func(t *testing.T) {
+		t.Run("the audit trail records every change without secrets", func(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+made.at("id")).each(t, "type")
 			slices.Reverse(types)
 			for i, want := range []string{"created", "verified", "failing", "verified", "recovered", "failing", "verified", "recovered", "credential_replaced", "credential_replaced", "revoked", "credential_replaced", "revoked"} {
@@ -182,7 +182,7 @@ func TestConnections(t *testing.T) {
 				}
 			}
 		})
-		t.Run("then the workspace can go", func(t *testing.T) {
+		t.Run("a workspace without live connections can be deleted", func(t *testing.T) {
 			owner.do(t, "DELETE", "/api/workspaces/"+owner.workspace, nil).is(t, 204)
 			s.must(t, "workspace", "restore", owner.workspace)
 		})
@@ -216,7 +216,7 @@ func TestProbesAreLimited(t *testing.T) {
 
 var checked = regexp.MustCompile(`"kind":"connection.check".*`)
 
-// lookForCanary searches all that a stopped server has left for secrets in the clear.
+// lookForCanary searches everything that a stopped server has left for secrets in plain text.
 func lookForCanary(t *testing.T, s *server) {
 	t.Helper()
 	texts := map[string]string{"the log": s.stderr.String() + s.stdout.String(), "the database": s.dump(t)}
@@ -240,7 +240,7 @@ func lookForCanary(t *testing.T, s *server) {
 	}
 }
 
-// dump is every row of every table, as text; bytes are in hexadecimal too.
+// dump returns every row of every table as text, with bytes in hexadecimal too.
 func (s *server) dump(t *testing.T) string {
 	t.Helper()
 	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
@@ -256,7 +256,7 @@ func (s *server) dump(t *testing.T) string {
 	return out.String()
 }
 
-// dumpOf is every row of a table, a line each.
+// dumpOf returns every row of a table, one per line.
 func (s *server) dumpOf(t *testing.T, table string) string {
 	t.Helper()
 	db := s.open(t)

@@ -17,7 +17,7 @@ func TestConventions(t *testing.T) {
 		ann := s.user(t, "member")
 		template := ann.template(t, "conventions")
 
-		t.Run("a Request-Id is kept if it can stand in a log, and made otherwise", func(t *testing.T) {
+		t.Run("a Request-Id is kept if it is safe to log, and replaced otherwise", func(t *testing.T) {
 			for given, kept := range map[string]bool{"": false, "mine-1": true, "with space": true, strings.Repeat("x", 128): true, strings.Repeat("x", 129): false, "é": false, "tab\there": false} {
 				got := ann.get(t, "/api/me", "Request-Id: "+given).header.Get("Request-Id")
 				if (got == given) != kept || got == "" {
@@ -30,7 +30,7 @@ func TestConventions(t *testing.T) {
 			}
 			s.stderr.await(t, s, regexp.MustCompile(`"request_id":"find-me"`))
 		})
-		t.Run("what the client has already is not sent again", func(t *testing.T) {
+		t.Run("an unchanged response is not sent again", func(t *testing.T) {
 			tag := ann.get(t, template).header.Get("Etag")
 			if !strings.HasPrefix(tag, `"1-`) {
 				t.Errorf("the ETag of revision 1 is %s", tag)
@@ -53,7 +53,7 @@ func TestConventions(t *testing.T) {
 			ann.do(t, "PATCH", template+"/shares/"+bob.id, object{"role": "editor"}).is(t, 200)
 			bob.get(t, template, "If-None-Match: "+tag).has(t, map[string]string{"my_role": "editor"})
 		})
-		t.Run("HEAD answers as GET does, without the body", func(t *testing.T) {
+		t.Run("HEAD gets the same response as GET, without the body", func(t *testing.T) {
 			for _, path := range []string{template, templates, "/api/me", "/api/health/live", "/api/openapi.json", "/api/docs", "/problems/name_taken"} {
 				get, head := ann.get(t, path, "Accept-Encoding: identity"), ann.do(t, "HEAD", path, nil, "Accept-Encoding: identity").is(t, 200)
 				if head.text != "" || head.header.Get("Content-Type") != get.header.Get("Content-Type") || head.header.Get("Etag") != get.header.Get("Etag") {
@@ -64,7 +64,7 @@ func TestConventions(t *testing.T) {
 				t.Errorf("a body: %q", head.text)
 			}
 		})
-		t.Run("the workspace of the key is echoed, and another one refused", func(t *testing.T) {
+		t.Run("the workspace of the key is returned, and another one refused", func(t *testing.T) {
 			for _, named := range []string{"", ann.workspace, "default"} {
 				if got := ann.get(t, templates, "Workspace-Id: "+named).header.Get("Workspace-Id"); got != ann.workspace {
 					t.Errorf("named %q: echoed %q", named, got)
@@ -76,7 +76,7 @@ func TestConventions(t *testing.T) {
 				same(t, named, ann.do(t, "GET", templates, nil, "Workspace-Id: "+named, "Request-Id: same"), absent)
 			}
 		})
-		t.Run("me says who calls, and what may be done", func(t *testing.T) {
+		t.Run("/api/me returns the caller and their permissions", func(t *testing.T) {
 			ann.get(t, "/api/me").has(t, map[string]string{
 				"user.id": ann.id, "user.email": ann.email, "role": "member", "workspace.id": ann.workspace, "workspaces.0.slug": "default", "workspaces.1": "",
 				"permissions": `["prompt_templates.read","prompt_templates.create","chat_templates.read","chat_templates.create","connections.read","connections.create","api_keys.create","members.read"]`,
@@ -86,7 +86,7 @@ func TestConventions(t *testing.T) {
 			ann.get(t, "/api/workspaces").has(t, map[string]string{"data.0.id": ann.workspace, "data.0.my_role": "member", "next_cursor": "null"})
 			ann.get(t, "/api/workspaces/"+ann.workspace).has(t, map[string]string{"slug": "default"})
 		})
-		t.Run("every code has a page", func(t *testing.T) {
+		t.Run("every error code has a page", func(t *testing.T) {
 			problems, _ := s.anonymous().get(t, "/api/openapi.json").value("x-problems")
 			for code, declared := range problems.(object) {
 				page := s.anonymous().get(t, "/problems/"+code)
@@ -103,7 +103,7 @@ func TestConventions(t *testing.T) {
 				t.Error("atrium openapi prints another document")
 			}
 		})
-		t.Run("the bare address leads to the reference", func(t *testing.T) {
+		t.Run("the root path redirects to the reference", func(t *testing.T) {
 			resp, err := new(http.Transport).RoundTrip(must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/", nil)))
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +113,7 @@ func TestConventions(t *testing.T) {
 				t.Errorf("it answers %d, %q", resp.StatusCode, resp.Header.Get("Location"))
 			}
 		})
-		t.Run("every answer ends its line", func(t *testing.T) {
+		t.Run("every response ends with a newline", func(t *testing.T) {
 			for _, path := range []string{"/api/me", "/api/openapi.json", "/api/health/live"} {
 				for _, c := range []*client{ann, s.anonymous()} {
 					if a := c.do(t, "GET", path, nil); !strings.HasSuffix(a.text, "}\n") {
@@ -122,7 +122,7 @@ func TestConventions(t *testing.T) {
 				}
 			}
 		})
-		t.Run("health is asked without a credential", func(t *testing.T) {
+		t.Run("health needs no credential", func(t *testing.T) {
 			for _, path := range []string{"/api/health/live", "/api/health/ready"} {
 				s.anonymous().get(t, path).has(t, map[string]string{"status": "ok"})
 			}
@@ -138,7 +138,7 @@ func TestConventions(t *testing.T) {
 	})
 }
 
-// outside finds what a page would load from elsewhere.
+// outside finds the resources that a page would load from another origin.
 var outside = regexp.MustCompile(`(?i)(?:src|href|action|data-[a-z]+)\s*=\s*["']?\s*(?:https?:)?//|@import|url\(\s*["']?\s*(?:https?:)?//|fetch\(\s*["'](?:https?:)?//|\bimport\(?\s*["'](?:https?:)?//`)
 
 func TestDocsMakeNoOutsideRequest(t *testing.T) {
@@ -163,7 +163,7 @@ func TestDocsMakeNoOutsideRequest(t *testing.T) {
 		if strings.HasSuffix(a[1], "/start.js") && !strings.Contains(string(text), "validatorUrl: null") {
 			t.Error("Swagger UI would send the document to validator.swagger.io")
 		}
-		if !strings.HasSuffix(a[1], ".js") { // whose strings hold markup that is never loaded
+		if !strings.HasSuffix(a[1], ".js") { // strings in scripts hold markup that is never loaded
 			texts[a[1]] = string(text)
 		}
 	}
@@ -194,7 +194,7 @@ orgs:
 	ann := s.user(t, "member")
 	preflight := []string{"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type,idempotency-key"}
 
-	t.Run("a configured origin reads answers, problems too", func(t *testing.T) {
+	t.Run("a configured origin can read responses, problems too", func(t *testing.T) {
 		for _, path := range []string{templates, templates + "/x", "/api/nothing"} {
 			h := ann.do(t, "GET", path, nil, "Origin: https://app.example.com").header
 			if h.Get("Access-Control-Allow-Origin") != "https://app.example.com" || !slices.Contains(h.Values("Vary"), "Origin") {
@@ -210,14 +210,14 @@ orgs:
 			}
 		}
 	})
-	t.Run("its preflight is answered without a credential", func(t *testing.T) {
+	t.Run("a configured origin's preflight needs no credential", func(t *testing.T) {
 		a := s.anonymous().do(t, "OPTIONS", templates, nil, append(preflight, "Origin: http://localhost:3000")...).is(t, 204)
 		if a.header.Get("Access-Control-Allow-Origin") != "http://localhost:3000" || !strings.Contains(a.header.Get("Access-Control-Allow-Methods"), "PATCH") ||
 			!strings.Contains(a.header.Get("Access-Control-Allow-Headers"), "Idempotency-Key") {
 			t.Errorf("%v", a.header)
 		}
 	})
-	t.Run("any other origin is told nothing", func(t *testing.T) {
+	t.Run("any other origin gets no CORS headers", func(t *testing.T) {
 		for _, origin := range []string{"https://evil.example.com", "https://app.example.com.evil.test", "http://app.example.com", "https://APP.example.com", "null", "*", "https://app.example.com:8443"} {
 			for _, a := range []*answer{
 				ann.do(t, "GET", templates, nil, "Origin: "+origin),
@@ -241,7 +241,7 @@ func TestRateLimits(t *testing.T) {
 	s := start(t, sqlite, set("server.rate_limit.per_minute", "6"), set("server.rate_limit.burst", "3"), set("server.rate_limit.unauthenticated_per_minute", "2"))
 	ann, bob := s.user(t, "member"), s.user(t, "member")
 
-	t.Run("beyond its burst a key is told when to come back", func(t *testing.T) {
+	t.Run("beyond its burst a key gets 429 with Retry-After", func(t *testing.T) {
 		var left []string
 		for range 3 {
 			a := ann.get(t, "/api/me")
@@ -264,7 +264,7 @@ func TestRateLimits(t *testing.T) {
 		time.Sleep(time.Duration(wait) * time.Second)
 		ann.get(t, "/api/me")
 	})
-	t.Run("without a credential the address counts", func(t *testing.T) {
+	t.Run("requests without a credential are limited by address", func(t *testing.T) {
 		nobody := s.anonymous()
 		for range 2 {
 			nobody.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
@@ -291,7 +291,7 @@ func TestCredentials(t *testing.T) {
 			return a
 		}
 
-		t.Run("whatever is wrong with a credential, the answer is the same", func(t *testing.T) {
+		t.Run("all invalid credentials get the same response", func(t *testing.T) {
 			revoked, id := ann.key(t)
 			revoked.do(t, "DELETE", "/api/api-keys/"+id, nil).is(t, 204)
 			none := refused(t, "Authorization:")
@@ -308,16 +308,16 @@ func TestCredentials(t *testing.T) {
 				same(t, name, refused(t, header), none)
 			}
 		})
-		t.Run("the case of the scheme does not matter", func(t *testing.T) {
+		t.Run("the authorization scheme ignores case", func(t *testing.T) {
 			s.anonymous().get(t, "/api/me", "Authorization: bearer "+ann.token)
 		})
-		t.Run("a key ends when it says", func(t *testing.T) {
+		t.Run("a key expires at its time", func(t *testing.T) {
 			brief, _ := ann.key(t, "--expires", "1s")
 			brief.get(t, "/api/me")
 			time.Sleep(time.Second)
 			brief.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 		})
-		t.Run("a key is shown once, and makes none above or beyond itself", func(t *testing.T) {
+		t.Run("a key is shown once, and cannot create one with a higher role or a longer lifetime", func(t *testing.T) {
 			looking, lookingID := ann.key(t, "--role", "viewer")
 			looking.do(t, "POST", "/api/api-keys", object{"name": "on", "role_ceiling": "viewer"}).problem(t, 403, "forbidden")
 			brief, _ := ann.key(t, "--expires", "1h", "--role", "member")
@@ -349,7 +349,7 @@ func TestCredentials(t *testing.T) {
 			ann.do(t, "DELETE", "/api/api-keys/"+made.at("id"), nil).is(t, 204)
 			ann.do(t, "POST", "/api/api-keys", body, key).problem(t, 409, "idempotency_answer_erased")
 		})
-		t.Run("use is noted", func(t *testing.T) {
+		t.Run("the last use of a key is recorded", func(t *testing.T) {
 			used, id := ann.key(t)
 			ann.get(t, "/api/api-keys/"+id).has(t, map[string]string{"last_used_at": "null"})
 			used.get(t, "/api/me")
@@ -358,7 +358,7 @@ func TestCredentials(t *testing.T) {
 	})
 }
 
-// TestForwardedAddresses believes proxies that are trusted, and nobody else.
+// TestForwardedAddresses checks that forwarded addresses are accepted only from trusted proxies.
 func TestForwardedAddresses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

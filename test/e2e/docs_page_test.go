@@ -11,9 +11,9 @@ import (
 func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite)
-	t.Run("no page lets scripts of its markup run, or others show it in a frame", func(t *testing.T) {
+	t.Run("no page runs inline scripts, or can be framed", func(t *testing.T) {
 		for _, path := range []string{"/api/docs", "/api/docs/start.js", "/api/docs/swagger-ui.css", "/problems/not_found"} {
-			resp, err := http.Get(s.url + path) // files of the page are no part of the contract
+			resp, err := http.Get(s.url + path) // the page's files are not in the contract
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -28,14 +28,14 @@ func TestTheReferenceRunsUnderItsPolicy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a browser shows all operations, and complains of nothing", func(t *testing.T) {
+	t.Run("a browser shows all operations without errors", func(t *testing.T) {
 		ctx, console := tab(t, browser(t), s.url+"/api/docs")
 		shown := drive(ctx, t, chromedp.Poll[int](`document.querySelectorAll('.opblock').length`))
 		keep(ctx, t, "reference")
 		if shown < 53 {
 			t.Errorf("%d operations are shown", shown)
 		}
-		// What the console has told so far comes before this.
+		// All earlier console messages arrive before this one.
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`console.log('that was all')`))
 		for m, err := range console {
 			if err != nil {

@@ -31,7 +31,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 				t.Errorf("as text:\n%s", text)
 			}
 		})
-		t.Run("doctor makes and changes nothing, and says what a start would do", func(t *testing.T) {
+		t.Run("doctor changes nothing, and says what a start would do", func(t *testing.T) {
 			d := deploy(t, engine)
 			says := func(code int, want ...string) {
 				t.Helper()
@@ -69,7 +69,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 				t.Errorf("there is a key file: %v", err)
 			}
 		})
-		t.Run("a key file that cannot be used is the keyring's fault, not the database's", func(t *testing.T) {
+		t.Run("doctor reports an unusable key file as a fault of the keyring, not of the database", func(t *testing.T) {
 			d := deploy(t, engine)
 			d.must(t, "migrate")
 			if err := os.Chmod(d.keyFile(), 0o640); err != nil {
@@ -96,7 +96,7 @@ func TestDoctorAndHealthcheck(t *testing.T) {
 				t.Errorf("ended with %d: %s%s", r.code, r.stdout, r.stderr)
 			}
 		})
-		t.Run("healthcheck ends with 0 while the server is ready, and with 1 after", func(t *testing.T) {
+		t.Run("healthcheck exits with 0 while the server is ready, and with 1 afterwards", func(t *testing.T) {
 			if out := s.must(t, "healthcheck", "--url", s.url); out != "ready\n" {
 				t.Errorf("it wrote %q", out)
 			}

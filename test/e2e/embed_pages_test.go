@@ -41,7 +41,7 @@ func TestEmbedPages(t *testing.T) {
 			_, after, _ := strings.Cut(a.header.Get("Content-Security-Policy"), "frame-ancestors ")
 			return after
 		}
-		t.Run("the site of the referer may have the page in a frame, if it is listed", func(t *testing.T) {
+		t.Run("the site of the referer can frame the page if it is listed", func(t *testing.T) {
 			for referer, want := range map[string]string{
 				shop: shop, shop + "/": shop, shop + "/cart?x=https://evil.example#y": shop, "https://user:pw@www.shop.example/": shop, "https://a.stores.example/": "https://a.stores.example",
 				"https://evil.example/": "", "": "", "null": "", "about:blank": "", "/www.shop.example": "", "https://evil.example/#" + shop: "", shop + ".evil.example/": "", "https://x;y.stores.example/": "", "%": "", s.url + "/": "",
@@ -59,7 +59,7 @@ func TestEmbedPages(t *testing.T) {
 				}
 			}
 		})
-		t.Run("it shows what is for visitors, and takes nothing of it for markup", func(t *testing.T) {
+		t.Run("the page shows the visitors' fields, and escapes them", func(t *testing.T) {
 			a := e.page(t, "Referer: "+shop)
 			for _, want := range []string{"<h2 id=\"atrium-name\">Support</h2>", "Hello &lt;b&gt;you&lt;/b&gt;", "Where is it?"} {
 				if !strings.Contains(a.text, want) {
@@ -72,7 +72,7 @@ func TestEmbedPages(t *testing.T) {
 				}
 			}
 		})
-		t.Run("its ticket opens one token's session, for our own page alone", func(t *testing.T) {
+		t.Run("a page's ticket opens one session, only from Atrium's own page", func(t *testing.T) {
 			ticket := pageData.FindStringSubmatch(e.page(t, "Referer: "+shop).text)[1]
 			ask := func(e *embed, ticket string, headers ...string) *answer {
 				return s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "ticket": ticket}, headers...)
@@ -96,7 +96,7 @@ func TestEmbedPages(t *testing.T) {
 			e.resume(t, session).problem(t, 403, "origin_not_allowed")
 			admin.do(t, "PATCH", e.path, object{"allowed_origins": []string{shop}}).is(t, 200)
 		})
-		t.Run("what cannot be shown says so, to nobody's frame", func(t *testing.T) {
+		t.Run("a page that cannot be shown says so and cannot be framed", func(t *testing.T) {
 			draft := admin.embeds(t, nil)
 			admin.do(t, "PATCH", draft.template, object{"status": "draft"}).is(t, 200)
 			unknown := &embed{manager: admin, secret: "ate_x"}

@@ -63,7 +63,7 @@ func TestEmbedTokens(t *testing.T) {
 		e := admin.embeds(t, nil)
 		tokens := e.template + "/embed-tokens"
 
-		t.Run("the secret is shown once, its end afterwards", func(t *testing.T) {
+		t.Run("the secret is shown once, and only its last characters afterwards", func(t *testing.T) {
 			a := admin.get(t, e.path).has(t, map[string]string{
 				"name": "Shop", "status": "active", "enabled": "true", "allow_no_origin": "false", "session_ttl_seconds": "600", "rate_limit.per_minute": "600",
 				"allowed_origins": `["` + shop + `","https://*.stores.example"]`, "hint": e.secret[len(e.secret)-4:], "last_used_at": "null", "expires_at": "null", "token": "",
@@ -72,7 +72,7 @@ func TestEmbedTokens(t *testing.T) {
 				t.Error(l)
 			}
 		})
-		t.Run("it is changed field by field", func(t *testing.T) {
+		t.Run("an embed token is changed field by field", func(t *testing.T) {
 			tag := admin.get(t, e.path).header.Get("ETag")
 			a := admin.do(t, "PATCH", e.path, object{"name": "Other", "allowed_origins": []string{"HTTPS://BÜCHER.example:443"}, "expires_at": "2999-01-01T00:00:00Z"}, "If-Match: "+tag).is(t, 200)
 			a.has(t, map[string]string{"name": "Other", "allowed_origins": `["https://xn--bcher-kva.example"]`, "expires_at": "2999-01-01T00:00:00.000Z", "enabled": "true", "revision": "2"})
@@ -80,7 +80,7 @@ func TestEmbedTokens(t *testing.T) {
 			admin.do(t, "PATCH", e.path, object{"expires_at": nil, "enabled": false}).is(t, 200).has(t, map[string]string{"expires_at": "null", "status": "disabled"})
 			admin.do(t, "PATCH", e.path, object{"enabled": true, "allowed_origins": []string{shop}}).is(t, 200)
 		})
-		t.Run("a repeated call shows the secret again, until that is rotated out", func(t *testing.T) {
+		t.Run("a repeated call shows the secret again until it is rotated", func(t *testing.T) {
 			body := object{"name": "Twice", "allowed_origins": []string{shop}}
 			first := admin.create(t, tokens, body, "Idempotency-Key: embed")
 			again := admin.create(t, tokens, body, "Idempotency-Key: embed")
@@ -97,7 +97,7 @@ func TestEmbedTokens(t *testing.T) {
 			admin.do(t, "POST", rotate, nil, "Idempotency-Key: rotate").problem(t, 409, "idempotency_answer_erased")
 			admin.do(t, "GET", first.header.Get("Location"), nil).problem(t, 404, "embed_token_not_found")
 		})
-		t.Run("everything is in the trail, and no secret is", func(t *testing.T) {
+		t.Run("the audit trail records every change without secrets", func(t *testing.T) {
 			a := admin.get(t, "/api/events?limit=100")
 			var kinds []string
 			for _, kind := range a.each(t, "type") {
@@ -147,7 +147,7 @@ func TestEmbedTokens(t *testing.T) {
 			admin.do(t, "POST", e.path+"/rotate", object{"grace_seconds": 86401}).problem(t, 422, "invalid_fields")
 			admin.do(t, "POST", chats+"/ctpl_x/embed-tokens", object{"name": "n", "allowed_origins": []string{shop}}).problem(t, 404, "chat_template_not_found")
 		})
-		t.Run("20 are enough, however many ask at once", func(t *testing.T) {
+		t.Run("concurrent calls cannot exceed 20 embed tokens", func(t *testing.T) {
 			var wg sync.WaitGroup
 			statuses := make([]int, 24)
 			for i := range statuses {
@@ -173,7 +173,7 @@ func TestEmbedSessions(t *testing.T) {
 		admin := s.user(t, "admin")
 		e := admin.embeds(t, nil)
 
-		t.Run("a page of a listed site opens a session, and sees what is for visitors", func(t *testing.T) {
+		t.Run("a page of a listed site opens a session, and gets the visitors' fields", func(t *testing.T) {
 			a := s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "visitor": "customer-42"}, fromShop).is(t, 200)
 			if a.header.Get("Access-Control-Allow-Origin") != shop || a.header.Get("Vary") != "Origin" || a.header.Get("Access-Control-Allow-Credentials") != "" || a.header.Get("Cache-Control") != "no-store" {
 				t.Errorf("headers %v", a.header)
@@ -189,7 +189,7 @@ func TestEmbedSessions(t *testing.T) {
 			}
 			admin.get(t, e.path).has(t, map[string]string{"last_used_origin": shop})
 		})
-		t.Run("only listed origins get in, however they are written", func(t *testing.T) {
+		t.Run("only listed origins open a session, in any spelling", func(t *testing.T) {
 			for origin, want := range map[string]int{
 				shop: 200, "https://www.SHOP.example": 200, shop + ".": 200, shop + ":443": 200, "https://one.stores.example": 200,
 				"https://shop.example": 403, "http://www.shop.example": 403, shop + ":444": 403, shop + ".evil.example": 403, "https://a.one.stores.example": 403, "https://stores.example": 403,
@@ -217,7 +217,7 @@ func TestEmbedSessions(t *testing.T) {
 			e.resume(t, admin.token, fromShop).problem(t, 401, "embed_session_invalid")
 			(&client{server: s, token: session}).do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 		})
-		t.Run("nobody is told why a token is not valid", func(t *testing.T) {
+		t.Run("all invalid tokens get the same response", func(t *testing.T) {
 			disabled, expired, deleted, rotated := admin.embeds(t, nil), admin.embeds(t, nil), admin.embeds(t, nil), admin.embeds(t, nil)
 			gone := admin.embeds(t, nil)
 			admin.do(t, "PATCH", disabled.path, object{"enabled": false}).is(t, 200)
@@ -232,7 +232,7 @@ func TestEmbedSessions(t *testing.T) {
 				same(t, name, want, one.visit(t, fromShop, "Request-Id: same"))
 			}
 		})
-		t.Run("what ends a token ends its sessions", func(t *testing.T) {
+		t.Run("sessions end with their token", func(t *testing.T) {
 			for name, end := range map[string]func(*embed){
 				"disabled": func(e *embed) { admin.do(t, "PATCH", e.path, object{"enabled": false}).is(t, 200) },
 				"deleted":  func(e *embed) { admin.do(t, "DELETE", e.path, nil).is(t, 204) },
@@ -260,7 +260,7 @@ func TestEmbedSessions(t *testing.T) {
 			one.visit(t, fromShop).problem(t, 409, "template_not_published")
 			one.visit(t, "Origin: https://evil.example").problem(t, 403, "origin_not_allowed")
 		})
-		t.Run("a rotated secret and its sessions work for their grace", func(t *testing.T) {
+		t.Run("a rotated secret and its sessions work for the grace period", func(t *testing.T) {
 			one := admin.embeds(t, nil)
 			session := one.visit(t, fromShop).at("session")
 			fresh := *one
@@ -296,7 +296,7 @@ func TestEmbedLimits(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine, set("server.rate_limit.unauthenticated_per_minute", "5"), configured("server: {trusted_proxies: [127.0.0.0/8]}\n"))
 		e := s.user(t, "admin").embeds(t, object{"rate_limit": object{"per_minute": 3}})
-		t.Run("an address opens as many sessions a minute as its token allows", func(t *testing.T) {
+		t.Run("sessions are limited per address and minute by the token", func(t *testing.T) {
 			for range 3 {
 				e.visit(t, fromShop, "X-Forwarded-For: 192.0.2.1").is(t, 200)
 			}
@@ -311,7 +311,7 @@ func TestEmbedLimits(t *testing.T) {
 			s.anonymous().do(t, "GET", "/api/embed/template", nil, session, fromShop, "X-Forwarded-For: 192.0.2.1").problem(t, 429, "rate_limited")
 			e.page(t, "Referer: "+shop, "X-Forwarded-For: 192.0.2.1").is(t, 200) // is counted apart
 		})
-		t.Run("who asks and asks whether it may is stopped", func(t *testing.T) {
+		t.Run("preflight requests are rate limited", func(t *testing.T) {
 			preflight := func(address string) *answer {
 				return s.anonymous().do(t, "OPTIONS", sessions, nil, fromShop, "Access-Control-Request-Method: POST", "X-Forwarded-For: "+address)
 			}
@@ -326,7 +326,7 @@ func TestEmbedLimits(t *testing.T) {
 			}
 			t.Error("nobody stopped it")
 		})
-		t.Run("who guesses at tokens is stopped", func(t *testing.T) {
+		t.Run("guesses of tokens are rate limited", func(t *testing.T) {
 			guess := &embed{manager: e.manager, secret: "ate_x"}
 			for range 5 {
 				guess.visit(t, fromShop, "X-Forwarded-For: 192.0.2.3").problem(t, 401, "embed_token_invalid")

@@ -10,26 +10,25 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// googleAccount is what makes a connection of a stand-in's service account.
+// googleAccount returns the request body for a connection with the fake's service account.
 func googleAccount(g *fixture.Google) object {
 	return object{"kind": "google_sheets", "credential": object{"client_email": g.Email, "private_key": g.PrivateKey}}
 }
 
-// staff is a Google Sheet that has not been there before, and what attaches it as contacts, mapped.
+// staff creates a Google Sheet and returns the request body that attaches it as contacts, with a mapping.
 func staff(g *fixture.Google) object {
 	url := g.Put(fixture.Workbook{Name: "Staff", Tabs: []fixture.Tab{{Title: "People", Rows: [][]string{{"E-mail", "First name"}, {"ada@example.com", "Ada"}}}}})
 	return object{"type": "contacts", "location": object{"url": url}, "mapping": []object{{"field": "email", "column": "E-mail"}}}
 }
 
-// TestSheetsPauseWithTheAccountThatReadsThem revokes a connection to Google Sheets, for which a local
-// server stands in.
+// TestSheetsPauseWithTheAccountThatReadsThem revokes a connection to Google Sheets, which a local server replaces.
 func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		g := fixture.NewGoogle(t)
 		s := start(t, engine, toShops, func(d *deployment) { d.env = append(d.env, g.Instead(t)...) },
 			configured(fmt.Sprintf("orgs: [{slug: default, google_api_key: %q}]", g.APIKey)))
 		ann, peer := s.user(t, "member"), s.user(t, "member")
-		before := ann.create(t, sources, staff(g)).at("id") // by the key that all workspaces share
+		before := ann.create(t, sources, staff(g)).at("id") // with the key that all workspaces share
 		refreshed(t, ann, before)
 		account := ann.create(t, connections, googleAccount(g)).at("id")
 		ids := []string{before, ann.create(t, sources, staff(g)).at("id"), ann.create(t, sources, staff(g)).at("id")}
@@ -50,7 +49,7 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 			return found
 		}
 
-		t.Run("the connection names what it reads, from the first reading on", func(t *testing.T) {
+		t.Run("the connection lists its sources from the first reading", func(t *testing.T) {
 			if got := named(); !slices.Equal(got, ids[1:]) {
 				t.Errorf("sources = %v, want %v", got, ids[1:])
 			}
@@ -62,8 +61,8 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 		})
 
 		reading, cut := make(chan struct{}, 8), make(chan struct{}, 8)
-		t.Run("revoking pauses them, and cuts off who reads one", func(t *testing.T) {
-			// Not from what is remembered for 30 s, which is no reading: another tab, of another sheet.
+		t.Run("revoking a connection pauses its sources, and stops reads in progress", func(t *testing.T) {
+			// Another tab of another sheet, because a result cached for 30 s is not a reading.
 			g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
 				reading <- struct{}{}
 				<-r.Context().Done()
@@ -94,7 +93,7 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 				ann.get(t, at(i)).has(t, map[string]string{"status": "paused", "pause_reason": "connection_revoked", "next_refresh_at": "null"})
 			}
 		})
-		t.Run("while they are paused Google is not asked, by the shared key neither", func(t *testing.T) {
+		t.Run("paused sources send no request to Google, not even with the shared key", func(t *testing.T) {
 			peer.do(t, "POST", at(0)+"/refresh", nil).problem(t, 409, "source_paused")
 			ann.do(t, "PUT", at(0), object{"mapping": []object{{"field": "email", "column": "E-mail"}}}).problem(t, 409, "source_paused")
 			peer.do(t, "GET", sources+"/sheet-preview?source_id="+ids[0], nil).problem(t, 409, "connection_revoked")
@@ -103,7 +102,7 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 				t.Errorf("Google was asked %q", asked)
 			}
 		})
-		t.Run("a new key of the account brings them back, each with one refresh", func(t *testing.T) {
+		t.Run("a new credential resumes the sources, each with one refresh", func(t *testing.T) {
 			ended := func(i int) int { return len(ann.get(t, at(i)+"/jobs").items(t)) }
 			var jobs []int
 			for i := range ids {
@@ -112,7 +111,7 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 			ann.do(t, "POST", connections+"/"+account+"/verify", object{"credential": googleAccount(g)["credential"]}).is(t, 200).has(t, map[string]string{"status": "active", "sources.0.status": "active"})
 			for i, id := range ids {
 				refreshed(t, ann, id).has(t, map[string]string{"status": "active", "pause_reason": "null", "failure": "null"})
-				if now := ended(i); now != jobs[i]+2 { // and the one that is due tomorrow
+				if now := ended(i); now != jobs[i]+2 { // and the refresh that is due tomorrow
 					t.Errorf("%d jobs, %d before", now, jobs[i])
 				}
 			}

@@ -55,7 +55,7 @@ func TestHostileConnections(t *testing.T) {
 		}
 		all.Wait()
 	})
-	t.Run("connections on which nothing happens", func(t *testing.T) {
+	t.Run("idle connections", func(t *testing.T) {
 		taken := s.resident(t)
 		connections := s.idle(t, idle, ann.token)
 		t.Logf("%d idle connections take %d KiB each", len(connections), (s.resident(t)-taken)>>10/len(connections))

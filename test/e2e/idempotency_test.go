@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// crashes is how many times the server is killed in the middle of a POST, on each engine.
+// crashes is the number of times that the server is killed during a POST, on each engine.
 const crashes = 10
 
 func TestConcurrency(t *testing.T) {
@@ -32,7 +32,7 @@ func TestConcurrency(t *testing.T) {
 			return answers
 		}
 
-		t.Run("of 64 POSTs with one key one takes effect", func(t *testing.T) {
+		t.Run("of 64 concurrent POSTs with one key one takes effect", func(t *testing.T) {
 			answers := together(t, 64, func(int) (*answer, error) {
 				return ann.try(t, "POST", templates, object{"name": "once"}, "Idempotency-Key: sixty-four")
 			})
@@ -55,7 +55,7 @@ func TestConcurrency(t *testing.T) {
 				t.Errorf("there are %d templates, want 1", len(made))
 			}
 		})
-		t.Run("of 32 activations at once each counts, one after the other", func(t *testing.T) {
+		t.Run("32 concurrent activations all succeed, one after the other", func(t *testing.T) {
 			template := ann.template(t, "raced")
 			versions := make([]string, 32)
 			for i := range versions {
@@ -83,7 +83,7 @@ func TestConcurrency(t *testing.T) {
 				t.Errorf("%d versions are active", active)
 			}
 		})
-		t.Run("of 16 changes of one revision one wins", func(t *testing.T) {
+		t.Run("of 16 concurrent changes of one revision one succeeds", func(t *testing.T) {
 			template := ann.template(t, "contended")
 			tag := ann.get(t, template).header.Get("Etag")
 			won := 0
@@ -100,7 +100,7 @@ func TestConcurrency(t *testing.T) {
 				t.Errorf("%d changes were made", won)
 			}
 		})
-		t.Run("of 16 templates with one name one is made", func(t *testing.T) {
+		t.Run("of 16 concurrent templates with one name one is created", func(t *testing.T) {
 			won := 0
 			for _, a := range together(t, 16, func(int) (*answer, error) { return ann.try(t, "POST", templates, object{"name": "Only"}) }) {
 				if a.status == 201 {
@@ -116,8 +116,8 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// TestCrash kills the server around a POST, and repeats the POST after a restart: whether it was
-// answered, had taken effect unanswered, or had not begun, there is one effect in the end.
+// TestCrash kills the server around a POST and repeats the POST after a restart. There must be exactly one effect,
+// whether the POST had not begun, had taken effect without a response, or was answered.
 func TestCrash(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		d := deploy(t, engine)
@@ -135,7 +135,7 @@ func TestCrash(t *testing.T) {
 			moment := time.After(rand.N(usual * 3 / 2))
 			done := make(chan *answer, 1)
 			go func() {
-				a, _ := ann.try(t, "POST", templates, object{"name": name}, key) // no answer is what a crash gives
+				a, _ := ann.try(t, "POST", templates, object{"name": name}, key) // after a crash there is no response
 				done <- a
 			}()
 			<-moment
@@ -145,7 +145,7 @@ func TestCrash(t *testing.T) {
 			ann = ann.at(s)
 			again := ann.do(t, "POST", templates, object{"name": name}, key)
 			if again.at("code") == "idempotency_in_flight" {
-				// The reservation of a process that died holds for 30 s. They have passed.
+				// A dead process's reservation lasts 30 s. Pretend that they have passed.
 				d.sql(t, `UPDATE idempotency_keys SET until = 1 WHERE until > 0`)
 				again = ann.do(t, "POST", templates, object{"name": name}, key)
 			}

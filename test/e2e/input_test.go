@@ -9,8 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 )
 
-// TestBadInput sends what no client should, and expects the documented problem, and that nothing
-// has changed.
+// TestBadInput sends invalid requests, and expects the documented problems and no change.
 func TestBadInput(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
@@ -126,12 +125,12 @@ func TestBadInput(t *testing.T) {
 			t.Run("GET "+path[:min(len(path), 60)], func(t *testing.T) { admin.do(t, "GET", path, nil).problem(t, 400, code) })
 		}
 
-		t.Run("a cursor is good for its own list, filter and workspace alone", func(t *testing.T) {
+		t.Run("a cursor is valid only for its own list, filter and workspace", func(t *testing.T) {
 			other := s.user(t, "owner", "--workspace", "other")
 			const list = "/api/events?type=user.created&cursor="
 			cursor := admin.get(t, "/api/events?limit=1&type=user.created").at("next_cursor")
 			admin.get(t, list+cursor)
-			admin.get(t, "/api/events?cursor="+cursor+"&limit=7&type=user.created") // another limit is no other list
+			admin.get(t, "/api/events?cursor="+cursor+"&limit=7&type=user.created") // the limit may change within a list
 			admin.do(t, "GET", "/api/events?cursor="+cursor, nil).problem(t, 400, "invalid_cursor")
 			admin.do(t, "GET", "/api/events?type=user.created&actor="+other.id+"&cursor="+cursor, nil).problem(t, 400, "invalid_cursor")
 			admin.do(t, "GET", "/api/api-keys?cursor="+cursor, nil).problem(t, 400, "invalid_cursor")
@@ -141,7 +140,7 @@ func TestBadInput(t *testing.T) {
 			admin.do(t, "GET", list+url.QueryEscape(string(forged)), nil).problem(t, 400, "invalid_cursor")
 			admin.do(t, "GET", templates+"?cursor="+template[len(templates)+1:], nil).problem(t, 400, "invalid_cursor")
 		})
-		t.Run("an identifier of another kind, or another workspace's, is not there", func(t *testing.T) {
+		t.Run("an identifier of another kind or workspace is not found", func(t *testing.T) {
 			other := s.user(t, "owner", "--workspace", "third")
 			theirs := other.template(t, "theirs")
 			for _, path := range []string{
@@ -172,7 +171,7 @@ func TestBadInput(t *testing.T) {
 				}
 			})
 		}
-		t.Run("a condition that no revision meets is 412, and * any meets", func(t *testing.T) {
+		t.Run("a condition that no revision meets gets 412, and every revision meets *", func(t *testing.T) {
 			ann.do(t, "PATCH", template, object{"description": "no"}, `If-Match: "999-x"`).problem(t, 412, "revision_mismatch")
 			if weak := ann.do(t, "PATCH", template, object{"description": "no"}, `If-Match: W/"1-x"`).problem(t, 412, "revision_mismatch"); !strings.Contains(weak.at("detail"), "W/") {
 				t.Errorf("of a weak tag it says %s", weak)
@@ -183,7 +182,7 @@ func TestBadInput(t *testing.T) {
 			ann.do(t, "PATCH", template, object{}, "If-Match: *").is(t, 200)
 			ann.do(t, "PATCH", template, object{}, `If-Match: "999-x", "1-y"`).is(t, 200)
 		})
-		t.Run("what is answered and what is taken has one media type", func(t *testing.T) {
+		t.Run("requests and responses have one media type", func(t *testing.T) {
 			ann.do(t, "GET", template, nil, "Accept: text/html").problem(t, 406, "not_acceptable")
 			ann.do(t, "GET", template, nil, "Accept: text/html, application/*;q=0.1").is(t, 200)
 			for _, media := range []string{"text/plain", "", "application/merge-patch+json", "multipart/form-data; boundary=x", "application/json/x"} {
@@ -209,7 +208,7 @@ func TestBadInput(t *testing.T) {
 				}
 			}
 		})
-		t.Run("nothing has changed", func(t *testing.T) {
+		t.Run("bad input has changed nothing", func(t *testing.T) {
 			ann.get(t, template).has(t, map[string]string{"name": "untouched", "revision": "1", "version_count": "1", "description": ""})
 			if left := ann.get(t, templates).items(t); len(left) != 1 {
 				t.Errorf("there are %d templates, want 1", len(left))
@@ -241,7 +240,7 @@ orgs:
 				red.get(t, "/api/me", "Host: "+host).has(t, map[string]string{"org.slug": "red"})
 			}
 		})
-		t.Run("a host of nobody is 421, named as far as it can be shown", func(t *testing.T) {
+		t.Run("an unknown host gets 421, which names it if it is printable", func(t *testing.T) {
 			for _, host := range []string{"green.example.com", "127.0.0.1", "red.example.com.evil.test", "atrium.test", "x.red.atrium.test"} {
 				a := red.do(t, "GET", "/api/me", nil, "Host: "+host).problem(t, 421, "unknown_host")
 				if !strings.Contains(a.at("detail"), host) {
@@ -249,7 +248,7 @@ orgs:
 				}
 			}
 		})
-		t.Run("a forwarded host counts from trusted proxies alone", func(t *testing.T) {
+		t.Run("a forwarded host is used only from trusted proxies", func(t *testing.T) {
 			red.do(t, "GET", "/api/me", nil, "Host: green.example.com", "X-Forwarded-Host: red.example.com").problem(t, 421, "unknown_host")
 			red.get(t, "/api/me", "Host: red.example.com", "X-Forwarded-Host: blue.example.com").has(t, map[string]string{"org.slug": "red"})
 		})
@@ -260,10 +259,10 @@ orgs:
 			one.do(t, "GET", "/api/me", nil, "X-Forwarded-Host: evil.example.com", "X-Forwarded-Host: red.example.com").problem(t, 421, "ambiguous_host")
 			one.do(t, "GET", "/api/docs", nil, "X-Forwarded-Host: red.example.com", "X-Forwarded-Host: red.example.com").problem(t, 421, "ambiguous_host")
 		})
-		t.Run("a key is nothing at another org's host", func(t *testing.T) {
+		t.Run("a key is refused at another org's host", func(t *testing.T) {
 			red.do(t, "GET", "/api/me", nil, "Host: blue.example.com").problem(t, 401, "unauthenticated")
 		})
-		t.Run("health answers on any host", func(t *testing.T) {
+		t.Run("health is served on any host", func(t *testing.T) {
 			for _, path := range []string{"/api/health/live", "/api/health/ready"} {
 				s.anonymous().get(t, path, "Host: green.example.com")
 			}

@@ -12,7 +12,7 @@ func TestInvitations(t *testing.T) {
 		ann, bob := r.person(t, "ann"), r.person(t, "bob")
 		invitations := "/api/workspaces/" + owner.workspace + "/invitations"
 
-		t.Run("the right person accepts, once; what anybody else tries leaves it open", func(t *testing.T) {
+		t.Run("the invited person accepts once; attempts by others leave the invitation open", func(t *testing.T) {
 			token, _ := r.invite(t, owner, "Ann@Example.com", "member")
 			accept(t, bob, token).problem(t, 403, "invitation_email_mismatch")
 			accept(t, owner, token).problem(t, 403, "invitation_email_mismatch")
@@ -28,7 +28,7 @@ func TestInvitations(t *testing.T) {
 				t.Errorf("still open are %v", open)
 			}
 		})
-		t.Run("accepting again under the same key is answered as it was, though the caller is somewhere now", func(t *testing.T) {
+		t.Run("a repeated acceptance gets the same response, although the caller's workspaces have changed", func(t *testing.T) {
 			token, _ := r.invite(t, owner, "rita@example.com", "member")
 			rita := r.person(t, "rita")
 			again := func(path string, body object) {
@@ -42,7 +42,7 @@ func TestInvitations(t *testing.T) {
 			again("/api/invitations/accept", object{"token": token}) // from no workspace to the only one
 			again("/api/workspaces", object{"name": "Rita's"})       // from the only one to none that is implied
 		})
-		t.Run("even the person's own key does not accept", func(t *testing.T) {
+		t.Run("the invited person's own API key cannot accept", func(t *testing.T) {
 			known := r.user(t, "owner", "--workspace", "theirs")
 			token, _ := r.invite(t, owner, known.email, "viewer")
 			accept(t, known, token).problem(t, 403, "invitation_email_mismatch")
@@ -57,21 +57,21 @@ func TestInvitations(t *testing.T) {
 			accept(t, bob, first).problem(t, 404, "invitation_not_found")
 			accept(t, bob, second).is(t, 200).has(t, map[string]string{"my_role": "member"})
 		})
-		t.Run("nothing is mailed without a server, and the link is in the answer", func(t *testing.T) {
+		t.Run("without a mail server nothing is mailed, and the link is in the response", func(t *testing.T) {
 			made := owner.create(t, invitations, object{"email": "often@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": "false"})
 			if !strings.Contains(made.at("accept_url"), "/join/ati_") {
 				t.Error(made)
 			}
 			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
 		})
-		t.Run("it ends with its maker's right to invite", func(t *testing.T) {
+		t.Run("an invitation ends with its creator's right to invite", func(t *testing.T) {
 			maker := r.user(t, "admin")
 			token, _ := r.invite(t, maker, "late@example.com", "admin")
 			owner.do(t, "PATCH", "/api/workspaces/"+owner.workspace+"/members/"+maker.id, object{"role": "member"}).is(t, 200)
 			accept(t, r.person(t, "late"), token).problem(t, 404, "invitation_not_found")
 			owner.do(t, "DELETE", invitations+"/"+owner.get(t, invitations).at("data.0.id"), nil).is(t, 204)
 		})
-		t.Run("withdrawing ends it", func(t *testing.T) {
+		t.Run("withdrawing ends an invitation", func(t *testing.T) {
 			token, _ := r.invite(t, owner, "carl@example.com", "member")
 			id := owner.get(t, invitations).at("data.0.id")
 			admin.do(t, "DELETE", invitations+"/"+id, nil).is(t, 204)
@@ -89,7 +89,7 @@ func TestInvitations(t *testing.T) {
 				t.Errorf("the link is shown still: %s", a)
 			}
 		})
-		t.Run("nobody invites above their own role, or renews or ends what is above it", func(t *testing.T) {
+		t.Run("a caller cannot create, renew or end an invitation above their own role", func(t *testing.T) {
 			admin.do(t, "POST", invitations, object{"email": "eve@example.com", "role": "owner"}).problem(t, 403, "role_ceiling")
 			token, _ := r.invite(t, owner, "eve@example.com", "owner")
 			id := owner.get(t, invitations).at("data.0.id")
@@ -100,12 +100,12 @@ func TestInvitations(t *testing.T) {
 		t.Run("a member is not invited again", func(t *testing.T) {
 			owner.do(t, "POST", invitations, object{"email": "ANN@example.com", "role": "admin"}).problem(t, 409, "already_member")
 		})
-		t.Run("what is no token is no invitation", func(t *testing.T) {
+		t.Run("an invalid token is no invitation", func(t *testing.T) {
 			for _, token := range []string{"x", owner.token, "ati_" + strings.Repeat("0", 49)} {
 				accept(t, ann, token).problem(t, 404, "invitation_not_found")
 			}
 		})
-		t.Run("of a deleted workspace none is accepted, until that is back", func(t *testing.T) {
+		t.Run("an invitation of a deleted workspace cannot be accepted until it is restored", func(t *testing.T) {
 			other := r.user(t, "owner", "--workspace", "short-lived")
 			token, _ := r.invite(t, other, "bob@example.com", "viewer")
 			other.do(t, "DELETE", "/api/workspaces/"+other.workspace, nil).is(t, 204)
@@ -113,7 +113,7 @@ func TestInvitations(t *testing.T) {
 			r.must(t, "workspace", "restore", "short-lived")
 			accept(t, bob, token).is(t, 200)
 		})
-		t.Run("the trail tells of it, and holds no link and no address", func(t *testing.T) {
+		t.Run("the audit trail records invitations without link and address", func(t *testing.T) {
 			r.leaves(t, []string{"invitation.created", "invitation.renewed", "invitation.withdrawn", "invitation.accepted", "member.added"}, "ann@", "bob@", "carl@", "dora@", "eve@", "Ann@", "BOB@")
 		})
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// TestTwoIssuers serves an org that takes the tokens of its own provider and of a partner's, which may
-// vouch for partner.test.
+// TestTwoIssuers serves an org that accepts the tokens of its own provider and of a partner's, which may vouch for
+// partner.test.
 func TestTwoIssuers(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		own, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
@@ -42,7 +42,7 @@ orgs:
 			}
 			ceo.get(t, "/api/me").has(t, map[string]string{"user.operator": "true", "workspaces.0.my_role": "owner"})
 		})
-		t.Run("nor does it wait in an account for who comes later", func(t *testing.T) {
+		t.Run("an account from a partner's issuer does not become a later user's", func(t *testing.T) {
 			early := evil.person(t, "early", object{"email": "cfo@example.com"})
 			cfo := corp.person(t, "cfo")
 			if early.id == cfo.id {
@@ -50,7 +50,7 @@ orgs:
 			}
 			cfo.get(t, "/api/me").has(t, map[string]string{"user.email": "cfo@example.com"})
 		})
-		t.Run("it vouches for its own domain, and rules read its own tokens", func(t *testing.T) {
+		t.Run("a partner's issuer vouches for its own domain, and its rules apply to its own tokens", func(t *testing.T) {
 			known := "pat@partner.test"
 			s.must(t, "user", "create", "--email", known, "--role", "member")
 			pat := evil.person(t, "pat", object{"email": known, "groups": []string{"guests", "engineering"}})
@@ -78,7 +78,7 @@ orgs:
 	})
 }
 
-// TestIssuersThatLeaveItOpen starts with what does not say whose word counts.
+// TestIssuersThatLeaveItOpen starts with configurations that do not say which issuer vouches for which address.
 func TestIssuersThatLeaveItOpen(t *testing.T) {
 	t.Parallel()
 	own, partner := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
@@ -97,7 +97,7 @@ func TestIssuersThatLeaveItOpen(t *testing.T) {
 			}
 		})
 	}
-	t.Run("what two may vouch for alike is a warning", func(t *testing.T) {
+	t.Run("two issuers that vouch for the same domain cause a warning", func(t *testing.T) {
 		d := deploy(t, sqlite, configured(fmt.Sprintf("orgs:\n  - slug: default\n    issuers: [{url: %q, audiences: [atrium], trust_email: true}, {url: %q, audiences: [atrium], trust_email: true}]\n", own.URL, partner.URL)))
 		if got := d.run(t, "doctor"); got.code != 0 || !strings.Contains(got.stdout, "WARNING sign-in") || !strings.Contains(got.stdout, own.URL+" and "+partner.URL+" may vouch for the same addresses") {
 			t.Errorf("doctor: %+v", got)
@@ -129,33 +129,33 @@ func TestWhoMaySignUp(t *testing.T) {
 				t.Errorf("there is an account: %+v", out)
 			}
 		})
-		t.Run("a person with a grant by a rule comes in, and stays", func(t *testing.T) {
+		t.Run("a person with a role by a claim rule can sign up, and stays", func(t *testing.T) {
 			ann := r.person(t, "ann", object{"groups": []string{"staff"}})
 			r.again(ann, "ann").get(t, "/api/me").has(t, map[string]string{"user.id": ann.id})
 		})
-		t.Run("so does somebody with an account", func(t *testing.T) {
+		t.Run("a person with an account can sign in", func(t *testing.T) {
 			known := r.user(t, "viewer")
 			r.person(t, "known", object{"email": known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
 		})
-		t.Run("and somebody who is invited, under the address that is verified", func(t *testing.T) {
+		t.Run("an invited person can sign up with the verified address", func(t *testing.T) {
 			token, _ := r.invite(t, owner, "Bob@example.com", "viewer")
 			refused(t, r.bearer(r.token("bob", object{"email_verified": false})))
 			r.bearer(r.token("carl")).do(t, "POST", "/api/invitations/accept", object{"token": token}).problem(t, 403, "sign_up_closed")
 			accept(t, r.bearer(r.token("bob")), token).is(t, 200)
 			r.person(t, "bob").get(t, "/api/me")
 		})
-		t.Run("not after the invitation was withdrawn", func(t *testing.T) {
+		t.Run("a person whose invitation was withdrawn cannot sign up", func(t *testing.T) {
 			invitations := "/api/workspaces/" + owner.workspace + "/invitations"
 			made := owner.create(t, invitations, object{"email": "dora@example.com", "role": "viewer"})
 			owner.do(t, "DELETE", invitations+"/"+made.at("id"), nil).is(t, 204)
 			refused(t, r.bearer(r.token("dora")))
 		})
-		t.Run("somebody invited to a chat comes in, too", func(t *testing.T) {
+		t.Run("a person who is invited to a chat can sign up", func(t *testing.T) {
 			made := owner.create(t, "/api/chat-templates", object{"name": "support"}).at("id")
 			owner.do(t, "POST", "/api/chat-templates/"+made+"/members", object{"email": "gus@example.com", "role": "viewer"})
 			r.person(t, "gus")
 		})
-		t.Run("operators create workspaces, and others do not", func(t *testing.T) {
+		t.Run("only operators create workspaces", func(t *testing.T) {
 			ann := r.person(t, "ann", object{"groups": []string{"staff"}})
 			for _, c := range []*client{ann, owner} {
 				c.do(t, "POST", "/api/workspaces", object{"name": "Mine"}).problem(t, 403, "workspaces_by_operators")

@@ -30,7 +30,7 @@ func TestWorkingAlone(t *testing.T) {
 		s.stderr.await(t, s, regexp.MustCompile(`"msg":"working"`))
 		s.stderr.await(t, s, regexp.MustCompile(`"msg":"serving metrics"`))
 
-		t.Run("a server that leaves it the work answers beside it", func(t *testing.T) {
+		t.Run("a server without workers serves next to a worker", func(t *testing.T) {
 			d.flags = []string{"--no-work"}
 			d.start(t).user(t, "member").get(t, "/api/me")
 		})
@@ -38,7 +38,7 @@ func TestWorkingAlone(t *testing.T) {
 			s.signal(t, syscall.SIGHUP)
 			s.stderr.await(t, s, regexp.MustCompile(`the configuration was reloaded`))
 		})
-		t.Run("SIGTERM ends it at once while nothing runs", func(t *testing.T) {
+		t.Run("SIGTERM ends an idle worker at once", func(t *testing.T) {
 			begun := time.Now()
 			s.stop(t)
 			if took := time.Since(begun); took > 5*time.Second {
@@ -71,7 +71,7 @@ func TestDoctorTellsOfJobs(t *testing.T) {
 	})
 }
 
-// TestAKilledNode kills a process amid a job, as a machine does that loses its power.
+// TestAKilledNode kills a process during a job, as a power failure does.
 func TestAKilledNode(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, postgres)
@@ -102,20 +102,20 @@ func TestAKilledNode(t *testing.T) {
 }
 
 const (
-	nodeOf    = "ATRIUM_TEST_NODE_OF" // makes this binary a node that works on the database which it names
+	nodeOf    = "ATRIUM_TEST_NODE_OF" // makes this binary a node on the database that it names
 	killed    = job.Kind("test.kill")
 	nodeLimit = time.Second
 )
 
-// node is this test binary as a worker of d, which does each job at once or forever. The program's
-// own jobs last too short to be killed in for certain.
+// node starts this test binary as a worker of d, whose jobs end at once or never. The program's own jobs are too short
+// to be reliably killed in.
 func node(d *deployment, how string) *exec.Cmd {
 	c := exec.Command(os.Args[0], how)
 	c.Env = append(d.env, nodeOf+"="+d.database)
 	return c
 }
 
-// workAsNode is what the process of node runs, until SIGTERM.
+// workAsNode runs in the process of node until SIGTERM.
 func workAsNode() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

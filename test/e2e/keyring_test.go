@@ -12,7 +12,7 @@ import (
 func TestKeyring(t *testing.T) {
 	t.Parallel()
 
-	t.Run("after a rotation old cursors go on, and key material is not shown", func(t *testing.T) {
+	t.Run("old cursors work after a key rotation, and key material is not shown", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		s := d.start(t)
@@ -47,7 +47,7 @@ func TestKeyring(t *testing.T) {
 		admin.get(t, "/api/events?limit=1&cursor="+cursor)
 		admin.get(t, "/api/events?limit=1&cursor="+admin.get(t, "/api/events?limit=1").at("next_cursor"))
 	})
-	t.Run("a key file of others' eyes is refused", func(t *testing.T) {
+	t.Run("a key file that others can read is refused", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "migrate")
@@ -58,7 +58,7 @@ func TestKeyring(t *testing.T) {
 			t.Errorf("ended with %d: %s", r.code, r.stderr)
 		}
 	})
-	t.Run("keys create makes none where data needs another", func(t *testing.T) {
+	t.Run("keys create creates no key file if the data needs another one", func(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			d := deploy(t, engine)
 			d.must(t, "migrate")
@@ -73,7 +73,7 @@ func TestKeyring(t *testing.T) {
 			}
 		})
 	})
-	t.Run("keys create never writes over a file", func(t *testing.T) {
+	t.Run("keys create never overwrites a file", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "migrate")
@@ -85,7 +85,7 @@ func TestKeyring(t *testing.T) {
 			t.Error("the file is another one")
 		}
 	})
-	t.Run("data without its key file is an error, and no new one is left", func(t *testing.T) {
+	t.Run("data without its key file is an error, and no new file is created", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "migrate")
@@ -101,7 +101,7 @@ func TestKeyring(t *testing.T) {
 			}
 		}
 	})
-	t.Run("another deployment's key file is an error, and stays", func(t *testing.T) {
+	t.Run("another deployment's key file is an error, and is not changed", func(t *testing.T) {
 		t.Parallel()
 		d, other := deploy(t, sqlite), deploy(t, sqlite)
 		d.must(t, "migrate")
@@ -120,7 +120,7 @@ func TestKeyring(t *testing.T) {
 
 func (d *deployment) keyFile() string { return filepath.Join(d.data, "keyring.json") }
 
-// keyMaterial is what of the key file must be seen nowhere.
+// keyMaterial returns the parts of the key file that may appear nowhere.
 func keyMaterial(t *testing.T, d *deployment) []string {
 	t.Helper()
 	text, err := os.ReadFile(d.keyFile())

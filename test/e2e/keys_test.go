@@ -18,7 +18,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 
-		t.Run("a rotated key works for its grace, and its successor at once", func(t *testing.T) {
+		t.Run("a rotated key works for its grace period, and its successor at once", func(t *testing.T) {
 			old := member.create(t, keys, object{"name": "laptop", "role_ceiling": "viewer"})
 			next := member.create(t, keys+"/"+old.at("id")+"/rotate", object{"grace_seconds": 2}).
 				has(t, map[string]string{"name": "laptop", "role_ceiling": "viewer", "user_id": member.id})
@@ -29,13 +29,13 @@ func TestKeys(t *testing.T) {
 			works(t, next.at("token"), true)
 			member.do(t, "POST", keys+"/"+old.at("id")+"/rotate", nil).problem(t, 409, "api_key_inactive")
 		})
-		t.Run("without grace the old one ends at once", func(t *testing.T) {
+		t.Run("without a grace period the old key ends at once", func(t *testing.T) {
 			old := member.create(t, keys, object{"name": "laptop"})
 			next := member.create(t, keys+"/"+old.at("id")+"/rotate", nil)
 			works(t, old.at("token"), false)
 			works(t, next.at("token"), true)
 		})
-		t.Run("a rotation is not repeated, and shows no token once that is revoked", func(t *testing.T) {
+		t.Run("a repeated rotation creates no key, and shows no token after that is revoked", func(t *testing.T) {
 			old := member.create(t, keys, object{"name": "laptop"}).at("id")
 			next := member.create(t, keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate")
 			if again := member.create(t, keys+"/"+old+"/rotate", nil, "Idempotency-Key: rotate"); again.at("token") != next.at("token") {
@@ -46,7 +46,7 @@ func TestKeys(t *testing.T) {
 				t.Errorf("the token is shown still: %s", a)
 			}
 		})
-		t.Run("another key of the same person is not shown what a stronger one was", func(t *testing.T) {
+		t.Run("a weaker key of the same user does not get the replayed response of a stronger one", func(t *testing.T) {
 			weak := r.bearer(owner.create(t, keys, object{"name": "weak", "role_ceiling": "viewer"}).at("token"))
 			for path, body := range map[string]object{
 				keys: {"name": "deploy"},
@@ -76,7 +76,7 @@ func TestKeys(t *testing.T) {
 			admin.do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+made.at("user_id"), nil).is(t, 204)
 			works(t, next.at("token"), false)
 		})
-		t.Run("a program is no owner that stays, and begins no workspace", func(t *testing.T) {
+		t.Run("a service key does not count as an owner, and cannot create a workspace", func(t *testing.T) {
 			owner := r.user(t, "owner", "--workspace", "programs")
 			made := owner.create(t, keys, object{"name": "rule", "kind": "service", "role_ceiling": "owner"})
 			program, members := r.bearer(made.at("token")), "/api/workspaces/"+owner.workspace+"/members/"
@@ -87,7 +87,7 @@ func TestKeys(t *testing.T) {
 			program.do(t, "POST", "/api/workspaces", object{"name": "Nobody's"}).problem(t, 403, "forbidden")
 			program.do(t, "DELETE", members+made.at("user_id"), nil).is(t, 204)
 		})
-		t.Run("no key allows more, or lives longer, than what made it", func(t *testing.T) {
+		t.Run("no key has a higher role or a longer lifetime than its creator", func(t *testing.T) {
 			admin.do(t, "POST", keys, object{"name": "x", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
 			admin.do(t, "POST", keys, object{"name": "x", "kind": "service", "role_ceiling": "owner"}).problem(t, 403, "role_ceiling")
 			end := time.Now().Add(time.Hour).UTC()
@@ -98,7 +98,7 @@ func TestKeys(t *testing.T) {
 				t.Errorf("its successor is %s", made)
 			}
 		})
-		t.Run("what a key made is revoked with it", func(t *testing.T) {
+		t.Run("keys created with a key are revoked with it", func(t *testing.T) {
 			parent := owner.create(t, keys, object{"name": "parent"})
 			by := r.bearer(parent.at("token"))
 			child := by.create(t, keys, object{"name": "child"}).at("token")
@@ -109,7 +109,7 @@ func TestKeys(t *testing.T) {
 				works(t, token, false)
 			}
 		})
-		t.Run("a key below its owner's role does not make them leave, nor sees where else they are", func(t *testing.T) {
+		t.Run("a key below its user's role cannot leave for them, nor see their other workspaces", func(t *testing.T) {
 			other := r.person(t, "two-places")
 			token, _ := r.invite(t, owner, other.email, "admin")
 			accept(t, other, token).is(t, 200)
@@ -122,7 +122,7 @@ func TestKeys(t *testing.T) {
 			low.do(t, "PATCH", "/api/me", object{"default_workspace_id": elsewhere}).problem(t, 404, "workspace_not_found")
 			low.do(t, "PATCH", "/api/me", object{"default_workspace_id": owner.workspace}).is(t, 200).has(t, map[string]string{"user.default_workspace_id": owner.workspace})
 		})
-		t.Run("the trail tells of it, and holds no token", func(t *testing.T) {
+		t.Run("the audit trail records keys without tokens", func(t *testing.T) {
 			r.leaves(t, []string{"api_key.created", "api_key.rotated", "api_key.revoked", "user.created", "member.removed"})
 		})
 	})

@@ -12,11 +12,11 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// TestLimitsCountPeopleAndWorkspaces sends requests by several keys of one user, and by several users of one
+// TestLimitsCountPeopleAndWorkspaces sends requests with several keys of one user, and from several users of one
 // workspace.
 func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 	t.Parallel()
-	// answered sends requests in turn by callers until one is refused.
+	// answered sends requests from the callers in turn until one is refused.
 	answered := func(t *testing.T, path string, callers ...*client) (n int, refused *answer) {
 		t.Helper()
 		for n = 0; n < 100; n++ {
@@ -27,7 +27,7 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 		t.Fatal("nothing was refused")
 		return 0, nil
 	}
-	t.Run("one user by three keys", func(t *testing.T) {
+	t.Run("one user with three keys has one limit", func(t *testing.T) {
 		s := start(t, sqlite, set("server.rate_limit.per_minute", "6"), set("server.rate_limit.burst", "10"), set("server.rate_limit.user_per_minute", "6"), set("server.rate_limit.user_burst", "12"))
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		callers := []*client{ann}
@@ -37,7 +37,7 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 			callers = append(callers, &by)
 		}
 		n, refused := answered(t, "/api/me", callers...)
-		if n != 10 { // and two that made keys
+		if n != 10 { // and the two that created keys
 			t.Errorf("%d requests were answered, want 10", n)
 		}
 		if policy := refused.header.Get("Ratelimit-Policy"); policy != `"user";q=6;w=60` || refused.header.Get("Retry-After") == "" {
@@ -45,7 +45,7 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 		}
 		bob.get(t, "/api/me")
 	})
-	t.Run("one workspace by two users", func(t *testing.T) {
+	t.Run("two users of one workspace share its limit", func(t *testing.T) {
 		s := start(t, sqlite, set("server.rate_limit.workspace_per_minute", "6"), set("server.rate_limit.workspace_burst", "7"))
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		n, refused := answered(t, templates, ann, bob)
@@ -74,7 +74,7 @@ func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
 	}
 }
 
-// TestGuessesReachNoDatabase cuts the database off: a key that is looked up gets 503.
+// TestGuessesReachNoDatabase cuts off the database, so that a key that is looked up gets 503.
 func TestGuessesReachNoDatabase(t *testing.T) {
 	t.Parallel()
 	var proxy *fixture.Proxy
@@ -100,7 +100,7 @@ func TestGuessesReachNoDatabase(t *testing.T) {
 	}
 }
 
-// TestRefusedShapesCount sends sessions whose body is not one.
+// TestRefusedShapesCount sends session requests with invalid bodies.
 func TestRefusedShapesCount(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite, set("server.rate_limit.unauthenticated_per_minute", "2"))
@@ -110,12 +110,12 @@ func TestRefusedShapesCount(t *testing.T) {
 	nobody.do(t, "POST", "/api/embed/sessions", object{"no_such_field": 1}).problem(t, 429, "rate_limited")
 }
 
-// downloads are what anyone may load.
+// downloads are the paths that everyone can load.
 var downloads = []string{"/api/openapi.json", "/embed.js", "/api/docs/swagger-ui-bundle.js", "/api/docs/swagger-ui.css"}
 
 func TestDownloads(t *testing.T) {
 	t.Parallel()
-	t.Run("are compressed for who takes it", func(t *testing.T) {
+	t.Run("downloads are compressed if the client accepts that", func(t *testing.T) {
 		s := start(t, sqlite)
 		for _, path := range downloads {
 			tags := map[string]bool{}
@@ -151,9 +151,9 @@ func TestDownloads(t *testing.T) {
 			}
 		}
 	})
-	t.Run("count for their address, by their size", func(t *testing.T) {
+	t.Run("downloads are limited by address and size", func(t *testing.T) {
 		s := start(t, sqlite, set("server.rate_limit.downloads_per_minute", "15"))
-		// What a browser loads of the documentation.
+		// What a browser loads for the documentation.
 		for _, path := range []string{"/api/docs", "/api/docs/swagger-ui.css", "/api/docs/swagger-ui-bundle.js", "/api/docs/swagger-ui-standalone-preset.js", "/api/docs/favicon-32x32.png", "/api/openapi.json"} {
 			if resp := fetch(t, s, path, "Accept-Encoding", "gzip"); resp.StatusCode != 200 {
 				t.Errorf("%s: %d", path, resp.StatusCode)
@@ -179,7 +179,7 @@ func TestDownloads(t *testing.T) {
 	})
 }
 
-// fetch gets a path as it is sent, without undoing its encoding.
+// fetch gets a path without decoding its content encoding.
 func fetch(t *testing.T, s *server, path string, headers ...string) *http.Response {
 	t.Helper()
 	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil))

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// TestMails invites through a mail server: what it takes is bounded, and nothing is lost for the inviter.
+// TestMails invites through a mail server. The number of mails is limited, and the inviter loses nothing.
 func TestMails(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		smtp := fixture.NewSMTP(t, "none")
@@ -47,7 +47,7 @@ func TestMails(t *testing.T) {
 				invite(t, owner, fmt.Sprintf("victim+%d@example.com", i), mailed)
 			}
 		})
-		t.Run("names carry no message", func(t *testing.T) {
+		t.Run("names in mails cannot carry a message", func(t *testing.T) {
 			loud := s.user(t, "owner")
 			name := "URGENT call 1 900 555 0199 or https://evil.example now!! " + strings.Repeat("x", 60)
 			loud.do(t, "PATCH", "/api/workspaces/"+loud.workspace, object{"name": name}).is(t, 200)
@@ -73,7 +73,7 @@ func TestMails(t *testing.T) {
 				t.Error(a)
 			}
 		})
-		t.Run("a restart counts on", func(t *testing.T) {
+		t.Run("limits of mails survive a restart", func(t *testing.T) {
 			s.stop(t)
 			again := s.deployment.start(t)
 			invite(t, cannon.at(again), "restarted@example.com", "false")

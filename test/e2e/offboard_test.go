@@ -10,14 +10,14 @@ import (
 
 const apiKeys = "/api/api-keys"
 
-// service makes a service key, and returns who calls by it and the key's id.
+// service creates a service key, and returns a client with it and the key's id.
 func (c *client) service(t *testing.T, role string) (bearer *client, id string) {
 	t.Helper()
 	a := c.create(t, apiKeys, object{"name": "a program", "kind": "service", "role_ceiling": role})
 	return &client{server: c.server, token: a.at("token"), id: a.at("user_id"), workspace: c.workspace}, a.at("id")
 }
 
-// refusedWithin waits until a caller is refused: where durations count, within a time.
+// refusedWithin waits until a caller is refused. If durations count, it must be within a time.
 func (c *client) refusedWithin(t *testing.T, within time.Duration) {
 	t.Helper()
 	c.answeredWithin(t, 401, within)
@@ -43,7 +43,7 @@ func TestOffboardingMembers(t *testing.T) {
 		r := newRealm(t, engine)
 		owner := r.user(t, "owner")
 		members := "/api/workspaces/" + owner.workspace + "/members/"
-		// Somebody who signed in, since what a key made ended with it before.
+		// A signed-in user, because keys created with a key have ended with it before.
 		signedIn := func(t *testing.T, name string) *client {
 			t.Helper()
 			token, _ := r.invite(t, owner, name+"@example.com", "admin")
@@ -72,7 +72,7 @@ func TestOffboardingMembers(t *testing.T) {
 			a := owner.get(t, "/api/events?type=member.removed&limit=1")
 			a.has(t, map[string]string{"data.0.data.user_id": ann.id, "data.0.data.service_keys_ended.0": id})
 		})
-		t.Run("unless an admin keeps them", func(t *testing.T) {
+		t.Run("service keys stay if an admin keeps them", func(t *testing.T) {
 			bob := signedIn(t, "bob")
 			program, id := bob.service(t, "admin")
 			own := r.bearer(bob.create(t, apiKeys, object{"name": "laptop"}).at("token"))
@@ -83,13 +83,13 @@ func TestOffboardingMembers(t *testing.T) {
 			a := owner.get(t, "/api/events?type=member.removed&limit=1")
 			a.has(t, map[string]string{"data.0.data.user_id": bob.id, "data.0.data.service_keys_kept.0": id})
 		})
-		t.Run("who leaves takes them along", func(t *testing.T) {
+		t.Run("service keys end with a member who leaves", func(t *testing.T) {
 			eve := signedIn(t, "eve")
 			program, _ := eve.service(t, "admin")
 			eve.do(t, "DELETE", members+eve.id, nil).is(t, 204)
 			reads(t, program, false)
 		})
-		t.Run("no credential revokes one above it", func(t *testing.T) {
+		t.Run("no credential can revoke one with a higher role", func(t *testing.T) {
 			admin := r.user(t, "admin")
 			large := owner.create(t, apiKeys, object{"name": "large"})
 			small := owner.create(t, apiKeys, object{"name": "small", "role_ceiling": "member"})
@@ -122,7 +122,7 @@ func TestDisabledPeople(t *testing.T) {
 			t.Helper()
 			by.do(t, "POST", "/api/people/"+who.id+"/enable", nil).is(t, 204)
 		}
-		t.Run("nothing of theirs works, on every node and stream, until they are enabled", func(t *testing.T) {
+		t.Run("no credential of a disabled user works, on any node or stream, until they are enabled", func(t *testing.T) {
 			ann := r.person(t, "ann")
 			ann.workspace = ann.get(t, "/api/me").at("workspace.id")
 			key := r.bearer(ann.create(t, apiKeys, object{"name": "laptop"}).at("token"))
@@ -152,14 +152,14 @@ func TestDisabledPeople(t *testing.T) {
 			})
 			ann.get(t, "/api/events?type=user.enabled").has(t, map[string]string{"data.0.subject": ann.id, "data.1": ""})
 		})
-		t.Run("their service keys can be kept", func(t *testing.T) {
+		t.Run("service keys of a disabled user can be kept", func(t *testing.T) {
 			bob := r.person(t, "bob")
 			program, _ := bob.service(t, "admin")
 			disable(t, operator, bob, object{"keep_service_keys": true}).is(t, 204)
 			bob.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			program.get(t, "/api/me")
 		})
-		t.Run("on the command line too", func(t *testing.T) {
+		t.Run("a user can be disabled on the command line", func(t *testing.T) {
 			eve := r.user(t, "member")
 			out := r.must(t, "user", "disable", "--email", eve.email, "--reason", "Lost a laptop", "--json")
 			if !strings.Contains(out, eve.id) || !strings.Contains(out, `"disabled":true`) {
@@ -179,7 +179,7 @@ func TestDisabledPeople(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
-		t.Run("only operators disable, and one stays", func(t *testing.T) {
+		t.Run("only operators can disable users, and the last operator cannot be disabled", func(t *testing.T) {
 			owner := r.user(t, "owner")
 			disable(t, owner, other, nil).problem(t, 403, "forbidden")
 			small, _ := operator.key(t, "--role", "admin")
@@ -209,7 +209,7 @@ func TestKeyPolicy(t *testing.T) {
 			r.deployment.configure(issuers + yaml + "}}]\n")
 			return r.deployment.start(t)
 		}
-		t.Run("keys live as long as the org allows", func(t *testing.T) {
+		t.Run("the lifetime of keys is limited by the org", func(t *testing.T) {
 			s := reload(t, "max_lifetime: 30d")
 			by := owner.at(s)
 			latest := time.Now().Add(30 * 24 * time.Hour)
@@ -231,7 +231,7 @@ func TestKeyPolicy(t *testing.T) {
 			}
 			s.stop(t)
 		})
-		t.Run("an org without personal keys has people sign in", func(t *testing.T) {
+		t.Run("in an org without personal keys people must sign in", func(t *testing.T) {
 			r.deployment.configure(issuers + "personal: false}}]\n")
 			s := r.deployment.start(t)
 			owner.at(s).do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")

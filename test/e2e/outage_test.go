@@ -26,18 +26,18 @@ func behind(t *testing.T, p **fixture.Proxy) option {
 const (
 	deadline = 2 * time.Second // server.request_timeout of these tests
 
-	// slack is what a request may take beyond its deadline: the second that is promised, and
-	// one more for a machine that is busy with other tests.
+	// slack is the time that a request may need beyond its deadline: the promised second, and another one for a machine
+	// that is busy with other tests.
 	slack = 2 * time.Second
 )
 
-// timed is an answer, and how long it took.
+// timed is a response and its latency.
 type timed struct {
 	*answer
 	took time.Duration
 }
 
-// wave sends reads and writes at once.
+// wave sends reads and writes concurrently.
 func (c *client) wave(t *testing.T, template string) []timed {
 	t.Helper()
 	calls := []func() (*answer, error){
@@ -69,7 +69,7 @@ func (c *client) wave(t *testing.T, template string) []timed {
 	return out
 }
 
-// recovers expects that everything works again soon.
+// recovers waits until all requests succeed again.
 func (c *client) recovers(t *testing.T, template string) {
 	t.Helper()
 	for begun := time.Now(); ; {
@@ -105,7 +105,7 @@ func TestOutage(t *testing.T) {
 		}
 	}
 
-	t.Run("a database that is cut off is 503 at once, and back when it is", func(t *testing.T) {
+	t.Run("requests get 503 at once while the database is cut off, and recover with it", func(t *testing.T) {
 		proxy.Cut()
 		for range 4 {
 			for _, a := range ann.wave(t, template) {
@@ -120,7 +120,7 @@ func TestOutage(t *testing.T) {
 		proxy.Restore()
 		ann.recovers(t, template)
 	})
-	t.Run("a database that has gone silent holds no request beyond its deadline", func(t *testing.T) {
+	t.Run("a request to a silent database ends at its deadline", func(t *testing.T) {
 		proxy.Swallow(true)
 		stop := make(chan struct{})
 		var health sync.WaitGroup
@@ -149,7 +149,7 @@ func TestOutage(t *testing.T) {
 		proxy.Swallow(false)
 		ann.recovers(t, template)
 	})
-	t.Run("a database that is not there at the start stops it, with a reason and without the password", func(t *testing.T) {
+	t.Run("a start without a database fails with a reason and without the password", func(t *testing.T) {
 		d := deploy(t, postgres, set("database.url", "postgres://someone:s3cret@127.0.0.1:1/atrium?sslmode=disable"))
 		if r := d.run(t, "serve"); r.code != 1 || r.stderr == "" || containsAny(r.stderr, "s3cret", "goroutine") {
 			t.Errorf("ended with %d: %s", r.code, r.stderr)

@@ -14,7 +14,7 @@ import (
 
 const standInKey = "sk_test_c4n4ry0fthestandin"
 
-// newStripe is an account at the stand-in for Stripe, and the settings of the only org that uses it.
+// newStripe returns an account at the fake Stripe, and the settings of the only org that uses it.
 func newStripe(t *testing.T) (*stripeapi.Server, option) {
 	t.Helper()
 	api := stripeapi.New(t, standInKey, billing.Plans{
@@ -38,14 +38,14 @@ orgs:
 	}
 }
 
-// customer makes the workspace a customer of the gateway, and returns what that calls it.
+// customer makes the workspace a customer of the gateway and returns the gateway's id of it.
 func (c *client) customer(t *testing.T) string {
 	t.Helper()
 	c.create(t, payments+"/setup-intent", object{})
 	return c.server.only(t, `SELECT external_id FROM payment_customers`)
 }
 
-// whose makes the calls to some paths go wrong.
+// whose makes the calls to some paths fail.
 func whose(fault stripeapi.Fault, paths ...string) stripeapi.Trouble {
 	return func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 		for _, p := range paths {
@@ -71,7 +71,7 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/setup_intents"))
 			ann.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 502, "gateway_error")
 		})
-		t.Run("a subscription, which is one in the end", func(t *testing.T) {
+		t.Run("a subscription, created once in the end", func(t *testing.T) {
 			garbage, bought := whose(stripeapi.Garbage, "POST /v1/subscriptions", "GET /v1/subscriptions"), atomic.Bool{}
 			api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 				if c.Changes() && c.Path == "/v1/subscriptions" {
@@ -90,7 +90,7 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 				t.Errorf("%d charges", n)
 			}
 		})
-		t.Run("a change, which is refused while another one is under way", func(t *testing.T) {
+		t.Run("a change, which is refused while another one is in progress", func(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "GET /v1/subscriptions"))
 			ann.do(t, "PATCH", mine, object{"quantity": 2}).problem(t, 502, "gateway_error")
 			ann.do(t, "PATCH", mine, object{"quantity": 3}).problem(t, 409, "payment_pending")
@@ -99,25 +99,25 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued'`)
 			s.await(t, func() bool { return ann.get(t, mine).at("quantity") == "2" })
 		})
-		t.Run("a change that cannot be charged is none", func(t *testing.T) {
+		t.Run("a change that cannot be charged changes nothing", func(t *testing.T) {
 			ann.do(t, "POST", payments+"/methods/"+broken+"/default", nil).is(t, 200)
 			ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).problem(t, 402, "card_declined")
 			ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "quantity": "2"})
 		})
-		t.Run("the default, and what has expired", func(t *testing.T) {
+		t.Run("the default method, and expired cards", func(t *testing.T) {
 			ann.do(t, "POST", payments+"/methods/"+expired+"/default", nil).problem(t, 422, "payment_method_expired")
 			ann.do(t, "DELETE", payments+"/methods/"+broken+"?replacement_id="+expired, nil).problem(t, 422, "payment_method_expired")
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/customers", "GET /v1/customers"))
 			ann.do(t, "POST", payments+"/methods/"+first+"/default", nil).problem(t, 502, "gateway_error")
 		})
-		t.Run("a method that leaves is not shown, and leaves in the end", func(t *testing.T) {
+		t.Run("a method in removal is not shown, and is removed in the end", func(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/payment_methods", "GET /v1/customers"))
 			ann.do(t, "DELETE", payments+"/methods/"+broken, nil).problem(t, 502, "gateway_error")
 			api.Provoke(nil)
 			s.sql(t, `UPDATE jobs SET due_at = 1 WHERE kind = 'payment.reconcile' AND state = 'queued'`)
 			s.await(t, func() bool { return s.only(t, `SELECT COUNT(*) FROM payment_methods WHERE id = '`+broken+`'`) == "0" })
 		})
-		t.Run("the end", func(t *testing.T) {
+		t.Run("the cancellation", func(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "DELETE /v1/subscriptions", "GET /v1/subscriptions"))
 			ann.do(t, "DELETE", mine, nil).problem(t, 502, "gateway_error")
 			api.Provoke(nil)
@@ -156,14 +156,14 @@ func TestWhoGuessesASignatureIsSlowedDown(t *testing.T) {
 		return s.anonymous().do(t, "POST", payments+"/webhooks/sandbox/default", body, "Stripe-Signature: "+billing.Sign(secret.New(key), []byte(body), time.Now()))
 	}
 	a := post("whsec_guessed").problem(t, 400, "webhook_signature_invalid")
-	for try := 0; try < 100 && a.status == 400; try++ { // on a slow machine some are forgiven meanwhile
+	for try := 0; try < 100 && a.status == 400; try++ { // on a slow machine the limit may refill meanwhile
 		a = post("whsec_guessed")
 	}
 	a.problem(t, 429, "rate_limited")
-	post(webhookKey).is(t, 200) // the gateway is not
+	post(webhookKey).is(t, 200) // the gateway itself is not limited
 }
 
-// TestAnOrgMovesToAnotherGateway begins a subscription in the sandbox, and moves the org to Stripe.
+// TestAnOrgMovesToAnotherGateway starts a subscription in the sandbox and moves the org to Stripe.
 func TestAnOrgMovesToAnotherGateway(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, sqlite, sold)
@@ -181,7 +181,7 @@ func TestAnOrgMovesToAnotherGateway(t *testing.T) {
 	if out := d.must(t, "doctor", "payments"); !strings.Contains(out, "1 lived at the account sandbox when the org left it") {
 		t.Error(out)
 	}
-	t.Run("what lives at the gateway of today keeps the workspace", func(t *testing.T) {
+	t.Run("a subscription at the current gateway prevents the deletion of the workspace", func(t *testing.T) {
 		api.AddCard(func() string {
 			ann.create(t, payments+"/setup-intent", object{})
 			return ann.server.only(t, `SELECT external_id FROM payment_customers WHERE gateway = 'stripe'`)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// carded gives the deployment the limits that hold by default.
+// carded gives the deployment the default limits.
 func carded(d *deployment) {
 	set("payments.card_limits.setup_intents_per_hour", "10")(d)
 	set("payments.card_limits.open_setup_intents", "3")(d)
@@ -24,13 +24,13 @@ func TestCardsAreNotTested(t *testing.T) {
 				t.Errorf("Retry-After: %q", a.header.Get("Retry-After"))
 			}
 		}
-		t.Run("three setup intents are open at the same time", func(t *testing.T) {
+		t.Run("at most three setup intents are open at the same time", func(t *testing.T) {
 			for range 3 {
 				ann.intent(t)
 			}
 			limited(t, ann)
 		})
-		t.Run("ten are created within an hour", func(t *testing.T) {
+		t.Run("at most ten setup intents are created within an hour", func(t *testing.T) {
 			for range 10 {
 				ben.card(t, cardNumber)
 			}

@@ -22,7 +22,7 @@ const (
       {id: try, name: Try, price: {amount: 500, currency: usd}, interval: month, trial_days: 14}]}`
 )
 
-// sold lets the only org take payments in the sandbox.
+// sold enables payments in the sandbox for the only org.
 func sold(d *deployment) {
 	configured("orgs:\n  - slug: default\n    " + soldSettings)(d)
 	knowsWebhookKey(d)
@@ -34,7 +34,7 @@ func testCard(number string) object {
 	return object{"number": number, "exp_month": 12, "exp_year": time.Now().Year() + 5, "cvc": "123"}
 }
 
-// intent begins to add a payment method.
+// intent creates a setup intent.
 func (c *client) intent(t *testing.T, headers ...string) (id, clientSecret string) {
 	t.Helper()
 	a := c.create(t, payments+"/setup-intent", object{}, headers...)
@@ -64,7 +64,7 @@ func TestPayments(t *testing.T) {
 		s := start(t, engine, sold)
 		ann, member := s.user(t, "owner"), s.user(t, "member")
 
-		t.Run("plans are for everybody, and say which is one's own", func(t *testing.T) {
+		t.Run("every member lists the plans, and sees which one the workspace has", func(t *testing.T) {
 			a := member.get(t, payments+"/plans").has(t, map[string]string{
 				"data.0.id": "basic", "data.0.price.amount": "900", "data.0.limits.members": "3", "data.0.available": "true", "data.0.is_current": "false", "data.2.trial_days": "14", "next_cursor": "null",
 			})
@@ -77,7 +77,7 @@ func TestPayments(t *testing.T) {
 			member.do(t, "GET", payments+"/methods", nil).problem(t, 403, "billing_role_required")
 			member.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
 		})
-		t.Run("before there is anything", func(t *testing.T) {
+		t.Run("a workspace without payment methods and subscriptions", func(t *testing.T) {
 			ann.get(t, payments+"/methods").has(t, map[string]string{"data": "[]", "stale": "false", "gateway": "sandbox"})
 			ann.get(t, payments+"/invoices").has(t, map[string]string{"data": "[]"})
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic"}).problem(t, 402, "payment_method_required")
@@ -86,7 +86,7 @@ func TestPayments(t *testing.T) {
 			ann.do(t, "DELETE", payments+"/methods/pm_1", nil).problem(t, 404, "payment_method_not_found")
 			ann.do(t, "POST", payments+"/methods/pm_1/default", nil).problem(t, 404, "payment_method_not_found")
 		})
-		t.Run("a setup intent is answered again under its key", func(t *testing.T) {
+		t.Run("a repeated request returns the same setup intent", func(t *testing.T) {
 			a := ann.create(t, payments+"/setup-intent", object{}, "Idempotency-Key: one").has(t, map[string]string{"gateway": "sandbox", "publishable_key": "null", "status": "requires_payment_method"})
 			b := ann.create(t, payments+"/setup-intent", object{}, "Idempotency-Key: one")
 			if a.text != b.text || b.header.Get("Idempotency-Replayed") != "true" || a.header.Get("Cache-Control") != "no-store" {
@@ -114,7 +114,7 @@ func TestPayments(t *testing.T) {
 			ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.brand": "visa", "data.0.last4": "4242", "data.0.is_default": "true", "data.0.is_expired": "false", "data.1": ""})
 		})
 		first := ann.get(t, payments+"/methods").at("data.0.id")
-		t.Run("subscribing charges once, however often it is asked", func(t *testing.T) {
+		t.Run("repeated subscribe requests charge once", func(t *testing.T) {
 			a := ann.create(t, payments+"/subscriptions", object{"plan_id": "basic", "quantity": 2}, "Idempotency-Key: buy")
 			b := ann.create(t, payments+"/subscriptions", object{"plan_id": "basic", "quantity": 2}, "Idempotency-Key: buy")
 			if a.text != b.text {
@@ -130,7 +130,7 @@ func TestPayments(t *testing.T) {
 				t.Error(list)
 			}
 		})
-		t.Run("the last method stays; another takes the default's place", func(t *testing.T) {
+		t.Run("the last method cannot be removed, and another replaces a removed default", func(t *testing.T) {
 			ann.do(t, "DELETE", payments+"/methods/"+first, nil).problem(t, 409, "payment_method_in_use")
 			second := ann.card(t, "5555555555554444")
 			ann.do(t, "POST", payments+"/methods/"+second+"/default", nil).is(t, 200).has(t, map[string]string{"is_default": "true", "brand": "mastercard"})
@@ -140,7 +140,7 @@ func TestPayments(t *testing.T) {
 			ann.do(t, "DELETE", payments+"/methods/"+first, nil).problem(t, 404, "payment_method_not_found")
 			ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.id": second, "data.0.is_default": "true", "data.1": ""})
 		})
-		t.Run("more now, less later, and nothing at all", func(t *testing.T) {
+		t.Run("upgrades take effect now, downgrades at renewal, and an ending subscription cannot be downgraded", func(t *testing.T) {
 			a := ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).is(t, 200).has(t, map[string]string{"plan_id": "pro", "pending_change": "null"})
 			ann.do(t, "PATCH", mine, object{"quantity": 1}, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
 			ann.do(t, "PATCH", mine, object{"plan_id": "basic", "quantity": 1}, "If-Match: "+a.header.Get("ETag")).is(t, 200).has(t, map[string]string{"plan_id": "pro", "pending_change.plan_id": "basic"})
@@ -151,7 +151,7 @@ func TestPayments(t *testing.T) {
 			ann.do(t, "PATCH", mine, less).is(t, 200).has(t, map[string]string{"cancel_at_period_end": "false", "pending_change.plan_id": "basic"})
 			ann.do(t, "PATCH", mine, object{"plan_id": "other"}).problem(t, 404, "plan_not_found")
 		})
-		t.Run("time passes in the sandbox, and the mirror hears of it", func(t *testing.T) {
+		t.Run("the mirror follows the sandbox's clock", func(t *testing.T) {
 			s.must(t, "payments", "sandbox", "advance", "32d")
 			s.await(t, func() bool { return member.get(t, mine).at("plan_id") == "basic" })
 			member.get(t, mine).has(t, map[string]string{"quantity": "1", "pending_change": "null", "status": "active"})
@@ -159,15 +159,15 @@ func TestPayments(t *testing.T) {
 				t.Error(out)
 			}
 		})
-		t.Run("a workspace that pays is not deleted", func(t *testing.T) {
+		t.Run("a workspace with a subscription cannot be deleted", func(t *testing.T) {
 			ann.do(t, "DELETE", "/api/workspaces/"+ann.workspace, nil).problem(t, 409, "workspace_in_use")
 		})
-		t.Run("ending it at once", func(t *testing.T) {
+		t.Run("a subscription can be cancelled at once", func(t *testing.T) {
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
 			ann.do(t, "DELETE", mine, nil).problem(t, 404, "no_active_subscription")
 			member.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
 		})
-		t.Run("a payment that wants authentication waits for it", func(t *testing.T) {
+		t.Run("a payment that requires authentication waits for it", func(t *testing.T) {
 			id := ann.create(t, payments+"/setup-intent", object{"usage": "on_session"})
 			body := object{"client_secret": id.at("client_secret"), "card": testCard("4000002500003155")}
 			ann.do(t, "POST", confirm(id.at("id")), body).is(t, 200).has(t, map[string]string{"status": "requires_action"})
@@ -187,12 +187,12 @@ func TestPayments(t *testing.T) {
 			ann.get(t, mine).has(t, map[string]string{"status": "active", "action": "null"})
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
 		})
-		t.Run("what cannot be charged leaves nothing", func(t *testing.T) {
+		t.Run("a declined subscription leaves nothing", func(t *testing.T) {
 			method := ann.card(t, "4000000000000341")
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic", "payment_method_id": method}).problem(t, 402, "card_declined").has(t, map[string]string{"decline_code": "generic_decline"})
 			ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
 		})
-		t.Run("all of it is in the trail", func(t *testing.T) {
+		t.Run("every payment event is in the audit trail", func(t *testing.T) {
 			types := strings.Join(ann.get(t, "/api/events?limit=100").each(t, "type"), " ")
 			for _, want := range []string{"payment_customer.created", "payment_method.added", "payment_method.removed", "subscription.requested", "subscription.started", "subscription.changed", "subscription.ended", "subscription.request_failed"} {
 				if !strings.Contains(types, want) {
@@ -211,7 +211,7 @@ func TestPayments(t *testing.T) {
 	})
 }
 
-// only is the one value that a query answers.
+// only returns the single value of a query's result.
 func (s *server) only(t *testing.T, query string) string {
 	t.Helper()
 	db := s.open(t)
@@ -223,7 +223,7 @@ func (s *server) only(t *testing.T, query string) string {
 	return values[0]
 }
 
-// await waits for what a job will bring about.
+// await waits for the effect of a job.
 func (s *server) await(t *testing.T, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
@@ -281,8 +281,8 @@ func TestALostAnswerIsNotChargedTwice(t *testing.T) {
 		ann := s.user(t, "owner")
 		method := ann.card(t, cardNumber)
 		order := object{"plan_id": "basic", "payment_method_id": method}
-		// Two calls list the subscriptions and make the method the default; then all three tries to subscribe take
-		// effect and are not answered.
+		// Two calls list the subscriptions and set the default method. The three attempts to subscribe then take effect, but
+		// their responses are lost.
 		s.must(t, "payments", "sandbox", "provoke", "ok", "ok", "timeout_after", "timeout_after", "timeout_after", "timeout_after", "timeout_after")
 		ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: buy").problem(t, 504, "gateway_timeout")
 		ann.do(t, "POST", payments+"/subscriptions", order).problem(t, 409, "payment_pending")
@@ -320,7 +320,7 @@ func TestWebhooks(t *testing.T) {
 			return gateway.do(t, "POST", path, body, append(headers, "Stripe-Signature: "+billing.Sign(secret.New(key), []byte(body), at))...)
 		}
 		now := time.Now()
-		t.Run("the same one a hundred times is kept once", func(t *testing.T) {
+		t.Run("a webhook sent 100 times is stored once", func(t *testing.T) {
 			for range 100 {
 				post(body("evt_same"), now, webhookKey, "Host: anywhere.example").is(t, 200).has(t, map[string]string{"received": "true"})
 			}
@@ -331,7 +331,7 @@ func TestWebhooks(t *testing.T) {
 				return strings.Contains(s.must(t, "payments", "events", "list", "--state", "done", "--limit", "1000"), "evt_same")
 			})
 		})
-		t.Run("what is not signed as it should be is refused", func(t *testing.T) {
+		t.Run("a webhook with a wrong signature is refused", func(t *testing.T) {
 			post(body("evt_a"), now, "whsec_wrong").problem(t, 400, "webhook_signature_invalid")
 			post(body("evt_a"), now.Add(-6*time.Minute), webhookKey).problem(t, 400, "webhook_signature_invalid")
 			gateway.do(t, "POST", path, body("evt_b"), "Stripe-Signature: "+billing.Sign(secret.New(webhookKey), []byte(body("evt_a")), now)).problem(t, 400, "webhook_signature_invalid")
@@ -344,7 +344,7 @@ func TestWebhooks(t *testing.T) {
 				t.Error(out)
 			}
 		})
-		t.Run("what fails for good is a dead letter, and can be replayed", func(t *testing.T) {
+		t.Run("a webhook that fails permanently is a dead letter and can be replayed", func(t *testing.T) {
 			s.sql(t, `UPDATE payment_events SET state = 'dead', ended_at = 1, failure = 'gateway_error' WHERE id = 'evt_same'`)
 			if out := s.must(t, "payments", "events", "list", "--state", "dead"); !strings.Contains(out, "evt_same") {
 				t.Error(out)
@@ -357,7 +357,7 @@ func TestWebhooks(t *testing.T) {
 				t.Error("what nobody told of was replayed")
 			}
 		})
-		t.Run("what is about nobody of ours is kept and ignored", func(t *testing.T) {
+		t.Run("a webhook about an unknown customer is stored and ignored", func(t *testing.T) {
 			post(strings.ReplaceAll(body("evt_foreign"), customer, "cus_foreign"), now, webhookKey).is(t, 200)
 			if out := s.must(t, "payments", "events", "list", "--state", "ignored"); !strings.Contains(out, "evt_foreign") {
 				t.Error(out)

@@ -20,8 +20,7 @@ const (
 	owning
 )
 
-// library is a workspace with a protected and an open template, and somebody for each way to
-// stand to them.
+// library is a workspace with a protected and an open template, and one caller per level of access to them.
 type library struct {
 	owner, viewer, editor, manager, admin, stranger, guest, foreigner, capped *client
 
@@ -39,7 +38,7 @@ func newLibrary(t *testing.T, s *server) *library {
 	return l
 }
 
-// template makes a template that is shared with everyone who has a share.
+// template creates a template that is shared with everyone who has a share.
 func (l *library) template(t *testing.T, name string, protected bool) string {
 	t.Helper()
 	path := templates + "/" + l.owner.create(t, templates, object{"name": name, "protected": protected}).at("id")
@@ -53,8 +52,7 @@ func (l *library) template(t *testing.T, name string, protected bool) string {
 	return path
 }
 
-// callers are those who call each operation, from the weakest on: so that what one may do does
-// not come before what another may not.
+// callers call each operation, the weakest first, so that refused calls come before successful ones.
 func (l *library) callers() []caller {
 	return []caller{
 		{"another workspace's owner", l.foreigner, none}, {"a stranger", l.stranger, none}, {"a key with a viewer's ceiling", l.capped, viewing},
@@ -83,13 +81,13 @@ type operation struct {
 	method, path string
 	body         any
 	make         func(t *testing.T, l *library) string
-	refusal      string // code of the answer to those who may view and no more; prompt_template_forbidden if empty
+	refusal      string // error code for callers who can only view; prompt_template_forbidden if empty
 }
 
 const (
-	hidden = "prompt_version_not_found" // what viewers are told of drafts
+	hidden = "prompt_version_not_found" // the error code for viewers of drafts
 
-	// Bodies that name somebody.
+	// Bodies that name a user.
 	toGuest    = "share with the guest"
 	toStranger = "transfer to the stranger"
 )
@@ -137,7 +135,7 @@ func operations() []operation {
 		{name: "delete a frozen version", needs: managing, method: "DELETE", make: fresh("x", "to-delete")},
 		{name: "list shares", needs: managing, method: "GET", path: "/shares"},
 		{name: "share", needs: managing, method: "POST", make: func(t *testing.T, l *library) string {
-			l.owner.do(t, "DELETE", l.open+"/shares/"+l.guest.id, nil) // whether there or not
+			l.owner.do(t, "DELETE", l.open+"/shares/"+l.guest.id, nil) // whether it exists or not
 			return l.open + "/shares"
 		}, body: toGuest},
 		{name: "change a share", needs: managing, method: "PATCH", path: "/shares/{viewer}", body: object{"expires_at": nil}},
@@ -151,7 +149,7 @@ func operations() []operation {
 	}
 }
 
-// protectedOperations are those that take more on a protected template.
+// protectedOperations require a higher level on a protected template.
 func protectedOperations() []operation {
 	return []operation{
 		{name: "activate, protected", needs: managing, method: "POST", path: "/versions/two/activate"},
@@ -210,7 +208,7 @@ func TestPermissions(t *testing.T) {
 		for _, op := range protectedOperations() {
 			t.Run(op.name, func(t *testing.T) { check(t, op, l.protected) })
 		}
-		t.Run("restore takes the owner or a workspace admin", func(t *testing.T) {
+		t.Run("restore requires the owner or a workspace admin", func(t *testing.T) {
 			path := l.template(t, "to restore", false)
 			for _, c := range l.callers() {
 				l.owner.do(t, "DELETE", path, nil).is(t, 204)
@@ -224,7 +222,7 @@ func TestPermissions(t *testing.T) {
 				l.owner.do(t, "POST", path+"/restore", nil).is(t, 200)
 			}
 		})
-		t.Run("resolve answers each as if it were asked alone", func(t *testing.T) {
+		t.Run("resolve returns for each reference the same as a single call", func(t *testing.T) {
 			refs := object{"refs": []object{{"prompt_template_id": l.open[len(templates)+1:], "ref": "v1"}, {"prompt_template_id": l.open[len(templates)+1:], "ref": "v3"}}}
 			for _, c := range l.callers() {
 				a := c.do(t, "POST", templates+"/resolve", refs).is(t, 200)
@@ -238,7 +236,7 @@ func TestPermissions(t *testing.T) {
 				a.has(t, map[string]string{"data.0.error.code": frozen, "data.1.error.code": draft})
 			}
 		})
-		t.Run("nobody gives what they do not have, or anything through a viewing key", func(t *testing.T) {
+		t.Run("a caller cannot grant more than they have, or anything with a read-only key", func(t *testing.T) {
 			path := l.template(t, "ceilings", false)
 			l.manager.do(t, "PATCH", path+"/shares/"+l.viewer.id, object{"role": "manager"}).is(t, 200)
 			l.manager.do(t, "PATCH", path, object{"owner_id": l.manager.id}).problem(t, 403, "prompt_template_forbidden")
@@ -246,12 +244,12 @@ func TestPermissions(t *testing.T) {
 			key, _ := l.viewer.key(t, "--role", "viewer")
 			key.do(t, "DELETE", path+"/shares/"+l.viewer.id, nil).problem(t, 403, "prompt_template_forbidden")
 		})
-		t.Run("who may only look makes nothing", func(t *testing.T) {
+		t.Run("a viewer cannot create anything", func(t *testing.T) {
 			s.user(t, "viewer").do(t, "POST", templates, object{"name": "mine"}).problem(t, 403, "forbidden")
 			l.capped.do(t, "POST", templates, object{"name": "mine"}).problem(t, 403, "forbidden")
 			l.capped.do(t, "PATCH", "/api/me", object{"name": "Me"}).problem(t, 403, "forbidden")
 		})
-		t.Run("what is hidden is answered like what is not there, to the byte", func(t *testing.T) {
+		t.Run("hidden and missing things get identical responses", func(t *testing.T) {
 			absent := templates + "/" + id.New("ptpl")
 			for _, op := range append(operations(), operation{name: "restore", method: "POST", path: "/restore"}) {
 				path, body := op.path, l.body(op)
@@ -268,7 +266,7 @@ func TestPermissions(t *testing.T) {
 				}
 			}
 		})
-		t.Run("malformed identifiers are answered like absent ones", func(t *testing.T) {
+		t.Run("malformed and absent identifiers get the same response", func(t *testing.T) {
 			absent := l.stranger.do(t, "GET", templates+"/"+id.New("ptpl"), nil, "Request-Id: same")
 			for _, bad := range []string{"x", id.New("pver"), id.New("ptpl") + "0", "PTPL_01jb4rqnx1f3v9c3k3m6zt8n5e", "ptpl_81jb4rqnx1f3v9c3k3m6zt8n5e", "%00", "ptpl_%ff", "..", "%2e%2e", "*", "'%20or%201=1--"} {
 				if bad == ".." {
@@ -277,7 +275,7 @@ func TestPermissions(t *testing.T) {
 				same(t, bad, l.stranger.do(t, "GET", templates+"/"+bad, nil, "Request-Id: same"), absent)
 			}
 		})
-		t.Run("keys of others are hidden, but from admins", func(t *testing.T) {
+		t.Run("keys of others are hidden, except from admins", func(t *testing.T) {
 			_, key := l.owner.key(t)
 			absent := "/api/api-keys/" + id.New("key")
 			for _, who := range []*client{l.stranger, l.foreigner} {
@@ -289,7 +287,7 @@ func TestPermissions(t *testing.T) {
 			l.admin.do(t, "DELETE", "/api/api-keys/"+key, nil).is(t, 204)
 			l.admin.get(t, "/api/api-keys/"+key).has(t, map[string]string{"status": "revoked"})
 		})
-		t.Run("the audit trail is the workspace's own, and its admins'", func(t *testing.T) {
+		t.Run("only admins read the audit trail, of their own workspace", func(t *testing.T) {
 			for _, c := range []*client{l.stranger, l.manager, l.capped, l.owner} {
 				c.do(t, "GET", "/api/events", nil).problem(t, 403, "forbidden")
 			}
@@ -300,7 +298,7 @@ func TestPermissions(t *testing.T) {
 	})
 }
 
-// fill puts people into a path.
+// fill inserts users into a path.
 func (l *library) fill(path string) string {
 	const place = "{viewer}"
 	if n := len(path) - len(place); n >= 0 && path[n:] == place {
@@ -309,7 +307,7 @@ func (l *library) fill(path string) string {
 	return path
 }
 
-// same expects that two answers tell nothing apart.
+// same expects that two responses are indistinguishable.
 func same(t *testing.T, what string, a, b *answer) {
 	t.Helper()
 	if a.status < 400 || a.status != b.status || a.text != b.text {

@@ -22,7 +22,7 @@ type events struct {
 	lines    chan string // closed when the stream has ended
 }
 
-// event is one that was told.
+// event is a received event.
 type event struct {
 	kind, id string
 	*answer  // with its data
@@ -61,7 +61,7 @@ func (c *client) stream(t *testing.T, query string, headers ...string) *events {
 
 func (e *events) close() { e.response.Body.Close() }
 
-// next is the next event.
+// next returns the next event.
 func (e *events) next() event {
 	e.t.Helper()
 	return e.nextWithin(patience)
@@ -95,7 +95,7 @@ func (e *events) nextWithin(wait time.Duration) event {
 	}
 }
 
-// is expects what the next event is.
+// is expects the next event.
 func (e *events) is(kind string, want map[string]string) event {
 	e.t.Helper()
 	got := e.next()
@@ -106,7 +106,7 @@ func (e *events) is(kind string, want map[string]string) event {
 	return got
 }
 
-// ends expects that the stream does so: where durations count, within a time.
+// ends expects that the stream ends. If durations count, it must be within a time.
 func (e *events) ends(within time.Duration) {
 	e.t.Helper()
 	if !proof.Running() {
@@ -132,9 +132,9 @@ func TestPresenceStream(t *testing.T) {
 		stranger := s.user(t, "owner", "--workspace", "elsewhere")
 		stranger.create(t, presences, object{})
 
-		t.Run("a snapshot comes first, and then what changes", func(t *testing.T) {
+		t.Run("a stream starts with a snapshot, followed by changes", func(t *testing.T) {
 			mine := ann.stream(t, "?user_id="+bob.id+","+stranger.id)
-			// An open stream is a heartbeat.
+			// An open stream counts as a heartbeat.
 			mine.is("snapshot", map[string]string{"data.0.user_id": ann.id, "data.0.status": "online", "data.0.devices.0.id": "stream", "data.1": "", "gone": "[]", "more": "false"})
 			bob.create(t, presences, object{"text": "hello"})
 			told := mine.is("change", map[string]string{"data.0.user_id": bob.id, "data.0.text": "hello", "data.0.devices": "", "data.0.seq": "", "data.1": ""})
@@ -143,7 +143,7 @@ func TestPresenceStream(t *testing.T) {
 			mine.is("change", map[string]string{"data": "[]", "gone.0": told.at("data.0.id")})
 			mine.close()
 
-			t.Run("who is cut resumes where they were", func(t *testing.T) {
+			t.Run("a client that was disconnected resumes where it was", func(t *testing.T) {
 				bob.create(t, presences, object{"text": "again"})
 				for _, resumed := range []*events{
 					ann.stream(t, "?user_id="+bob.id+","+stranger.id, "Last-Event-ID: "+told.id),
@@ -157,7 +157,7 @@ func TestPresenceStream(t *testing.T) {
 				for _, id := range []string{"x", "1", told.id, "x" + number, strings.TrimSuffix(told.id, number) + ".99999999", strings.TrimSuffix(told.id, number) + ".-1"} {
 					query := "?user_id=" + bob.id + "," + stranger.id
 					if id == told.id {
-						query = "?user_id=" + bob.id // another question
+						query = "?user_id=" + bob.id // other parameters
 					}
 					anew := ann.stream(t, query, "Last-Event-ID: "+id)
 					anew.is("reset", nil)
@@ -166,7 +166,7 @@ func TestPresenceStream(t *testing.T) {
 				}
 			})
 		})
-		t.Run("operators follow everybody", func(t *testing.T) {
+		t.Run("operators receive the changes of all users", func(t *testing.T) {
 			all := operator.stream(t, "")
 			seen := all.next()
 			if seen.kind != "snapshot" || !strings.Contains(seen.text, stranger.id) || !strings.Contains(seen.text, bob.id) {
@@ -194,7 +194,7 @@ func TestPresenceStream(t *testing.T) {
 			late := ann.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
 			s.sql(t, `UPDATE stream_tickets SET expires_at = 1`)
 			anonymous.do(t, "GET", presences+"/stream?ticket="+late, nil).problem(t, 401, "unauthenticated")
-			t.Run("and the stream ends with the credential that it was made by", func(t *testing.T) {
+			t.Run("a stream ends with the credential that opened it", func(t *testing.T) {
 				key, id := ann.key(t)
 				ticket := key.do(t, "POST", presences+"/stream-tickets", nil).is(t, 200).at("ticket")
 				opened := anonymous.stream(t, "?ticket="+ticket)
@@ -205,14 +205,14 @@ func TestPresenceStream(t *testing.T) {
 				anonymous.do(t, "GET", presences+"/stream?ticket="+unused, nil).problem(t, 401, "unauthenticated")
 			})
 		})
-		t.Run("who leaves the workspace hears no more of its people", func(t *testing.T) {
+		t.Run("a user who leaves the workspace receives no more changes of its members", func(t *testing.T) {
 			leaver, admin := s.user(t, "member"), s.user(t, "admin")
 			token := leaver.stream(t, "?user_id="+bob.id)
 			token.next()
 			admin.do(t, "DELETE", "/api/workspaces/"+admin.workspace+"/members/"+leaver.id, nil).is(t, 204)
 			token.ends(1500 * time.Millisecond) // the key is bound to it
 		})
-		t.Run("what is asked for wrongly is said", func(t *testing.T) {
+		t.Run("invalid stream requests get a problem", func(t *testing.T) {
 			for query, code := range map[string]string{
 				"?user_id=x": "invalid_parameter", "?user_id=" + strings.Repeat(ann.id+",", 200) + ann.id: "invalid_parameter", "?device_id=a%20b": "invalid_parameter", "?users=x": "unknown_parameter",
 			} {
@@ -222,7 +222,7 @@ func TestPresenceStream(t *testing.T) {
 			ann.do(t, "HEAD", presences+"/stream", nil).is(t, 200)
 			ann.do(t, "POST", presences+"/stream", object{}).problem(t, 405, "method_not_allowed")
 		})
-		t.Run("twenty streams are enough for anybody", func(t *testing.T) {
+		t.Run("a user can open at most 20 streams", func(t *testing.T) {
 			carl := s.user(t, "member")
 			for range 20 {
 				carl.stream(t, "")
@@ -246,7 +246,7 @@ func TestASlowReaderIsCut(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite)
 	operator := s.user(t, "viewer", "--operator")
-	// A snapshot that no buffer of the system holds.
+	// A snapshot that is larger than the system's buffers.
 	s.sql(t, `INSERT INTO presences SELECT printf('prs_%026d', i), (SELECT id FROM orgs), printf('usr_%026d', i), '', printf('%.*c', 10000, 'x'), '', '', '', '', 0, 0, '[]', 0, 0, 'offline', 0, i, 1, false
 		FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT i FROM n)`)
 	s.sql(t, `INSERT INTO presence_seqs SELECT id, 3000 FROM orgs`)
@@ -262,11 +262,11 @@ func TestASlowReaderIsCut(t *testing.T) {
 
 func TestNodesTellOneAnother(t *testing.T) {
 	t.Parallel()
-	t.Run("by NOTIFY", func(t *testing.T) {
+	t.Run("signals by NOTIFY", func(t *testing.T) {
 		t.Parallel()
 		testNodes(t, deploy(t, postgres))
 	})
-	t.Run("by Redis", func(t *testing.T) {
+	t.Run("signals by Redis", func(t *testing.T) {
 		t.Parallel()
 		testNodes(t, deploy(t, postgres, set("redis.url", services.Redis(t).URL)))
 	})
@@ -288,10 +288,10 @@ func testNodes(t *testing.T, d *deployment) {
 		both := ann.at(nodes[1]).do(t, "POST", presences, object{"device_id": "b", "activity": "idle", "ttl_seconds": 300}).is(t, 200)
 		both.has(t, map[string]string{"status": "online", "devices.0.id": "a", "devices.1.id": "b"})
 	})
-	t.Run("a node that dies leaves nobody online", func(t *testing.T) {
+	t.Run("users of a killed node go offline", func(t *testing.T) {
 		nodes[0].kill(t)
 		var got event
-		for got.answer == nil || got.at("data.0.status") != "away" { // the device that was in use is gone
+		for got.answer == nil || got.at("data.0.status") != "away" { // the device that was in use is offline
 			got = stream.nextWithin(2 * patience)
 		}
 		if took := time.Since(begun); took < 29*time.Second || proof.Running() && took > 33*time.Second {
@@ -299,7 +299,7 @@ func testNodes(t *testing.T, d *deployment) {
 		}
 		bob.at(nodes[1]).get(t, path).has(t, map[string]string{"status": "away"})
 	})
-	t.Run("a stream goes on at another node", func(t *testing.T) {
+	t.Run("a stream can be resumed at another node", func(t *testing.T) {
 		last := bob.at(nodes[2]).stream(t, "?user_id="+ann.id).next()
 		ann.at(nodes[2]).do(t, "POST", presences, object{"device_id": "b", "text": "moved"}).is(t, 200)
 		moved := bob.at(nodes[1]).stream(t, "?user_id="+ann.id, "Last-Event-ID: "+last.id)

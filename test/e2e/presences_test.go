@@ -16,7 +16,7 @@ func TestPresences(t *testing.T) {
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		operator, stranger := s.user(t, "viewer", "--operator"), s.user(t, "owner", "--workspace", "elsewhere")
 
-		t.Run("nobody has a presence before the first heartbeat", func(t *testing.T) {
+		t.Run("a user has no presence before the first heartbeat", func(t *testing.T) {
 			ann.do(t, "GET", presences+"/me", nil).problem(t, 404, "presence_not_found")
 			ann.do(t, "DELETE", presences+"/me", nil).problem(t, 404, "presence_not_found")
 			if got := ann.get(t, presences).items(t); len(got) != 0 {
@@ -25,7 +25,7 @@ func TestPresences(t *testing.T) {
 		})
 		begun := ann.create(t, presences, object{})
 		path := begun.header.Get("Location")
-		t.Run("the first heartbeat makes it, and the next ones answer 200", func(t *testing.T) {
+		t.Run("the first heartbeat creates a presence, and the next ones return 200", func(t *testing.T) {
 			begun.has(t, map[string]string{"status": "online", "source": "auto", "manual_status": "auto", "user_id": ann.id, "heartbeat_after_seconds": "30", "devices.0.id": "default", "devices.0.kind": "api", "devices.0.state": "active", "devices.1": ""})
 			if path != presences+"/"+begun.at("id") {
 				t.Errorf("Location: %s", path)
@@ -35,14 +35,14 @@ func TestPresences(t *testing.T) {
 				t.Errorf("%s\nbefore: %s", again, begun)
 			}
 		})
-		t.Run("a claim is there for everybody who may see it", func(t *testing.T) {
+		t.Run("a claimed status is shown to everyone who may see it", func(t *testing.T) {
 			ann.do(t, "POST", presences, object{"device_id": "phone", "device_kind": "mobile", "activity": "idle", "status": "dnd", "text": "writing", "emoji": ":pen:", "ttl_seconds": 300}).is(t, 200).
 				has(t, map[string]string{"status": "dnd", "source": "manual", "heartbeat_after_seconds": "100", "devices.1.id": "phone", "devices.1.state": "idle"})
 			bob.get(t, path).has(t, map[string]string{"status": "dnd", "text": "writing", "emoji": ":pen:", "devices": "", "seq": "", "expires_at": "", "last_seen_at": "", "manual_status": "", "source": ""})
 			operator.get(t, path).has(t, map[string]string{"status": "dnd", "devices.1.id": "phone", "manual_status": "", "source": "manual"})
 			stranger.do(t, "GET", path, nil).problem(t, 404, "presence_not_found")
 		})
-		t.Run("a claim that passes gives way to the one before", func(t *testing.T) {
+		t.Run("a claimed status that expires is replaced by the one before", func(t *testing.T) {
 			until := time.Now().Add(1500 * time.Millisecond).UTC().Format(time.RFC3339Nano)
 			ann.do(t, "POST", presences, object{"status": "away", "text": "lunch", "manual_until": until}).is(t, 200).has(t, map[string]string{"status": "away", "text": "lunch"})
 			soon(t, func() string {
@@ -50,7 +50,7 @@ func TestPresences(t *testing.T) {
 			}, "writing")
 			bob.get(t, path).has(t, map[string]string{"status": "dnd", "text": "writing"})
 		})
-		t.Run("operators list all, count, filter and go on from a seq", func(t *testing.T) {
+		t.Run("operators list, count and filter all presences, and continue from a seq", func(t *testing.T) {
 			bob.create(t, presences, object{})
 			soon(t, func() string { return operator.get(t, presences).at("counts.dnd") }, "1") // since lunch is over
 			all := operator.get(t, presences)
@@ -72,7 +72,7 @@ func TestPresences(t *testing.T) {
 			bob.get(t, presences+"?user_id="+ann.id).has(t, map[string]string{"data": "[]"})
 			operator.do(t, "GET", presences+"?limit=1&status=dnd&cursor="+first.at("next_cursor"), nil).problem(t, 400, "invalid_cursor")
 		})
-		t.Run("who is invisible is offline for all but themselves", func(t *testing.T) {
+		t.Run("an invisible user is offline for everyone else", func(t *testing.T) {
 			bob.do(t, "POST", presences, object{"status": "invisible"}).is(t, 200).has(t, map[string]string{"status": "online", "manual_status": "invisible"})
 			theirs := presences + "/" + bob.get(t, presences+"/me").at("id")
 			ann.get(t, theirs).has(t, map[string]string{"status": "offline"})
@@ -107,16 +107,16 @@ func TestPresencesOutliveTheServer(t *testing.T) {
 		s.kill(t)
 		s.sql(t, `UPDATE presences SET due_at = 1, devices = '[{"id":"default","kind":"api","seen_at":1,"ttl":30}]' WHERE user_id = '`+gone.id+`'`)
 		s = d.start(t)
-		t.Run("killed, it has what was claimed", func(t *testing.T) {
+		t.Run("claimed statuses survive a kill of the server", func(t *testing.T) {
 			bob.at(s).create(t, presences, object{})
 			ann.at(s).get(t, presences+"/me").has(t, map[string]string{"status": "dnd", "text": "claimed"})
 		})
-		t.Run("who fell silent meanwhile is offline, in counts and filters too", func(t *testing.T) {
+		t.Run("a user who sent no heartbeat meanwhile is offline, in counts and filters too", func(t *testing.T) {
 			soon(t, func() string { return operator.at(s).get(t, presences+"?status=offline").at("data.0.user_id") }, gone.id)
 			operator.at(s).get(t, presences).has(t, map[string]string{"counts.offline": "1", "counts.online": "1", "counts.dnd": "1"})
 			gone.at(s).do(t, "POST", presences, object{}).is(t, 200)
 		})
-		t.Run("stopped in good order, it has when people were seen last", func(t *testing.T) {
+		t.Run("the times that users were last seen survive a clean stop", func(t *testing.T) {
 			seen := ann.at(s).do(t, "POST", presences, object{}).is(t, 200).at("last_seen_at")
 			s.stop(t)
 			s = d.start(t)
@@ -171,13 +171,13 @@ func TestBadHeartbeats(t *testing.T) {
 				}
 			})
 		}
-		t.Run("140 characters are fine", func(t *testing.T) {
+		t.Run("a status text of 140 characters is accepted", func(t *testing.T) {
 			ann.do(t, "POST", presences, object{"text": strings.Repeat("ß", 140)}).is(t, 200)
 		})
-		t.Run("what was refused has changed nothing", func(t *testing.T) {
+		t.Run("refused heartbeats change nothing", func(t *testing.T) {
 			ann.get(t, presences+"/me").has(t, map[string]string{"status": "online", "manual_status": "auto", "manual_until": "null", "emoji": "", "devices.0.id": "default", "devices.1": ""})
 		})
-		t.Run("21 devices are one too many", func(t *testing.T) {
+		t.Run("a heartbeat of a 21st device is refused", func(t *testing.T) {
 			for i := range 19 {
 				ann.do(t, "POST", presences, object{"device_id": fmt.Sprint("d", i)}).is(t, 200)
 			}
@@ -186,7 +186,7 @@ func TestBadHeartbeats(t *testing.T) {
 			ann.get(t, presences+"/me").has(t, map[string]string{"devices.19.id": "default", "devices.20": "", "manual_status": "auto"})
 			ann.do(t, "POST", presences, object{"device_id": "d7"}).is(t, 200)
 		})
-		t.Run("a key that only reads neither reports nor deletes", func(t *testing.T) {
+		t.Run("a read-only key can neither send heartbeats nor delete a presence", func(t *testing.T) {
 			carl := s.user(t, "member")
 			carl.create(t, presences, object{})
 			reads, _ := carl.key(t, "--role", "viewer")
@@ -200,7 +200,7 @@ func TestBadHeartbeats(t *testing.T) {
 		} {
 			ann.do(t, "GET", presences+query, nil).problem(t, 400, code)
 		}
-		t.Run("who reports without end is told to wait", func(t *testing.T) {
+		t.Run("heartbeats are rate limited", func(t *testing.T) {
 			for range 200 {
 				if a := bob.do(t, "POST", presences, object{}); a.status == 429 {
 					if a.header.Get("Retry-After") != "1" {
@@ -215,7 +215,7 @@ func TestBadHeartbeats(t *testing.T) {
 	})
 }
 
-// soon waits for an answer that is about to come.
+// soon waits until get returns want.
 func soon(t *testing.T, ask func() string, want string) {
 	t.Helper()
 	got := ask()

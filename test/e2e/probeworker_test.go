@@ -17,8 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// TestTheProgramIsItsOwnChild runs the confined child as the server does: the same program, by its
-// hidden command.
+// TestTheProgramIsItsOwnChild runs the confined child as the server does: the same program with its hidden command.
 func TestTheProgramIsItsOwnChild(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -47,14 +46,14 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 		return ports.Target{Credential: c, Limits: ports.DefaultLimits()}
 	}
 
-	t.Run("it reads a file", func(t *testing.T) {
+	t.Run("the child reads a file", func(t *testing.T) {
 		tables, err := w.Tables(t.Context(), to(connection.SQLite, `{"file":"sample.db"}`), connection.TableQuery{Limit: 10})
 		if err != nil || len(tables) != 1 || tables[0].Name != "people" {
 			t.Errorf("tables = %+v, %v", tables, err)
 		}
 	})
 
-	t.Run("it reaches no network but those allowed", func(t *testing.T) {
+	t.Run("the child reaches only allowed networks", func(t *testing.T) {
 		for _, host := range []string{"127.0.0.1", "localhost"} {
 			r := w.Probe(t.Context(), to(connection.Postgres, `{"host":"`+host+`","database":"d","username":"u"}`))
 			if r.Failure() != connection.NetworkNotAllowed {
@@ -64,7 +63,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 	})
 
 	sheets := sheet.NewConfined(runner.Run, sheet.DefaultLimits().Total)
-	t.Run("it reads a sheet", func(t *testing.T) {
+	t.Run("the child reads a sheet", func(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "people.csv"), []byte("Name;Age\nAnn;7\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +73,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 		}
 	})
 
-	t.Run("it fetches none from networks that are not allowed", func(t *testing.T) {
+	t.Run("the child fetches sheets only from allowed networks", func(t *testing.T) {
 		for _, url := range []string{"https://127.0.0.1:8443/a.csv", "https://localhost/a.csv", "https://169.254.169.254/a.csv"} {
 			if _, err := sheets.Preview(t.Context(), "", ports.SheetTarget{Location: source.SheetLocation{URL: url}}); !errors.Is(err, source.ErrURLNotAllowed) {
 				t.Errorf("%s: %v", url, err)

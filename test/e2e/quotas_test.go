@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestQuotas fills a workspace: what goes beyond is refused by name, and nothing that is there is lost.
+// TestQuotas fills a workspace. What exceeds a quota is refused with the quota's name, and no data is lost.
 func TestQuotas(t *testing.T) {
 	const limited = `orgs:
   - slug: default
@@ -26,7 +26,7 @@ func TestQuotas(t *testing.T) {
 		first := templates + "/" + ann.create(t, templates, object{"name": "first", "type": "text"}).at("id")
 		second := templates + "/" + ann.create(t, templates, object{"name": "second", "type": "text"}).at("id")
 
-		t.Run("templates, until one is deleted", func(t *testing.T) {
+		t.Run("templates are limited until one is deleted", func(t *testing.T) {
 			full(t, ann.do(t, "POST", templates, object{"name": "third", "type": "text"}), "prompt_templates", 2)
 			if got := ann.get(t, templates).items(t); len(got) != 2 {
 				t.Errorf("%d templates", len(got))
@@ -37,7 +37,7 @@ func TestQuotas(t *testing.T) {
 			ann.do(t, "DELETE", third, nil).is(t, 204)
 			ann.do(t, "POST", second+"/restore", nil).is(t, 200)
 		})
-		t.Run("versions, until one is deleted", func(t *testing.T) {
+		t.Run("versions are limited until one is deleted", func(t *testing.T) {
 			for i := range 3 {
 				ann.create(t, first+"/versions", object{"text": fmt.Sprint("text ", i)})
 			}
@@ -45,14 +45,14 @@ func TestQuotas(t *testing.T) {
 			ann.do(t, "DELETE", first+"/versions/v1", nil).is(t, 204)
 			ann.create(t, second+"/versions", object{"text": "x"})
 		})
-		t.Run("chat templates, until one is deleted", func(t *testing.T) {
+		t.Run("chat templates are limited until one is deleted", func(t *testing.T) {
 			one := chats + "/" + ann.create(t, chats, object{"name": "one"}).at("id")
 			full(t, ann.do(t, "POST", chats, object{"name": "two"}), "chat_templates", 1)
 			ann.do(t, "DELETE", one, nil).is(t, 204)
 			ann.create(t, chats, object{"name": "two"})
 			full(t, ann.do(t, "POST", chats+"/"+strings.TrimPrefix(one, chats+"/")+"/restore", nil), "chat_templates", 1)
 		})
-		t.Run("bytes, whatever grows; and what does not grow can be changed", func(t *testing.T) {
+		t.Run("bytes are limited for everything that grows, and other changes are allowed", func(t *testing.T) {
 			chat := chats + "/" + ann.get(t, chats).at("data.0.id")
 			ann.do(t, "PATCH", first+"/versions/v2", object{"text": strings.Repeat("x", 29_000)}).is(t, 200)
 			grown := strings.Repeat("y", 9_000)
@@ -66,7 +66,7 @@ func TestQuotas(t *testing.T) {
 				t.Errorf("the version is %.50q", got)
 			}
 		})
-		t.Run("a workspace beyond smaller quotas keeps what it has", func(t *testing.T) {
+		t.Run("a workspace above lowered quotas keeps its data", func(t *testing.T) {
 			s.stop(t)
 			s.configure(strings.NewReplacer("prompt_templates: 2", "prompt_templates: 1", "prompt_versions: 3", "prompt_versions: 1", "storage_bytes: 40000", "storage_bytes: 1000").Replace(limited))
 			again := ann.at(s.deployment.start(t))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestReplaysReadAgain repeats requests whose answer a GET shows too: no second copy of it is kept.
+// TestReplaysReadAgain repeats requests whose response a GET returns too, so that no copy is stored.
 func TestReplaysReadAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine)
@@ -24,18 +24,18 @@ func TestReplaysReadAgain(t *testing.T) {
 			return a
 		}
 
-		t.Run("the answer is the same while nothing has changed", func(t *testing.T) {
+		t.Run("a replayed response is the same while nothing has changed", func(t *testing.T) {
 			if a := again(t); a.text != made.text || a.header.Get("Etag") != made.header.Get("Etag") {
 				t.Errorf("%.300s: %v", a, a.header)
 			}
 		})
-		t.Run("it shows what is there now", func(t *testing.T) {
+		t.Run("a replayed response shows the current state", func(t *testing.T) {
 			ann.do(t, "PATCH", version, object{"text": "short"}).is(t, 200)
 			if a := again(t); a.at("text") != "short" || a.header.Get("Etag") != ann.get(t, version).header.Get("Etag") {
 				t.Errorf("%.300s: %v", a, a.header)
 			}
 		})
-		t.Run("an action is repeated with the thing as it is now", func(t *testing.T) {
+		t.Run("a replayed action returns the current state", func(t *testing.T) {
 			activate := func() *answer {
 				return ann.do(t, "POST", version+"/activate", object{"reason": "first"}, "Idempotency-Key: activate").is(t, 200)
 			}
@@ -48,12 +48,12 @@ func TestReplaysReadAgain(t *testing.T) {
 				t.Errorf("%d activations", len(got))
 			}
 		})
-		t.Run("what the caller can no longer read is not shown", func(t *testing.T) {
+		t.Run("a replay does not show what the caller can no longer read", func(t *testing.T) {
 			ann.do(t, "PATCH", path, object{"owner_id": bob.id}).is(t, 200)
 			bob.do(t, "DELETE", path+"/shares/"+ann.id, nil).is(t, 204)
 			ann.do(t, "POST", path+"/versions", body, "Idempotency-Key: version").problem(t, 409, "idempotency_answer_erased")
 		})
-		t.Run("nor is what was deleted, and it is not made again", func(t *testing.T) {
+		t.Run("a replay does not show or recreate what was deleted", func(t *testing.T) {
 			gone := ann.create(t, templates, object{"name": "gone"}, "Idempotency-Key: gone")
 			ann.do(t, "DELETE", templates+"/"+gone.at("id"), nil).is(t, 204)
 			ann.do(t, "POST", templates, object{"name": "gone"}, "Idempotency-Key: gone").problem(t, 409, "idempotency_answer_erased")

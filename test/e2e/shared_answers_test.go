@@ -13,17 +13,17 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// prospect is a call of an operation that may be made, and what else it declares to answer.
+// prospect is a permitted call of an operation, and the other statuses that the operation declares.
 type prospect struct {
 	op     *openapi.Operation
-	status map[int]bool // that it declares
+	status map[int]bool // the declared statuses
 	caller *standing    // who may call it
 	signed *standing    // who signed in
 	at     target
 	once   bool // it accepts an Idempotency-Key
 }
 
-// prospects names somebody for every operation who may call it.
+// prospects returns for every operation a caller who may call it.
 func (h *house) prospects(t *testing.T) []*prospect {
 	t.Helper()
 	contract := fixture.Contract(t)
@@ -53,7 +53,7 @@ func (h *house) prospects(t *testing.T) []*prospect {
 		}
 		for _, c := range h.callers {
 			if expected(op, c) == 200 {
-				p.caller = c // the last may most
+				p.caller = c // the last one has the most permissions
 			}
 			if c.jwt {
 				p.signed = c
@@ -68,7 +68,7 @@ func (h *house) prospects(t *testing.T) []*prospect {
 	return all
 }
 
-// has calls by c, and expects a status where the operation declares it.
+// has calls the operation as c, and expects a status if the operation declares it.
 func (p *prospect) has(t *testing.T, status int, c *standing, at target) {
 	t.Helper()
 	if !p.status[status] {
@@ -83,14 +83,14 @@ func (p *prospect) has(t *testing.T, status int, c *standing, at target) {
 	}
 }
 
-// with is the target of p, asked for with other headers.
+// with returns the target of p with other headers.
 func (p *prospect) with(headers ...string) target {
 	at := p.at
 	at.headers = append(headers, at.headers...)
 	return at
 }
 
-// moved is c, calling another server.
+// moved returns c as a client of another server.
 func (c *standing) moved(s *server) *standing {
 	other := *c
 	other.client = c.at(s)
@@ -115,13 +115,13 @@ func atOnce(all []*prospect, f func(p *prospect)) {
 	wg.Wait()
 }
 
-// TestSharedAnswers reaches of each operation the answers that openapi.yaml documents for all alike:
-// what is wrong has nothing to do with what the operation does.
+// TestSharedAnswers gets from each operation the responses that openapi.yaml documents for all operations, whose causes
+// do not depend on the operation.
 func TestSharedAnswers(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, postgres)
 	all := h.prospects(t)
-	t.Run("what is asked wrongly", func(t *testing.T) {
+	t.Run("invalid requests", func(t *testing.T) {
 		for _, p := range all {
 			t.Run(p.op.ID, func(t *testing.T) {
 				p.at = examples[p.op.ID].make(t, h, p.caller)
@@ -129,14 +129,14 @@ func TestSharedAnswers(t *testing.T) {
 			})
 		}
 	})
-	t.Run("who is known to the issuer and not let in", func(t *testing.T) {
+	t.Run("users of the issuer without access", func(t *testing.T) {
 		for _, p := range all {
 			if area := p.op.Access.Area; area != "embed" && area != "public" {
 				p.keepsOut(t, h)
 			}
 		}
 	})
-	t.Run("what comes again while it runs", func(t *testing.T) {
+	t.Run("requests repeated while they run", func(t *testing.T) {
 		for _, p := range all {
 			if p.once {
 				h.repeatedMeanwhile(t, p)
@@ -153,30 +153,30 @@ func TestSharedAnswers(t *testing.T) {
 		t.Helper()
 		atOnce(all, func(p *prospect) { p.has(t, status, p.caller.moved(s), p.at) })
 	}
-	t.Run("what takes too long", func(t *testing.T) {
+	t.Run("requests that time out", func(t *testing.T) {
 		defer h.lockEverything(t)()
 		everybody(t, s, http.StatusGatewayTimeout)
 	})
-	t.Run("what reaches no database", func(t *testing.T) {
+	t.Run("requests without a database", func(t *testing.T) {
 		proxy.Cut()
 		defer proxy.Restore()
 		everybody(t, s, http.StatusServiceUnavailable)
 	})
-	t.Run("what goes wrong with us", func(t *testing.T) {
+	t.Run("internal errors", func(t *testing.T) {
 		h.sql(t, `ALTER SCHEMA public RENAME TO away`)
 		defer h.sql(t, `ALTER SCHEMA away RENAME TO public`)
-		time.Sleep(time.Second) // until nobody is remembered
+		time.Sleep(time.Second) // until the caches have expired
 		everybody(t, s, http.StatusInternalServerError)
 	})
 	s.stop(t)
-	t.Run("what comes too often", func(t *testing.T) {
+	t.Run("requests beyond the rate limit", func(t *testing.T) {
 		for _, name := range []string{"per_minute", "burst", "unauthenticated_per_minute"} {
 			set("server.rate_limit."+name, "1")(h.deployment)
 		}
 		s := h.deployment.start(t)
 		for _, p := range all {
 			if area := p.op.Access.Area; area == "embed" || area == "public" {
-				continue // how often visitors may call is their token's affair, and has tests of its own
+				continue // the token limits visitors, which has its own tests
 			}
 			p.caller.moved(s).call(t, p.op, p.at)
 			p.has(t, http.StatusTooManyRequests, p.caller.moved(s), p.at)
@@ -184,8 +184,8 @@ func TestSharedAnswers(t *testing.T) {
 	})
 }
 
-// lockEverything keeps everybody from every table until release is called. What runs in the background
-// may stand in the way: of two that wait for each other PostgreSQL ends one.
+// lockEverything locks every table until release is called. It may deadlock with background work, and then PostgreSQL
+// ends one of the two.
 func (h *house) lockEverything(t *testing.T) (release func()) {
 	t.Helper()
 	db := h.open(t)
@@ -207,11 +207,11 @@ func (h *house) lockEverything(t *testing.T) (release func()) {
 	}
 }
 
-// asksWrongly does so in each way that p declares an answer for. None of them does anything.
+// asksWrongly sends each kind of invalid request that p declares a response for. None has an effect.
 func (p *prospect) asksWrongly(t *testing.T) {
 	at := p.at
 	at.query += map[bool]string{true: "&", false: "?"}[strings.Contains(at.query, "?")] + "no_such_parameter=1"
-	if p.op.Access.Area != "public" { // whose parameters are nobody's business
+	if p.op.Access.Area != "public" { // its parameters are not checked
 		p.has(t, http.StatusBadRequest, p.caller, at)
 	}
 	p.has(t, http.StatusNotAcceptable, p.caller, p.with("Accept: image/png"))
@@ -233,15 +233,14 @@ func (p *prospect) asksWrongly(t *testing.T) {
 		tag := p.caller.call(t, p.op, p.at).header.Get("Etag")
 		p.has(t, http.StatusNotModified, p.caller, p.with("If-None-Match: "+tag))
 	}
-	if !strings.Contains(p.op.Path, "{") { // else it is what the path names that is not there
+	if !strings.Contains(p.op.Path, "{") { // otherwise the thing in the path is not found
 		nowhere := *p.signed
 		nowhere.workspace = "wsp_" + strings.Repeat("0", 26)
 		p.has(t, http.StatusNotFound, &nowhere, p.at)
 	}
 }
 
-// keepsOut calls as somebody who has no account and no invitation, and as somebody whose token lacks a
-// claim that the org requires.
+// keepsOut calls as a user without account and invitation, and as one whose token lacks a claim that the org requires.
 func (p *prospect) keepsOut(t *testing.T, h *house) {
 	for code, verified := range map[string]bool{"sign_up_closed": true, "required_claim_missing": false} {
 		claims := h.issuer.Claims("atrium", time.Now())
@@ -258,7 +257,7 @@ func (p *prospect) keepsOut(t *testing.T, h *house) {
 	}
 }
 
-// repeatedMeanwhile repeats a call with its Idempotency-Key while the first one seems to run.
+// repeatedMeanwhile repeats a call with its Idempotency-Key while the first one appears to run.
 func (h *house) repeatedMeanwhile(t *testing.T, p *prospect) {
 	key := fmt.Sprintf("Idempotency-Key: %s-meanwhile", p.op.ID)
 	p.caller.call(t, p.op, p.with(key))

@@ -16,9 +16,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// TestStopUnderLoad counts three ways: what clients were answered, what the server says that it
-// served, and what has taken effect. A request that is accepted and fails makes them differ. Somebody
-// reads a stream meanwhile, which has no end of its own.
+// TestStopUnderLoad compares three counts: responses that clients received, requests that the server logged, and
+// effects. They differ if an accepted request fails. Another client reads a stream, which does not end by itself.
 func TestStopUnderLoad(t *testing.T) {
 	stops := proof.Sample(5, 100) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
@@ -30,7 +29,7 @@ func TestStopUnderLoad(t *testing.T) {
 		var took []time.Duration // from the last answer, or the signal if that came later, to the end
 		for range stops {
 			var clients sync.WaitGroup
-			var last atomic.Int64 // when somebody was answered
+			var last atomic.Int64 // time of the last response
 			listening := ann.at(s).stream(t, "")
 			for range 4 {
 				c := ann.at(s)
@@ -38,7 +37,7 @@ func TestStopUnderLoad(t *testing.T) {
 					for {
 						a, err := c.try(t, "POST", templates, object{"name": fmt.Sprint("load ", number.Add(1))})
 						if err != nil {
-							return // the server takes no more
+							return // the server accepts no more requests
 						}
 						if a.status != 201 {
 							t.Errorf("an accepted request failed: %s", a)
@@ -82,7 +81,7 @@ func TestStopUnderLoad(t *testing.T) {
 	})
 }
 
-// stuck is a request whose body never ends, so that it is under way for as long as it may be.
+// stuck is a request whose body never ends, so that it runs as long as the server allows.
 func (c *client) stuck(t *testing.T) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.server.url, "http://"))
@@ -100,7 +99,7 @@ func TestStop(t *testing.T) {
 	t.Parallel()
 	stopping := regexp.MustCompile(`"msg":"stopping"`)
 
-	t.Run("a stop amid the start is no failure", func(t *testing.T) {
+	t.Run("a stop during the start is no failure", func(t *testing.T) {
 		t.Parallel()
 		silent, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -109,7 +108,7 @@ func TestStop(t *testing.T) {
 		defer silent.Close()
 		d := deploy(t, sqlite, set("database.url", "postgres://atrium@"+silent.Addr().String()+"/atrium?sslmode=disable"))
 		s := d.launch(t)
-		conn, err := silent.Accept() // it has come to its database, which says nothing
+		conn, err := silent.Accept() // it waits for its database, which does not answer
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +139,7 @@ func TestStop(t *testing.T) {
 			t.Errorf("it ended with %d: %s", code, s.stderr)
 		}
 	})
-	t.Run("while it stops, it takes no new connection", func(t *testing.T) {
+	t.Run("a stopping server accepts no new connection", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, sqlite, set("server.shutdown_timeout", "2s"))
 		s.user(t, "member").stuck(t)
@@ -160,7 +159,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// reload gives the server another file, and expects the log to say of it what is told.
+// reload gives the server another file, and expects the given log message.
 func (s *server) reload(t *testing.T, config, told string) {
 	t.Helper()
 	const word = "the configuration was"
@@ -192,14 +191,14 @@ orgs:
 		return ann.do(t, "GET", "/api/me", nil, "Host: "+host).status == 200
 	}
 
-	t.Run("SIGHUP takes over the orgs of the file", func(t *testing.T) {
+	t.Run("SIGHUP applies the orgs of the file", func(t *testing.T) {
 		s.reload(t, fmt.Sprintf(orgs, "new.example.com", "  - {slug: second, hosts: [second.example.com]}"), "the configuration was reloaded")
 		if answers(t, "old.example.com") || !answers(t, "new.example.com") {
 			t.Error("the old host answers, or the new one does not")
 		}
 		s.user(t, "owner", "--org", "second").get(t, "/api/me", "Host: second.example.com").has(t, map[string]string{"org.slug": "second"})
 	})
-	t.Run("what a reload does not take over is named, and so is an org that is gone", func(t *testing.T) {
+	t.Run("a reload names the settings that it does not apply, and removed orgs", func(t *testing.T) {
 		s.reload(t, fmt.Sprintf(orgs, "new.example.com", "server: {request_timeout: 7s}\nmetrics: {addr: 127.0.0.1:0}"), "the configuration was reloaded")
 		for _, want := range []string{`"keys":["server.request_timeout","metrics.addr"]`, `"org":"second"`} {
 			if !strings.Contains(s.stderr.String(), want) {
@@ -207,7 +206,7 @@ orgs:
 			}
 		}
 	})
-	t.Run("a rule for claims that lets nobody in is told", func(t *testing.T) {
+	t.Run("a reload reports a claim rule that admits no one", func(t *testing.T) {
 		s.reload(t, `
 orgs:
   - slug: default
@@ -224,7 +223,7 @@ orgs:
 			t.Errorf("doctor says:\n%s", out)
 		}
 	})
-	t.Run("an invalid file is refused whole, and says why", func(t *testing.T) {
+	t.Run("a reload of an invalid file changes nothing, and says why", func(t *testing.T) {
 		s.reload(t, fmt.Sprintf(orgs, "third.example.com", "  - {slug: UPPER, hosts: [x.example.com]}"), "orgs[1].slug: must be")
 		s.reload(t, "orgs: [", "the configuration was not reloaded")
 		if answers(t, "third.example.com") || !answers(t, "new.example.com") {

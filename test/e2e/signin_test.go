@@ -15,7 +15,7 @@ func TestSignIn(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		r := newRealm(t, engine, "personal_workspaces: true")
 
-		t.Run("the first token makes the person, with a workspace of their own", func(t *testing.T) {
+		t.Run("the first token creates the user, with a workspace of their own", func(t *testing.T) {
 			ann := r.person(t, "ann")
 			me := ann.get(t, "/api/me").has(t, map[string]string{
 				"user.email": "ann@example.com", "user.name": "Ann", "user.operator": "false", "role": "owner", "workspaces.0.my_role": "owner", "workspaces.1.id": "",
@@ -30,7 +30,7 @@ func TestSignIn(t *testing.T) {
 				t.Errorf("their trail is %q", types)
 			}
 		})
-		t.Run("the same subject at once is one person", func(t *testing.T) {
+		t.Run("concurrent first sign-ins of one subject create one user", func(t *testing.T) {
 			answers := make(chan *answer)
 			for range 8 {
 				go func() {
@@ -59,7 +59,7 @@ func TestSignIn(t *testing.T) {
 				has(t, map[string]string{"user.id": bob.id, "user.name": "Bob B.", "user.email": "bob.b@example.com"})
 			r.again(bob, "bob", object{"name": nil, "email": "unverified@example.com", "email_verified": false}).get(t, "/api/me").
 				has(t, map[string]string{"user.id": bob.id, "user.name": "Bob B.", "user.email": "bob.b@example.com"})
-			r.again(bob, "bob", object{"email": "ANN@example.com"}).get(t, "/api/me"). // which is somebody's
+			r.again(bob, "bob", object{"email": "ANN@example.com"}).get(t, "/api/me"). // another user's address
 													has(t, map[string]string{"user.id": bob.id, "user.email": "bob.b@example.com"})
 		})
 		t.Run("an account is joined by an address that is verified, and by no other", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestSignIn(t *testing.T) {
 			}
 			r.again(joined, "known", object{"email": "renamed." + known.email}).get(t, "/api/me").has(t, map[string]string{"user.id": known.id})
 		})
-		t.Run("a second subject with the address of another is another person, of which the log tells once", func(t *testing.T) {
+		t.Run("a second subject with another's address is a separate user, and the log says so once", func(t *testing.T) {
 			carl := r.person(t, "carl")
 			second := r.person(t, "carl-2", object{"email": carl.email})
 			for range 2 {
@@ -104,7 +104,7 @@ func TestSignIn(t *testing.T) {
 				t.Errorf("%+v", out)
 			}
 		})
-		t.Run("the trail tells of it, and holds no token and no address", func(t *testing.T) {
+		t.Run("the audit trail records sign-ins without token and address", func(t *testing.T) {
 			r.leaves(t, []string{"user.created", "user.updated", "user.linked", "user.unlinked", "workspace.created"}, "carl@", "ann@example.com", "bob.b@", "unverified@", "renamed.")
 		})
 	})
@@ -166,7 +166,7 @@ func TestRefusedTokens(t *testing.T) {
 		"three parts of nothing":         "..",
 		"no JWT":                         "not-a-jwt",
 	} {
-		t.Run(name+" is refused like no credential", func(t *testing.T) {
+		t.Run(name+" gets the same response as a missing credential", func(t *testing.T) {
 			same(t, name, r.bearer(token).do(t, "GET", "/api/me", nil, "Request-Id: same"), refusal)
 		})
 	}
@@ -177,7 +177,7 @@ func TestRefusedTokens(t *testing.T) {
 	t.Run("one of several audiences is enough, if the token was issued to one of ours", func(t *testing.T) {
 		r.bearer(r.token("ann", object{"aud": []string{"another", "atrium"}, "azp": "atrium"})).get(t, "/api/me")
 	})
-	t.Run("nobody was made but one", func(t *testing.T) {
+	t.Run("exactly one user was created", func(t *testing.T) {
 		types, _ := r.trail(t)
 		if all := strings.Join(types, " "); strings.Count(all, "user.created") != 2 { // the other is the first start's owner
 			t.Errorf("the trail is %s", all)
@@ -199,7 +199,7 @@ func TestClaimRules(t *testing.T) {
 			c.get(t, "/api/me").has(t, map[string]string{"workspaces.0.my_role": want, "workspaces.1.id": ""})
 		}
 
-		t.Run("a claim gives a role, another claim another one, and none takes it away", func(t *testing.T) {
+		t.Run("claims give and change a role, and a token without them takes it away", func(t *testing.T) {
 			ann := r.person(t, "ann", groups("engineering"))
 			role(t, ann, "member")
 			ann.create(t, templates, object{"name": "mine"})
@@ -224,19 +224,19 @@ func TestClaimRules(t *testing.T) {
 			role(t, r.person(t, "dora", object{"email": dora.email}), "admin")
 			role(t, r.person(t, "keeper", object{"email": keeper.email}), "owner")
 		})
-		t.Run("a claim makes an operator, and a later token without it none", func(t *testing.T) {
+		t.Run("a claim makes an operator, and a later token without it ends that", func(t *testing.T) {
 			eve := r.person(t, "eve", object{"realm_access": object{"roles": []string{"support"}}})
 			eve.get(t, "/api/me").has(t, map[string]string{"user.operator": "true"})
 			r.again(eve, "eve").get(t, "/api/me").has(t, map[string]string{"user.operator": "false"})
 		})
-		t.Run("a rule for a workspace that is not there makes none, and keeps its slug from people", func(t *testing.T) {
+		t.Run("a rule for a missing workspace creates none, and reserves its slug", func(t *testing.T) {
 			r.person(t, "fay", groups("elsewhere")).get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": ""})
 			mallory := r.person(t, "mallory")
 			mallory.do(t, "POST", "/api/workspaces", object{"name": "Nowhere", "slug": "nowhere"}).problem(t, 409, "slug_taken")
 			own := "/api/workspaces/" + mallory.create(t, "/api/workspaces", object{"name": "Somewhere"}).at("id")
 			mallory.do(t, "PATCH", own, object{"slug": "nowhere"}).problem(t, 409, "slug_taken")
 		})
-		t.Run("the trail tells of it, in the workspace too", func(t *testing.T) {
+		t.Run("the audit trail records roles by claims, in the workspace too", func(t *testing.T) {
 			r.leaves(t, []string{"user.created", "user.linked", "user.updated"}, "ann@example.com", "carl@example.com")
 			seen := " " + strings.Join(keeper.get(t, "/api/events?limit=100").each(t, "type"), " ") + " "
 			for _, kind := range []string{"user.created", "user.linked", "user.updated", "member.added", "member.updated", "member.removed"} {
@@ -255,12 +255,12 @@ func TestIssuerOutage(t *testing.T) {
 	key := r.bearer(ann.create(t, "/api/api-keys", object{"name": "laptop"}).at("token"))
 	r.issuer.Network.Cut()
 
-	t.Run("who is known goes on, with new tokens too", func(t *testing.T) {
+	t.Run("known users continue while the issuer is down, with new tokens too", func(t *testing.T) {
 		ann.get(t, "/api/me").has(t, map[string]string{"user.id": ann.id})
 		r.again(ann, "ann", object{"name": "Ann A."}).get(t, "/api/me").has(t, map[string]string{"user.id": ann.id, "user.name": "Ann A."})
 	})
-	t.Run("API keys do without the issuer", func(t *testing.T) { key.get(t, "/api/me") })
-	t.Run("a node that has no keys yet says that it cannot tell", func(t *testing.T) {
+	t.Run("API keys work without the issuer", func(t *testing.T) { key.get(t, "/api/me") })
+	t.Run("a node without the issuer's keys returns unavailable", func(t *testing.T) {
 		second := r.deployment.start(t)
 		ann.at(second).do(t, "GET", "/api/me", nil).problem(t, 503, "unavailable")
 		key.at(second).get(t, "/api/me")
@@ -274,34 +274,34 @@ func TestDoctorOIDC(t *testing.T) {
 	d := deploy(t, sqlite, forIssuer(issuer, "claim_rules: [{claim: groups, value: engineering, workspace: research, role: member}]"))
 	r := &realm{&server{deployment: d}, issuer}
 	file := func(token string) string { return tokenFile(t, token) }
-	t.Run("a token that is accepted is told with what it gives", func(t *testing.T) {
+	t.Run("the command explains what an accepted token gives", func(t *testing.T) {
 		token := r.token("ann", object{"groups": []string{"engineering"}})
 		out := d.must(t, "doctor", "oidc", "--token-file", file(token))
 		if !containsAny(out, "subject ann of "+issuer.URL+", verified e-mail ann@example.com, member of research") || strings.Contains(out, "FAILED") || strings.Contains(out, token[:30]) {
 			t.Error(out)
 		}
 	})
-	t.Run("one that is not accepted ends with 1", func(t *testing.T) {
+	t.Run("the command exits with 1 for a refused token", func(t *testing.T) {
 		token := r.token("ann", object{"aud": "another"})
 		if got := d.run(t, "doctor", "oidc", "--json", "--token-file", file(token)); got.code != 1 || !strings.Contains(got.stdout, `"check":"token","ok":false,"note":"not accepted: it is for the audiences (aud) [\"another\"]; configured are [\"atrium\"]"`) || containsAny(got.stdout+got.stderr, token[:30]) {
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("an issuer that does not answer ends with 1", func(t *testing.T) {
+	t.Run("the command exits with 1 if the issuer does not respond", func(t *testing.T) {
 		issuer.Network.Cut()
 		defer issuer.Network.Restore()
 		if got := d.run(t, "doctor", "oidc"); got.code != 1 || !strings.Contains(got.stdout, "FAILED") || !strings.Contains(got.stdout, issuer.URL) {
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("nothing is stored", func(t *testing.T) {
+	t.Run("the command stores nothing", func(t *testing.T) {
 		if _, err := os.Stat(d.data); !os.IsNotExist(err) {
 			t.Errorf("the data directory is there: %v", err)
 		}
 	})
 }
 
-// tokenFile is a file with one token.
+// tokenFile writes a file with one token.
 func tokenFile(t *testing.T, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "token.jwt")

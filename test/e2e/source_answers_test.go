@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// TestWhatKeepsASourceFromBeingRead reaches what is answered where a warehouse or a host is away, keeps
-// something to itself, or has what is no table.
+// TestWhatKeepsASourceFromBeingRead checks the responses if a warehouse or a host is unreachable, denies access, or has
+// no table.
 func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite, toShops)
@@ -23,7 +23,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 	mapping := object{"mapping": []object{{"field": "email", "column": "email"}}}
 	table := sources + "/warehouse-preview?schema=public&table=" + body["location"].(object)["table"].(string) + "&connection_id="
 
-	t.Run("a warehouse that is away", func(t *testing.T) {
+	t.Run("a warehouse that is unreachable", func(t *testing.T) {
 		other := shop.people(t, connection)
 		network.Cut()
 		defer network.Restore()
@@ -32,7 +32,7 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		ann.do(t, "GET", table+connection, nil).problem(t, 502, "upstream_failed")
 		ann.get(t, sources+"/"+id).has(t, map[string]string{"status": "active", "mapping_report.matched": "1", "revision": "1"})
 	})
-	t.Run("a table that the connection's user may not read", func(t *testing.T) {
+	t.Run("a table that the connection's user cannot read", func(t *testing.T) {
 		reader := "reader_of_" + shop.name
 		shop.sql(t, shop.name, `CREATE ROLE `+reader+` LOGIN`)
 		shop.sql(t, shop.name, `GRANT SELECT ON orders TO `+reader)
@@ -41,15 +41,15 @@ func TestWhatKeepsASourceFromBeingRead(t *testing.T) {
 		through := ann.create(t, connections, object{"kind": "postgres", "credential": credential}).at("id")
 		ann.do(t, "GET", table+through, nil).problem(t, 422, "permission_denied")
 	})
-	t.Run("a table, where a sheet is asked for", func(t *testing.T) {
+	t.Run("a table where a sheet is expected", func(t *testing.T) {
 		ann.do(t, "GET", sources+"/sheet-preview?source_id="+id, nil).problem(t, 409, "not_a_sheet")
 	})
-	t.Run("a host that is away", func(t *testing.T) {
+	t.Run("a host that is unreachable", func(t *testing.T) {
 		network.Cut()
 		defer network.Restore()
 		ann.do(t, "GET", sources+"/sheet-preview?url=https://"+network.Addr()+"/people.csv", nil).problem(t, 502, "upstream_failed")
 	})
-	t.Run("a file that is too large, and one that is no table", func(t *testing.T) {
+	t.Run("a file that is too large, or no table", func(t *testing.T) {
 		folder := filepath.Join(s.data, "sheets")
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			t.Fatal(err)

@@ -44,7 +44,7 @@ func refreshed(t *testing.T, c *client, id string) *answer {
 	return nil
 }
 
-// due reports whether one of jobs is queued and may be begun.
+// due reports whether one of jobs is queued and due.
 func due(t *testing.T, jobs *answer) bool {
 	t.Helper()
 	for i, state := range jobs.each(t, "state") {
@@ -66,7 +66,7 @@ func TestSources(t *testing.T) {
 		table := body["location"].(object)["table"].(string)
 		preview := sources + "/warehouse-preview?connection_id=" + connection
 
-		t.Run("types are those of the org", func(t *testing.T) {
+		t.Run("the source types are those of the org", func(t *testing.T) {
 			if types := viewer.get(t, sources+"/types").each(t, "type"); !slices.Equal(types, []string{"contacts", "faq", "products"}) {
 				t.Errorf("types = %v", types)
 			}
@@ -85,7 +85,7 @@ func TestSources(t *testing.T) {
 			shop.sql(t, shop.name, `CREATE TABLE "Tricky ""table""; --" (email TEXT)`)
 			peer.get(t, preview+"&schema=public&table="+url.QueryEscape(`Tricky "table"; --`)).has(t, map[string]string{"columns.0.name": "email", "rows": "[]"})
 		})
-		t.Run("what cannot be read is not stored", func(t *testing.T) {
+		t.Run("a source that cannot be read is not stored", func(t *testing.T) {
 			missing := shop.people(t, connection)
 			missing["location"].(object)["table"] = "no_such_table"
 			ann.do(t, "POST", sources, missing, "Idempotency-Key: missing").problem(t, 404, "table_not_found")
@@ -106,13 +106,13 @@ func TestSources(t *testing.T) {
 		})
 		id := made.at("id")
 		one := sources + "/" + id
-		t.Run("attaching it again is refused, and repeating the request answered alike", func(t *testing.T) {
+		t.Run("attaching a source again is refused, and the repeated request gets the same response", func(t *testing.T) {
 			if again := ann.create(t, sources, body, "Idempotency-Key: attach"); again.text != made.text {
 				t.Errorf("%s", again)
 			}
 			peer.do(t, "POST", sources, body).problem(t, 409, "already_attached")
 		})
-		t.Run("it is refreshed by itself, and its connection names it", func(t *testing.T) {
+		t.Run("a source is refreshed automatically, and its connection lists it", func(t *testing.T) {
 			at := refreshed(t, ann, id)
 			if at.at("last_refreshed_at") == "null" || at.at("next_refresh_at") == "null" || at.at("revision") != "1" {
 				t.Errorf("%s", at)
@@ -121,7 +121,7 @@ func TestSources(t *testing.T) {
 			viewer.get(t, connections+"/"+connection).has(t, map[string]string{"sources.0.id": id, "sources.0.status": "active", "sources.0.name": table})
 			viewer.get(t, connections).has(t, map[string]string{"data.0.sources.0.id": id})
 		})
-		t.Run("a mapping is held to type and table, shows rows, and is suggested from then on", func(t *testing.T) {
+		t.Run("a mapping is checked against type and table, shows rows, and is suggested later", func(t *testing.T) {
 			mapping := object{"mapping": []object{{"field": "email", "column": "email"}, {"field": "company", "column": "First Name"}}}
 			peer.do(t, "PUT", one, mapping).problem(t, 403, "source_forbidden")
 			ann.do(t, "PUT", one, mapping, `If-Match: "9-x"`).problem(t, 412, "revision_mismatch")
@@ -135,7 +135,7 @@ func TestSources(t *testing.T) {
 			peer.do(t, "POST", one+"/refresh", nil).is(t, 202)
 			return refreshed(t, ann, id)
 		}
-		t.Run("drift is told, and pauses when it breaks twice", func(t *testing.T) {
+		t.Run("drift is reported, and pauses the source after two failures", func(t *testing.T) {
 			shop.sql(t, shop.name, `ALTER TABLE `+table+` ADD COLUMN note TEXT`)
 			refresh(t).has(t, map[string]string{"status": "active", "drift.level": "additive", "drift.columns.0.column": "note"})
 			shop.sql(t, shop.name, `ALTER TABLE `+table+` RENAME COLUMN email TO "E-Mail"`)
@@ -146,7 +146,7 @@ func TestSources(t *testing.T) {
 			peer.do(t, "POST", one+"/refresh", nil).problem(t, 409, "source_paused")
 			ann.do(t, "PUT", one, object{"mapping": []object{{"field": "email", "column": "First Name"}}}).is(t, 200).has(t, map[string]string{"source.status": "active", "source.drift.level": "none"})
 		})
-		t.Run("a table that is gone fails the source, and is named in its jobs", func(t *testing.T) {
+		t.Run("a source whose table is gone fails, and its jobs say why", func(t *testing.T) {
 			shop.sql(t, shop.name, `ALTER TABLE `+table+` RENAME TO `+table+`_away`)
 			refresh(t).has(t, map[string]string{"status": "failing", "failure.code": "table_not_found", "failure.retryable": "false"})
 			if failures := ann.get(t, one+"/jobs").each(t, "failure"); !slices.Contains(failures, "table_not_found") {
@@ -155,7 +155,7 @@ func TestSources(t *testing.T) {
 			shop.sql(t, shop.name, `ALTER TABLE `+table+`_away RENAME TO `+table)
 			refresh(t).has(t, map[string]string{"status": "active", "failure": "null"})
 		})
-		t.Run("it pauses with its connection, and comes back with it", func(t *testing.T) {
+		t.Run("a source pauses and resumes with its connection", func(t *testing.T) {
 			ann.do(t, "DELETE", connections+"/"+connection, nil).is(t, 200).has(t, map[string]string{"paused_sources.0.id": id, "paused_sources.0.status": "paused", "cancelled_jobs": "2"})
 			ann.get(t, one).has(t, map[string]string{"status": "paused", "pause_reason": "connection_revoked"})
 			ann.do(t, "PUT", one, object{"mapping": []object{{"field": "email", "column": "First Name"}}}).problem(t, 409, "source_paused")
@@ -164,7 +164,7 @@ func TestSources(t *testing.T) {
 			ann.do(t, "POST", connections+"/"+connection+"/verify", object{"credential": shop.credential(fixture.Canary)}).is(t, 200)
 			refreshed(t, ann, id).has(t, map[string]string{"status": "active", "pause_reason": "null"})
 		})
-		t.Run("where the connection leads elsewhere, its owner resumes it", func(t *testing.T) {
+		t.Run("a source whose connection got another target must be resumed by its owner", func(t *testing.T) {
 			ann.do(t, "DELETE", connections+"/"+connection, nil).is(t, 200)
 			other := newShop(t)
 			other.sql(t, other.name, `CREATE TABLE `+table+` ("First Name" TEXT)`)
@@ -174,7 +174,7 @@ func TestSources(t *testing.T) {
 			admin.do(t, "PUT", one, mapping).problem(t, 409, "source_paused")
 			ann.do(t, "PUT", one, mapping).is(t, 200).has(t, map[string]string{"source.status": "active"})
 		})
-		t.Run("its owner detaches it, and its jobs are gone", func(t *testing.T) {
+		t.Run("the owner detaches a source, and its jobs are gone", func(t *testing.T) {
 			admin.do(t, "DELETE", one, nil).problem(t, 403, "not_source_owner")
 			peer.do(t, "DELETE", one, nil).problem(t, 403, "not_source_owner")
 			ann.do(t, "DELETE", one, nil, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
@@ -190,7 +190,7 @@ func TestSources(t *testing.T) {
 			}
 			awaits(t, "a job that ran ends", s, func() bool { return !left("running") })
 		})
-		t.Run("all of it is in the trail", func(t *testing.T) {
+		t.Run("every change of a source is in the audit trail", func(t *testing.T) {
 			types := admin.get(t, "/api/events?limit=100&subject="+id).each(t, "type")
 			slices.Reverse(types)
 			want := "attached mapped drifted drifted drifted paused mapped failing recovered paused resumed paused paused mapped detached"

@@ -14,7 +14,7 @@ import (
 func TestStart(t *testing.T) {
 	t.Parallel()
 
-	t.Run("the first start prints a key that works, and keeps its files to itself; the second prints none", func(t *testing.T) {
+	t.Run("the first start prints a working key and creates private files; the second prints no key", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.flags = []string{"--demo"}
@@ -60,7 +60,7 @@ func TestStart(t *testing.T) {
 		}
 		d.must(t, strings.Fields(hint)...)
 	})
-	t.Run("without a terminal and sample data the first key is in a file, and ends", func(t *testing.T) {
+	t.Run("without a terminal the first key is written to a file, and expires", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		s := d.start(t)
@@ -85,7 +85,7 @@ func TestStart(t *testing.T) {
 			t.Error("the key was printed")
 		}
 	})
-	t.Run("the hint names nobody where there are several", func(t *testing.T) {
+	t.Run("the hint names no user if there are several", func(t *testing.T) {
 		t.Parallel()
 		d := deploy(t, sqlite)
 		d.must(t, "user", "create", "--email", "a@example.com", "--role", "owner")
@@ -93,7 +93,7 @@ func TestStart(t *testing.T) {
 		s := d.start(t)
 		s.stdout.await(t, s, regexp.MustCompile(`Make an API key with: atrium token create --email EMAIL\n`))
 	})
-	t.Run("where several orgs are, somebody makes the first person of each", func(t *testing.T) {
+	t.Run("with several orgs the first user of each is created by a command", func(t *testing.T) {
 		t.Parallel()
 		s := start(t, sqlite, configured("orgs: [{slug: red, hosts: [red.example.com]}, {slug: blue, hosts: [blue.example.com]}]"))
 		s.stdout.await(t, s, regexp.MustCompile(`Make the first person with: atrium user create --config \S+ --email EMAIL --role owner --org SLUG\n`))
@@ -131,7 +131,7 @@ func TestStart(t *testing.T) {
 			ann.at(n).get(t, path)
 		}
 	})
-	t.Run("a database of a newer version is refused, and left as it is", func(t *testing.T) {
+	t.Run("a database of a newer version is refused and not changed", func(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			d := deploy(t, engine)
 			d.must(t, "migrate")
@@ -143,7 +143,7 @@ func TestStart(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a key made or revoked beside a running server counts within a second", func(t *testing.T) {
+	t.Run("a key created or revoked by a command takes effect on a running server within a second", func(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			s := start(t, engine)
 			ann := s.user(t, "member")
@@ -156,7 +156,7 @@ func TestStart(t *testing.T) {
 			s.must(t, "token", "revoke", id) // again is no error
 		})
 	})
-	t.Run("commands beside each other on an empty deployment make one of everything", func(t *testing.T) {
+	t.Run("concurrent commands on an empty deployment create one of everything", func(t *testing.T) {
 		onEach(t, func(t *testing.T, engine string) {
 			d := deploy(t, engine)
 			if engine == postgres {

@@ -21,7 +21,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		}
 		var v1, v2 *answer
 
-		t.Run("versions count up, and infer their variables", func(t *testing.T) {
+		t.Run("versions are numbered, and their variables are inferred", func(t *testing.T) {
 			v1 = ann.create(t, template+"/versions", object{"text": "Hello {{customer}}!", "commit_message": "First"})
 			v2 = ann.create(t, template+"/versions", object{"text": "Dear {{customer}},\n{{{body}}}\n", "base_version_id": v1.at("id")})
 			v1.has(t, map[string]string{"number": "1", "state": "draft", "variables.0.name": "customer", "is_active": "false"})
@@ -42,7 +42,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				t.Errorf("it says %s", a)
 			}
 		})
-		t.Run("activation freezes the version, and again changes nothing", func(t *testing.T) {
+		t.Run("an activation freezes the version, and a repeated one changes nothing", func(t *testing.T) {
 			active := ann.do(t, "POST", template+"/versions/v2/activate", object{"reason": "Reviewed", "expected_active_version_id": nil}).is(t, 200)
 			active.has(t, map[string]string{"active_version.number": "2", "active_version.activated_by": ann.id, "revision": "2"})
 			ann.do(t, "POST", template+"/versions/v2/activate", nil).is(t, 200).has(t, map[string]string{"revision": "2"})
@@ -68,18 +68,18 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			bob.do(t, "PATCH", template, object{"description": "mine"}).problem(t, 403, "prompt_template_forbidden")
 			bob.get(t, template+"/versions/active").has(t, map[string]string{"id": v2.at("id"), "is_active": "true", "state": "frozen"})
 		})
-		t.Run("who changes what somebody else changed before is told", func(t *testing.T) {
+		t.Run("a change based on an old revision is refused", func(t *testing.T) {
 			stale := ann.get(t, template).header.Get("Etag")
 			admin.do(t, "PATCH", template, object{"description": "Greets"}, "If-Match: "+stale).is(t, 200)
 			ann.do(t, "PATCH", template, object{"description": "Welcomes"}, "If-Match: "+stale).problem(t, 412, "revision_mismatch")
 			ann.get(t, template).has(t, map[string]string{"description": "Greets", "revision": "3"})
 		})
-		t.Run("a template is not renamed to what another one is called", func(t *testing.T) {
+		t.Run("a template cannot be renamed to another one's name", func(t *testing.T) {
 			other := templates + "/" + ann.create(t, templates, object{"name": "support/farewell"}).at("id")
 			ann.do(t, "PATCH", other, object{"name": "support/greeting"}).problem(t, 409, "name_taken")
 			ann.do(t, "DELETE", other, nil).is(t, 204)
 		})
-		t.Run("a problem that is repeated has the id of the request that it answers now", func(t *testing.T) {
+		t.Run("a replayed problem has the id of the current request", func(t *testing.T) {
 			for _, id := range []string{"one", "two"} {
 				a := ann.do(t, "POST", templates, object{"name": "support/greeting"}, "Idempotency-Key: taken", "Request-Id: "+id).problem(t, 409, "name_taken")
 				if a.at("request_id") != id || (a.header.Get("Idempotency-Replayed") == "true") != (id == "two") {
@@ -114,7 +114,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			}
 			ann.get(t, template+"/versions/v1/diff").has(t, map[string]string{"against.number": "2"}) // the active one
 		})
-		t.Run("a label stands on one version, and freezes it", func(t *testing.T) {
+		t.Run("a label is on one version, and freezes it", func(t *testing.T) {
 			ann.do(t, "PATCH", template+"/versions/v1", object{"labels": []string{"production", "staging"}}).is(t, 200).has(t, map[string]string{"state": "frozen", "labels": `["production","staging"]`})
 			stale := ann.get(t, template+"/versions/v1").header.Get("Etag")
 			ann.do(t, "PATCH", template+"/versions/v2", object{"labels": []string{"production"}}).is(t, 200)
@@ -123,7 +123,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.get(t, template+"/versions/staging").has(t, map[string]string{"number": "1", "labels": `["staging"]`})
 			ann.do(t, "PATCH", template+"/versions/v2", object{"labels": []string{"v7"}}).problem(t, 422, "invalid_fields")
 		})
-		t.Run("one call resolves many, each with its own answer", func(t *testing.T) {
+		t.Run("one call resolves several references, each with its own result", func(t *testing.T) {
 			out := bob.do(t, "POST", templates+"/resolve", object{"refs": []object{
 				{"name": "Support/GREETING"}, {"prompt_template_id": made.at("id"), "ref": "staging"},
 				{"prompt_template_id": made.at("id"), "ref": "nowhere"}, {"name": "not/there"}, {"prompt_template_id": "ptpl_bad"},
@@ -144,7 +144,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 				"data.2": "",
 			})
 		})
-		t.Run("what was deleted is gone for everyone, and can be restored", func(t *testing.T) {
+		t.Run("a deleted template is hidden from everyone, and can be restored", func(t *testing.T) {
 			ann.do(t, "DELETE", template, nil).is(t, 204)
 			for _, who := range []*client{ann, bob, admin} {
 				who.do(t, "GET", template, nil).problem(t, 404, "prompt_template_not_found")
@@ -160,7 +160,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 			ann.do(t, "PATCH", template, object{"owner_id": bob.id}).is(t, 200).has(t, map[string]string{"my_role": "manager", "owner_id": bob.id})
 			bob.get(t, template).has(t, map[string]string{"my_role": "owner"})
 		})
-		t.Run("the audit trail tells it all, latest first, and admins alone", func(t *testing.T) {
+		t.Run("the audit trail lists every event, latest first, for admins only", func(t *testing.T) {
 			bob.do(t, "GET", "/api/events", nil).problem(t, 403, "forbidden")
 			all := admin.get(t, "/api/events?limit=100&subject="+made.at("id"))
 			got := all.each(t, "type")
@@ -229,12 +229,12 @@ func TestLists(t *testing.T) {
 				}
 			})
 		}
-		t.Run("hold what the caller may see", func(t *testing.T) {
+		t.Run("lists hold exactly what the caller may see", func(t *testing.T) {
 			if got := bob.get(t, templates).each(t, "name"); !slices.Equal(got, []string{"salesforce", "sales/eu/visit"}) {
 				t.Errorf("got %v", got)
 			}
 		})
-		t.Run("do not skip or repeat while others add", func(t *testing.T) {
+		t.Run("lists neither skip nor repeat items while others add some", func(t *testing.T) {
 			first := ann.get(t, templates+"?limit=2")
 			ann.template(t, "added between two pages")
 			second := ann.get(t, templates+"?limit=2&cursor="+first.at("next_cursor"))

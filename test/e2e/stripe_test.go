@@ -25,7 +25,7 @@ orgs:
       plans: [{id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_1}]
 `, mock)), knowsWebhookKey, func(d *deployment) { d.env = append(d.env, "TEST_STRIPE_KEY="+key) })
 		ann := s.user(t, "owner")
-		t.Run("a plan that is sold for another amount there cannot be bought", func(t *testing.T) {
+		t.Run("a plan whose amount differs at Stripe cannot be bought", func(t *testing.T) {
 			ann.get(t, payments+"/plans").has(t, map[string]string{"data.0.id": "basic", "data.0.available": "false"})
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic"}).problem(t, 422, "plan_unavailable")
 		})
@@ -38,7 +38,7 @@ orgs:
 			ann.get(t, payments+"/invoices").has(t, map[string]string{"gateway": "stripe"})
 			ann.do(t, "POST", confirm(a.at("id")), object{"client_secret": a.at("client_secret"), "card": testCard(cardNumber)}).problem(t, 404, "gateway_not_found")
 		})
-		t.Run("its events are taken, and the sandbox's are not", func(t *testing.T) {
+		t.Run("Stripe's events are accepted, and the sandbox's are refused", func(t *testing.T) {
 			const body = `{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice"}}}`
 			signed := "Stripe-Signature: " + billing.Sign(secret.New(webhookKey), []byte(body), time.Now())
 			s.anonymous().do(t, "POST", payments+"/webhooks/stripe/default", body, signed).is(t, 200)

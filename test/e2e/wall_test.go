@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onAnOldKernel is the argument that makes this test binary run the command behind it as a kernel would that has
-// neither Landlock nor seccomp filters.
+// onAnOldKernel is the argument that makes this test binary run the following command as on a kernel with neither
+// Landlock nor seccomp filters.
 const onAnOldKernel = "on-an-old-kernel"
 
 func init() {
@@ -34,7 +34,7 @@ func init() {
 	os.Exit(1)
 }
 
-// aged makes a command run on an old kernel.
+// aged makes a command run as on an old kernel.
 func aged(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Args = append([]string{os.Args[0], onAnOldKernel, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = os.Args[0]
@@ -48,7 +48,7 @@ func TestAKernelWithoutTheWall(t *testing.T) {
 	}
 	const lacks = "Landlock for TCP"
 
-	t.Run("best effort serves, and says once what is missing", func(t *testing.T) {
+	t.Run("best-effort confinement serves, and logs once what is missing", func(t *testing.T) {
 		d := deploy(t, sqlite)
 		s := d.spawn(t, aged(d.command("serve", "--addr", "127.0.0.1:0")))
 		s.stdout.await(t, s, greeting)
@@ -57,7 +57,7 @@ func TestAKernelWithoutTheWall(t *testing.T) {
 			t.Errorf("it is said %d times", n)
 		}
 	})
-	t.Run("strict refuses to serve", func(t *testing.T) {
+	t.Run("strict confinement refuses to serve", func(t *testing.T) {
 		d := deploy(t, sqlite, set("children.confine", "strict"))
 		out, err := aged(d.command("serve", "--addr", "127.0.0.1:0")).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "children.confine is strict") || !strings.Contains(string(out), lacks) {

@@ -14,7 +14,7 @@ func TestWorkspaceSelection(t *testing.T) {
 		ann := r.person(t, "ann")
 		foreign := r.user(t, "owner", "--workspace", "foreign")
 
-		t.Run("without a workspace there is none to be in", func(t *testing.T) {
+		t.Run("a caller without a workspace is refused", func(t *testing.T) {
 			ann.do(t, "GET", templates, nil).problem(t, 400, "workspace_required")
 			ann.get(t, "/api/me").has(t, map[string]string{"workspace": "null", "role": "null"})
 			ann.get(t, "/api/workspaces")
@@ -26,30 +26,30 @@ func TestWorkspaceSelection(t *testing.T) {
 				t.Errorf("%s\nin %q, want %q", a, got, workspace)
 			}
 		}
-		t.Run("the only one is chosen", func(t *testing.T) {
+		t.Run("the caller's only workspace is selected", func(t *testing.T) {
 			in(t, ann.do(t, "GET", templates, nil), one)
 			in(t, ann.do(t, "POST", templates, object{"name": "in one"}), one)
 		})
 		two := ann.create(t, "/api/workspaces", object{"name": "Two", "slug": "zwei"}).at("id")
-		t.Run("of several none is", func(t *testing.T) {
+		t.Run("of several workspaces none is selected", func(t *testing.T) {
 			for _, method := range []string{"GET", "POST"} {
 				ann.do(t, method, templates, body(method)).problem(t, 400, "workspace_required")
 			}
 		})
-		t.Run("the header names it, by id or slug", func(t *testing.T) {
+		t.Run("the header selects a workspace by id or slug", func(t *testing.T) {
 			for name, want := range map[string]string{one: one, "one": one, two: two, "zwei": two} {
 				in(t, ann.do(t, "GET", templates, nil, "Workspace-Id: "+name), want)
 				in(t, ann.do(t, "POST", templates, body("POST"), "Workspace-Id: "+name), want)
 			}
 		})
-		t.Run("for reading the stored default is chosen, for writing it is not", func(t *testing.T) {
+		t.Run("the stored default workspace is selected for reads, not for writes", func(t *testing.T) {
 			ann.do(t, "PATCH", "/api/me", object{"default_workspace_id": two}).is(t, 200)
 			in(t, ann.do(t, "GET", templates, nil), two)
 			in(t, ann.do(t, "GET", templates, nil, "Workspace-Id: one"), one) // the header comes before
 			ann.do(t, "POST", templates, body("POST")).problem(t, 400, "workspace_required")
 			ann.do(t, "PATCH", "/api/me", object{"name": "Ann"}).is(t, 200) // is about the caller alone
 		})
-		t.Run("one that the caller is not in is like none", func(t *testing.T) {
+		t.Run("a workspace that the caller is not in is not found", func(t *testing.T) {
 			absent := ann.do(t, "GET", templates, nil, "Workspace-Id: "+id.New("wsp"), "Request-Id: same").problem(t, 404, "workspace_not_found")
 			for _, name := range []string{foreign.workspace, "foreign", "nowhere", "ONE", "x"} {
 				same(t, name, ann.do(t, "GET", templates, nil, "Workspace-Id: "+name, "Request-Id: same"), absent)
@@ -57,7 +57,7 @@ func TestWorkspaceSelection(t *testing.T) {
 			}
 			ann.do(t, "PATCH", "/api/me", object{"default_workspace_id": foreign.workspace}).problem(t, 404, "workspace_not_found")
 		})
-		t.Run("a key has its own, and no header changes that", func(t *testing.T) {
+		t.Run("a key has its own workspace, which no header changes", func(t *testing.T) {
 			key := r.bearer(ann.create(t, "/api/api-keys", object{"name": "laptop"}, "Workspace-Id: "+two).at("token"))
 			for _, name := range []string{"", two, "zwei"} {
 				in(t, key.do(t, "GET", templates, nil, "Workspace-Id: "+name), two)
@@ -69,14 +69,14 @@ func TestWorkspaceSelection(t *testing.T) {
 			key.get(t, "/api/me").has(t, map[string]string{"workspaces.0.id": two, "workspaces.1.id": ""})
 			key.do(t, "GET", "/api/workspaces/"+one, nil).problem(t, 404, "workspace_not_found")
 		})
-		t.Run("the default ends with the membership", func(t *testing.T) {
+		t.Run("the default workspace ends with the membership", func(t *testing.T) {
 			second := r.person(t, "second")
 			token, _ := r.invite(t, &client{server: r.server, token: ann.token, workspace: two}, second.email, "owner")
 			accept(t, second, token).is(t, 200)
 			ann.do(t, "DELETE", "/api/workspaces/"+two+"/members/"+ann.id, nil).is(t, 204)
 			in(t, ann.do(t, "GET", templates, nil), one)
 		})
-		t.Run("a slug is taken once, and some never are", func(t *testing.T) {
+		t.Run("a slug can be used once, and reserved slugs never", func(t *testing.T) {
 			ann.do(t, "POST", "/api/workspaces", object{"name": "Foreign", "slug": "foreign"}).problem(t, 409, "slug_taken")
 			ann.create(t, "/api/workspaces", object{"name": "Foreign"}).has(t, map[string]string{"name": "Foreign", "slug": "foreign-2"})
 			ann.do(t, "POST", "/api/workspaces", object{"name": "API", "slug": "api"}).problem(t, 422, "invalid_fields")
@@ -105,11 +105,11 @@ func TestMembers(t *testing.T) {
 			return by.do(t, "PATCH", members+who.id, object{"role": role})
 		}
 
-		t.Run("the last owner stays one", func(t *testing.T) {
+		t.Run("the last owner cannot leave or be lowered", func(t *testing.T) {
 			set(t, owner, owner, "admin").problem(t, 409, "last_owner")
 			owner.do(t, "DELETE", members+owner.id, nil).problem(t, 409, "last_owner")
 		})
-		t.Run("nobody gives or takes more than they have", func(t *testing.T) {
+		t.Run("a caller cannot give or take a role above their own", func(t *testing.T) {
 			set(t, admin, member, "owner").problem(t, 403, "role_ceiling")
 			set(t, admin, admin, "owner").problem(t, 403, "role_ceiling")
 			set(t, admin, owner, "viewer").problem(t, 403, "role_ceiling")
@@ -117,7 +117,7 @@ func TestMembers(t *testing.T) {
 			limited, _ := owner.key(t, "--role", "admin")
 			set(t, limited, member, "owner").problem(t, 403, "role_ceiling")
 		})
-		t.Run("a role acts at once", func(t *testing.T) {
+		t.Run("a changed role applies at once", func(t *testing.T) {
 			set(t, admin, viewer, "member").is(t, 200).has(t, map[string]string{"role": "member", "revision": "2"})
 			set(t, admin, member, "viewer").is(t, 200)
 			member.do(t, "POST", templates, object{"name": "no more"}).problem(t, 403, "forbidden")
@@ -127,7 +127,7 @@ func TestMembers(t *testing.T) {
 		t.Run("a stale revision changes nothing", func(t *testing.T) {
 			admin.do(t, "PATCH", members+member.id, object{"role": "viewer"}, `If-Match: "1-x"`).problem(t, 412, "revision_mismatch")
 		})
-		t.Run("with a second owner the first may go, and the keys go too", func(t *testing.T) {
+		t.Run("with a second owner the first can leave, and their keys end", func(t *testing.T) {
 			set(t, owner, admin, "owner").is(t, 200)
 			owner.do(t, "DELETE", members+owner.id, nil).is(t, 204)
 			owner.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
@@ -158,7 +158,7 @@ func TestWorkspaceDeletion(t *testing.T) {
 		ann.do(t, "DELETE", "/api/workspaces/"+ws, nil).is(t, 204)
 		deleted := time.Now()
 
-		t.Run("on the node that deleted it, it is gone at once", func(t *testing.T) {
+		t.Run("a deleted workspace is gone at once on the node that deleted it", func(t *testing.T) {
 			key.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			ann.do(t, "GET", template, nil, "Workspace-Id: "+ws).problem(t, 404, "workspace_not_found")
 			ann.do(t, "GET", template, nil, "Workspace-Id: research").problem(t, 404, "workspace_not_found")
@@ -167,15 +167,15 @@ func TestWorkspaceDeletion(t *testing.T) {
 			}
 			ann.get(t, "/api/workspaces").has(t, map[string]string{"data.0.slug": "other", "data.1.id": ""})
 		})
-		t.Run("on another node within a second", func(t *testing.T) {
+		t.Run("a deleted workspace is gone on another node within a second", func(t *testing.T) {
 			time.Sleep(time.Until(deleted.Add(1100 * time.Millisecond)))
 			key.at(second).do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 			ann.at(second).do(t, "GET", template, nil, "Workspace-Id: "+ws).problem(t, 404, "workspace_not_found")
 		})
-		t.Run("its slug stays its own until nobody can bring it back", func(t *testing.T) {
+		t.Run("a deleted workspace keeps its slug while it can be restored", func(t *testing.T) {
 			ann.do(t, "POST", "/api/workspaces", object{"name": "Research", "slug": "research"}).problem(t, 409, "slug_taken")
 		})
-		t.Run("restore brings it back with what was in it, and again changes nothing", func(t *testing.T) {
+		t.Run("restore returns a workspace with its content, and a repeated one changes nothing", func(t *testing.T) {
 			for range 2 {
 				if out := r.must(t, "workspace", "restore", "research"); !strings.Contains(out, ws) {
 					t.Errorf("it wrote %q", out)
@@ -185,7 +185,7 @@ func TestWorkspaceDeletion(t *testing.T) {
 			time.Sleep(1100 * time.Millisecond) // until no node believes what it read before
 			ann.at(second).get(t, template, "Workspace-Id: research").has(t, map[string]string{"my_role": "owner"})
 		})
-		t.Run("what never was does not come back", func(t *testing.T) {
+		t.Run("restore of an unknown workspace is refused", func(t *testing.T) {
 			if got := r.run(t, "workspace", "restore", "nowhere"); got.code != 1 || !strings.Contains(got.stderr, "There is no such workspace") {
 				t.Errorf("%+v", got)
 			}
