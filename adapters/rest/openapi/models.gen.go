@@ -529,8 +529,10 @@ type ChatHealth string
 
 // ChatIssue defines model for ChatIssue.
 type ChatIssue struct {
-	Code   ChatIssueCode `json:"code"`
-	Detail string        `json:"detail"`
+	Code ChatIssueCode `json:"code"`
+
+	// Detail A sentence that explains the issue.
+	Detail string `json:"detail"`
 
 	// Pointer JSON Pointer (RFC 6901) to the part of the template that has the issue.
 	Pointer string `json:"pointer"`
@@ -929,7 +931,7 @@ type ConnectionVerify struct {
 	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
 }
 
-// DeviceActivity defines model for DeviceActivity.
+// DeviceActivity Whether the user is currently using the device.
 type DeviceActivity string
 
 // DeviceKind defines model for DeviceKind.
@@ -993,7 +995,9 @@ type EmbedToken struct {
 	AllowedOrigins []string `json:"allowed_origins"`
 	CreatedAt      Time     `json:"created_at"`
 	CreatedBy      string   `json:"created_by"`
-	Enabled        bool     `json:"enabled"`
+
+	// Enabled Whether the token can be used. Set it to false to disable the token.
+	Enabled bool `json:"enabled"`
 
 	// ExpiresAt `null` if the token does not expire.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
@@ -1008,11 +1012,13 @@ type EmbedToken struct {
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 
 	// LastUsedOrigin The origin of the last use. `null` if the token was never used, or the last use had no origin.
-	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
-	Name              string                    `json:"name"`
-	RateLimit         EmbedRateLimit            `json:"rate_limit"`
-	Revision          int64                     `json:"revision"`
-	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
+	LastUsedOrigin nullable.Nullable[string] `json:"last_used_origin"`
+	Name           string                    `json:"name"`
+	RateLimit      EmbedRateLimit            `json:"rate_limit"`
+	Revision       int64                     `json:"revision"`
+
+	// SessionTTLSeconds How many seconds a session lasts.
+	SessionTTLSeconds int64 `json:"session_ttl_seconds"`
 
 	// Status Whether an embed token can open sessions. Only an `active` one can.
 	Status    EmbedTokenStatus `json:"status"`
@@ -1033,8 +1039,10 @@ type EmbedTokenCreate struct {
 	Name      string                  `json:"name"`
 
 	// RateLimit Default: 10 calls per minute.
-	RateLimit         *EmbedRateLimit `json:"rate_limit,omitempty"`
-	SessionTTLSeconds *int64          `json:"session_ttl_seconds,omitempty"`
+	RateLimit *EmbedRateLimit `json:"rate_limit,omitempty"`
+
+	// SessionTTLSeconds How many seconds a session lasts.
+	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitempty"`
 }
 
 // EmbedTokenCreated An embed token with its secret. The secret is returned only once and cannot be read again.
@@ -1048,7 +1056,9 @@ type EmbedTokenCreated struct {
 	AllowedOrigins []string `json:"allowed_origins"`
 	CreatedAt      Time     `json:"created_at"`
 	CreatedBy      string   `json:"created_by"`
-	Enabled        bool     `json:"enabled"`
+
+	// Enabled Whether the token can be used. Set it to false to disable the token.
+	Enabled bool `json:"enabled"`
 
 	// ExpiresAt `null` if the token does not expire.
 	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
@@ -1063,11 +1073,13 @@ type EmbedTokenCreated struct {
 	LastUsedAt nullable.Nullable[Time] `json:"last_used_at"`
 
 	// LastUsedOrigin The origin of the last use. `null` if the token was never used, or the last use had no origin.
-	LastUsedOrigin    nullable.Nullable[string] `json:"last_used_origin"`
-	Name              string                    `json:"name"`
-	RateLimit         EmbedRateLimit            `json:"rate_limit"`
-	Revision          int64                     `json:"revision"`
-	SessionTTLSeconds int64                     `json:"session_ttl_seconds"`
+	LastUsedOrigin nullable.Nullable[string] `json:"last_used_origin"`
+	Name           string                    `json:"name"`
+	RateLimit      EmbedRateLimit            `json:"rate_limit"`
+	Revision       int64                     `json:"revision"`
+
+	// SessionTTLSeconds How many seconds a session lasts.
+	SessionTTLSeconds int64 `json:"session_ttl_seconds"`
 
 	// Status Whether an embed token can open sessions. Only an `active` one can.
 	Status EmbedTokenStatus `json:"status"`
@@ -1085,13 +1097,15 @@ type EmbedTokenList struct {
 
 // EmbedTokenPatch defines model for EmbedTokenPatch.
 type EmbedTokenPatch struct {
-	AllowNoOrigin     *bool                   `json:"allow_no_origin,omitempty"`
-	AllowedOrigins    *[]string               `json:"allowed_origins,omitempty"`
-	Enabled           *bool                   `json:"enabled,omitempty"`
-	ExpiresAt         nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
-	Name              *string                 `json:"name,omitempty"`
-	RateLimit         *EmbedRateLimit         `json:"rate_limit,omitempty"`
-	SessionTTLSeconds *int64                  `json:"session_ttl_seconds,omitempty"`
+	AllowNoOrigin  *bool                   `json:"allow_no_origin,omitempty"`
+	AllowedOrigins *[]string               `json:"allowed_origins,omitempty"`
+	Enabled        *bool                   `json:"enabled,omitempty"`
+	ExpiresAt      nullable.Nullable[Time] `json:"expires_at,omitempty,omitzero"`
+	Name           *string                 `json:"name,omitempty"`
+	RateLimit      *EmbedRateLimit         `json:"rate_limit,omitempty"`
+
+	// SessionTTLSeconds How many seconds a session lasts.
+	SessionTTLSeconds *int64 `json:"session_ttl_seconds,omitempty"`
 }
 
 // EmbedTokenRotate defines model for EmbedTokenRotate.
@@ -1518,6 +1532,8 @@ type Presence struct {
 
 	// Source Where the status comes from. `auto`: the devices. `manual`: the user has set it.
 	Source PresenceSource `json:"source,omitempty,omitzero"`
+
+	// Status The status of a user. `dnd`: do not disturb.
 	Status PresenceStatus `json:"status"`
 
 	// Text Empty if there is none.
@@ -1549,10 +1565,12 @@ type PresenceCounts struct {
 
 // PresenceDevice defines model for PresenceDevice.
 type PresenceDevice struct {
-	ID         string         `json:"id"`
-	Kind       DeviceKind     `json:"kind"`
-	LastSeenAt Time           `json:"last_seen_at"`
-	State      DeviceActivity `json:"state"`
+	ID         string     `json:"id"`
+	Kind       DeviceKind `json:"kind"`
+	LastSeenAt Time       `json:"last_seen_at"`
+
+	// State Whether the user is currently using the device.
+	State DeviceActivity `json:"state"`
 }
 
 // PresenceList defines model for PresenceList.
@@ -1569,7 +1587,7 @@ type PresenceList struct {
 // PresenceSource Where the status comes from. `auto`: the devices. `manual`: the user has set it.
 type PresenceSource string
 
-// PresenceStatus defines model for PresenceStatus.
+// PresenceStatus The status of a user. `dnd`: do not disturb.
 type PresenceStatus string
 
 // ProbeCheck defines model for ProbeCheck.
@@ -2429,7 +2447,9 @@ type Subscription struct {
 	CurrentPeriodEnd       Time                                  `json:"current_period_end"`
 	CurrentPeriodStart     Time                                  `json:"current_period_start"`
 	DefaultPaymentMethodID nullable.Nullable[string]             `json:"default_payment_method_id"`
-	Entitled               bool                                  `json:"entitled"`
+
+	// Entitled Whether the workspace can use what it has subscribed to.
+	Entitled bool `json:"entitled"`
 
 	// Gateway The payment gateway. In the `sandbox`, no money moves.
 	Gateway PaymentGateway `json:"gateway"`
