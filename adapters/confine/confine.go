@@ -27,7 +27,7 @@ const maxAnswer = 2 << 20
 // grace is the time after a job's deadline in which the child can still report its own result.
 const grace = 500 * time.Millisecond
 
-// Limits are what a child may take.
+// Limits are the resource limits of a child.
 type Limits struct {
 	Memory int64 // bytes of data; a Go program needs about 40 MiB to do anything
 	CPU    int   // seconds
@@ -37,7 +37,7 @@ type Limits struct {
 // DefaultLimits are the limits that jobs are run with.
 func DefaultLimits() Limits { return Limits{Memory: 128 << 20, CPU: 10, Files: 64} }
 
-// Runner starts children and hands them jobs.
+// Runner starts children and gives them jobs.
 type Runner struct {
 	command []string // of a child, the program first
 	limits  Limits
@@ -51,9 +51,9 @@ type Runner struct {
 	filled sync.WaitGroup
 }
 
-// New returns a Runner whose children are started by command, the program first, and run at most
-// atOnce at a time, of which half may be one tenant's and three quarters one org's. command must come to Serve.
-// Nothing is started before the first job. Each workspace is a tenant, unless Share says otherwise.
+// New returns a Runner that starts children with command, the program first; command must call Serve. At most
+// atOnce children run at a time. One tenant gets at most half of them, and one org three quarters. Nothing is
+// started before the first job. Each workspace is a tenant, unless Share says otherwise.
 func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err := supported(); err != nil {
 		return nil, err
@@ -72,10 +72,10 @@ func eachWorkspace(_ context.Context, ws identity.WorkspaceID) (Tenant, error) {
 	return Tenant{Org: identity.OrgID(ws), Person: string(ws)}, nil
 }
 
-// Share has tenants found by of. It is called before the first job.
+// Share sets the function that finds tenants. It must be called before the first job.
 func (r *Runner) Share(of TenantOf) { r.tenant = of }
 
-// Close ends the children that wait for a job. Jobs under way end with their contexts.
+// Close ends the children that wait for a job. Running jobs end with their contexts.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -89,8 +89,7 @@ func (r *Runner) Close() error {
 	return r.folder.Close()
 }
 
-// nowhere returns an open folder that was removed already: nothing can be made in it, and nothing of
-// it is left, however we end.
+// nowhere returns an open folder that is already removed: no file can be created in it, and it needs no cleanup.
 func nowhere() (*os.File, error) {
 	path, err := os.MkdirTemp("", "atrium-child-")
 	if err != nil {
@@ -143,7 +142,7 @@ func (r *Runner) Run(ctx context.Context, ws identity.WorkspaceID, job string, w
 	return nil
 }
 
-// do has a child do what text orders: one that waits, if it is still there, else a new one.
+// do gives the order to a child: to a waiting one if it still exists, else to a new one.
 func (r *Runner) do(ctx context.Context, text []byte) ([]byte, error) {
 	for {
 		c, ahead, err := r.take()
@@ -176,8 +175,7 @@ func (r *Runner) take() (c *child, ahead bool, err error) {
 // spares is how many children wait for a job.
 const spares = 1
 
-// refill starts children in the background, now that there was a job: where there is one there are
-// more.
+// refill starts children in the background after a job, since more jobs are likely to follow.
 func (r *Runner) refill() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

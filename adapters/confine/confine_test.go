@@ -171,7 +171,7 @@ func TestRun(t *testing.T) {
 		}
 	})
 
-	t.Run("a job has its input, whatever its size", func(t *testing.T) {
+	t.Run("a job gets its input, of any size", func(t *testing.T) {
 		var out string
 		in := strings.Repeat("é", 200_000)
 		if err := r.Run(t.Context(), "wsp_1", "echo", time.Second, in, &out); err != nil || out != in {
@@ -358,7 +358,7 @@ func dead(t *testing.T, pid int) {
 	}
 }
 
-// alive reports whether a process runs; one that nobody has waited for yet does not.
+// alive reports whether a process runs. A zombie does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -393,8 +393,8 @@ func childrenOf(t *testing.T, pid int) []int {
 	return children
 }
 
-// BenchmarkRun measures what a job costs through a child: one that is started for it alone, and one
-// after another with one started ahead.
+// BenchmarkRun measures the cost of a job in a child: one started only for it, and jobs in sequence with a child
+// started ahead.
 func BenchmarkRun(b *testing.B) {
 	r := runner(b, confine.DefaultLimits())
 	for b.Loop() {

@@ -16,7 +16,7 @@ func filterable() bool {
 	return err == nil && seccomp.Supported()
 }
 
-// filterCalls has the kernel refuse this process, all threads of it, every system call that is not listed below. A
+// filterCalls makes the kernel refuse all system calls of this process, in all threads, that are not listed below. A
 // kernel without filters refuses none.
 func filterCalls(needs ports.JobNeeds) error {
 	if !filterable() {
@@ -34,12 +34,12 @@ func filterCalls(needs ports.JobNeeds) error {
 	return seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync, Policy: policy})
 }
 
-// noSuchCall refuses as a kernel does that does not know the call: its caller then makes an older one, whose arguments
-// a filter can see.
+// noSuchCall refuses a call as if the kernel did not know it. The caller then makes an older call, whose arguments a
+// filter can see.
 const noSuchCall = seccomp.Action(unix.SECCOMP_RET_ERRNO) | seccomp.Action(unix.ENOSYS)
 
-// plainCalls are allowed whatever their arguments: what Go and SQLite need to compute, to wait, and to read what is
-// open or what Landlock lets them open.
+// plainCalls are allowed with any arguments: Go and SQLite need them to compute, to wait, and to read files that are
+// open or that Landlock lets them open.
 var plainCalls = []string{
 	// Memory.
 	"munmap", "mremap", "madvise", "brk",
@@ -56,7 +56,7 @@ var plainCalls = []string{
 	"epoll_create1", "epoll_ctl", "epoll_pwait", "eventfd2", "ppoll", "pselect6",
 }
 
-// boundCalls are allowed with some arguments. Of several entries for one call any may match.
+// boundCalls are allowed with some arguments. If a call has several entries, one of them must match.
 func boundCalls(pid int) []seccomp.NameWithConditions {
 	const (
 		notRead  = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | unix.O_TMPFILE&^unix.O_DIRECTORY

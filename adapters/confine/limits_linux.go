@@ -60,7 +60,7 @@ func prepare() error {
 	return nil
 }
 
-// bind sets limits that this process cannot lift again, and raises the wall around it.
+// bind sets limits that this process cannot lift again, and confines it.
 func bind(l Limits, needs ports.JobNeeds) error {
 	runtime.LockOSThread() // no_new_privs and the seccomp filter begin at one thread
 	defer runtime.UnlockOSThread()
@@ -82,7 +82,7 @@ func bind(l Limits, needs ports.JobNeeds) error {
 	return nil
 }
 
-// limit sets resource limits. RLIMIT_DATA counts what is writable; RLIMIT_AS would count the address space that
+// limit sets resource limits. RLIMIT_DATA counts writable memory; RLIMIT_AS would count the address space that
 // Go reserves, and end the process early.
 func limit(l Limits) error {
 	cpu, data := uint64(max(l.CPU, 1)*slower), uint64(l.Memory+threadStacks) //nolint:gosec // from constants

@@ -11,12 +11,12 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Without limits that the kernel keeps, a child is no protection: rather none than a pretended one.
+// A child without limits that the kernel enforces is no protection, so none is claimed here.
 func supported() error {
 	return fmt.Errorf("%w: connections to warehouses and sheets need Linux, whose kernel confines the processes that read them; elsewhere run Atrium in a container", errors.ErrUnsupported)
 }
 
-// Missing lists what this system lacks of the wall around children.
+// Missing lists the parts of the confinement that this system lacks.
 func Missing() []string { return []string{"Linux: there are no children"} }
 
 // Hide does nothing.

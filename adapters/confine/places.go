@@ -20,13 +20,13 @@ type Tenant struct {
 }
 
 const (
-	// mostWaiting is how many jobs of one tenant wait for a place; of one org four times as many do. More
-	// are refused: who asks again later loses less than who waits for everything before.
+	// mostWaiting is how many jobs of one tenant may wait for a place; for one org it is four times as many.
+	// More are refused: retrying later is better than a long wait.
 	mostWaiting    = 8
 	mostWaitingOrg = 4 * mostWaiting
 
 	// patience is how long a job keeps its place while one of another tenant, who has fewer, waits for it.
-	// Whatever answers at all does so earlier; a host that says nothing more could hold it much longer.
+	// Hosts that answer do so earlier; a silent host could hold the place much longer.
 	patience = 5 * time.Second
 
 	// hurryEvery is how often a waiting job looks for one that has outlasted patience.
@@ -35,7 +35,7 @@ const (
 
 // places are what jobs run in, and the queue for them. A tenant has at most half of the places and an org at most
 // three quarters, so that there is always one for others at once. Of those who wait, the next is of the org and
-// tenant with the fewest jobs under way, then of the tenant who was served least recently.
+// tenant with the fewest running jobs, then of the tenant who was served least recently.
 type places struct {
 	most, perOrg, perTenant int
 
@@ -48,7 +48,7 @@ type places struct {
 	refused, evicted uint64
 }
 
-// place is what one job has, or waits for.
+// place is the place that one job has, or waits for.
 type place struct {
 	tenant  Tenant
 	granted chan struct{} // closed when the job may run
@@ -157,8 +157,8 @@ func (s *places) before(a, b Tenant) bool {
 	return s.served[a] < s.served[b]
 }
 
-// hurry takes the place of a job away that has outlasted patience, if p waits for such a place only because of
-// others: the job of the org and tenant with the most under way, the oldest of these.
+// hurry evicts a job that has outlasted patience, if p waits only because of other tenants: the oldest such job of
+// the org and tenant with the most running jobs.
 func (s *places) hurry(p *place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,7 +3,7 @@
 package confine
 
 // Under the race detector the kernel's limit of memory is not set: it would count the terabytes that
-// the detector reserves. Such binaries are built for tests alone.
+// the detector reserves. Such binaries are only built for tests.
 const (
 	raceDetector = true
 	slower       = 10 // as often is a job allowed its processor time: the detector takes it

@@ -14,14 +14,14 @@ import (
 
 // Job is something that a child can be started for.
 type Job struct {
-	// Do does it. The result is the answer, as JSON.
+	// Do does the job. The result is the answer, as JSON.
 	Do func(ctx context.Context, input json.RawMessage) (any, error)
 	// Needs returns what Do needs for an input. nil: neither files nor a network.
 	Needs func(input json.RawMessage) ports.JobNeeds
 }
 
-// The codes with which a child ends. 2 is that of Go's runtime when it gives up: for want of memory
-// most of all, since a panic of a job is caught.
+// The exit codes of a child. Go's runtime exits with 2 when it gives up, mostly because it has no memory, since a
+// panic of a job is caught.
 const (
 	exitFailed  = 3
 	exitRuntime = 2
@@ -33,13 +33,13 @@ const lazily = 400
 // maxOrder bounds what a child reads.
 const maxOrder = 1 << 20
 
-// taken is what a child says first: it has its whole order, and whatever becomes of it was begun. A
-// child that ends without a word has begun nothing, so that another one may.
+// taken is the first byte that a child writes: it has read its whole order and starts the job. A child that ends
+// without it has started nothing, so that another child can do the job.
 const taken = '+'
 
-// Serve is what a child does: it reads the order from its standard input, binds itself to the order's
-// limits and to what the job needs, does the job, and writes the answer to its standard output. It
-// returns the process's exit code. An input that ends at once is the end of the parent.
+// Serve is the main function of a child. It reads the order from standard input, restricts itself to the order's
+// limits and the job's needs, does the job, and writes the answer to standard output. It returns the process's
+// exit code. If the input is empty, the parent has ended.
 func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	if err := prepare(); err != nil {
 		return exitFailed
@@ -66,8 +66,8 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	if err := bind(o.Limits, needs); err != nil {
 		return exitFailed
 	}
-	// The collector works harder before the limit, rather than the kernel say no at it. Far below it there is
-	// little to gain from it.
+	// Near the limit the garbage collector works harder, so that the kernel does not refuse memory. Far below the
+	// limit there is little to gain from it.
 	debug.SetMemoryLimit(o.Limits.Memory * 3 / 4)
 	debug.SetGCPercent(lazily)
 	ctx, cancel := context.WithTimeout(context.Background(), o.Within)
@@ -84,7 +84,7 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 
 func do(ctx context.Context, job Job, input json.RawMessage) (answer []byte, err error) {
 	defer func() {
-		if recover() != nil { // what it says may hold what the tenant sent
+		if recover() != nil { // the panic value may hold the tenant's data
 			err = errors.New("the job panicked")
 		}
 	}()
@@ -95,7 +95,7 @@ func do(ctx context.Context, job Job, input json.RawMessage) (answer []byte, err
 	return json.Marshal(result)
 }
 
-// ending says why a child gave no answer.
+// ending returns the error for a child that gave no answer.
 func ending(state *os.ProcessState, limits Limits) error {
 	if state.UserTime()+state.SystemTime() >= time.Duration(limits.CPU)*time.Second {
 		return ports.ErrJobTimeout // the kernel told it so, at which Go gives up as it does for want of memory

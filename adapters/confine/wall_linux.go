@@ -21,7 +21,7 @@ const (
 	abiSignals = 6
 )
 
-// Missing lists what this kernel lacks, or this process may not use, of the wall around children.
+// Missing lists the parts of the confinement that this kernel lacks or this process may not use.
 func Missing() (missing []string) {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
@@ -59,8 +59,9 @@ var (
 // dnsPort is where name servers are asked by TCP.
 const dnsPort = 53
 
-// restrictAccess has Landlock refuse all files but those that a job needs, which can only be read, all listening by
-// TCP, connections to other ports, and signals to processes outside. A kernel that knows less refuses less.
+// restrictAccess makes Landlock refuse all files except those that a job needs, which can only be read. It also
+// refuses listening by TCP, connections to other ports, and signals to processes outside. An older kernel refuses
+// less.
 func restrictAccess(needs ports.JobNeeds) error {
 	wall := landlock.V7
 	folders, files := append([]string{}, needs.Folders...), append([]string{}, zoneFiles...)
@@ -93,8 +94,8 @@ func present(paths []string, folder bool) (found []string) {
 	return found
 }
 
-// dropCapabilities takes from root's processes what root may do, but for reading files that belong to others:
-// the data directory may be another user's.
+// dropCapabilities drops the capabilities of a process of root, except for reading files of others: the data
+// directory may belong to another user.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var has [2]unix.CapUserData

@@ -7,13 +7,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// maxRedirects is how often an answer may send a client elsewhere.
+// maxRedirects is the most redirects that a client follows.
 const maxRedirects = 3
 
-// Client returns an HTTP client whose every connection, those after a redirect included, goes through
-// the dialer. It keeps no connection. Redirects are followed to https alone; net/http leaves out the
-// credentials when the host changes. Answers come as they are on the wire, not decompressed, so that
-// the rules' bytes bound what is held. roots may be nil, for the machine's.
+// Client returns an HTTP client that opens all connections through the dialer, also after redirects. It keeps no
+// connection. It follows redirects only to https; net/http drops credentials when the host changes. Responses are
+// not decompressed, so that the byte limit of the rules bounds the memory. roots may be nil, for the machine's
+// authorities.
 func (d *Dialer) Client(roots *tls.Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{

@@ -1,5 +1,5 @@
-// Package egress opens connections to hosts that tenants name. It is the one way out to them: the
-// address that is dialled is checked, not the name, at the moment of dialling.
+// Package egress opens connections to hosts that tenants name. All such connections go through it. It checks the
+// address, not the name, at the moment of dialling.
 package egress
 
 import (
@@ -18,12 +18,12 @@ import (
 // maxAddresses is how many addresses of a name are tried.
 const maxAddresses = 4
 
-// Rules say where a Dialer may go and how much may come back.
+// Rules limit where a Dialer connects and how much it reads.
 type Rules struct {
 	Allow    []netip.Prefix         // networks beyond the public internet
 	Port     func(port uint16) bool // whether a port may be dialled
 	Connect  time.Duration          // for looking a name up, and again for connecting to its addresses
-	Deadline time.Time              // by which everything is over, whatever deadlines are set meanwhile
+	Deadline time.Time              // ends everything, even if later deadlines are set
 	Bytes    int64                  // read on all connections together; then ResponseTooLarge
 
 	// Resolve looks a name up; nil is the DNS. What it answers is trusted no more than that.
@@ -36,7 +36,7 @@ type Rules struct {
 type Dialer struct {
 	rules  Rules
 	left   atomic.Int64                 // bytes that may still be read
-	dialed func(address netip.AddrPort) // what the control hook let pass; nil but for tests
+	dialed func(address netip.AddrPort) // called with addresses that the control hook allowed; only for tests
 }
 
 // New returns a Dialer.
@@ -149,7 +149,7 @@ func (d *Dialer) control(_ context.Context, network, address string, _ syscall.R
 	return nil
 }
 
-// DialContext is Lookup and Dial for what wants a func like net.Dialer's; network is "tcp".
+// DialContext is Lookup and Dial with the signature of net.Dialer's DialContext; network is "tcp".
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if network != "tcp" {
 		return nil, connection.NetworkNotAllowed

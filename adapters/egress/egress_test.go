@@ -178,7 +178,7 @@ func TestLookup(t *testing.T) {
 		})
 	}
 
-	t.Run("a name is asked for as it is, whatever the machine's search list", func(t *testing.T) {
+	t.Run("a name is looked up as it is, without the machine's search list", func(t *testing.T) {
 		var asked string
 		_, _ = lookup(t, func(r *Rules) {
 			r.Resolve = func(_ context.Context, name string) ([]netip.Addr, error) { asked = name; return nil, nil }
@@ -276,7 +276,7 @@ func TestDial(t *testing.T) {
 		c.Close()
 		for begun := time.Now(); accepted.Load() != 1; time.Sleep(time.Millisecond) {
 			if time.Since(begun) > 5*time.Second {
-				t.Fatal("nobody came")
+				t.Fatal("no connection came")
 			}
 		}
 	})
@@ -341,7 +341,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			t.Errorf("%d bytes, %v", n, err)
 		}
 	})
-	t.Run("to their end, whatever deadlines are set", func(t *testing.T) {
+	t.Run("to their end, even if later deadlines are set", func(t *testing.T) {
 		port, _ := listen(t, "127.0.0.1:0", func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		for name, set := range map[string]func(net.Conn) error{
 			"none":          func(net.Conn) error { return nil },

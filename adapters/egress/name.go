@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// internal lists the suffixes that name what is not on the public internet: those that standards
-// set apart (RFC 6761, 6762, 7686, 8375, 9476; ICANN's .internal), and those that networks use.
+// internal lists the suffixes of names outside of the public internet: those reserved by standards
+// (RFC 6761, 6762, 7686, 8375, 9476; ICANN's .internal), and those that networks use.
 var internal = []string{
 	"localhost", "local", "internal", "home.arpa", "test", "invalid", "onion", "alt",
 	"localdomain", "intranet", "private", "corp", "home", "lan",
@@ -25,7 +25,7 @@ type host struct {
 // parseHost reads what a tenant gave as a host. It takes names as the DNS has them, and addresses in
 // their one canonical form. Everything else is connection.NetworkNotAllowed: other spellings of
 // addresses (127.1, 0x7f000001, 0177.0.0.1, 2130706433), which some resolvers understand; zones;
-// lists; paths; ports; whatever is not ASCII.
+// lists; paths; ports; everything that is not ASCII.
 func parseHost(s string) (host, error) {
 	if a, err := netip.ParseAddr(s); err == nil {
 		if a.Zone() != "" || a.Is4In6() || a.String() != s {

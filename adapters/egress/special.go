@@ -48,7 +48,7 @@ var special = []struct {
 	{netip.MustParsePrefix("fec0::/10"), "site-local (RFC 3879)"},
 	{netip.MustParsePrefix("ff00::/8"), "multicast (RFC 4291)"},
 
-	// Whatever IPv6 lies outside of 2000::/3 is not handed out (RFC 4291, section 2.4).
+	// IPv6 addresses outside of 2000::/3 are not global unicast (RFC 4291, section 2.4).
 	{netip.MustParsePrefix("::/3"), "not global unicast"},
 	{netip.MustParsePrefix("4000::/2"), "not global unicast"},
 	{netip.MustParsePrefix("8000::/1"), "not global unicast"},
