@@ -19,7 +19,7 @@ type Chats struct{ db *DB }
 var _ ports.Chats = (*Chats)(nil)
 
 // A template is read together with the membership of the caller that the first ? names. Lists leave
-// out what is inside.
+// out the content.
 const (
 	chatSummaryColumns = `t.id, t.workspace_id, t.owner_id, t.name, t.description, t.avatar_url, t.prompt_id, t.prompt_ref,
 		t.agents, t.tools, t.capabilities, t.greeting, t.starters, t.metadata, t.workflows, t.status, t.visibility,
@@ -98,7 +98,7 @@ type chatConfigs struct {
 	Tools  []json.RawMessage `json:"tools"`
 }
 
-// text is what fromJSON reads. Configurations stay as they were sent, but for the space between
+// text returns the JSON that fromJSON reads. Configurations stay as they were sent, except for the space between
 // their tokens.
 func (c chatConfigs) text() (string, error) {
 	if len(c.Agents)+len(c.Tools) == 0 {
@@ -157,7 +157,7 @@ func chatArgs(t *chat.Template) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower knows ASCII alone
+	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower handles only ASCII
 	return append(args, kept, t.Greeting, string(t.Metadata), t.Status, t.Visibility, search, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt)), nil
 }
 

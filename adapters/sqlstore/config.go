@@ -6,16 +6,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// Config says where the data lives, and how long a statement may take.
+// Config configures the database and the limits of its use.
 type Config struct {
 	// URL picks the engine by its scheme: sqlite:path or postgres://…. It may hold a password.
 	URL secret.String
 
-	// MaxConns is the most connections that one process opens to PostgreSQL, of which some only look up
-	// credentials. SQLite has one writer and takes no notice.
+	// MaxConns is the most connections that one process opens to PostgreSQL. Some of them only look up
+	// credentials. SQLite has one writer and ignores it.
 	MaxConns int
 
-	// StatementTimeout ends a statement that runs longer; PostgreSQL enforces it itself too.
+	// StatementTimeout ends a statement that runs longer. PostgreSQL itself enforces it, too.
 	StatementTimeout time.Duration
 
 	// Synchronous is SQLite's pragma of that name, full or normal. Under normal, transactions

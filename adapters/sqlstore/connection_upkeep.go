@@ -45,9 +45,9 @@ type SealedCredential struct {
 	For       int64                `db:"sealed_for"` // the revision; 0 for any, as v0.1.0 sealed it
 }
 
-// Reseal seals again what was sealed for long. rewrap returns the same bytes for what needs no change, and
-// an error for what does not open. bind returns an unbound credential sealed for its revision; nil to leave
-// it unbound. What changes meanwhile stays as it is. Reseal works in small steps, and calls progress after each.
+// Reseal seals stored credentials again. rewrap returns the same bytes if they need no change, and an error if they
+// do not open. bind returns an unbound credential sealed for its revision; nil leaves it unbound. Credentials that
+// change at the same time are left as they are. Reseal works in small steps, and calls progress after each.
 func (db *DB) Reseal(ctx context.Context, rewrap func(sealed []byte) ([]byte, error), bind func(*SealedCredential) ([]byte, error), progress func(Resealed)) error {
 	key, err := db.FingerprintKey(ctx, []byte{})
 	if err != nil {

@@ -145,8 +145,7 @@ func (db *DB) liveConnections(ctx context.Context, ws identity.WorkspaceID, but 
 	return n, err
 }
 
-// keepCredential stores the credential that c brings along, erases that of a revoked one, and
-// writes down what c recorded.
+// keepCredential stores the new credential of c, erases that of a revoked connection, and records c's events.
 func (db *DB) keepCredential(ctx context.Context, c *connection.Connection) error {
 	if c.Status == connection.Revoked {
 		if _, err := db.exec(ctx, `DELETE FROM connection_credentials WHERE connection_id = ?`, c.ID); err != nil {

@@ -20,7 +20,7 @@ func (db *DB) CopyTo(ctx context.Context, path string) error {
 		return db.explain(ctx, err)
 	}
 	defer func() { _ = conn.Close() }()
-	// What is only to be read is not written to another file either.
+	// A connection under query_only cannot write to another file either.
 	_, err = conn.ExecContext(ctx, `PRAGMA query_only = 0`)
 	if err == nil {
 		_, err = conn.ExecContext(ctx, `VACUUM INTO ?`, path)
@@ -37,7 +37,7 @@ func (c Config) File() string {
 	return path
 }
 
-// Whole returns an error that names the first damage of a SQLite database, if there is any.
+// Whole returns an error that names the first corruption of a SQLite database, if there is any.
 func (db *DB) Whole(ctx context.Context) error {
 	var found string
 	if err := db.reader.GetContext(ctx, &found, `PRAGMA quick_check(1)`); err != nil {

@@ -1,5 +1,5 @@
-// Package sqlstore keeps everything in SQLite or PostgreSQL. Statements are written once, in the
-// SQL that both understand, with ? for arguments; dialect holds what differs.
+// Package sqlstore stores all data in SQLite or PostgreSQL. Statements are written once, in the SQL that both
+// understand, with ? for arguments; dialect holds the differences.
 package sqlstore
 
 import (
@@ -26,7 +26,7 @@ type DB struct {
 	from *sqlx.DB     // where statements outside transactions run; nil: reader
 }
 
-// shared is what a database has once, however many transactions run.
+// shared is the state of a database that all its transactions share.
 type shared struct {
 	dialect     dialect
 	reader      *sqlx.DB // for statements outside transactions
@@ -65,7 +65,7 @@ func (db *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error
 	return db.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
 }
 
-// maxTries is how often a transaction runs that keeps losing races; the waits between add up to
+// maxTries is how often a transaction is tried that keeps losing races. The waits between tries add up to
 // about a second.
 const maxTries = 8
 
@@ -140,7 +140,7 @@ func (db *DB) explain(ctx context.Context, err error) error {
 	}
 }
 
-// q is what statements run on: the transaction if there is one.
+// q returns what statements run on: the transaction if there is one.
 func (db *DB) q() sqlx.ExtContext {
 	switch {
 	case db.tx != nil:
@@ -161,7 +161,7 @@ func (db *DB) forCredentials() *DB {
 	return &DB{shared: db.shared, from: db.credentials}
 }
 
-// bound is query with the placeholders of the engine.
+// bound returns query with the placeholders of the engine.
 func (db *DB) bound(query string) string {
 	if b, ok := db.rebound.Load(query); ok {
 		return b.(string) //nolint:errcheck // the map holds nothing but strings

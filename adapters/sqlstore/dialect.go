@@ -13,8 +13,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// dialect is all that differs between the databases, apart from their migrations. What an error
-// means is told by its code, never by its text.
+// dialect has all differences between the databases, apart from their migrations. Errors are classified by their
+// codes, never by their texts.
 type dialect struct {
 	name      string
 	goose     goose.Dialect

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// ErrChainChanged is the error for a chain of events whose ends were changed by other hands. It is neither
+// ErrChainChanged means that the ends of a chain of events were tampered with. Such a chain is neither
 // continued nor cut, so that the evidence stays.
 var ErrChainChanged = errors.New("the chain of events was changed: see atrium events verify")
 
@@ -27,8 +27,8 @@ func (db *DB) digester() event.Digest {
 }
 
 const (
-	chainsAtOnce = 20  // that are continued before looking again which need it
-	linksAtOnce  = 100 // of one chain in one transaction: no one else waits for long who wants to write
+	chainsAtOnce = 20  // continued before the next look-up of chains that need it
+	linksAtOnce  = 100 // of one chain in one transaction, so that other writers do not wait for long
 )
 
 type chainRow struct {
@@ -89,7 +89,7 @@ func (db *DB) LinkEvents(ctx context.Context, now time.Time) error {
 	}
 }
 
-// beginChains notes when chains began, unless that was noted before.
+// beginChains records when chains began, unless that is already recorded.
 func (db *DB) beginChains(ctx context.Context, d event.Digest, now time.Time) error {
 	if db.chainsBegun.Load() {
 		return nil
@@ -167,8 +167,8 @@ func (db *DB) linkSome(ctx context.Context, d event.Digest, key chainKey, now ti
 	return linked, err
 }
 
-// sweepEvents removes events that are older than before: of a chain only its first links, all of which are
-// older, so that what is left verifies from where the chain begins then.
+// sweepEvents removes events that are older than before. Of a chain it removes only the first links, so that the
+// rest still verifies from its new beginning.
 func (db *DB) sweepEvents(ctx context.Context, before time.Time) error {
 	for {
 		removed, err := db.exec(ctx, `
@@ -224,7 +224,7 @@ func (db *DB) cutChain(ctx context.Context, d event.Digest, key chainKey, before
 		var hash []byte
 		found, err := tx.get(ctx, &hash, `
 			SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ? AND chain_seq > 0 AND chain_seq = ?`, key.Workspace, key.Org, last)
-		if err != nil || !found { // somebody else deleted it: the evidence stays
+		if err != nil || !found { // deleted by someone else: the evidence stays
 			return err
 		}
 		c.BaseSeq, c.BaseHash = last, hash

@@ -15,7 +15,7 @@ import (
 var ErrNotSigning = errors.New("the key of the chains is not known")
 
 // VerifyEvents checks the chain of one workspace, of all if ws is empty, and tells report what each has.
-// It sees each chain at one moment, whatever is written meanwhile, and changes nothing.
+// It reads each chain in one snapshot, and changes nothing.
 func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error) error {
 	d := db.digester()
 	if d == nil {

@@ -58,7 +58,7 @@ type eventRow struct {
 // request, the id is made later, and the clock may be set back in between.
 const clockSlack = time.Minute
 
-// event is the event but for its Data.
+// event returns the event without its Data.
 func (r *eventRow) event() event.Event {
 	return event.Event{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Type: r.Type, Actor: r.Actor, Key: r.Key, Subject: r.Subject,

@@ -22,7 +22,7 @@ func NewIdempotency(db *DB) *Idempotency { return &Idempotency{db} }
 const (
 	answersKept = 24 * time.Hour
 	secretsKept = time.Hour
-	inFlight    = 30 * time.Second // after which a request that never ended may be repeated
+	inFlight    = 30 * time.Second // after that a request that never ended may be repeated
 )
 
 type answerRow struct {
@@ -37,11 +37,11 @@ type answerRow struct {
 	EraseAt int64  `db:"erase_at"` // when the secret in body must be gone; 0 for none, or gone
 }
 
-// Once implements ports.Idempotency: it reserves the key in a transaction of its own, so that
-// others see that it runs, then runs before in none, and fn with the record of its answer in one.
-// The record is only written over this very attempt: should the reservation have been taken over
-// meanwhile, everything is undone, and so the effect happens once even if the process stood still
-// for a minute.
+// Once implements ports.Idempotency. It reserves the key in a transaction of its own, so that other
+// requests see that it runs. Then it runs before outside of a transaction, and fn in one that also
+// records the answer. The answer is only recorded for this attempt: if another request has taken over
+// the reservation, the transaction is rolled back. So the effect happens once, even if the process is
+// suspended for a minute.
 func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before func(context.Context) error, fn func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 	attempt := id.New("try")
 	key, stored, err := s.reserve(ctx, key, attempt)
@@ -67,7 +67,7 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 	if err == nil {
 		return answer, false, nil
 	}
-	// The request may have ended because its client went away; what it leaves is settled still.
+	// The client may have gone away; the reservation must be settled nevertheless.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), settledBy(ctx, time.Now()))
 	defer cancel()
 	if refusal, outcome := keep(err); outcome {
@@ -76,13 +76,12 @@ func (s *Idempotency) Once(ctx context.Context, key ports.IdempotencyKey, before
 		}
 		return refusal, false, nil
 	}
-	_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, key.Scope[:], attempt) // else the reservation runs out by itself
+	_, _ = s.db.exec(ctx, `DELETE FROM idempotency_keys WHERE scope = ? AND attempt = ?`, key.Scope[:], attempt) // if it fails, the reservation expires
 	return ports.Answer{}, false, err
 }
 
-// settledBy is until when the end of a request may be settled: two seconds from now, but where somebody waits
-// not much beyond their deadline, since on a database that has gone silent pgGrace comes on top, before and
-// after it.
+// settledBy returns the deadline for settling a request: two seconds from now, but not much beyond the deadline of
+// a waiting caller. If the database has gone silent, pgGrace is added before and after it.
 func settledBy(ctx context.Context, now time.Time) time.Time {
 	by := now.Add(2 * time.Second)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Add(pgGrace).Before(by) {
@@ -98,7 +97,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// reserve takes key for attempt, or returns what is stored under it. The key that it returns has the scope
+// reserve takes key for attempt, or returns the answer that is stored under it. The returned key has the scope
 // of the row.
 func (s *Idempotency) reserve(ctx context.Context, key ports.IdempotencyKey, attempt string) (_ ports.IdempotencyKey, stored *answerRow, err error) {
 	own, other := s.forms(key)
@@ -136,9 +135,9 @@ func (s *Idempotency) reserve(ctx context.Context, key ports.IdempotencyKey, att
 	return key, stored, err
 }
 
-// forms returns key as it is stored now, and as it may have been stored otherwise in the last 24 hours: nil
-// where no node of v0.1.0 has run lately. Until derived keys are used, v0.1.0 has to find what is stored; but
-// it never is the plain digest of a secret.
+// forms returns the form in which key is stored now, and the other form in which it may have been stored in the last
+// 24 hours: nil if no node of v0.1.0 has run lately. Until derived keys are used, nodes of v0.1.0 must find the
+// stored form; but the plain digest of a secret is never stored.
 func (s *Idempotency) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey, other *ports.IdempotencyKey) {
 	since := s.db.derivedSince.Load()
 	if since == nil || !key.At.Before(since.Add(answersKept)) {
@@ -155,7 +154,7 @@ func (s *Idempotency) forms(key ports.IdempotencyKey) (own ports.IdempotencyKey,
 	return key, &released
 }
 
-// answerOf locks the row of a scope that expires after a time. Nil if there is none.
+// answerOf locks and returns the row of a scope that expires after a time. It returns nil if there is none.
 func (db *DB) answerOf(ctx context.Context, scope [32]byte, after time.Time) (*answerRow, error) {
 	var row answerRow
 	found, err := db.get(ctx, &row, `
@@ -199,7 +198,7 @@ func (s *Idempotency) finish(ctx context.Context, tx *DB, key ports.IdempotencyK
 		}
 	}
 	if since := s.db.derivedSince.Load(); since != nil && key.At.Before(*since) {
-		a.Shows = "" // nodes of v0.1.0, which do not read answers again, may have to repeat this one
+		a.Shows = "" // nodes of v0.1.0 cannot read answers again, and may have to replay this one
 	}
 	if body == nil || a.Shows != "" {
 		body = []byte{}
@@ -232,14 +231,14 @@ func (s *Idempotency) answer(key ports.IdempotencyKey, row *answerRow) (ports.An
 	return a, nil
 }
 
-// eraseAnswers takes the secret out of the answers that showed it, and what is kept of their requests; that
-// they were answered stays known.
+// eraseAnswers removes a secret from the answers that showed it, and the digests of their requests. The record that
+// they were answered stays.
 func (db *DB) eraseAnswers(ctx context.Context, org identity.OrgID, reveals string) error {
 	_, err := db.exec(ctx, `UPDATE idempotency_keys SET body = ?, request = ?, erase_at = 0 WHERE org_id = ? AND reveals = ? AND reveals <> ''`, []byte{}, []byte{}, org, reveals)
 	return err
 }
 
-// eraseRequests takes away what is kept of the requests that brought a secret of a thing.
+// eraseRequests removes the digests of the requests that brought a secret of a thing.
 func (db *DB) eraseRequests(ctx context.Context, org identity.OrgID, brought string) error {
 	_, err := db.exec(ctx, `UPDATE idempotency_keys SET request = ? WHERE org_id = ? AND brought = ? AND brought <> ''`, []byte{}, org, brought)
 	return err

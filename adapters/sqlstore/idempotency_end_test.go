@@ -14,7 +14,7 @@ func TestSettledBy(t *testing.T) {
 		deadline time.Duration // from now; 0 for none
 		want     time.Duration // from now
 	}{
-		"nobody waits":                        {0, 2 * time.Second},
+		"no one waits":                        {0, 2 * time.Second},
 		"much time is left":                   {10 * time.Second, 2 * time.Second},
 		"a little is left":                    {time.Second, time.Second + pgGrace},
 		"it has just passed":                  {-time.Millisecond, pgGrace - time.Millisecond},
@@ -33,7 +33,7 @@ func TestSettledBy(t *testing.T) {
 				t.Errorf("%s from now, want %s", got, tt.want)
 			}
 			if over := by.Add(pgGrace).Sub(now.Add(tt.deadline)); tt.deadline < 0 && tt.deadline >= -pgGrace && over >= time.Second {
-				t.Errorf("somebody waits %s beyond their deadline", over)
+				t.Errorf("a caller waits %s beyond their deadline", over)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Inspect opens a database to look at it alone: nothing is made or changed, the schema least of all.
-// fs.ErrNotExist if it is SQLite's and there is none yet. The returned function closes it.
+// Inspect opens a database read-only: it creates and changes nothing. It returns fs.ErrNotExist if a SQLite
+// database does not exist yet. The returned function closes it.
 func Inspect(ctx context.Context, c Config, pool OpenPool) (*DB, func(), error) {
 	s := &shared{}
 	if path, ok := strings.CutPrefix(c.URL.Reveal(), "sqlite:"); ok {

@@ -175,7 +175,7 @@ func (s *Invitations) Accept(ctx context.Context, by identity.Actor, h account.H
 	})
 }
 
-// pending lists what is open to an address in an org, expired ones included.
+// pending lists the open invitations of an address in an org, expired ones included.
 func (db *DB) pending(ctx context.Context, org identity.OrgID, email string) ([]account.Pending, error) {
 	var rows []struct {
 		invitationRow

@@ -83,7 +83,7 @@ func (db *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged
 func (db *DB) settled(n int64, err error) error {
 	switch {
 	case db.dialect.duplicate(err, jobsIndex):
-		return errRaced // the same was enqueued at this moment: it stands for both
+		return errRaced // the same job was just enqueued: one is enough
 	case err != nil:
 		return err
 	case n == 0:

@@ -232,10 +232,10 @@ func (db *DB) key(ctx context.Context, ws identity.WorkspaceID, id identity.KeyI
 	return &k, nil
 }
 
-// usesAtOnce is how many notes of use are one transaction: nobody else waits for long who wants to write.
+// usesAtOnce is how many uses of keys are recorded in one transaction, so that other writers do not wait for long.
 const usesAtOnce = 500
 
-// Used implements ports.Keys. What is remembered of callers stays: that a key was used does not change what it
+// Used implements ports.Keys. The cache of callers stays, since the use of a key does not change what it
 // proves.
 func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]time.Time) error {
 	ids := slices.Sorted(maps.Keys(uses)) // in one order on all nodes, so that none waits for another in a circle

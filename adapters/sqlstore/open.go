@@ -129,9 +129,9 @@ func (db *DB) close() {
 // index of a large table.
 const migrationTimeout = time.Hour
 
-// migrate applies what is missing; on PostgreSQL under an advisory lock, so that nodes may start
-// at the same time. On SQLite, where a process that lost the race finds a table that is there
-// already, it looks again.
+// migrate applies the missing migrations. On PostgreSQL it does so under an advisory lock, so that nodes can
+// start at the same time. On SQLite a process that lost the race finds that a table already exists; it then
+// checks again.
 func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) {
 	if db.migrations, err = db.migrator(db.writer.DB); err != nil {
 		return err
@@ -206,15 +206,15 @@ func (db *DB) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Empty reports whether nobody has an account yet: the deployment is new.
+// Empty reports whether there is no account yet: the deployment is new.
 func (db *DB) Empty(ctx context.Context) (bool, error) {
 	var one int
 	found, err := db.get(ctx, &one, `SELECT 1 FROM users LIMIT 1`)
 	return !found, err
 }
 
-// OnlyPerson returns the e-mail address of the only person in all orgs; empty if there is nobody, or
-// somebody else too.
+// OnlyPerson returns the e-mail address of the only person in all orgs; empty if there is no person or more
+// than one.
 func (db *DB) OnlyPerson(ctx context.Context) (email string, err error) {
 	_, err = db.get(ctx, &email, `SELECT COALESCE(MIN(email), '') FROM users WHERE NOT service HAVING COUNT(*) = 1`)
 	return email, err

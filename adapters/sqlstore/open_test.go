@@ -52,7 +52,7 @@ func TestOpen(t *testing.T) {
 				t.Fatalf("got %+v, %v", got, err)
 			}
 		})
-		t.Run("a database of a newer Atrium is left alone", func(t *testing.T) {
+		t.Run("a database of a newer Atrium is not changed", func(t *testing.T) {
 			db := open(t, url, keyring(t))
 			if err := db.Ready(ctx); err != nil {
 				t.Fatal(err)
@@ -130,7 +130,7 @@ func TestEmpty(t *testing.T) {
 			t.Fatal(err)
 		}
 		if empty, err := db.Empty(t.Context()); err != nil || !empty {
-			t.Errorf("with an org and nobody in it: Empty = %v, %v", empty, err)
+			t.Errorf("with an org and no one in it: Empty = %v, %v", empty, err)
 		}
 		fixture.NewTeam(t, db.Stores(), ids["one"])
 		if empty, err := db.Empty(t.Context()); err != nil || empty {
@@ -154,7 +154,7 @@ func TestEnsureOrgs(t *testing.T) {
 		if len(first) != 2 || first["one"] == first["two"] || first["one"] == "" {
 			t.Fatalf("ids = %v", first)
 		}
-		t.Run("an org keeps its id, whatever comes or goes beside it", func(t *testing.T) {
+		t.Run("an org keeps its id when other orgs come and go", func(t *testing.T) {
 			if got := ensure("three", "one"); len(got) != 2 || got["one"] != first["one"] || got["three"] == "" {
 				t.Fatalf("ids = %v, at first %v", got, first)
 			}
@@ -210,10 +210,10 @@ func TestADatabaseOfThisVersionUsesDerivedKeysAtOnce(t *testing.T) {
 
 func TestOpenKeepsThePassword(t *testing.T) {
 	for name, url := range map[string]string{
-		"where nobody listens":     "postgres://atrium:hunter2@127.0.0.1:1/atrium?sslmode=disable",
+		"where no server listens":  "postgres://atrium:hunter2@127.0.0.1:1/atrium?sslmode=disable",
 		"where there is no server": "postgres://atrium:hunter2@no-such-host.invalid/atrium?sslmode=disable",
 		"by an unknown setting":    "postgres://atrium:hunter2@127.0.0.1:1/atrium?sslmode=maybe&password=hunter2",
-		"by what is no URL":        "postgres://atrium:hunter2%zz@127.0.0.1:1/atrium",
+		"by an invalid URL":        "postgres://atrium:hunter2%zz@127.0.0.1:1/atrium",
 		"by another scheme":        "mysql://atrium:hunter2@127.0.0.1:1/atrium",
 	} {
 		t.Run("to itself "+name, func(t *testing.T) {

@@ -27,7 +27,7 @@ const (
 	pgGrace = 400 * time.Millisecond
 
 	// pgAnswerBudget is the most bytes that the server may send between two of our requests.
-	// No query of ours comes near it: beyond, something is wrong, and memory is at stake.
+	// No query of ours comes near it. More means that something is wrong, and would use too much memory.
 	pgAnswerBudget = 256 << 20
 
 	// pgConnectTimeout is for dialling, TLS and authentication together, unless the URL says
@@ -54,7 +54,7 @@ type postgresConnector struct {
 func newPostgresConnector(rawURL string, statementTimeout time.Duration) (driver.Connector, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return nil, errors.New("sqlstore: the database URL is not a valid postgres:// URL: percent-encode what is special in a user name or password")
+		return nil, errors.New("sqlstore: the database URL is not a valid postgres:// URL: percent-encode special characters in a user name or password")
 	}
 	config, err := pq.NewConfig(rawURL)
 	if err != nil {

@@ -259,7 +259,7 @@ func TestBlackHole(t *testing.T) {
 
 func TestPoolAfterBlackHoles(t *testing.T) {
 	for transport, behind := range transports {
-		t.Run("nobody gets another's answer, and soon everybody gets one, over "+transport, func(t *testing.T) {
+		t.Run("no caller gets another's answer, and soon all get one, over "+transport, func(t *testing.T) {
 			t.Parallel()
 			const connectTimeout = time.Second // how long a connection that began in the hole may block the pool
 			url, proxy := behind(t)

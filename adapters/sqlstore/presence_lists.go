@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// List implements ports.Presences. Where a status is asked for, the caller's own record is a branch of its
-// own: it is found whatever it shows.
+// List implements ports.Presences. If a status is asked for, the caller's own record is a branch of its
+// own: it is found with any status.
 func (s *Presences) List(ctx context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
 	where := newConditions(`org_id = ? AND NOT deleted`, by.Org)
 	where.when(f.User != "", `user_id = ?`, f.User)
@@ -43,7 +43,7 @@ func (s *Presences) List(ctx context.Context, by identity.Actor, f presence.Filt
 
 // Counts implements ports.Presences.
 func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Counts, int64, error) {
-	var seq int64 // read first: what changes meanwhile has a higher one
+	var seq int64 // read first: concurrent changes have a higher one
 	if _, err := s.db.get(ctx, &seq, `SELECT seq FROM presence_seqs WHERE org_id = ?`, org); err != nil {
 		return nil, 0, err
 	}
@@ -99,7 +99,7 @@ func (s *Presences) records(ctx context.Context, where string, args ...any) ([]p
 	return records, nil
 }
 
-// workspacesAtOnce is of how many users one statement tells; SQLite takes 32,766 values.
+// workspacesAtOnce is the number of users per statement; SQLite accepts 32,766 values.
 const workspacesAtOnce = 4096
 
 // Workspaces implements ports.Presences.

@@ -83,8 +83,8 @@ func (s *PresenceSignals) Listen(ctx context.Context, heard func(identity.OrgID)
 	}
 }
 
-// listenDialer keeps hold of the connection that lib/pq makes: it reads from one that has gone silent for
-// ever, and holds meanwhile the lock that its Close waits for.
+// listenDialer keeps the connection that lib/pq opens, so that it can be closed. lib/pq reads forever from a
+// connection that has gone silent, and holds the lock that its Close waits for.
 type listenDialer struct {
 	plain net.Dialer // not embedded: lib/pq would find its DialContext
 	mu    sync.Mutex
@@ -116,14 +116,14 @@ func (d *listenDialer) DialTimeout(network, address string, _ time.Duration) (ne
 	return line, line.SetDeadline(ends)
 }
 
-// settle takes the deadline off the connection, which can be used now.
+// settle removes the deadline from the connection, which can be used now.
 func (d *listenDialer) settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_ = d.line.SetDeadline(time.Time{}) // of one that is closed already
 }
 
-// end closes the connection, and whatever is dialled from now on.
+// end closes the connection, and all that are dialled from now on.
 func (d *listenDialer) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

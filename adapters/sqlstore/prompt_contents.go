@@ -7,19 +7,19 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// maxContents bounds the memory of contents, in bytes as stored; decoded they take some twice that.
+// maxContents bounds the memory of contents, in bytes as stored; decoded they need about twice that.
 const maxContents = 16 << 20
 
-// contentKey always holds the tenant. A version changes its revision with all that is remembered of
-// it, so that an entry is true for ever, on every node: there is nothing to forget.
+// contentKey always holds the tenant. Every change of the cached content changes the version's revision, so an entry
+// stays valid forever, on every node, and needs no invalidation.
 type contentKey struct {
 	workspace identity.WorkspaceID
 	version   prompt.VersionID
 	revision  int64
 }
 
-// contents remembers versions as they were decoded, since applications read the same few again and
-// again. Entries are shared by all who recall them: nobody changes one.
+// contents caches decoded versions, since applications read the same few again and again. Entries are shared by
+// all readers, who must not change them.
 type contents struct {
 	mu          sync.Mutex
 	young, aged map[contentKey]content
@@ -31,7 +31,7 @@ type content struct {
 	size    int
 }
 
-// recall answers nil for what is not remembered.
+// recall returns the cached version, or nil if there is none.
 func (c *contents) recall(key contentKey) *prompt.Version {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,14 +45,14 @@ func (c *contents) recall(key contentKey) *prompt.Version {
 	return found.version
 }
 
-// remember keeps v, which takes size bytes, among the last that were asked for.
+// remember caches v, which needs size bytes, as the most recently used.
 func (c *contents) remember(key contentKey, v *prompt.Version, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(key, content{version: v, size: size})
 }
 
-// add lets the young age when they fill half of the room, and the aged go.
+// add starts a new generation when the young one fills half of the memory, and drops the old one.
 func (c *contents) add(key contentKey, entry content) {
 	if c.young == nil || c.size+entry.size > maxContents/2 {
 		c.aged, c.young, c.size = c.young, map[contentKey]content{}, 0

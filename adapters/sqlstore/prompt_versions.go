@@ -109,7 +109,7 @@ func contentArgs(c prompt.Content) ([]any, error) {
 	return []any{c.Text, messages, c.Format, variables, model, string(c.Tools), string(c.ResponseFormat)}, nil
 }
 
-// jsonText keeps what is not there as an empty text.
+// jsonText encodes v, and an empty value as an empty text.
 func jsonText(v any, empty bool) (string, error) {
 	if empty {
 		return "", nil
@@ -230,7 +230,7 @@ func (db *DB) saveVersion(ctx context.Context, t *prompt.Template, v *prompt.Ver
 	return db.summarise(ctx, t)
 }
 
-// labelledTemplate is lockedTemplate with what says where its labels stand.
+// labelledTemplate is lockedTemplate that also reads the versions with labels.
 func (db *DB) labelledTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
 	t, err := db.lockedTemplate(ctx, by, id)
 	if err != nil {
@@ -248,8 +248,8 @@ func (db *DB) labelledTemplate(ctx context.Context, by identity.Actor, id prompt
 	return t, err
 }
 
-// saveLabels makes v's labels exactly v.Labels, taking them from other versions, of which each that
-// loses some is another revision then.
+// saveLabels makes v's labels exactly v.Labels and removes them from other versions. Each version that loses a label
+// gets a new revision.
 func (db *DB) saveLabels(ctx context.Context, v *prompt.Version) error {
 	if n := len(v.Labels); n > 0 {
 		args := []any{micros(v.UpdatedAt), v.Template, v.ID}

@@ -28,8 +28,8 @@ const (
 	templateTables = ` FROM prompt_templates t LEFT JOIN prompt_shares s ON s.template_id = t.id AND s.user_id = ?`
 )
 
-// accessRow is what decides who may read a template's versions, and what their readers are told
-// of the template.
+// accessRow has the columns that decide who may read a template's versions, and those of the template that
+// such readers see.
 type accessRow struct {
 	ID             prompt.ID            `db:"id"`
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -165,7 +165,7 @@ func (p *Prompts) getVersion(ctx context.Context, by identity.Actor, ref prompt.
 	return t, v, err
 }
 
-// versionHead is what of a version may change without its revision, and what names the rest.
+// versionHead has the parts of a version that may change without its revision, and the key of the rest.
 type versionHead struct {
 	ID       prompt.VersionID `db:"id"`
 	Revision int64            `db:"revision"`
@@ -175,8 +175,7 @@ type versionHead struct {
 // versionQuery is how a version and its template are found.
 type versionQuery struct{ match, where string }
 
-// versionQueries are getVersion's statements. They are put together once: each is longer than most
-// prompts.
+// versionQueries are getVersion's statements. They are built once, since each is long.
 var versionQueries = func() map[versionQuery]string {
 	queries := map[versionQuery]string{}
 	for _, ref := range []prompt.Ref{{Active: true}, {Number: 1}, {Label: "any"}, {}} {
@@ -189,9 +188,9 @@ var versionQueries = func() map[versionQuery]string {
 	return queries
 }()
 
-// version recalls or reads a version of which the head is known; nil if it is gone meanwhile. A
-// transaction remembers nothing: what it reads may be its own and be undone, and its revision be
-// given to something else.
+// version returns a version whose head is known, from the cache or the database; nil if it has just been deleted. A
+// transaction does not fill the cache: it may read its own changes, which may be rolled back, and their revision
+// may then be used for other content.
 func (db *DB) version(ctx context.Context, ws identity.WorkspaceID, template prompt.ID, head versionHead) (*prompt.Version, error) {
 	if known := db.contents.recall(contentKey{ws, head.ID, head.Revision}); known != nil {
 		v := *known
@@ -232,7 +231,7 @@ func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, a
 		}
 		for user, s := range t.Shares {
 			if s == before[user] {
-				continue // it may be gone meanwhile, with the membership
+				continue // it may have been removed with the membership
 			}
 			if err := tx.saveShare(ctx, t, s); err != nil {
 				return err

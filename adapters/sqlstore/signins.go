@@ -85,7 +85,7 @@ func (s *Users) SignIn(ctx context.Context, org identity.OrgID, in account.SignI
 	if err == nil && s.db.tx == nil {
 		met := *p
 		met.Met = &in.Claims
-		s.db.signIns.remember(cacheKey, &met, era) // unless that changed anything, which begins another era
+		s.db.signIns.remember(cacheKey, &met, era) // ignored if the sign-in changed anything: that starts another era
 	}
 	return p, err
 }
@@ -142,8 +142,8 @@ func (db *DB) loadSignIn(ctx context.Context, org identity.OrgID, s *account.Sig
 	return nil
 }
 
-// met reads an account that claims meet, nil if there is none, and notes where it is a member, and
-// in ruled the slugs of where it is more than people made it.
+// met reads the account that claims match, nil if there is none. It also reads its memberships, and in ruled the
+// slugs of workspaces where a rule has raised its role.
 func (db *DB) met(ctx context.Context, s *account.SignIn, ruled map[string]bool, where string, args ...any) (*account.User, error) {
 	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
 	if errors.Is(err, account.ErrUserNotFound) {
@@ -229,7 +229,7 @@ func (s *Users) Link(ctx context.Context, by identity.Actor, email, issuer, subj
 	})
 }
 
-// person reads who is about to change.
+// person reads the person that is about to change.
 func (db *DB) person(ctx context.Context, where string, args ...any) (*account.Person, error) {
 	u, memberships, err := db.user(ctx, where+db.dialect.lock, args...)
 	if err != nil {

@@ -42,12 +42,12 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 	return errors.Join(db.sweepEvents(ctx, now.Add(-retention)), db.purgeWorkspaces(ctx, now.Add(-account.RestoreWithin)))
 }
 
-// paymentEventsKept is for how long an event of a payment gateway is known after it was worked off: longer
-// than gateways repeat one (Stripe: 3 days, and 30 by hand).
+// paymentEventsKept is how long an event of a payment gateway is kept after it was processed: longer than gateways
+// repeat one (Stripe: 3 days, and 30 by hand).
 const paymentEventsKept = 90 * 24 * time.Hour
 
-// purgeWorkspaces removes workspaces that were deleted before a time, with all that is in them, and
-// the programs that were members there and nowhere else. Their events stay as long as all events do.
+// purgeWorkspaces removes workspaces that were deleted before a time, with all their content, and the programs
+// that were members only there. Their events stay as long as all events do.
 func (db *DB) purgeWorkspaces(ctx context.Context, before time.Time) error {
 	var ids []identity.WorkspaceID
 	if err := db.list(ctx, &ids, `SELECT id FROM workspaces WHERE deleted_at > 0 AND deleted_at < ?`, micros(before)); err != nil {
@@ -93,8 +93,8 @@ func (db *DB) KeyringCheck(ctx context.Context, fresh []byte) (check []byte, err
 	return check, err
 }
 
-// DerivedSince returns since when what is sealed is sealed under derived keys: until then nodes of v0.1.0
-// may run on this database. The zero time if there never was one. Idempotency goes by it from now on.
+// DerivedSince returns the time from which data is sealed under derived keys. Until then nodes of v0.1.0 may run on
+// this database. It returns the zero time if there never was one. Idempotency uses the result from now on.
 func (db *DB) DerivedSince(ctx context.Context) (time.Time, error) {
 	var at int64
 	if _, err := db.get(ctx, &at, `SELECT derived_at FROM keyring WHERE one = 1`); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Usage reads the counts that triggers keep with each statement, so that they hold whatever binary writes.
+// Usage reads the counts that triggers maintain with each statement, so that they are right for every version of the
+// binary.
 type Usage struct{ db *DB }
 
 var _ ports.Usage = (*Usage)(nil)

@@ -17,8 +17,8 @@ func TestTheUseOfAKeyLeavesWhatIsKnownOfOthers(t *testing.T) {
 		used, _ := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "used"})
 		_, token := fixture.Key(t, a.Stores, team.Member, account.KeyDraft{Name: "other"})
 		db := raw(t, url)
-		// What is remembered for a second answers as before, though somebody has changed it behind the
-		// store's back. Where the second has passed, nothing can be told.
+		// Within a second the cache still returns the old value, although the row was changed behind the
+		// store's back. After that second nothing can be concluded.
 		for try := range 50 {
 			begun := time.Now()
 			before, err := a.Keys.Principal(t.Context(), team.Org, token.Hash())

@@ -167,7 +167,7 @@ func (db *DB) user(ctx context.Context, where string, args ...any) (*account.Use
 	return &u, memberships, nil
 }
 
-// EnsureOrgs gives every configured org a lasting identifier, and answers them by slug.
+// EnsureOrgs gives every configured org a permanent identifier, and returns the identifiers by slug.
 func (db *DB) EnsureOrgs(ctx context.Context, slugs []string) (map[string]identity.OrgID, error) {
 	ids := map[string]identity.OrgID{}
 	return ids, db.inTx(ctx, func(tx *DB) error {

@@ -206,7 +206,7 @@ func (db *DB) addWorkspace(ctx context.Context, w *account.Workspace) error {
 	return db.record(ctx, w.Recorded())
 }
 
-// mayMakeWorkspace counts what who made w has made, who waits for their own other calls.
+// mayMakeWorkspace counts the workspaces of w's creator. Concurrent calls of one creator wait for each other.
 func (db *DB) mayMakeWorkspace(ctx context.Context, w *account.Workspace) error {
 	if w.CreatedBy == "" {
 		return nil
@@ -251,7 +251,7 @@ func (db *DB) saveWorkspace(ctx context.Context, w *account.Workspace) error {
 	return db.record(ctx, w.Recorded())
 }
 
-// saveMember writes one membership; what was shared under one that ends goes with it.
+// saveMember writes one membership. If the membership ends, the shares that depend on it are removed.
 func (db *DB) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
 	if m.Role != identity.NoRole {
 		_, err := db.exec(ctx, `
