@@ -27,7 +27,7 @@ const ChildMemory = 192 << 20
 // ChildCPU is the processor time of a child for Job, in seconds.
 const ChildCPU = 3
 
-// Confined is ports.Sheets for files. It has a child process read each.
+// Confined implements ports.Sheets for files. It reads each file in a child process.
 type Confined struct {
 	run    ports.Confined
 	within time.Duration
@@ -46,15 +46,15 @@ type request struct {
 	Files    bool
 }
 
-// answer is what came of it.
+// answer is the result of a request.
 type answer struct {
 	Sheet  source.Sheet
 	Failed *fault.Error
 }
 
-// Preview is ports.Sheets'.
+// Preview implements ports.Sheets.
 func (c *Confined) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
-	// JSON would repair what is not UTF-8, into a name that may exist.
+	// JSON would replace invalid UTF-8, and the result may be a name that exists.
 	if !utf8.ValidString(of.Location.URL) {
 		return source.Sheet{}, source.ErrURLNotAllowed
 	}

@@ -1,6 +1,5 @@
-// Package sheet reads the heads of spreadsheets: files that a host serves by https or that lie in
-// the data directory, here and in a child process, and through them or a service's own interface
-// whatever a location names.
+// Package sheet reads the first rows of spreadsheets. It reads files that a host serves by https or that are in the
+// data directory, in this process or in a child process, and passes other locations to a service's API.
 package sheet
 
 import (
@@ -28,14 +27,14 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Limits bound what one call may take.
+// Limits are the resource limits of one call.
 type Limits struct {
 	Connect time.Duration // until a connection stands
 	Total   time.Duration // for all of the call
 	Bytes   int64         // of a file, and read on the wire
 }
 
-// DefaultLimits are the limits that sheets are held to.
+// DefaultLimits returns the limits that apply to sheets.
 func DefaultLimits() Limits {
 	return Limits{Connect: 5 * time.Second, Total: 20 * time.Second, Bytes: source.MaxSheetBytes}
 }
@@ -46,8 +45,8 @@ type Network interface {
 	Client(roots *tls.Config) *http.Client
 }
 
-// Guard makes the network of one call, which is over at end whatever happens. allows tells which ports may be
-// connected to.
+// Guard makes the network of one call. The network stops working at end. allows reports whether a port may be
+// dialled.
 type Guard func(egress identity.Egress, allows func(port uint16) bool, limits Limits, end time.Time) Network
 
 const httpsPort = 443
@@ -85,7 +84,7 @@ func NewDocuments(guard Guard, roots *tls.Config, folder string, limits Limits) 
 	return &Documents{guard: guard, roots: roots, folder: folder, limits: limits}
 }
 
-// Preview is ports.Sheets'.
+// Preview implements ports.Sheets.
 func (d *Documents) Preview(ctx context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Total, source.ErrSheetTimeout)
 	defer cancel()
@@ -125,8 +124,8 @@ var fileForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // 5 ms and 5 MB to make.
 const maxFileName = 128
 
-// file reads a file of the folder. A link that leads out of it is not followed, a pipe in its place
-// not waited for.
+// file reads a file of the folder. It does not follow links that lead out of the folder, and does not wait for
+// pipes.
 func (d *Documents) file(name string, at source.SheetLocation) (source.Sheet, error) {
 	if utf8.RuneCountInString(name) > maxFileName || !fileForm().MatchString(name) {
 		return source.Sheet{}, source.ErrURLNotAllowed
@@ -181,7 +180,7 @@ func (d *Documents) fetch(ctx context.Context, u *url.URL, egress identity.Egres
 	return document{ReaderAt: body, size: body.size, name: fileName(response), web: true}, nil
 }
 
-// fileName is what a response says its file is called, or else its URL.
+// fileName returns the name of the file from the response, or else from its URL.
 func fileName(r *http.Response) string {
 	if _, params, err := mime.ParseMediaType(r.Header.Get("Content-Disposition")); err == nil && params["filename"] != "" {
 		return path.Base(params["filename"])

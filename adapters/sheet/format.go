@@ -17,11 +17,10 @@ type document struct {
 	io.ReaderAt
 	size int64
 	name string // of the file
-	web  bool   // it was fetched: a page in its place asks somebody to sign in
+	web  bool   // it was fetched: HTML in its place is a sign-in page
 }
 
-// read reads a document by what it is, which its first bytes tell. What its name and its host say of
-// it is often wrong.
+// read reads a document in the format that its first bytes show. Its name and its media type are often wrong.
 func (d document) read(at source.SheetLocation) (s source.Sheet, err error) {
 	const enough = 512 // bytes
 	head := make([]byte, min(d.size, enough))

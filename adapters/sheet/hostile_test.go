@@ -139,7 +139,7 @@ func TestLinesWithoutAnEndAreRefused(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a line beyond those that are read matters to nobody", func(t *testing.T) {
+	t.Run("a line beyond those that are read does not matter", func(t *testing.T) {
 		content := "Name,Age\n" + strings.Repeat("Ann,7\n", 1000) + strings.Repeat("a", 2<<20)
 		s, err := sheets.Preview(t.Context(), "", put(t, folder, "late.csv", []byte(content)))
 		if err != nil || s.Tab.Rows != 1002 {

@@ -131,7 +131,7 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a host that nobody allowed", func(t *testing.T) {
+	t.Run("a host that is not allowed", func(t *testing.T) {
 		to := h.at("/good")
 		to.Egress = identity.Egress{}
 		if _, err := sheets.Preview(t.Context(), "", to); !errors.Is(err, source.ErrURLNotAllowed) {
@@ -144,7 +144,7 @@ func TestHostsThatMisbehaveGetAnAnswerOfTheirOwn(t *testing.T) {
 			t.Errorf("err = %v", err)
 		}
 	})
-	t.Run("a certificate that nobody trusts", func(t *testing.T) {
+	t.Run("an untrusted certificate", func(t *testing.T) {
 		if _, err := confined(t, t.TempDir()).Preview(t.Context(), "", h.at("/good")); !errors.Is(err, source.ErrSheetFailed) {
 			t.Errorf("err = %v", err)
 		}

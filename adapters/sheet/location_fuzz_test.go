@@ -24,7 +24,7 @@ func (a asked) Client(*tls.Config) *http.Client { return &http.Client{Transport:
 
 func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	*a.requests = append(*a.requests, r)
-	return nil, errors.New("nobody is there")
+	return nil, errors.New("no host is there")
 }
 
 // FuzzLocation looks for locations that reach anything but a file of the folder, or an https URL without a

@@ -14,22 +14,22 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer is the most that is read of a response, in bytes.
 const maxAnswer = 8 << 20
 
-// The masks say which fields to answer, and so what an answer costs.
+// The masks select the fields of a response, and so its size.
 const (
 	maskTabs   = "properties.title,sheets.properties(sheetId,title,hidden,sheetType,gridProperties(rowCount,columnCount))"
 	maskValues = "values"
 )
 
-// book is what is asked of a sheet as a whole.
+// book has the title and the tabs of a sheet.
 type book struct {
 	title string
 	tabs  []source.Tab
 }
 
-// tabs asks for a sheet's title and tabs. What is no grid (charts, connected data) is no tab.
+// tabs fetches a sheet's title and tabs. Tabs that are not grids (charts, connected data) are left out.
 func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, error) {
 	var answer struct {
 		Properties struct{ Title string }
@@ -141,7 +141,7 @@ func (a *account) refusal(r *http.Response, body io.Reader) error {
 	case reason == "SERVICE_DISABLED":
 		return source.ErrSheetNotShared.Because("The Google Sheets API is turned off in the project of this workspace's service account. Turn it on there.")
 	case reason == "API_KEY_INVALID":
-		return source.ErrSheetFailed // which the operator must mend
+		return source.ErrSheetFailed // which the operator must fix
 	case r.StatusCode == http.StatusForbidden && a.email != "":
 		return source.ErrSheetNotShared.Because("Atrium may not read this sheet. Share it, for viewing, with " + a.email + ".")
 	case answer.Error.Status == "FAILED_PRECONDITION": // a file of another program that only lies with Google

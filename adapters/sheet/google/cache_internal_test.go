@@ -86,7 +86,7 @@ func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
 		select {
 		case <-cut:
 		case <-time.After(patience / 2):
-			t.Fatal("Google is still asked, for nobody")
+			t.Fatal("Google is still asked, although no caller waits")
 		}
 	}
 	g.Answer(nil)

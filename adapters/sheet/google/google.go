@@ -14,10 +14,10 @@ import (
 // patience is how long all requests of one question may take.
 const patience = 15 * time.Second
 
-// Config says where Google is. It is no setting: tests alone have another one.
+// Config has the addresses of Google. It is not a setting: only tests use other addresses.
 type Config struct {
 	API      string // the base of its REST interface
-	TokenURL string // where service accounts sign in, whatever their keys say
+	TokenURL string // where service accounts sign in; the address in their keys is ignored
 	Client   *http.Client
 }
 
@@ -42,7 +42,7 @@ type Sheets struct {
 	heads    *cache[headKey, source.Preview]
 }
 
-// bookKey is whose view of which sheet.
+// bookKey identifies a sheet as one credential sees it.
 type bookKey struct {
 	workspace identity.WorkspaceID
 	as        key
@@ -71,8 +71,8 @@ const firstID = "0"
 
 var numeric = regexp.MustCompile(`^-?\d+$`)
 
-// Preview is ports.Sheets'. A tab that is named by its id, but the first, takes one request after the
-// other until the tabs are known: only these tell its title, by which alone ranges are named.
+// Preview implements ports.Sheets. A tab that is named by its id, except the first, needs two requests in sequence
+// until the tabs are known: ranges are named only by the title, which the first request returns.
 func (s *Sheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 	if ctx.Err() != nil {
 		return source.Sheet{}, ctx.Err()
@@ -120,7 +120,7 @@ func (s *Sheets) Preview(ctx context.Context, workspace identity.WorkspaceID, of
 	return out, err
 }
 
-// call is one Preview under way.
+// call is one running Preview.
 type call struct {
 	*Sheets
 	as *account

@@ -98,8 +98,7 @@ func preview(t *testing.T, s *Sheets, of ports.SheetTarget) source.Sheet {
 	return sheet
 }
 
-// quiet waits until nothing is under way: an answer that one question settles does not wait for the
-// other one.
+// quiet waits until no request is running: a call that one response settles does not wait for the other.
 func quiet(s *Sheets) {
 	for under := 1; under > 0; runtime.Gosched() {
 		s.heads.mu.Lock()

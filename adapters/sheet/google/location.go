@@ -1,8 +1,7 @@
 // Package google reads Google Sheets through their REST interface (https://developers.google.com/sheets/api).
 //
-// It asks for as little as there is to show, as rarely as it can: the tabs and the head of one at the
-// same time, then the head alone when another tab is chosen, and nothing that it asked for within
-// the last 30 s.
+// It sends as few requests as possible: first for the tabs and the first rows of one tab at the same time, then only
+// for the rows of another chosen tab. It repeats no request within 30 s.
 package google
 
 import (
@@ -15,7 +14,7 @@ import (
 )
 
 // pathForm is the path at which browsers show a sheet; /u/1 names which of several accounts looks at
-// it. What is published (/d/e/…) is none: it is a file.
+// it. A published sheet (/d/e/…) does not match: it is a file.
 var pathForm = regexp.MustCompile(`^/spreadsheets/(?:u/\d{1,3}/)?d/([A-Za-z0-9_-]+)(?:/.*)?$`)
 
 // How many characters the id of a sheet has; Google documents no limits, and gives 44.

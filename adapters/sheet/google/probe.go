@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Accounts is ports.Warehouse for service accounts, which hold no tables: Google lists nobody the
-// sheets that others shared with an account. A probe signs in as one.
+// Accounts implements ports.Warehouse for service accounts. They have no tables, since Google does not list the
+// sheets that are shared with an account. A probe signs in as the account.
 type Accounts struct {
 	config Config
 }
@@ -50,7 +50,7 @@ func (a *Accounts) Probe(ctx context.Context, to ports.Target) connection.Report
 	return report
 }
 
-// failure says what an error of signing in means, by its type alone; "" if there is none.
+// failure returns the code of a sign-in error, only by its type; "" if there is none.
 func failure(err error) connection.Code {
 	if err == nil {
 		return ""

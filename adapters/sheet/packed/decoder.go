@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// What reading the XML of a document may take. Bytes do not tell: a few thousand unpack to millions of elements,
-// each of which takes as long as fifty letters.
+// The limits for reading the XML of a document. A limit of bytes is not enough: a few thousand bytes unpack to
+// millions of elements, each of which takes as long as fifty letters.
 const (
 	maxWork  = 5_000_000 // of all parts together, each about 100 ns
 	maxDepth = 100       // of elements within each other

@@ -41,9 +41,8 @@ func (p *Package) Has(name string) bool {
 	return false
 }
 
-// Part opens a part of XML, of which most bytes at most can be read: then comes source.ErrFileTooLarge, as it
-// does after maxRun bytes without an element. A part that is not there, or cannot be unpacked, is source.ErrUnsupportedFormat, and so is what is
-// encrypted.
+// Part opens an XML part. Reading fails with source.ErrFileTooLarge after most bytes, and after maxRun bytes without
+// an element. Part returns source.ErrUnsupportedFormat if the part is missing, encrypted or cannot be unpacked.
 func (p *Package) Part(name string, most int64) (io.ReadCloser, error) {
 	for _, f := range p.archive.File {
 		if f.Name != name {
@@ -97,7 +96,7 @@ func Broken(err error) error {
 	return source.ErrUnsupportedFormat
 }
 
-// Decode reads the XML of a part into v. A part that is not there leaves v alone.
+// Decode reads the XML of a part into v. It does not change v if the part is missing.
 func (p *Package) Decode(name string, most int64, v any) error {
 	if !p.Has(name) {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// Unreachable says what an error of the network means, by its type alone.
+// Unreachable returns the fault for a network error, only by its type.
 func Unreachable(err error) error {
 	if code, ok := errors.AsType[connection.Code](err); ok {
 		switch code {

@@ -82,10 +82,10 @@ func (b *workbook) stylesXML() ([]byte, error) {
 	case errors.Is(err, source.ErrUnsupportedFormat):
 		return nil, err
 	}
-	return styles, nil // excelize says what is wrong with it
+	return styles, nil // excelize reports its faults
 }
 
-// extract packs a workbook with these cells alone.
+// extract packs a workbook with only these cells.
 func (b *workbook) extract(cells []cell, styles []byte) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)

@@ -1,7 +1,7 @@
 // Package xlsx reads the heads of Office Open XML workbooks (ECMA-376).
 //
-// Of a sheet no more is read than its first rows, whatever its size. What these cells show is left
-// to excelize, which knows Excel's number formats; it never sees more than those cells.
+// It reads only the first rows of a sheet, of any size. excelize formats the values of these cells, since it knows
+// Excel's number formats; it never gets more than those cells.
 package xlsx
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// What is unpacked of a part at most, in bytes.
+// The most bytes that are unpacked of a part.
 const (
 	maxDirectory = 4 << 20  // of what lists the sheets
 	maxStyles    = 8 << 20  // of the styles
