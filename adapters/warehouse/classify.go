@@ -12,9 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Classify says what an error of the network or of TLS means, by its type alone. A code stays what
-// it is, and so does the end of ctx if its owner called the work off. What it does not know is
-// connection.Internal.
+// Classify returns the code of a network or TLS error, only by its type. It returns codes unchanged, and the error
+// of ctx if its owner cancelled it. Unknown errors are connection.Internal.
 func Classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -41,7 +41,7 @@ type request struct {
 	Rows       int
 }
 
-// answer is what came of it.
+// answer is the result of a request.
 type answer struct {
 	Report  connection.Report
 	Tables  []connection.Table
@@ -74,7 +74,7 @@ func (c *Confined) Preview(ctx context.Context, to ports.Target, table connectio
 }
 
 func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer, error) {
-	// JSON would repair what is not UTF-8, into a name that may exist.
+	// JSON would replace invalid UTF-8, and the result may be a name that exists.
 	if !valid(r.Table) {
 		return answer{}, connection.TableNotFound
 	}

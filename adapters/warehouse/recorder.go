@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// maxFirst is how many bytes of a server's are kept: enough to know a protocol by.
+// maxFirst is how many bytes of a server are kept: enough to recognise a protocol.
 const maxFirst = 16
 
-// Recorder is a connection that remembers how it began and ended, so that what answered can be told
-// apart whatever a driver makes of it.
+// Recorder is a connection that remembers its first bytes and its first error, so that the kind of server can be
+// recognised independently of the driver's error.
 type Recorder struct {
 	net.Conn
 
@@ -78,8 +78,8 @@ func (r *Recorder) Ended() bool {
 	return errors.Is(err, io.EOF) || isReset(err)
 }
 
-// Foreign reports whether the first bytes are known to be those of another protocol than any
-// database's: SSH, HTTP, SMTP and FTP banners, TLS records that nobody asked for.
+// Foreign reports whether the first bytes are known to be of a protocol that no database uses: SSH, HTTP, SMTP
+// and FTP banners, unrequested TLS records.
 func Foreign(first []byte) bool {
 	for _, prefix := range []string{"SSH-", "HTTP/", "220 ", "220-", "+OK", "* OK", "RFB ", "<!DO", "<htm", "\x15\x03"} {
 		if bytes.HasPrefix(first, []byte(prefix)) {

@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// TLSConfig returns what a credential asks of TLS: nil if it asks for none. It is made of the
-// credential's fields alone; authorities are its own, or the machine's if it has none.
+// TLSConfig returns the TLS configuration of a credential: nil if it uses none. It depends only on the credential's
+// fields; authorities are its own, or the machine's if it has none.
 func TLSConfig(c connection.Credential) (*tls.Config, error) {
 	mode := c.TLSMode()
 	if mode == connection.Disable {
@@ -47,8 +47,8 @@ func verifyChain(s tls.ConnectionState, roots *x509.CertPool) error {
 	return err
 }
 
-// Secure begins TLS on a connection whose server is ready for it. An end without a word is
-// TLSUnsupported: that is how servers refuse what they do not speak.
+// Secure starts TLS on a connection whose server is ready for it. It returns TLSUnsupported if the server closes the
+// connection without an answer, as servers do that do not support TLS.
 func Secure(ctx context.Context, r *Recorder, config *tls.Config) (*tls.Conn, error) {
 	before := r.Count()
 	c := tls.Client(r, config)

@@ -13,16 +13,16 @@ type Session interface {
 	Read(server *connection.Server) error
 	// CanWrite reports, once Read has answered, whether the credential may do more than read.
 	CanWrite() (bool, error)
-	// Tables is ports.Warehouse's.
+	// Tables implements ports.Warehouse.
 	Tables(q connection.TableQuery) ([]connection.Table, error)
-	// Preview is ports.Warehouse's.
+	// Preview implements ports.Warehouse.
 	Preview(table connection.TableRef, rows int) (connection.Preview, error)
 	// Close ends the session without waiting for a server that may not answer.
 	Close()
 }
 
-// Sessions is ports.Warehouse for a kind that is reached through the network: each call has a session
-// of its own, since a tenant's server is not kept connected.
+// Sessions implements ports.Warehouse for a kind that is reached through the network. Each call opens its own
+// session, since connections to a tenant's server are not kept.
 type Sessions struct {
 	guard Guard
 	open  func(context.Context, Network, ports.Target, *Trace) (Session, error)
@@ -36,7 +36,7 @@ func NewSessions[S Session](guard Guard, open func(context.Context, Network, por
 	}}
 }
 
-// Probe is ports.Warehouse's.
+// Probe implements ports.Warehouse.
 func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report {
 	trace := NewTrace()
 	return trace.Report(w.in(ctx, to, trace, func(s Session) (err error) {
@@ -56,7 +56,7 @@ func (w *Sessions) Probe(ctx context.Context, to ports.Target) connection.Report
 	}))
 }
 
-// Tables is ports.Warehouse's.
+// Tables implements ports.Warehouse.
 func (w *Sessions) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (tables []connection.Table, err error) {
 	err = w.in(ctx, to, NewTrace(), func(s Session) error {
 		tables, err = s.Tables(q)
@@ -65,7 +65,7 @@ func (w *Sessions) Tables(ctx context.Context, to ports.Target, q connection.Tab
 	return tables, err
 }
 
-// Preview is ports.Warehouse's.
+// Preview implements ports.Warehouse.
 func (w *Sessions) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (p connection.Preview, err error) {
 	err = w.in(ctx, to, NewTrace(), func(s Session) error {
 		p, err = s.Preview(table, rows)

@@ -1,5 +1,5 @@
-// Package warehouse is what the kinds of warehouse share: the steps of a probe, the first words of
-// a server, errors of the network and of TLS, and the way through a child process.
+// Package warehouse has the common parts of the kinds of warehouse: the steps of a probe, the recognition of
+// protocols, errors of the network and of TLS, and calls through a child process.
 package warehouse
 
 import (
@@ -20,22 +20,22 @@ type Trace struct {
 	since  time.Time
 }
 
-// NewTrace begins at the first step.
+// NewTrace returns a Trace at the first step.
 func NewTrace() *Trace { return &Trace{since: time.Now()} }
 
-// Step returns the step under way. After the last it stays there.
+// Step returns the current step. After the last step it still returns that one.
 func (t *Trace) Step() connection.Step {
 	steps := connection.Steps()
 	return steps[min(len(t.checks), len(steps)-1)]
 }
 
-// Passed ends the step under way, which must be step, and begins the next.
+// Passed ends the current step, which must be step, and begins the next.
 func (t *Trace) Passed(step connection.Step) { t.end(step, connection.OK, "") }
 
-// Skipped ends the step under way, which does not apply.
+// Skipped ends the current step, which does not apply.
 func (t *Trace) Skipped(step connection.Step) { t.end(step, connection.Skipped, "") }
 
-// Warned ends the step under way with a warning.
+// Warned ends the current step with a warning.
 func (t *Trace) Warned(step connection.Step, code connection.Code) {
 	t.end(step, connection.Warning, code)
 }
@@ -49,7 +49,8 @@ func (t *Trace) end(step connection.Step, result connection.Result, code connect
 	t.since = now
 }
 
-// Report ends the call: with err, in the step under way; steps that were not reached are skipped.
+// Report ends the call and returns the report. err, if any, belongs to the current step; steps that were not reached
+// are skipped.
 //
 // A probe that is refused by policy tells nothing else, not even how long a name took to resolve.
 func (t *Trace) Report(err error) connection.Report {
@@ -74,7 +75,7 @@ func (t *Trace) Report(err error) connection.Report {
 	return r
 }
 
-// Word returns what a server says of itself, fit to be shown: at most 64 printable ASCII characters.
+// Word returns a text of a server in a form that can be shown: at most 64 printable ASCII characters.
 func Word(s string) string {
 	const most = 64
 	var b []byte

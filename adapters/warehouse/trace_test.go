@@ -23,7 +23,7 @@ import (
 )
 
 func TestTrace(t *testing.T) {
-	t.Run("what failed is the step under way, and what follows is skipped", func(t *testing.T) {
+	t.Run("the current step fails, and later steps are skipped", func(t *testing.T) {
 		trace := warehouse.NewTrace()
 		trace.Passed(connection.Resolve)
 		trace.Passed(connection.Policy)
@@ -39,7 +39,7 @@ func TestTrace(t *testing.T) {
 			t.Errorf("checks = %q", got)
 		}
 	})
-	t.Run("a refusal tells nothing else: not what came before, nor how long it took", func(t *testing.T) {
+	t.Run("a refusal reveals nothing else: neither earlier steps nor their durations", func(t *testing.T) {
 		early, late := warehouse.NewTrace(), warehouse.NewTrace()
 		late.Passed(connection.Resolve)
 		late.Server.Product = "x"
@@ -47,7 +47,7 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%+v and %+v differ", a, b)
 		}
 	})
-	t.Run("an error that nobody foresaw is internal, and a deadline a timeout", func(t *testing.T) {
+	t.Run("an unexpected error is internal, and a deadline is a timeout", func(t *testing.T) {
 		if got := warehouse.NewTrace().Report(errors.New("c4n4ry")).Failure(); got != connection.Internal {
 			t.Errorf("failure = %q", got)
 		}
@@ -92,7 +92,7 @@ func TestClassify(t *testing.T) {
 			t.Errorf("error = %v", got)
 		}
 	})
-	t.Run("nothing is nothing", func(t *testing.T) {
+	t.Run("nil stays nil", func(t *testing.T) {
 		if got := warehouse.Classify(t.Context(), nil); got != nil {
 			t.Errorf("error = %v", got)
 		}

@@ -22,7 +22,7 @@ type Web struct {
 	answers  *bufio.Reader
 }
 
-// Answer is what a server said to a request.
+// Answer is a server's response to a request.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -63,16 +63,15 @@ func (w *Web) isForeign() bool {
 	return Foreign(first) && !bytes.HasPrefix(first, []byte("HTTP/")) && !w.SpokeTLS()
 }
 
-// SpokeTLS reports whether the server's first bytes are an alert of TLS: to who speaks without it,
-// that says what is missing.
+// SpokeTLS reports whether the server's first bytes are a TLS alert. In reply to plain text it means that the server
+// requires TLS.
 func (w *Web) SpokeTLS() bool { return bytes.HasPrefix(w.recorder.First(), []byte("\x15\x03")) }
 
-// Silent reports whether the server has not said a word.
+// Silent reports whether the server has sent nothing.
 func (w *Web) Silent() bool { return w.recorder.Count() == 0 }
 
-// Do sends a request and reads the whole answer. ctx must have a deadline; who passes it is
-// QueryTimeout. Whatever is not HTTP is NotThisDatabase, and a server that hangs up in the middle
-// HostUnreachable.
+// Do sends a request and reads the whole response. ctx must have a deadline; Do returns QueryTimeout if it passes,
+// NotThisDatabase if the response is not HTTP, and HostUnreachable if the server closes the connection early.
 func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
 	end, _ := ctx.Deadline()
 	if err := w.conn.SetDeadline(end); err != nil {
@@ -94,7 +93,7 @@ func (w *Web) Do(ctx context.Context, r *http.Request) (Answer, error) {
 	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
 }
 
-// broken says why there was no answer that could be read.
+// broken returns the reason why no response could be read.
 func (w *Web) broken(ctx context.Context, err error) error {
 	wired := w.recorder.Err()
 	switch {
@@ -114,5 +113,5 @@ func (w *Web) broken(ctx context.Context, err error) error {
 	return connection.NotThisDatabase
 }
 
-// Close ends the connection; a server ends with it what it still does for it, if it notices.
+// Close ends the connection. A server that notices stops the work for it.
 func (w *Web) Close() { _ = w.recorder.Close() }

@@ -29,7 +29,7 @@ type entry struct {
 	Type string `json:"type"`
 }
 
-// list returns one page of the dataset's tables, in whatever order, and how to ask for the next.
+// list returns one page of the dataset's tables, in any order, and the token of the next page.
 func (s *session) list(limit int, page string) (tables []entry, next string, err error) {
 	query := url.Values{"maxResults": {strconv.Itoa(limit)}, "fields": {"nextPageToken,tables(tableReference/tableId,type)"}}
 	if page != "" {
@@ -71,8 +71,8 @@ func (s *session) CanWrite() (bool, error) {
 	return len(answer.Permissions) > 0, err
 }
 
-// Tables lists a page of tables. The API has an order of its own, so that all are read each time: their names
-// alone, of which about ten thousand fit into what a call may read.
+// Tables lists a page of tables. The API has an order of its own, so all names are read each time. About ten
+// thousand names fit into the byte limit of a call.
 func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	var tables []connection.Table
 	for page := ""; ; {

@@ -52,7 +52,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 			{Name: "its token is empty", Plain: true, Codes: foreign, Serve: over(contract.HTTPSays(ok(`{"access_token": ""}`)))},
 			{Name: "its token is too long", Codes: []connection.Code{connection.ResponseTooLarge, connection.HostUnreachable, connection.ConnectTimeout},
 				Serve: over(contract.HTTPSays(ok(`{"access_token": "` + strings.Repeat("x", 2<<20) + `"}`)))},
-			{Name: "it refuses by a word that nobody knows", Plain: true, Codes: foreign, Serve: over(contract.HTTPSays(contract.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`)))},
+			{Name: "it refuses with an unknown reason", Plain: true, Codes: foreign, Serve: over(contract.HTTPSays(contract.HTTPResponse("400 Bad Request", "", `{"error": "oops"}`)))},
 			{Name: "it has no time for tokens", Plain: true, Codes: []connection.Code{connection.QuotaExceeded}, Serve: over(contract.HTTPSays(contract.HTTPResponse("429 Too Many Requests", "", `{}`)))},
 			api("it goes when it is asked", connection.HostUnreachable),
 			api("its dataset is no JSON", connection.NotThisDatabase, ok("nonsense")),

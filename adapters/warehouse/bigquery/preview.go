@@ -75,7 +75,7 @@ func (s *session) stored(table string, fields []field, rows int) ([]row, error) 
 	return answer.Rows, err
 }
 
-// statement reads rows of what is no stored table. Texts are cut by the server.
+// statement returns the query for rows of a view or an external table. The server cuts texts.
 func (s *session) statement(table string, fields []field, rows int) string {
 	list := make([]string, len(fields))
 	for i, f := range fields {

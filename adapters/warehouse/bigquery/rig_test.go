@@ -218,7 +218,7 @@ func failures() []contract.WarehouseFailure {
 	}
 	reads := as("reader", nil)
 	return slices.Concat(hosted.Unreached(serve, targetAt), []contract.WarehouseFailure{
-		{Name: "an account that there is not", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as("nobody", nil)},
+		{Name: "an account that does not exist", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as("nobody", nil)},
 		{Name: "an account that may have no token", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("disabled", nil)},
 		{Name: "a project whose API is off", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("off", nil)},
 		{Name: "an unknown dataset", Code: connection.DatabaseNotFound, Step: connection.Database, Target: as("reader", map[string]any{"dataset": "nothing"})},
@@ -239,7 +239,7 @@ func failures() []contract.WarehouseFailure {
 		}, Call: preview("wide")},
 		{Name: "a project without quota left", Code: connection.QuotaExceeded, Step: connection.Database, Target: as("spent", nil)},
 		{Name: "a service that fails", Code: connection.ServerStarting, Step: connection.Database, Target: as("unlucky", nil)},
-		{Name: "an error that nobody knows", Code: connection.Internal, Step: connection.Database, Target: as("confused", nil)},
+		{Name: "an unknown error", Code: connection.Internal, Step: connection.Database, Target: as("confused", nil)},
 	})
 }
 

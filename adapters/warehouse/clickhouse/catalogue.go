@@ -22,8 +22,8 @@ func (s *session) Read(server *connection.Server) error {
 	return err
 }
 
-// CanWrite reports whether the user's own settings let anything be changed. Since version 20 grants may
-// deny that as well; what they are is told in statements alone, so such a user counts as one who can.
+// CanWrite reports whether the user's settings allow changes. Since version 20 grants may deny them as well. Only
+// statements can list grants, so a user who is restricted by grants counts as one who can write.
 func (s *session) CanWrite() (bool, error) { return !s.server.readonly, nil }
 
 // Tables lists a page of tables. Names are compared by their bytes.

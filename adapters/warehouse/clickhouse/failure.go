@@ -30,7 +30,7 @@ var numbers = map[int]connection.Code{
 	159: connection.QueryTimeout,
 	160: connection.QueryTimeout, // too slow to be done in time
 	209: connection.QueryTimeout, // of a server behind it
-	394: connection.QueryTimeout, // somebody ended it
+	394: connection.QueryTimeout, // the query was killed
 	396: connection.ResponseTooLarge,
 	158: connection.QuotaExceeded, // more rows to read than the user's profile allows
 	201: connection.QuotaExceeded,

@@ -100,8 +100,8 @@ func inside(name, wrapper string) string {
 	return name
 }
 
-// cell is the expression for a column's value as text, cut to what is shown. States of aggregate
-// functions are no values, and shown as none.
+// cell returns the expression for a column's value as text, cut to the length that is shown. States of aggregate
+// functions are not values, and are shown as NULL.
 func cell(c connection.Column) string {
 	if strings.HasPrefix(c.DatabaseType, "AggregateFunction(") {
 		return `CAST(NULL AS Nullable(String))`

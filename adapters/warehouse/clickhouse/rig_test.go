@@ -55,7 +55,7 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 		Never: map[connection.Code]string{
 			connection.ServerStarting:     "ClickHouse does not listen before it is ready and after it is told to stop; a scripted server stages the proxy in front of it",
 			connection.UnsupportedVersion: "18.16 is the oldest that is supported, and reads all our statements; a scripted server stages it",
-			connection.Internal:           "it stands for a bug of ours; a scripted server stages an error that nobody knows",
+			connection.Internal:           "it means a bug of ours; a scripted server sends an unknown error",
 		},
 		Sessions: func(t *testing.T) int {
 			text, err := shared(t).ask(`SELECT count() FROM system.processes WHERE user = 'reader'`)

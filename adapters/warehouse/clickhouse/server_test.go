@@ -210,7 +210,7 @@ func (s *server) hold(t *testing.T, user string, began func() bool) {
 // crowdedUser has one statement running, and may have no more.
 func crowdedUser(t *testing.T) ports.Target {
 	s := shared(t)
-	t.Cleanup(func() { // it does not notice that nobody waits for it
+	t.Cleanup(func() { // it does not notice that no client waits for it
 		if _, err := s.ask(`KILL QUERY WHERE user = 'crowded' SYNC`); err != nil {
 			t.Error(err)
 		}

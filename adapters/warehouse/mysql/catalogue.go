@@ -14,7 +14,7 @@ import (
 const ours = `TABLE_SCHEMA = DATABASE() AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'VIEW')`
 
 // readable restricts them to those that the user may read at least a column of. COLUMNS tells what
-// the user may do by whatever way, roles included.
+// the user may do, through roles too.
 const readable = `CAST(TABLE_NAME AS BINARY) IN (SELECT CAST(TABLE_NAME AS BINARY) FROM information_schema.COLUMNS
 	WHERE TABLE_SCHEMA = DATABASE() AND FIND_IN_SET('select', PRIVILEGES) > 0)`
 
@@ -43,8 +43,8 @@ func product(version string) string {
 }
 
 // CanWrite reports whether the user may change data or anything else. Privileges that only let read
-// are listed, so that those of versions to come are not taken for such. What a role alone may delete
-// or create is not seen: the catalogue does not tell.
+// are listed, so that unknown ones of future versions count as writing. Rights to delete or create that come
+// only from a role are not seen: the catalogue does not show them.
 func (s *session) CanWrite() (bool, error) {
 	const me = `CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - LOCATE('@', REVERSE(CURRENT_USER()))),
 		'''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')`
@@ -63,7 +63,7 @@ func isTrue(rows [][]*string) bool {
 	return len(rows) == 1 && len(rows[0]) == 1 && rows[0][0] != nil && *rows[0][0] == "1"
 }
 
-// Tables lists a page of tables. Names are compared by their bytes, whatever the collation.
+// Tables lists a page of tables. Names are compared by their bytes, for any collation.
 func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	after := q.After.Name
 	switch c := strings.Compare(q.After.Schema, s.database); {

@@ -51,8 +51,8 @@ var numbers = map[number]connection.Code{
 	1114: connection.QuotaExceeded,      // a temporary table is full
 	1047: connection.ServerStarting,     // a node of a cluster that is not ready
 	1053: connection.ServerStarting,     // shutting down
-	1205: connection.QueryTimeout,       // a lock that was not to be had
-	1317: connection.QueryTimeout,       // somebody ended it
+	1205: connection.QueryTimeout,       // a lock that could not be acquired
+	1317: connection.QueryTimeout,       // the query was killed
 	1969: connection.QueryTimeout,       // MariaDB
 	3024: connection.QueryTimeout,       // MySQL
 	1064: connection.UnsupportedVersion, // a statement of ours that this kin does not read

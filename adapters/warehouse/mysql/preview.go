@@ -55,7 +55,7 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 	return p, nil
 }
 
-// column is one with DATA_TYPE, the name of its type alone.
+// column is a column with DATA_TYPE, which is only the name of its type.
 type column struct {
 	connection.Column
 	dataType string
@@ -103,8 +103,8 @@ func typeOf(dataType, columnType string) connection.Type {
 	return connection.Text
 }
 
-// cell is the expression for a column's value as text, cut to what is shown. Bytes are written as
-// hexadecimal digits, shapes in the words of WKT.
+// cell returns the expression for a column's value as text, cut to the length that is shown. Bytes are written as
+// hexadecimal digits, shapes as WKT.
 func (c column) cell() string {
 	name := quote(c.Name)
 	as := func(expression string) string {

@@ -63,7 +63,7 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 			connection.ServerStarting:     "MariaDB does not listen before it is ready and after it is told to stop; a scripted server stages it",
 			connection.TLSRequired:        "MariaDB refuses who must use TLS like any other; a scripted server stages it as MySQL does",
 			connection.UnsupportedVersion: "MariaDB 10.11 speaks the protocol that all do; a scripted server stages it",
-			connection.Internal:           "it stands for a bug of ours",
+			connection.Internal:           "it means a bug of ours",
 		},
 		Sessions: func(t *testing.T) int {
 			var n int

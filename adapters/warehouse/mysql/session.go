@@ -167,7 +167,7 @@ func (s *session) prepare(limit time.Duration) error {
 	if s.isMariaDB() {
 		timeout = `max_statement_time = ` + strconv.FormatFloat(max(0.001, limit.Seconds()), 'f', 3, 64)
 	}
-	lock := strconv.Itoa(max(1, int(limit.Seconds()))) // seconds, for tables that somebody is altering
+	lock := strconv.Itoa(max(1, int(limit.Seconds()))) // seconds, for tables that are being altered
 	if err := s.run(`SET SESSION sql_mode = '', time_zone = '+00:00', lock_wait_timeout = ` + lock + `, ` + timeout); err != nil {
 		return err
 	}

@@ -32,10 +32,10 @@ type wire struct {
 	guard    *guard // nil on connections to be encrypted
 }
 
-// greet reads the server's first packet and holds it to its form: the driver trusts its lengths.
+// greet reads the server's first packet and checks its form, since the driver trusts its lengths.
 //
-// The server speaks first in this protocol. One that is silent is spoken to at last: what waits for
-// that is none of ours, and says so by its answer.
+// In this protocol the server speaks first. To a silent server greet finally sends something: a server that
+// waits for that speaks another protocol, and its answer shows it.
 func greet(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	end, _ := ctx.Deadline()
 	if err := r.SetDeadline(time.Now().Add(time.Until(end) * 3 / 4)); err != nil {
@@ -70,7 +70,7 @@ func greet(ctx context.Context, r *warehouse.Recorder) (*wire, error) {
 	return w, w.parse(body)
 }
 
-// knock says something to a silent server that most protocols of text answer.
+// knock sends a line to a silent server that most text protocols answer.
 func knock(ctx context.Context, r *warehouse.Recorder, end time.Time) error {
 	if err := r.SetDeadline(end); err != nil {
 		return warehouse.Classify(ctx, err)

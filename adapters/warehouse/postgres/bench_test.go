@@ -111,7 +111,7 @@ func compare(b *testing.B, s *server, port uint16) {
 			}
 		}
 	}
-	// A child is started ahead while others have their turn, but for the one that comes at once.
+	// A child is started ahead while others run, except for a job that follows at once.
 	ways := []struct {
 		name, to string // to which it is compared; empty: to none
 		do       func(context.Context)

@@ -11,9 +11,9 @@ import (
 // users restricts pg_namespace n to the schemas of people: pg_ is reserved for the system's.
 const users = `n.nspname <> 'information_schema' AND left(n.nspname::text, 3) <> 'pg_'`
 
-// ours are the tables of people. Partitions are seen through the table that they are parts of. OFFSET 0
-// keeps what is asked of these from being asked of the system's tables first, whose thousands of columns
-// a new session knows none of: for privileges on columns that took longer than all the rest of a probe.
+// ours are the tables of users. Partitions are seen through their parent table. OFFSET 0 is an optimisation fence:
+// without it the conditions would be checked for the system's tables first, whose thousands of columns a new session
+// has not cached. For privileges on columns that took longer than the whole rest of a probe.
 const ours = `(` + selectOurs + ` OFFSET 0) t`
 
 const selectOurs = `SELECT c.oid, c.relkind, c.reltuples, c.relpages, n.oid AS namespace,
@@ -24,8 +24,8 @@ const selectOurs = `SELECT c.oid, c.relkind, c.reltuples, c.relpages, n.oid AS n
 // readable is whether the user may read at least a column of one of them.
 var readable = may(`SELECT`, `SELECT`)
 
-// may is whether the user has any of some privileges on one of ours, or any of others on a column of it.
-// Who has none on a table can have one only on columns that somebody granted.
+// may returns the condition that the user has any of some privileges on a table, or any of others on one of its
+// columns. Without a privilege on the table, there are only those that were granted on columns.
 func may(onTable, onColumn string) string {
 	return `(has_schema_privilege(t.namespace, 'USAGE') AND (has_table_privilege(t.oid, '` + onTable + `') OR EXISTS (
 		SELECT 1 FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped AND has_column_privilege(t.oid, a.attnum, '` + onColumn + `'))))`
@@ -89,8 +89,8 @@ func isTrue(rows [][][]byte) bool {
 	return len(rows) == 1 && len(rows[0]) == 1 && string(rows[0][0]) == "t"
 }
 
-// Tables lists a page of tables. reltuples is -1 where nobody has counted, and was 0 before
-// PostgreSQL 14.
+// Tables lists a page of tables. reltuples is -1 for a table that was never analysed; before PostgreSQL 14 it
+// was 0.
 func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
 	if !isText(q.After.Schema) || !isText(q.After.Name) {
 		return nil, nil // no name follows what cannot be one

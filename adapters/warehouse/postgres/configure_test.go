@@ -13,8 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// TestNothingComesFromTheEnvironment compares what is configured in a clean environment with one that
-// sets whatever pgx reads.
+// TestNothingComesFromTheEnvironment compares the configuration in a clean environment with that in one that
+// sets all variables that pgx reads.
 func TestNothingComesFromTheEnvironment(t *testing.T) {
 	c, err := connection.ParseCredential(connection.Postgres, []byte(`{"host":"db.example.com","database":"d","username":"u"}`))
 	if err != nil {

@@ -137,7 +137,7 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 		}),
 		Never: map[connection.Code]string{
 			connection.UnsupportedVersion: "PostgreSQL 15 speaks the protocol's version 3.0; a scripted server stages it",
-			connection.Internal:           "it stands for a bug of ours",
+			connection.Internal:           "it means a bug of ours",
 		},
 		Sessions: func(t *testing.T) int {
 			var n int

@@ -140,7 +140,7 @@ func connect(ctx context.Context, wire net.Conn, words *reader, to ports.Target)
 		once = nil
 		return c, nil
 	}
-	// The host is resolved, checked and dialled; pgx gets to see no name that it could take for a path.
+	// The host is already resolved, checked and dialled; pgx gets no name that it could take for a path.
 	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		words.from = r
@@ -176,9 +176,9 @@ func configure(config *pgconn.Config, to ports.Target, secured bool) {
 	}
 }
 
-// wantsTLS finds out whether a server that rejected a user without TLS would let it in with: the
-// rule is the same error as any other in pg_hba.conf. It asks on a second connection, which verifies
-// nothing and sends no password: that the server asks for one is the answer.
+// wantsTLS reports whether a server that rejected a user without TLS would accept it with TLS: the error is the same
+// for all rules in pg_hba.conf. It tries a second connection, which verifies nothing and sends no password. If the
+// server asks for a password, it accepts the user with TLS.
 func wantsTLS(ctx context.Context, n warehouse.Network, to ports.Target) bool {
 	wire, err := warehouse.Open(ctx, n, to, warehouse.NewTrace())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// numbers says what the codes of Snowflake's own mean, as far as neither status nor SQLSTATE does.
+// numbers maps Snowflake's own codes, for cases that neither status nor SQLSTATE decides.
 var numbers = map[string]connection.Code{
 	"390100": connection.AuthFailed,
 	"390101": connection.AuthRejected, // the user is disabled
@@ -27,7 +27,7 @@ var numbers = map[string]connection.Code{
 	"002037": connection.TableNotFound, // what a view reads
 }
 
-// states says what SQLSTATEs mean.
+// states maps SQLSTATEs to codes.
 var states = map[string]connection.Code{
 	"02000": connection.TableNotFound, // or it is not for this role
 	"42S02": connection.TableNotFound, // as before
@@ -38,7 +38,7 @@ var states = map[string]connection.Code{
 	"42601": connection.UnsupportedVersion,
 }
 
-// statuses says what an answer means whose code is not known.
+// statuses maps the statuses of responses with an unknown code.
 var statuses = map[int]connection.Code{
 	http.StatusAccepted:           connection.QueryTimeout, // it works on; its own limit ends it
 	http.StatusUnauthorized:       connection.AuthFailed,
@@ -49,7 +49,7 @@ var statuses = map[int]connection.Code{
 	http.StatusGatewayTimeout:     connection.QueryTimeout,
 }
 
-// refusal says what an answer means that is not 200.
+// refusal returns the code of a response that is not 200.
 func refusal(a warehouse.Answer) connection.Code {
 	var body struct {
 		Code  string `json:"code"`
@@ -73,7 +73,7 @@ func refusal(a warehouse.Answer) connection.Code {
 	return connection.Internal
 }
 
-// unlessCanceled returns err, but that of ctx if its owner called the work off.
+// unlessCanceled returns err, or the error of ctx if its owner cancelled it.
 func unlessCanceled(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return context.Canceled

@@ -92,8 +92,8 @@ func typeOf(name string) connection.Type {
 	return connection.Text
 }
 
-// cell is the expression for a column's value as text, cut to what is shown. Bytes are written as
-// hexadecimal digits, shapes in the words of WKT.
+// cell returns the expression for a column's value as text, cut to the length that is shown. Bytes are written as
+// hexadecimal digits, shapes as WKT.
 func cell(c connection.Column) string {
 	name := quote(c.Name)
 	word, _, _ := strings.Cut(c.DatabaseType, "(")

@@ -202,7 +202,7 @@ func failures() []contract.WarehouseFailure {
 			s.Config.Handler = http.NotFoundHandler()
 			return target(t, portOf(s.Server), nil)
 		}},
-		{Name: "a user that there is not", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as("nobody", nil)},
+		{Name: "a user that does not exist", Code: connection.AuthFailed, Step: connection.Authenticate, Target: as("nobody", nil)},
 		{Name: "a user who is locked", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("locked", nil)},
 		{Name: "a user who may not come from here", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("far", nil)},
 		{Name: "a role that is not the user's", Code: connection.AuthRejected, Step: connection.Authenticate, Target: as("reader", map[string]any{"role": "NOT MINE"})},
@@ -212,7 +212,7 @@ func failures() []contract.WarehouseFailure {
 		{Name: "an unknown warehouse", Code: connection.DatabaseDeniedOrMissing, Step: connection.Database, Target: as("reader", map[string]any{"warehouse": "NOTHING"})},
 		{Name: "a table that the role may see and not read", Code: connection.PermissionDenied, Target: reads, Call: preview("UNSELECTED")},
 		{Name: "a view that the role may not read", Code: connection.PermissionDenied, Target: reads, Call: preview("CLOSED")},
-		{Name: "a view of what is gone", Code: connection.PermissionDenied, Target: reads, Call: preview("LEADS_NOWHERE")},
+		{Name: "a view of a dropped table", Code: connection.PermissionDenied, Target: reads, Call: preview("LEADS_NOWHERE")},
 		{Name: "a table that there is not", Code: connection.TableNotFound, Target: reads, Call: preview("NOTHING")},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: reads, Call: preview("kinds")},
 		{Name: "a table of the catalogue", Code: connection.TableNotFound, Target: reads, Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
@@ -229,7 +229,7 @@ func failures() []contract.WarehouseFailure {
 		{Name: "an account with too much to do", Code: connection.TooManyConnections, Step: connection.Authenticate, Target: as("crowded", nil)},
 		{Name: "a service that is not ready", Code: connection.ServerStarting, Step: connection.Authenticate, Target: as("early", nil)},
 		{Name: "a server that does not read our statements", Code: connection.UnsupportedVersion, Step: connection.Authenticate, Target: as("new", nil)},
-		{Name: "an error that nobody knows", Code: connection.Internal, Step: connection.Authenticate, Target: as("confused", nil)},
+		{Name: "an unknown error", Code: connection.Internal, Step: connection.Authenticate, Target: as("confused", nil)},
 	})
 }
 

@@ -77,7 +77,7 @@ func (s *session) begin(trace *warehouse.Trace) (err error) {
 		return connection.NotThisDatabase
 	}
 	trace.Passed(connection.Authenticate)
-	if rows[0][1] == nil || rows[0][2] == nil { // it leaves out what is not there, or not for this role
+	if rows[0][1] == nil || rows[0][2] == nil { // it leaves out objects that are missing or not visible to this role
 		return connection.DatabaseDeniedOrMissing
 	}
 	trace.Passed(connection.Database)
@@ -106,11 +106,11 @@ func sign(c connection.Credential, now time.Time) (string, error) {
 	})
 }
 
-// grace is what the server has beyond a statement's limit, to say itself that it is over.
+// grace is the time after a statement's limit in which the server can report the timeout itself.
 const grace = 500 * time.Millisecond
 
 // query runs one statement and returns its rows; nil for NULL. All its columns must be texts, and its
-// arguments stand for question marks.
+// arguments replace question marks.
 func (s *session) query(sql string, args ...string) ([][]*string, error) {
 	return s.within(s.to.Limits.Statement, sql, args...)
 }

@@ -69,8 +69,8 @@ func preview(ctx context.Context, db *sql.Conn, ref connection.TableRef, rows in
 	return p, err
 }
 
-// cell cuts a column's value to what is shown. Bytes are written as hexadecimal digits, 1 and 0 of a
-// column that is declared to be true or false as such.
+// cell returns the expression for a column's value, cut to the length that is shown. Bytes are written as hexadecimal
+// digits, and 1 and 0 in a column of a boolean type as true and false.
 func cell(c connection.Column) string {
 	name := quote(c.Name)
 	most := strconv.Itoa(connection.MaxCell)

@@ -20,11 +20,11 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Warehouse is ports.Warehouse for connection.SQLite.
+// Warehouse implements ports.Warehouse for connection.SQLite.
 //
-// SQLite sees no file system but one that holds a single file, opened through os.Root and never
-// written to: there is nothing that ATTACH, a journal or a link could reach. The file is read as it
-// is: what is still in a write-ahead log beside it is not seen before a checkpoint.
+// SQLite sees a file system with only one file, opened through os.Root and never written to: ATTACH, a
+// journal or a link cannot reach anything else. Changes that are still in a write-ahead log beside the file are not
+// visible before a checkpoint.
 type Warehouse struct {
 	folder string
 }
@@ -32,7 +32,7 @@ type Warehouse struct {
 // New returns a Warehouse for the files of a folder, which need not exist yet.
 func New(folder string) *Warehouse { return &Warehouse{folder: folder} }
 
-// Probe is ports.Warehouse's.
+// Probe implements ports.Warehouse.
 func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Report {
 	trace := warehouse.NewTrace()
 	for _, step := range []connection.Step{connection.Resolve, connection.Policy, connection.Connect, connection.TLS, connection.Authenticate} {
@@ -54,7 +54,7 @@ func (w *Warehouse) Probe(ctx context.Context, to ports.Target) connection.Repor
 	}))
 }
 
-// Tables is ports.Warehouse's.
+// Tables implements ports.Warehouse.
 func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.TableQuery) (found []connection.Table, err error) {
 	err = w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		found, err = tables(ctx, db, q)
@@ -63,7 +63,7 @@ func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.Ta
 	return found, err
 }
 
-// Preview is ports.Warehouse's.
+// Preview implements ports.Warehouse.
 func (w *Warehouse) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (p connection.Preview, err error) {
 	err = w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, to.Limits.Statement)
@@ -158,7 +158,7 @@ func (s single) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// classify says what an error of SQLite's means, by its result code.
+// classify returns the code of an error of SQLite, by its result code.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -184,7 +184,7 @@ func classify(ctx context.Context, err error) error {
 		return connection.QueryTimeout
 	case sqlite3.SQLITE_AUTH, sqlite3.SQLITE_PERM:
 		return connection.PermissionDenied
-	case sqlite3.SQLITE_ERROR: // a view of what is not there, or that calls for more than it may
+	case sqlite3.SQLITE_ERROR: // a view of a missing table, or one that needs more than it may
 		return connection.TableNotFound
 	}
 	return connection.Internal

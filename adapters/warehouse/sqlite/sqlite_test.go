@@ -130,7 +130,7 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 	}
 	wide.Rows = [][]*string{row}
 	none := "there is no server and no network"
-	never := map[connection.Code]string{connection.Internal: "it stands for a bug of ours"}
+	never := map[connection.Code]string{connection.Internal: "it means a bug of ours"}
 	for _, code := range []connection.Code{
 		connection.NetworkNotAllowed, connection.DNSFailed, connection.PortClosed, connection.HostUnreachable, connection.ConnectTimeout,
 		connection.TLSUnsupported, connection.TLSRequired, connection.TLSUntrusted, connection.TLSNameMismatch, connection.AuthFailed,
