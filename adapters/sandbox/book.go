@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// book is all that the sandbox knows of one customer.
+// book is the state of one customer in the sandbox.
 type book struct {
 	ID            billing.CustomerID `json:"id"`
 	Name          string             `json:"name"`
@@ -25,7 +25,7 @@ type book struct {
 	Outbox  []notice          `json:"outbox"`  // those that are not delivered yet
 }
 
-// behaviour says what becomes of a card.
+// behaviour is how a test card behaves.
 type behaviour string
 
 const (
@@ -97,7 +97,7 @@ type invoice struct {
 	Subscription billing.SubscriptionID `json:"subscription"`
 }
 
-// answer is what a call was answered, to be answered again.
+// answer is the result of a call, kept for repeated calls.
 type answer struct {
 	Call     string          `json:"call"`
 	Result   json.RawMessage `json:"result,omitempty"`
@@ -144,7 +144,7 @@ func (b *book) tell(kind, object, about string, now time.Time) {
 	b.Outbox = append(b.Outbox, notice{ID: "evt_" + name(string(b.ID), "event", itoa(b.Told)), Type: kind, Object: object, About: about, At: now})
 }
 
-// held is s as a gateway shows it, without what the payer has to do.
+// held returns s as a gateway shows it, without the action that the payer must take.
 func (s *subscription) held(c billing.CustomerID) billing.Held {
 	h := billing.Held{
 		ID: s.ID, Customer: c, PriceRef: s.Plan.PriceRef, Plan: s.Plan.ID, Quantity: s.Quantity, Status: s.Status, Key: s.Key,

@@ -66,7 +66,7 @@ func (b *book) open(id billing.SubscriptionID) *invoice {
 	return nil
 }
 
-// voidAll gives up what a subscription was not paid for: nobody can pay it any more.
+// voidAll voids the open invoices of a subscription and cancels its intents that wait for the payer.
 func (b *book) voidAll(id billing.SubscriptionID) {
 	for i := b.open(id); i != nil; i = b.open(id) {
 		i.Status = billing.Void
@@ -101,8 +101,8 @@ const (
 	maxRetries    = 4 // of a renewal; then it is unpaid
 )
 
-// roll lets time pass until now, and reports whether anything came of it. Each thing happens at its own
-// time, in its own order, however long nobody looked.
+// roll processes everything that was due until now, and reports whether anything changed. Each event happens at
+// its own time and in order, even if the book was not read for long.
 func (b *book) roll(now time.Time) (changed bool) {
 	for _, s := range b.Subscriptions {
 		for b.step(s, now) {

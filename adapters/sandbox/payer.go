@@ -129,8 +129,8 @@ func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
 	b.tell("customer.subscription.updated", "subscription", string(s.ID), now)
 }
 
-// payer lets somebody who shows an intent's secret do something with it. What is refused changes nothing,
-// but that an event tells of a declined card.
+// payer runs act for a caller who has an intent's secret. A refusal changes nothing, except that an event
+// reports a declined card.
 func (g *Gateway) payer(ctx context.Context, c billing.CustomerID, id billing.IntentID, clientSecret secret.String, act func(*book, *intent, time.Time) error) (billing.SetupIntent, error) {
 	if subtle.ConstantTimeCompare([]byte(clientSecret.Reveal()), []byte(g.clientSecret(id).Reveal())) != 1 {
 		return billing.SetupIntent{}, billing.ErrIntentNotFound

@@ -1,6 +1,6 @@
 // Package sandbox is a payment gateway in which no money moves. It keeps its own books, as any gateway
-// does, behaves as Stripe does where Atrium can see it, and tells of what happens by signed webhooks. The
-// same calls at the same times have the same effects, identifiers included.
+// does, behaves like Stripe where Atrium can see it, and sends signed webhooks. The same calls at the same
+// times have the same effects, identifiers included.
 package sandbox
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Account is what the sandbox calls the one account that each org has.
+// Account is the name of the one account that each org has in the sandbox.
 const Account = "sandbox"
 
 // Deliver carries an event to the webhook of an org.
@@ -116,7 +116,7 @@ func keyed[T any](ctx context.Context, g *Gateway, c billing.CustomerID, key, ca
 	return out, err
 }
 
-// again is what a call was answered.
+// again returns the stored result of a call.
 func again[T any](was answer, call string) (out T, refused, err error) {
 	switch {
 	case was.Call != call:

@@ -92,7 +92,7 @@ func (g *Gateway) Now(ctx context.Context) (time.Time, error) { return g.now(ctx
 // renewals, ends of trials, expiry. It returns the sandbox's time and the number of its customers.
 func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time, customers int, err error) {
 	if by < 0 {
-		return now, 0, fmt.Errorf("the clock of the sandbox goes forward alone")
+		return now, 0, fmt.Errorf("the clock of the sandbox can only go forward")
 	}
 	if err := g.change(ctx, func(s *settings) { s.Ahead += by }); err != nil {
 		return now, 0, err
@@ -118,12 +118,12 @@ func (g *Gateway) Advance(ctx context.Context, by time.Duration) (now time.Time,
 	}
 }
 
-// Provoke makes the next calls go wrong, one after the other, and says how events are delivered from now on.
+// Provoke makes the next calls fail, one after the other, and sets how events are delivered from now on.
 func (g *Gateway) Provoke(ctx context.Context, troubles []Kind, duplicate, reorder bool) error {
 	return g.change(ctx, func(s *settings) { s.Troubles, s.Duplicate, s.Reorder = troubles, duplicate, reorder })
 }
 
-// begin lets a call go wrong before it has had an effect; fail lets it go wrong afterwards.
+// begin makes a call fail before it takes effect, if that was provoked. fail makes it fail afterwards.
 func (g *Gateway) begin(ctx context.Context, call string) (_ context.Context, fail func() error, err error) {
 	kind, delay, err := g.next(ctx, call)
 	if err != nil {

@@ -102,8 +102,8 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 	return g.held(c, &s), nil
 }
 
-// resell changes what is sold: at renewal, or now. Then the rest of what was paid counts against what is
-// paid for the same time of the new; another interval begins a new period.
+// resell changes the plan, at renewal or now. If now, the unused part of the payment is credited against the price
+// of the new plan for the same time; another interval starts a new period.
 func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error {
 	if a.AtRenewal {
 		s.Next = &sale{Plan: a.Plan, Quantity: a.Quantity}

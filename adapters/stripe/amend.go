@@ -9,9 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// Amend implements ports.GatewaySubscriptions. What comes when the period ends is a schedule of Stripe's, which
-// is released before anything else is changed: while it is there it decides, and nobody else may say when its
-// subscription ends. So what is to be said of that is said before there is one.
+// Amend implements ports.GatewaySubscriptions. A change at the end of the period is a subscription schedule at
+// Stripe. Amend releases it before any other change: while a schedule exists, it controls the subscription, and
+// the end of the subscription cannot be set directly. So Amend sets the end before it creates a schedule.
 func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {

@@ -64,7 +64,7 @@ func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.C
 	return billing.SetupIntent{ID: billing.IntentID(i.ID), ClientSecret: secret.New(i.ClientSecret), Status: string(i.Status)}, nil
 }
 
-// CancelSetupIntents implements ports.GatewayCustomers. An intent that was confirmed meanwhile is left as it is.
+// CancelSetupIntents implements ports.GatewayCustomers. An intent that was just confirmed is left as it is.
 func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) error {
 	p := &stripe.SetupIntentListParams{ListParams: g.list(), Customer: stripe.String(string(c))}
 	for i, err := range g.api.V1SetupIntents.List(ctx, p).All(ctx) {

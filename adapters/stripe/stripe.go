@@ -175,7 +175,7 @@ func refusal(said *stripe.Error) error {
 		return &billing.DeclinedError{DeclineCode: code}
 	case status == http.StatusTooManyRequests:
 		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable.After(retryAfter(said)), detail)
-	case status >= http.StatusInternalServerError, status == http.StatusConflict: // 409: the same key is under way
+	case status >= http.StatusInternalServerError, status == http.StatusConflict: // 409: a request with the same key is running
 		return fmt.Errorf("%w: %s", billing.ErrGatewayUnavailable, detail)
 	case status == 0:
 		return fmt.Errorf("%w: %s", billing.ErrGateway, detail)

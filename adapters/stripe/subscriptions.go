@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// What is read of a subscription with it.
+// expansions are the objects that Stripe includes in a subscription.
 var expansions = []string{"latest_invoice.confirmation_secret", "latest_invoice.payments", "pending_setup_intent", "schedule"}
 
 func expand(prefix string) []*string {
@@ -97,7 +97,7 @@ func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscripti
 	return nil
 }
 
-// held is a subscription as it is mirrored. Its period is that of its items, of which Atrium makes one.
+// held returns a subscription as it is mirrored. Its period is that of its one item.
 func held(s *stripe.Subscription) billing.Held {
 	h := billing.Held{
 		ID: billing.SubscriptionID(s.ID), Status: billing.Status(s.Status), Plan: billing.PlanID(s.Metadata[planOf]), Key: s.Metadata[madeBy],
@@ -168,7 +168,7 @@ func (g *Gateway) GiveUp(ctx context.Context, key string, _ billing.CustomerID, 
 	return g.end(ctx, key, id)
 }
 
-// void voids an open invoice; billing.ErrSubscriptionExists if it was paid meanwhile.
+// void voids an open invoice. It returns billing.ErrSubscriptionExists if the invoice has just been paid.
 func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 	if i == nil || i.Status == stripe.InvoiceStatusVoid {
 		return nil
@@ -212,7 +212,7 @@ func (g *Gateway) end(ctx context.Context, key string, id billing.SubscriptionID
 	return failure(err)
 }
 
-// subscriptions yields those of a customer, whatever their status, newest first.
+// subscriptions yields the subscriptions of a customer in any status, newest first.
 func (g *Gateway) subscriptions(ctx context.Context, c billing.CustomerID) stripe.Seq2[*stripe.Subscription, error] {
 	p := &stripe.SubscriptionListParams{ListParams: g.list(), Customer: stripe.String(string(c)), Status: stripe.String("all"), Expand: expand("data.")}
 	return g.api.V1Subscriptions.List(ctx, p).All(ctx)
