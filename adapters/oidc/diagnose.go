@@ -16,8 +16,8 @@ type Finding struct {
 	Note  string // one line for the operator of the deployment; no secret
 }
 
-// Diagnose checks one thing after the other, as far as each lets the next be checked. It always
-// asks the issuer itself, never what Verify has kept, and takes 5 s at most.
+// Diagnose runs checks in order, until one fails that the next depends on. It always asks the issuer itself,
+// never the cache of Verify, and takes at most 5 s.
 func (v *Verifier) Diagnose(ctx context.Context, issuer identity.Issuer) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func checkAudiences(issuer identity.Issuer) error {
 	return nil
 }
 
-// finding tells which keys can be used, and why the others cannot.
+// finding says which keys can be used, and why the others cannot.
 func (s *keySet) finding() Finding {
 	var notes []string
 	for _, k := range s.keys {

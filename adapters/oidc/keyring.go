@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	minInterval   = time.Minute     // between refreshes, whatever is asked for (api.md, credentials)
+	minInterval   = time.Minute     // between refreshes, for any tokens (api.md, credentials)
 	maxAge        = 5 * time.Minute // of keys, until the issuer is asked for them again
 	maxOutage     = 6 * time.Hour   // after the issuer last answered, during which its old keys are used
 	retryInterval = 5 * time.Second // while no keys were ever had: a provider that starts with Atrium is soon found
 )
 
-// keyring holds the keys of one issuer as they were last had. However many callers want other
-// keys, one of them is fetching at most.
+// keyring caches the keys of one issuer. At most one refresh runs at a time, for any number of callers.
 type keyring struct {
 	issuer   string
 	provider provider
@@ -29,7 +28,7 @@ type keyring struct {
 	fetched    time.Time     // when keys were asked for
 	attempted  time.Time     // when the last refresh began
 	failed     error         // of the last refresh
-	refreshing chan struct{} // closed when the refresh under way has ended; nil: there is none
+	refreshing chan struct{} // closed when the current refresh has ended; nil: there is none
 }
 
 // find returns the key for a token and the set that contains it. The key is nil if the issuer has none.
@@ -51,7 +50,7 @@ func (r *keyring) find(ctx context.Context, h header, now time.Time) (*keySet, *
 }
 
 // current returns the keys without waiting, unless they are too old or missing. While the issuer
-// is down, old ones serve for maxOutage, and only callers before the first failure waited for it.
+// is down, old keys are used for up to maxOutage, and only callers before the first failure wait.
 func (r *keyring) current(ctx context.Context, now time.Time) (*keySet, error) {
 	r.mu.Lock()
 	if r.keys != nil && now.Sub(r.fetched).Abs() >= maxOutage {
@@ -73,8 +72,8 @@ func (r *keyring) current(ctx context.Context, now time.Time) (*keySet, error) {
 	return r.await(ctx)
 }
 
-// begin starts a refresh, unless one is under way or the last began less than interval ago. The
-// difference is absolute, so that a clock that was set back does not stop refreshes. r.mu is held.
+// begin starts a refresh, unless one is running or the last began less than interval ago. The difference is
+// absolute, so that a clock that was set back does not stop refreshes. The caller holds r.mu.
 func (r *keyring) begin(ctx context.Context, interval time.Duration, now time.Time) {
 	if r.refreshing != nil || now.Sub(r.attempted).Abs() < interval {
 		return

@@ -23,8 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// direct reaches an issuer without a network, under whatever name: for clocks that are not real,
-// and for TLS.
+// direct reaches an issuer without a network, under any name: for fake clocks, and for TLS.
 type direct struct{ http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -19,7 +19,7 @@ const (
 	maxRSABits = 8192 // beyond, one signature costs too much to verify
 )
 
-// keySet is the keys of one issuer that tokens may be signed with. It is never changed.
+// keySet has the keys of one issuer that tokens can be signed with. It is immutable.
 type keySet struct {
 	keys    []key
 	refused []error // why other keys that the issuer publishes are not used
@@ -50,8 +50,8 @@ func (s *keySet) find(h header) *key {
 	return found
 }
 
-// parseKeySet reads a JWK Set. Keys that are not understood, or are for other ends, do not matter
-// to the others (RFC 7517, section 5).
+// parseKeySet reads a JWK Set. It ignores keys that it does not understand or that have another use
+// (RFC 7517, section 5).
 func parseKeySet(document []byte) (*keySet, error) {
 	parsed, err := jwk.Parse(document, jwk.WithStrictKeySetParsing(false), jwk.WithMaxKeys(maxKeys))
 	if err != nil {
@@ -70,7 +70,7 @@ func parseKeySet(document []byte) (*keySet, error) {
 	return set, nil
 }
 
-// usable answers published as a key to verify tokens with, or says why it is none.
+// usable returns published as a key to verify tokens with, or an error that says why it is not one.
 func usable(published jwk.Key) (key, error) {
 	if _, ok := published.(jwk.UnsupportedKey); ok {
 		return key{}, errors.New("is malformed, too small, or of a kind that is not supported")

@@ -19,7 +19,7 @@ const (
 	maxDocument  = 1 << 20         // bytes
 )
 
-// provider asks OpenID providers for what they publish.
+// provider fetches the documents that OpenID providers publish.
 type provider struct{ client *http.Client }
 
 func newProvider(transport http.RoundTripper) provider {
@@ -30,7 +30,7 @@ func newProvider(transport http.RoundTripper) provider {
 	}}
 }
 
-// keys fetches the present keys of issuer, within 5 s. Its errors quote nothing of the answers.
+// keys fetches the current keys of issuer, within 5 s. Its errors do not quote responses.
 func (p provider) keys(ctx context.Context, issuer string) (*keySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -41,7 +41,7 @@ func (p provider) keys(ctx context.Context, issuer string) (*keySet, error) {
 	return p.keySet(ctx, at)
 }
 
-// discover answers where issuer publishes its keys (OpenID Connect Discovery, section 4).
+// discover returns the URL at which issuer publishes its keys (OpenID Connect Discovery, section 4).
 func (p provider) discover(ctx context.Context, issuer string) (jwksURI string, err error) {
 	if err := checkIssuer(issuer); err != nil {
 		return "", err
@@ -104,11 +104,11 @@ func (p provider) get(ctx context.Context, at string) ([]byte, error) {
 	return body, nil
 }
 
-// checkIssuer says what is wrong with the URL of an issuer.
+// checkIssuer returns an error if the URL of an issuer is invalid.
 func checkIssuer(issuer string) error {
 	u, err := url.Parse(issuer)
 	if err != nil || !safe(u) || strings.ContainsAny(issuer, "?#") {
-		return errors.New("the issuer must be an https URL without user, query and fragment; http is for loopback alone")
+		return errors.New("the issuer must be an https URL without user, query and fragment; http is only for loopback")
 	}
 	return nil
 }

@@ -25,11 +25,11 @@ const (
 // symmetric, so that a public key never serves as a secret (RFC 8725, section 3.1).
 var algorithms = []string{"RS256", "ES256", "EdDSA"}
 
-// types are what a token may say it is. A provider signs other things with the same keys, such as
+// types are the accepted values of typ. A provider signs other things with the same keys, such as
 // logout tokens (RFC 8725, section 3.11); RFC 9068 names the access tokens.
 var types = []string{"", "jwt", "at+jwt"}
 
-// token is a JWT in the compact serialization whose signature nobody has verified yet.
+// token is a JWT in the compact serialization whose signature is not verified yet.
 type token struct {
 	header    header
 	claims    claims
@@ -37,8 +37,8 @@ type token struct {
 	signature []byte
 }
 
-// header is what Atrium heeds of a JOSE header. Whatever brings or names keys of its own (jwk,
-// jku, x5c, x5u) is not in it.
+// header has the parts of a JOSE header that Atrium uses. Parameters that bring or name keys (jwk, jku, x5c,
+// x5u) are ignored.
 type header struct {
 	Algorithm string         `json:"alg"`
 	KeyID     string         `json:"kid"`
@@ -54,8 +54,8 @@ type claims struct {
 	notBefore time.Time // zero: not given
 }
 
-// parse reads a token strictly: no two texts are the same token, and a JSON object that names a
-// member twice is none.
+// parse reads a token strictly: each token has exactly one accepted text, and JSON objects with duplicate
+// members are refused.
 func parse(text string) (t token, err error) {
 	segments := strings.Split(text, ".")
 	if len(segments) != 3 {
@@ -98,7 +98,7 @@ func unmarshal(segment string, into any) bool {
 	return ok && json.Unmarshal(b, into) == nil
 }
 
-// decode reads base64url without padding. Go's decoder alone would skip line breaks.
+// decode reads base64url without padding. It refuses line breaks, which Go's decoder would skip.
 func decode(segment string) ([]byte, bool) {
 	if strings.ContainsAny(segment, "\r\n") {
 		return nil, false
@@ -107,8 +107,8 @@ func decode(segment string) ([]byte, bool) {
 	return b, err == nil
 }
 
-// read finds the claims that RFC 7519 and OpenID Connect define. Those that decide must have the
-// form that is laid down; the others are left empty if they do not.
+// read extracts the claims that RFC 7519 and OpenID Connect define. Claims that decide on acceptance must be well
+// formed; others are left empty if they are not.
 func read(raw map[string]any) (claims, error) {
 	c := claims{Claims: account.Claims{Raw: raw}}
 	c.Issuer, _ = raw["iss"].(string)
@@ -136,7 +136,7 @@ func read(raw map[string]any) (claims, error) {
 	return c, nil
 }
 
-// validSubject refuses control characters besides: no provider has them, and PostgreSQL keeps no NUL.
+// validSubject also refuses control characters: no provider uses them, and PostgreSQL cannot store NUL.
 func validSubject(s string) bool {
 	return s != "" && len(s) <= maxSubject && !strings.ContainsFunc(s, unicode.IsControl)
 }

@@ -27,7 +27,7 @@ type Verifier struct {
 	verified verified
 
 	mu       sync.Mutex
-	keyrings map[string]*keyring // by the issuer's URL; configured issuers alone
+	keyrings map[string]*keyring // by the issuer's URL; only configured issuers
 }
 
 // New returns a Verifier that has no keys yet: they are fetched when they are first needed. Errors of

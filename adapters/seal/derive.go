@@ -21,7 +21,7 @@ import (
 // Purpose names what a derived key seals. Its text is part of the derivation, so that it never changes.
 type Purpose string
 
-// The purposes of sealing. No key seals for two of them, and what is sealed for one opens for no other.
+// The purposes of sealing. Each has its own key: data sealed for one purpose does not open for another.
 const (
 	Cursors       Purpose = "cursor"
 	EmbedSessions Purpose = "embed session"
@@ -30,7 +30,7 @@ const (
 	DataKeys      Purpose = "data key"          // of Envelope
 )
 
-// What is sealed begins with a byte of version and the id of the key in four bytes, big-endian.
+// Sealed data begins with a version byte and the id of the key in four bytes, big-endian.
 const (
 	versionTink    = 1 // by the key of the keyring itself, as Tink does and v0.1.0 did
 	versionDerived = 2 // by a key that is derived from it: nonce, encrypted content and tag follow
@@ -41,8 +41,8 @@ const (
 // opens what any key of the keyring sealed for the same purpose, and what v0.1.0 sealed.
 func (k *Keyring) For(p Purpose) ports.Sealer { return purposeSealer{k, p} }
 
-// DeriveSince says from when on sealers use derived keys; until then they seal as v0.1.0 did, so that
-// nodes of v0.1.0 open it. The zero time, which is the default, means always.
+// DeriveSince sets the time from which sealers use derived keys. Until then they seal as v0.1.0 did, so that nodes of
+// v0.1.0 can open the data. The zero time, which is the default, means always.
 func (k *Keyring) DeriveSince(t time.Time) { k.since.Store(&t) }
 
 // DerivesIn returns how long it takes until sealers use derived keys; zero or less if they do now.

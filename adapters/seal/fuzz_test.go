@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 )
 
-// FuzzOpen looks for bytes that open and that nobody sealed, or brings the keyring down.
+// FuzzOpen looks for bytes that open although they were never sealed, or that crash the keyring.
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "keys.json")
 	if err := seal.Create(path); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestCreate(t *testing.T) {
-	t.Run("the file is its owner's alone", func(t *testing.T) {
+	t.Run("only its owner can read the file", func(t *testing.T) {
 		info, err := os.Stat(created(t))
 		if err != nil || info.Mode() != 0o600 {
 			t.Fatalf("mode = %v, %v; want 0600", info.Mode(), err)
@@ -160,7 +160,7 @@ func TestRotate(t *testing.T) {
 		}
 	})
 
-	t.Run("what was sealed before still opens, and what is sealed now too", func(t *testing.T) {
+	t.Run("data sealed before and after the rotation opens", func(t *testing.T) {
 		path := created(t)
 		k := open(t, path)
 		var sealed [][]byte
@@ -181,7 +181,7 @@ func TestRotate(t *testing.T) {
 		}
 	})
 
-	t.Run("what is sealed from now on is under the fresh key", func(t *testing.T) {
+	t.Run("new data is sealed under the fresh key", func(t *testing.T) {
 		path := created(t)
 		before, err := seal.Open(seal.Config{Keyset: secret.New(content(t, path))})
 		if err != nil {
@@ -198,7 +198,7 @@ func TestRotate(t *testing.T) {
 		}
 	})
 
-	t.Run("the file stays its owner's alone, and nothing is left beside it", func(t *testing.T) {
+	t.Run("only its owner can still read the file, and nothing is left beside it", func(t *testing.T) {
 		path := created(t)
 		rotate(t, open(t, path))
 		info, err := os.Stat(path)
@@ -264,7 +264,7 @@ func TestRotate(t *testing.T) {
 		}
 	})
 
-	t.Run("others seal and open meanwhile", func(t *testing.T) {
+	t.Run("sealing and opening work during rotations", func(t *testing.T) {
 		k := open(t, created(t))
 		done := make(chan struct{})
 		var wg sync.WaitGroup

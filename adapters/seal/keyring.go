@@ -24,10 +24,10 @@ var (
 	// restore it; Create is only for a deployment that has sealed nothing yet.
 	ErrNoKeyFile = errors.New("keyring: there is no key file")
 
-	// ErrWrongKeyring is the answer of Verify to data that was sealed with other keys.
+	// ErrWrongKeyring is returned by Verify if the data was sealed with other keys.
 	ErrWrongKeyring = errors.New("keyring: this is not the keyring that the data was sealed with")
 
-	// ErrInline is the answer of Rotate to a keyring that has no file to write to.
+	// ErrInline is returned by Rotate if the keyring has no file to write to.
 	ErrInline = errors.New("keyring: the keyset was given inline and cannot be rotated in place: rotate it in a key file and hand over the new content")
 
 	// errOpen is the one error for all reasons: no caller may learn why sealed bytes do not open.
@@ -39,12 +39,12 @@ type Config struct {
 	// KeyFile is the path of the key file that Create wrote.
 	KeyFile string
 
-	// Keyset is the content of a key file, for nodes without a disk. It wins over KeyFile.
+	// Keyset is the content of a key file, for nodes without a disk. It overrides KeyFile.
 	Keyset secret.String
 }
 
-// Keyring holds the keys; For returns what seals under its primary key and opens under any of its
-// keys. It is safe for concurrent use, and prints no key material.
+// Keyring holds the keys. For returns a sealer that seals under its primary key and opens under any of its keys. A
+// Keyring is safe for concurrent use, and never prints key material.
 type Keyring struct {
 	file   string // empty for an inline keyset
 	state  atomic.Pointer[state]
@@ -75,8 +75,8 @@ func newState(handle *keyset.Handle) (*state, error) {
 	return s, err
 }
 
-// Open reads the keyring. A missing key file is ErrNoKeyFile; one that group or others may
-// read or write is refused.
+// Open reads the keyring. It returns ErrNoKeyFile if the key file is missing, and refuses a file that group or
+// others may read or write.
 func Open(c Config) (*Keyring, error) {
 	k := &Keyring{}
 	if !c.Keyset.IsZero() {
@@ -105,7 +105,7 @@ func (k *Keyring) sealDirectly(plain, associated []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// learn reports whether the key file was read again for the sake of a key that is not known.
+// learn reads the key file again to find an unknown key, and reports whether it did.
 func (k *Keyring) learn(sealed []byte) bool {
 	id, ok := sealingKey(sealed)
 	known := slices.ContainsFunc(k.Keys(), func(i KeyInfo) bool { return i.ID == id })
@@ -119,7 +119,7 @@ func (k *Keyring) learn(sealed []byte) bool {
 	return k.Reload() == nil
 }
 
-// KeyInfo tells of a key what may be shown.
+// KeyInfo has the parts of a key that may be shown.
 type KeyInfo struct {
 	ID      uint32 `json:"id"`
 	Primary bool   `json:"primary"`
@@ -146,8 +146,8 @@ var (
 	checkPurpose = []byte("atrium keyring check")
 )
 
-// Check makes a value to keep beside the data, by which Verify later tells whether a keyring
-// belongs to it. It gives nothing away. Nodes of v0.1.0 verify it too.
+// Check returns a value to store with the data. Verify later uses it to check that a keyring belongs to the data. It
+// reveals nothing. Nodes of v0.1.0 can verify it, too.
 func (k *Keyring) Check() ([]byte, error) { return k.sealDirectly(checkText, checkPurpose) }
 
 // Verify returns ErrWrongKeyring, with the key ids that explain it, unless this keyring opens
