@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// Config says who delivers mail, and how much. Without a server mails are noted in the log.
+// Config configures the mail server and the limits. Without a server mails are only logged.
 type Config struct {
 	SMTP   SMTP
 	Limits account.MailLimits
@@ -21,18 +21,18 @@ type SMTP struct {
 	Addr     string        // host:port; empty: none
 	User     string        // empty: the server asks for no sign-in
 	Password secret.String // of User
-	From     string        // name <address>, or the address alone: of every mail
+	From     string        // name <address>, or only the address: of every mail
 
 	// TLS is starttls (the default, also when empty), which sends nothing to a server that does
-	// not offer it; implicit, as on port 465 (RFC 8314); or none, for a relay on loopback alone.
+	// not offer it; implicit, as on port 465 (RFC 8314); or none, only for a relay on loopback.
 	TLS string
 }
 
 // maxMails is the largest limit: the times of that many mails are kept in one row.
 const maxMails = 10_000
 
-// Check calls wrong for every setting that cannot be used, with its key, such as smtp.addr, and
-// the reason. It opens no connection.
+// Check calls wrong for every invalid setting, with its key, such as smtp.addr, and the reason. It opens no
+// connection.
 func (c Config) Check(wrong func(key, reason string)) {
 	s := c.SMTP
 	for key, n := range map[string]int{
@@ -57,7 +57,7 @@ func (c Config) Check(wrong func(key, reason string)) {
 	if n, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || n == 0 || host == "" {
 		wrong("smtp.addr", "must be host:port, such as smtp.example.com:587")
 	} else if s.TLS == "none" && !isLoopback(host) {
-		wrong("smtp.tls", "must be starttls or implicit: without TLS mail goes to loopback alone")
+		wrong("smtp.tls", "must be starttls or implicit: without TLS mail can only go to loopback")
 	}
 	if _, err := mail.ParseAddress(s.From); err != nil {
 		wrong("smtp.from", "must be an address, such as Atrium <atrium@example.com>")

@@ -1,4 +1,4 @@
-// Package mail hands mail to an SMTP server, or notes in the log that there is none.
+// Package mail sends mail through an SMTP server, or logs it if there is none.
 package mail
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// New returns what Config asks for: a mailer to its SMTP server, or one that writes a line to log
-// for each mail. It opens no connection. The error names every key that is wrong.
+// New returns the mailer that Config describes: one for its SMTP server, or one that writes a line to log
+// for each mail. It opens no connection. The error names every invalid key.
 func New(c Config, log *slog.Logger) (ports.Mailer, error) {
 	var wrong []error
 	c.Check(func(key, reason string) { wrong = append(wrong, fmt.Errorf("mail.%s: %s", key, reason)) })
@@ -26,8 +26,8 @@ func New(c Config, log *slog.Logger) (ports.Mailer, error) {
 	return newSMTP(c.SMTP)
 }
 
-// check refuses what could add a header or a recipient. The errors leave out the address: it is
-// nobody's business in a log.
+// check refuses texts that could add a header or a recipient. The errors leave out the address, since it must
+// not appear in a log.
 func check(m ports.Mail) error {
 	to, err := mail.ParseAddress(m.To)
 	if err != nil || to.Address != m.To || strings.ContainsFunc(m.To, unicode.IsControl) {

@@ -77,7 +77,7 @@ func TestConfig(t *testing.T) {
 		want   string
 	}{
 		"an address is enough beside a sender":  {func(c *mail.SMTP) { c.User, c.Password = "", secret.String{} }, ""},
-		"the sender may be an address alone":    {func(c *mail.SMTP) { c.From = "atrium@example.com" }, ""},
+		"the sender may be only an address":     {func(c *mail.SMTP) { c.From = "atrium@example.com" }, ""},
 		"starttls can be said":                  {func(c *mail.SMTP) { c.TLS = "starttls" }, ""},
 		"implicit TLS is a choice":              {func(c *mail.SMTP) { c.TLS = "implicit" }, ""},
 		"loopback needs no TLS":                 {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "127.0.0.1:25" }, ""},
@@ -85,7 +85,7 @@ func TestConfig(t *testing.T) {
 		"nor by its name":                       {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "localhost:25" }, ""},
 		"everywhere else needs TLS":             {func(c *mail.SMTP) { c.TLS = "none" }, "mail.smtp.tls: must be starttls or implicit"},
 		"a name that only begins like loopback": {func(c *mail.SMTP) { c.TLS, c.Addr = "none", "localhost.evil.test:25" }, "mail.smtp.tls: must be starttls or implicit"},
-		"TLS that nobody knows":                 {func(c *mail.SMTP) { c.TLS = "opportunistic" }, "mail.smtp.tls: must be starttls, implicit or none"},
+		"an unknown kind of TLS":                {func(c *mail.SMTP) { c.TLS = "opportunistic" }, "mail.smtp.tls: must be starttls, implicit or none"},
 		"a server without a port":               {func(c *mail.SMTP) { c.Addr = "smtp.example.com" }, "mail.smtp.addr: must be host:port"},
 		"a server without a host":               {func(c *mail.SMTP) { c.Addr = ":587" }, "mail.smtp.addr: must be host:port"},
 		"port 0":                                {func(c *mail.SMTP) { c.Addr = "smtp.example.com:0" }, "mail.smtp.addr: must be host:port"},

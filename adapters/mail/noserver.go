@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// noServer stands in where no SMTP server is configured: an operator sees from its lines what
-// would have been sent, and nobody sees the text.
+// noServer is used if no SMTP server is configured. Its log lines show an operator which mails would have been
+// sent, without their texts.
 type noServer struct{ log *slog.Logger }
 
 func (n noServer) Send(ctx context.Context, m ports.Mail) error {
@@ -28,8 +28,8 @@ func (n noServer) Send(ctx context.Context, m ports.Mail) error {
 // Delivers implements ports.Mailer.
 func (noServer) Delivers() bool { return false }
 
-// masked tells apart the few addresses that an operator may look for, and tells nobody a new one:
-// a***@example.com.
+// masked shortens an address to the form a***@example.com. An operator can recognise a known address in the log,
+// but cannot learn a new one.
 func masked(address string) string {
 	_, first := utf8.DecodeRuneInString(address)
 	return address[:first] + "***" + address[strings.LastIndex(address, "@"):]

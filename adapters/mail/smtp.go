@@ -132,7 +132,7 @@ func (s *smtp) dial(ctx context.Context) gomail.DialContextFunc {
 	}
 }
 
-// bounded ends a connection on which too much is received: lines of SMTP's answers are read whole.
+// bounded ends a connection on which too many bytes are received: lines of SMTP replies are read whole.
 type bounded struct {
 	net.Conn
 	left int
@@ -147,8 +147,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reason says why a mail was not taken, never in the words of the server: those may quote the
-// text or the password.
+// reason says why a mail was not accepted. It never quotes the server, whose reply may contain the text or
+// the password.
 func reason(ctx context.Context, err error) error {
 	var (
 		sending     *gomail.SendError

@@ -98,7 +98,7 @@ func TestSMTP(t *testing.T) {
 		}
 	})
 
-	t.Run("a server that knows AUTH LOGIN alone is signed in to", func(t *testing.T) {
+	t.Run("a server that supports only AUTH LOGIN works", func(t *testing.T) {
 		server := fixture.NewSMTP(t, "implicit")
 		server.Answer("EHLO", "250-fixture\r\n250 AUTH LOGIN XOAUTH2")
 		if err := mailer(t, server, config(server, "implicit")).Send(t.Context(), invitation); err != nil {
@@ -152,7 +152,7 @@ func TestSMTPFails(t *testing.T) {
 		})
 	}
 
-	t.Run("when nobody vouches for the certificate", func(t *testing.T) {
+	t.Run("when the certificate is not trusted", func(t *testing.T) {
 		for _, security := range []string{"starttls", "implicit"} {
 			server := fixture.NewSMTP(t, security)
 			m := mailer(t, server, config(server, security))
@@ -173,7 +173,7 @@ func TestSMTPFails(t *testing.T) {
 		}
 	})
 
-	t.Run("when nobody listens", func(t *testing.T) {
+	t.Run("when no server listens", func(t *testing.T) {
 		gate, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -278,6 +278,6 @@ func TestTheTimeOfAMail(t *testing.T) {
 func silent(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && (strings.Contains(err.Error(), "c4n4ry") || strings.Contains(err.Error(), invitation.To)) {
-		t.Errorf("the error tells what nobody should see: %v", err)
+		t.Errorf("the error contains a secret: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func (c Config) Check(wrong func(key, reason string)) {
 const (
 	channel = "atrium_presence"
 
-	// A Redis that does not answer keeps nobody waiting: the nodes ask their store each second anyway.
+	// A Redis that does not answer must not delay anyone: the nodes poll their store each second anyway.
 	patience = 250 * time.Millisecond
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// attempt does the work of a job that was taken at a time. Its error says too if the context ended.
+// attempt does the work of a job that was taken at a time. Its error also says whether the context ended.
 func attempt(ctx context.Context, work Work, j job.Job, taken time.Time) (err error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, taken.Add(work.Limit), errOverran)
 	defer cancel()
@@ -33,8 +33,8 @@ func attempt(ctx context.Context, work Work, j job.Job, taken time.Time) (err er
 	return err
 }
 
-// panicked is a panic of a job's work. What was passed to panic may hold a secret, so only errors
-// of the runtime are quoted; the stack holds no texts.
+// panicked is a panic in a job's work. The panic value may hold a secret, so only runtime errors are quoted; the
+// stack holds no texts.
 type panicked struct {
 	what  string
 	stack []byte

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// report is all that the log and the metrics say of one attempt.
+// report has all that the log and the metrics show about one attempt.
 type report struct {
 	job       job.Job
 	lag       time.Duration // from when the job was due until it was taken
@@ -21,7 +21,7 @@ type report struct {
 	unsettled error // why the queue does not know the outcome
 }
 
-// word names what became of the attempt.
+// word names the outcome of the attempt.
 func (r report) word() string {
 	switch {
 	case r.outcome.State != job.Queued:
@@ -67,8 +67,8 @@ func (w *Worker) report(r report) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// measures is what Prometheus may scrape of the jobs: how many there were, what became of them,
-// how long they took, how far the queue is behind, and how many run.
+// measures are the metrics of jobs for Prometheus: their number, outcomes and durations, the lag of the queue, and
+// how many run.
 type measures struct {
 	took, lag *prometheus.HistogramVec
 	running   *prometheus.GaugeVec

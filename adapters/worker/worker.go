@@ -1,5 +1,4 @@
-// Package worker runs queued jobs: it calls use cases for work that nobody waits for, as rest does
-// for requests.
+// Package worker runs queued jobs. It calls use cases for background work, as rest does for requests.
 package worker
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Work is how jobs of one kind are done.
+// Work does the jobs of one kind.
 type Work struct {
 	job.Policy
 
@@ -27,18 +26,18 @@ type Work struct {
 	Do func(ctx context.Context, by identity.Actor, subject string) error
 }
 
-// Table says how the jobs of each kind are done.
+// Table maps each kind of job to its Work.
 type Table map[job.Kind]Work
 
-// Config says how a worker works.
+// Config configures a worker.
 type Config struct {
 	Slots    int           // how many jobs run at the same time
 	Reserved int           // how many of Slots are for urgent jobs only (job.Kind.Urgent)
-	Poll     time.Duration // between two looks into the queue
+	Poll     time.Duration // the interval between two polls of the queue
 
-	// Grace is how long a job whose limit has passed stays its worker's: for the work to notice
-	// that its context has ended, and for nodes whose clocks differ. After it the worker is taken
-	// for dead.
+	// Grace is how much longer than its limit a job stays leased to its worker: for the work to notice
+	// that its context has ended, and for clock differences between nodes. After that the worker counts
+	// as dead.
 	Grace time.Duration
 }
 
@@ -53,7 +52,7 @@ type Worker struct {
 	measured *measures
 }
 
-// New returns a worker for the kinds in table; what else is queued it leaves to others.
+// New returns a worker for the kinds in table. It leaves jobs of other kinds in the queue.
 func New(c Config, queue ports.JobQueue, table Table, metrics prometheus.Registerer, log *slog.Logger) *Worker {
 	w := &Worker{Config: c, queue: queue, table: table, leases: map[job.Kind]time.Duration{}, urgent: map[job.Kind]time.Duration{}, log: log, measured: newMeasures(metrics)}
 	for kind, work := range table {
@@ -66,8 +65,8 @@ func New(c Config, queue ports.JobQueue, table Table, metrics prometheus.Registe
 }
 
 const (
-	queueTimeout = 5 * time.Second // for one question to the queue
-	lastWords    = 2 * time.Second // for work to end that was interrupted
+	queueTimeout = 5 * time.Second // for one call to the queue
+	lastWords    = 2 * time.Second // for interrupted work to end
 )
 
 var (
@@ -75,8 +74,8 @@ var (
 	errStopping = errors.New("the program is stopping")
 )
 
-// Run works until ctx ends. Then it takes no more jobs, and leaves those that run until finish to
-// end; what still runs then is interrupted, and queued for others.
+// Run works until ctx ends. Then it takes no more jobs and lets running ones go on until finish ends. Jobs that
+// still run then are interrupted and queued again.
 func (w *Worker) Run(ctx context.Context, finish time.Duration) {
 	work, interrupt := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer interrupt(nil)
@@ -120,7 +119,7 @@ func (w *Worker) fetch(ctx, work context.Context, running *sync.WaitGroup) {
 	}
 	tick := time.NewTicker(w.Poll)
 	defer tick.Stop()
-	silent := false // whether the queue has failed to answer
+	silent := false // whether the queue did not respond
 	for ctx.Err() == nil {
 		now := time.Now()
 		taken, err := w.take(ctx, now, w.leases, general.free())
@@ -146,8 +145,8 @@ type slots chan struct{}
 
 func (s slots) free() int { return cap(s) - len(s) }
 
-// take asks even if the program is told to stop meanwhile: what the queue has handed out would be
-// nobody's until its lease has passed.
+// take completes even if the program is told to stop: jobs that the queue has handed out would otherwise wait
+// until their leases expire.
 func (w *Worker) take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
 	if n == 0 {
 		return nil, nil
@@ -157,7 +156,7 @@ func (w *Worker) take(ctx context.Context, now time.Time, leases map[job.Kind]ti
 	return w.queue.Take(ctx, now, leases, n)
 }
 
-// run carries out a job that was taken at a time, and settles it.
+// run runs a job that was taken at a time, and settles it.
 func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 	w.measured.running.WithLabelValues(string(j.Kind)).Inc()
 	defer w.measured.running.WithLabelValues(string(j.Kind)).Dec()
@@ -185,8 +184,8 @@ func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 	w.report(r)
 }
 
-// settle tries until the lease has passed: a database that is away for a moment must not have the
-// work done again.
+// settle retries until the lease expires, so that a short outage of the database does not make the work run
+// again.
 func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, until time.Time) error {
 	for {
 		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
