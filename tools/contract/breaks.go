@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// found is a change that can break a client of what was released.
+// found is a change that can break a client of the released contract.
 type found struct {
 	Rule      string // of oasdiff
 	Operation string // "GET /api/me"; empty for one of a component
@@ -48,7 +48,7 @@ func read(text []byte) (*load.SpecInfo, error) {
 	return load.NewSpecInfoFromData(openapi3.NewLoader(), text, "openapi.yaml")
 }
 
-// intended is a break that was decided on. The next release has it in its contract, and no longer here.
+// intended is a deliberate break. After the next release it is part of that contract, and is removed here.
 type intended struct {
 	Rule      string
 	Operation string
@@ -66,7 +66,7 @@ func readIntended(file string) (list []intended, err error) {
 	return list, nil
 }
 
-// refused complains of breaks that nobody decided on, and of decisions that break nothing.
+// refused reports breaks that are not in decided, and decisions that break nothing.
 func refused(broken []found, decided []intended) (complaints []string) {
 	used := make([]bool, len(decided))
 	for _, b := range broken {

@@ -12,7 +12,7 @@ import (
 	"github.com/speakeasy-api/openapi/validation"
 )
 
-// lint returns whatever the rules of a file say of a document, hints too.
+// lint returns all findings of the rules of a file for a document, including hints.
 func lint(ctx context.Context, text []byte) ([]string, error) {
 	config, err := linter.LoadConfigFromFile(ruleset)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Command contract holds openapi.yaml to the rules of a linter, and to the promises of the last release:
+// Command contract checks openapi.yaml against the rules of a linter, and against the last release's contract:
 //
 //	go -C tools/contract run .
 //
-// It has a module of its own, so that what it depends on is nothing that the program does.
+// It has a module of its own, so that its dependencies are not those of the program.
 package main
 
 import (

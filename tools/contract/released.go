@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// released is the contract that the last release had; none before the first. It is kept in the tree, since
-// source archives and shallow clones have no tags; where there are tags it has to be the newest one's.
+// released returns the contract of the last release; none before the first. It is kept in the tree, since source
+// archives and shallow clones have no tags. If there are tags, it must be that of the newest one.
 func released() (text []byte, complaints []string, err error) {
 	files, err := filepath.Glob(filepath.Join(releases, "v*.yaml"))
 	if err != nil {
@@ -24,7 +24,7 @@ func released() (text []byte, complaints []string, err error) {
 	case len(files) == 0 && tag == "":
 		return nil, nil, nil
 	case len(files) != 1 || tag != "" && filepath.Base(files[0]) != tag+".yaml":
-		return nil, []string{fmt.Sprintf("%s: holds %q, and not the contract of the last release, %s, alone", releases, files, tag)}, nil
+		return nil, []string{fmt.Sprintf("%s: has %q, but must have only the contract of the last release, %s", releases, files, tag)}, nil
 	}
 	if text, err = os.ReadFile(files[0]); err != nil || tag == "" {
 		return text, nil, err
@@ -47,7 +47,7 @@ func lastTag() (string, error) {
 }
 
 func git(args ...string) ([]byte, error) {
-	out, err := exec.Command("git", args...).Output() //nolint:gosec // what is asked stands here
+	out, err := exec.Command("git", args...).Output() //nolint:gosec // the arguments are constants
 	if err != nil {
 		return nil, fmt.Errorf("git %s: %w", args[0], err)
 	}

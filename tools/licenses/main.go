@@ -1,9 +1,8 @@
-// Command licenses lists under which licences the modules are that Atrium is built from and with. It
-// fails at a licence that it does not know, or that the program may not be built from, so that a new
-// dependency cannot bring one along unseen.
+// Command licenses lists the licences of the modules that Atrium is built from and with. It fails for a licence
+// that is unknown or not allowed, so that a new dependency cannot add one unnoticed.
 //
 //	go run ./tools/licenses > docs/licenses.md      # the list
-//	go run ./tools/licenses -texts > NOTICES        # the texts, which go along with the binary
+//	go run ./tools/licenses -texts > NOTICES        # the texts, which are distributed with the binary
 package main
 
 import (
@@ -80,15 +79,15 @@ is where its path says. Programs with modules of their own are run while Atrium 
 If you distribute the binary, you must distribute these texts with it: ` + "`go run ./tools/licenses -texts`" + ` prints them, and the container image has them in ` + "`/NOTICES`" + `.
 `
 
-// linked are the licences under which code may be part of the binary or of its tests: they ask for
-// their text to go along, and MPL-2.0 for the source of its own files.
+// linked are the licences under which code may be part of the binary or of its tests. They require that their text
+// is distributed too, and MPL-2.0 that the source of its own files is available.
 var linked = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "public domain"}
 
 // module is one version of a module in the module cache.
 type module struct{ path, version, folder string }
 
-// modules are those of others that the packages which go list answers are in. The list is that of the
-// released binary, whatever system this is run on, and of the module that holds folder.
+// modules returns the third-party modules of the packages that go list returns. The list is that of the released
+// binary, independent of the system this runs on, and of the module that contains folder.
 func modules(folder string, args ...string) ([]module, error) {
 	const format = "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}"
 	list := exec.Command("go", append([]string{"-C", folder, "list", "-f", format}, args...)...) //nolint:gosec,noctx // from constants and the names in tools; it ends by itself
@@ -128,7 +127,7 @@ func toolModules() (all []module, err error) {
 	return all, nil
 }
 
-// files are those of the module's folder that say what may be done with it.
+// files returns the licence files of the module's folder.
 func (m module) files(prefixes ...string) (paths []string, err error) {
 	entries, err := os.ReadDir(m.folder)
 	for _, e := range entries {
@@ -140,7 +139,7 @@ func (m module) files(prefixes ...string) (paths []string, err error) {
 	return paths, err
 }
 
-// licences are the SPDX names of all that its files hold.
+// licences returns the SPDX names of the licences in its files.
 func (m module) licences() ([]string, error) {
 	paths, err := m.files("license", "licence", "copying")
 	if err != nil {
@@ -168,7 +167,7 @@ func (m module) licences() ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// writeTexts writes what the files of modules say, each text once.
+// writeTexts writes the licence texts of modules, each text once.
 func writeTexts(w io.Writer, all []module) error {
 	var order []string
 	of := map[string][]string{}

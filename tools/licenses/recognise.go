@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// recognise returns the SPDX names of the licences in a text, by sentences that each of them has and
-// no other, whatever the line breaks and the marks before lines; none if it knows none.
+// recognise returns the SPDX names of the licences in a text, and none if it knows none. It looks for sentences that
+// are unique to each licence, and ignores line breaks and comment marks.
 func recognise(text string) (names []string) {
 	text = strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
