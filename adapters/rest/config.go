@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Config says where the HTTP API listens, how long it waits, and how much it takes from a caller.
+// Config configures the address, the timeouts and the limits of the HTTP API.
 type Config struct {
 	Addr string // host:port; an empty host is every interface
 
@@ -26,8 +26,7 @@ type Config struct {
 	Streams     Streams
 }
 
-// RateLimit bounds how many requests each caller may send; more are answered 429. Each node counts by
-// itself.
+// RateLimit limits how many requests each caller may send; more get a 429. Each node counts separately.
 type RateLimit struct {
 	PerMinute                int // of one API key, or of one signed-in user, sustained
 	Burst                    int // of the same at once
@@ -54,7 +53,7 @@ type Concurrency struct {
 	Wait         time.Duration // the longest that a request waits for its turn
 }
 
-// Streams bounds how many streams are open at the same time on one node, beside the 20 of each user.
+// Streams limits how many streams are open at the same time on one node. Each user can also open at most 20.
 type Streams struct {
 	PerWorkspace int
 	PerAddress   int

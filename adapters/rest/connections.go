@@ -27,7 +27,7 @@ func connectionID(r *request) connection.ID {
 	return pathID[connection.ID](r, "connection_id", connection.Prefix)
 }
 
-// listConnections answers all at once: a workspace has few.
+// listConnections returns all connections in one page: a workspace has few.
 func (a *API) listConnections(r *request) (reply, error) {
 	all, kinds, err := r.Connections.List(r.Context(), r.by)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *API) listConnections(r *request) (reply, error) {
 	}), nil
 }
 
-// createConnection tries the credential, and leaves the rest to store.
+// createConnection probes the credential, and returns the action that stores the connection.
 func (a *API) createConnection(r *request) (reply, error) {
 	in, err := decode[openapi.ConnectionCreate](r)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *API) getConnection(r *request) (reply, error) {
 	return r.connection(c, err)
 }
 
-// verifyConnection tries a credential, and leaves the rest to store.
+// verifyConnection probes the credential, and returns the action that stores the result.
 func (a *API) verifyConnection(r *request) (reply, error) {
 	in, err := decode[openapi.ConnectionVerify](r)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *request) connection(c *connection.Connection, err error) (reply, error)
 	return ok(toConnection(c, sources)).at(c.Revision), err
 }
 
-// toConnection shows c, and those of sources that read through it.
+// toConnection returns c with those of sources that read through it.
 func toConnection(c *connection.Connection, sources []source.Source) openapi.Connection {
 	out := openapi.Connection{
 		ID: string(c.ID), Kind: string(c.Kind), Name: c.Name, Status: openapi.ConnectionStatus(c.Status), Config: c.Config,

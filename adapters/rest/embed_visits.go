@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// visitPaths is where the pages of other sites call.
+// visitPaths is the prefix that pages of other sites call.
 const visitPaths = "/api/embed/"
 
 func (a *API) visitOperations() []publicOperation {
@@ -30,7 +30,7 @@ func (a *API) visitOperations() []publicOperation {
 	}
 }
 
-// visitor is a request of a visitor's page, which has no account: what it may, its token says.
+// visitor is a request of a visitor's page. It has no account; its token decides what it may do.
 type visitor struct {
 	*request
 	chats.Visit
@@ -148,8 +148,8 @@ func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
 	}
 }
 
-// perToken is what all addresses together may ask of a token in a minute; and how often one address
-// may ask beforehand whether it may.
+// perToken is the most requests per minute of all addresses together for one token, and of preflights of one
+// address.
 const perToken = 600
 
 // visitLimits counts the calls of visitors: of all of them by token, and of one address as often as
@@ -183,7 +183,7 @@ func (a *API) visitLimit(w http.ResponseWriter, r *http.Request, origin chat.Ori
 			allowOrigin(w, sent)
 		}
 		caller, h := what+" "+string(t.ID), w.Header()
-		// The address comes first, so that one that asks too much leaves the token's share to others.
+		// The address comes first, so that an address beyond its limit does not use up the token's.
 		if !a.visitors.of(t.PerMinute).allow(w, caller+" "+group(observation(r).address), at) {
 			return a.refuse("embed_address_rate", errRateLimited)
 		}
@@ -191,7 +191,7 @@ func (a *API) visitLimit(w http.ResponseWriter, r *http.Request, origin chat.Ori
 		if !a.visitors.tokens.allow(w, caller, at) {
 			return a.refuse("embed_token_rate", errRateLimited)
 		}
-		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // what the caller can mind
+		h["Ratelimit-Policy"], h["Ratelimit"] = policy, left // the limit that the caller controls
 		return nil
 	}
 }

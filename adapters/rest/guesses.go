@@ -32,9 +32,8 @@ func (a *API) enter(ctx context.Context, g *gates, by identity.Actor) error {
 	}
 }
 
-// mayGuess refuses a token before it is looked up if its address has sent too many that prove nothing. A
-// token that has proved something within provenFor is looked up all the same: a program that guesses does
-// not lock out those who share its address.
+// mayGuess refuses a token before it is looked up if its address has sent too many invalid ones. A token that was
+// valid within provenFor is still looked up, so that a guessing program does not lock out others at its address.
 func (a *API) mayGuess(h http.Header, seen *observed, token string, at time.Time) error {
 	if !a.proven.has(token, at) && a.unknown.exhausted(h, seen.address, at) {
 		return a.refuse("address_rate", errRateLimited)
@@ -42,7 +41,7 @@ func (a *API) mayGuess(h http.Header, seen *observed, token string, at time.Time
 	return nil
 }
 
-// guessed counts a token that proves nothing, or that lets no one in, against its address.
+// guessed counts an invalid token, or one without an account, against its address.
 func (a *API) guessed(h http.Header, seen *observed, token string, err error) error {
 	if !refusesEntry(err) {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
-// link is whatever some reader of mail makes a link of: a scheme, an address, a dotted name, a path.
+// link matches texts that some mail clients turn into links: a scheme, an address, a dotted name, a path.
 var link = regexp.MustCompile(`[:/@\\%]|[^\s.]\.[^\s."]`)
 
 func TestAMailAboutAnInvitationHoldsNoLinkButOurs(t *testing.T) {

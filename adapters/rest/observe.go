@@ -120,7 +120,7 @@ func (a *API) conclude(r *http.Request, o *observed, took time.Duration) {
 	a.Log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// methodLabel bounds what clients can make of a label.
+// methodLabel limits the values that clients can give to a label.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -129,7 +129,7 @@ func methodLabel(method string) string {
 	return "other"
 }
 
-// requestID keeps a client's Request-Id if it can stand in a log line as it is, else makes one.
+// requestID returns the client's Request-Id if it is safe for a log line, and a new one otherwise.
 func requestID(given string) string {
 	if printable(given) && len(given) <= 128 {
 		return given
@@ -137,7 +137,7 @@ func requestID(given string) string {
 	return id.New("req")
 }
 
-// recorder notes what is answered.
+// recorder records the response.
 type recorder struct {
 	http.ResponseWriter
 	seen *observed
@@ -162,7 +162,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Unwrap serves http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// measures is what Prometheus may scrape of the API: rate, errors and duration by route template.
+// measures are the metrics of the API for Prometheus: rate, errors and duration by route template.
 type measures struct {
 	requests *prometheus.HistogramVec
 	refusals *prometheus.CounterVec

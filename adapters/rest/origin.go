@@ -81,8 +81,8 @@ func printableHost(host string) string {
 
 const exposedHeaders = "ETag, Location, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Workspace-Id, Idempotency-Replayed"
 
-// cors lets the org's configured origins read answers, and answers their preflights (done). Any
-// other origin gets no header at all, which browsers read as a no.
+// cors lets the org's configured origins read responses, and handles their preflights (done). Any other origin gets
+// no header at all, so browsers refuse access.
 func cors(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool) {
 	if len(org.CORS) == 0 {
 		return false

@@ -63,7 +63,7 @@ func TestAStreamResumesWhereItsReaderWas(t *testing.T) {
 			"a number of 20 digits":            {ann, named, key + ".99999999999999999999"},
 			"something else":                   {ann, named, number},
 			"another question":                 {ann, "", id},
-			"somebody else":                    {bob, named, id},
+			"another user":                     {bob, named, id},
 			"nothing that was ever given away": {ann, named, strings.Repeat("x", 5000) + "." + number},
 		} {
 			t.Log("an id of " + name)
@@ -93,7 +93,7 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 		"that expires":                       func(p *account.Principal) { p.Key.ExpiresAt = now().Add(time.Millisecond) },
 		"whose bearer has left":              func(p *account.Principal) { p.Membership.Role = identity.NoRole },
 		"whose bearer is an operator by now": func(p *account.Principal) { p.User.Operator = true },
-		"that means somebody else by now":    func(p *account.Principal) { p.User.ID = "usr_other" },
+		"that now belongs to another user":   func(p *account.Principal) { p.User.ID = "usr_other" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			perform(t, func(t *testing.T, h *theatre) {

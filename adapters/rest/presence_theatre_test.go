@@ -176,7 +176,7 @@ func (h *theatre) presences(mock *gomock.Controller) ports.Presences {
 	return store
 }
 
-// caller makes somebody with a key, and returns its token.
+// caller creates a user with a key, and returns its token.
 func (h *theatre) caller(n int) (user identity.UserID, token account.Token) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -286,8 +286,8 @@ func (l *line) stall() {
 	l.stuck = true
 }
 
-// told is what has come since it was asked last: events as "kind data", each held to openapi.yaml, with the
-// id of the last one. Comments read ":".
+// told returns the events since the last call as "kind data", each checked against openapi.yaml, and the id of the
+// last one. Comments read ":".
 func (l *line) told() (events []string, id string) {
 	l.h.t.Helper()
 	time.Sleep(100 * time.Millisecond) // more than changes are gathered for

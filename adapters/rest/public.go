@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
 
-// publicOperation is one that asks for no credential.
+// publicOperation is an operation that needs no credential.
 type publicOperation struct {
 	method, path string
 	handler      http.Handler
@@ -31,7 +31,7 @@ func (a *API) publicOperations() ([]publicOperation, error) {
 	return append(operations, docs...), err
 }
 
-// named tells the log and the metrics which route was taken.
+// named sets the route for the log and the metrics.
 func named(route string, h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		observation(r).route = route
@@ -88,5 +88,5 @@ func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("Cache-Control", "public, max-age=300")
-	_ = problemTemplate.Execute(w, declared) // a client that is gone hears nothing
+	_ = problemTemplate.Execute(w, declared) // it fails if the client is gone
 }

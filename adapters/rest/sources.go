@@ -30,8 +30,7 @@ func (a *API) sourceOperations() []operation {
 
 func sourceID(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }
 
-// queryID is the identifier in a query parameter; a malformed one, or of another kind, is one that no
-// thing has.
+// queryID returns the identifier in a query parameter. A malformed one, or one of another kind, identifies nothing.
 func queryID[T ~string](r *request, name, prefix string) T {
 	if s := r.query.Get(name); id.Valid(prefix, s) {
 		return T(s)
@@ -39,7 +38,7 @@ func queryID[T ~string](r *request, name, prefix string) T {
 	return T(prefix)
 }
 
-// number is a whole number in a query parameter, which the contract has checked.
+// number returns an integer in a query parameter, which the contract check has ensured.
 func (r *request) number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(r.query.Get(name)); err == nil {
 		return n
@@ -137,7 +136,7 @@ func (a *API) listTables(r *request, through connection.ID) (reply, error) {
 	return ok(openapi.WarehouseTableList{Data: each(tables, toWarehouseTable), NextCursor: next}), err
 }
 
-// attachSource reads the table, and leaves the rest to store.
+// attachSource reads the table, and returns the action that stores the source.
 func (a *API) attachSource(r *request) (reply, error) {
 	in, err := decode[openapi.SourceAttach](r)
 	if err != nil {
@@ -173,7 +172,7 @@ func (a *API) detachSource(r *request) (reply, error) {
 	return noContent, r.Sources.DetachSource(r.Context(), r.by, sourceID(r), r.match)
 }
 
-// mapSource reads the table again, and leaves the rest to store.
+// mapSource reads the table again, and returns the action that stores the mapping.
 func (a *API) mapSource(r *request) (reply, error) {
 	in, err := decode[openapi.SourceMap](r)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/schema"
 )
 
-// ErrMalformedJSON is the answer to a body that is not one JSON value, or is one that Atrium does
-// not take for its form. The detail says where, and never what.
+// ErrMalformedJSON is returned for a body that is not one JSON value, or whose form Atrium does not accept. The
+// detail gives the position, and never quotes the body.
 var ErrMalformedJSON = &fault.Error{Kind: fault.Malformed, Code: "malformed_json", Detail: "The body is not valid JSON."}
 
 const (
@@ -31,7 +31,7 @@ const (
 // passes fits an int64, every other number a float64, and every date-time a Time; json.Unmarshal
 // into the generated type of the body cannot fail then.
 //
-// Operations without a body take any, and do not look at it.
+// Operations without a body ignore any that is sent.
 func (o *Operation) CheckBody(body []byte) error {
 	if !o.HasBody {
 		return nil

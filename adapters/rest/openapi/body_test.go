@@ -59,7 +59,7 @@ func TestCheckBodyFields(t *testing.T) {
 		"a slug that no host name can hold":    {editWorkspace, `{"slug":"a--b-"}`, []string{"/slug invalid_pattern"}},
 		"a workspace is never without a name":  {editWorkspace, `{"name":null}`, []string{"/name wrong_type"}},
 		"a member without a role":              {editMember, `{}`, []string{"/role required"}},
-		"an invitation to nobody":              {invite, `{"email":"bob","role":"boss"}`, []string{"/email invalid_format", "/role not_allowed_value"}},
+		"an invitation without an address":     {invite, `{"email":"bob","role":"boss"}`, []string{"/email invalid_format", "/role not_allowed_value"}},
 		"a service key's role is the domain's": {createKey, `{"name":"a","kind":"service"}`, nil},
 		"a key of another kind":                {createKey, `{"name":"a","kind":"admin"}`, []string{"/kind not_allowed_value"}},
 		"a rotation without a body":            {rotateKey, ``, nil},
@@ -160,7 +160,7 @@ func TestCheckBodyFields(t *testing.T) {
 func TestCheckBodyMalformed(t *testing.T) {
 	tests := map[string]struct{ body, want string }{
 		"no body":                  {"", "needs a JSON body"},
-		"blanks alone":             {" \n", "needs a JSON body"},
+		"only blanks":              {" \n", "needs a JSON body"},
 		"cut off":                  {`{"name":"hunter2`, "ends in the middle"},
 		"cut off between":          {`{"name":`, "ends in the middle"},
 		"a bare word":              {`hunter2`, "at byte 0"},
