@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// ErrNoCopy is the answer of CopyTo where the engine has tools of its own for that.
-var ErrNoCopy = errors.New("database: this is PostgreSQL's: back it up with pg_dump, or as its host does")
+// ErrNoCopy is returned by CopyTo if the engine has tools of its own for that.
+var ErrNoCopy = errors.New("database: this is PostgreSQL: back it up with pg_dump, or with the tools of its host")
 
-// CopyTo writes the database as it is at one moment to a file that is not there yet, while others go
-// on reading and writing. ErrNoCopy but of SQLite.
+// CopyTo writes a snapshot of the database to a new file, while others go on reading and writing. It returns
+// ErrNoCopy if the engine is not SQLite.
 func (db *DB) CopyTo(ctx context.Context, path string) error {
 	if db.Engine() != sqliteDialect.name {
 		return ErrNoCopy

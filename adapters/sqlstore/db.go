@@ -202,7 +202,7 @@ func (db *DB) exec(ctx context.Context, query string, args ...any) (changed int6
 	return result.RowsAffected()
 }
 
-// micros is how a time is kept on both engines: microseconds since 1970 in UTC, 0 for none.
+// micros returns a time as both engines store it: microseconds since 1970 in UTC, 0 for none.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -210,7 +210,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// moment is the time that micros kept.
+// moment returns the time that micros encoded.
 func moment(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}

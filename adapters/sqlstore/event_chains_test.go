@@ -32,7 +32,7 @@ func (d digester) Digest(purpose string, parts ...[]byte) [32]byte {
 	return [32]byte(mac.Sum(nil))
 }
 
-// signing opens a database whose events are signed, and the same one as somebody who can write it does.
+// signing opens a database whose events are signed, and a direct connection to it for an attacker.
 func signing(t *testing.T, url string) (db *sqlstore.DB, by identity.Actor, tamper *sqlx.DB) {
 	t.Helper()
 	db = open(t, url, keyring(t))
@@ -44,7 +44,7 @@ func signing(t *testing.T, url string) (db *sqlstore.DB, by identity.Actor, tamp
 	return db, identity.System(ids["one"], "", "test", time.Now().UTC().Truncate(time.Microsecond)), unguarded(t, url)
 }
 
-// unguarded opens a database as somebody who can write it does.
+// unguarded opens a direct connection to a database, as an attacker with write access has.
 func unguarded(t *testing.T, url string) *sqlx.DB {
 	t.Helper()
 	driver, source := "postgres", url
@@ -219,7 +219,7 @@ func insertAsBefore(t *testing.T, tamper *sqlx.DB, org identity.OrgID, ws identi
 	}
 }
 
-// testTampering does to the rows of a chain what somebody could who can write the database and has no key.
+// testTampering changes the rows of a chain as an attacker could who can write the database and has no key.
 func testTampering(t *testing.T, db *sqlstore.DB, by identity.Actor, tamper *sqlx.DB) {
 	third := `(SELECT id FROM (SELECT id FROM events WHERE workspace_id = ? AND chain_seq = 3) AS third)`
 	for name, tt := range map[string]struct {

@@ -113,7 +113,7 @@ func TestTheBacklogTellsHowTheQueueStands(t *testing.T) {
 			t.Errorf("after (-want +got):\n%s", cmp.Diff(want, got))
 		}
 
-		// Another attempt of what runs is merged into the same that was enqueued meanwhile.
+		// Another attempt of a running job is merged into the same job that was enqueued since.
 		if err := a.Jobs.Enqueue(ctx, job.New(by, "test.backlog", "runs", fixture.At)); err != nil {
 			t.Fatal(err)
 		}
