@@ -43,7 +43,7 @@ func large(b testing.TB, size int) []byte {
 }
 
 // BenchmarkPreviewOf50MB reads the head of a workbook of 50 MB in a child process, and compares with
-// what the library alone takes to open the same workbook.
+// the time in which the library itself opens the same workbook.
 func BenchmarkPreviewOf50MB(b *testing.B) {
 	folder := b.TempDir()
 	content := large(b, 50<<20)
