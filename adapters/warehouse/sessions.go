@@ -7,11 +7,11 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Session is one call's own connection to a tenant's server, which has come through the step database.
+// Session is one call's own connection to a tenant's server, which has passed the step database.
 type Session interface {
-	// Read finds out what the server is, and whether the credential can read of it.
+	// Read identifies the server, and checks that the credential can read from it.
 	Read(server *connection.Server) error
-	// CanWrite reports, once Read has answered, whether the credential may do more than read.
+	// CanWrite reports whether the credential may do more than read. It is called after Read.
 	CanWrite() (bool, error)
 	// Tables implements ports.Warehouse.
 	Tables(q connection.TableQuery) ([]connection.Table, error)

@@ -42,7 +42,7 @@ func (t *Trace) Warned(step connection.Step, code connection.Code) {
 
 func (t *Trace) end(step connection.Step, result connection.Result, code connection.Code) {
 	if step != t.Step() || len(t.checks) == len(connection.Steps()) {
-		panic("warehouse: step " + string(step) + " ends while " + string(t.Step()) + " is under way") // a bug in a kind
+		panic("warehouse: step " + string(step) + " ends while " + string(t.Step()) + " is running") // a bug in a kind
 	}
 	now := time.Now()
 	t.checks = append(t.checks, connection.Check{Step: step, Result: result, Took: now.Sub(t.since), Code: code})
