@@ -88,7 +88,7 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 			w.Header().Set("Retry-After", "7")
 			reply(w, 429, problem("invalid_request_error", "rate_limit", ""))
 		}, want: billing.ErrGatewayUnavailable, unknown: true, after: 7 * time.Second},
-		"the same key is under way":   {answer: func(w http.ResponseWriter) { reply(w, 409, problem("idempotency_error", "idempotency_key_in_use", "")) }, want: billing.ErrGatewayUnavailable, unknown: true},
+		"the same key is in use":      {answer: func(w http.ResponseWriter) { reply(w, 409, problem("idempotency_error", "idempotency_key_in_use", "")) }, want: billing.ErrGatewayUnavailable, unknown: true},
 		"a failure of Stripe's":       {answer: func(w http.ResponseWriter) { reply(w, 500, problem("api_error", "", "")) }, want: billing.ErrGatewayUnavailable, unknown: true},
 		"a failure without words":     {answer: func(w http.ResponseWriter) { reply(w, 503, "<html>"+typed+"</html>") }, unknown: true},
 		"success that cannot be read": {answer: func(w http.ResponseWriter) { reply(w, 200, `{"id": "seti_1", "`+typed) }, want: billing.ErrGateway, unknown: true},
@@ -100,7 +100,7 @@ func TestWhatStripeSaysIsToldInOurWords(t *testing.T) {
 				conn.Close()
 			}
 		}, want: billing.ErrGatewayUnavailable, unknown: true},
-		"nobody answers": {silent: true, want: billing.ErrGatewayTimeout, unknown: true},
+		"no answer": {silent: true, want: billing.ErrGatewayTimeout, unknown: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(_ string, w http.ResponseWriter, r *http.Request) {
