@@ -13,7 +13,7 @@ func BenchmarkVerify(b *testing.B) {
 		configured := issuers(issuer)
 		b.Run(alg+"/uncached", func(b *testing.B) {
 			claims := issuer.Claims(app, noon)
-			claims["exp"] = noon.Unix() // valid by the skew alone, it is never remembered
+			claims["exp"] = noon.Unix() // valid only by the skew, so it is never cached
 			verifier, token := newVerifier(), issuer.Token(claims)
 			for b.Loop() {
 				if _, err := verifier.Verify(b.Context(), configured, token, noon); err != nil {

@@ -21,7 +21,7 @@ func TestDiagnose(t *testing.T) {
 		"no audience":                 {func(*fixture.Issuer) {}, nil, []string{"audiences!", "issuer", "discovery", "keys"}, "no token of this issuer is accepted"},
 		"an empty audience":           {func(*fixture.Issuer) {}, []string{app, ""}, []string{"audiences!", "issuer", "discovery", "keys"}, "index 1 is empty"},
 		"no TLS":                      {func(i *fixture.Issuer) { i.URL = "http://id.example" }, []string{app}, []string{"audiences", "issuer!"}, "https"},
-		"nobody there":                {func(i *fixture.Issuer) { i.Network.Cut() }, []string{app}, []string{"audiences", "issuer", "discovery!"}, "refused"},
+		"no server":                   {func(i *fixture.Issuer) { i.Network.Cut() }, []string{app}, []string{"audiences", "issuer", "discovery!"}, "refused"},
 		"out of order":                {func(i *fixture.Issuer) { i.Answer(fixture.Failing) }, []string{app}, []string{"audiences", "issuer", "discovery!"}, "answered 500"},
 		"garbage":                     {func(i *fixture.Issuer) { i.Answer(fixture.Garbage) }, []string{app}, []string{"audiences", "issuer", "discovery!"}, "not a discovery document"},
 		"a final slash too many":      {func(i *fixture.Issuer) { i.URL += "/" }, []string{app}, []string{"audiences", "issuer", "discovery!"}, "final slash"},

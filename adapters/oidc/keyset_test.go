@@ -55,7 +55,7 @@ func TestKeys(t *testing.T) {
 		"one without alg":              {with(rsaKey, "alg", nil), rsaKey, true, ""},
 		"one whose operation fits":     {with(rsaKey, "key_ops", []string{"verify"}), rsaKey, true, ""},
 		"one for encryption":           {with(rsaKey, "use", "enc"), rsaKey, false, "not for signatures"},
-		"one for signing alone":        {with(rsaKey, "key_ops", []string{"sign"}), rsaKey, false, "not for verifying"},
+		"one only for signing":         {with(rsaKey, "key_ops", []string{"sign"}), rsaKey, false, "not for verifying"},
 		"one for RS512":                {with(rsaKey, "alg", "RS512"), rsaKey, false, "not for RS256"},
 		"one for PS256":                {with(rsaKey, "alg", "PS256"), rsaKey, false, "not for RS256"},
 		"one for key wrapping":         {with(rsaKey, "alg", "RSA-OAEP"), rsaKey, false, "not for RS256"},

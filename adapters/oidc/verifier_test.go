@@ -250,7 +250,7 @@ func TestRefusedUnasked(t *testing.T) {
 	})
 }
 
-// TestRefusedByKeys holds tokens that are right but for who signed them.
+// TestRefusedByKeys has tokens that are valid except for their signer.
 func TestRefusedByKeys(t *testing.T) {
 	issuer, other := fixture.NewIssuer(t, "ES256"), fixture.NewIssuer(t, "ES256")
 	rsaKey, edKey, stranger := fixture.NewSigningKey(t, "RS256", "rsa"), fixture.NewSigningKey(t, "EdDSA", "ed"), fixture.NewSigningKey(t, "ES256", "key-1")

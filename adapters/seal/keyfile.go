@@ -56,7 +56,7 @@ func (k *Keyring) rotate() (id uint32, err error) {
 	next := k.file + ".next"
 	lock, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return 0, fmt.Errorf("%s is there: another rotation is under way, or one was interrupted; if none is running, remove that file and try again", next)
+		return 0, fmt.Errorf("%s exists: another rotation is running, or one was interrupted; if none is running, remove that file and try again", next)
 	}
 	if err != nil {
 		return 0, err
