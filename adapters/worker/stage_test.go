@@ -65,7 +65,7 @@ func perform(t *testing.T, test func(s *stage)) {
 		test(s)
 		s.stop()
 		<-s.stopped
-		s.wait(time.Minute) // whatever was left behind
+		s.wait(time.Minute) // for jobs that are left
 	})
 }
 
