@@ -83,7 +83,7 @@ func TestWhatBreaksNobodyIsTaken(t *testing.T) {
 
 func TestABreakIsAllowedOnceItIsDecidedOn(t *testing.T) {
 	broken := []found{{Rule: "api-path-removed-without-deprecation", Operation: "GET /api/events"}}
-	decided := []intended{{Rule: broken[0].Rule, Operation: broken[0].Operation, Reason: "nobody called it"}}
+	decided := []intended{{Rule: broken[0].Rule, Operation: broken[0].Operation, Reason: "no client called it"}}
 	if got := refused(broken, decided); len(got) > 0 {
 		t.Errorf("refused: %q", got)
 	}
