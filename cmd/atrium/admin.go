@@ -31,7 +31,7 @@ func (p *process) withCore(f func(*core) error) error {
 	return f(app)
 }
 
-// print writes v as one line of JSON for machines, or text for people.
+// print writes v as one line of JSON, or as text.
 func (p *process) print(asJSON bool, v any, format string, args ...any) error {
 	if asJSON {
 		return json.NewEncoder(p.stdout).Encode(v)
@@ -40,7 +40,7 @@ func (p *process) print(asJSON bool, v any, format string, args ...any) error {
 	return err
 }
 
-// inOrg is the actor of the command line in an org, as orgNamed finds it.
+// inOrg returns the actor of the command line in the org that orgNamed finds.
 func inOrg(app *core, slug string) (identity.Actor, error) {
 	org, err := orgNamed(app, slug)
 	if err != nil {
@@ -49,12 +49,12 @@ func inOrg(app *core, slug string) (identity.Actor, error) {
 	return byCommand(org), nil
 }
 
-// byCommand is the actor of the command line in an org.
+// byCommand returns the actor of the command line in an org.
 func byCommand(org *identity.Org) identity.Actor {
 	return identity.System(org.ID, "", "cli", time.Now())
 }
 
-// orgNamed is the configured org with a slug; an empty one names the only org.
+// orgNamed returns the configured org with a slug. An empty slug names the only org.
 func orgNamed(app *core, slug string) (*identity.Org, error) {
 	d := app.orgs.present.Load()
 	if slug == "" {
@@ -71,7 +71,7 @@ func orgNamed(app *core, slug string) (*identity.Org, error) {
 	return org, nil
 }
 
-// explain names the wrong inputs of a refused command.
+// explain adds the invalid inputs to the error of a refused command.
 func explain(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		for _, field := range f.Fields {
@@ -82,12 +82,12 @@ func explain(err error) error {
 }
 
 type migrateCommand struct {
-	JSON bool `name:"json" help:"Answer as JSON."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Help implements kong.HelpProvider.
 func (migrateCommand) Help() string {
-	return `serve does this by itself; run it alone before an upgrade of many nodes.
+	return `serve does this too. Run migrate before you upgrade many nodes.
 
 Examples:
   atrium migrate
@@ -102,17 +102,17 @@ func (m *migrateCommand) Run(p *process) error {
 }
 
 type keysCommand struct {
-	List   keysListCommand   `cmd:"" help:"List the keys of the keyring; key material is never shown."`
-	Create keysCreateCommand `cmd:"" help:"Make a key file where there is none."`
-	Rotate keysRotateCommand `cmd:"" help:"Make a new primary key; old keys keep opening what they sealed."`
-	Reseal keysResealCommand `cmd:"" help:"Seal under the primary key what older ones have sealed."`
+	List   keysListCommand   `cmd:"" help:"List the keys of the keyring, without key material."`
+	Create keysCreateCommand `cmd:"" help:"Create the key file, if there is none."`
+	Rotate keysRotateCommand `cmd:"" help:"Create a new primary key. Old keys still open what they sealed."`
+	Reseal keysResealCommand `cmd:"" help:"Seal stored credentials again, under the primary key."`
 }
 
 // Help implements kong.HelpProvider.
 func (keysCommand) Help() string { return "Example:\n  atrium keys list" }
 
 type keysListCommand struct {
-	JSON bool `name:"json" help:"Answer as JSON."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Help implements kong.HelpProvider.
@@ -147,7 +147,7 @@ type keysCreateCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (keysCreateCommand) Help() string {
-	return `serve makes a key file on its first start. Use this to make one for several nodes, and copy it to each.
+	return `serve creates a key file on its first start. Use this command to create one for several nodes, and copy it to each.
 
 Example:
   atrium keys create --data /var/lib/atrium`
@@ -165,11 +165,11 @@ func (k *keysCreateCommand) Run(p *process) error {
 	if err := createKeyFile(c); err != nil {
 		return err
 	}
-	return p.print(false, nil, "Made %s. Back it up: without it sealed secrets are lost.\n", c.Keyring.KeyFile)
+	return p.print(false, nil, "Created %s. Back it up: without it sealed secrets are lost.\n", c.Keyring.KeyFile)
 }
 
-// refuseSealed refuses a new key where the database has been sealed with another one: what is missing
-// is that.
+// refuseSealed returns an error if the database is sealed with another keyring: that key file is missing, and a new
+// one would not open the data.
 func refuseSealed(p *process, c configs.Config) error {
 	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, openPool)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,8 +193,9 @@ type keysRotateCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (keysRotateCommand) Help() string {
-	return `A running server takes the new key up at SIGHUP, and seals stored credentials with it. With several nodes, rotate on one, copy the key
-file to the others, then send each a SIGHUP: a node that meets a key it does not know reads its file again, and needs to find it there.
+	return `On SIGHUP, a running server loads the new key and seals stored credentials with it. With several nodes,
+rotate on one, copy the key file to the others, then send each a SIGHUP. A node that finds a key ID that it does not
+know reads its key file again, and needs to find the key there.
 
 Example:
   atrium keys rotate && pkill -HUP atrium`
@@ -214,14 +215,14 @@ func (k *keysRotateCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	return p.print(false, nil, "Key %d is the primary one now. Send running servers a SIGHUP, copy the key file to every node, and back it up.\n", key.ID)
+	return p.print(false, nil, "Key %d is now the primary key. Copy the key file to every node, send running servers a SIGHUP, and back the file up.\n", key.ID)
 }
 
 type userCommand struct {
-	Create  userCreateCommand  `cmd:"" help:"Give a person, new or known, a role in a workspace and an API key."`
-	Link    userLinkCommand    `cmd:"" help:"Say as whom an issuer's subject signs in."`
-	Disable userDisableCommand `cmd:"" help:"Close a person's account: no API key or sign-in of theirs works."`
-	Enable  userEnableCommand  `cmd:"" help:"Open a disabled account again."`
+	Create  userCreateCommand  `cmd:"" help:"Give a new or existing person a role in a workspace and an API key."`
+	Link    userLinkCommand    `cmd:"" help:"Link an issuer's subject to a person's account."`
+	Disable userDisableCommand `cmd:"" help:"Disable a person's account: their API keys and sign-ins stop working."`
+	Enable  userEnableCommand  `cmd:"" help:"Enable a disabled account."`
 	Show    userShowCommand    `cmd:"" help:"Show a person's account, and who verified their address."`
 }
 
@@ -234,16 +235,16 @@ type userCreateCommand struct {
 	Email     string `required:"" help:"E-mail address, unique in the org." placeholder:"EMAIL"`
 	Role      string `required:"" enum:"owner,admin,member,viewer" help:"Role in the workspace: owner, admin, member or viewer."`
 	Name      string `help:"Full name of a new person." placeholder:"NAME"`
-	Operator  bool   `help:"May see to the presences of the whole org."`
-	Workspace string `default:"default" help:"Slug of the workspace; made if there is none." placeholder:"SLUG"`
+	Operator  bool   `help:"Make the person an operator, who can see and end all presences of the org."`
+	Workspace string `default:"default" help:"Slug of the workspace; created if it does not exist." placeholder:"SLUG"`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON      bool   `name:"json" help:"Answer as JSON: user_id, workspace_id, token."`
+	JSON      bool   `name:"json" help:"Print JSON: user_id, workspace_id, token."`
 }
 
 // Help implements kong.HelpProvider.
 func (userCreateCommand) Help() string {
-	return `Works beside a running server. A person with that address joins the workspace; where there is
-none, one is made, and so is the workspace, which its first person owns. The token is shown only now.
+	return `Works beside a running server. If no person has the address, the command creates one; if the workspace does not
+exist, it creates that, and the person owns it. The token is shown only once.
 
 Examples:
   atrium user create --email ada@example.com --role admin
@@ -268,15 +269,15 @@ func (u *userCreateCommand) Run(p *process) error {
 		}
 		if org.Keys.NoPersonal {
 			return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace, "token": nil},
-				"%s (%s) is %s of the workspace %s (%s). The organisation allows no personal API keys: they sign in.\n",
+				"%s (%s) is %s of the workspace %s (%s). The organisation allows no personal API keys: the person signs in.\n",
 				u.Email, made.User, withArticle(u.Role), u.Workspace, made.Workspace)
 		}
 		return p.print(u.JSON, map[string]any{"user_id": made.User, "workspace_id": made.Workspace, "token": made.Token.Reveal()},
-			"%s (%s) is %s of the workspace %s (%s). The API key is shown only now:\n%s\n", u.Email, made.User, withArticle(u.Role), u.Workspace, made.Workspace, made.Token.Reveal())
+			"%s (%s) is %s of the workspace %s (%s). The API key is shown only once:\n%s\n", u.Email, made.User, withArticle(u.Role), u.Workspace, made.Workspace, made.Token.Reveal())
 	})
 }
 
-// withArticle is how a sentence names a role.
+// withArticle returns a role with its indefinite article.
 func withArticle(role string) string {
 	if role == "owner" || role == "admin" {
 		return "an " + role
@@ -285,21 +286,21 @@ func withArticle(role string) string {
 }
 
 type tokenCommand struct {
-	Create tokenCreateCommand `cmd:"" help:"Make an API key for a person."`
-	Revoke tokenRevokeCommand `cmd:"" help:"End an API key at once."`
+	Create tokenCreateCommand `cmd:"" help:"Create an API key for a person."`
+	Revoke tokenRevokeCommand `cmd:"" help:"Revoke an API key."`
 }
 
 // Help implements kong.HelpProvider.
 func (tokenCommand) Help() string { return "Example:\n  atrium token create --email ada@example.com" }
 
 type tokenCreateCommand struct {
-	Email     string    `required:"" help:"Whose key." placeholder:"EMAIL"`
-	Workspace string    `default:"default" help:"Slug or id of the workspace that the key opens." placeholder:"SLUG"`
-	Role      string    `enum:"owner,admin,member,viewer," default:"" help:"Ceiling of what the key allows: viewer makes a key that can only read."`
-	Expires   *duration `help:"End after this time, such as 12h or 30d. Default: never, or when the org's api_keys.max_lifetime ends." placeholder:"DURATION"`
-	Name      string    `default:"made by atrium token create" help:"What the key is for."`
+	Email     string    `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
+	Workspace string    `default:"default" help:"Slug or id of the key's workspace." placeholder:"SLUG"`
+	Role      string    `enum:"owner,admin,member,viewer," default:"" help:"Highest role that the key can use: a key with viewer can only read."`
+	Expires   *duration `help:"Lifetime of the key, such as 12h or 30d. Default: the org's api_keys.max_lifetime, or no end." placeholder:"DURATION"`
+	Name      string    `default:"made by atrium token create" help:"Name of the key: what it is for."`
 	Org       string    `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON      bool      `name:"json" help:"Answer as JSON: api_key_id, user_id, workspace_id, token."`
+	JSON      bool      `name:"json" help:"Print JSON: api_key_id, user_id, workspace_id, token."`
 }
 
 // Help implements kong.HelpProvider.
@@ -326,19 +327,19 @@ func (t *tokenCreateCommand) Run(p *process) error {
 			return fmt.Errorf("%s in the workspace %s: %w", t.Email, t.Workspace, explain(err))
 		}
 		return p.print(t.JSON, map[string]any{"api_key_id": k.ID, "user_id": k.User, "workspace_id": k.Workspace, "token": token.Reveal()},
-			"API key %s of %s in the workspace %s, shown only now:\n%s\n", k.ID, t.Email, t.Workspace, token.Reveal())
+			"API key %s of %s in the workspace %s, shown only once:\n%s\n", k.ID, t.Email, t.Workspace, token.Reveal())
 	})
 }
 
 type tokenRevokeCommand struct {
 	ID        string `arg:"" help:"The key's id: key_…"`
-	Workspace string `default:"default" help:"Slug or id of the workspace that the key opens." placeholder:"SLUG"`
+	Workspace string `default:"default" help:"Slug or id of the key's workspace." placeholder:"SLUG"`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 }
 
 // Help implements kong.HelpProvider.
 func (tokenRevokeCommand) Help() string {
-	return `A running server stops taking the key within a second.
+	return `A running server refuses the key within a second.
 
 Example:
   atrium token revoke key_01jb4rqnx1e5btz2s1v2j9k3mn`
@@ -374,7 +375,7 @@ func (openAPICommand) Run(p *process) error {
 }
 
 type versionCommand struct {
-	JSON bool `name:"json" help:"Answer as JSON."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Help implements kong.HelpProvider.

@@ -20,21 +20,21 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// What a backup holds: the database, and the folders of files that people put into the data
-// directory. The key file is not in it: whoever finds a backup must not be able to open what it seals.
+// A backup contains the database, and the folders of files that people put into the data directory. It does not
+// contain the key file: a stolen backup must not reveal sealed secrets.
 const databaseInBackup = "atrium.db"
 
 func foldersInBackup() []string { return []string{"sheets", "warehouses"} }
 
 type backupCommand struct {
-	File string `arg:"" help:"Where to write the backup; must not be there yet." type:"path"`
+	File string `arg:"" help:"File to write. It must not exist yet." type:"path"`
 }
 
 // Help implements kong.HelpProvider.
 func (backupCommand) Help() string {
-	return `Writes the SQLite database as it is at one moment, and the files of the data directory, while serve goes on. The key file
-(keyring.json) is left out on purpose: without it nobody who finds the backup opens the credentials in it, and neither do
-you. Keep a copy of it elsewhere. PostgreSQL has tools of its own: pg_dump, and the same key file.
+	return `Writes the SQLite database as it is at one moment, and the files of the data directory, while the server runs. The
+key file (keyring.json) is left out on purpose: without it no one can open the credentials in a backup. You need it too:
+keep a copy in another place. For PostgreSQL, use pg_dump, and keep the key file.
 
 Example:
   atrium backup /var/backups/atrium-$(date +%F).tar.gz --data /var/lib/atrium`
@@ -60,10 +60,10 @@ func (b *backupCommand) Run(p *process) error {
 	if err := errors.Join(writeBackup(p.ctx, out, c, db), out.Sync(), out.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(unfinished, b.File); err != nil { // which, unlike a rename, replaces nothing
+	if err := os.Link(unfinished, b.File); err != nil { // unlike a rename, it replaces no file
 		return err
 	}
-	return p.print(false, nil, "Wrote %s. It opens with %s alone, which is not in it: keep a copy of that elsewhere.\n", b.File, c.Keyring.KeyFile)
+	return p.print(false, nil, "Wrote %s. It can only be opened with %s, which is not in it: keep a copy of that file elsewhere.\n", b.File, c.Keyring.KeyFile)
 }
 
 func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlstore.DB) error {
@@ -108,7 +108,7 @@ func addFile(archive *tar.Writer, path, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -117,18 +117,18 @@ func addFile(archive *tar.Writer, path, name string) error {
 	if err := archive.WriteHeader(header); err != nil {
 		return err
 	}
-	_, err = io.CopyN(archive, file, info.Size()) // what is appended meanwhile waits for the next one
+	_, err = io.CopyN(archive, file, info.Size()) // later additions go into the next backup
 	return err
 }
 
 type restoreCommand struct {
-	File string `arg:"" help:"What backup wrote." type:"existingfile"`
+	File string `arg:"" help:"File that backup wrote." type:"existingfile"`
 }
 
 // Help implements kong.HelpProvider.
 func (restoreCommand) Help() string {
-	return `Fills a data directory that has no database yet. Put the key file that belongs to the data (keyring.json) there too, before or
-after: serve refuses to start without it, and says so. A backup of an older Atrium is brought up to date by the next serve.
+	return `Fills a data directory that has no database yet. Also put the key file of the data (keyring.json) there, before or
+after the restore: serve does not start without it. The next serve migrates a backup of an older Atrium.
 
 Example:
   atrium restore /var/backups/atrium-2026-11-21.tar.gz --data /var/lib/atrium`
@@ -150,7 +150,7 @@ func (r *restoreCommand) Run(p *process) error {
 	}
 	for _, taken := range taken {
 		if _, err := os.Lstat(taken); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, fmt.Errorf("%s is there already: a backup is restored into a data directory that holds nothing yet but the key file", taken))
+			return errors.Join(err, fmt.Errorf("%s is there already: restore into a data directory that is empty except for the key file", taken))
 		}
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
@@ -174,13 +174,13 @@ func (r *restoreCommand) Run(p *process) error {
 			return err
 		}
 	}
-	if err := os.Rename(filepath.Join(scratch, databaseInBackup), target); err != nil { // last: with it all is there
+	if err := os.Rename(filepath.Join(scratch, databaseInBackup), target); err != nil { // last: it completes the restore
 		return err
 	}
 	return p.print(false, nil, "Restored %s. %s\n", target, note)
 }
 
-// readBackup unpacks what backup wrote, and nothing else, below folder.
+// readBackup unpacks a backup below folder, and refuses files that no backup contains.
 func readBackup(file, folder string) error {
 	in, err := os.Open(file)
 	if err != nil {
@@ -189,7 +189,7 @@ func readBackup(file, folder string) error {
 	defer func() { _ = in.Close() }()
 	zipped, err := gzip.NewReader(in)
 	if err != nil {
-		return errors.New("this is no backup of Atrium")
+		return errors.New("this is not a backup of Atrium")
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -201,17 +201,17 @@ func readBackup(file, folder string) error {
 		header, err := archive.Next()
 		switch {
 		case errors.Is(err, io.EOF) && whole:
-			_, err := io.Copy(io.Discard, zipped) //nolint:gosec // to its checksum; nothing is kept of it
+			_, err := io.Copy(io.Discard, zipped) //nolint:gosec // to verify the checksum; the data is discarded
 			return err
 		case errors.Is(err, io.EOF):
-			return errors.New("this is no backup of Atrium: it holds no database")
+			return errors.New("this is not a backup of Atrium: it contains no database")
 		case err != nil:
 			return err
 		}
 		top, _, _ := strings.Cut(header.Name, "/")
 		database := header.Name == databaseInBackup
 		if header.Typeflag != tar.TypeReg || !database && !slices.Contains(foldersInBackup(), top) {
-			return fmt.Errorf("it holds %q, which no backup does", header.Name)
+			return fmt.Errorf("it contains %q, which is never in a backup", header.Name)
 		}
 		whole = whole || database
 		if err := unpack(root, header, archive); err != nil {
@@ -232,8 +232,8 @@ func unpack(root *os.Root, header *tar.Header, content io.Reader) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// checkRestored refuses a database that is damaged, of a newer Atrium, or sealed with other keys than
-// those that are there. It returns what is left to do.
+// checkRestored returns an error if the database is damaged, comes from a newer Atrium, or is sealed with another
+// keyring than the configured one. The note says what is left to do.
 func checkRestored(ctx context.Context, c configs.Config, file string) (note string, err error) {
 	database := c.Database
 	database.URL = secret.New("sqlite:" + file)
@@ -250,7 +250,7 @@ func checkRestored(ctx context.Context, c configs.Config, file string) (note str
 	}
 	ring, err := seal.Open(c.Keyring)
 	if errors.Is(err, seal.ErrNoKeyFile) {
-		return "Now put the key file that belongs to it to " + c.Keyring.KeyFile + ".", nil
+		return "Now copy its key file to " + c.Keyring.KeyFile + ".", nil
 	}
 	if err != nil {
 		return "", err

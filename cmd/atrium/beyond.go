@@ -31,7 +31,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// beyond is what use cases stand on beside stores.
+// beyond holds the dependencies of use cases other than stores.
 type beyond struct {
 	passes      chats.PassSealers
 	envelope    *seal.Envelope
@@ -73,27 +73,27 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	}, closeAll, nil
 }
 
-// How many calls run at the same time on a node. Each may take as much memory as its child.
+// How many child processes of each kind run at the same time on a node. Each has a memory limit of its own.
 const (
 	warehouseChildren = 8
 	sheetChildren     = 4
 )
 
-// warehousesFolder is where the SQLite files are that connections may name.
+// warehousesFolder returns the folder of the SQLite files that connections may name.
 func warehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "warehouses") }
 
-// sheetsFolder is where the spreadsheets are that sources may name.
+// sheetsFolder returns the folder of the spreadsheets that sources may name.
 func sheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheets") }
 
-// tenants is what reaches the things that tenants keep elsewhere.
+// tenants holds the adapters that reach tenants' warehouses and sheets.
 type tenants struct {
 	warehouses connections.Warehouses
 	sheets     ports.Sheets
 	children   []prometheus.Collector
 }
 
-// tenantOf says whose share of the children a workspace uses: that of the person who made it, with all other
-// workspaces which that person made, or its own if the system or an operator of the org made it.
+// tenantOf returns the tenant whose share of the children a workspace uses: the person who created it, together with
+// that person's other workspaces, or the workspace itself if the system or an operator of the org created it.
 func tenantOf(db *sqlstore.DB) confine.TenantOf {
 	return func(ctx context.Context, ws identity.WorkspaceID) (confine.Tenant, error) {
 		org, maker, err := db.Maker(ctx, ws)
@@ -101,9 +101,9 @@ func tenantOf(db *sqlstore.DB) confine.TenantOf {
 	}
 }
 
-// newTenants reaches what tenants keep elsewhere: every kind of warehouse and all files from children
-// of this very program, Google's services from here. Where the system cannot confine children there
-// are no warehouses and no files; the rest of Atrium needs none.
+// newTenants returns the adapters for warehouses and sheets. Warehouses and files are read in child processes of this
+// program, Google's services in this process. If the system cannot confine children, warehouses and files are
+// unavailable; the rest of Atrium works.
 func newTenants(c configs.Config, share confine.TenantOf) (t tenants, closeAll func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -111,7 +111,7 @@ func newTenants(c configs.Config, share confine.TenantOf) (t tenants, closeAll f
 	}
 	command := []string{program, "probe-worker"}
 	for _, folder := range []string{warehousesFolder(c), sheetsFolder(c)} {
-		absolute, err := filepath.Abs(folder) // children run elsewhere
+		absolute, err := filepath.Abs(folder) // children run in another directory
 		if err != nil {
 			return tenants{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
 		}
@@ -138,7 +138,7 @@ func newTenants(c configs.Config, share confine.TenantOf) (t tenants, closeAll f
 	reader.Share(share)
 	prober.Share(share)
 	confined := warehouse.NewConfined(prober.Run)
-	for kind := range warehouses("") { // whose names are all that is wanted of them here
+	for kind := range warehouses("") { // only their kinds are needed here
 		all[kind] = confined
 	}
 	children := slices.Concat(reader.Metrics("sheets"), prober.Metrics("warehouses"))
@@ -150,7 +150,7 @@ func newSheets(run ports.Confined, atGoogle google.Config) ports.Sheets {
 	return sheet.NewRouter(sheet.NewConfined(run, sheet.DefaultLimits().Total), google.New(atGoogle))
 }
 
-// offer is what an org lets its workspaces connect to, by the present configuration.
+// offer returns the kinds and networks that an org lets its workspaces connect to, by the current configuration.
 func (o *orgs) offer(id identity.OrgID) connections.Offer {
 	org, ok := o.present.Load().ByID(id)
 	if !ok {
@@ -163,7 +163,7 @@ func (o *orgs) offer(id identity.OrgID) connections.Offer {
 	return out
 }
 
-// intake is what an org lets its workspaces take in, by the present configuration.
+// intake returns the source types and sheets that an org lets its workspaces attach, by the current configuration.
 func (o *orgs) intake(id identity.OrgID) sources.Offer {
 	org, ok := o.present.Load().ByID(id)
 	if !ok {
@@ -173,10 +173,10 @@ func (o *orgs) intake(id identity.OrgID) sources.Offer {
 	return sources.Offer{Types: configured.Types, Egress: org.Egress, Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey}}
 }
 
-// quotaOf returns the limits that an org is configured to have.
+// quotaOf returns the configured quotas of an org.
 type quotaOf func(identity.OrgID) quota.Amounts
 
-// newQuotas returns the limits of workspaces: those of their org, or of what they pay for.
+// newQuotas returns the quotas of workspaces: those of their org, or those of their plan.
 func newQuotas(of quotaOf, p *payments.Service) ports.Quotas {
 	return func(ctx context.Context, by identity.Actor) (quota.Amounts, error) {
 		return p.Quotas(ctx, by, of(by.Org))

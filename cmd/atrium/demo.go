@@ -21,8 +21,9 @@ type demoPrompt struct {
 	reason   string
 }
 
-// seedDemo fills the first owner's workspace with prompts, chats and a connection to a sample warehouse,
-// makes sample workbooks, and says why where it does not: there are prompts already, or nobody is that owner.
+// seedDemo fills the first owner's workspace with prompts, chats and a connection to a sample warehouse, and creates
+// sample workbooks. If the workspace has prompts already, or the first owner does not exist, it adds nothing and
+// returns the reason.
 func seedDemo(ctx context.Context, app *core) (why string, err error) {
 	by, err := inOrg(app, "")
 	if err != nil {
@@ -81,7 +82,7 @@ var demoPrompts = []demoPrompt{
 	{
 		draft: prompt.Draft{
 			Name: "support/answer-ticket", Type: prompt.Chat, Visibility: access.Workspace, Tags: []string{"support", "production"},
-			Description: "Answers a customer's ticket from the help centre's articles, and says so when they do not hold the answer.",
+			Description: "Answers customers' tickets from the help centre's articles, and says so if they do not contain the answer.",
 		},
 		versions: []prompt.VersionDraft{
 			{CommitMessage: "First version", Content: prompt.Content{Messages: []prompt.Message{
@@ -121,7 +122,7 @@ var demoPrompts = []demoPrompt{
 	{
 		draft: prompt.Draft{
 			Name: "data/classify-feedback", Type: prompt.Text, Visibility: access.Workspace, Protected: true, Tags: []string{"production"},
-			Description: "Sorts a piece of feedback into one topic and a sentiment. Protected: activating takes a manager.",
+			Description: "Sorts a piece of feedback into one topic and a sentiment. Protected: only a manager can activate a version.",
 		},
 		versions: []prompt.VersionDraft{{
 			CommitMessage: "First version", Labels: []string{"production"},

@@ -15,8 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// seedChats makes a chat that customers could see, whose instructions are a prompt of demoPrompts if
-// that is there still, and one that is being worked on.
+// seedChats creates a public chat and a private draft. The instructions of the first are a prompt of demoPrompts, if
+// it still exists.
 func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Service, by identity.Actor) error {
 	if there, err := service.List(ctx, by, chat.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
 		return err
@@ -31,7 +31,7 @@ func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Servi
 		}
 		by.At = by.At.Add(time.Millisecond)
 		t, err := service.Create(ctx, by, d)
-		if errors.Is(err, chat.ErrUnknownItem) || errors.Is(err, chat.ErrInvalidConfig) { // a registry of one's own
+		if errors.Is(err, chat.ErrUnknownItem) || errors.Is(err, chat.ErrInvalidConfig) { // the registry is not the default one
 			d.Agents, d.Tools, d.Capabilities = nil, nil, nil
 			t, err = service.Create(ctx, by, d)
 		}
@@ -62,7 +62,7 @@ var demoChats = []chat.Draft{
 	{
 		Content: chat.Content{
 			Name: "Research desk", Description: "A private draft: reads up on a question and cites what it read.",
-			Instructions: "Answer from sources alone, and cite each. Say what you could not find out.",
+			Instructions: "Answer only from sources, and cite each. Say what you could not find out.",
 			Agents:       []chat.Selected{{ID: "researcher"}}, Tools: []chat.Selected{{ID: "knowledge-search"}, {ID: "web-search"}}, Capabilities: []string{"citations"},
 			Starters: []string{"What do our customers say about delivery times?"},
 		},

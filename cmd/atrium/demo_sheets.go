@@ -10,13 +10,13 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// The sample workbooks, in the folder of sheets.
+// File names of the sample workbooks.
 const (
-	demoSignups = "signups.xlsx" // as tidy as workbooks get
+	demoSignups = "signups.xlsx" // one table with a plain header
 	demoTraders = "traders.xlsx" // a title, groups of columns over merged cells, columns of the same names, one without
 )
 
-// makeSheets makes the sample workbooks, unless they are there. Each gets its name when it is whole.
+// makeSheets creates the sample workbooks that do not exist yet. Each gets its final name when it is complete.
 func makeSheets(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -49,7 +49,7 @@ func makeSheet(path string, fill func(*excelize.File, string) error) (err error)
 	return os.Rename(unfinished, path)
 }
 
-// fillRows writes rows from the first on. nil leaves a cell empty.
+// fillRows writes rows, beginning with the first. nil leaves a cell empty.
 func fillRows(f *excelize.File, tab string, rows [][]any) error {
 	for i, row := range rows {
 		if err := f.SetSheetRow(tab, fmt.Sprintf("A%d", i+1), &row); err != nil {
@@ -95,5 +95,5 @@ func fillTraders(f *excelize.File, tab string) error {
 	if _, err := f.NewSheet("Notes"); err != nil {
 		return err
 	}
-	return f.SetSheetRow("Notes", "A1", &[]any{"Ask before you call anybody on this list."})
+	return f.SetSheetRow("Notes", "A1", &[]any{"Ask before you call anyone on this list."})
 }

@@ -15,11 +15,11 @@ import (
 //go:embed demo_shop.sql
 var demoShop string
 
-// demoWarehouse is the file of the sample warehouse.
+// demoWarehouse is the file name of the sample warehouse.
 const demoWarehouse = "demo.db"
 
-// seedShop makes the sample warehouse and a connection to it, unless the workspace has had
-// connections already, or its org offers no such kind.
+// seedShop creates the sample warehouse and a connection to it, unless the workspace already had connections or its
+// org does not offer SQLite.
 func seedShop(ctx context.Context, app *core, by identity.Actor) error {
 	service := app.services.Connections
 	there, _, err := service.List(ctx, by)
@@ -39,7 +39,7 @@ func seedShop(ctx context.Context, app *core, by identity.Actor) error {
 	return err
 }
 
-// makeShop makes the file, unless there is one. It gets its name when it is whole.
+// makeShop creates the file, unless it exists. It gets its final name when it is complete.
 func makeShop(ctx context.Context, folder string) (err error) {
 	path := filepath.Join(folder, demoWarehouse)
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {

@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// seedSources attaches the sample shop's customers, mapped, and a sample workbook, for a newcomer to
-// map; unless the workspace has had sources already. What the org does not take in is left out.
+// seedSources attaches the sample shop's customers, mapped, and a sample workbook, unmapped, unless the workspace
+// already had sources. Types that the org does not offer are left out.
 func seedSources(ctx context.Context, app *core, by identity.Actor) error {
 	service := app.services.Sources
 	there, err := service.List(ctx, by, page.Query{Limit: 1})
@@ -49,7 +49,7 @@ func seedSource(ctx context.Context, service *sources.Service, by identity.Actor
 	if err == nil {
 		_, err = service.Attach(ctx, by, d, reading)
 	}
-	if _, refused := errors.AsType[*fault.Error](err); refused { // the org offers no files, or the system confines no children
+	if _, refused := errors.AsType[*fault.Error](err); refused { // the org offers no files, or the system cannot confine children
 		return nil
 	}
 	return err

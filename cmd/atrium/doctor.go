@@ -20,14 +20,14 @@ import (
 
 type doctorCommand struct {
 	All  doctorAllCommand  `cmd:"" default:"withargs" help:"Check configuration, keyring, database and data directory."`
-	OIDC doctorOIDCCommand `cmd:"" name:"oidc" help:"Check the issuers, and what a token would become."`
+	OIDC doctorOIDCCommand `cmd:"" name:"oidc" help:"Check the issuers, and which account and roles a token would get."`
 
 	Payments doctorPaymentsCommand `cmd:"" help:"Check plans, events, and the mirror of the payment gateway."`
 }
 
 // Help implements kong.HelpProvider.
 func (doctorCommand) Help() string {
-	return `Exits with 1 if anything is wrong.
+	return `Exits with 1 if a check fails.
 
 Examples:
   atrium doctor --config /etc/atrium.yaml
@@ -35,13 +35,12 @@ Examples:
 }
 
 type doctorAllCommand struct {
-	JSON bool `name:"json" help:"Answer as JSON."`
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Help implements kong.HelpProvider.
 func (doctorAllCommand) Help() string {
-	return `Changes nothing, and makes nothing: it says what a start would do. Without a subcommand doctor
-does the same.
+	return `Changes nothing and creates nothing: it reports what a start would do. doctor without a subcommand does the same.
 
 Example:
   atrium doctor all --config /etc/atrium.yaml`
@@ -51,14 +50,14 @@ Example:
 type finding struct {
 	Check   string `json:"check"`
 	OK      bool   `json:"ok"`
-	Warning bool   `json:"warning,omitempty"` // OK, and yet hardly what was meant
+	Warning bool   `json:"warning,omitempty"` // OK, but probably not intended
 	Note    string `json:"note"`
 }
 
 // Run implements the command.
 func (d *doctorAllCommand) Run(p *process) error { return p.report(diagnose(p), d.JSON) }
 
-// report prints findings; that one of them is bad is an error.
+// report prints findings, and returns an error if a check failed.
 func (p *process) report(findings []finding, asJSON bool) error {
 	failed := 0
 	for _, f := range findings {
@@ -85,8 +84,8 @@ func (p *process) report(findings []finding, asJSON bool) error {
 	return nil
 }
 
-// diagnose checks one thing after the other, as far as each lets the next be checked, and changes
-// nothing: what a start would do, it tells.
+// diagnose runs the checks in order, as far as the results allow, and changes nothing: it reports what a start would
+// do.
 func diagnose(p *process) []finding {
 	c, err := p.config(nil)
 	if err != nil {
@@ -121,7 +120,7 @@ func diagnose(p *process) []finding {
 		findings = append(findings, good("database", "%s, schema up to date", db.Engine()))
 	}
 	if db == nil || pending > 0 {
-		db = nil // what a schema of another time holds cannot be asked
+		db = nil // an older schema cannot be queried
 	}
 	switch {
 	case noKeys && db == nil:
@@ -135,8 +134,7 @@ func diagnose(p *process) []finding {
 	return append(findings, checkPeople(p, db), checkRules(p.ctx, c, db), checkJobs(p.ctx, db))
 }
 
-// checkKeyring holds a keyring, nil where there is no key file, against what the database was sealed
-// with.
+// checkKeyring checks that a keyring opens the secrets of the database. The keyring is nil if there is no key file.
 func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB) finding {
 	var check []byte
 	if db != nil {
@@ -167,11 +165,11 @@ func checkPeople(p *process, db *sqlstore.DB) finding {
 	case empty:
 		return good("people", "none yet: %s --email EMAIL --role owner", p.self("user create"))
 	}
-	return good("people", "there are some")
+	return good("people", "at least one exists")
 }
 
-// checkJobs tells how the queue stands. That jobs have failed, or wait because no server runs, is no fault of the
-// deployment.
+// checkJobs reports the state of the queue. Failed jobs, and jobs that wait because no server runs, do not fail the
+// check.
 func checkJobs(ctx context.Context, db *sqlstore.DB) finding {
 	now := time.Now()
 	b, err := sqlstore.NewJobQueue(db).Backlog(ctx, now)
@@ -180,16 +178,16 @@ func checkJobs(ctx context.Context, db *sqlstore.DB) finding {
 	}
 	note := fmt.Sprintf("%d queued, %d running", b.Queued, b.Running)
 	if !b.Due.IsZero() {
-		note += fmt.Sprintf(", the first due for %s: serve or work runs them", now.Sub(b.Due).Round(time.Second))
+		note += fmt.Sprintf(", the first has been due for %s: serve or work runs them", now.Sub(b.Due).Round(time.Second))
 	}
 	if b.Failed > 0 {
-		note += fmt.Sprintf("; %d failed for good within a week, last %s of %s (%s) at %s",
+		note += fmt.Sprintf("; %d failed permanently within a week, last %s of %s (%s) at %s",
 			b.Failed, b.LastFailed.Kind, b.LastFailed.Subject, b.LastFailure, b.LastFailedAt.Format(time.RFC3339))
 	}
 	return finding{Check: "jobs", OK: true, Note: note}
 }
 
-// checkRules looks whether the workspaces are there that rules for claims let people into.
+// checkRules checks that the workspaces exist that claim rules name.
 func checkRules(ctx context.Context, c configs.Config, db *sqlstore.DB) finding {
 	ids, err := db.Orgs(ctx)
 	if err != nil {
@@ -202,19 +200,19 @@ func checkRules(ctx context.Context, c configs.Config, db *sqlstore.DB) finding 
 	if len(missing) > 0 {
 		return finding{Check: "claim rules", OK: true, Warning: true, Note: strings.Join(missing, "; ")}
 	}
-	return good("claim rules", "every workspace that they name is there")
+	return good("claim rules", "every workspace that they name exists")
 }
 
 func good(check, format string, args ...any) finding {
 	return finding{Check: check, OK: true, Note: fmt.Sprintf(format, args...)}
 }
 
-// bad leaves out that the error itself begins with what was checked.
+// bad returns a failed check. It removes the name of the check from the beginning of the error.
 func bad(check string, err error) finding {
 	return finding{Check: check, Note: strings.TrimPrefix(err.Error(), check+": ")}
 }
 
-// checkData looks at who can read the data directory.
+// checkData checks that only its owner can read the data directory.
 func checkData(c configs.Config) finding {
 	info, err := os.Stat(c.Data)
 	switch {
@@ -229,7 +227,7 @@ func checkData(c configs.Config) finding {
 }
 
 type healthcheckCommand struct {
-	URL     string   `help:"Server to ask; the configured address unless given." placeholder:"URL"`
+	URL     string   `help:"Server to check. Default: the configured address." placeholder:"URL"`
 	Timeout duration `default:"3s" help:"How long to wait."`
 }
 

@@ -38,7 +38,7 @@ func checkEntry(c configs.Config) finding {
 	return finding{Check: "sign-in", OK: true, Warning: warning, Note: strings.Join(notes, "; ")}
 }
 
-// vouches says what an issuer's word about e-mail addresses counts for.
+// vouches describes the e-mail addresses for which an issuer may vouch.
 func vouches(i identity.Issuer) string {
 	switch {
 	case !i.TrustEmail:
@@ -49,7 +49,7 @@ func vouches(i identity.Issuer) string {
 	return "vouches for " + strings.Join(i.EmailDomains, " and ")
 }
 
-// overlaps returns the URLs of each two issuers that may vouch for the same address.
+// overlaps returns the URLs of each pair of issuers that may vouch for the same address.
 func overlaps(issuers []identity.Issuer) (pairs [][2]string) {
 	for n, a := range issuers {
 		for _, b := range issuers[n+1:] {
@@ -63,7 +63,7 @@ func overlaps(issuers []identity.Issuer) (pairs [][2]string) {
 	return pairs
 }
 
-// becomes says what a token would make of its bearer, and whether it lets them in.
+// becomes describes the account and roles that a token gives its bearer. It returns an error if the token is refused.
 func becomes(org *identity.Org, c *account.Claims) (string, error) {
 	if missing := c.Lacks(org); len(missing) > 0 {
 		var names []string

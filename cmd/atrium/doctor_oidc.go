@@ -16,14 +16,14 @@ import (
 )
 
 type doctorOIDCCommand struct {
-	TokenFile string `name:"token-file" help:"File with one token, to see what it would become; - is standard input." placeholder:"FILE"`
+	TokenFile string `name:"token-file" help:"File with one token, to see the account and roles that it would get; - is standard input." placeholder:"FILE"`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON      bool   `name:"json" help:"Answer as JSON."`
+	JSON      bool   `name:"json" help:"Print JSON."`
 }
 
 // Help implements kong.HelpProvider.
 func (doctorOIDCCommand) Help() string {
-	return `Asks each issuer of the org for its discovery document and keys. With a token it says whether the token is
+	return `Fetches the discovery document and keys of each issuer of the org. With a token, it reports whether the token is
 accepted, and which roles the claim rules would give its bearer. Nothing is stored.
 
 Example:
@@ -66,7 +66,7 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 	return p.report(findings, d.JSON)
 }
 
-// wouldBecome tells of a token that is genuine.
+// wouldBecome reports on a genuine token.
 func wouldBecome(org *identity.Org, c *account.Claims) finding {
 	note, err := becomes(org, c)
 	if err != nil {

@@ -18,16 +18,16 @@ func (eventsCommand) Help() string { return "Example:\n  atrium events verify" }
 type eventsVerifyCommand struct {
 	Workspace string `help:"Id or slug of one workspace; default: all." placeholder:"SLUG"`
 	Org       string `help:"Slug of the org of the workspace, if several are configured." placeholder:"SLUG"`
-	JSON      bool   `name:"json" help:"Answer as JSON, one line a workspace."`
+	JSON      bool   `name:"json" help:"Print JSON, one line per workspace."`
 }
 
 // Help implements kong.HelpProvider.
 func (eventsVerifyCommand) Help() string {
-	return `Walks the chain of events of each workspace and compares every event with its signature. Works beside
-a running server and changes nothing. Ends with 1 if a chain is broken.
+	return `Walks the chain of events of each workspace and verifies the signature of every event. Works beside a running server
+and changes nothing. Exits with 1 if a chain is broken.
 
-It prints the number and the hash of each chain's last event. Keep them elsewhere: they also tell whether
-somebody put an older copy of the database back.
+It prints the number and the hash of each chain's last event. Keep them elsewhere: they also reveal whether someone
+restored an older copy of the database.
 
 Examples:
   atrium events verify
@@ -70,7 +70,7 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 	})
 }
 
-// tell prints what one chain has.
+// tell prints the report on one chain.
 func (v *eventsVerifyCommand) tell(p *process, r event.Report) error {
 	if v.JSON {
 		return p.print(true, r, "")

@@ -21,30 +21,29 @@ const (
 	firstWorkspace = "default"
 )
 
-// firstKeyLasts is how long the first API key works where no sample data was asked for: long enough to make
-// another one with an end and a role that fit.
+// firstKeyLasts is the lifetime of the first API key, without sample data: long enough to create another key with a
+// suitable end and role.
 const firstKeyLasts = 24 * time.Hour
 
-// firstOwner is who was made on the first start.
+// firstOwner is the person that the first start created.
 type firstOwner struct {
 	email string
 	token account.Token
-	ends  bool   // the key does, after firstKeyLasts
-	file  string // that holds the token; empty where it is printed
+	ends  bool   // whether the key ends after firstKeyLasts
+	file  string // the file with the token; empty if the token is printed
 }
 
-// firstRun makes the first person of a new deployment that has a single org, so that nobody has to
-// be let in by hand. Where there are several orgs, `atrium user create` makes the people. The address
-// is a name and nobody's: no issuer's word for it lets anybody be that person.
+// firstRun creates the first person of a new deployment with a single org. With several orgs, `atrium user create`
+// creates the people. The address is only a name and is not verified, so that no issuer's token can join the account.
 //
-// The key is printed only to a person at a terminal, or with sample data: otherwise it would stay in a journal. It
-// is in a file then that its owner alone can read.
+// The key is printed only to a terminal, or with sample data: otherwise it would stay in a journal. In other cases it
+// is in a file that only its owner can read.
 func (p *process) firstRun(ctx context.Context, app *core, demo bool) (*firstOwner, error) {
 	all := app.orgs.present.Load().All()
 	if empty, err := app.db.Empty(ctx); err != nil || !empty || len(all) != 1 {
 		return nil, err
 	}
-	if all[0].Keys.NoPersonal { // people sign in, and make workspaces of their own
+	if all[0].Keys.NoPersonal { // people sign in, and create workspaces of their own
 		return nil, nil
 	}
 	by := identity.System(all[0].ID, "", "first-run", time.Now())
@@ -65,18 +64,18 @@ func (p *process) firstRun(ctx context.Context, app *core, demo bool) (*firstOwn
 	}
 	owner.file = filepath.Join(app.config.Data, "first-api-key")
 	if err := writeFirstKey(owner.file, owner.token); err != nil {
-		return nil, fmt.Errorf("the first API key was not written, make another one with %s --email %s: %w", p.self("token create"), firstEmail, err)
+		return nil, fmt.Errorf("the first API key was not written, create another one with %s --email %s: %w", p.self("token create"), firstEmail, err)
 	}
 	return owner, nil
 }
 
-// atTerminal reports whether a person reads what is printed.
+// atTerminal reports whether standard output is a terminal.
 func (p *process) atTerminal() bool {
 	file, ok := p.stdout.(*os.File)
 	return ok && isatty.IsTerminal(file.Fd())
 }
 
-// writeFirstKey writes a token to a new file that only its owner can read. One that is there is of an earlier
+// writeFirstKey writes a token to a new file that only its owner can read. It replaces the file of an earlier
 // deployment.
 func writeFirstKey(path string, token account.Token) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -24,23 +24,23 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// gateways are the present terms of each org; a reload swaps them.
+// gateways holds the current terms of each org; a reload replaces them.
 type gateways struct {
 	present   atomic.Pointer[map[identity.OrgID]payments.Terms]
 	sandboxes atomic.Pointer[map[identity.OrgID]*sandbox.Gateway]
 	books     ports.SandboxBooks
 	mac       func(text string) string
-	receiver  *payments.Service // of what sandboxes tell
+	receiver  *payments.Service // receives the events of sandboxes
 	unsure    atomic.Pointer[[]error]
 
-	verifying  sync.Mutex // held while prices are verified; guards what follows
+	verifying  sync.Mutex // held while prices are verified; guards the fields below
 	slugs      map[identity.OrgID]string
-	unanswered bool // whether a gateway did not answer the last time
+	unanswered bool // whether a gateway did not respond the last time
 }
 
 func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *orgs) (*gateways, error) {
 	g := &gateways{books: sqlstore.NewSandboxBooks(db), mac: func(text string) string {
-		// Two of them, since one is cut to 64 bits.
+		// Two fingerprints, since each is cut to 64 bits.
 		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text), []byte("sandbox 2"))
 	}}
 	s := db.Stores()
@@ -50,13 +50,13 @@ func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelop
 
 // How the prices of plans are verified at the gateways.
 const (
-	pricesWithin = 5 * time.Second  // for all of one org; a start does not fail by it
-	pricesEvery  = 5 * time.Minute  // while all of them are known
+	pricesWithin = 5 * time.Second  // for all plans of one org; a start does not fail if it is exceeded
+	pricesEvery  = 5 * time.Minute  // while all prices are known
 	pricesAgain  = 15 * time.Second // while some could not be looked up
 )
 
-// load takes the terms over from settings. A plan whose price was not verified at its gateway cannot be
-// bought, and warnings tell of it.
+// load reads the terms from settings. A plan whose price was not verified at its gateway cannot be bought, and a
+// warning names it.
 func (g *gateways) load(ctx context.Context, c configs.Config, o *orgs) error {
 	present, sandboxes := map[identity.OrgID]payments.Terms{}, map[identity.OrgID]*sandbox.Gateway{}
 	slugs := map[identity.OrgID]string{}
@@ -86,8 +86,8 @@ func (g *gateways) load(ctx context.Context, c configs.Config, o *orgs) error {
 	return nil
 }
 
-// verify looks the prices of all plans up, and takes the result over. Where a gateway does not answer, plans
-// stay as they are in present.
+// verify looks up the prices of all plans and stores the result. If a gateway does not respond, its plans stay as they
+// are in present.
 func (g *gateways) verify(ctx context.Context, present map[identity.OrgID]payments.Terms) {
 	var unsure []error
 	unanswered := false
@@ -117,7 +117,7 @@ func (g *gateways) verify(ctx context.Context, present map[identity.OrgID]paymen
 	g.unsure.Store(&unsure)
 }
 
-// keepPrices verifies prices again and again, until ctx ends.
+// keepPrices verifies prices periodically, until ctx ends.
 func (g *gateways) keepPrices(ctx context.Context) {
 	for {
 		g.verifying.Lock()
@@ -168,12 +168,12 @@ func (g *gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 	return t, nil
 }
 
-// deliver carries what a sandbox tells to the inbox, by the way that gateways outside take.
+// deliver passes an event of a sandbox to the inbox, the same way as events of real gateways.
 func (g *gateways) deliver(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
 	return g.receiver.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC().Truncate(time.Microsecond))
 }
 
-// terms answers the present terms of an org; none of one that a reload has just removed.
+// terms returns the current terms of an org; empty terms if a reload has just removed the org.
 func (g *gateways) terms(org identity.OrgID) payments.Terms { return (*g.present.Load())[org] }
 
 // sandbox returns the sandbox of an org.
@@ -185,7 +185,7 @@ func (g *gateways) sandbox(org identity.OrgID) (*sandbox.Gateway, error) {
 	return s, nil
 }
 
-// inboxes measures what waits of the events of payment gateways.
+// inboxes measures the events of payment gateways that wait to be processed.
 type inboxes struct {
 	app                              *core
 	lag, wait, dead, paused, surplus *prometheus.Desc
@@ -194,13 +194,13 @@ type inboxes struct {
 func newInboxes(app *core) *inboxes {
 	return &inboxes{
 		app:  app,
-		lag:  prometheus.NewDesc("atrium_payment_event_lag_seconds", "For how long the first event of a payment gateway waits to be worked off.", []string{"org"}, nil),
-		wait: prometheus.NewDesc("atrium_payment_events_waiting", "How many events of a payment gateway wait to be worked off.", []string{"org"}, nil),
-		dead: prometheus.NewDesc("atrium_payment_events_dead", "How many events of a payment gateway were given up; atrium payments events replay tries them again.", []string{"org"}, nil),
+		lag:  prometheus.NewDesc("atrium_payment_event_lag_seconds", "How long the oldest unprocessed event of a payment gateway has waited, in seconds.", []string{"org"}, nil),
+		wait: prometheus.NewDesc("atrium_payment_events_waiting", "How many events of a payment gateway wait to be processed.", []string{"org"}, nil),
+		dead: prometheus.NewDesc("atrium_payment_events_dead", "How many events of a payment gateway failed too often; atrium payments events replay retries them.", []string{"org"}, nil),
 		surplus: prometheus.NewDesc("atrium_payment_duplicate_subscriptions",
-			"How many subscriptions live at the gateway beside the one that their workspace should have.", []string{"org"}, nil),
+			"How many live subscriptions exist at the gateway in addition to the one that their workspace should have.", []string{"org"}, nil),
 		paused: prometheus.NewDesc("atrium_payments_paused_workspaces",
-			"How many workspaces may not pay because too many cards were declined; atrium payments resume ends a pause.", []string{"org"}, nil),
+			"How many workspaces have paused payments because too many cards were declined; atrium payments resume ends a pause.", []string{"org"}, nil),
 	}
 }
 
@@ -213,7 +213,7 @@ func (i *inboxes) Describe(all chan<- *prometheus.Desc) {
 	all <- i.surplus
 }
 
-// Collect implements prometheus.Collector. What cannot be read is left out.
+// Collect implements prometheus.Collector. It leaves out metrics that cannot be read.
 func (i *inboxes) Collect(all chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

@@ -24,7 +24,7 @@ var version = "dev"
 
 // Exit codes, the same for every command.
 const (
-	exitFailed = 1 // what was asked could not be done
+	exitFailed = 1 // the command failed
 	exitUsage  = 2 // the command line or the configuration is wrong
 )
 
@@ -70,7 +70,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// exited carries the code with which kong wants to end the process, after --help say.
+// exited carries the code with which kong wants to end the process, for example after --help.
 type exited int
 
 func parse(parser *kong.Kong, args []string) (code int, parsed *kong.Context, err error) {
@@ -96,24 +96,24 @@ func parse(parser *kong.Kong, args []string) (code int, parsed *kong.Context, er
 // commandLine is every command and flag.
 type commandLine struct {
 	Config string `help:"Configuration file (YAML)." placeholder:"FILE" env:"ATRIUM_CONFIG" type:"path"`
-	Data   folder `help:"Directory of everything that Atrium keeps on this machine. Default: ./atrium-data." placeholder:"DIR"`
+	Data   folder `help:"Directory of all data that Atrium stores on this machine. Default: ./atrium-data." placeholder:"DIR"`
 
 	Serve       serveCommand       `cmd:"" help:"Serve the API."`
-	Work        workCommand        `cmd:"" help:"Run background jobs alone."`
-	Migrate     migrateCommand     `cmd:"" help:"Bring the database's schema up to date, then stop."`
-	Keys        keysCommand        `cmd:"" help:"Show, make and rotate the keyring that seals secrets."`
-	User        userCommand        `cmd:"" help:"Make people, say who signs in as them, and disable their accounts."`
-	Token       tokenCommand       `cmd:"" help:"Make and revoke API keys."`
-	Workspace   workspaceCommand   `cmd:"" help:"Bring deleted workspaces back."`
+	Work        workCommand        `cmd:"" help:"Run only background jobs."`
+	Migrate     migrateCommand     `cmd:"" help:"Migrate the database's schema, then stop."`
+	Keys        keysCommand        `cmd:"" help:"Show, create and rotate the keys that seal secrets."`
+	User        userCommand        `cmd:"" help:"Create, link, show, disable and enable people's accounts."`
+	Token       tokenCommand       `cmd:"" help:"Create and revoke API keys."`
+	Workspace   workspaceCommand   `cmd:"" help:"Restore deleted workspaces."`
 	Backup      backupCommand      `cmd:"" help:"Write the database and the files of the data directory to one file (SQLite)."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty data directory from a backup."`
 	Events      eventsCommand      `cmd:"" help:"Check the audit trail."`
-	Payments    paymentsCommand    `cmd:"" help:"Show what payment gateways told of; move the sandbox's clock."`
+	Payments    paymentsCommand    `cmd:"" help:"Show and replay events of payment gateways, end pauses, control the sandbox."`
 	Doctor      doctorCommand      `cmd:"" help:"Check configuration, keyring, database and data directory."`
-	Healthcheck healthcheckCommand `cmd:"" help:"Ask a running server whether it is ready; for containers."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Check whether a running server is ready, for containers."`
 	OpenAPI     openAPICommand     `cmd:"" name:"openapi" help:"Print the API's OpenAPI document."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
-	ProbeWorker probeWorkerCommand `cmd:"" hidden:"" help:"Do one job that reads what a tenant controls; Atrium starts this itself."`
+	ProbeWorker probeWorkerCommand `cmd:"" hidden:"" help:"Do one job that reads a tenant's data. Atrium starts this itself."`
 }
 
 // process is what a command runs in.
@@ -124,16 +124,16 @@ type process struct {
 	line           *commandLine
 }
 
-// misuse is an error of the command line or the configuration, not of what was asked.
+// misuse is an error of the command line or the configuration.
 type misuse struct{ error }
 
 func (m misuse) Unwrap() error { return m.error }
 
-// duration is a flag that takes what the settings take: 30s, 12h, 30d.
+// duration is a flag in the format of the settings: 30s, 12h, 30d.
 type duration time.Duration
 
-// folder is a flag that names a directory. An empty one is a mistake, such as a variable that is not
-// set, and no wish for the default.
+// folder is a flag that names a directory. An empty value is an error, such as a variable that is not set; it does not
+// select the default.
 type folder string
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -161,7 +161,7 @@ func (p *process) config(flags map[string]string) (configs.Config, error) {
 	return c, nil
 }
 
-// self is how the user called this program, for hints that can be pasted.
+// self returns a command line of this program as the user called it, for hints that can be pasted.
 func (p *process) self(command string) string {
 	words := []string{filepath.Base(os.Args[0]), command}
 	if strings.HasPrefix(words[0], "atrium") && strings.Contains(os.Args[0], "go-build") {

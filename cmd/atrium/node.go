@@ -20,27 +20,26 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// node is a process that stays: what serve and work have in common.
+// node is a long-running process: the common part of serve and work.
 type node struct {
 	*core
-	api      net.Listener // of serve; it listens already
+	api      net.Listener // of serve; already listening
 	registry *prometheus.Registry
 	log      *slog.Logger
 }
 
-// gcPercent lets the heap grow further between collections than Go's 100 does. A server's live
-// heap is some 10 MB, so that the default collects hundreds of times a second under load; this
-// costs about 15 MB, and 10 to 20 % less CPU for each request.
+// gcPercent lets the heap grow further between collections than Go's 100. A server's live heap is about 10 MB, so that
+// the default collects hundreds of times per second under load. 400 costs about 15 MB, and saves 10 to 20 % of the CPU
+// for each request.
 const gcPercent = 400
 
-// memoryLimit is where that ends, in bytes: gcPercent alone would let a burst of large requests,
-// whose live heap is some 100 MB, take 500 before anything is collected. It is a soft limit. Below it
-// the collector is lazy, above it eager: a server that needs more gets more, and small machines have
-// room beside it.
+// memoryLimit bounds that growth, in bytes. With only gcPercent, a burst of large requests, whose live heap is about
+// 100 MB, could take 500 MB before a collection. The limit is soft: above it the collector runs more often, but a server
+// that needs more memory gets it.
 const memoryLimit = 512 << 20
 
-// runNode runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and
-// Prometheus may scrape. A stop that comes amid the start is no failure.
+// runNode runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and Prometheus can scrape.
+// A stop during the start is not an error.
 func (p *process) runNode(flags map[string]string, serving bool, f func(context.Context, *node) error) (err error) {
 	opened := false
 	defer func() {
@@ -62,7 +61,7 @@ func (p *process) runNode(flags map[string]string, serving bool, f func(context.
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-	// A port that is taken ends the start before anything is made.
+	// A port that is in use ends the start before anything is created.
 	api, metrics, err := listen(p.ctx, c, serving)
 	if err != nil {
 		return err
@@ -90,7 +89,7 @@ func (p *process) runNode(flags map[string]string, serving bool, f func(context.
 	return f(ctx, n)
 }
 
-// newRegistry is what Prometheus may scrape, but for the requests, which the API measures.
+// newRegistry returns the metrics of a node, except those of requests, which the API adds.
 func newRegistry(app *core) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -127,12 +126,12 @@ func listen(ctx context.Context, c configs.Config, serving bool) (api, metrics n
 func closeAll(listeners ...net.Listener) {
 	for _, l := range listeners {
 		if l != nil {
-			_ = l.Close() // a server that has ended has closed its own
+			_ = l.Close() // a server that has ended has closed its listener
 		}
 	}
 }
 
-// serveMetrics answers Prometheus until l is closed.
+// serveMetrics serves Prometheus until l is closed.
 func serveMetrics(l net.Listener, c configs.Config, registry *prometheus.Registry, log *slog.Logger) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
@@ -141,8 +140,8 @@ func serveMetrics(l net.Listener, c configs.Config, registry *prometheus.Registr
 	_ = srv.Serve(l) // ends with the process
 }
 
-// reloadOnHangup reads the configuration anew at each SIGHUP and takes over its orgs, and the keys
-// that were added to the key file. An invalid one is refused whole: the present one stays.
+// reloadOnHangup reads the configuration again on each SIGHUP, and applies its orgs and the keys that were added to the
+// key file. If the configuration is invalid, nothing of it is applied.
 func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, app *core, log *slog.Logger) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
@@ -159,15 +158,15 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 			err = errors.Join(app.orgs.load(ctx, c), app.keyring.Reload(), app.beyond.gateways.load(ctx, c, app.orgs))
 		}
 		if err != nil {
-			log.Error("the configuration was not reloaded; the present one stays", "error", err)
+			log.Error("the configuration was not reloaded; the current one stays", "error", err)
 			continue
 		}
 		if keys := configs.NeedRestart(app.config, c); len(keys) > 0 {
-			log.Warn("these settings have changed, and count from the next start on", "keys", keys)
+			log.Warn("these settings have changed and take effect at the next start", "keys", keys)
 		}
 		for _, org := range before {
 			if _, there := app.orgs.present.Load().BySlug(org.Slug); !there {
-				log.Warn("an org is configured no more: its people, keys and data are out of reach until it is again", "org", org.Slug)
+				log.Warn("an org is no longer configured: its people, keys and data cannot be reached until it is configured again", "org", org.Slug)
 			}
 		}
 		log.Info("the configuration was reloaded", "orgs", len(c.Orgs))
@@ -176,21 +175,21 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 	}
 }
 
-// warn logs what of the configuration is hardly meant so.
+// warn logs the parts of the configuration that are probably not intended.
 func (c *core) warn(ctx context.Context, log *slog.Logger) {
 	missing, err := missingWorkspaces(ctx, c.orgs.present.Load(), c.db.Stores().Workspaces)
 	for _, m := range missing {
-		log.Warn("a rule for claims has no effect", "reason", m)
+		log.Warn("a claim rule has no effect", "reason", m)
 	}
 	if err != nil {
-		log.Warn("rules for claims were not checked", "error", err)
+		log.Warn("claim rules were not checked", "error", err)
 	}
 	for _, err := range *c.beyond.gateways.unsure.Load() {
-		log.Warn("not everything can be bought", "reason", err)
+		log.Warn("some plans cannot be bought", "reason", err)
 	}
 }
 
-// sweep removes what has served its time, once an hour.
+// sweep removes expired records, once an hour.
 func sweep(ctx context.Context, app *core, log *slog.Logger) {
 	for tick := time.NewTicker(time.Hour); ; {
 		if err := app.db.Sweep(ctx, time.Now(), app.config.Events.Retention); err != nil && ctx.Err() == nil {

@@ -13,9 +13,9 @@ import (
 )
 
 type paymentsCommand struct {
-	Events  paymentEventsCommand  `cmd:"" help:"Show and replay what gateways told of."`
+	Events  paymentEventsCommand  `cmd:"" help:"Show and replay events of gateways."`
 	Resume  paymentResumeCommand  `cmd:"" help:"End the pause of a workspace's payments."`
-	Sandbox paymentSandboxCommand `cmd:"" help:"Put the sandbox's clock ahead, and make its calls go wrong."`
+	Sandbox paymentSandboxCommand `cmd:"" help:"Advance the sandbox's clock, and make its calls fail."`
 }
 
 // Help implements kong.HelpProvider.
@@ -27,23 +27,23 @@ func (paymentsCommand) Help() string {
 }
 
 type paymentEventsCommand struct {
-	List   paymentEventsListCommand   `cmd:"" help:"List events, the last ones first."`
-	Replay paymentEventsReplayCommand `cmd:"" help:"Work an event off once more."`
+	List   paymentEventsListCommand   `cmd:"" help:"List events, newest first."`
+	Replay paymentEventsReplayCommand `cmd:"" help:"Process an event again."`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentEventsCommand) Help() string { return "Example:\n  atrium payments events list" }
 
 type paymentEventsListCommand struct {
-	State string `help:"Only those that are received, done, ignored or dead." enum:"received,done,ignored,dead," default:""`
-	Limit int    `help:"How many, 1 to 1000." default:"50"`
+	State string `help:"Only events in this state: received, done, ignored or dead." enum:"received,done,ignored,dead," default:""`
+	Limit int    `help:"How many events to list, 1 to 1000." default:"50"`
 	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON  bool   `name:"json" help:"Answer as JSON, a line each."`
+	JSON  bool   `name:"json" help:"Print JSON, one line per event."`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentEventsListCommand) Help() string {
-	return `Dead ones were tried in vain for some twenty minutes: see why, then replay them.
+	return `Dead events failed for about twenty minutes: find the reason, then replay them.
 
 Example:
   atrium payments events list --state dead`
@@ -74,13 +74,13 @@ func (l *paymentEventsListCommand) Run(p *process) error {
 
 type paymentEventsReplayCommand struct {
 	ID      string `arg:"" help:"Id of the event."`
-	Account string `help:"Account at the gateway, as list --json shows it; the present one unless given." placeholder:"NAME"`
+	Account string `help:"Account at the gateway, as list --json shows it. Default: the current account." placeholder:"NAME"`
 	Org     string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentEventsReplayCommand) Help() string {
-	return `What the event tells of is read anew from the gateway; a server does the work.
+	return `Queues the event again. A server processes it, with current data from the gateway.
 
 Example:
   atrium payments events replay evt_1NG8Du2eZvKYlo2CUI79vXWy`
@@ -101,19 +101,20 @@ func (r *paymentEventsReplayCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		return p.print(false, nil, "%s (%s) waits to be worked off.\n", e.ID, e.Type)
+		return p.print(false, nil, "%s (%s) is queued.\n", e.ID, e.Type)
 	})
 }
 
 type paymentResumeCommand struct {
-	Workspace string `arg:"" help:"Slug or id."`
+	Workspace string `arg:"" help:"Slug or id of the workspace."`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentResumeCommand) Help() string {
-	return `Payments of a workspace pause when too many cards were declined within 24 hours, which may be somebody who tests
-stolen cards. atrium doctor payments lists the workspaces. Every node knows at once.
+	return `Payments of a workspace pause when too many cards were declined within 24 hours, because someone
+may be testing stolen cards. atrium doctor payments lists the workspaces. The resumption takes effect on every node at
+once.
 
 Example:
   atrium payments resume research`
@@ -142,22 +143,22 @@ func (r *paymentResumeCommand) Run(p *process) error {
 }
 
 type paymentSandboxCommand struct {
-	Advance paymentSandboxAdvanceCommand `cmd:"" help:"Let time pass in the sandbox."`
-	Provoke paymentSandboxProvokeCommand `cmd:"" help:"Make the next calls to the sandbox go wrong."`
+	Advance paymentSandboxAdvanceCommand `cmd:"" help:"Advance the sandbox's clock."`
+	Provoke paymentSandboxProvokeCommand `cmd:"" help:"Make the next calls to the sandbox fail."`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentSandboxCommand) Help() string { return "Example:\n  atrium payments sandbox advance 30d" }
 
 type paymentSandboxAdvanceCommand struct {
-	By  duration `arg:"" help:"How far, such as 12h or 30d."`
+	By  duration `arg:"" help:"How far to advance, such as 12h or 30d."`
 	Org string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentSandboxAdvanceCommand) Help() string {
-	return `Renewals, ends of trials and retries that are due by then happen, and their events are delivered. The clock
-does not go back.
+	return `Advances the clock. Renewals, ends of trials and retries up to the new time happen, and their events are delivered.
+The clock cannot go back.
 
 Example:
   atrium payments sandbox advance 30d`
@@ -183,15 +184,16 @@ func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
 }
 
 type paymentSandboxProvokeCommand struct {
-	Trouble   []string `arg:"" optional:"" help:"Of the next calls, one each: ok, timeout, timeout_after, error, error_after, rate_limited, reset, garbage. None: all is well again."`
-	Duplicate bool     `help:"Deliver each event twice from now on."`
-	Reorder   bool     `help:"Deliver events in the reverse order from now on."`
+	Trouble   []string `arg:"" optional:"" help:"Result of each of the next calls: ok, timeout, timeout_after, error, error_after, rate_limited, reset or garbage. Without any, all calls succeed again."`
+	Duplicate bool     `help:"From now on, deliver each event twice."`
+	Reorder   bool     `help:"From now on, deliver events in reverse order."`
 	Org       string   `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 }
 
 // Help implements kong.HelpProvider.
 func (paymentSandboxProvokeCommand) Help() string {
-	return `To see what your application does when a gateway fails. What ends in _after took effect all the same.
+	return `Simulates failures of a gateway, to test your application. A call that fails with a kind that ends in _after has
+taken effect.
 
 Examples:
   atrium payments sandbox provoke timeout_after timeout_after timeout_after
@@ -213,26 +215,26 @@ func (v *paymentSandboxProvokeCommand) Run(p *process) error {
 		for _, t := range v.Trouble {
 			kind, ok := sandbox.ParseKind(t)
 			if !ok {
-				return misuse{fmt.Errorf("there is no trouble %q", t)}
+				return misuse{fmt.Errorf("unknown failure %q", t)}
 			}
 			troubles = append(troubles, kind)
 		}
 		if err := s.Provoke(p.ctx, troubles, v.Duplicate, v.Reorder); err != nil {
 			return err
 		}
-		return p.print(false, nil, "The next %d call(s) to the sandbox go wrong.\n", len(troubles))
+		return p.print(false, nil, "The next %d call(s) to the sandbox are scripted.\n", len(troubles))
 	})
 }
 
 type doctorPaymentsCommand struct {
 	Org  string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON bool   `name:"json" help:"Answer as JSON."`
+	JSON bool   `name:"json" help:"Print JSON."`
 }
 
 // Help implements kong.HelpProvider.
 func (doctorPaymentsCommand) Help() string {
-	return `Looks up the prices of the plans, and in what Atrium's mirror and the gateway differ, of each workspace that is a
-customer. It changes nothing: a server corrects differences by itself, once a day and with each event.
+	return `Looks up the prices of the plans, and compares Atrium's mirror with the gateway for each workspace that is a
+customer. It changes nothing: a server corrects differences automatically, once a day and with each event.
 
 Example:
   atrium doctor payments --config /etc/atrium.yaml`
@@ -253,13 +255,13 @@ func (d *doctorPaymentsCommand) Run(p *process) error {
 	})
 }
 
-// leftBehind tells of subscriptions at accounts that an org no longer uses: no gateway is asked about them any
-// more, and it may go on charging.
+// leftBehind reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway about them,
+// and the gateway may still charge them.
 func leftBehind(p *process, app *core, org identity.OrgID, account string) ([]finding, error) {
 	counts, err := app.db.Stores().Payments.Elsewhere(p.ctx, org, account)
 	var findings []finding
 	for _, left := range slices.Sorted(maps.Keys(counts)) {
-		f := good("subscriptions", "%d lived at the account %s when the org left it: end them there, if it charges", counts[left], left)
+		f := good("subscriptions", "%d lived at the account %s when the org left it: end them there, if the account still charges", counts[left], left)
 		f.Warning = left != sandbox.Account
 		findings = append(findings, f)
 	}
@@ -291,7 +293,7 @@ func diagnosePayments(p *process, app *core, by identity.Actor) ([]finding, erro
 		return nil, err
 	}
 	for _, ws := range paused {
-		f := good("cards", "payments of %s are paused after too many declined cards; atrium payments resume ends that", ws)
+		f := good("cards", "payments of %s are paused after too many declined cards; atrium payments resume ends the pause", ws)
 		f.Warning = true
 		findings = append(findings, f)
 	}
@@ -300,7 +302,7 @@ func diagnosePayments(p *process, app *core, by identity.Actor) ([]finding, erro
 		return nil, err
 	}
 	for _, ws := range slices.Sorted(maps.Keys(duplicates)) {
-		f := good("subscriptions", "%s has more than one, and each is charged; this should not be there: %v", ws, duplicates[ws])
+		f := good("subscriptions", "%s has more than one subscription, and each is charged; the surplus ones are: %v", ws, duplicates[ws])
 		f.Warning = true
 		findings = append(findings, f)
 	}

@@ -11,19 +11,19 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// newPresences is the one service of presences: what it holds in memory is the node's, and its changes
-// are never part of another's transaction.
+// newPresences returns the node's only service of presences. Its memory belongs to the node, and its changes are never
+// part of another service's transaction.
 func newPresences(s ports.Stores, signals ports.PresenceSignals) *presences.Service {
 	return presences.NewService(s.Presences, steady(time.Now()), signals)
 }
 
-// steady is a clock that goes on from a time that was just read, whatever happens to the system's.
+// steady returns a monotonic clock that begins at start, and ignores later changes of the system clock.
 func steady(start time.Time) presences.Clock {
 	return func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
 }
 
-// newPresenceSignals tells nodes of changed presences by Redis where there is one, else by PostgreSQL;
-// nil on SQLite, which has no other nodes.
+// newPresenceSignals returns the signals that tell nodes about changed presences: through Redis if it is configured,
+// else through PostgreSQL. It returns nil on SQLite, which has no other nodes.
 func newPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignals, func(), error) {
 	switch {
 	case db.Engine() != "postgres":
@@ -35,7 +35,7 @@ func newPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignal
 	}
 }
 
-// ids names the present orgs.
+// ids returns the IDs of the current orgs.
 func (o *orgs) ids() []identity.OrgID {
 	all := o.present.Load().All()
 	out := make([]identity.OrgID, len(all))

@@ -19,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// probeWorkerCommand is started by Atrium itself, never by people: it does one job that parses what
-// a tenant controls, and ends.
+// probeWorkerCommand is started by Atrium itself, never by people. It does one job that parses a tenant's data, and
+// ends.
 type probeWorkerCommand struct {
 	Warehouses string `arg:"" help:"Folder of the SQLite files that connections may name."`
 	Sheets     string `arg:"" help:"Folder of the spreadsheets that sources may name."`
@@ -37,7 +37,7 @@ func (c *probeWorkerCommand) Run() error {
 	return nil
 }
 
-// warehouses is every kind of warehouse, as they run within a child.
+// warehouses returns every kind of warehouse, as it runs in a child.
 func warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	return map[connection.Kind]ports.Warehouse{
 		connection.BigQuery:   bigquery.New(guard),
@@ -49,7 +49,7 @@ func warehouses(folder string) map[connection.Kind]ports.Warehouse {
 	}
 }
 
-// guard gives a call to a warehouse the egress of its org and the ports of its kind.
+// guard limits a call to a warehouse to the egress of its org and the ports of its kind.
 func guard(to ports.Target, end time.Time) warehouse.Network {
 	port := func(uint16) bool { return false }
 	if d, ok := connection.Describe(to.Credential.Kind()); ok {
@@ -58,8 +58,8 @@ func guard(to ports.Target, end time.Time) warehouse.Network {
 	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
 }
 
-// sheetGuard gives the fetch of a sheet the egress of its org. What TLS, headers and redirects take on
-// the wire comes on top of the file.
+// sheetGuard limits the fetch of a sheet to the egress of its org. Its byte budget adds the overhead of TLS, headers
+// and redirects to the size of the file.
 func sheetGuard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end time.Time) sheet.Network {
 	const around = 1 << 20
 	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + l.Bytes/16 + around})

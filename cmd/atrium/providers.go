@@ -27,7 +27,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// core is what every command that touches data stands on.
+// core holds the dependencies of every command that uses data.
 type core struct {
 	config   configs.Config
 	keyring  *seal.Keyring
@@ -37,14 +37,14 @@ type core struct {
 	services rest.Services
 }
 
-// keyring is the deployment's keyring, and whether this start made it.
+// keyring is the deployment's keyring, and whether this start created it.
 type keyring struct {
 	*seal.Keyring
 	isNew bool
 }
 
-// newKeyring opens the keyring. Where there is no key file it makes one, which newDatabase takes
-// back if the data turns out to need another.
+// newKeyring opens the keyring. If there is no key file it creates one, which newDatabase removes if the data needs
+// another keyring.
 func newKeyring(c configs.Config) (keyring, error) {
 	ring, err := seal.Open(c.Keyring)
 	if !errors.Is(err, seal.ErrNoKeyFile) {
@@ -57,7 +57,7 @@ func newKeyring(c configs.Config) (keyring, error) {
 	return keyring{Keyring: ring, isNew: true}, err
 }
 
-// createKeyFile makes the key file, and the folder that it is in.
+// createKeyFile creates the key file and its folder.
 func createKeyFile(c configs.Config) error {
 	if err := os.MkdirAll(filepath.Dir(c.Keyring.KeyFile), 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
@@ -65,8 +65,7 @@ func createKeyFile(c configs.Config) error {
 	return seal.Create(c.Keyring.KeyFile)
 }
 
-// newDatabase opens the database, brings it up to date, and makes sure that the keyring is the one
-// that its data was sealed with.
+// newDatabase opens the database, migrates it, and returns an error if its data was sealed with another keyring.
 func newDatabase(ctx context.Context, c configs.Config, ring keyring) (db *sqlstore.DB, closeAll func(), err error) {
 	defer func() {
 		if err != nil && ring.isNew {
@@ -105,7 +104,7 @@ func errKeyFileMissing(c configs.Config) error {
 	return fmt.Errorf("the key file %s is missing, and the database holds secrets that were sealed with it: put it back from your backup, or point keyring.key_file to it", c.Keyring.KeyFile)
 }
 
-// lostKeyring says what cannot be had back without the keyring that the data was sealed with.
+// lostKeyring returns an error that lists the data that cannot be recovered without its keyring.
 func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring keyring, wrong error) error {
 	n, err := db.Credentials(ctx)
 	if err != nil {
@@ -118,8 +117,8 @@ func lostKeyring(ctx context.Context, c configs.Config, db *sqlstore.DB, ring ke
 	return fmt.Errorf("%w; %s", wrong, affected)
 }
 
-// openPool traces statements when traces are sent anywhere: those of a request or a job, since
-// what a node asks by itself each second is of no interest.
+// openPool opens a pool. If tracing is on, it traces the statements of requests and jobs, but not the queries that a
+// node makes by itself each second.
 func openPool(c driver.Connector) *sql.DB {
 	if !tracing() {
 		return sql.OpenDB(c)
@@ -132,8 +131,7 @@ func openPool(c driver.Connector) *sql.DB {
 	}))
 }
 
-// orgs is the present directory of orgs, and what each offers to chats and takes in from sources; a
-// reload swaps them.
+// orgs holds the current directory of orgs, and the registry and source types of each; a reload replaces them.
 type orgs struct {
 	present    atomic.Pointer[identity.Directory]
 	registries atomic.Pointer[map[identity.OrgID]*chat.Registry]
@@ -167,8 +165,8 @@ func (o *orgs) load(ctx context.Context, c configs.Config) error {
 	return nil
 }
 
-// missingWorkspaces says which rules for claims let people into a workspace that is not there: nobody
-// gets in by them until somebody makes it.
+// missingWorkspaces describes the claim rules whose workspace does not exist. They have no effect until it is
+// created.
 func missingWorkspaces(ctx context.Context, d *identity.Directory, workspaces ports.Workspaces) ([]string, error) {
 	var missing []string
 	for _, org := range d.All() {
@@ -179,7 +177,7 @@ func missingWorkspaces(ctx context.Context, d *identity.Directory, workspaces po
 			w, err := workspaces.Find(ctx, org.ID, r.Workspace)
 			switch {
 			case errors.Is(err, identity.ErrWorkspaceNotFound):
-				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which is not there: nobody gets in by it", i, org.Slug, r.Workspace))
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which does not exist: the rule has no effect", i, org.Slug, r.Workspace))
 			case err != nil:
 				return nil, err
 			case !w.DeletedAt.IsZero():
@@ -190,14 +188,14 @@ func missingWorkspaces(ctx context.Context, d *identity.Directory, workspaces po
 	return missing, nil
 }
 
-// quota finds the limits of an org's workspaces now; one that a reload has just removed has the usual ones.
+// quota returns the current quotas of an org's workspaces; the defaults if a reload has just removed the org.
 func (o *orgs) quota(org identity.OrgID) quota.Amounts {
 	return (*o.quotas.Load())[org].Or(quota.Default())
 }
 
 func newStores(db *sqlstore.DB) ports.Stores { return db.Stores() }
 
-// registry finds what an org offers now; one that a reload has just removed offers nothing.
+// registry returns the current registry of an org; empty if a reload has just removed the org.
 func (o *orgs) registry(org identity.OrgID) *chat.Registry {
 	if r, ok := (*o.registries.Load())[org]; ok {
 		return r

@@ -10,8 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// resealQuietly seals under the primary key what older keys have sealed. A server does so at its
-// start and after each reload.
+// resealQuietly seals stored credentials under the primary key. A server does so at its start and after each reload.
 func resealQuietly(ctx context.Context, app *core, log *slog.Logger) {
 	var done sqlstore.Resealed
 	err := app.db.Reseal(ctx, app.beyond.envelope.Rewrap, app.beyond.rebind, func(r sqlstore.Resealed) { done = r })
@@ -23,8 +22,8 @@ func resealQuietly(ctx context.Context, app *core, log *slog.Logger) {
 	}
 }
 
-// resealAtStart does so at once, since the keyring may have been rotated while no server ran, and again
-// when derived keys begin to seal.
+// resealAtStart calls resealQuietly at once, since the keyring may have been rotated while no server ran, and again when
+// derived keys begin to seal.
 func resealAtStart(ctx context.Context, app *core, log *slog.Logger) {
 	resealQuietly(ctx, app, log)
 	wait := app.keyring.DerivesIn()
@@ -39,8 +38,8 @@ func resealAtStart(ctx context.Context, app *core, log *slog.Logger) {
 	}
 }
 
-// rebind returns a credential that v0.1.0 sealed as it is sealed now, for its revision only; nil while nodes of
-// v0.1.0 may have to open it.
+// rebind converts a credential that v0.1.0 sealed to the current format, which binds it to its revision. It returns nil
+// while nodes of v0.1.0 may have to open the credential.
 func (b *beyond) rebind(c *sqlstore.SealedCredential) ([]byte, error) {
 	if b.envelope.Compatible() {
 		return nil, nil
@@ -53,10 +52,10 @@ type keysResealCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (keysResealCommand) Help() string {
-	return `Wraps the key of each sealed credential with the primary key; no credential is decrypted but those
-that v0.1.0 sealed, which are bound to their revision, a day after the upgrade. A server
-does so by itself after a reload: use this to see how it goes, or where none runs. Once every node has
-the new key and this reports nothing that does not open, old keys are not needed any more.
+	return `Wraps the data key of each sealed credential with the primary key. It decrypts only credentials that v0.1.0
+sealed, to bind them to their revision, a day after the upgrade. A server does the same after a reload: use this
+command to watch it, or if no server runs. Once every node has the new key and every credential opens, old keys are
+no longer needed.
 
 Example:
   atrium keys reseal`
@@ -76,9 +75,9 @@ func (keysResealCommand) Run(p *process) error {
 		}); err != nil {
 			return err
 		}
-		fmt.Fprintf(p.stdout, "Sealed %d anew; the others were under the primary key.\n", done.Changed)
+		fmt.Fprintf(p.stdout, "Resealed %d; the others were already under the primary key.\n", done.Changed)
 		if done.Unopened > 0 {
-			return fmt.Errorf("%d credential(s) open with no key of the keyring: bring back the key file that sealed them, or give these connections new credentials", done.Unopened)
+			return fmt.Errorf("no key of the keyring opens %d credential(s): restore the key file that sealed them, or replace the credentials of these connections", done.Unopened)
 		}
 		return nil
 	})

@@ -22,14 +22,15 @@ import (
 type serveCommand struct {
 	Addr   string `help:"Listen here instead of server.addr." placeholder:"HOST:PORT"`
 	Demo   bool   `help:"Fill an empty workspace with sample data."`
-	NoWork bool   `help:"Leave background work to nodes that run atrium work."`
+	NoWork bool   `help:"Do not run background jobs; nodes that run atrium work do."`
 }
 
 // Help implements kong.HelpProvider.
 func (serveCommand) Help() string {
-	return `With no configuration at all Atrium listens on 127.0.0.1:8080, keeps everything in ./atrium-data,
-and makes an API key on its first start, which ends in 24 hours: it prints it to a terminal, or writes it to the
-file first-api-key in the data directory. With --demo it prints the key always, and the key does not end. SIGHUP reloads orgs and keyring; SIGTERM and Ctrl-C finish what runs.
+	return `Without configuration Atrium listens on 127.0.0.1:8080, keeps all data in ./atrium-data, and creates an API key on its
+first start, which ends after 24 hours. It prints the key to a terminal, or writes it to the file first-api-key in the
+data directory. With --demo it always prints the key, and the key does not end. SIGHUP reloads orgs and keyring;
+SIGTERM and Ctrl-C finish running requests and jobs, then stop.
 
 Examples:
   atrium serve --demo
@@ -81,13 +82,12 @@ func (s *serveCommand) Run(p *process) error {
 		}
 		server := rest.Server(n.config.Server, handler, n.log)
 		server.RegisterOnShutdown(api.EndStreams)
-		go debug.FreeOSMemory() // what the start took, and nothing takes again
+		go debug.FreeOSMemory() // memory that only the start needed
 		return serveUntil(ctx, server, n.api, n.config.Server.ShutdownTimeout, n.log)
 	})
 }
 
-// serveUntil serves until ctx ends, then accepts nothing new, finishes what runs, and waits for it
-// no longer than timeout.
+// serveUntil serves until ctx ends. Then it accepts no new requests, and waits at most timeout for running ones.
 func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, timeout time.Duration, log *slog.Logger) error {
 	stopped := make(chan error, 1)
 	go func() {
@@ -107,7 +107,7 @@ func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, timeout t
 	return nil
 }
 
-// greet tells a person where the API is, and on the first start how to use it.
+// greet prints the address of the API, and on the first start how to use it.
 func (p *process) greet(app *core, addr net.Addr, owner *firstOwner) error {
 	url := "http://" + strings.Replace(addr.String(), "[::]", "localhost", 1)
 	var next string
@@ -135,7 +135,7 @@ curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 	return err
 }
 
-// nextKey says how to make an API key, or, where nobody is, the first person.
+// nextKey returns the command that creates an API key or, if there are no people, the first person.
 func (p *process) nextKey(app *core) (string, error) {
 	empty, err := app.db.Empty(p.ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (p *process) nextKey(app *core) (string, error) {
 	return "Make " + what + " with: " + command + "\n", err
 }
 
-// whereKept says what there is to back up.
+// whereKept describes what to back up.
 func whereKept(app *core) string {
 	database, key := "the "+app.db.Engine()+" database", app.config.Keyring.KeyFile
 	if file, ok := strings.CutPrefix(app.config.Database.URL.Reveal(), "sqlite:"); ok {

@@ -24,8 +24,7 @@ func tracing() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// startTracing sends traces to the collector, if there is one; sampling is the environment's too
-// (OTEL_TRACES_SAMPLER).
+// startTracing sends traces to the collector, if the environment names one. OTEL_TRACES_SAMPLER sets the sampling.
 func startTracing(ctx context.Context) (stop func(), err error) {
 	if !tracing() {
 		return func() {}, nil
@@ -44,7 +43,7 @@ func startTracing(ctx context.Context) (stop func(), err error) {
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		_ = provider.Shutdown(ctx) // spans that the collector does not take in time are lost
+		_ = provider.Shutdown(ctx) // spans that the collector does not accept in time are lost
 	}, nil
 }
 

@@ -8,18 +8,18 @@ import (
 )
 
 type userDisableCommand struct {
-	Email           string `required:"" help:"Whose account." placeholder:"EMAIL"`
+	Email           string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
 	Reason          string `help:"Why, for the audit trail: at most 200 characters." placeholder:"TEXT"`
-	KeepServiceKeys bool   `help:"Let the service keys that the person created go on working."`
+	KeepServiceKeys bool   `help:"Keep the service keys that the person created."`
 	Org             string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON            bool   `name:"json" help:"Answer as JSON: user_id, disabled."`
+	JSON            bool   `name:"json" help:"Print JSON: user_id, disabled."`
 }
 
 // Help implements kong.HelpProvider.
 func (userDisableCommand) Help() string {
 	return `Works beside a running server: within a second every node refuses the person's API keys and sign-ins,
-and ends their streams. Service keys that the person created are revoked for good. Everything else is
-left as it is, and comes back with atrium user enable.
+and ends their streams. Service keys that the person created are revoked permanently. Everything
+else is unchanged, and works again after atrium user enable.
 
 Example:
   atrium user disable --email ada@example.com --reason "left the company"`
@@ -37,10 +37,10 @@ func (u *userDisableCommand) Run(p *process) error {
 }
 
 type userEnableCommand struct {
-	Email  string `required:"" help:"Whose account." placeholder:"EMAIL"`
+	Email  string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
 	Reason string `help:"Why, for the audit trail: at most 200 characters." placeholder:"TEXT"`
 	Org    string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON   bool   `name:"json" help:"Answer as JSON: user_id, disabled."`
+	JSON   bool   `name:"json" help:"Print JSON: user_id, disabled."`
 }
 
 // Help implements kong.HelpProvider.
@@ -61,7 +61,7 @@ func (u *userEnableCommand) Run(p *process) error {
 	})
 }
 
-// withPerson runs f for the person of an org who has an e-mail address.
+// withPerson runs f for the person of an org with an e-mail address.
 func (p *process) withPerson(org, email string, f func(*core, identity.Actor, identity.UserID) error) error {
 	return p.withCore(func(app *core) error {
 		by, err := inOrg(app, org)

@@ -7,18 +7,18 @@ import (
 )
 
 type userLinkCommand struct {
-	Email   string `required:"" help:"Whose account." placeholder:"EMAIL"`
+	Email   string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
 	Issuer  string `required:"" help:"The issuer's url, exactly as it is configured." placeholder:"URL"`
-	Subject string `required:"" help:"Who that is at the issuer: the sub of their tokens." placeholder:"SUB"`
+	Subject string `required:"" help:"Subject at the issuer: the sub of the person's tokens." placeholder:"SUB"`
 	Org     string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON    bool   `name:"json" help:"Answer as JSON: user_id, taken_from (null if nobody signed in so)."`
+	JSON    bool   `name:"json" help:"Print JSON: user_id, taken_from (null if the subject was not linked)."`
 }
 
 // Help implements kong.HelpProvider.
 func (userLinkCommand) Help() string {
-	return `Two subjects of one issuer are two people to Atrium, though they have the same e-mail address: the
-second one gets an account of their own. Use this where they are one person, such as after a move
-within the provider. An account that loses the sign-in keeps its memberships and API keys.
+	return `Atrium treats two subjects of one issuer as two people, even if they have the same e-mail address: each gets an
+account. Use this command if they are one person, such as after a move within the provider. The account that loses
+the sign-in keeps its memberships and API keys.
 
 Example:
   atrium user link --email ada@example.com --issuer https://login.example.com --subject 248289761001`

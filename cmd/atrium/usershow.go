@@ -11,21 +11,21 @@ import (
 )
 
 type userShowCommand struct {
-	Email string `required:"" help:"Whose account." placeholder:"EMAIL"`
+	Email string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
 	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
-	JSON  bool   `name:"json" help:"Answer as JSON."`
+	JSON  bool   `name:"json" help:"Print JSON."`
 }
 
 // Help implements kong.HelpProvider.
 func (userShowCommand) Help() string {
-	return `Says who verified the e-mail address (an issuer, or operator for an account that was made from the command
+	return `Shows who verified the e-mail address (an issuer, or operator for an account that was created from the command
 line), and which issuers' claim rules gave which roles.
 
 Example:
   atrium user show --email ada@example.com`
 }
 
-// shownUser is an account as the command shows it.
+// shownUser is an account as the command prints it.
 type shownUser struct {
 	ID              string            `json:"user_id"`
 	Email           string            `json:"email"`
@@ -93,7 +93,7 @@ func (u shownUser) text() string {
 	return out.String()
 }
 
-// givenBy says who gave a right: people, or the rules of issuers.
+// givenBy describes who gave a right: people, or the claim rules of issuers.
 func givenBy(byHand bool, issuers []string) string {
 	if byHand || len(issuers) == 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// raiseWall keeps the memory of a server from other processes of its user, and refuses to run, or logs it, where the
-// kernel lacks a part of the wall around child processes.
+// raiseWall protects the memory of a server from other processes of its user. If the kernel lacks a part of the
+// confinement of child processes, it logs that, or returns an error if the configuration is strict.
 func raiseWall(c configs.Config, log *slog.Logger) error {
 	if err := confine.Hide(); err != nil {
 		return err
@@ -22,7 +22,7 @@ func raiseWall(c configs.Config, log *slog.Logger) error {
 	if c.Children.Confine == configs.Strict {
 		return errWall(missing)
 	}
-	log.Warn("the kernel lacks parts of the wall around child processes", "missing", missing)
+	log.Warn("the kernel lacks parts of the confinement of child processes", "missing", missing)
 	return nil
 }
 
@@ -30,7 +30,7 @@ func errWall(missing []string) error {
 	return fmt.Errorf("children.confine is strict, and this system lacks: %s", strings.Join(missing, "; "))
 }
 
-// checkChildren looks whether the kernel has all parts of the wall around child processes.
+// checkChildren checks whether the kernel has all parts of the confinement of child processes.
 func checkChildren(c configs.Config) finding {
 	missing := confine.Missing()
 	switch {

@@ -18,8 +18,8 @@ type workCommand struct{}
 
 // Help implements kong.HelpProvider.
 func (workCommand) Help() string {
-	return `Runs what is queued for the background, and removes what has served its time. serve does so too: use this for
-nodes that do nothing else, beside servers that are started with --no-work. SIGTERM and Ctrl-C finish what runs.
+	return `Runs queued background jobs, and removes expired data. serve does both too: use this command for nodes that only run
+jobs, beside servers that are started with --no-work. SIGTERM and Ctrl-C finish running jobs.
 
 Examples:
   atrium work --config /etc/atrium.yaml
@@ -35,7 +35,7 @@ func (workCommand) Run(p *process) error {
 	})
 }
 
-// worked says which use case does the work of each kind of job.
+// worked maps each kind of job to its use case.
 func worked(s rest.Services) worker.Table {
 	return worker.Table{
 		connection.CheckJob: {
@@ -57,7 +57,7 @@ func worked(s rest.Services) worker.Table {
 			},
 		},
 		billing.ReconcileJob: {
-			Policy: job.Policy{Limit: time.Minute, Attempts: 40}, // a day and more: after that it is looked up, not repeated
+			Policy: job.Policy{Limit: time.Minute, Attempts: 40}, // more than a day: after that the outcome is looked up, not retried
 			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Reconcile(ctx, by) },
 		},
 		billing.AuditJob: {
@@ -67,8 +67,7 @@ func worked(s rest.Services) worker.Table {
 	}
 }
 
-// work does what nobody waits for, until ctx ends; what runs then has as long to end as requests
-// have.
+// work runs background jobs until ctx ends. Running jobs then have as long to finish as requests.
 func (n *node) work(ctx context.Context) {
 	go sweep(ctx, n.core, n.log)
 	go resealAtStart(ctx, n.core, n.log)

@@ -1,20 +1,20 @@
 package main
 
 type workspaceCommand struct {
-	Restore workspaceRestoreCommand `cmd:"" help:"Bring a deleted workspace back, within 30 days."`
+	Restore workspaceRestoreCommand `cmd:"" help:"Restore a deleted workspace, within 30 days."`
 }
 
 // Help implements kong.HelpProvider.
 func (workspaceCommand) Help() string { return "Example:\n  atrium workspace restore research" }
 
 type workspaceRestoreCommand struct {
-	Workspace string `arg:"" help:"Slug or id."`
+	Workspace string `arg:"" help:"Slug or id of the workspace."`
 	Org       string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
 }
 
 // Help implements kong.HelpProvider.
 func (workspaceRestoreCommand) Help() string {
-	return `Its members, prompts and keys come back with it.
+	return `Its members, prompts and keys are restored with it.
 
 Example:
   atrium workspace restore research`
@@ -34,6 +34,6 @@ func (w *workspaceRestoreCommand) Run(p *process) error {
 		if len(ws.Recorded()) == 0 {
 			return p.print(false, nil, "Workspace %s (%s) is not deleted; nothing was done.\n", ws.Slug, ws.ID)
 		}
-		return p.print(false, nil, "Workspace %s (%s) is back.\n", ws.Slug, ws.ID)
+		return p.print(false, nil, "Workspace %s (%s) is restored.\n", ws.Slug, ws.ID)
 	})
 }
