@@ -34,8 +34,8 @@ type node struct {
 const gcPercent = 400
 
 // memoryLimit bounds that growth, in bytes. With only gcPercent, a burst of large requests, whose live heap is about
-// 100 MB, could take 500 MB before a collection. The limit is soft: above it the collector runs more often, but a server
-// that needs more memory gets it.
+// 100 MB, could take 500 MB before a collection. The limit is soft: above it the collector runs more often, but a
+// server that needs more memory gets it.
 const memoryLimit = 512 << 20
 
 // runNode runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and Prometheus can scrape.

@@ -22,8 +22,8 @@ func resealQuietly(ctx context.Context, app *core, log *slog.Logger) {
 	}
 }
 
-// resealAtStart calls resealQuietly at once, since the keyring may have been rotated while no server ran, and again when
-// derived keys begin to seal.
+// resealAtStart calls resealQuietly at once, since the keyring may have been rotated while no server ran, and again
+// when derived keys begin to seal.
 func resealAtStart(ctx context.Context, app *core, log *slog.Logger) {
 	resealQuietly(ctx, app, log)
 	wait := app.keyring.DerivesIn()

@@ -60,7 +60,7 @@ func (m *machine) heartbeatsOn(ctx context.Context, d database, data string) err
 	for _, load := range []struct {
 		name   string
 		people []person
-	}{{"nobody remembered", people}, {"most remembered", people[:regulars]}} {
+	}{{"none cached", people}, {"most cached", people[:regulars]}} {
 		contestants := []*contestant{
 			{name: "bare handler", target: beats(bare, load.people, heartbeat)},
 			{name: "GET /api/me", target: asMe(atrium, load.people)},
