@@ -14,7 +14,7 @@ import (
 // Errors about an Idempotency-Key.
 var (
 	ErrKeyReused    = &fault.Error{Kind: fault.Invalid, Code: "idempotency_key_reused", Detail: "This Idempotency-Key was used for another request."}
-	ErrAnswerErased = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_erased", Detail: "This request was carried out. What was kept of it is erased."}
+	ErrAnswerErased = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_erased", Detail: "The request was carried out, but its stored response has been erased."}
 	ErrKeyInFlight  = &fault.Error{Kind: fault.Conflict, Code: "idempotency_in_flight", Detail: "A request with this Idempotency-Key is still running."}
 )
 

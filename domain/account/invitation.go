@@ -143,7 +143,7 @@ func (w *Workspace) Withdraw(by identity.Actor, at revision.Match, i *Invitation
 	case i == nil || i.Workspace != w.ID || i.Accepted || i.Withdrawn:
 		return ErrInvitationNotFound
 	case i.Role > w.RoleOf(by):
-		return identity.ErrRoleCeiling.Because("Nobody ends an invitation to a role above their own.")
+		return identity.ErrRoleCeiling.Because("You cannot end an invitation to a role higher than your own.")
 	}
 	if err := at.Check(i.Revision); err != nil {
 		return err

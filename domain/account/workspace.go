@@ -102,9 +102,13 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 	}
 	switch {
 	case by.Service:
-		return nil, identity.ErrForbidden.Because("A workspace has a person as owner, and the bearer of a service key is none.")
+		return nil, identity.ErrForbidden.Because(
+			"A workspace must have a person as owner; a service key does not count.",
+		)
 	case by.Ceiling < identity.Owner || by.Key != "" && by.Role < identity.Owner:
-		return nil, identity.ErrForbidden.Because("An API key begins a workspace only if it is an owner's, without a lower ceiling.")
+		return nil, identity.ErrForbidden.Because(
+			"An API key can create a workspace only if it has the owner role, without a lower ceiling.",
+		)
 	case org.WorkspacesBy == identity.WorkspacesByOperators && by.User != "" && !by.Operator:
 		return nil, ErrWorkspacesByOperators
 	}
@@ -252,7 +256,9 @@ func (w *Workspace) ChangeRole(by identity.Actor, at revision.Match, user identi
 	case to == identity.NoRole:
 		return Member{}, fault.InvalidFields([]fault.Field{noRole})
 	case max(m.Role, to) > w.RoleOf(by):
-		return Member{}, identity.ErrRoleCeiling.Because("Nobody changes the role of a member above themselves, or gives one above their own.")
+		return Member{}, identity.ErrRoleCeiling.Because(
+			"You cannot change the role of a member who is above you, or grant a role higher than your own.",
+		)
 	case m.Role == to && m.ByHand == to:
 		return m, nil
 	case to != identity.Owner && w.lastOwner(m):
@@ -288,7 +294,9 @@ func (w *Workspace) Remove(by identity.Actor, at revision.Match, user identity.U
 	}
 	switch {
 	case m.Role > role:
-		return identity.ErrRoleCeiling.Because("Nobody removes a member above themselves, or leaves by a credential that allows less than they may.")
+		return identity.ErrRoleCeiling.Because(
+			"You cannot remove a member who is above you, or leave with a credential that allows less than your role.",
+		)
 	case w.lastOwner(m):
 		return ErrLastOwner
 	case leaving && bool(keep):

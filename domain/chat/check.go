@@ -186,7 +186,7 @@ func (f *fields) addUnoffered(pointer, id string, items []Item) *Item {
 		f.add(pointer, ErrUnknownItem.Code, "Is not in the registry.")
 		return nil
 	case item.Status == ItemDisabled:
-		f.add(pointer, ErrUnknownItem.Code, "Is disabled in the registry.")
+		f.add(pointer, ErrUnknownItem.Code, "Must not be disabled in the registry.")
 		return nil
 	}
 	return item

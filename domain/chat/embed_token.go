@@ -271,7 +271,7 @@ func (f *fields) origins(entries []string) []OriginPattern {
 		case bad != nil:
 			f.add(pointer, bad.code, bad.detail)
 		case slices.Contains(patterns, p):
-			f.add(pointer, "duplicate_item", "Is in the list already, perhaps written otherwise.")
+			f.add(pointer, "duplicate_item", "Must not be in the list twice, not even in another spelling.")
 		}
 		patterns = append(patterns, p)
 	}

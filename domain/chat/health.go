@@ -17,7 +17,7 @@ func (r *Registry) Issues(t *Template) []Issue {
 		issues = append(issues, Issue{Code: code, Pointer: pointer, Detail: detail})
 	}
 	if t.PromptGone {
-		add("prompt_gone", "/prompt", "The prompt, or its version, is not there any more.")
+		add("prompt_gone", "/prompt", "The prompt template, or its version, no longer exists.")
 	}
 	chosen := map[string]bool{}
 	for _, s := range append(t.Agents[:len(t.Agents):len(t.Agents)], t.Tools...) {
@@ -32,7 +32,7 @@ func (r *Registry) Issues(t *Template) []Issue {
 	inspect := func(kind, pointer, id string, items []Item) {
 		switch item := find(items, id); {
 		case item == nil:
-			add(kind+"_gone", pointer, "The registry does not offer it any more.")
+			add(kind+"_gone", pointer, "The registry no longer offers it.")
 		case item.Status == ItemDisabled:
 			add(kind+"_disabled", pointer, "The registry has disabled it.")
 		default:

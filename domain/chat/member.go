@@ -64,7 +64,7 @@ func (t *Template) MayAdd(by identity.Actor, user identity.UserID, g Grant) erro
 	}
 	switch {
 	case (g.User == "") == (g.Email == ""):
-		return fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Give either user_id or email."}})
+		return fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Must have either user_id or email."}})
 	case user == "" && g.Email != "" && by.Role < identity.Admin:
 		return ErrInvitationRole
 	}

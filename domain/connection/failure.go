@@ -106,10 +106,10 @@ var causes = map[Code]cause{
 	TooManyConnections:      {Transient, true, nothing, "The server has no connection left for this user. Try again later, or raise its limit."},
 	ServerStarting:          {Transient, true, nothing, "The server is starting up, shutting down or recovering. Try again soon."},
 	QueryTimeout:            {Transient, true, nothing, "The server did not answer in time. Try again when it is less busy."},
-	ResponseTooLarge:        {Config, false, nothing, "The answer is larger than Atrium reads. Choose a narrower table."},
+	ResponseTooLarge:        {Config, false, nothing, "The result is larger than Atrium reads. Choose a narrower table."},
 	QuotaExceeded:           {Transient, true, nothing, "A quota of the warehouse's is used up. Try again later, or raise it."},
 	UnsupportedVersion:      {Config, false, network, "The server speaks a version of its protocol that Atrium does not. Upgrade the server."},
-	Internal:                {System, true, nothing, "Atrium could not work this out. Try again; if it stays, tell the operator."},
+	Internal:                {System, true, nothing, "Atrium could not determine the cause. Try again. If it fails again, tell the operator."},
 }
 
 // Codes lists every code that a connection can fail with, in alphabetical order.

@@ -35,7 +35,7 @@ var (
 	ErrWorkspaceMismatch = &fault.Error{Kind: fault.Malformed, Code: "workspace_mismatch", Detail: "The Workspace-Id header names a workspace other than the one of the API key."}
 	ErrWorkspaceNotFound = &fault.Error{Kind: fault.NotFound, Code: "workspace_not_found", Detail: "There is no such workspace."}
 	ErrForbidden         = &fault.Error{Kind: fault.Forbidden, Code: "forbidden", Detail: "Your role in this workspace does not allow that."}
-	ErrReadOnly          = ErrForbidden.Because("The credential is for viewing alone.")
+	ErrReadOnly          = ErrForbidden.Because("This credential is read-only.")
 	ErrRoleCeiling       = &fault.Error{Kind: fault.Forbidden, Code: "role_ceiling", Detail: "You cannot grant a role higher than your own."}
 )
 
@@ -75,7 +75,9 @@ func (r Role) WithArticle() string {
 
 // Needs returns ErrForbidden with the role that the caller lacks.
 func Needs(r Role) error {
-	return ErrForbidden.Because("That takes " + r.WithArticle() + " of the workspace, by a credential that allows as much.")
+	return ErrForbidden.Because(
+		"That takes " + r.WithArticle() + " of the workspace, by a credential that allows as much.",
+	)
 }
 
 // Actor is the caller of one request: the user, the org and workspace, the time, and the credential.

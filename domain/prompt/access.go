@@ -36,13 +36,17 @@ func (t *Template) mayRelease(by identity.Actor) error {
 	if err := t.Allow(by, access.Editor); err != nil || !t.Protected || t.Access(by) >= access.Manager {
 		return err
 	}
-	return ErrForbidden.Because("The prompt template is protected: activating a version or moving a label takes a manager.")
+	return ErrForbidden.Because(
+		"The prompt template is protected: activating a version or moving a label requires the manager role.",
+	)
 }
 
 // lacks returns ErrVersionNotFound with a detail on what a reference to the active version needs.
 func (t *Template) lacks(ref Ref) error {
 	if ref.Active && t.Active.Version == "" {
-		return ErrVersionNotFound.Because("No version of the prompt template is active yet. Activate one, or name a version.")
+		return ErrVersionNotFound.Because(
+			"No version of the prompt template is active yet. Activate one, or name a version.",
+		)
 	}
 	return ErrVersionNotFound
 }

@@ -46,7 +46,7 @@ func (t *Template) Share(by identity.Actor, user identity.UserID, g Grant) (Shar
 	}
 	var whom error
 	if (g.User == "") == (g.Email == "") {
-		whom = fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Give either user_id or email."}})
+		whom = fault.InvalidFields([]fault.Field{{Pointer: "/user_id", Code: "required", Detail: "Must have either user_id or email."}})
 	}
 	if err := fault.Join(whom, checkExpiry(by, g.ExpiresAt)); err != nil {
 		return Share{}, err

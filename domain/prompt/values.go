@@ -79,7 +79,7 @@ func messageOf(object map[string]any, pointer string, wrong *fields) Message {
 		m.checkWords(pointer, wrong)
 	}
 	if len(object) > known {
-		wrong.add(pointer, "unknown_field", "Must have role and content alone.")
+		wrong.add(pointer, "unknown_field", "Must have only role and content.")
 	}
 	return m
 }

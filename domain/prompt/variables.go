@@ -31,7 +31,7 @@ func (v Variable) check(pointer string, wrong *fields) {
 		} else if err != nil || !fits(v.Type, allowed) {
 			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "wrong_type", "Must be "+withArticle(v.Type)+", as the variable is.")
 		} else if seen[form] {
-			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Stands there twice.")
+			wrong.add(fmt.Sprintf("%s/enum/%d", pointer, i), "duplicate_item", "Must not be listed twice.")
 		}
 		seen[form] = true
 	}

@@ -314,7 +314,7 @@ func checkNotes(labels []string, message string) error {
 		case l == "latest", l == "active", numberPattern.MatchString(l), id.Valid(VersionPrefix, l):
 			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "not_allowed_value", Detail: "Is reserved: active, latest, version numbers and identifiers are no labels."})
 		case slices.Contains(labels[:i], l):
-			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "duplicate_item", Detail: "Stands there twice."})
+			wrong = append(wrong, fault.Field{Pointer: pointer, Code: "duplicate_item", Detail: "Must not be listed twice."})
 		}
 	}
 	if utf8.RuneCountInString(message) > 500 {

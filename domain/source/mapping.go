@@ -29,7 +29,9 @@ func (s *Source) MayMap(by identity.Actor, at revision.Match) error {
 	case s.Paused == ConnectionRevoked:
 		return ErrPaused.Because("The data source's connection is revoked. Verify it with a new credential first.")
 	case s.Paused == ConnectionChanged && s.Access(by) < Own:
-		return ErrPaused.Because("The data source's connection leads elsewhere by now. Its owner, or an owner of the workspace, resumes it by a mapping.")
+		return ErrPaused.Because(
+			"The data source's connection now leads to another target. The source's owner, or an owner of the workspace, can resume it by mapping it again.",
+		)
 	}
 	return nil
 }
