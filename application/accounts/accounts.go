@@ -1,5 +1,4 @@
-// Package accounts is what callers can do with themselves, their workspaces, their API keys and
-// the audit trail.
+// Package accounts holds the use cases of users, workspaces, API keys and the audit trail.
 package accounts
 
 import (
@@ -27,7 +26,7 @@ type Service struct {
 	mails       account.MailLimits
 }
 
-// PaysThrough answers the account of a payment gateway that an org uses at present; "" if it takes no
+// PaysThrough returns the payment gateway account that an org currently uses; "" if it takes no
 // payments.
 type PaysThrough func(identity.OrgID) string
 
@@ -39,7 +38,7 @@ func NewService(
 	return &Service{atomic: a, users: u, people: people, workspaces: w, invitations: i, keys: k, events: e, pays: p, mails: m}
 }
 
-// Authenticate answers whom a token of org proves. Whatever is wrong with it, the error is
+// Authenticate returns the principal of a token of org. Every problem with the token is
 // identity.ErrUnauthenticated.
 func (s *Service) Authenticate(ctx context.Context, org *identity.Org, token string, now time.Time) (*account.Principal, error) {
 	t, ok := account.ParseToken(token)
@@ -56,7 +55,7 @@ func (s *Service) Authenticate(ctx context.Context, org *identity.Org, token str
 	return p, nil
 }
 
-// Me returns the caller and its memberships; through an API key, that of the key's workspace alone.
+// Me returns the caller and its memberships; with an API key, only that of the key's workspace.
 func (s *Service) Me(ctx context.Context, by identity.Actor) (*account.User, []account.Membership, error) {
 	u, memberships, err := s.users.Get(ctx, by.Org, by.User)
 	return u, account.Seen(by, memberships), err
@@ -67,12 +66,12 @@ func (s *Service) Find(ctx context.Context, by identity.Actor, email string) (*a
 	return s.users.FindByEmail(ctx, by.Org, email)
 }
 
-// ChangeMe changes what callers may change of themselves.
+// ChangeMe changes the caller's own profile.
 func (s *Service) ChangeMe(ctx context.Context, by identity.Actor, at revision.Match, c account.UserChanges) (*account.User, error) {
 	return s.users.Update(ctx, by.Org, by.User, func(u *account.User, m []account.Membership) error { return u.Change(by, at, m, c) })
 }
 
-// Keys lists the live API keys: an admin sees those of the whole workspace, others their own.
+// Keys lists the live API keys: an admin sees those of the whole workspace, other callers their own.
 func (s *Service) Keys(ctx context.Context, by identity.Actor, q page.Query) (account.KeyPage, error) {
 	user := by.User
 	if by.Role >= identity.Admin {
@@ -93,12 +92,12 @@ func (s *Service) Key(ctx context.Context, by identity.Actor, id identity.KeyID)
 	return k, nil
 }
 
-// CreateKey makes an API key for the caller in a workspace of org; the token is shown this once.
+// CreateKey creates an API key for the caller in a workspace of org. The token is shown only once.
 func (s *Service) CreateKey(ctx context.Context, by identity.Actor, org *identity.Org, d account.KeyDraft) (*account.Key, account.Token, error) {
 	return addKey(ctx, s.keys, by, org, by.User, d)
 }
 
-// addKey makes an API key for user in by's workspace.
+// addKey creates an API key for user in by's workspace.
 func addKey(
 	ctx context.Context, keys ports.Keys, by identity.Actor, org *identity.Org, user identity.UserID, d account.KeyDraft,
 ) (k *account.Key, token account.Token, err error) {
@@ -109,7 +108,7 @@ func addKey(
 	return k, token, err
 }
 
-// CreateServiceKey makes an API key for a program, with a user of its own.
+// CreateServiceKey creates an API key for a program, with its own user.
 func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, org *identity.Org, d account.KeyDraft) (k *account.Key, token account.Token, err error) {
 	err = s.keys.Add(ctx, by, "", func(w *account.Workspace) (bearer *account.User, _ *account.Key, err error) {
 		bearer, k, token, err = w.NewServiceKey(by, org.Keys, d)
@@ -118,7 +117,7 @@ func (s *Service) CreateServiceKey(ctx context.Context, by identity.Actor, org *
 	return k, token, err
 }
 
-// RotateKey gives a key a successor, and lets it work for grace still.
+// RotateKey creates a key's successor. The key continues to work for grace.
 func (s *Service) RotateKey(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.KeyID, at revision.Match, grace time.Duration,
 ) (next *account.Key, token account.Token, err error) {
@@ -129,7 +128,7 @@ func (s *Service) RotateKey(
 	return next, token, err
 }
 
-// RevokeKey ends an API key at once, and those that were made by it.
+// RevokeKey ends an API key at once, and the keys that were created with it.
 func (s *Service) RevokeKey(ctx context.Context, by identity.Actor, id identity.KeyID, at revision.Match) error {
 	_, err := s.keys.Update(ctx, by, id, func(w *account.Workspace, k *account.Key, made []*account.Key) error {
 		return w.RevokeKey(by, at, k, made)
@@ -137,7 +136,7 @@ func (s *Service) RevokeKey(ctx context.Context, by identity.Actor, id identity.
 	return err
 }
 
-// RevokeKeyOf ends a key of any workspace of by's org, named by slug or id. by is the system.
+// RevokeKeyOf ends a key of a workspace of by's org, named by slug or id. by must be the system.
 func (s *Service) RevokeKeyOf(ctx context.Context, by identity.Actor, workspace string, id identity.KeyID) error {
 	ws, err := s.workspaces.Find(ctx, by.Org, workspace)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// DisablePerson closes a person's account; by is an operator or the system.
+// DisablePerson disables a person's account. by is an operator or the system.
 func (s *Service) DisablePerson(ctx context.Context, by identity.Actor, id identity.UserID, reason string, keep account.KeepServiceKeys) error {
 	if err := account.MayChangeAccess(by); err != nil {
 		return err
@@ -15,7 +15,7 @@ func (s *Service) DisablePerson(ctx context.Context, by identity.Actor, id ident
 	return s.people.ChangeAccess(ctx, by, id, func(a *account.Access) error { return a.Disable(by, reason, keep) })
 }
 
-// EnablePerson opens a disabled account again; by is an operator or the system.
+// EnablePerson enables a disabled account. by is an operator or the system.
 func (s *Service) EnablePerson(ctx context.Context, by identity.Actor, id identity.UserID, reason string) error {
 	if err := account.MayChangeAccess(by); err != nil {
 		return err

@@ -11,16 +11,16 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Provision is what an operator of the deployment asks for a person from the command line.
+// Provision is a request from the command line to set up a person.
 type Provision struct {
 	Email     string
-	Verified  bool   // whoever asks vouches for Email: who signs in with it is that person
+	Verified  bool   // the administrator vouches for Email: a sign-in with it joins this account
 	Name      string // of a new person
 	Role      identity.Role
 	Operator  bool
-	Workspace string // slug, or id of one that is there; made if there is none
+	Workspace string // slug, or id of an existing one; created if there is none
 	KeyName   string
-	KeyEndsAt time.Time // of the API key; zero for never
+	KeyEndsAt time.Time // of the API key; zero: never
 }
 
 // Provisioned is the person, with the token of a first API key.
@@ -30,11 +30,10 @@ type Provisioned struct {
 	Token     account.Token
 }
 
-// Provision gives a person, who is made if there is none with that address, a role in a workspace
-// and an API key, all or nothing. by is the system; there is no other way in for the very first
-// person. account.ErrAlreadyMember if the person is in the workspace; whoever is the first in one
-// has to be an owner of it.
-// Where org forbids personal keys there is none, and the Token is the zero one.
+// Provision gives a person a role in a workspace and an API key, all or nothing. It creates the person
+// if none has that address. by must be the system: this is the only way to create the very first
+// person. account.ErrAlreadyMember if the person is in the workspace. The first person in a workspace
+// must get the owner role. If org forbids personal keys, no key is created and Token is zero.
 func (s *Service) Provision(ctx context.Context, by identity.Actor, org *identity.Org, p Provision) (out Provisioned, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		ws, err := workspaceFor(ctx, tx, by, p)
@@ -103,11 +102,11 @@ func memberFor(ctx context.Context, tx ports.Stores, by identity.Actor, ws *acco
 	return u.ID, err
 }
 
-// errDisabled is the answer to a new API key of a person whose account is disabled.
+// errDisabled is returned for a new API key of a person whose account is disabled.
 var errDisabled = account.ErrUserNotFound.Because("The account is disabled. Enable it first.")
 
-// KeyFor makes an API key for a person of the org, known by e-mail address, in a workspace of
-// theirs. by is the system.
+// KeyFor creates an API key for a person of the org, identified by e-mail address, in one of their
+// workspaces. by must be the system.
 func (s *Service) KeyFor(ctx context.Context, by identity.Actor, org *identity.Org, email, workspace string, d account.KeyDraft) (*account.Key, account.Token, error) {
 	u, memberships, err := s.users.FindByEmail(ctx, by.Org, email)
 	if err == nil && !u.Enabled() {

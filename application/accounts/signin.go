@@ -8,11 +8,12 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// SignIn returns who verified claims are, after making the account or bringing it in line with
-// them where that is due. If it was made beside another one, which has the claims' address and
-// cannot be joined, apart is that one. by is the system. Errors are those of account.SignIn.Settle.
+// SignIn returns the person that verified claims belong to, after creating the account or updating it
+// from the claims if necessary. If it creates an account although another one has the claims' address
+// and cannot be joined, apart is that other account. by is the system. Errors are those of
+// account.SignIn.Settle.
 func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org, c account.Claims) (p *account.Person, apart *account.User, err error) {
-	if len(c.Lacks(org)) > 0 { // as Settle finds, but before anything is loaded
+	if len(c.Lacks(org)) > 0 { // Settle would return it too, but after loading data
 		return nil, nil, account.ErrClaimMissing
 	}
 	p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
@@ -33,11 +34,12 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 	return p, apart, err
 }
 
-// Linked says what became of a sign-in: To has it now, and From had it before, empty if nobody else did.
+// Linked is the result of linking a sign-in: To has it now, and From had it before; From is empty if no
+// other user had it.
 type Linked struct{ To, From identity.UserID }
 
-// LinkSignIn lets whoever signs in as an issuer's subject be the person with an e-mail address, and
-// nobody else any more. by is the system.
+// LinkSignIn links an issuer's subject to the person with an e-mail address, and removes the subject's
+// link to another person. by must be the system.
 func (s *Service) LinkSignIn(ctx context.Context, by identity.Actor, org *identity.Org, email, issuer, subject string) (out Linked, err error) {
 	if err := account.CheckSignIn(org, issuer, subject); err != nil {
 		return Linked{}, err

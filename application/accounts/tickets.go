@@ -9,19 +9,19 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Tickets holds the use cases of what outlasts the request that showed a credential.
+// Tickets holds the use cases of connections that outlast the request with the credential.
 type Tickets struct{ tickets ports.Tickets }
 
 // NewTickets returns the use cases on a store.
 func NewTickets(t ports.Tickets) *Tickets { return &Tickets{tickets: t} }
 
-// Issue makes a ticket for who has shown proof.
+// Issue creates a ticket for a caller who has shown proof.
 func (s *Tickets) Issue(ctx context.Context, org identity.OrgID, p account.Proof, now time.Time) (account.Token, time.Time, error) {
 	token, t := account.NewTicket(org, p, now)
 	return token, t.ExpiresAt, s.tickets.Add(ctx, t)
 }
 
-// Redeem answers what the bearer of a ticket has shown, once. Whatever is wrong with it, the error is
+// Redeem returns the proof of a ticket's bearer, once. Every problem with the ticket is
 // identity.ErrUnauthenticated.
 func (s *Tickets) Redeem(ctx context.Context, org identity.OrgID, ticket string, now time.Time) (account.Proof, error) {
 	token, ok := account.ParseTicket(ticket)
@@ -35,8 +35,8 @@ func (s *Tickets) Redeem(ctx context.Context, org identity.OrgID, ticket string,
 	return t.Proof, nil
 }
 
-// Standing answers whom each of some proofs means, in their order, of a sign-in no key and no membership;
-// nil for one that proves nothing any more.
+// Standing returns the principal behind each proof, in order: without a key and a membership for a
+// sign-in, nil for a proof that is no longer valid.
 func (s *Tickets) Standing(ctx context.Context, org *identity.Org, proofs []account.Proof, now time.Time) ([]*account.Principal, error) {
 	who, err := s.tickets.Proven(ctx, org.ID, proofs)
 	if err != nil {

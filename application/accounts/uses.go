@@ -11,24 +11,25 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Uses notes when API keys are used, exact to a minute. Keys may be used thousands of times a second: what is
-// noted is kept in memory, so that no request waits for a write, and stored together soon after.
+// Uses records when API keys are used, exact to a minute. Keys may be used thousands of times a second,
+// so uses are collected in memory and written together soon after: no request waits for a write.
 type Uses struct {
 	keys ports.Keys
 
 	mu    sync.Mutex
-	noted map[identity.OrgID]map[identity.KeyID]time.Time // and not stored yet
+	noted map[identity.OrgID]map[identity.KeyID]time.Time // not stored yet
 }
 
-// NewUses returns a note of uses that is stored in keys.
+// NewUses returns a recorder that stores uses in keys.
 func NewUses(keys ports.Keys) *Uses {
 	return &Uses{keys: keys, noted: map[identity.OrgID]map[identity.KeyID]time.Time{}}
 }
 
-// storeUsesEvery is how long a use is known to this node alone, which loses it if it is killed.
+// storeUsesEvery is how long only this node knows a use. The use is lost if the node is killed in this
+// time.
 const storeUsesEvery = time.Second
 
-// Note remembers that k was used, if the last use that is known of was not within a minute.
+// Note records that k was used, unless its last known use was within the last minute.
 func (u *Uses) Note(k account.Key, at time.Time) {
 	if at.Sub(k.LastUsedAt) < time.Minute {
 		return
@@ -38,7 +39,7 @@ func (u *Uses) Note(k account.Key, at time.Time) {
 	u.add(k.Org, k.ID, at)
 }
 
-// add keeps the first use that is noted; u is locked.
+// add keeps the earliest recorded use. The caller must hold u's lock.
 func (u *Uses) add(org identity.OrgID, k identity.KeyID, at time.Time) {
 	if u.noted[org] == nil {
 		u.noted[org] = map[identity.KeyID]time.Time{}
@@ -48,7 +49,7 @@ func (u *Uses) add(org identity.OrgID, k identity.KeyID, at time.Time) {
 	}
 }
 
-// Store stores what was noted. What could not be stored stays noted for the next time.
+// Store writes the recorded uses. Uses that could not be written stay recorded for the next call.
 func (u *Uses) Store(ctx context.Context) error {
 	u.mu.Lock()
 	noted := u.noted
@@ -72,7 +73,7 @@ func (u *Uses) Store(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// Keep stores what is noted until ctx ends, and reports what goes wrong.
+// Keep writes recorded uses until ctx ends, and reports errors.
 func (u *Uses) Keep(ctx context.Context, report func(error)) {
 	ticker := time.NewTicker(storeUsesEvery)
 	defer ticker.Stop()

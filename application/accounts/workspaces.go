@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// CreateWorkspace makes a workspace of org that by owns. A slug that is made of the name is made anew,
-// a few times, if another workspace has it; one that is given is taken or refused as it is.
+// CreateWorkspace creates a workspace of org that by owns. If its slug is derived from the name and
+// taken, further candidates are tried. A slug that the caller gave is used or refused as it is.
 func (s *Service) CreateWorkspace(ctx context.Context, by identity.Actor, org *identity.Org, slug, name string) (*account.Workspace, error) {
 	const tries = 6
 	given := slug != ""
@@ -46,9 +46,10 @@ func (s *Service) ChangeWorkspace(ctx context.Context, by identity.Actor, org *i
 	return s.workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Change(by, at, org.ClaimRules, c) })
 }
 
-// DeleteWorkspace hides a workspace; RestoreWorkspace brings it back. Live connections and subscriptions are
-// in its way: nothing may go on reading through the one, or being charged by the other. They are counted once the workspace is locked, so that
-// none can be made meanwhile. A subscription at an account that the org no longer uses is not: nobody could end it here.
+// DeleteWorkspace hides a workspace; RestoreWorkspace restores it. Live connections and subscriptions
+// prevent it, so that a deleted workspace reads no data and is not charged. They are counted while the
+// workspace is locked, so that none can be created in between. A subscription at an account that the
+// org no longer uses does not prevent it, because it cannot be ended here.
 func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id identity.WorkspaceID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Workspaces.Update(ctx, by, id, nil, func(w *account.Workspace) error { return w.Delete(by, at) }); err != nil {
@@ -70,7 +71,7 @@ func (s *Service) DeleteWorkspace(ctx context.Context, by identity.Actor, id ide
 	})
 }
 
-// RestoreWorkspace brings a deleted workspace of by's org back, named by slug or id. by is the
+// RestoreWorkspace restores a deleted workspace of by's org, named by slug or id. by must be the
 // system.
 func (s *Service) RestoreWorkspace(ctx context.Context, by identity.Actor, idOrSlug string) (*account.Workspace, error) {
 	w, err := s.workspaces.Find(ctx, by.Org, idOrSlug)
@@ -96,7 +97,7 @@ func (s *Service) Member(ctx context.Context, by identity.Actor, id identity.Wor
 	return s.workspaces.Member(ctx, by.Org, id, user)
 }
 
-// ChangeMember gives a member another role.
+// ChangeMember changes a member's role.
 func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match, to identity.Role) (m account.Member, err error) {
 	_, err = s.workspaces.Update(ctx, by, id, []identity.UserID{user}, func(w *account.Workspace) error {
 		m, err = w.ChangeRole(by, at, user, to)
@@ -105,8 +106,8 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id identi
 	return m, err
 }
 
-// RemoveMember ends a membership, and the service keys that the member created unless keep says otherwise;
-// everyone may end their own membership.
+// RemoveMember ends a membership, with the service keys that the member created unless keep is set.
+// Every member may end their own membership.
 func (s *Service) RemoveMember(
 	ctx context.Context, by identity.Actor, id identity.WorkspaceID, user identity.UserID, at revision.Match, keep account.KeepServiceKeys,
 ) error {
@@ -138,15 +139,15 @@ func (s *Service) Invitation(ctx context.Context, by identity.Actor, ws identity
 	return s.invitations.Get(ctx, by.Org, ws, id)
 }
 
-// Invited is an invitation with its token, which is shown this once.
+// Invited is an invitation with its token, which is shown only once.
 type Invited struct {
 	Invitation *account.Invitation
 	Workspace  *account.Workspace
 	Token      account.Token
-	Renewed    bool // there was an open one, whose link ended
+	Renewed    bool // it replaced an open one, whose link stopped working
 }
 
-// Invite asks the owner of an e-mail address into a workspace.
+// Invite invites the owner of an e-mail address to a workspace.
 func (s *Service) Invite(ctx context.Context, by identity.Actor, id identity.WorkspaceID, email string, role identity.Role) (out Invited, err error) {
 	err = s.invitations.Invite(ctx, by, id, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
 		out.Workspace, out.Renewed = w, pending != nil
@@ -159,7 +160,7 @@ func (s *Service) Invite(ctx context.Context, by identity.Actor, id identity.Wor
 	return out, err
 }
 
-// Withdraw ends an invitation, and with it the chat memberships that wait for it.
+// Withdraw ends an invitation and the chat memberships that depend on it.
 func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		err := tx.Invitations.Update(ctx, by, ws, id, func(w *account.Workspace, i *account.Invitation) error { return w.Withdraw(by, at, i) })
@@ -170,8 +171,8 @@ func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.W
 	})
 }
 
-// AcceptInvitation makes the caller a member of the workspace that a token invites to, and of the
-// chats that were to be theirs with it.
+// AcceptInvitation makes the caller a member of the workspace that the token is for, and of the chats
+// that the invitation was for.
 func (s *Service) AcceptInvitation(ctx context.Context, by identity.Actor, token string) (joined *account.Workspace, err error) {
 	t, ok := account.ParseInvitationToken(token)
 	if !ok {
@@ -191,8 +192,8 @@ func (s *Service) AcceptInvitation(ctx context.Context, by identity.Actor, token
 	return joined, err
 }
 
-// invitedChats changes, one after the other, the chat templates of ws whose members an invitation
-// is to make. The invitation's workspace is locked by then, as it is before more are added.
+// invitedChats changes, one after another, the chat templates of ws whose members an invitation would
+// make. The invitation's workspace is already locked, as it is when more are added.
 func invitedChats(ctx context.Context, tx ports.Stores, by identity.Actor, ws identity.WorkspaceID, id account.InvitationID, change func(t *chat.Template, by identity.Actor, reserved identity.UserID)) error {
 	by.Workspace = ws
 	reserved := id.Reserved()

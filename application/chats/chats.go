@@ -1,4 +1,4 @@
-// Package chats is what callers can do with chat templates.
+// Package chats holds the use cases of chat templates.
 package chats
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Registries answers the present registry of an org: a reload of the configuration makes another.
+// Registries returns the current registry of an org. A reload of the configuration creates a new one.
 type Registries func(identity.OrgID) *chat.Registry
 
 // Service holds the use cases, one method each.
@@ -43,7 +43,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q 
 	return s.lists.Visible(ctx, by, f, q)
 }
 
-// Create makes a template that belongs to by.
+// Create creates a template that by owns.
 func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (t *chat.Template, err error) {
 	err = s.holding(ctx, by, d.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
 		if t, err = chat.New(by, d, chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}); err != nil {
@@ -63,7 +63,7 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id chat.ID) (*chat
 	return t, t.Allow(by, access.Viewer)
 }
 
-// Change changes a template's own fields, or hands it to another owner.
+// Change changes a template's own fields, or transfers it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, c chat.Changes) (t *chat.Template, err error) {
 	facts := chat.Facts{Registry: s.registries(by.Org)}
 	var also []identity.UserID
@@ -80,7 +80,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 			before := t.Content.Size()
 			err := t.Change(by, at, c, facts)
 			kinds = nil
-			if t.Content.Size() > before { // beyond a quota, a workspace can still change what it has
+			if t.Content.Size() > before { // a workspace above its quota can still change what it has
 				kinds = []quota.Kind{quota.StorageBytes}
 			}
 			return err
@@ -90,9 +90,10 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 	return t, err
 }
 
-// holding runs do in one transaction, with whether by may see what a prompt names. The prompt is locked:
-// whoever deletes it waits, and then finds it in use. The transaction is undone with quota.ErrExceeded if a quota
-// of the kinds that do returns is exceeded then. Limits are read before the transaction begins.
+// holding runs do in one transaction, and tells it whether by may see the prompt. The prompt is locked:
+// a concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds that
+// do returns is exceeded, the transaction is rolled back with quota.ErrExceeded. Limits are read before
+// the transaction starts.
 func (s *Service) holding(ctx context.Context, by identity.Actor, p chat.Prompt, do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
@@ -121,13 +122,13 @@ func (s *Service) holding(ctx context.Context, by identity.Actor, p chat.Prompt,
 	})
 }
 
-// Delete hides a template; Restore brings it back.
+// Delete hides a template; Restore restores it.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match) error {
 	_, err := s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Delete(by, at) })
 	return err
 }
 
-// Restore brings a deleted template back.
+// Restore restores a deleted template.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var restored *chat.Template
 	err := s.holding(ctx, by, chat.Prompt{}, func(tx ports.Stores, _ bool) (_ []quota.Kind, err error) {
@@ -140,8 +141,7 @@ func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*
 	return restored, nil
 }
 
-// AttachWorkflow lets chats start a workflow of the registry; attached says whether they could not
-// before.
+// AttachWorkflow attaches a workflow of the registry. attached is false if it was attached already.
 func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, workflow string) (t *chat.Template, w chat.Workflow, attached bool, err error) {
 	t, err = s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error {
 		w, attached, err = t.Attach(by, workflow, s.registries(by.Org))
@@ -150,7 +150,7 @@ func (s *Service) AttachWorkflow(ctx context.Context, by identity.Actor, id chat
 	return t, w, attached, err
 }
 
-// DetachWorkflow takes a workflow off.
+// DetachWorkflow removes a workflow.
 func (s *Service) DetachWorkflow(ctx context.Context, by identity.Actor, id chat.ID, at revision.Match, workflow string) error {
 	_, err := s.chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Detach(by, at, workflow) })
 	return err

@@ -13,47 +13,46 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// What begins a session and a ticket, and binds what is sealed as one to being that.
+// Prefixes of sessions and tickets. They also bind the sealed content to its purpose.
 const (
 	sessionPrefix = "ats_"
 	ticketPrefix  = "att_"
 )
 
-// Visit is how a page calls that shows a chat to a visitor, who has no account.
+// Visit describes the request of a page that shows a chat to a visitor without an account.
 type Visit struct {
 	Org    identity.OrgID
 	Origin chat.Origin
-	Ours   bool // Origin is where our own pages are
+	Ours   bool // Origin is that of Atrium's own pages
 	At     time.Time
 }
 
-// Limit takes a call from what a token allows for one address, and returns an error if nothing is
-// left.
+// Limit counts a call against the limit of a token for one address, and returns an error if the limit
+// is reached.
 type Limit func(*chat.EmbedToken) error
 
-// SessionRequest is what a page brings for a session.
+// SessionRequest is what a page sends to open a session.
 type SessionRequest struct {
 	Secret  string // of an embed token
-	Ticket  string // of our own page in a frame; empty: the site's own page asks
-	Visitor string // whom the site says that it is for; Atrium makes nothing of it
+	Ticket  string // of Atrium's own page in a frame; empty: the site's own page asks
+	Visitor string // the visitor's name according to the site; Atrium does not use it
 }
 
 // Session is a visitor's session.
 type Session struct {
 	Pass      chat.EmbedPass
 	Embedding chat.Embedding
-	Tools     []chat.Item   // of the template, as far as visitors may know of them
-	Text      secret.String // what the page keeps of it
+	Tools     []chat.Item   // tools of the template that visitors can see
+	Text      secret.String // the sealed session, which the page stores
 }
 
-// Expected reports whether pages of an origin may have business here at all: a preflight names no
-// token.
+// Expected reports whether pages of an origin may call at all: a preflight names no token.
 func (s *Embeds) Expected(ctx context.Context, v Visit) (bool, error) {
 	return s.embeds.Expected(ctx, v.Org, v.Origin, v.At)
 }
 
-// Ticket lets in the page that is shown in a frame of v.Origin: it answers what that page shows,
-// and the ticket by which it opens a session.
+// Ticket admits the page in a frame of v.Origin. It returns the content of that page, and the ticket
+// with which the page opens a session.
 func (s *Embeds) Ticket(ctx context.Context, v Visit, token string, limit Limit) (*chat.Embedding, secret.String, error) {
 	e, by, err := s.embedding(ctx, v, token, limit)
 	if err != nil {
@@ -79,7 +78,7 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 		switch {
 		case err != nil:
 			return nil, err
-		case !v.Ours: // a ticket is of no use to a page that is not ours
+		case !v.Ours: // only Atrium's own pages can use a ticket
 			return nil, chat.ErrOriginNotAllowed
 		case !ok || ticket.OpenedBy != by:
 			return nil, chat.ErrEmbedTicketInvalid
@@ -97,7 +96,7 @@ func (s *Embeds) OpenSession(ctx context.Context, v Visit, r SessionRequest, lim
 	return s.session(pass, e, text), nil
 }
 
-// embedding finds what a token's secret opens, and takes a call from what it allows.
+// embedding returns what a token's secret opens, and counts the call against the token's limit.
 func (s *Embeds) embedding(ctx context.Context, v Visit, token string, limit Limit) (*chat.Embedding, secret.Hash, error) {
 	t, ok := secret.ParseToken(chat.EmbedSecretPrefix, token)
 	if !ok {
@@ -114,8 +113,8 @@ func (s *Embeds) embedding(ctx context.Context, v Visit, token string, limit Lim
 	return e, by, err
 }
 
-// Resume answers what a session shows. It is held to its token as that is now: whatever ended the
-// token, or took its origin off the list, has ended the session.
+// Resume returns the content of a session. It checks the session against its token's current state: if
+// the token has ended, or its origin was removed from the list, the session has ended.
 func (s *Embeds) Resume(ctx context.Context, v Visit, session string, limit Limit) (*Session, error) {
 	pass, ok, err := s.open(v, sessionPrefix, session)
 	if err != nil {
@@ -144,7 +143,7 @@ func (s *Embeds) session(p chat.EmbedPass, e *chat.Embedding, text secret.String
 	return &Session{Pass: p, Embedding: *e, Tools: s.registries(e.Token.Org).EmbedSafe(&e.Template), Text: text}
 }
 
-// NoteUse writes down that a token opened a session; at most once a minute that costs a write.
+// NoteUse records that a token opened a session. It writes at most once a minute.
 func (s *Embeds) NoteUse(ctx context.Context, session *Session, now time.Time) error {
 	t := &session.Embedding.Token
 	if now.Sub(t.LastUsedAt) < time.Minute {
@@ -153,7 +152,7 @@ func (s *Embeds) NoteUse(ctx context.Context, session *Session, now time.Time) e
 	return s.embeds.Used(ctx, t.Org, t.ID, session.Pass.Origin, now)
 }
 
-// seal makes a pass into what pages keep, of which they can read nothing.
+// seal encodes a pass so that pages can store it but not read it.
 func (s *Embeds) seal(org identity.OrgID, prefix string, p chat.EmbedPass) (secret.String, error) {
 	plain, err := json.Marshal(p)
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *Embeds) seal(org identity.OrgID, prefix string, p chat.EmbedPass) (secr
 	return secret.New(prefix + base64.RawURLEncoding.EncodeToString(sealed)), nil
 }
 
-// open reads a pass that seal made for the same org and purpose, and that has not ended.
+// open reads a pass that seal created for the same org and purpose, and that has not expired.
 func (s *Embeds) open(v Visit, prefix, text string) (p chat.EmbedPass, ok bool, err error) {
 	encoded, ok := strings.CutPrefix(text, prefix)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Embeds is how chats get into the pages of other sites: what managers do with embed tokens, and
-// what those pages do by them.
+// Embeds holds the use cases of embedded chats: managers manage embed tokens, and pages of other sites
+// use them.
 type Embeds struct {
 	embeds     ports.Embeds
 	chats      ports.Chats
@@ -22,7 +22,7 @@ type Embeds struct {
 	registries Registries
 }
 
-// PassSealers seal what pages keep, each kind under a key of its own.
+// PassSealers seal what pages store, each kind under its own key.
 type PassSealers struct {
 	Sessions ports.Sealer
 	Tickets  ports.Sealer
@@ -33,7 +33,7 @@ func NewEmbeds(e ports.Embeds, c ports.Chats, s PassSealers, r Registries) *Embe
 	return &Embeds{embeds: e, chats: c, passes: s, registries: r}
 }
 
-// of returns the sealer of what begins with prefix.
+// of returns the sealer for passes with a prefix.
 func (s PassSealers) of(prefix string) ports.Sealer {
 	if prefix == ticketPrefix {
 		return s.Tickets
@@ -62,7 +62,7 @@ func (s *Embeds) Get(ctx context.Context, by identity.Actor, of chat.ID, id chat
 	return token, t.MayManage(by, token)
 }
 
-// Create makes an embed token; its secret is shown this once.
+// Create creates an embed token. Its secret is shown only once.
 func (s *Embeds) Create(ctx context.Context, by identity.Actor, of chat.ID, c chat.EmbedChanges) (token *chat.EmbedToken, made secret.Token, err error) {
 	err = s.embeds.Add(ctx, by, of, func(t *chat.Template, have int) (*chat.EmbedToken, error) {
 		token, made, err = t.NewEmbedToken(by, have, c)
@@ -80,8 +80,7 @@ func (s *Embeds) Change(ctx context.Context, by identity.Actor, of chat.ID, id c
 	return token, err
 }
 
-// Rotate gives an embed token another secret, which is shown this once; the one before works for
-// grace still.
+// Rotate gives an embed token a new secret, which is shown only once. The previous one works for grace.
 func (s *Embeds) Rotate(ctx context.Context, by identity.Actor, of chat.ID, id chat.EmbedTokenID, at revision.Match, grace time.Duration) (token *chat.EmbedToken, made secret.Token, err error) {
 	err = s.embeds.Update(ctx, by, of, id, func(t *chat.Template, found *chat.EmbedToken) error {
 		token = found

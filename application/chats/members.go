@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Members lists a template's members, its owner among them.
+// Members lists a template's members, including its owner.
 func (s *Service) Members(ctx context.Context, by identity.Actor, id chat.ID, q page.Query) (chat.MemberPage, error) {
 	if _, err := s.Get(ctx, by, id); err != nil {
 		return chat.MemberPage{}, err
@@ -20,17 +20,17 @@ func (s *Service) Members(ctx context.Context, by identity.Actor, id chat.ID, q 
 	return s.lists.Members(ctx, by.Workspace, id, q)
 }
 
-// Added is a new member. For one from outside the workspace it holds the invitation with its token,
-// which is shown this once.
+// Added is a new member. For a person from outside the workspace it has the invitation with its token,
+// which is shown only once.
 type Added struct {
 	Member     chat.Member
 	Invitation *account.Invitation // nil: a member of the workspace
 	Workspace  *account.Workspace  // of the invitation
 	Token      account.Token
-	Again      bool // had been invited to the template already; the old link ended
+	Again      bool // had been invited to the template before; the old link stopped working
 }
 
-// AddMember gives a member of the workspace access at once, and invites anybody else.
+// AddMember gives a member of the workspace access at once, and invites anyone else.
 func (s *Service) AddMember(ctx context.Context, by identity.Actor, id chat.ID, g chat.Grant) (out Added, err error) {
 	user := g.User
 	if g.User == "" && g.Email != "" {
@@ -55,8 +55,8 @@ func (s *Service) AddMember(ctx context.Context, by identity.Actor, id chat.ID, 
 	return out, nil
 }
 
-// invite asks somebody into the workspace for the sake of a template. The workspace is locked
-// before the template, as when an invitation is accepted.
+// invite invites a person to the workspace because of a template. The workspace is locked before the
+// template, as when an invitation is accepted.
 func (s *Service) invite(ctx context.Context, by identity.Actor, id chat.ID, g chat.Grant) (out Added, err error) {
 	t, err := s.chats.Get(ctx, by, id)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) invite(ctx context.Context, by identity.Actor, id chat.ID, g c
 	return out, err
 }
 
-// ChangeMember gives a member another role.
+// ChangeMember changes a member's role.
 func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match, to access.Role) (m chat.Member, err error) {
 	_, err = s.chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
 		m, err = t.ChangeMember(by, at, user, to)
@@ -96,8 +96,8 @@ func (s *Service) ChangeMember(ctx context.Context, by identity.Actor, id chat.I
 	return m, err
 }
 
-// RemoveMember ends a membership; everyone may end their own. An invitation into the workspace that
-// was made for nothing else ends with it.
+// RemoveMember ends a membership. Every member may end their own. If the member's workspace invitation
+// was made only for this template, it ends too.
 func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID, at revision.Match) error {
 	remove := func(chats ports.Chats) (m chat.Member, err error) {
 		_, err = chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
@@ -114,7 +114,8 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 		_, err = remove(s.chats)
 		return err
 	}
-	// Somebody who is invited, if anybody: the workspace is locked first, as in invite.
+	// The invitation of an invited member, if there is one: the workspace is locked first, as in
+	// invite.
 	invitation := account.InvitationFor(user)
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Invitations.Update(ctx, by, by.Workspace, invitation, func(*account.Workspace, *account.Invitation) error { return nil }); err != nil {

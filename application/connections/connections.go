@@ -1,6 +1,6 @@
-// Package connections is what callers can do with connections to warehouses, and what Atrium does
-// with them by itself. What reaches a warehouse stands apart from what is stored: a probe is made
-// outside of any transaction, and the method that stores its result asks whether it still holds.
+// Package connections holds the use cases of connections to warehouses, and Atrium's background work
+// with them. Methods that reach a warehouse are separate from methods that store: a probe runs outside
+// any transaction, and the method that stores its result checks whether the result still applies.
 package connections
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Warehouses are the kinds that this program can reach.
+// Warehouses are the kinds of warehouse that this program can reach.
 type Warehouses map[connection.Kind]ports.Warehouse
 
-// Offer is what an org lets its workspaces connect to.
+// Offer says what an org's workspaces can connect to.
 type Offer struct {
 	Kinds  []connection.Kind
 	Egress identity.Egress
 }
 
-// Offers answers the present offer of an org; the zero Offer of one that is not configured.
+// Offers returns the current offer of an org; zero if the org is not configured.
 type Offers func(identity.OrgID) Offer
 
 // Service holds the use cases, one method each.
@@ -62,8 +62,8 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id connection.ID) 
 	return c, c.Allow(by, connection.See)
 }
 
-// Probe tries a credential for a new connection. A trial that it returns has passed; the error of one
-// that failed is a *connection.ProbeError. Nothing is stored but that there was an attempt.
+// Probe tries a credential for a new connection. The returned trial has passed; for a failed one the
+// error is a *connection.ProbeError. Only the attempt is stored.
 func (s *Service) Probe(ctx context.Context, by identity.Actor, d connection.Draft) (connection.Trial, error) {
 	if err := connection.MayCreate(by); err != nil {
 		return connection.Trial{}, err
@@ -75,7 +75,7 @@ func (s *Service) Probe(ctx context.Context, by identity.Actor, d connection.Dra
 	if err := bothInvalid(d.Check(), err); err != nil {
 		return connection.Trial{}, err
 	}
-	switch live, err := s.connections.Live(ctx, by.Workspace); { // decided again when it is stored
+	switch live, err := s.connections.Live(ctx, by.Workspace); { // checked again when it is stored
 	case err != nil:
 		return connection.Trial{}, err
 	case live >= connection.MaxLive:
@@ -105,7 +105,7 @@ func (s *Service) Create(ctx context.Context, by identity.Actor, t connection.Tr
 	return c, err
 }
 
-// offered returns connection.ErrKindNotOffered unless org offers kind and this program has it.
+// offered returns connection.ErrKindNotOffered unless org offers kind and this program supports it.
 func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
 	if s.warehouses[kind] == nil || !slices.Contains(s.offers(org).Kinds, kind) {
 		return connection.ErrKindNotOffered
@@ -113,8 +113,8 @@ func (s *Service) offered(org identity.OrgID, kind connection.Kind) error {
 	return nil
 }
 
-// admit notes that by tries to reach target, if the limits of probes allow that. Targets are kept as keyed
-// digests.
+// admit counts an attempt of by to reach target, if the limits of probes permit it. Targets are stored
+// as keyed digests.
 func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target) error {
 	target = s.sealer.Digest("probe target", target[:])
 	return s.connections.Attempt(ctx, by, connection.Probing, target, func(workspace, at *connection.Attempts) error {
@@ -128,10 +128,10 @@ func (s *Service) reach(ctx context.Context, by identity.Actor, credential conne
 	if report.Failure() == connection.TooManyReads {
 		return connection.Report{}, connection.ErrTooManyReads
 	}
-	return report, context.Cause(ctx) // what a probe says that was cut short is not about the warehouse
+	return report, context.Cause(ctx) // the report of an interrupted probe says nothing about the warehouse
 }
 
-// sealed adds to a trial its credential as it will be kept, unless it failed.
+// sealed adds the sealed credential to a trial, unless the trial failed.
 func (s *Service) sealed(by identity.Actor, t connection.Trial, credential connection.Credential) (connection.Trial, error) {
 	if err := t.Failure(credential.Kind()); err != nil {
 		return connection.Trial{}, err
@@ -161,7 +161,7 @@ func checkLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *conn
 	return jobs.Enqueue(ctx, job.New(by, connection.CheckJob, string(c.ID), c.NextCheck(by.At, rand.Float64()))) //nolint:gosec // jitter needs no secrecy
 }
 
-// bothInvalid is what is wrong by both errors, with all fields at once.
+// bothInvalid combines two errors with all their fields.
 func bothInvalid(one, two error) error {
 	a, invalidOne := errors.AsType[*fault.Error](one)
 	b, invalidTwo := errors.AsType[*fault.Error](two)

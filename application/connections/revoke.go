@@ -13,17 +13,17 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Revocation is what came of a revocation.
+// Revocation is the result of a revocation.
 type Revocation struct {
 	Connection    *connection.Connection
-	Paused        []source.Source // those that wait for the connection's return, newest first
+	Paused        []source.Source // sources that wait until the connection is reactivated, newest first
 	CancelledJobs int
 }
 
-// Revoke ends a connection: its credential is erased, the sources that read through it are paused, and
-// the queued jobs of all of them are cancelled, in one transaction. What runs is cut off, and stores
-// nothing: the revisions that it began with are gone. By the time Revoke returns, nobody opens a
-// connection with the credential any more.
+// Revoke ends a connection: in one transaction it erases the credential, pauses the sources that read
+// through the connection, and cancels the queued jobs of all of them. Running work is interrupted and
+// stores nothing, because its revisions have changed. When Revoke returns, no one opens a connection
+// with the credential any more.
 func (s *Service) Revoke(ctx context.Context, by identity.Actor, id connection.ID, at revision.Match) (out Revocation, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		out = Revocation{}
@@ -55,13 +55,13 @@ func (s *Service) Revoke(ctx context.Context, by identity.Actor, id connection.I
 		return Revocation{}, err
 	}
 	select {
-	case <-ctx.Done(): // it is done all the same
+	case <-ctx.Done(): // the revocation is committed in any case
 	case <-time.After(calm):
 	}
 	return out, nil
 }
 
-// reconnect ends the pauses that the revocation of a connection began.
+// reconnect ends the pauses that a connection's revocation started.
 func reconnect(ctx context.Context, tx ports.Stores, by identity.Actor, id connection.ID, elsewhere bool) error {
 	var resumed []job.Job
 	if err := tx.Sources.UpdateThrough(ctx, by.Workspace, id, func(src *source.Source) error {

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// lookAgain is how often whoever uses a credential asks whether it still may. Together with what a
-	// cut connection takes to close it keeps a revocation within two seconds.
+	// lookAgain is how often a user of a credential checks whether it is still valid. This interval and
+	// the time to close a connection keep a revocation within two seconds.
 	lookAgain = 250 * time.Millisecond
 
-	// calm is how long a revocation waits before it is answered: whoever read the credential before it
-	// was erased, and has dialled nobody yet, has asked again by then.
+	// calm is how long a revocation waits before it returns: a caller who read the credential before
+	// its erasure, and has not dialled yet, has checked again within this time.
 	calm = 3 * lookAgain
 )
 
-// Use lends do what a connection reaches and its credential, in the clear until do returns. The
-// context of do ends with connection.ErrCredentialChanged as soon as the credential is another one or
-// none; that is Use's error then too, whatever do made of it. Members may use a connection.
+// Use calls do with what a connection reaches and its credential, which is readable until do returns.
+// The context of do ends with connection.ErrCredentialChanged as soon as the credential is replaced or
+// erased; Use then returns that error, whatever do returned. Requires the member role.
 func (s *Service) Use(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error {
 	c, err := s.connections.Get(ctx, by.Workspace, id)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Service) target(by identity.Actor, credential connection.Credential) po
 	return ports.Target{Workspace: by.Workspace, Credential: credential, Egress: s.offers(by.Org).Egress, Limits: ports.DefaultLimits()}
 }
 
-// open reads the stored credential, and tells its revision. It is for the last moment before the
-// credential is used: a connection that was revoked by then is not dialled.
+// open returns the stored credential and its revision. Call it immediately before the credential is
+// used, so that a connection that has just been revoked is not dialled.
 func (s *Service) open(ctx context.Context, by identity.Actor, c *connection.Connection) (connection.Credential, int64, error) {
 	stored, err := s.connections.Sealed(ctx, by.Workspace, c.ID)
 	if err != nil {
@@ -60,14 +60,14 @@ func (s *Service) open(ctx context.Context, by identity.Actor, c *connection.Con
 	}
 	credential, err := connection.ParseCredential(c.Kind, plain)
 	if err != nil {
-		// Not %w: to the caller it is no answer about what was submitted.
+		// Not %w: the caller must not take it for an error in the request.
 		return connection.Credential{}, 0, fmt.Errorf("the stored credential of %s: %v", c.ID, err) //nolint:errorlint // see above
 	}
 	return credential, stored.Revision, nil
 }
 
-// fenced runs do as long as the credential of a connection has a revision, and cuts it short when it
-// has not: connection.ErrCredentialChanged.
+// fenced runs do while a connection's credential has a revision. If the revision changes, it cancels do
+// and returns connection.ErrCredentialChanged.
 func (s *Service) fenced(ctx context.Context, by identity.Actor, id connection.ID, revision int64, do func(context.Context) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -85,7 +85,7 @@ func (s *Service) fenced(ctx context.Context, by identity.Actor, id connection.I
 		}
 	}()
 	err := do(ctx)
-	if cause := context.Cause(ctx); cause != nil { // what is said by then is not about the warehouse
+	if cause := context.Cause(ctx); cause != nil { // later results say nothing about the warehouse
 		return cause
 	}
 	return err

@@ -10,8 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Reprobe tries a connection's stored credential, or the new one if fresh is not nil. Its trial may
-// have failed; that of a new credential has passed, or the error is a *connection.ProbeError.
+// Reprobe tries a connection's stored credential, or the new one if fresh is not nil. A trial of the
+// stored one may have failed. A trial of a new one has passed, or the error is a
+// *connection.ProbeError.
 func (s *Service) Reprobe(ctx context.Context, by identity.Actor, id connection.ID, fresh []byte) (connection.Trial, error) {
 	c, err := s.connections.Get(ctx, by.Workspace, id)
 	if err != nil {
@@ -43,8 +44,8 @@ func (s *Service) Reprobe(ctx context.Context, by identity.Actor, id connection.
 	return s.sealed(by, t, credential)
 }
 
-// Verify stores what Reprobe found. A new credential that works brings the connection's paused sources
-// back, each with a refresh; where it leads elsewhere they wait for their owners.
+// Verify stores the result of Reprobe. A new credential that works resumes the connection's paused
+// sources, each with a refresh. If it has another target, they wait for their owners.
 func (s *Service) Verify(ctx context.Context, by identity.Actor, t connection.Trial) (c *connection.Connection, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		elsewhere := false
@@ -59,7 +60,7 @@ func (s *Service) Verify(ctx context.Context, by identity.Actor, t connection.Tr
 				return err
 			}
 		}
-		return checkLater(ctx, tx.Jobs, by, c) // nothing is queued for one that comes back
+		return checkLater(ctx, tx.Jobs, by, c) // a reactivated connection has no queued check
 	})
 	if err != nil {
 		return nil, err
@@ -67,8 +68,8 @@ func (s *Service) Verify(ctx context.Context, by identity.Actor, t connection.Tr
 	return c, nil
 }
 
-// Check probes a connection that nobody asked about, and sees to it that it is probed again. by is
-// the system. A connection that is gone, or is not to be used any more, is no error.
+// Check probes a connection in the background and queues its next check. by is the system. It returns
+// nil if the connection is gone or may no longer be used.
 func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID) error {
 	c, err := s.beginCheck(ctx, by, id)
 	if errors.Is(err, connection.ErrNotFound) || errors.Is(err, connection.ErrRevoked) {
@@ -98,13 +99,13 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 		if err != nil || c.Status == connection.Revoked {
 			return err
 		}
-		return checkLater(ctx, tx.Jobs, by, c) // sooner than was thought, if it failed
+		return checkLater(ctx, tx.Jobs, by, c) // if it failed, sooner than planned
 	})
 }
 
-// beginCheck answers the connection of a check, and queues the next one: now, so that a check which fails
-// for good does not end all that would follow it, and with the connection held, so that a revocation comes
-// first, connection.ErrRevoked, or finds the job to cancel.
+// beginCheck returns the connection of a check, and queues the next one: now, so that a check that
+// fails permanently does not end the series; and with the connection locked, so that a concurrent
+// revocation either comes first (connection.ErrRevoked) or finds the job to cancel.
 func (s *Service) beginCheck(ctx context.Context, by identity.Actor, id connection.ID) (c *connection.Connection, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.MayTry(by, false) }); err != nil {
@@ -124,7 +125,7 @@ func (s *Service) tryStored(ctx context.Context, by identity.Actor, c *connectio
 	return s.try(ctx, by, c, revision, credential)
 }
 
-// try probes a credential as long as that of the connection has a revision.
+// try probes a credential while the connection's credential has a revision.
 func (s *Service) try(ctx context.Context, by identity.Actor, c *connection.Connection, revision int64, credential connection.Credential) (connection.Trial, error) {
 	t := connection.Trial{ID: c.ID, Of: revision, At: by.At}
 	err := s.fenced(ctx, by, c.ID, revision, func(ctx context.Context) (err error) {

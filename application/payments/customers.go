@@ -11,15 +11,15 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Intent is a setup intent, and who takes what the payer's browser has to say.
+// Intent is a setup intent, and the gateway that the payer's browser talks to.
 type Intent struct {
 	billing.SetupIntent
 	Gateway        billing.GatewayKind
 	PublishableKey string
 }
 
-// SetupIntent lets the payer add a payment method. key names the call: the same one returns the same
-// intent. billing.ErrPaused, billing.ErrIntentLimit.
+// SetupIntent lets the payer add a payment method. key identifies the call: the same key returns the
+// same intent. billing.ErrPaused, billing.ErrIntentLimit.
 func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string, u billing.Usage) (*Intent, error) {
 	t, err := s.managed(by)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 	return &Intent{SetupIntent: made, Gateway: t.Kind, PublishableKey: t.PublishableKey}, nil
 }
 
-// beginIntent counts a setup intent. Where too many seem to be open, it reads the wallet first: an intent
-// may have been confirmed a moment ago.
+// beginIntent counts a setup intent. If too many seem to be open, it reads the wallet first, because an
+// intent may just have been confirmed.
 func (s *Service) beginIntent(ctx, calls context.Context, by identity.Actor, key string, t Terms, c *billing.Customer) error {
 	if !t.Limits.CountIntents() {
 		return c.BeginIntent(by, key, t.Limits) // nothing to store
@@ -63,9 +63,9 @@ func (s *Service) beginIntent(ctx, calls context.Context, by identity.Actor, key
 	return begin()
 }
 
-// customer returns by's customer, which it makes if there is none. The reservation comes first, and whoever
-// finds one calls with its key: so there is one at the gateway, however many ask and whatever they are
-// answered.
+// customer returns by's customer, and creates it if there is none. The reservation is stored first, and
+// concurrent calls use its key: so there is one customer at the gateway, whatever the number of calls
+// and their outcomes.
 func (s *Service) customer(ctx, calls context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
@@ -104,7 +104,7 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*bil
 	return c, err
 }
 
-// make tells the gateway of a customer that is reserved.
+// make creates a reserved customer at the gateway.
 func (s *Service) make(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
 	made, err := ask(calls, func(ctx context.Context) (billing.CustomerID, error) {
 		d := c.Details
@@ -126,26 +126,27 @@ func (s *Service) make(ctx, calls context.Context, by identity.Actor, t Terms, c
 	return c, err
 }
 
-// auditLater queues the next look at whether the mirror is true.
+// auditLater queues the next audit of the mirror.
 func auditLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *billing.Customer) error {
 	return jobs.Enqueue(ctx, job.New(by, billing.AuditJob, string(c.ID), by.At.Add(billing.AuditEvery)))
 }
 
-// ConfirmIntent adds a test card, for the payer's browser: in the sandbox alone.
+// ConfirmIntent adds a test card as the payer's browser would. Sandbox only.
 func (s *Service) ConfirmIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent, card billing.Card) (*Intent, error) {
 	return s.pay(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
 		return p.Confirm(ctx, c, i.ID, i.ClientSecret, card)
 	})
 }
 
-// AuthenticateIntent answers the question of the payer's bank: in the sandbox alone.
+// AuthenticateIntent completes the authentication of the payer's bank. Sandbox only.
 func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent, success bool) (*Intent, error) {
 	return s.pay(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
 		return p.Authenticate(ctx, c, i.ID, i.ClientSecret, success)
 	})
 }
 
-// pay does what a payer does, and looks at what came of it: nobody should have to wait for the event.
+// pay performs an action of the payer and reads its result at once, so that no one has to wait for the
+// event.
 func (s *Service) pay(ctx context.Context, by identity.Actor, act func(ports.SandboxPayer, billing.CustomerID) (billing.SetupIntent, error)) (*Intent, error) {
 	t, err := s.managed(by)
 	if err != nil {

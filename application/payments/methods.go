@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// SetDefault makes a method what is charged from now on.
+// SetDefault makes a method the one that is charged.
 func (s *Service) SetDefault(ctx context.Context, by identity.Actor, m billing.MethodID) (*billing.Method, error) {
 	t, err := s.managed(by)
 	if err != nil {
@@ -34,15 +34,15 @@ func (s *Service) SetDefault(ctx context.Context, by identity.Actor, m billing.M
 	return c.Chargeable(by, m)
 }
 
-// makeDefault tells the gateway. The key is for the repetitions of this call alone: it says what shall be, and
-// not what shall happen.
+// makeDefault sets the default at the gateway. The key is only for retries of this call, which is
+// idempotent: it sets a state.
 func (s *Service) makeDefault(calls context.Context, t Terms, c billing.CustomerID, m billing.MethodID) error {
 	key := id.New("atrium")
 	return done(calls, func(ctx context.Context) error { return t.Gateway.SetDefault(ctx, key, c, m) })
 }
 
-// owned returns by's customer, with what it pays with read anew if a method is not among it: it may have
-// been added a moment ago.
+// owned returns by's customer. If a method is not among its methods, it reads them again, because the
+// method may just have been added.
 func (s *Service) owned(ctx context.Context, by identity.Actor, t Terms, m billing.MethodID) (*billing.Customer, error) {
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
@@ -64,10 +64,11 @@ func (s *Service) owned(ctx context.Context, by identity.Actor, t Terms, m billi
 	return s.refresh(ctx, calls, by, t, c, s.wallet(by))
 }
 
-// recently is how old the mirror may be for it to be believed that something is not there.
+// recently is the greatest age at which the mirror is trusted about something that it does not contain.
 const recently = billing.Fresh / 20
 
-// RemoveMethod takes a method away for good; replacement takes its place as the default if it is not empty.
+// RemoveMethod removes a payment method permanently. If replacement is not empty, it becomes the
+// default.
 func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replacement billing.MethodID) error {
 	t, err := s.managed(by)
 	if err != nil {
@@ -89,8 +90,8 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 	return s.letGo(ctx, calls, by, t, c, next, m)
 }
 
-// letGo makes the gateway forget a method that is leaving, after it has another default if there is one.
-// Both calls say what shall be, so that they can be repeated at any time.
+// letGo removes a leaving method at the gateway, after it has set another default if there is one. Both
+// calls set a state, so they can be repeated at any time.
 func (s *Service) letGo(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, next, m billing.MethodID) error {
 	var err error
 	if next != "" {
@@ -100,7 +101,7 @@ func (s *Service) letGo(ctx, calls context.Context, by identity.Actor, t Terms, 
 		err = done(calls, func(ctx context.Context) error { return t.Gateway.Detach(ctx, "atrium_detach_"+string(m), c.ID, m) })
 	}
 	if billing.OutcomeUnknown(err) {
-		return err // the job that is queued finds out
+		return err // the queued job finds out the outcome
 	}
 	_, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// part is a part of the mirror, which is read by itself.
+// part is a part of the mirror that is read separately.
 type part struct {
 	at   func(*billing.Customer) time.Time
 	read func(ctx context.Context, t Terms, c *billing.Customer) (see func(*billing.Customer), err error)
@@ -28,8 +28,8 @@ func (s *Service) wallet(by identity.Actor) part {
 
 func (s *Service) subscription(by identity.Actor) part { return s.listing(by, new([]billing.Held)) }
 
-// listing is the part that is about subscriptions; what was read is left in into, with what the payer has to
-// do, which is stored nowhere.
+// listing returns the part for subscriptions. It stores what was read in into, with the payer's
+// required action, which is not saved.
 func (s *Service) listing(by identity.Actor, into *[]billing.Held) part {
 	return part{
 		at: func(c *billing.Customer) time.Time { return c.SubscriptionAt },
@@ -51,8 +51,8 @@ func (s *Service) invoices(by identity.Actor) part {
 	}
 }
 
-// look returns by's customer with a part of the mirror that is fresh; stale if the gateway could not be
-// asked. Nil if the workspace is no customer.
+// look returns by's customer with a fresh part of the mirror. stale is true if the gateway could not be
+// reached. The customer is nil if the workspace has none.
 func (s *Service) look(ctx context.Context, by identity.Actor, t Terms, p part) (c *billing.Customer, stale bool, err error) {
 	c, err = s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
@@ -70,8 +70,8 @@ func (s *Service) look(ctx context.Context, by identity.Actor, t Terms, p part) 
 	return fresh, false, err
 }
 
-// refresh reads a part of the gateway and stores it. Who changed the customer meanwhile knows better; what
-// was read then is left out.
+// refresh reads a part from the gateway and stores it. If the customer changed in the meantime, what
+// was read is discarded.
 func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, p part) (*billing.Customer, error) {
 	see, err := p.read(calls, t, c)
 	if err != nil {
@@ -87,11 +87,11 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 	if with, err := s.withDefault(ctx, calls, by, t, now); err == nil {
 		return with, nil
 	}
-	return now, nil // the next look tries again
+	return now, nil // the next read tries again
 }
 
-// withDefault makes the newest valid method the default where the gateway has none: it would charge nothing
-// when a trial ends or a period is renewed.
+// withDefault makes the newest valid method the default if the gateway has none: without a default it
+// would charge nothing when a trial ends or a period is renewed.
 func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
 	m := c.MissingDefault(by.At)
 	if m == nil || c.WalletAt.IsZero() {
@@ -101,7 +101,7 @@ func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t T
 		return nil, err
 	}
 	return s.payments.Update(ctx, mirror(by), t.Account, func(now *billing.Customer) error {
-		if now.DefaultMethod() != nil { // somebody chose meanwhile
+		if now.DefaultMethod() != nil { // a default was chosen in the meantime
 			return nil
 		}
 		if err := now.SetDefault(mirror(by), m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
@@ -111,10 +111,10 @@ func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t T
 	})
 }
 
-// errMoved says that a customer is changed more often than it can be read.
+// errMoved says that a customer changes more often than it can be read.
 var errMoved = errors.New("the customer keeps changing")
 
-// resync reads all of the gateway that is mirrored, and stores it.
+// resync reads all mirrored data from the gateway, and stores it.
 func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
 	calls, cancel := outbound(ctx)
 	defer cancel()
@@ -149,7 +149,7 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 	return nil, errMoved
 }
 
-// seeAll takes over all parts as of one revision: each of them counts it up.
+// seeAll applies all parts as of one revision, although each increments it.
 func seeAll(c *billing.Customer, sees []func(*billing.Customer)) {
 	of := c.Revision
 	changed := int64(0)
@@ -161,16 +161,16 @@ func seeAll(c *billing.Customer, sees []func(*billing.Customer)) {
 	c.Revision = of + changed
 }
 
-// Wallet is what a workspace can pay with.
+// Wallet holds a workspace's payment methods.
 type Wallet struct {
 	Methods []billing.Method // newest first
-	Default billing.MethodID // "" for none
-	Stale   bool             // the gateway could not be asked
+	Default billing.MethodID // "" if there is none
+	Stale   bool             // the gateway could not be reached
 	Now     time.Time        // at the gateway
 	Gateway billing.GatewayKind
 }
 
-// Methods returns what the workspace can pay with.
+// Methods returns the workspace's payment methods.
 func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, error) {
 	t, err := s.managed(by)
 	if err != nil {
@@ -194,18 +194,19 @@ func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, erro
 // Bills is a page of a workspace's invoices.
 type Bills struct {
 	billing.InvoicePage
-	Stale   bool // the gateway could not be asked
+	Stale   bool // the gateway could not be reached
 	Gateway billing.GatewayKind
 }
 
-// Invoices returns the workspace's invoices, newest first; of one status if status is not empty.
+// Invoices returns the workspace's invoices, newest first. If status is not empty, only those with that
+// status.
 func (s *Service) Invoices(ctx context.Context, by identity.Actor, status billing.InvoiceStatus, q page.Query) (*Bills, error) {
 	t, err := s.managed(by)
 	if err != nil {
 		return nil, err
 	}
 	b := &Bills{Gateway: t.Kind}
-	if q.After == "" { // a list that is read on stays what it was
+	if q.After == "" { // later pages must match the first one
 		if _, b.Stale, err = s.look(ctx, by, t, s.invoices(by)); err != nil {
 			return nil, err
 		}

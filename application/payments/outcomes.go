@@ -10,15 +10,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// repeatable is for how long a call is repeated under its key: gateways forget keys after a day.
+// repeatable is how long a call is repeated under its key: gateways forget keys after a day.
 const repeatable = 23 * time.Hour
 
 // settledAfter is how old an operation must be before a look-up that finds no effect of it counts: an
 // unanswered call may still be running at the gateway.
 const settledAfter = 2 * time.Minute
 
-// outcome performs an operation, or looks up what came of it: if it is too old to be repeated, or if the
-// gateway refuses to repeat it.
+// outcome performs an operation, or looks up its outcome if the operation is too old to be repeated or
+// the gateway refuses to repeat it.
 func (s *Service) outcome(
 	calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation,
 ) ([]billing.Held, error) {
@@ -40,8 +40,8 @@ func (s *Service) outcome(
 	return held, err
 }
 
-// putBack makes the default again what it was before a purchase that was declined. It returns why that was
-// declined, or an unknown outcome while the default could not be put back.
+// putBack restores the default from before a declined purchase. It returns why the purchase was
+// declined, or an unknown outcome if the default could not be restored.
 func (s *Service) putBack(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, declined error) error {
 	if op.Before == "" {
 		return declined
@@ -52,8 +52,8 @@ func (s *Service) putBack(calls context.Context, t Terms, c *billing.Customer, o
 	return declined
 }
 
-// lookUp returns what came of an operation, by what the gateway has; refusal if it had no effect. While
-// that is not certain, its error is one of an unknown outcome.
+// lookUp determines the outcome of an operation from the gateway's current state. refusal is set if the
+// operation had no effect. While that is uncertain, the error is one with an unknown outcome.
 func (s *Service) lookUp(
 	calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation, refusal error,
 ) ([]billing.Held, error) {

@@ -1,7 +1,7 @@
-// Package payments is what callers can do with plans, payment methods and subscriptions, and what Atrium
-// does to keep its mirror of the gateway true. Money moves at the gateway: no call to it is made inside a
-// transaction. What is to be asked of it is stored first, with the key of the call; what it answered is
-// stored afterwards; and a job finds out about whatever lies between.
+// Package payments holds the use cases of plans, payment methods and subscriptions, and the jobs that
+// keep Atrium's mirror of the gateway correct. Money moves at the gateway, and no call to it runs
+// inside a transaction. The request is stored first, with the key of the call; the response is stored
+// afterwards; and a job resolves what was left in between.
 package payments
 
 import (
@@ -19,24 +19,25 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Terms is what an org sells, and through whom. The zero Terms sell nothing.
+// Terms says what an org sells, and through which gateway. The zero Terms sell nothing.
 type Terms struct {
 	Kind           billing.GatewayKind
-	Account        string             // names the account at the gateway, among all that the org ever had
-	Connected      string             // whose events they are, where the account is one of Stripe Connect
+	Account        string             // identifies the account at the gateway, among all that the org has ever had
+	Connected      string             // the account that events belong to, for Stripe Connect
 	Gateway        ports.Gateway      // nil if the org takes no payments
-	Payer          ports.SandboxPayer // nil but for the sandbox
-	PublishableKey string             // for browsers; no secret
-	WebhookKeys    []secret.String    // any of which may have signed an event
+	Payer          ports.SandboxPayer // only for the sandbox; otherwise nil
+	PublishableKey string             // for browsers; not secret
+	WebhookKeys    []secret.String    // keys that may have signed an event
 	Plans          billing.Plans
-	Grace          time.Duration // for which a subscription that is past due still entitles
+	Grace          time.Duration // how long a past-due subscription still entitles
 	Limits         billing.CardLimits
 
-	// Clock returns the time at the gateway; nil where that is the time here. The sandbox's can be put ahead.
+	// Clock returns the time at the gateway; nil if it is the local time. The sandbox's clock can be
+	// advanced.
 	Clock func(context.Context) (time.Time, error)
 }
 
-// TermsOf answers the present terms of an org.
+// TermsOf returns the current terms of an org.
 type TermsOf func(identity.OrgID) Terms
 
 // Service holds the use cases, one method each.
@@ -55,7 +56,7 @@ func NewService(a ports.Atomic, p ports.Payments, i ports.Inbox, j ports.Jobs, w
 	return &Service{atomic: a, payments: p, inbox: i, jobs: j, workspaces: w, users: u, terms: t}
 }
 
-// managed returns the terms to those who manage payments.
+// managed returns the terms if by manages payments.
 func (s *Service) managed(by identity.Actor) (Terms, error) {
 	if err := billing.MayManage(by); err != nil {
 		return Terms{}, err
@@ -80,7 +81,7 @@ func (t Terms) now(ctx context.Context, by identity.Actor) (time.Time, error) {
 	return t.Clock(ctx)
 }
 
-// How long the gateway is asked, and how often.
+// Time limits of calls to the gateway.
 const (
 	budget    = 8 * time.Second // for all calls of a use case together
 	tryFor    = 5 * time.Second // for one call
@@ -88,13 +89,13 @@ const (
 	firstWait = 250 * time.Millisecond
 )
 
-// outbound is a context for the calls of one use case.
+// outbound returns a context for the gateway calls of one use case.
 func outbound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, budget)
 }
 
-// ask calls the gateway, and again if the outcome is not known: under the same key, since call brings it
-// along. A refusal after an unanswered try is a *billing.UnsettledError.
+// ask calls the gateway, and retries if the outcome is unknown. The retry uses the same key, which is
+// part of call. A refusal after a try without a response is a *billing.UnsettledError.
 func ask[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	wait := firstWait
 	for try := 1; ; try++ {
@@ -121,7 +122,7 @@ func ask[T any](ctx context.Context, call func(context.Context) (T, error)) (T, 
 	}
 }
 
-// once calls the gateway. A call that ended with its time is one whose outcome is not known.
+// once calls the gateway once. A call that ran out of time has an unknown outcome.
 func once[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
@@ -132,19 +133,20 @@ func once[T any](ctx context.Context, call func(context.Context) (T, error)) (T,
 	return out, err
 }
 
-// done is a call that answers nothing.
+// done is ask for a call without a result.
 func done(ctx context.Context, call func(context.Context) error) error {
 	_, err := ask(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, call(ctx) })
 	return err
 }
 
-// mirror is who sees what the gateway has: whoever happened to ask has not done it.
+// mirror returns the system actor for changes of the mirror: the caller who triggered the read did not
+// make them.
 func mirror(by identity.Actor) identity.Actor {
 	return identity.System(by.Org, by.Workspace, "payment mirror", by.At)
 }
 
-// update changes the customer of by's workspace, and sees to it that a job finds out what becomes of it if
-// nobody else does.
+// update changes the customer of by's workspace, and queues a job that resolves its open outcomes if no
+// one else does.
 func (s *Service) update(ctx context.Context, by identity.Actor, t Terms, change func(*billing.Customer) error) (c *billing.Customer, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if c, err = tx.Payments.Update(ctx, by, t.Account, change); err != nil {
@@ -158,7 +160,7 @@ func (s *Service) update(ctx context.Context, by identity.Actor, t Terms, change
 	return c, nil
 }
 
-// watch queues the job that finds out what is not known of c, or takes it out of the queue.
+// watch queues the job that resolves unknown outcomes of c, or cancels it if there are none.
 func watch(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *billing.Customer) error {
 	if c.Settled() {
 		_, err := jobs.Cancel(ctx, c.Workspace, string(c.Workspace))
@@ -167,7 +169,7 @@ func watch(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *billing.C
 	return jobs.Enqueue(ctx, job.New(by, billing.ReconcileJob, string(c.Workspace), by.At.Add(billing.ReconcileAfter)))
 }
 
-// code is what is noted of an error.
+// code returns the code that is recorded for an error.
 func code(err error) string {
 	if d, declined := errors.AsType[*billing.DeclinedError](err); declined {
 		return d.DeclineCode

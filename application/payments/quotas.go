@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-// Quotas returns limits with those of the plan that by's workspace has, while it is entitled to it. It asks no
-// gateway, and reads nothing where no plan of the org names a quota.
+// Quotas returns limits, replaced by those of the workspace's plan while it is entitled to the plan. It
+// calls no gateway, and reads nothing if no plan of the org has a limit.
 func (s *Service) Quotas(ctx context.Context, by identity.Actor, limits quota.Amounts) (quota.Amounts, error) {
 	t := s.terms(by.Org)
 	if t.Gateway == nil || !t.Plans.Limiting(quota.Kinds()) {

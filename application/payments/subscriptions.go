@@ -15,17 +15,17 @@ import (
 type View struct {
 	billing.Subscription
 	Entitled bool
-	Default  billing.MethodID // what is charged; "" for nothing
-	Action   *billing.Action  // what the payer has to do; for those who manage payments alone
-	Stale    bool             // the gateway could not be asked
-	Made     bool             // by the very call that is answered
+	Default  billing.MethodID // the method that is charged; "" if there is none
+	Action   *billing.Action  // what the payer must do; only for users who manage payments
+	Stale    bool             // the gateway could not be reached
+	Made     bool             // created by this call
 
 	Gateway   billing.GatewayKind
-	Revision  int64 // of the customer, with whom all of it changes
+	Revision  int64 // of the customer, which includes all of this
 	UpdatedAt time.Time
 }
 
-// Plans returns what the org sells, and which of it the workspace has; callers may be in none.
+// Plans returns the org's plans, and the workspace's current plan. The caller may be in no workspace.
 func (s *Service) Plans(ctx context.Context, by identity.Actor) (plans billing.Plans, current billing.PlanID, err error) {
 	t, err := s.sold(by)
 	if errors.Is(err, billing.ErrNotConfigured) {
@@ -74,8 +74,8 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	return s.asking(ctx, by, t, c)
 }
 
-// asking returns the subscription with what the payer has to do, which the gateway is asked for each time: its
-// secret is kept nowhere. What is read with it is stored.
+// asking returns the subscription with the payer's required action. It reads the action from the
+// gateway each time, because its secret is never stored. It stores the rest of what it reads.
 func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
 	calls, cancel := outbound(ctx)
 	defer cancel()
@@ -86,7 +86,7 @@ func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *bil
 		if err != nil {
 			return nil, err
 		}
-		v.Stale = true // it is shown without
+		v.Stale = true // it is returned without the action
 		return v, nil
 	}
 	if err != nil {
@@ -122,14 +122,14 @@ func actionOf(held []billing.Held, id billing.SubscriptionID) *billing.Action {
 	return nil
 }
 
-// Subscribe begins a subscription. key names the call: the same one answers the same subscription, and
-// charges once.
+// Subscribe starts a subscription. key identifies the call: the same key returns the same subscription,
+// and charges once.
 func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, w billing.Wanted) (*View, error) {
 	t, err := s.managed(by)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.Plans.Find(w.Plan); err != nil { // before anybody becomes a customer
+	if _, err := t.Plans.Find(w.Plan); err != nil { // before a customer is created
 		return nil, err
 	}
 	calls, cancel := outbound(ctx)
@@ -143,7 +143,7 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 		if plans, err = s.verified(calls, t, w.Plan); err != nil {
 			return nil, err
 		}
-		// A subscription may have been made elsewhere, or by a call whose answer was lost.
+		// A subscription may have been created elsewhere, or by a call whose response was lost.
 		if c, err = s.refresh(ctx, calls, by, t, c, s.listing(by, &held)); err != nil {
 			return nil, err
 		}
@@ -185,12 +185,12 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 	return v, nil
 }
 
-// verified returns the plans as they can be bought now: the gateway is asked for the price of the one that is
-// wanted, since it may have changed there.
+// verified returns the plans as they can be bought now. It reads the price of the wanted plan from the
+// gateway, where it may have changed.
 func (s *Service) verified(calls context.Context, t Terms, wanted billing.PlanID) (billing.Plans, error) {
 	plan, err := t.Plans.Find(wanted)
 	if err != nil {
-		return t.Plans, nil // whoever sells it says so
+		return t.Plans, nil // the caller reports the unknown plan
 	}
 	now, err := ask(calls, func(ctx context.Context) (billing.Plans, error) { return t.Gateway.Prices(ctx, billing.Plans{*plan}) })
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *Service) verified(calls context.Context, t Terms, wanted billing.PlanID
 	return t.Plans.Replace(now[0]), nil
 }
 
-// verifiedChange is verified, for a change to another plan.
+// verifiedChange is verified for a change to another plan.
 func (s *Service) verifiedChange(ctx, calls context.Context, by identity.Actor, t Terms, wanted *billing.PlanID) (billing.Plans, error) {
 	if wanted == nil {
 		return t.Plans, nil
@@ -266,8 +266,8 @@ func (s *Service) CancelSubscription(ctx context.Context, by identity.Actor, key
 	return err
 }
 
-// carryOut does what is pending at the gateway, and notes what came of it: nil if no subscription lives
-// after it. What nobody knows stays pending, for the job.
+// carryOut performs the pending operation at the gateway, and records the outcome. The subscription is
+// nil if none is live afterwards. An operation with an unknown outcome stays pending for the job.
 func (s *Service) carryOut(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
 	op := c.Pending
 	held, err := s.outcome(calls, by, t, c, op)
@@ -286,7 +286,7 @@ func (s *Service) carryOut(ctx, calls context.Context, by identity.Actor, t Term
 		return nil, errors.Join(err, stored)
 	}
 	if err != nil {
-		if op.Kind == billing.Subscribe && op.Subscription != "" { // what gave way is gone
+		if op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended
 			_, _ = s.refresh(ctx, calls, by, t, now, s.subscription(by))
 		}
 		return nil, err

@@ -10,13 +10,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 )
 
-// gone reports whether there is nobody left to do something for.
+// gone reports whether err means that the workspace or its customer no longer exists.
 func gone(err error) bool {
 	return errors.Is(err, billing.ErrNoCustomer) || errors.Is(err, identity.ErrWorkspaceNotFound) || errors.Is(err, billing.ErrNotConfigured)
 }
 
-// Reconcile finds out what became of calls that nobody has an answer of: it repeats each under its own key,
-// until the gateway says. by is the system.
+// Reconcile resolves calls without a known outcome: it repeats each under its own key until the gateway
+// responds. by is the system.
 func (s *Service) Reconcile(ctx context.Context, by identity.Actor) error {
 	t, err := s.sold(by)
 	if err == nil {
@@ -44,7 +44,7 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 		c.Pending.Repeated = true
 		if _, err := s.carryOut(ctx, calls, by, t, c); billing.OutcomeUnknown(err) {
 			return err
-		} // what was refused is settled
+		} // a refused operation is settled
 	}
 	for _, m := range c.Leaving() {
 		if err := s.letGo(ctx, calls, by, t, c, c.Default, m); err != nil {
@@ -54,12 +54,11 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 	return nil
 }
 
-// Audit holds the mirror against the gateway and corrects it, and sees to it that it is done again. by is
-// the system.
+// Audit compares the mirror with the gateway, corrects it, and queues the next audit. by is the system.
 func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	t, err := s.sold(by)
 	if err != nil {
-		return nil // it begins anew with the next customer
+		return nil // audits start again with the next customer
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if gone(err) {
@@ -68,7 +67,7 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if err != nil || c.ID == "" {
 		return err
 	}
-	if err := auditLater(ctx, s.jobs, by, c); err != nil { // first, so that one that fails for good is not the last
+	if err := auditLater(ctx, s.jobs, by, c); err != nil { // first, so that an audit that fails permanently does not end the series
 		return err
 	}
 	different, err := s.differences(ctx, by, t, c)
@@ -131,8 +130,8 @@ func (s *Service) Paused(ctx context.Context, by identity.Actor) ([]identity.Wor
 	return s.payments.Paused(ctx, by.Org, t.Account)
 }
 
-// Duplicates returns the workspaces of by's org in which several subscriptions live, with those that should
-// not. by is the system.
+// Duplicates returns the workspaces of by's org with several live subscriptions, and the surplus ones.
+// by is the system.
 func (s *Service) Duplicates(ctx context.Context, by identity.Actor) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
 	t, err := s.sold(by)
 	if err != nil {
@@ -150,8 +149,8 @@ func (s *Service) Customers(ctx context.Context, by identity.Actor, q page.Query
 	return s.payments.Customers(ctx, by.Org, t.Account, q)
 }
 
-// Differences says in what the mirror of by's workspace and the gateway differ, and changes nothing. by is
-// the system.
+// Differences returns how the mirror of by's workspace and the gateway differ, and changes nothing. by
+// is the system.
 func (s *Service) Differences(ctx context.Context, by identity.Actor) ([]event.Event, error) {
 	t, err := s.sold(by)
 	if err != nil {

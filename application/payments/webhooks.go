@@ -12,8 +12,9 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Receive takes an event of an org's gateway, once, and queues what is to be done about it. What it says is
-// not believed but read anew. billing.ErrGatewayNotFound, ErrSignature, ErrEventMalformed.
+// Receive stores an event of an org's gateway, once, and queues its processing. Its content is not
+// trusted: the job reads the data from the gateway. billing.ErrGatewayNotFound, ErrSignature,
+// ErrEventMalformed.
 func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.GatewayKind, body []byte, signature string, now time.Time) error {
 	t := s.terms(org)
 	if t.Gateway == nil || t.Kind != kind {
@@ -59,9 +60,9 @@ func workOffLater(ctx context.Context, jobs ports.Jobs, e *billing.Event, now ti
 	return jobs.Enqueue(ctx, job.New(by, billing.EventsJob, string(e.Customer), now))
 }
 
-// WorkOff reads anew what events tell of, all that wait about a customer at once. There is one job of a
-// customer at a time, which is the lock that keeps a later look from being undone by an earlier one. by is
-// the system.
+// WorkOff reads from the gateway the data that a customer's waiting events are about, for all of them
+// at once. Only one such job per customer runs at a time, so that an older read cannot overwrite a
+// newer one. by is the system.
 func (s *Service) WorkOff(ctx context.Context, by identity.Actor, customer billing.CustomerID) error {
 	t, err := s.sold(by)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *Service) WorkOff(ctx context.Context, by identity.Actor, customer billi
 		case gone(failure):
 			failure = nil
 		case failure != nil && ctx.Err() != nil:
-			return failure // the attempt was cut short, which is not the events' fault
+			return failure // the attempt was interrupted, which is not the events' fault
 		}
 		for i := range events {
 			if failure != nil {
@@ -95,8 +96,8 @@ func (s *Service) WorkOff(ctx context.Context, by identity.Actor, customer billi
 	}
 }
 
-// cancelIntents ends the open setup intents of a customer whose payments are paused: browsers confirm them
-// at the gateway, without Atrium.
+// cancelIntents cancels the open setup intents of a customer whose payments are paused, because
+// browsers confirm them at the gateway without Atrium.
 func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Customer) error {
 	if c.PausedAt.IsZero() {
 		return nil
@@ -106,18 +107,18 @@ func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Custome
 	return done(calls, func(ctx context.Context) error { return t.Gateway.CancelSetupIntents(ctx, c.ID) })
 }
 
-// Events lists what by's org was told by its gateways. by is the system.
+// Events lists the events that by's org received from its gateways. by is the system.
 func (s *Service) Events(ctx context.Context, by identity.Actor, state billing.EventState, q page.Query) (page.Of[billing.Event], error) {
 	return s.inbox.List(ctx, by.Org, state, q)
 }
 
-// Replay makes an event wait again, whatever became of it. by is the system.
+// Replay makes an event wait again, whatever its state. by is the system.
 func (s *Service) Replay(ctx context.Context, by identity.Actor, account, id string) (e *billing.Event, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if e, err = tx.Inbox.Get(ctx, by.Org, account, id); err != nil {
 			return err
 		}
-		if e.Workspace == "" { // who was no customer then may be one now
+		if e.Workspace == "" { // it may belong to a customer by now
 			e.Workspace, err = tx.Payments.Find(ctx, by.Org, account, e.Customer)
 			if err != nil {
 				return err

@@ -12,34 +12,33 @@ import (
 )
 
 const (
-	changesPage = 500                   // changes that are read at once
-	calm        = 20 * time.Millisecond // what changes again within it is told once
+	changesPage = 500                   // changes per read
+	calm        = 20 * time.Millisecond // several changes within this time are sent as one
 )
 
-// feed follows the store's changes, in their order. The store is what tells them: a signal, whether
-// from here or from another node, only says that it is time to ask, so that one that is lost costs a
-// second and nothing else.
+// feed follows the store's changes, in order. Only the store decides what is sent: a signal, from this
+// node or another, only says that it is time to read, so that a lost signal costs one second.
 type feed struct {
 	wake chan struct{}
 
 	mu    sync.Mutex
 	orgs  map[identity.OrgID]*following
-	dirty map[identity.OrgID]bool // to be looked at; true if that has to be announced
+	dirty map[identity.OrgID]bool // orgs to read; true if other nodes must be told
 }
 
-// following is how far an org has been followed, and for whom.
+// following is how far an org has been followed, and its watches.
 type following struct {
-	last    int64 // the highest number of which everything below was told
-	known   bool  // whether last is
+	last    int64 // the highest Seq up to which all changes were sent
+	known   bool  // whether last is known
 	all     map[*Watch]bool
 	of      seats
-	watches map[identity.UserID]int // by whose they are
+	watches map[identity.UserID]int // number of watches per caller
 
-	named seats           // those that name others, by them and by whose they are
-	due   map[*Watch]bool // those of them that may see others than before
+	named seats           // watches that name other users, by those users and by their callers
+	due   map[*Watch]bool // those whose visible users may have changed
 }
 
-// seats are watches by a user who concerns them.
+// seats holds watches by the users that concern them.
 type seats map[identity.UserID][]*Watch
 
 func (s seats) add(user identity.UserID, w *Watch) { s[user] = append(s[user], w) }
@@ -56,7 +55,7 @@ func newFeed() *feed {
 	return &feed{wake: make(chan struct{}, 1), orgs: map[identity.OrgID]*following{}, dirty: map[identity.OrgID]bool{}}
 }
 
-// in answers how an org is followed. It must be called with the lock.
+// in returns the state of an org. The caller must hold the lock.
 func (f *feed) in(org identity.OrgID) *following {
 	o := f.orgs[org]
 	if o == nil {
@@ -66,7 +65,8 @@ func (f *feed) in(org identity.OrgID) *following {
 	return o
 }
 
-// changed says that an org's records have, by this node or another; an empty org stands for all of them.
+// changed says that records of an org have changed, on this node or another. An empty org means all
+// orgs.
 func (f *feed) changed(org identity.OrgID, here bool) {
 	f.mu.Lock()
 	if org != "" {
@@ -80,7 +80,7 @@ func (f *feed) changed(org identity.OrgID, here bool) {
 	signal(f.wake)
 }
 
-// take answers which orgs to look at, and begins anew.
+// take returns the orgs to read, and clears the list.
 func (f *feed) take() map[identity.OrgID]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (f *feed) take() map[identity.OrgID]bool {
 	return taken
 }
 
-// follow tells what changed, until ctx ends.
+// follow sends changes to the watches until ctx ends.
 func (s *Service) follow(ctx context.Context, report func(error)) {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
@@ -110,7 +110,7 @@ func (s *Service) follow(ctx context.Context, report func(error)) {
 			}
 			err := s.catchUp(ctx, org)
 			report(errors.Join(told, err))
-			if err != nil { // with the next signal, or the next tick; others ask by themselves
+			if err != nil { // retried with the next signal or tick; other nodes poll by themselves
 				s.feed.mu.Lock()
 				s.feed.dirty[org] = s.feed.dirty[org] || false
 				s.feed.mu.Unlock()
@@ -124,8 +124,8 @@ func (s *Service) follow(ctx context.Context, report func(error)) {
 	}
 }
 
-// catchUp tells what changed in an org since it was looked at last. Alone and without readers there is
-// nobody to tell.
+// catchUp sends what changed in an org since the last read. A single node without readers has nothing
+// to send.
 func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 	s.feed.mu.Lock()
 	o := s.feed.in(org)
@@ -158,7 +158,7 @@ func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 	}
 }
 
-// beginFollowing finds out from where on an org is to be followed, unless it is already.
+// beginFollowing sets the Seq from which an org is followed, unless it is set already.
 func (s *Service) beginFollowing(ctx context.Context, org identity.OrgID) error {
 	s.feed.mu.Lock()
 	known := s.feed.in(org).known
@@ -178,7 +178,7 @@ func (s *Service) beginFollowing(ctx context.Context, org identity.OrgID) error 
 	return nil
 }
 
-// tell hands changes to those who watch, and notes how far it went.
+// tell sends changes to the watches, and records how far it went.
 func (f *feed) tell(org identity.OrgID, records []presence.Record, last int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,8 +195,8 @@ func (f *feed) tell(org identity.OrgID, records []presence.Record, last int64) {
 	}
 }
 
-// join lets w hear what is told from now on, and answers the number up to which everything was told
-// before.
+// join adds w to the watches that get changes from now on, and returns the Seq up to which all earlier
+// changes were sent.
 func (f *feed) join(w *Watch) (last int64, known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -208,7 +208,7 @@ func (f *feed) join(w *Watch) (last int64, known bool, err error) {
 	f.seat(o, w)
 	for user := range w.names() {
 		o.named.add(user, w)
-		o.due[w] = true // for what changed since it was looked whom it sees
+		o.due[w] = true // for changes since w read which users it sees
 	}
 	return o.last, o.known, nil
 }

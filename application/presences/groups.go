@@ -10,12 +10,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// groups are the workspaces of those whom watches name, and of those whose watches these are, as they
-// were read last.
+// groups holds the workspaces, as last read, of the users that watches name and of the watches' own
+// users.
 type groups map[identity.OrgID]map[identity.UserID][]identity.WorkspaceID
 
-// regroup reads them anew, of all watches at once, and tells those that a difference may concern. One by
-// one, they would ask a thousand times for what hardly ever changes.
+// regroup reads the groups again, for all watches at once, and signals the watches that a difference
+// may concern. If each watch read them, there would be a thousand queries for data that hardly ever
+// changes.
 func (s *Service) regroup(ctx context.Context, last groups) error {
 	var failed error
 	for org, named := range s.feed.named() {
@@ -40,8 +41,8 @@ func (s *Service) regroup(ctx context.Context, last groups) error {
 	return failed
 }
 
-// company is whom watches of an org concern, and those watches that are due for another reason than that
-// somebody moved.
+// company holds the users that the watches of an org depend on, and the watches that are due for a
+// reason other than a changed membership.
 type company struct {
 	users []identity.UserID
 	due   []*Watch
@@ -57,7 +58,7 @@ func (f *feed) named() map[identity.OrgID]company {
 	return out
 }
 
-// regrouped tells watches that they may see others than before.
+// regrouped signals watches that the set of users they see may have changed.
 func (f *feed) regrouped(org identity.OrgID, moved []identity.UserID, due []*Watch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,8 +72,8 @@ func (f *feed) regrouped(org identity.OrgID, moved []identity.UserID, due []*Wat
 	}
 }
 
-// names are the users on whose workspaces it depends whom w sees; nobody if it sees whatever there is, or
-// its caller alone.
+// names yields the users whose workspaces decide what w sees. It yields none if w sees all users or
+// only its caller.
 func (w *Watch) names() iter.Seq[identity.UserID] {
 	if w.by.Operator || len(w.asked) == 0 {
 		return func(func(identity.UserID) bool) {}

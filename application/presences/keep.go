@@ -11,14 +11,14 @@ import (
 
 const (
 	tick     = 250 * time.Millisecond // how often the wheel turns
-	poll     = time.Second            // how often the store is asked what nobody told this node
-	together = 200                    // records a transaction
-	oweAll   = 500 * time.Millisecond // what nobody settled for so long is anybody's
+	poll     = time.Second            // how often the store is read for changes without a signal
+	together = 200                    // records per transaction
+	oweAll   = 500 * time.Millisecond // overdue records that any node may settle after this time
 )
 
-// Keep settles what ends by itself, stores what is fresher in memory, and follows what other nodes
-// store, until ctx ends. orgs are those that there are at the time; report hears of failures, after
-// which it is tried again.
+// Keep settles records that are due, stores what is newer in memory, and follows what other nodes
+// store, until ctx ends. orgs returns the current orgs. report receives errors, after which Keep tries
+// again.
 func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report func(error)) {
 	quiet := func(err error) {
 		if err != nil && ctx.Err() == nil {
@@ -50,7 +50,7 @@ func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report
 		}
 		polled = s.now()
 		quiet(s.regroup(ctx, last))
-		if s.registry.shared { // alone, a node has everything on its wheel
+		if s.registry.shared { // a single node has everything on its wheel
 			for _, org := range orgs() {
 				quiet(s.adopt(ctx, org, polled.Add(-oweAll)))
 			}
@@ -58,7 +58,8 @@ func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report
 	}
 }
 
-// adopt sees to records that are due by a time, whoever heard of them last: nodes end.
+// adopt settles records that are due by a time, whichever node heard of them last, because a node may
+// have stopped.
 func (s *Service) adopt(ctx context.Context, org identity.OrgID, by time.Time) error {
 	for after := (presence.Owed{}); ; {
 		owed, err := s.store.Due(ctx, org, by, after, together)
@@ -76,7 +77,7 @@ func (s *Service) adopt(ctx context.Context, org identity.OrgID, by time.Time) e
 	}
 }
 
-// settle ends what has ended of some records, and stores what is fresher here.
+// settle ends what has ended in some records, and stores what is newer here.
 func (s *Service) settle(ctx context.Context, org identity.OrgID, users []identity.UserID) error {
 	for len(users) > 0 {
 		part := users[:min(together, len(users))]
@@ -93,7 +94,7 @@ func (s *Service) settle(ctx context.Context, org identity.OrgID, users []identi
 	return nil
 }
 
-// Flush stores what is fresher in memory, before the process ends.
+// Flush stores what is newer in memory, before the process ends.
 func (s *Service) Flush(ctx context.Context) error {
 	for org, users := range s.registry.unstored() {
 		if err := s.settle(ctx, org, users); err != nil {

@@ -1,5 +1,5 @@
-// Package presences is what callers can do with presences. Signs of life stay in memory; whatever
-// anybody could see is stored before it is acknowledged.
+// Package presences holds the use cases of presences. Heartbeats stay in memory. Every visible change
+// is stored before it is acknowledged.
 package presences
 
 import (
@@ -14,10 +14,11 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Clock tells the time. It must not jump: a step of the system's clock would end every presence.
+// Clock returns the time. It must not jump: a step of the system's clock would end every presence.
 type Clock func() time.Time
 
-// Service holds the use cases, one method each, and the records that this node hears of.
+// Service holds the use cases, one method each, and the records of the users who are connected to this
+// node.
 type Service struct {
 	store    ports.Presences
 	now      Clock
@@ -26,14 +27,14 @@ type Service struct {
 	feed     *feed
 }
 
-// NewService returns the use cases on a store. Where other nodes share it, what they read there must not
-// end before its time, and signals tell when to read; alone, signals is nil.
+// NewService returns the use cases on a store. If other nodes share the store, records that they read
+// must not end too early, and signals say when to read. For a single node, signals is nil.
 func NewService(store ports.Presences, now Clock, signals ports.PresenceSignals) *Service {
 	return &Service{store: store, now: now, signals: signals, registry: newRegistry(now(), signals != nil), feed: newFeed()}
 }
 
-// Beat takes in a heartbeat of by's; created says that it began the presence. A claim, and whatever
-// else could be seen, is durable when it returns.
+// Beat applies a heartbeat of by. created says that it started the presence. Claims and all other
+// visible changes are durable when it returns.
 func (s *Service) Beat(ctx context.Context, by identity.Actor, h presence.Heartbeat) (v presence.View, created bool, err error) {
 	now := s.now()
 	if err := h.Check(by, now); err != nil {
@@ -55,9 +56,9 @@ func (s *Service) Beat(ctx context.Context, by identity.Actor, h presence.Heartb
 	return records[0].View(presence.Own, now), created, nil
 }
 
-// Attend is the heartbeat of an open stream of by's: first, when it opens, which may begin the presence;
-// and then every StreamEvery, which leaves alone what was deleted meanwhile. Who may not report, or has
-// too many devices, attends without.
+// Attend is the heartbeat of an open stream of by: first when it opens, which may start the presence;
+// then every StreamEvery, which does not revive a deleted presence. A caller who may not report, or has
+// too many devices, has a stream without a presence.
 func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, first bool) error {
 	h := presence.Heartbeat{Device: device, Kind: presence.Web, TTL: presence.DefaultTTL, Keep: true}
 	if _, ok := s.registry.beat(by, &h, s.now()); ok || by.ReadOnly() {
@@ -76,7 +77,7 @@ func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, 
 	return err
 }
 
-// StreamEvery is how often an open stream attends: twice may fail.
+// StreamEvery is how often an open stream calls Attend: two calls may fail.
 const StreamEvery = presence.DefaultTTL / 3
 
 // Mine returns by's own presence.
@@ -85,7 +86,7 @@ func (s *Service) Mine(ctx context.Context, by identity.Actor) (presence.View, e
 	return s.view(ctx, by, r, err)
 }
 
-// Get returns as much of a presence as by sees.
+// Get returns the part of a presence that by sees.
 func (s *Service) Get(ctx context.Context, by identity.Actor, id presence.ID) (presence.View, error) {
 	r, err := s.store.Get(ctx, by.Org, id)
 	return s.view(ctx, by, r, err)
@@ -110,7 +111,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	return r.View(access, s.now()), nil
 }
 
-// together answers those among users with whom by shares a workspace.
+// together returns those of users who share a workspace with by.
 func (s *Service) together(ctx context.Context, by identity.Actor, users []identity.UserID) ([]identity.UserID, error) {
 	if len(users) == 0 {
 		return nil, nil
@@ -122,8 +123,8 @@ func (s *Service) together(ctx context.Context, by identity.Actor, users []ident
 	return presence.Together(by, users, in), nil
 }
 
-// Listed is one page of presences; of an operator's, the counts of the whole org and the highest
-// number that was given before the page was read.
+// Listed is one page of presences. For an operator it has the counts of the whole org, and the highest
+// Seq assigned before the page was read.
 type Listed struct {
 	page.Of[presence.View]
 	Counts presence.Counts
@@ -154,7 +155,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f presence.Filter
 		r := &found.Items[i]
 		s.registry.freshen(r)
 		v := r.View(r.Access(by, false), now)
-		if f.Status == "" || v.Status == f.Status { // the store's may be a moment old
+		if f.Status == "" || v.Status == f.Status { // the store's record may be slightly old
 			out.Items = append(out.Items, v)
 		}
 	}
@@ -186,7 +187,7 @@ func (s *Service) end(ctx context.Context, by identity.Actor, user identity.User
 
 // update changes records in the store, and then in memory.
 func (s *Service) update(ctx context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error) {
-	if s.registry.shared { // before it holds anything that others may change
+	if s.registry.shared { // before the transaction locks anything that others may change
 		if err := s.beginFollowing(ctx, org); err != nil {
 			return nil, err
 		}

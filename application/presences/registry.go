@@ -11,13 +11,13 @@ import (
 
 const (
 	shards = 64
-	margin = 5 * time.Second // before what is stored ends, something fresher is stored
-	lag    = 5 * time.Minute // behind which a store is kept that nobody else reads
+	margin = 5 * time.Second // how long before its stored end a newer record is stored
+	lag    = 5 * time.Minute // how far the store may lag behind if no other node reads it
 )
 
-// registry holds the records of who is there through this node, and what they are due for on a timing
-// wheel. What it holds is at least as fresh as the store. Who is offline, and stays so by themselves,
-// is not in it.
+// registry holds the records of users who are connected to this node, and a timing wheel of when they
+// are due. Its records are at least as fresh as the store's. It has no records of users who stay
+// offline.
 type registry struct {
 	shared bool // other nodes read the store
 	seed   maphash.Seed
@@ -30,21 +30,21 @@ type shard struct {
 	wheel   wheel
 }
 
-// who names a record. It always holds the org.
+// who identifies a record. The org is always set.
 type who struct {
 	org  identity.OrgID
 	user identity.UserID
 }
 
-// entry is a record as this node knows it. There may be a million of them: times are numbers, and
-// nothing lies idle between the fields.
+// entry is a record as this node knows it. There may be a million entries, so times are numbers, and
+// the order of fields avoids padding.
 type entry struct {
 	record presence.Record
-	until  int64  // when what is stored of it ends, in microseconds since 1970
-	ahead  uint32 // the second since 1970 since which it is fresher than the store; 0 if it is not
+	until  int64  // when the stored record ends, in microseconds since 1970
+	ahead  uint32 // the second since 1970 from which it is fresher than the store; 0 if it is not
 
-	// Where it stands on the wheel of its shard.
-	second         uint32 // when it is due, since 1970; 0 while it stands on no wheel
+	// Its place on the wheel of its shard.
+	second         uint32 // when it is due, since 1970; 0 if it is on no wheel
 	previous, next *entry
 }
 
@@ -59,7 +59,7 @@ func newRegistry(now time.Time, shared bool) *registry {
 
 func (g *registry) of(w who) *shard { return &g.shards[maphash.Comparable(g.seed, w)%shards] }
 
-// with calls f with the entry of somebody, nil if there is none, while nobody else touches it.
+// with calls f with a user's entry, nil if there is none, while it holds the shard's lock.
 func (g *registry) with(w who, f func(*shard, *entry)) {
 	s := g.of(w)
 	s.mu.Lock()
@@ -67,8 +67,7 @@ func (g *registry) with(w who, f func(*shard, *entry)) {
 	f(s, s.entries[w.org][w.user])
 }
 
-// beat takes in a heartbeat that nobody can tell from the one before: all it does is to keep alive what
-// is there.
+// beat applies a heartbeat without a visible change: it only extends the device's life.
 func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time) (v presence.View, ok bool) {
 	g.with(who{by.Org, by.User}, func(s *shard, e *entry) {
 		if e == nil || !e.record.Refresh(by, h, now) {
@@ -83,7 +82,7 @@ func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time)
 	return v, ok
 }
 
-// freshen gives a record that was loaded what this node knows of its devices.
+// freshen copies this node's newer data about devices into a record that was loaded.
 func (g *registry) freshen(r *presence.Record) {
 	g.with(who{r.Org, r.User}, func(_ *shard, e *entry) {
 		if e != nil {
@@ -92,8 +91,8 @@ func (g *registry) freshen(r *presence.Record) {
 	})
 }
 
-// put takes over a record that is stored so. It keeps what was heard meanwhile, and what a later change
-// made, of which word may have come first.
+// put takes over a stored record. It keeps heartbeats that arrived in the meantime, and a later change
+// whose notice arrived first.
 func (g *registry) put(stored *presence.Record, now time.Time) {
 	w := who{stored.Org, stored.User}
 	g.with(w, func(s *shard, e *entry) {
@@ -102,7 +101,7 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 		} else if s.renew(g, e, stored, now) {
 			return
 		}
-		// What has ended is not kept, whoever heard of it: it would be due for ever.
+		// A record that has ended is not kept: it would be due forever.
 		e.record.Settle(now)
 		if e.record.Next().IsZero() && e.record.Same(stored) {
 			s.wheel.remove(e)
@@ -118,16 +117,16 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 		}
 		s.entries[w.org][e.record.User] = e
 		moment := g.moment(e)
-		if !e.record.Same(stored) { // it has to be stored at once
+		if !e.record.Same(stored) { // it must be stored at once
 			moment = now
 		}
 		s.wheel.put(e, moment)
 	})
 }
 
-// renew gives an entry what is stored, or, if the entry is of a later change, what is fresher in it
-// alone (done). A heartbeat that was acknowledged after a deletion, of which this node hears only now,
-// begins the presence anew.
+// renew replaces an entry by the stored record or, if the entry has a later change, copies only what is
+// fresher (done). A heartbeat that was acknowledged after a deletion, which this node learns of only
+// now, revives the presence.
 func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.Time) (done bool) {
 	if e.record.Life > stored.Life || e.record.Life == stored.Life && e.record.Seq > stored.Seq {
 		e.record.Freshen(stored)
@@ -143,7 +142,7 @@ func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.T
 	return false
 }
 
-// follow takes over what another node stored, of somebody who is here too.
+// follow takes over a record that another node stored, for a user who is also on this node.
 func (g *registry) follow(stored *presence.Record, now time.Time) {
 	here := false
 	g.with(who{stored.Org, stored.User}, func(_ *shard, e *entry) {
@@ -154,7 +153,7 @@ func (g *registry) follow(stored *presence.Record, now time.Time) {
 	}
 }
 
-// moment is when an entry has to be seen to: something ends, or the store has to hear of it.
+// moment returns when an entry needs work: something ends, or it must be stored.
 func (g *registry) moment(e *entry) time.Time {
 	next := e.record.Next()
 	if e.ahead == 0 {
@@ -170,7 +169,7 @@ func (g *registry) moment(e *entry) time.Time {
 	return next
 }
 
-// due takes the entries off the wheel whose moment has come.
+// due removes the entries that need work from the wheel.
 func (g *registry) due(now time.Time) map[identity.OrgID][]identity.UserID {
 	out := map[identity.OrgID][]identity.UserID{}
 	for i := range g.shards {
@@ -184,7 +183,7 @@ func (g *registry) due(now time.Time) map[identity.OrgID][]identity.UserID {
 	return out
 }
 
-// retry puts entries back that could not be seen to.
+// retry puts entries back whose work failed.
 func (g *registry) retry(org identity.OrgID, users []identity.UserID, now time.Time) {
 	for _, user := range users {
 		g.with(who{org, user}, func(s *shard, e *entry) {
@@ -195,7 +194,7 @@ func (g *registry) retry(org identity.OrgID, users []identity.UserID, now time.T
 	}
 }
 
-// unstored names the entries that are fresher than the store.
+// unstored returns the users whose entries are fresher than the store.
 func (g *registry) unstored() map[identity.OrgID][]identity.UserID {
 	out := map[identity.OrgID][]identity.UserID{}
 	for i := range g.shards {

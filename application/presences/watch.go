@@ -12,53 +12,54 @@ import (
 )
 
 const (
-	maxWatches = 20    // of one user, on one node
-	maxPending = 5_000 // changes that one reader may be behind by
+	maxWatches = 20    // per user and node
+	maxPending = 5_000 // changes that a reader may be behind
 )
 
-// What ends a watch, or keeps it from beginning.
+// Errors that end a watch or prevent it from starting.
 var (
 	ErrTooManyWatches = &fault.Error{Kind: fault.Conflict, Code: "stream_limit_reached", Detail: "You have 20 open streams, which is the most that a user can have. Close one first."}
 	ErrTooSlow        = &fault.Error{Kind: fault.Unavailable, Code: "unavailable", Detail: "The reader is too far behind."}
 )
 
-// Watch follows the presences that one caller sees: their own and those of some they share a workspace
-// with, or all of the org for an operator. It belongs to one goroutine.
+// Watch follows the presences that one caller sees: their own and those of some users who share a
+// workspace with them, or all of the org for an operator. It must be used by one goroutine.
 type Watch struct {
 	service *Service
 	by      identity.Actor
-	asked   []identity.UserID // whom the caller asked for
-	users   []identity.UserID // whose records they see; unused for operators
-	told    int64             // the number up to which the reader knows everything
-	behind  bool              // the store knows more than the reader, below what is pending
-	resumed bool              // the reader knew something before
+	asked   []identity.UserID // the users that the caller asked for
+	users   []identity.UserID // the users whose records they see; unused for operators
+	told    int64             // the Seq up to which the reader knows everything
+	behind  bool              // the store has more than the reader knows, below the pending ones
+	resumed bool              // the reader continued from an earlier Seq
 	hidden  map[identity.UserID]bool
 
-	// Ready has something in it when Next would answer something.
+	// Ready has a value when Next would return something.
 	Ready chan struct{}
 
-	// Regrouped has something in it when by may share workspaces with others than before: Recheck tells.
+	// Regrouped has a value when by may share workspaces with other users than before: call Recheck.
 	Regrouped chan struct{}
 
 	mu      sync.Mutex
-	pending map[identity.UserID]*presence.Record // the latest of each
+	pending map[identity.UserID]*presence.Record // the latest record of each user
 	cut     bool
 }
 
-// Batch is what a reader is told at once.
+// Batch is what a reader receives at once.
 type Batch struct {
 	Views []presence.View
 	Gone  []presence.ID // records that were deleted
-	Seq   int64         // the reader knows everything up to it
+	Seq   int64         // the reader knows everything up to this
 
-	// Snapshot says that the batch is part of what there is, and not a change; Last that everything there
-	// is has been told.
+	// Snapshot says that the batch is part of the current state, and not a change. Last says that the
+	// current state is complete.
 	Snapshot, Last bool
 }
 
-// Watch begins to follow, for by, the presences of users beside their own; those with whom by shares no
-// workspace are left out. above is the Seq of the last Batch that the reader has seen of the same; 0 for
-// none. reset says that there is no such number: the reader begins anew. The watch must be closed.
+// Watch starts to follow, for by, the presences of users and by's own. Users who share no workspace
+// with by are left out. above is the Seq of the last Batch that the reader has received for the same
+// users; 0 for none. reset says that this Seq is not valid, and that the reader starts from the
+// beginning. The watch must be closed.
 func (s *Service) Watch(ctx context.Context, by identity.Actor, users []identity.UserID, above int64) (w *Watch, reset bool, err error) {
 	w = &Watch{service: s, by: by, asked: users, told: above, behind: true, hidden: map[identity.UserID]bool{}, pending: map[identity.UserID]*presence.Record{}}
 	w.Ready, w.Regrouped = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -86,13 +87,13 @@ func (s *Service) Watch(ctx context.Context, by identity.Actor, users []identity
 	return w, reset, nil
 }
 
-// gave reports whether the store has given a number, of which this node may not have heard yet.
+// gave reports whether the store has assigned a Seq, which this node may not know yet.
 func (s *Service) gave(ctx context.Context, org identity.OrgID, seq int64) bool {
 	_, last, err := s.store.Counts(ctx, org)
 	return err == nil && seq <= last
 }
 
-// visible are the users whose records by sees.
+// visible returns the users whose records by sees.
 func (w *Watch) visible(ctx context.Context) ([]identity.UserID, error) {
 	if w.by.Operator {
 		return nil, nil
@@ -109,8 +110,8 @@ func (w *Watch) visible(ctx context.Context) ([]identity.UserID, error) {
 // Close ends the watch.
 func (w *Watch) Close() { w.service.feed.leave(w) }
 
-// Recheck finds out whom by shares a workspace with now. changed says that it is not as before: the
-// watch begins anew. After an error, Regrouped says again that it is due.
+// Recheck reads which users now share a workspace with by. changed says that this set has changed; then
+// the watch starts from the beginning. After an error, Regrouped signals again.
 func (w *Watch) Recheck(ctx context.Context) (changed bool, err error) {
 	f := w.service.feed
 	users, err := w.visible(ctx)
@@ -139,7 +140,7 @@ func (w *Watch) Recheck(ctx context.Context) (changed bool, err error) {
 
 func (w *Watch) ready() { signal(w.Ready) }
 
-// signal says something that somebody may not have heard yet.
+// signal sends to a channel of capacity one without blocking.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -147,7 +148,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// add notes a change. A reader who is too far behind is told nothing more.
+// add records a change. A reader who is too far behind gets no more.
 func (w *Watch) add(r *presence.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,8 +160,8 @@ func (w *Watch) add(r *presence.Record) {
 	w.ready()
 }
 
-// Next answers what the reader does not know yet; nothing, if it knows everything. ErrTooSlow says that
-// there was more than is kept for it.
+// Next returns what the reader does not know yet; nil if there is nothing. ErrTooSlow means that there
+// was more than is stored for the reader.
 func (w *Watch) Next(ctx context.Context) (*Batch, error) {
 	if w.behind {
 		return w.read(ctx)
@@ -190,8 +191,8 @@ func (w *Watch) Next(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
-// read catches up from the store, a page at a time. What changes meanwhile has a higher number, and is
-// pending or read with a later page.
+// read catches up from the store, one page at a time. Changes in the meantime have a higher Seq, and
+// are pending or read with a later page.
 func (w *Watch) read(ctx context.Context) (*Batch, error) {
 	w.ready()
 	records, err := w.service.store.Changes(ctx, w.by.Org, w.told, w.users, changesPage)
@@ -212,8 +213,8 @@ func (w *Watch) read(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
-// show adds what by sees of a record. Of somebody invisible others see that they left, and nothing of
-// what they do until they are back.
+// show adds what by sees of a record. Others see an invisible user as offline, and nothing of what the
+// user does until they are visible again.
 func (w *Watch) show(b *Batch, r *presence.Record) {
 	now := w.service.now()
 	access := r.Access(w.by, true)

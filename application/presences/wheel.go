@@ -2,18 +2,18 @@ package presences
 
 import "time"
 
-// slots is how many seconds one turn of a wheel takes: more than a device may live, so that nearly
-// nothing comes past its slot twice.
+// slots is how many seconds one turn of a wheel takes: more than a device's lifetime, so that hardly
+// any entry is passed twice.
 const slots = 512
 
-// wheel is a hashed timing wheel (Varghese and Lauck, 1987) with a slot for each second. To put an
-// entry somewhere else, which every heartbeat does, takes the same short time however many there are.
+// wheel is a hashed timing wheel (Varghese and Lauck, 1987) with a slot per second. Moving an entry,
+// which every heartbeat does, takes constant time.
 type wheel struct {
 	at    int64 // the second up to which it was turned
 	slots [slots]*entry
 }
 
-// put places e for its moment, and takes it from where it stood.
+// put places e for its moment, and removes it from its old place.
 func (w *wheel) put(e *entry, moment time.Time) {
 	second := moment.Unix()
 	if moment.Nanosecond() > 0 {
@@ -46,10 +46,10 @@ func (w *wheel) remove(e *entry) {
 	e.second, e.previous, e.next = 0, nil, nil
 }
 
-// turn takes off the entries whose moment has come by now.
+// turn removes and returns the entries that are due at now.
 func (w *wheel) turn(now time.Time) (due []*entry) {
 	target := now.Unix()
-	w.at = max(w.at, target-slots) // after a long pause every slot is looked at once
+	w.at = max(w.at, target-slots) // after a long pause each slot is visited once
 	for w.at < target {
 		w.at++
 		for e := w.slots[w.at%slots]; e != nil; {

@@ -1,4 +1,4 @@
-// Package prompts is what callers can do with prompt templates.
+// Package prompts holds the use cases of prompt templates.
 package prompts
 
 import (
@@ -36,7 +36,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f prompt.Filter, 
 	return s.lists.Visible(ctx, by, f, q)
 }
 
-// Create makes a template that belongs to by.
+// Create creates a template that by owns.
 func (s *Service) Create(ctx context.Context, by identity.Actor, d prompt.Draft) (*prompt.Template, error) {
 	t, err := prompt.New(by, d)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) Get(ctx context.Context, by identity.Actor, id prompt.ID) (*pr
 	return t, t.Allow(by, access.Viewer)
 }
 
-// Change changes a template's own fields, or hands it to another owner.
+// Change changes a template's own fields, or transfers it to another owner.
 func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match, c prompt.Changes) (*prompt.Template, error) {
 	var also []identity.UserID
 	if c.Owner != nil {
@@ -78,7 +78,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id prompt.ID, a
 	return changed, nil
 }
 
-// Delete hides a template that no chat template uses; Restore brings it back.
+// Delete hides a template that no chat template uses; Restore restores it.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Prompts.Update(ctx, by, id, nil, func(t *prompt.Template) error { return t.Delete(by, at) }); err != nil {
@@ -88,8 +88,9 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id prompt.ID, a
 	})
 }
 
-// unused returns prompt.ErrInUse if chat templates use a template, by one of refs unless there are
-// none. The template is locked by then, so that no other can begin to (chats.Service.Change).
+// unused returns prompt.ErrInUse if chat templates use a template; by one of refs, unless refs is
+// empty. The caller has locked the template, so that no chat template can start to use it
+// (chats.Service.Change).
 func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.ID, refs []string) error {
 	used, err := tx.ChatLists.Uses(ctx, by.Workspace, id, refs)
 	if err != nil || !used {
@@ -106,7 +107,7 @@ func unused(ctx context.Context, tx ports.Stores, by identity.Actor, id prompt.I
 	return prompt.ErrInUse.UsedByThese(uses)
 }
 
-// Restore brings a deleted template back.
+// Restore restores a deleted template.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
 	var restored *prompt.Template
 	err := s.adding(ctx, by, func(tx ports.Stores) (_ []quota.Kind, err error) {
@@ -129,9 +130,9 @@ func (s *Service) Versions(ctx context.Context, by identity.Actor, id prompt.ID,
 	return t, found, err
 }
 
-// AddVersion makes the next version.
+// AddVersion creates the next version.
 func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, d prompt.VersionDraft) (of *prompt.Template, v *prompt.Version, err error) {
-	if d.Base != "" { // which is the latest is decided below; here, that there is such a version
+	if d.Base != "" { // AddVersion below checks that it is the latest; this checks that it exists
 		t, base, err := s.prompts.GetVersion(ctx, by, id, prompt.Ref{ID: d.Base})
 		if err == nil {
 			err = t.Allow(by, access.Editor)
@@ -159,7 +160,7 @@ func (s *Service) Version(ctx context.Context, by identity.Actor, id prompt.ID, 
 	return readable(by, ref, t, v, err)
 }
 
-// readable is what a store found, if by may read it.
+// readable returns the version that a store found, if by may read it.
 func readable(by identity.Actor, ref prompt.Ref, t *prompt.Template, v *prompt.Version, err error) (*prompt.Template, *prompt.Version, error) {
 	if err != nil {
 		return nil, nil, err
@@ -238,30 +239,30 @@ func (s *Service) Diff(ctx context.Context, by identity.Actor, id prompt.ID, aga
 	return from, to, prompt.Diff(from, to), nil
 }
 
-// Wanted names a version of a template, which is named by ID or else by Name.
+// Wanted names a version of a template by the template's ID or Name.
 type Wanted struct {
 	ID   prompt.ID
 	Name string
 	Ref  prompt.Ref
 }
 
-// Resolved is the version that was wanted, or why there is none.
+// Resolved is the wanted version, or why there is none.
 type Resolved struct {
 	Template *prompt.Template
 	Version  *prompt.Version
 	Err      error
 }
 
-// MaxResolvedBytes is how much the versions of one Resolve may take together (prompt.Content.Size).
+// MaxResolvedBytes is the total size of the versions that one Resolve returns (prompt.Content.Size).
 const MaxResolvedBytes = 8 << 20
 
-// ErrResponseTooLarge is the error of an item of Resolve for which no room was left.
+// ErrResponseTooLarge is the error of an item of Resolve that no longer fits in the response.
 var ErrResponseTooLarge = &fault.Error{Kind: fault.TooLarge, Code: "response_too_large", Detail: "The versions before this one fill the response. Resolve this one in another request."}
 
-// Resolve answers many versions at once, in the order of wanted: one call warms up an application.
-// What by may not see, or does not exist, is that item's error and nobody else's. Each is read once,
-// however often it is wanted. From the first version on that would take the answer beyond
-// MaxResolvedBytes, nothing more is read: those items' error is ErrResponseTooLarge.
+// Resolve returns many versions at once, in the order of wanted, so that an application can start with
+// one call. An item that by may not see, or that does not exist, has its own error and does not affect
+// the others. Each version is read once, however often it is wanted. Once a version would exceed
+// MaxResolvedBytes, nothing more is read: that item and those after it have ErrResponseTooLarge.
 func (s *Service) Resolve(ctx context.Context, by identity.Actor, wanted []Wanted) ([]Resolved, error) {
 	var wrong []fault.Field
 	for i, w := range wanted {
@@ -304,13 +305,13 @@ func (s *Service) wanted(ctx context.Context, by identity.Actor, w Wanted) (*pro
 	return readable(by, w.Ref, t, v, err)
 }
 
-// isRefusal reports whether err is an answer to the caller, and not an outage.
+// isRefusal reports whether err is a response to the caller, and not an outage.
 func isRefusal(err error) bool {
 	f, ok := errors.AsType[*fault.Error](err)
 	return ok && f.Kind == fault.NotFound
 }
 
-// Shares lists whom a template is shared with.
+// Shares lists the shares of a template.
 func (s *Service) Shares(ctx context.Context, by identity.Actor, id prompt.ID, q page.Query) (prompt.SharePage, error) {
 	t, err := s.prompts.Get(ctx, by, id)
 	if err != nil {
@@ -322,7 +323,7 @@ func (s *Service) Shares(ctx context.Context, by identity.Actor, id prompt.ID, q
 	return s.lists.Shares(ctx, by.Workspace, id, q)
 }
 
-// ShareWith returns the share of one user; everyone may read their own.
+// ShareWith returns the share of one user. Every user may read their own.
 func (s *Service) ShareWith(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID) (prompt.Share, error) {
 	t, err := s.prompts.Get(ctx, by, id)
 	if err != nil {
@@ -350,12 +351,12 @@ func (s *Service) Share(ctx context.Context, by identity.Actor, id prompt.ID, g 
 	return s.changeShare(ctx, by, id, user, func(t *prompt.Template) (prompt.Share, error) { return t.Share(by, user, g) })
 }
 
-// ChangeShare changes what a user was given.
+// ChangeShare changes a user's share.
 func (s *Service) ChangeShare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID, at revision.Match, c prompt.ShareChanges) (prompt.Share, error) {
 	return s.changeShare(ctx, by, id, user, func(t *prompt.Template) (prompt.Share, error) { return t.ChangeShare(by, at, user, c) })
 }
 
-// Unshare takes a user's share away.
+// Unshare removes a user's share.
 func (s *Service) Unshare(ctx context.Context, by identity.Actor, id prompt.ID, user identity.UserID, at revision.Match) error {
 	_, err := s.changeShare(ctx, by, id, user, func(t *prompt.Template) (prompt.Share, error) {
 		return prompt.Share{}, t.Unshare(by, at, user)

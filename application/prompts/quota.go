@@ -8,8 +8,9 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// adding runs what adds to a workspace in one transaction, which is undone with quota.ErrExceeded if a quota of
-// the kinds that add returns is exceeded then. Limits are read before the transaction begins.
+// adding runs a change that adds to a workspace in one transaction. If a quota of the kinds that add
+// returns is exceeded, the transaction is rolled back with quota.ErrExceeded. Limits are read before
+// the transaction starts.
 func (s *Service) adding(ctx context.Context, by identity.Actor, add func(tx ports.Stores) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
@@ -28,8 +29,8 @@ func (s *Service) adding(ctx context.Context, by identity.Actor, add func(tx por
 	})
 }
 
-// grown returns what a change has to stay within: nothing unless it made something larger, so that a workspace
-// beyond its quota can still change what it has.
+// grown returns the quotas that a change must respect: none unless it made something larger, so that a
+// workspace above its quota can still change what it has.
 func grown(before, after int) []quota.Kind {
 	if after > before {
 		return []quota.Kind{quota.StorageBytes}

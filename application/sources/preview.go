@@ -9,15 +9,16 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// SheetPreview is the head of a sheet, and which fields of a type its columns probably are.
+// SheetPreview holds the first rows of a sheet, and suggestions of which fields of a type its columns
+// belong to.
 type SheetPreview struct {
 	source.Sheet
 	Suggestions []source.Suggestion
 }
 
-// PreviewSheet reads the head of a sheet: at a location, or of a source that by may use, whose tab and
-// header row at may replace. Suggestions are for a type, for the source's own if key is empty, and
-// none if there is neither.
+// PreviewSheet reads the first rows of a sheet: at a location, or of a source that by may use, whose
+// tab and header row at may replace. Suggestions are for the type with key; if key is empty, for the
+// source's own type; if there is neither, there are none.
 func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source.ID, at source.SheetLocation, key source.TypeKey) (SheetPreview, error) {
 	if err := source.MayCreate(by); err != nil {
 		return SheetPreview{}, err
@@ -32,7 +33,7 @@ func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source
 			return SheetPreview{}, source.ErrNotASheet
 		}
 		if location = src.Location; at.Tab != "" {
-			location.Sheet.Tab, location.Sheet.HeaderRow = at.Tab, 0 // which is that of the tab
+			location.Sheet.Tab, location.Sheet.HeaderRow = at.Tab, 0 // the old header row belongs to the old tab
 		}
 		if at.HeaderRow != 0 {
 			location.Sheet.HeaderRow = at.HeaderRow
@@ -53,15 +54,16 @@ func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source
 	return SheetPreview{Sheet: sheet, Suggestions: suggestions}, err
 }
 
-// TablePreview is what is in a table, and which fields of a type its columns probably are.
+// TablePreview holds the first rows of a table, and suggestions of which fields of a type its columns
+// belong to.
 type TablePreview struct {
 	connection.Preview
 	Headers     []source.Header // of its columns
 	Suggestions []source.Suggestion
 }
 
-// PreviewTable reads a table through a connection, and up to rows of its rows (1 to
-// connection.MaxSampleRows). Suggestions are for a type, and none without one.
+// PreviewTable reads a table through a connection, with up to rows rows (1 to
+// connection.MaxSampleRows). Suggestions are for a type; without one there are none.
 func (s *Service) PreviewTable(ctx context.Context, by identity.Actor, through connection.ID, table connection.TableRef, rows int, key source.TypeKey) (out TablePreview, err error) {
 	if err := source.MayCreate(by); err != nil {
 		return TablePreview{}, err
@@ -103,7 +105,7 @@ func (s *Service) Tables(ctx context.Context, by identity.Actor, through connect
 	return tables, nil
 }
 
-// suggested is the type that suggestions are for; nil without a key.
+// suggested returns the type that suggestions are for; nil without a key.
 func (s *Service) suggested(by identity.Actor, key source.TypeKey) (*source.Type, error) {
 	if key == "" {
 		return nil, nil //nolint:nilnil // none is wanted, and none is missing

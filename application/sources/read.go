@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// What a caller is told of a warehouse that does not answer as it should.
+// Errors for callers about a warehouse that does not respond properly.
 var (
 	ErrTableNotFound    = &fault.Error{Kind: fault.NotFound, Code: "table_not_found", Detail: "There is no such table, or the user of the connection cannot see it."}
 	ErrPermissionDenied = &fault.Error{Kind: fault.Invalid, Code: "permission_denied", Detail: "The user of the connection may not read this. Run the grants for this kind of connection."}
@@ -21,7 +21,8 @@ var (
 	ErrReadTimeout      = &fault.Error{Kind: fault.UpstreamTimeout, Code: "upstream_timeout", Detail: "The warehouse did not respond in time."}
 )
 
-// answer is what a caller is told of an error of reading; those that callers know stay as they are.
+// answer converts an error of reading into one for the caller. Errors that callers know stay as they
+// are.
 func answer(err error) error {
 	code, ok := errors.AsType[connection.Code](err)
 	if !ok {
@@ -38,19 +39,19 @@ func answer(err error) error {
 	return ErrReadFailed.Because("The warehouse could not be read: " + string(code) + ". Verify its connection, which says what to do.")
 }
 
-// admit notes that by reads something of target, if the limits of previews allow that. Refreshes are not counted,
-// which the system makes: job.PerWorkspace and Limits.Refresh bound them.
+// admit counts a read of target by by, if the limits of previews permit it. Refreshes, which the system
+// makes, are not counted: job.PerWorkspace and Limits.Refresh bound them.
 func (s *Service) admit(ctx context.Context, by identity.Actor, target connection.Target) error {
 	if by.IsSystem() {
 		return nil
 	}
-	target = s.digester.Digest("preview target", target[:]) // what is kept must not be guessable
+	target = s.digester.Digest("preview target", target[:]) // stored targets must not be guessable
 	return s.connections.Attempt(ctx, by, connection.Previewing, target, func(workspace, at *connection.Attempts) error {
 		return s.limits.Previews.Admit(workspace, at, by.At)
 	})
 }
 
-// read reads the head of a table. Its error may be a connection.Code.
+// read reads the first rows of a table. Its error may be a connection.Code.
 func (s *Service) read(ctx context.Context, by identity.Actor, at source.Location) (r source.Reading, err error) {
 	if at.Backend() == source.SheetBackend {
 		return s.readSheet(ctx, by, at)
@@ -69,7 +70,7 @@ func (s *Service) read(ctx context.Context, by identity.Actor, at source.Locatio
 	return r, nil
 }
 
-// readSheet reads the head of a sheet as a reading.
+// readSheet reads the first rows of a sheet as a reading.
 func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.Location) (source.Reading, error) {
 	sheet, through, err := s.showSheet(ctx, by, at)
 	if err != nil {
@@ -79,8 +80,8 @@ func (s *Service) readSheet(ctx context.Context, by identity.Actor, at source.Lo
 	return ofSheet(at, sheet), nil
 }
 
-// showSheet reads the head of a sheet: of Google's, with the workspace's own credential if it has one.
-// It tells by which connection that was; "" if by none.
+// showSheet reads the first rows of a sheet. For Google Sheets it uses the workspace's own credential,
+// if there is one, and returns its connection; otherwise "".
 func (s *Service) showSheet(ctx context.Context, by identity.Actor, at source.Location) (sheet source.Sheet, through connection.ID, err error) {
 	if err := s.admit(ctx, by, connection.HostTarget(by.Org, at.Sheet.Host())); err != nil {
 		return source.Sheet{}, "", err
@@ -109,8 +110,8 @@ func (s *Service) showSheet(ctx context.Context, by identity.Actor, at source.Lo
 	return sheet, through, nil
 }
 
-// google names the connection by which a sheet of Google's is read: the one that read it last, else
-// the one of the workspace's that was made last; "" if there is none, and for any other sheet.
+// google returns the connection that reads a Google sheet: the one that read it last, else the
+// workspace's newest one; "" if there is none, and for any other sheet.
 func (s *Service) google(ctx context.Context, by identity.Actor, at source.Location) (connection.ID, error) {
 	if u, err := url.Parse(at.Sheet.URL); at.Connection != "" || err != nil || !strings.EqualFold(u.Hostname(), "docs.google.com") {
 		return at.Connection, nil //nolint:nilerr // ports.Sheets says what is wrong with it
@@ -140,8 +141,8 @@ func ofTable(at source.Location, p connection.Preview) source.Reading {
 	return source.Reading{Location: at, Title: at.Table.Name, Columns: headers(p), Rows: p.Rows, RowEstimate: -1}
 }
 
-// headers names the columns of a table. What the database calls a text may be more than that to
-// people: its values say.
+// headers returns the headers of a table's columns. A text column of the database may hold another type
+// for people, so its values decide.
 func headers(p connection.Preview) []source.Header {
 	out := make([]source.Header, len(p.Columns))
 	for i, c := range p.Columns {
@@ -153,7 +154,7 @@ func headers(p connection.Preview) []source.Header {
 					values = append(values, row[i])
 				}
 			}
-			// A text that looks like a number today is a text still, such as a postal code.
+			// A text that looks like a number, such as a postal code, stays a text.
 			switch t := source.Infer(values); t {
 			case source.Email, source.URL, source.Text:
 				out[i].Type = t
@@ -165,7 +166,7 @@ func headers(p connection.Preview) []source.Header {
 	return out
 }
 
-// estimate counts the rows of a table by the catalogue; -1 if that does not know.
+// estimate returns the row count of a table from the catalogue; -1 if it is unknown.
 func estimate(ctx context.Context, w ports.Warehouse, to ports.Target, t connection.TableRef) int64 {
 	before := []rune(t.Name)
 	tables, err := w.Tables(ctx, to, connection.TableQuery{After: connection.TableRef{Schema: t.Schema, Name: string(before[:max(len(before)-1, 0)])}, Limit: connection.MaxTables})

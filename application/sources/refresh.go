@@ -15,19 +15,19 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// lookAgain is how often a refresh asks whether its source still is as it was.
+// lookAgain is how often a refresh checks whether its source is unchanged.
 const lookAgain = 500 * time.Millisecond
 
-// errOvertaken ends a refresh whose source is gone, paused or mapped anew.
+// errOvertaken ends a refresh whose source was removed, paused or mapped again.
 var errOvertaken = errors.New("the source has changed since its refresh began")
 
-// refreshOf is the refresh that is next for a source.
+// refreshOf returns the job of a source's next refresh.
 func refreshOf(src *source.Source, by identity.Actor) job.Job {
 	return job.New(by, source.RefreshJob, string(src.ID), src.NextRefreshAt)
 }
 
-// RequestRefresh has a source read again as soon as a worker is free, but not sooner than Limits.Refresh after its
-// last refresh ended. While one reads it already, it is read once more afterwards.
+// RequestRefresh queues a refresh of a source as soon as possible, but not sooner than Limits.Refresh
+// after its last refresh ended. If a refresh is running, another one follows it.
 func (s *Service) RequestRefresh(ctx context.Context, by identity.Actor, id source.ID) (out Seen, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Due(by, s.limits.Refresh) })
@@ -43,9 +43,9 @@ func (s *Service) RequestRefresh(ctx context.Context, by identity.Actor, id sour
 	return out, nil
 }
 
-// Refresh reads a source anew, notes what it found, and sees to it that it is read again. by is the
-// system. A source that is gone or paused is no error. One that cannot be read is, a job.Final: the
-// source itself says when it is tried again.
+// Refresh reads a source, records the result, and queues the next refresh. by is the system. It returns
+// nil for a source that is gone or paused. For one that cannot be read it returns an error marked
+// job.Final, because the source itself schedules the retry.
 func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) error {
 	chance := rand.Float64() //nolint:gosec // jitter needs no secrecy
 	src, err := s.begin(ctx, by, id, chance)
@@ -56,7 +56,7 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 		return err
 	}
 	if w, err := s.workspaces.Find(ctx, by.Org, string(by.Workspace)); err != nil || !w.DeletedAt.IsZero() {
-		return err // it may be restored; until then nothing of it is read
+		return err // the workspace may be restored; until then nothing of it is read
 	}
 	o := source.Outcome{Of: src.Revision}
 	o.Reading, err = s.readWhile(ctx, by, src)
@@ -65,7 +65,7 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 	}
 	if err != nil && !s.failed(ctx, by, src, err, &o) {
 		if errors.Is(err, errOvertaken) || errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) {
-			return nil // by whoever did that, the next refresh is queued, or wanted no more
+			return nil // that change has queued the next refresh, or ended them
 		}
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 	}
 	switch err := s.note(ctx, by, id, found, o, chance); {
 	case errors.Is(err, connection.ErrRevoked):
-		return nil // as it would be had it come while the sheet was read
+		return nil // as if the pause had come while the sheet was read
 	case err != nil:
 		return err
 	}
@@ -85,9 +85,9 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 	return nil
 }
 
-// begin answers the source of a refresh, and queues the next one: now, so that a refresh which fails
-// for good does not end all that would follow it, and with the source held, so that who pauses or
-// detaches it comes first, source.ErrPaused or source.ErrNotFound, or finds the job to cancel.
+// begin returns the source of a refresh, and queues the next one: now, so that a refresh that fails
+// permanently does not end the series; and with the source locked, so that a concurrent pause or
+// detachment either comes first (source.ErrPaused or source.ErrNotFound) or finds the job to cancel.
 func (s *Service) begin(ctx context.Context, by identity.Actor, id source.ID, chance float64) (src *source.Source, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		src, err = tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
@@ -104,12 +104,12 @@ func (s *Service) begin(ctx context.Context, by identity.Actor, id source.ID, ch
 	return src, err
 }
 
-// refreshLater is when a source is read again if this refresh leaves no word about it.
+// refreshLater returns when a source is read again if this refresh does not complete.
 func refreshLater(chance float64) time.Duration {
 	return new(source.Source).NextRefresh(time.Time{}, chance).Sub(time.Time{})
 }
 
-// failed notes in o why reading failed, and reports whether that says something of the source.
+// failed records in o why reading failed, and reports whether that says something about the source.
 func (s *Service) failed(ctx context.Context, by identity.Actor, src *source.Source, err error, o *source.Outcome) bool {
 	if errors.Is(err, connection.ErrCredentialChanged) || errors.Is(err, connection.ErrRevoked) || errors.Is(err, errOvertaken) || context.Cause(ctx) != nil {
 		return false
@@ -125,8 +125,7 @@ func (s *Service) failed(ctx context.Context, by identity.Actor, src *source.Sou
 	return ok
 }
 
-// readWhile reads a source and counts its rows, as long as it has the revision that it has: then
-// errOvertaken.
+// readWhile reads a source and counts its rows while its revision is unchanged; otherwise errOvertaken.
 func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.Source) (r source.Reading, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -156,8 +155,8 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 	return r, err
 }
 
-// note stores the outcome of a refresh, if it still counts, and queues the next one, unless the
-// source is paused by it. through is a connection by which the source was read for the first time.
+// note stores the outcome of a refresh, if it still counts, and queues the next one, unless the outcome
+// pauses the source. through is a connection that read the source for the first time.
 func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, through connection.ID, o source.Outcome, chance float64) error {
 	err := s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := hold(ctx, tx, by, through); err != nil {
@@ -175,7 +174,7 @@ func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, thr
 			_, err := tx.Jobs.Cancel(ctx, by.Workspace, string(id))
 			return err
 		}
-		return tx.Jobs.Enqueue(ctx, refreshOf(src, by)) // sooner than was thought, if it failed or drifted
+		return tx.Jobs.Enqueue(ctx, refreshOf(src, by)) // sooner than planned, if it failed or drifted
 	})
 	if errors.Is(err, source.ErrNotFound) {
 		return nil

@@ -1,6 +1,6 @@
-// Package sources is what callers can do with data sources, and what Atrium does with them by itself.
-// What reads a sheet or a warehouse stands apart from what is stored: a table is read outside of any
-// transaction, and the method that stores what was found asks whether it still holds.
+// Package sources holds the use cases of data sources, and Atrium's background work with them. Methods
+// that read a sheet or a warehouse are separate from methods that store: a table is read outside any
+// transaction, and the method that stores the result checks whether it still applies.
 package sources
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Offer is what an org lets its workspaces take in.
+// Offer says which types of data and which places an org's workspaces can use.
 type Offer struct {
 	Types  []source.Type
 	Egress identity.Egress
 	Sheets ports.SheetOffer
 }
 
-// Offers answers the present offer of an org; the zero Offer of one that is not configured.
+// Offers returns the current offer of an org; zero if the org is not configured.
 type Offers func(identity.OrgID) Offer
 
-// Lend lends do what a connection reaches and its credential, as connections.Service.Use does.
+// Lend calls do with what a connection reaches and its credential, as connections.Service.Use does.
 type Lend func(ctx context.Context, by identity.Actor, id connection.ID, do func(context.Context, ports.Warehouse, ports.Target) error) error
 
 // Service holds the use cases, one method each.
@@ -44,10 +44,10 @@ type Service struct {
 	limits      Limits
 }
 
-// Limits bound what callers may ask for.
+// Limits bound the requests of callers.
 type Limits struct {
 	Previews connection.PreviewLimits
-	Refresh  time.Duration // least time between the end of a refresh and the next one that a caller asks for
+	Refresh  time.Duration // shortest time between the end of a refresh and the next one that a caller requests
 }
 
 // NewService returns the use cases on these stores.
@@ -55,7 +55,7 @@ func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Wo
 	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o, digester: d, limits: limits}
 }
 
-// Seen is a source, and how far it fills the fields of its type as the org has it now.
+// Seen is a source, with how well it fills the fields of its type as the org has it now.
 type Seen struct {
 	*source.Source
 	Report source.MappingReport
@@ -65,7 +65,7 @@ func (s *Service) seen(src *source.Source) Seen {
 	return Seen{Source: src, Report: src.Report(s.typeOf(src.Org, src.Type))}
 }
 
-// typeOf is a type that an org has now; nil if it has none with this key.
+// typeOf returns a current type of an org; nil if it has none with this key.
 func (s *Service) typeOf(org identity.OrgID, key source.TypeKey) *source.Type {
 	types := s.offers(org).Types
 	if i := slices.IndexFunc(types, func(t source.Type) bool { return t.Key == key }); i >= 0 {
@@ -74,7 +74,7 @@ func (s *Service) typeOf(org identity.OrgID, key source.TypeKey) *source.Type {
 	return nil
 }
 
-// offeredType is typeOf for a caller who asks for the type.
+// offeredType is typeOf for a caller who requests the type.
 func (s *Service) offeredType(by identity.Actor, key source.TypeKey) (source.Type, error) {
 	t := s.typeOf(by.Org, key)
 	if t == nil {
@@ -101,7 +101,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, q page.Query) (pa
 	return out, nil
 }
 
-// Through returns the sources that read through a connection; through any if none is named.
+// Through returns the sources that read through a connection; through any connection if none is named.
 func (s *Service) Through(ctx context.Context, by identity.Actor, id connection.ID) ([]source.Source, error) {
 	found, err := s.sources.Through(ctx, by.Workspace, id)
 	return slices.DeleteFunc(found, func(src source.Source) bool { return src.Access(by) < source.See }), err
@@ -124,7 +124,7 @@ func (s *Service) get(ctx context.Context, by identity.Actor, id source.ID, need
 	return src, src.Allow(by, need)
 }
 
-// Jobs returns what was and will be done about a source, newest first.
+// Jobs returns the past and queued jobs of a source, newest first.
 func (s *Service) Jobs(ctx context.Context, by identity.Actor, id source.ID, q page.Query) (page.Of[job.Entry], error) {
 	if _, err := s.get(ctx, by, id, source.See); err != nil {
 		return page.Of[job.Entry]{}, err
@@ -148,9 +148,9 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 	return r, answer(err)
 }
 
-// hold keeps a connection from being revoked until tx ends; connection.ErrRevoked if it is by now.
-// Whoever stores that a source reads through it holds it, so that a revocation finds the source, or
-// comes first.
+// hold locks a connection against revocation until tx ends; connection.ErrRevoked if it is revoked.
+// Code that stores that a source reads through a connection must hold it, so that a revocation either
+// finds the source or comes first.
 func hold(ctx context.Context, tx ports.Stores, by identity.Actor, through connection.ID) error {
 	if through == "" {
 		return nil
@@ -185,8 +185,8 @@ func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft,
 	return out, nil
 }
 
-// Reread reads the table of a source whose mapping is to be replaced; a headerRow of 0 is the present
-// one. Nothing is stored.
+// Reread reads the table of a source whose mapping is about to be replaced. A headerRow of 0 means the
+// current one. Nothing is stored.
 func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, at revision.Match, headerRow int) (source.Reading, error) {
 	src, err := s.get(ctx, by, id, source.See)
 	if err != nil {
@@ -203,8 +203,8 @@ func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, a
 	return r, answer(err)
 }
 
-// Map replaces the mapping of a source whose table Reread has read, and queues a refresh. The rows are
-// the first ones as the mapping has them: values by fields.
+// Map replaces the mapping of a source whose table Reread has read, and queues a refresh. The returned
+// rows are the first ones with the mapping applied: values by field.
 func (s *Service) Map(ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, r source.Reading) (out Seen, rows []map[string]*string, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := hold(ctx, tx, by, r.Location.Connection); err != nil {
@@ -229,9 +229,9 @@ func (s *Service) Map(ctx context.Context, by identity.Actor, id source.ID, at r
 	return out, rows, nil
 }
 
-// DetachSource ends a source, which takes its owner or one of the workspace: its queued jobs are
-// cancelled in the same transaction. One that runs is cut off within half a second, and stores
-// nothing, for there is nothing any more that it could be stored in.
+// DetachSource removes a source and cancels its queued jobs in the same transaction. Requires the owner
+// of the source or of the workspace. A running job is interrupted within half a second, and stores
+// nothing.
 func (s *Service) DetachSource(ctx context.Context, by identity.Actor, id source.ID, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if _, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error { return src.Detach(by, at) }); err != nil {
