@@ -36,11 +36,11 @@ func TestRole(t *testing.T) {
 		"who stands in where the owner has left":              {left, boss, access.None, access.Owner},
 		"an admin does not":                                   {left, admin, access.None, access.Manager},
 		"a credential for viewing makes a viewer of an owner": {private, actor("ann", identity.Owner, identity.Viewer), access.None, access.Viewer},
-		"and nobody of a stranger":                            {private, actor("bob", identity.Member, identity.Viewer), access.None, access.None},
+		"and no stranger":                                     {private, actor("bob", identity.Member, identity.Viewer), access.None, access.None},
 		"a credential without a ceiling gives nothing":        {shown, actor("ann", identity.Owner, identity.NoRole), access.Manager, access.None},
 		"who has no role in the workspace has none here":      {shown, actor("ann", identity.NoRole, identity.Owner), access.Manager, access.None},
 		"another workspace's owner has none":                  {shown, elsewhere, access.Manager, access.None},
-		"nor has nobody":                                      {access.Standing{}, identity.Actor{}, access.Manager, access.None},
+		"nor has an anonymous caller":                         {access.Standing{}, identity.Actor{}, access.Manager, access.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tt.of.Role(tt.by, tt.granted); got != tt.want {

@@ -60,7 +60,7 @@ func TestChangeUser(t *testing.T) {
 		c    account.UserChanges
 		want error
 	}{
-		{"nobody changes another, not even an owner", actor("bob", identity.Owner), nil, account.UserChanges{Name: new("x")}, account.ErrUserNotFound},
+		{"no one changes another user, not even an owner", actor("bob", identity.Owner), nil, account.UserChanges{Name: new("x")}, account.ErrUserNotFound},
 		{"a viewing credential changes nothing", capped, nil, account.UserChanges{Name: new("x")}, identity.ErrForbidden},
 		{"another revision was meant", ann, revision.Match{2}, account.UserChanges{Name: new("x")}, revision.ErrMismatch},
 		{"a default workspace that one is not in", ann, nil, ws("other"), identity.ErrWorkspaceNotFound},

@@ -14,25 +14,26 @@ import (
 
 var later = now.Add(time.Minute)
 
-// person is somebody who signed in, and calls a minute after all was made. The role is left out:
-// what a workspace allows is told by its members alone.
+// person returns a signed-in user who calls one minute after everything was created. It has no role,
+// because only a workspace's members decide that.
 func person(user identity.UserID) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Ceiling: identity.Owner, At: later, Request: identity.Request{ID: "req", Address: "192.0.2.1"}}
 }
 
-// keyed is by through an API key of ws that caps at ceiling.
+// keyed returns by with an API key of ws whose ceiling is ceiling.
 func keyed(by identity.Actor, ws identity.WorkspaceID, ceiling identity.Role) identity.Actor {
 	by.Key, by.Workspace, by.Ceiling = "key", ws, ceiling
 	return by
 }
 
-// program is by as the bearer of a service key.
+// program returns by as the bearer of a service key.
 func program(by identity.Actor) identity.Actor {
 	by.Service = true
 	return by
 }
 
-// acme is a workspace with one member of each role, all by hand, at revision 3; each membership is at 5.
+// acme returns a workspace with one member of each role, all by hand, at revision 3. Each membership is
+// at revision 5.
 func acme() *account.Workspace {
 	w := &account.Workspace{
 		ID: "acme", Org: "org", Slug: "acme-slug", Name: "Acme", Revision: 3, CreatedAt: now, UpdatedAt: now,
@@ -45,7 +46,7 @@ func acme() *account.Workspace {
 	return w
 }
 
-// byRules is w where people gave user no more than byHand, and rules the rest of what they are.
+// byRules changes w so that user has only byHand by hand, and the rest of their role by rules.
 func byRules(w *account.Workspace, user identity.UserID, byHand identity.Role) *account.Workspace {
 	m := w.Members[user]
 	if m.ByHand = byHand; m.Role > byHand {
@@ -76,7 +77,7 @@ func unchanged(t *testing.T, got, want *account.Workspace) {
 	}
 }
 
-// noted fails t unless w recorded just one event, with these data, in its own trail.
+// noted fails t unless w recorded exactly one event, with these data, in its own trail.
 func noted(t *testing.T, w *account.Workspace, by identity.Actor, kind string, data map[string]any) {
 	t.Helper()
 	recorded(t, w.Log, by, string(w.ID), kind)

@@ -60,7 +60,7 @@ func TestEmailKey(t *testing.T) {
 	})
 }
 
-// foldings are all that Unicode maps a character to by way of case.
+// foldings returns all characters that Unicode case mapping relates to r.
 func foldings(r rune) []rune {
 	out := []rune{unicode.ToLower(r), unicode.ToUpper(r), unicode.ToTitle(r)}
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {

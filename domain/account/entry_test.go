@@ -68,7 +68,7 @@ func TestWhoMaySignUp(t *testing.T) {
 				}
 			}
 			_, err = settle(account.SignIn{Invitations: tt.invitations, ByEmail: user("bob", "ann@example.com", true), Known: true})
-			wantErr(t, err, tt.want) // a second subject with the address is somebody new
+			wantErr(t, err, tt.want) // a second subject with the address is a new person
 		})
 	}
 }
@@ -95,7 +95,7 @@ func TestRequiredClaims(t *testing.T) {
 			if diff := cmp.Diff(tt.lacks, c.Lacks(org)); diff != "" {
 				t.Error(diff)
 			}
-			for _, known := range []account.SignIn{{}, {Linked: user("ann", "ann@example.com", true)}} { // who has an account, too
+			for _, known := range []account.SignIn{{}, {Linked: user("ann", "ann@example.com", true)}} { // both have an account
 				s := known
 				s.Claims, s.Org = c, org
 				if err := s.Settle(signingIn); (err != nil) != (tt.lacks != nil) || err != nil && (!errors.Is(err, account.ErrClaimMissing) || s.User != nil) {

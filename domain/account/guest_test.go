@@ -24,7 +24,7 @@ func TestInviteGuest(t *testing.T) {
 	}{
 		"a guest comes as a viewer":                        {person("admin"), "", nil, identity.Viewer, true, nil},
 		"a guest who was invited before goes on as one":    {person("admin"), "", guests(identity.Viewer), identity.Viewer, true, nil},
-		"whom an admin invited keeps that role":            {person("admin"), "", invitation(identity.Member), identity.Member, false, nil},
+		"a person invited by an admin keeps that role":     {person("admin"), "", invitation(identity.Member), identity.Member, false, nil},
 		"but not once that invitation has ended":           {laterBy(person("admin"), week), "", invitation(identity.Member), identity.Viewer, true, nil},
 		"an owner's invitation is not renewed by an admin": {person("admin"), "", invitation(identity.Owner), 0, false, identity.ErrRoleCeiling},
 		"unless it has ended of itself":                    {laterBy(person("admin"), week), "", invitation(identity.Owner), identity.Viewer, true, nil},
@@ -55,7 +55,7 @@ func TestInviteGuest(t *testing.T) {
 }
 
 func TestLapse(t *testing.T) {
-	by := person("member") // who may not withdraw, and need not
+	by := person("member") // may not withdraw invitations, and need not
 	i := invitation(identity.Viewer)
 	i.Guest = true
 	i.Lapse(by)

@@ -18,7 +18,7 @@ import (
 
 const week = 7 * 24 * time.Hour
 
-// invitation is an open one into acme, at revision 2.
+// invitation returns an open invitation to acme, at revision 2.
 func invitation(role identity.Role) *account.Invitation {
 	return &account.Invitation{
 		ID: "inv", Org: "org", Workspace: "acme", Email: "New@Example.com", Role: role, Hash: account.Hash{1}, InvitedBy: "owner",
@@ -34,7 +34,7 @@ func sameInvitation(t *testing.T, got, want *account.Invitation) {
 	}
 }
 
-// notedOf fails t unless i recorded just one event, with these data, in the trail of its workspace.
+// notedOf fails t unless i recorded exactly one event, with these data, in the trail of its workspace.
 func notedOf(t *testing.T, i *account.Invitation, by identity.Actor, kind string, data map[string]any) {
 	t.Helper()
 	recorded(t, i.Log, by, string(i.ID), kind)
@@ -57,7 +57,7 @@ func TestInvite(t *testing.T) {
 		"an admin invites a viewer by a key":      {keyed(person("admin"), "acme", identity.Admin), identity.Viewer, "", nil, nil},
 		"an admin invites no owner":               {person("admin"), identity.Owner, "", nil, identity.ErrRoleCeiling},
 		"nor does an owner's capped key":          {keyed(person("owner"), "acme", identity.Admin), identity.Owner, "", nil, identity.ErrRoleCeiling},
-		"a member invites nobody":                 {person("member"), identity.Viewer, "", nil, identity.ErrForbidden},
+		"a member cannot invite":                  {person("member"), identity.Viewer, "", nil, identity.ErrForbidden},
 		"a stranger is told nothing":              {person("eve"), identity.Viewer, "", nil, identity.ErrWorkspaceNotFound},
 		"who is a member is not invited":          {person("admin"), identity.Admin, "viewer", nil, account.ErrAlreadyMember},
 		"a member is not told who is one":         {person("member"), identity.Viewer, "viewer", nil, identity.ErrForbidden},
@@ -77,7 +77,7 @@ func TestInvite(t *testing.T) {
 			}
 			i, token, err := w.Invite(tt.by, email, tt.role, tt.member, tt.pending)
 			wantErr(t, err, tt.want)
-			unchanged(t, w, acme()) // nobody is a member before they accept
+			unchanged(t, w, acme()) // no one is a member before they accept
 			if tt.want != nil {
 				if i != nil || !token.IsZero() {
 					t.Fatal("there is an invitation all the same")
@@ -222,10 +222,10 @@ func TestAcceptInvitation(t *testing.T) {
 		"up to the last moment":                   {at(end.Add(-1)), ann, invitation(identity.Member), nil},
 		"not when it ends":                        {at(end), ann, invitation(identity.Member), account.ErrInvitationExpired},
 		"nor after that":                          {at(end.Add(1)), ann, invitation(identity.Member), account.ErrInvitationExpired},
-		"nobody does by an API key":               {keyed(person("ann"), "other", identity.Owner), ann, invitation(identity.Member), account.ErrInvitationEmail},
+		"no one accepts with an API key":          {keyed(person("ann"), "other", identity.Owner), ann, invitation(identity.Member), account.ErrInvitationEmail},
 		"nor with another address":                {person("ann"), as(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member), account.ErrInvitationEmail},
 		"nor without one":                         {person("ann"), as(func(u *account.User) { u.Email = "" }), invitation(identity.Member), account.ErrInvitationEmail},
-		"nor with one that nobody vouches for":    {person("ann"), as(func(u *account.User) { u.EmailVerified = false }), invitation(identity.Member), account.ErrInvitationEmail},
+		"nor with one that no one vouches for":    {person("ann"), as(func(u *account.User) { u.EmailVerified = false }), invitation(identity.Member), account.ErrInvitationEmail},
 		"a thief is not told that it has expired": {at(end), as(func(u *account.User) { u.Email = "eve@example.com" }), invitation(identity.Member), account.ErrInvitationEmail},
 		"it works once":                           {person("ann"), ann, &account.Invitation{Workspace: "acme", Email: ann.Email, Accepted: true, ExpiresAt: end}, account.ErrInvitationNotFound},
 		"a withdrawn one works never":             {person("ann"), ann, &account.Invitation{Workspace: "acme", Email: ann.Email, Withdrawn: true, ExpiresAt: end}, account.ErrInvitationNotFound},
@@ -263,7 +263,7 @@ func TestAcceptInvitation(t *testing.T) {
 			noted(t, w, tt.by, "member.added", data)
 		})
 	}
-	t.Run("nobody gets into a deleted workspace", func(t *testing.T) {
+	t.Run("no one can join a deleted workspace", func(t *testing.T) {
 		w, i := acme(), invitation(identity.Member)
 		w.DeletedAt = now
 		wantErr(t, w.Accept(person("ann"), &ann, i), account.ErrInvitationNotFound)

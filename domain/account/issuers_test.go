@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// open is an org that everyone may join who signs in at its only issuer.
+// open returns an org that everyone can join who signs in at its only issuer.
 func open(rules ...identity.ClaimRule) *identity.Org {
 	for i := range rules {
 		rules[i].Issuer = issuer
@@ -19,14 +19,14 @@ func open(rules ...identity.ClaimRule) *identity.Org {
 	return &identity.Org{Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}}, ClaimRules: rules, SignUp: identity.SignUpOpen}
 }
 
-// withOwnSpaces is open to everyone, and each new user gets a workspace.
+// withOwnSpaces returns an open org in which each new user gets a workspace.
 func withOwnSpaces() *identity.Org {
 	o := open()
 	o.OwnSpaces = true
 	return o
 }
 
-// shared is an org of two issuers: its own, and a partner's with those settings.
+// shared returns an org with two issuers: its own, and a partner's with those settings.
 func shared(with identity.Issuer, rules ...identity.ClaimRule) *identity.Org {
 	with.URL = partner
 	return &identity.Org{Issuers: []identity.Issuer{{URL: issuer, TrustEmail: true}, with}, ClaimRules: rules, SignUp: identity.SignUpOpen}

@@ -32,7 +32,7 @@ var ErrPersonalKeysForbidden = &fault.Error{
 
 // LiveKeys counts the API keys of a workspace that work at a moment.
 type LiveKeys struct {
-	User     int  // keys of the user for whom a key is about to be created
+	User     int  // keys of the user who is about to get one
 	Programs int  // service keys
 	Maker    bool // whether the caller's own key is among them
 }

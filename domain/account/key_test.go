@@ -23,7 +23,7 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: role, Key: "own", At: now}
 }
 
-// of is by's workspace as a store loads it, with the role that by says it has there.
+// of returns by's workspace as a store loads it, with by's role as the membership.
 func of(by identity.Actor) *account.Workspace {
 	w := &account.Workspace{ID: "acme", Org: "org", Slug: "acme-slug", Name: "Acme", Members: map[identity.UserID]account.Member{}, Live: account.LiveKeys{Maker: true}}
 	if by.Role != identity.NoRole {
@@ -54,7 +54,7 @@ func wrongFields(t testing.TB, err error) (out []string) {
 	return out
 }
 
-// recorded fails t unless just these events were recorded, all by the right one.
+// recorded fails t unless exactly these events were recorded, with the right actor and subject.
 func recorded(t testing.TB, log event.Log, by identity.Actor, subject string, types ...string) {
 	t.Helper()
 	var got []string
@@ -181,9 +181,9 @@ func TestNewKey(t *testing.T) {
 	})
 }
 
-// TestKeysAreMadeByWhatIsTrueNow: an actor is up to a second old, its credential and its role too.
+// TestKeysAreMadeByWhatIsTrueNow: an actor, with its credential and role, may be up to one second old.
 func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
-	owner := in("ann", identity.Owner) // as the credential said
+	owner := in("ann", identity.Owner) // according to the credential
 	by := owner
 	by.Key = "parent"
 	held := func(role identity.Role, live account.LiveKeys) *account.Workspace {
@@ -243,7 +243,7 @@ func TestKeysAreMadeByWhatIsTrueNow(t *testing.T) {
 			}
 		}
 	})
-	t.Run("for nobody else but by the system", func(t *testing.T) {
+	t.Run("for another user only by the system", func(t *testing.T) {
 		_, _, err := of(owner).NewKey(owner, identity.KeyPolicy{}, "bob", draft)
 		wantErr(t, err, identity.ErrWorkspaceNotFound)
 	})

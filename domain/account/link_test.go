@@ -51,7 +51,7 @@ func TestTakeSignIn(t *testing.T) {
 		return out
 	}
 	ann := func() *account.Person { return in(user("ann", "ann@example.com", true), "acme", "beta") }
-	t.Run("what was nobody's is told where the person is", func(t *testing.T) {
+	t.Run("an unlinked sign-in is recorded where the person is", func(t *testing.T) {
 		to := ann()
 		wantErr(t, to.TakeSignIn(signingIn, issuer, nil), nil)
 		if got := told(to); !slices.Equal(got, []string{"user.linked acme ann", "user.linked beta ann"}) {
@@ -72,7 +72,7 @@ func TestTakeSignIn(t *testing.T) {
 			t.Errorf("told %q", told(to))
 		}
 	})
-	t.Run("nobody but the system says so, and not of another org's", func(t *testing.T) {
+	t.Run("only the system may link, and not a user of another org", func(t *testing.T) {
 		elsewhere := signingIn
 		elsewhere.Org = "another"
 		for _, by := range []identity.Actor{person("ann"), person("owner"), elsewhere} {

@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// sameMembers fails t unless w has these roles, no others, and counts its owners right.
+// sameMembers fails t unless w has exactly these roles, and counts its owners correctly.
 func sameMembers(t rapid.TB, w *account.Workspace, want map[identity.UserID]identity.Role) {
 	t.Helper()
 	owners := 0
@@ -37,7 +37,7 @@ func sameMembers(t rapid.TB, w *account.Workspace, want map[identity.UserID]iden
 	}
 }
 
-// acmeWith is who is what in acme, with some roles changed.
+// acmeWith returns the roles of acme's members, with some changed.
 func acmeWith(changed map[identity.UserID]identity.Role) map[identity.UserID]identity.Role {
 	roles := map[identity.UserID]identity.Role{"viewer": identity.Viewer, "member": identity.Member, "admin": identity.Admin, "owner": identity.Owner}
 	for user, role := range changed {
@@ -68,7 +68,7 @@ func TestChangeRole(t *testing.T) {
 		"nor lowers one":                         {two, person("admin"), nil, "owner", identity.Viewer, identity.ErrRoleCeiling},
 		"an owner's capped key makes no owner":   {acme, keyed(person("owner"), "acme", identity.Admin), nil, "viewer", identity.Owner, identity.ErrRoleCeiling},
 		"nor lowers one, though it be its own":   {two, keyed(person("owner"), "acme", identity.Admin), nil, "owner", identity.Viewer, identity.ErrRoleCeiling},
-		"a member changes nobody":                {acme, person("member"), nil, "viewer", identity.Viewer, identity.ErrForbidden},
+		"a member cannot change anyone":          {acme, person("member"), nil, "viewer", identity.Viewer, identity.ErrForbidden},
 		"nor themselves":                         {acme, person("member"), nil, "member", identity.Viewer, identity.ErrForbidden},
 		"a stranger is told nothing":             {acme, person("eve"), nil, "eve", identity.Viewer, identity.ErrWorkspaceNotFound},
 		"a key of another workspace is told so":  {acme, keyed(person("owner"), "other", identity.Owner), nil, "viewer", identity.Member, identity.ErrWorkspaceNotFound},
@@ -147,32 +147,32 @@ func TestRemoveMember(t *testing.T) {
 		user identity.UserID
 		want error
 	}{
-		"an admin removes a member":               {acme, person("admin"), revision.Match{5}, "member", nil},
-		"an admin removes another":                {func() *account.Workspace { w := acme(); w.Members["eva"] = w.Members["admin"]; return w }, person("eva"), nil, "admin", nil},
-		"an owner removes another":                {two, person("owner"), nil, "bob", nil},
-		"a viewer leaves":                         {acme, person("viewer"), nil, "viewer", nil},
-		"a member leaves through a key":           {acme, keyed(person("member"), "acme", identity.Member), nil, "member", nil},
-		"an owner of two leaves":                  {two, person("owner"), nil, "owner", nil},
-		"an owner leaves through an owner's key":  {two, keyed(person("owner"), "acme", identity.Owner), nil, "owner", nil},
-		"but not through one for less":            {two, keyed(person("owner"), "acme", identity.Admin), nil, "owner", identity.ErrRoleCeiling},
-		"nor for much less":                       {two, keyed(person("owner"), "acme", identity.Member), nil, "owner", identity.ErrRoleCeiling},
-		"nor an admin through a member's":         {acme, keyed(person("admin"), "acme", identity.Member), nil, "admin", identity.ErrRoleCeiling},
-		"but none through a viewing key":          {two, keyed(person("owner"), "acme", identity.Viewer), nil, "owner", identity.ErrForbidden},
-		"not even a viewer":                       {acme, keyed(person("viewer"), "acme", identity.Viewer), nil, "viewer", identity.ErrForbidden},
-		"an admin removes no owner":               {two, person("admin"), nil, "owner", identity.ErrRoleCeiling},
-		"nor does an owner's capped key another":  {two, keyed(person("owner"), "acme", identity.Admin), nil, "bob", identity.ErrRoleCeiling},
-		"a member removes nobody":                 {acme, person("member"), nil, "viewer", identity.ErrForbidden},
-		"a member is not told who is one":         {acme, person("member"), nil, "eve", identity.ErrForbidden},
-		"a stranger is told nothing":              {acme, person("eve"), nil, "eve", identity.ErrWorkspaceNotFound},
-		"a key of another workspace, likewise":    {acme, keyed(person("owner"), "other", identity.Owner), nil, "viewer", identity.ErrWorkspaceNotFound},
-		"who is no member cannot be removed":      {acme, person("admin"), nil, "eve", account.ErrMemberNotFound},
-		"another revision was meant":              {acme, person("admin"), revision.Match{4}, "member", revision.ErrMismatch},
-		"the last owner does not leave":           {acme, person("owner"), nil, "owner", account.ErrLastOwner},
-		"nor to a program":                        {bot, person("owner"), nil, "owner", account.ErrLastOwner},
-		"which cannot remove them":                {bot, keyed(program(person("bot")), "acme", identity.Owner), nil, "owner", account.ErrLastOwner},
-		"but may leave itself":                    {bot, keyed(program(person("bot")), "acme", identity.Owner), nil, "bot", nil},
-		"and be removed":                          {bot, person("owner"), nil, "bot", nil},
-		"nor is removed by whoever may otherwise": {acme, keyed(person("owner"), "acme", identity.Owner), nil, "owner", account.ErrLastOwner},
+		"an admin removes a member":                   {acme, person("admin"), revision.Match{5}, "member", nil},
+		"an admin removes another":                    {func() *account.Workspace { w := acme(); w.Members["eva"] = w.Members["admin"]; return w }, person("eva"), nil, "admin", nil},
+		"an owner removes another":                    {two, person("owner"), nil, "bob", nil},
+		"a viewer leaves":                             {acme, person("viewer"), nil, "viewer", nil},
+		"a member leaves through a key":               {acme, keyed(person("member"), "acme", identity.Member), nil, "member", nil},
+		"an owner of two leaves":                      {two, person("owner"), nil, "owner", nil},
+		"an owner leaves through an owner's key":      {two, keyed(person("owner"), "acme", identity.Owner), nil, "owner", nil},
+		"but not through one for less":                {two, keyed(person("owner"), "acme", identity.Admin), nil, "owner", identity.ErrRoleCeiling},
+		"nor for much less":                           {two, keyed(person("owner"), "acme", identity.Member), nil, "owner", identity.ErrRoleCeiling},
+		"nor an admin through a member's":             {acme, keyed(person("admin"), "acme", identity.Member), nil, "admin", identity.ErrRoleCeiling},
+		"but none through a viewing key":              {two, keyed(person("owner"), "acme", identity.Viewer), nil, "owner", identity.ErrForbidden},
+		"not even a viewer":                           {acme, keyed(person("viewer"), "acme", identity.Viewer), nil, "viewer", identity.ErrForbidden},
+		"an admin removes no owner":                   {two, person("admin"), nil, "owner", identity.ErrRoleCeiling},
+		"nor does an owner's capped key another":      {two, keyed(person("owner"), "acme", identity.Admin), nil, "bob", identity.ErrRoleCeiling},
+		"a member cannot remove anyone":               {acme, person("member"), nil, "viewer", identity.ErrForbidden},
+		"a member is not told who is one":             {acme, person("member"), nil, "eve", identity.ErrForbidden},
+		"a stranger is told nothing":                  {acme, person("eve"), nil, "eve", identity.ErrWorkspaceNotFound},
+		"a key of another workspace, likewise":        {acme, keyed(person("owner"), "other", identity.Owner), nil, "viewer", identity.ErrWorkspaceNotFound},
+		"who is no member cannot be removed":          {acme, person("admin"), nil, "eve", account.ErrMemberNotFound},
+		"another revision was meant":                  {acme, person("admin"), revision.Match{4}, "member", revision.ErrMismatch},
+		"the last owner does not leave":               {acme, person("owner"), nil, "owner", account.ErrLastOwner},
+		"nor to a program":                            {bot, person("owner"), nil, "owner", account.ErrLastOwner},
+		"which cannot remove them":                    {bot, keyed(program(person("bot")), "acme", identity.Owner), nil, "owner", account.ErrLastOwner},
+		"but may leave itself":                        {bot, keyed(program(person("bot")), "acme", identity.Owner), nil, "bot", nil},
+		"and be removed":                              {bot, person("owner"), nil, "bot", nil},
+		"nor is removed by someone who otherwise may": {acme, keyed(person("owner"), "acme", identity.Owner), nil, "owner", account.ErrLastOwner},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := tt.w()
@@ -233,7 +233,7 @@ func TestKeysEndWithTheMembership(t *testing.T) {
 			wantErr(t, tt.do(w, tt.by), nil)
 			for user, all := range w.Keys {
 				for _, k := range all {
-					if user != "member" || !tt.ends || k.ExpiresAt.Equal(later) { // another's, or one that had ended
+					if user != "member" || !tt.ends || k.ExpiresAt.Equal(later) { // another user's key, or one that had ended
 						if !k.RevokedAt.IsZero() || k.Revision != 2 || len(k.Recorded()) != 0 {
 							t.Errorf("%s changed: %+v", k.ID, k)
 						}
@@ -319,8 +319,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestMembersKeepTheirRules lets random people, and a program, do random things: whatever it is, a
-// person is left as owner, and nobody gets, or loses, more than whoever did it has.
+// TestMembersKeepTheirRules lets random people, and a program, perform random operations. A person
+// always remains as owner, and no operation grants, or takes away, a role higher than its actor's.
 func TestMembersKeepTheirRules(t *testing.T) {
 	users := []identity.UserID{"viewer", "member", "admin", "owner", "bob", "eve", "bot"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// offboardedKeys are what a store loads for the member: a personal key, service keys that they created, one
-// of them expired, and a key that such a program made for itself.
+// offboardedKeys returns what a store loads for the member: a personal key, service keys that they
+// created, one of them expired, and a key that such a program created for itself.
 func offboardedKeys() []*account.Key {
 	key := func(id identity.KeyID, user identity.UserID, service bool) *account.Key {
 		return &account.Key{ID: id, Org: "org", Workspace: "acme", User: user, Service: service, Name: "k", Revision: 2}
@@ -67,7 +67,7 @@ func TestServiceKeysEndWithTheirCreator(t *testing.T) {
 	})
 }
 
-// operator is by as an operator of the org.
+// operator returns by as an operator of the org.
 func operator(by identity.Actor) identity.Actor {
 	by.Operator = true
 	return by
@@ -99,14 +99,14 @@ func TestDisable(t *testing.T) {
 		"so may the system":                  {account1(member), identity.System("org", "", "cli", later), "", false, nil, []identity.KeyID{"program", "child"}},
 		"an operator's full key may":         {account1(member, "ops"), operator(keyed(person("ops"), "acme", identity.Owner)), "", true, nil, nil},
 		"a smaller one may not":              {account1(member, "ops"), operator(keyed(person("ops"), "acme", identity.Admin)), "", false, identity.ErrForbidden, nil},
-		"nobody else may":                    {account1(member, "ops"), person("owner"), "", false, identity.ErrForbidden, nil},
+		"no one else may":                    {account1(member, "ops"), person("owner"), "", false, identity.ErrForbidden, nil},
 		"nor who just was one":               {account1(member, "ops"), operator(person("was")), "", false, identity.ErrForbidden, nil},
 		"one operator disables another":      {account1(ops, "ann", "ops"), operator(person("ann")), "", true, nil, nil},
 		"and themselves, if one is left":     {account1(ops, "ann", "ops"), operator(person("ops")), "", true, nil, nil},
 		"the last one does not":              {account1(ops, "ops"), operator(person("ops")), "", false, account.ErrLastOperator, nil},
 		"but the system may disable them":    {account1(ops, "ops"), identity.System("org", "", "cli", later), "", true, nil, nil},
 		"a program is no person":             {account1(&account.User{ID: "bot", Org: "org", Service: true}, "ops"), operator(person("ops")), "", false, account.ErrUserNotFound, nil},
-		"nobody disables in another org":     {account1(&account.User{ID: "x", Org: "other"}, "ops"), operator(person("ops")), "", false, account.ErrUserNotFound, nil},
+		"no one disables in another org":     {account1(&account.User{ID: "x", Org: "other"}, "ops"), operator(person("ops")), "", false, account.ErrUserNotFound, nil},
 		"a reason without control letters":   {account1(member, "ops"), operator(person("ops")), "a\nb", false, nil, nil},
 		"disabling again changes nothing":    {account1(disabled, "ops"), operator(person("ops")), "", false, nil, nil},
 		"a reason of 200 characters at most": {account1(member, "ops"), operator(person("ops")), string(make([]rune, 201)), false, nil, nil},

@@ -58,8 +58,8 @@ func TestSettled(t *testing.T) {
 		"an operator is due":                      {nil, nil, group("ops"), rules, false},
 		"one is no longer":                        {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, nil, group("other"), rules, false},
 		"one who is":                              {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, nil, group("ops"), rules, true},
-		"one whom people made it":                 {func(u *account.User) { u.Operator, u.OperatorByHand = true, true }, nil, group("other"), rules, true},
-		"one of whom no rule speaks any more":     {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
+		"an operator by hand":                     {func(u *account.User) { u.Operator, u.OperatorByHand = true, true }, nil, group("other"), rules, true},
+		"an operator whose rule was removed":      {func(u *account.User) { u.Operator, u.OperatorBy = true, []string{issuer} }, in(identity.Member, identity.NoRole), group("dev"), rules[:1], false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := account.Person{User: *user("ann", "ann@example.com", true), Memberships: tt.m, IssuedAt: claims(nil).IssuedAt}
@@ -73,8 +73,8 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestSettledIsSettled holds Settled to Settle: who is settled, to whom Settle would do nothing; and
-// whom Settle has just settled is, unless what the claims want cannot be.
+// TestSettledIsSettled compares Settled with Settle: a person is settled if Settle would change
+// nothing. Settle leaves every person settled, unless the claims ask for something impossible.
 func TestSettledIsSettled(t *testing.T) {
 	slugs := []string{"acme-slug", "beta-slug"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -155,7 +155,7 @@ func TestSettledIsSettled(t *testing.T) {
 		if (settled || c.IssuedAt.Before(newest)) && (len(did) != 0 || s.IssuedAt != newest) {
 			t.Fatalf("it was settled, and Settle recorded %q", did)
 		}
-		_, lost := c.Grants(org.ClaimRules).Roles["never-was"] // granted in a workspace that is not there
+		_, lost := c.Grants(org.ClaimRules).Roles["never-was"] // granted in a workspace that does not exist
 		if !lost && !person(s.IssuedAt).Settled(c, org) {
 			t.Fatalf("after Settle it is not settled: %+v", person(s.IssuedAt))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// in is a person in acme, without a key, whose role the store has told.
+// in returns a person in acme, without a key, whose role comes from the store.
 func in(user identity.UserID, role identity.Role) identity.Actor {
 	by := person(user)
 	by.Workspace, by.Role = "acme", role

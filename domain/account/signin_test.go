@@ -17,7 +17,7 @@ const issuer, partner = "https://issuer.example", "https://partner.example"
 
 var signingIn = identity.System("org", "", "sign-in", later)
 
-// claims are Ann's, with what change makes of them.
+// claims returns Ann's claims after change.
 func claims(change func(*account.Claims)) account.Claims {
 	c := account.Claims{Issuer: issuer, Subject: "sub", Email: "ann@example.com", EmailVerified: true, Name: "Ann", IssuedAt: now}
 	if change != nil {
@@ -26,12 +26,12 @@ func claims(change func(*account.Claims)) account.Claims {
 	return c
 }
 
-// issued makes claims that much younger.
+// issued makes claims newer by later.
 func issued(later time.Duration) func(*account.Claims) {
 	return func(c *account.Claims) { c.IssuedAt = c.IssuedAt.Add(later) }
 }
 
-// user is one who was made a minute ago.
+// user returns a user who was created a minute ago.
 func user(id identity.UserID, email string, verified bool) *account.User {
 	by := ""
 	if verified {
@@ -40,7 +40,7 @@ func user(id identity.UserID, email string, verified bool) *account.User {
 	return &account.User{EmailVerifiedBy: by, ID: id, Org: "org", Email: email, EmailVerified: verified, Name: "Ann", Revision: 3, CreatedAt: now, UpdatedAt: now}
 }
 
-// types names what was recorded.
+// types returns the types of the recorded events.
 func types(log event.Log) (out []string) {
 	for _, e := range log.Recorded() {
 		out = append(out, e.Type)
@@ -65,7 +65,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 			[]string{"user.updated"}},
 		"an address that is vouched for no longer stays": {verified(false, "anna@example.com"), user("ann", "ann@example.com", true), nil, "ann", false, "ann@example.com", nil},
 		"an address of another account stays that one's": {nil, user("ann", "old@example.com", true), user("bob", "ann@example.com", true), "ann", false, "old@example.com", nil},
-		"though nobody vouched for it there":             {nil, user("ann", "", false), user("bob", "ann@example.com", false), "ann", false, "", nil},
+		"though no one vouched for it there":             {nil, user("ann", "", false), user("bob", "ann@example.com", false), "ann", false, "", nil},
 		"a linked one gets the address it lacks":         {nil, user("ann", "", false), nil, "ann", false, "ann@example.com", []string{"user.updated"}},
 		"or has it vouched for":                          {nil, user("ann", "ann@example.com", false), user("ann", "ann@example.com", false), "ann", false, "ann@example.com", []string{"user.updated"}},
 		"its case follows the token":                     {nil, user("ann", "Ann@Example.com", true), user("ann", "Ann@Example.com", true), "ann", false, "ann@example.com", []string{"user.updated"}},
@@ -73,7 +73,7 @@ func TestSettleFindsTheAccount(t *testing.T) {
 		"an account is joined by an address that both sides vouch for": {nil, nil, user("ann", "ann@example.com", true), "ann", true, "ann@example.com", []string{"user.linked"}},
 		"whatever the case of it":                                      {nil, nil, user("ann", "ANN@example.com", true), "ann", true, "ann@example.com", []string{"user.linked", "user.updated"}},
 		"not if the issuer does not vouch for it":                      {verified(false, "ann@example.com"), nil, user("ann", "ann@example.com", true), "", true, "", []string{"user.created"}},
-		"nor if nobody did for the account's":                          {nil, nil, user("ann", "ann@example.com", false), "", true, "", []string{"user.created"}},
+		"nor if no one did for the account's":                          {nil, nil, user("ann", "ann@example.com", false), "", true, "", []string{"user.created"}},
 		"nor by no address at all":                                     {verified(true, ""), nil, user("ann", "", true), "", true, "", []string{"user.created"}},
 		"nor by one that has a NUL":                                    {verified(true, "ann@example.com\x00"), nil, user("ann", "ann@example.com\x00", true), "", true, "", []string{"user.created"}},
 		"nor by what is no address":                                    {verified(true, "ann"), nil, user("ann", "ann", true), "", true, "", []string{"user.created"}},
@@ -143,14 +143,14 @@ func TestSettleTellsTheWorkspaces(t *testing.T) {
 		is     identity.Role // in acme, by rules
 		want   []string
 	}{
-		"a link is told to all, and to nobody else's":       {account.SignIn{ByEmail: ann, In: in}, []string{"dev"}, identity.Member, []string{"user.linked acme", "user.linked beta"}},
-		"so is what changed, once each":                     {account.SignIn{Linked: bob, In: in}, []string{"ops"}, identity.NoRole, []string{"user.updated gamma"}},
-		"to one who joins too":                              {account.SignIn{Linked: bob, In: in}, []string{"dev"}, identity.NoRole, []string{"user.updated acme", "user.updated gamma"}},
-		"but not to one who leaves":                         {account.SignIn{ByEmail: ann, In: in}, nil, identity.Member, []string{"user.linked beta"}},
-		"of who is in none an event without one is kept":    {account.SignIn{ByEmail: ann}, nil, identity.NoRole, []string{"user.linked "}},
-		"a newcomer without a place is told of to none":     {account.SignIn{}, nil, identity.NoRole, []string{"user.created "}},
-		"one whom rules let in is told of there":            {account.SignIn{}, []string{"dev"}, identity.NoRole, []string{"user.created acme"}},
-		"who gets a workspace is told of there, by its own": {account.SignIn{Org: withOwnSpaces()}, nil, identity.NoRole, []string{"user.created own"}},
+		"a link is recorded in all their workspaces, and in no other": {account.SignIn{ByEmail: ann, In: in}, []string{"dev"}, identity.Member, []string{"user.linked acme", "user.linked beta"}},
+		"so is what changed, once each":                               {account.SignIn{Linked: bob, In: in}, []string{"ops"}, identity.NoRole, []string{"user.updated gamma"}},
+		"to one who joins too":                                        {account.SignIn{Linked: bob, In: in}, []string{"dev"}, identity.NoRole, []string{"user.updated acme", "user.updated gamma"}},
+		"but not to one who leaves":                                   {account.SignIn{ByEmail: ann, In: in}, nil, identity.Member, []string{"user.linked beta"}},
+		"of who is in none an event without one is kept":              {account.SignIn{ByEmail: ann}, nil, identity.NoRole, []string{"user.linked "}},
+		"a newcomer without a place is told of to none":               {account.SignIn{}, nil, identity.NoRole, []string{"user.created "}},
+		"a user admitted by rules is recorded there":                  {account.SignIn{}, []string{"dev"}, identity.NoRole, []string{"user.created acme"}},
+		"who gets a workspace is told of there, by its own":           {account.SignIn{Org: withOwnSpaces()}, nil, identity.NoRole, []string{"user.created own"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, u := range []**account.User{&tt.s.Linked, &tt.s.ByEmail} {
@@ -222,7 +222,7 @@ func TestSettleHeedsTheNewestToken(t *testing.T) {
 			})
 		}
 	}
-	t.Run("who signs in for the first time is nobody's older self", func(t *testing.T) {
+	t.Run("a first sign-in has no older token", func(t *testing.T) {
 		s := account.SignIn{Claims: claims(nil), Org: open(), ByEmail: user("ann", "ann@example.com", true)}
 		wantErr(t, s.Settle(signingIn), nil)
 		if !s.Link || s.IssuedAt != now {
@@ -354,7 +354,7 @@ func TestSettleGrants(t *testing.T) {
 		"who leaves it is one no longer":                {true, false, raw("dev"), operators, false},
 		"nor is one where no rule makes any":            {true, false, raw("ops"), rules, false},
 		"or there is no rule":                           {true, false, raw("ops"), nil, false},
-		"whom people made one stays it":                 {true, true, raw("dev"), operators, true},
+		"an operator by hand stays one":                 {true, true, raw("dev"), operators, true},
 		"without any rule too":                          {true, true, raw("dev"), nil, true},
 		"another group makes none":                      {false, false, raw("dev"), operators, false},
 		"nor does this one without a rule that says so": {false, false, raw("ops"), rules, false},

@@ -27,7 +27,7 @@ func TestAProofStandsUntil(t *testing.T) {
 		stands bool
 	}{
 		"of a key: nothing happens":                  {byKey, org, who(nothing), at, true},
-		"of a key: it means nobody":                  {byKey, org, nil, at, false},
+		"of a key without a user":                    {byKey, org, nil, at, false},
 		"of a key: it was revoked":                   {byKey, org, who(func(p *account.Principal) { p.Key.RevokedAt = at }), at, false},
 		"of a key: it expires":                       {byKey, org, who(nothing), at.Add(time.Hour), false},
 		"of a key: its bearer has left the team":     {byKey, org, who(func(p *account.Principal) { p.Membership.Role = identity.NoRole }), at, false},

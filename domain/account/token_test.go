@@ -36,7 +36,7 @@ func TestNewToken(t *testing.T) {
 		want := n * 43 / len(digits) // 1387 each; a digit too many by modulo would have 1.25 times as many
 		for _, r := range digits {
 			if got := used[r]; got < want*85/100 || got > want*115/100 { // 5.5 standard deviations
-				t.Errorf("%c stands there %d times, want about %d", r, got, want)
+				t.Errorf("%c occurs %d times, want about %d", r, got, want)
 			}
 		}
 	})

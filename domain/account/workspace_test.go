@@ -32,7 +32,7 @@ func TestNewWorkspace(t *testing.T) {
 		}
 		noted(t, w, by, "workspace.created", map[string]any{"slug": "acme-2"})
 	})
-	t.Run("the system's is nobody's yet", func(t *testing.T) {
+	t.Run("the system's has no owner yet", func(t *testing.T) {
 		w, err := account.NewWorkspace(system, nil, "acme-2", "")
 		if err != nil || w.Org != "org" || w.Name != "acme-2" || len(w.Members) != 0 || w.Owners != 0 || w.CreatedBy != "" {
 			t.Fatalf("got %+v, %v", w, err)
@@ -46,7 +46,7 @@ func TestNewWorkspace(t *testing.T) {
 	}{
 		"an owner's key makes another":                 {as(keyed(person("ann"), "acme", identity.Owner), identity.Owner), nil},
 		"an owner's key that is capped does not":       {as(keyed(person("ann"), "acme", identity.Admin), identity.Admin), identity.ErrForbidden},
-		"nor does a program's, which nobody would own": {as(program(keyed(person("bot"), "acme", identity.Owner)), identity.Owner), identity.ErrForbidden},
+		"nor does a program's, which no one would own": {as(program(keyed(person("bot"), "acme", identity.Owner)), identity.Owner), identity.ErrForbidden},
 		"nor does the uncapped key of an admin":        {as(keyed(person("ann"), "acme", identity.Owner), identity.Admin), identity.ErrForbidden},
 		"nor any credential that is capped":            {actor("ann", identity.Viewer), identity.ErrForbidden},
 		"who is nowhere yet, and has signed in, makes": {person("ann"), nil},
@@ -208,7 +208,8 @@ func TestRoleOf(t *testing.T) {
 	})
 }
 
-// TestRuledSlugs: whoever took such a workspace first would own what the rules' people come into.
+// TestRuledSlugs: otherwise the first user to take such a slug would own the workspace that the people
+// named by the rules join.
 func TestRuledSlugs(t *testing.T) {
 	system := identity.System("org", "", "cli", now)
 	rules := []identity.ClaimRule{{Claim: "groups", Value: "eng", Workspace: "engineering", Role: identity.Member}, {Claim: "groups", Value: "ops", Operator: true}}
@@ -335,7 +336,7 @@ func TestDeleteWorkspace(t *testing.T) {
 			noted(t, w, tt.by, "workspace.deleted", map[string]any{"slug": "acme-slug"})
 		})
 	}
-	t.Run("in a deleted one nobody does anything", func(t *testing.T) {
+	t.Run("no one changes anything in a deleted workspace", func(t *testing.T) {
 		gone := func() *account.Workspace {
 			w := second(acme(), "bob")
 			w.DeletedAt = now

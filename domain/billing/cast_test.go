@@ -30,7 +30,7 @@ func actor(role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: "ann", Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
 }
 
-// card is one that is good for years, added so many minutes ago.
+// card returns a card that is valid for years, added so many minutes ago.
 func card(id billing.MethodID, minutes int) billing.Method {
 	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034, CreatedAt: now.Add(-time.Duration(minutes) * time.Minute)}
 }
@@ -41,7 +41,7 @@ func expired(id billing.MethodID) billing.Method {
 	return m
 }
 
-// customer has some methods, of which the first is the default.
+// customer returns a customer with some methods, of which the first is the default.
 func customer(methods ...billing.Method) *billing.Customer {
 	c := &billing.Customer{Org: "org", Workspace: "acme", Gateway: billing.Sandbox, Account: "sandbox", ID: "cus_1", Methods: methods, Revision: 5}
 	if len(methods) > 0 {
@@ -50,7 +50,7 @@ func customer(methods ...billing.Method) *billing.Customer {
 	return c
 }
 
-// subscribed is a customer with a subscription.
+// subscribed returns a customer with a subscription.
 func subscribed(plan billing.PlanID, status billing.Status, methods ...billing.Method) *billing.Customer {
 	c := customer(methods...)
 	c.Subscription = &billing.Subscription{ID: "sub_1", Plan: plan, Quantity: 1, Status: status, Key: "made", PeriodStart: now.AddDate(0, 0, -3), PeriodEnd: now.AddDate(0, 0, 27), CreatedAt: now.AddDate(0, 0, -3)}

@@ -47,7 +47,7 @@ func TestRemovingAMethod(t *testing.T) {
 		"even one that has not begun":                          {of: subscribed("basic", billing.Incomplete, card("a", 1)), id: "a", err: billing.ErrMethodInUse},
 		"one of two valid ones goes":                           {of: subscribed("basic", billing.Active, card("a", 1), card("b", 2)), id: "a", next: "b", def: "b"},
 		"an expired one goes, though it is the last":           {of: subscribed("basic", billing.Active, expired("a")), id: "a"},
-		"nobody removes what is not there":                     {of: customer(card("a", 1)), id: "x", def: "a", err: billing.ErrMethodNotFound},
+		"a missing method cannot be removed":                   {of: customer(card("a", 1)), id: "x", def: "a", err: billing.ErrMethodNotFound},
 		"or names a replacement that is not there":             {of: customer(card("a", 1)), id: "a", replacement: "x", def: "a", err: billing.ErrMethodNotFound},
 		"or itself":               {of: customer(card("a", 1)), id: "a", replacement: "a", def: "a", err: billing.ErrMethodNotFound},
 		"or one that has expired": {of: customer(card("a", 1), expired("b")), id: "a", replacement: "b", def: "a", err: billing.ErrMethodExpired},
@@ -107,7 +107,7 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 	}{
 		"an owner may": {owner, nil}, "an admin may": {admin, nil}, "a member may not": {member, billing.ErrRoleRequired},
 		"nor a key for viewing": {capped, billing.ErrRoleRequired}, "nor another workspace's owner": {stranger, identity.ErrWorkspaceNotFound},
-		"nor nobody": {identity.Actor{}, identity.ErrWorkspaceNotFound},
+		"nor an anonymous caller": {identity.Actor{}, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := billing.PlanID("pro")

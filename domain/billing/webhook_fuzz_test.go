@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// FuzzCheckSignature looks for headers that are let in and hold no signature of the body.
+// FuzzCheckSignature looks for headers that are accepted without a signature of the body.
 func FuzzCheckSignature(f *testing.F) {
 	key, now := secret.New("whsec_fuzz"), time.Unix(1_800_000_000, 0)
 	body := []byte(`{"id":"evt_1","object":"event","type":"invoice.paid"}`)
@@ -35,7 +35,7 @@ func FuzzCheckSignature(f *testing.F) {
 			}
 			return
 		}
-		// Whatever is let in holds, in hexadecimal, the sum over one of the times in it.
+		// An accepted header contains, in hexadecimal, the sum over one of its times.
 		for part := range strings.SplitSeq(header, ",") {
 			at, ok := strings.CutPrefix(strings.TrimSpace(part), "t=")
 			if !ok {
@@ -52,7 +52,7 @@ func FuzzCheckSignature(f *testing.F) {
 	})
 }
 
-// FuzzParseEvent reads what a gateway that is not to be trusted could have signed.
+// FuzzParseEvent reads events that an untrusted gateway could have signed.
 func FuzzParseEvent(f *testing.F) {
 	for _, body := range []string{
 		`{"id":"evt_1","object":"event","type":"invoice.paid","created":1,"data":{"object":{"object":"invoice","customer":"cus_1"}}}`,

@@ -54,8 +54,8 @@ func TestEnvelopesOfEvents(t *testing.T) {
 		"what belongs to one":            {`{"id":"evt_1","object":"event","type":"invoice.paid","data":{"object":{"id":"in_1","object":"invoice","customer":"cus_1"}}}`, "cus_1", nil},
 		"with the customer written out":  {`{"id":"evt_1","object":"event","type":"invoice.paid","data":{"object":{"id":"in_1","object":"invoice","customer":{"id":"cus_1"}}}}`, "cus_1", nil},
 		"what belonged to one":           {`{"id":"evt_1","object":"event","type":"payment_method.detached","data":{"object":{"object":"payment_method","customer":null},"previous_attributes":{"customer":"cus_1"}}}`, "cus_1", nil},
-		"what belongs to nobody":         {`{"id":"evt_1","object":"event","type":"plan.created","data":{"object":{"object":"plan"}}}`, "", nil},
-		"of a version that nobody knows": {`{"id":"evt_1","object":"event","api_version":"2099-01-01.x","type":"new.thing","data":{"object":{"customer":7}},"more":{}}`, "", nil},
+		"an event without a customer":    {`{"id":"evt_1","object":"event","type":"plan.created","data":{"object":{"object":"plan"}}}`, "", nil},
+		"of an unknown version":          {`{"id":"evt_1","object":"event","api_version":"2099-01-01.x","type":"new.thing","data":{"object":{"customer":7}},"more":{}}`, "", nil},
 		"no event":                       {`{"id":"cus_1","object":"customer","type":"x"}`, "", billing.ErrEventMalformed},
 		"nothing":                        {``, "", billing.ErrEventMalformed},
 		"an id that is too long to keep": {`{"id":"` + strings.Repeat("e", 256) + `","object":"event","type":"x"}`, "", billing.ErrEventMalformed},
@@ -84,7 +84,7 @@ func TestOutcomeUnknown(t *testing.T) {
 		"an outage":            {billing.ErrGatewayUnavailable.After(time.Second), true},
 		"a timeout":            {billing.ErrGatewayTimeout, true},
 		"an outage of our own": {&fault.Error{Kind: fault.Unavailable, Code: "unavailable"}, true},
-		"what nobody foresaw":  {t.Context().Err(), false},
+		"an unexpected error":  {t.Context().Err(), false},
 	} {
 		if got := billing.OutcomeUnknown(tt.err); got != tt.want {
 			t.Errorf("%s: %v", name, got)

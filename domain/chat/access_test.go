@@ -66,7 +66,7 @@ func TestParseRole(t *testing.T) {
 	}
 }
 
-// TestWhoMayDoWhat is the table of the contract: what each role may do, and what others are told.
+// TestWhoMayDoWhat is the table of the contract: what each role may do, and which errors others get.
 func TestWhoMayDoWhat(t *testing.T) {
 	status, visibility, ann := chat.StatusPublished, access.Workspace, identity.UserID("vic")
 	change := func(c chat.Changes) func(*testing.T, *chat.Template, identity.Actor) error {

@@ -25,7 +25,7 @@ var (
 	manager  = actor("max", identity.Member)
 	editor   = actor("eve", identity.Viewer) // a membership counts, whatever the role in the workspace
 	viewer   = actor("vic", identity.Member)
-	invited  = actor("ina", identity.Member) // whoever it is: the id is but reserved
+	invited  = actor("ina", identity.Member) // a reserved id
 	stranger = actor("sam", identity.Member)
 	admin    = actor("ada", identity.Admin)
 	boss     = actor("bob", identity.Owner)
@@ -44,7 +44,7 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 	return a
 }
 
-// cast is ann's private template with a member of each kind.
+// cast returns ann's private template with a member of each kind.
 func cast() *chat.Template {
 	t := &chat.Template{
 		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support", Instructions: "Be kind."},
@@ -61,8 +61,8 @@ func cast() *chat.Template {
 	return t
 }
 
-// registry offers an available, a deprecated and a disabled item of each kind; the configuration of
-// the available tool has a schema.
+// registry returns a registry with an available, a deprecated and a disabled item of each kind. The
+// configuration of the available tool has a schema.
 func registry(t testing.TB) *chat.Registry {
 	t.Helper()
 	items := func(kind string) []chat.Item {
@@ -98,7 +98,7 @@ func unchanged(t testing.TB, got, want *chat.Template) {
 	}
 }
 
-// recorded fails t unless the template recorded just these events, all by and about the right ones.
+// recorded fails t unless the template recorded exactly these events, with the right actor and subject.
 func recorded(t testing.TB, of *chat.Template, by identity.Actor, types ...string) {
 	t.Helper()
 	var got []string
@@ -113,7 +113,7 @@ func recorded(t testing.TB, of *chat.Template, by identity.Actor, types ...strin
 	}
 }
 
-// faulty lists pointers and codes of what an error says about a body.
+// faulty returns the pointers and codes of an error about a body.
 func faulty(t testing.TB, err error) (out []string) {
 	t.Helper()
 	f, ok := errors.AsType[*fault.Error](err)

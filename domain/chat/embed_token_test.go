@@ -21,7 +21,7 @@ import (
 
 var visitAt = time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 
-// embedder manages embeddable.
+// embedder returns the manager of embeddable.
 func embedder() identity.Actor {
 	return identity.Actor{Org: "org", User: "max", Workspace: "acme", Role: identity.Member, Ceiling: identity.Owner, At: visitAt}
 }

@@ -37,7 +37,7 @@ type Grant struct {
 	Role  access.Role // Viewer to Manager
 }
 
-// Add makes user, whom the grant resolves to, a member.
+// Add makes user, the target of the grant, a member.
 func (t *Template) Add(by identity.Actor, user identity.UserID, g Grant) (Member, error) {
 	if err := t.MayAdd(by, user, g); err != nil {
 		return Member{}, err

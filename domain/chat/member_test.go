@@ -34,7 +34,7 @@ func TestAdd(t *testing.T) {
 		"somebody who is one":                       {manager, "eve", chat.Grant{User: "eve", Role: access.Viewer}, chat.ErrAlreadyMember},
 		"somebody who is invited":                   {manager, "ina", chat.Grant{User: "ina", Role: access.Viewer}, chat.ErrAlreadyMember},
 		"the owner":                                 {manager, "ann", chat.Grant{User: "ann", Role: access.Viewer}, chat.ErrAlreadyMember},
-		"nobody of the workspace":                   {manager, "usr", chat.Grant{User: "usr", Role: access.Viewer}, chat.ErrUserNotInWorkspace},
+		"a user outside the workspace":              {manager, "usr", chat.Grant{User: "usr", Role: access.Viewer}, chat.ErrUserNotInWorkspace},
 		"an address from outside, by a manager":     {manager, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrInvitationRole},
 		"an address from outside, by an editor":     {editor, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrForbidden},
 		"an address from outside, by a stranger":    {stranger, "", chat.Grant{Email: "x@example.com", Role: access.Viewer}, chat.ErrNotFound},
@@ -99,15 +99,15 @@ func TestInvite(t *testing.T) {
 func TestAccept(t *testing.T) {
 	for what, tt := range map[string]struct {
 		by     identity.Actor
-		before access.Role // that they have by now
+		before access.Role // the role that they have already
 		after  access.Role
 		left   int
 	}{
-		"somebody new takes the place":           {stranger, access.None, access.Manager, 4},
-		"a lower role that they have is raised":  {editor, access.Editor, access.Manager, 3},
-		"an equal one stays":                     {manager, access.Manager, access.Manager, 3},
-		"the owner, who was invited too, stays":  {owner, access.None, access.None, 3},
-		"by somebody who has no access till now": {nobody, access.None, access.None, 3},
+		"somebody new takes the place":          {stranger, access.None, access.Manager, 4},
+		"a lower role that they have is raised": {editor, access.Editor, access.Manager, 3},
+		"an equal one stays":                    {manager, access.Manager, access.Manager, 3},
+		"the owner, who was invited too, stays": {owner, access.None, access.None, 3},
+		"by a user who had no access before":    {nobody, access.None, access.None, 3},
 	} {
 		t.Run(what, func(t *testing.T) {
 			c := cast()
@@ -128,7 +128,7 @@ func TestAccept(t *testing.T) {
 			t.Errorf("member %+v", m)
 		}
 	})
-	for what, user := range map[string]identity.UserID{"who is active is nobody's place": "eve", "nor is nobody": "usr"} {
+	for what, user := range map[string]identity.UserID{"an active member is not a reserved place": "eve", "nor is an unknown user": "usr"} {
 		t.Run(what, func(t *testing.T) {
 			c := cast()
 			c.Accept(stranger, user)
@@ -173,17 +173,17 @@ func TestRemove(t *testing.T) {
 		user identity.UserID
 		want error
 	}{
-		"a manager removes another":       {manager, "eve", nil},
-		"a viewer leaves":                 {viewer, "vic", nil},
-		"an editor leaves":                {editor, "eve", nil},
-		"an editor removes nobody else":   {editor, "vic", chat.ErrForbidden},
-		"the owner stays":                 {owner, "ann", chat.ErrOwnerStays},
-		"also when a manager wants it":    {manager, "ann", chat.ErrOwnerStays},
-		"a key for viewing leaves not":    {with(viewer, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer }), "vic", chat.ErrForbidden},
-		"who is none cannot be removed":   {manager, "sam", chat.ErrMemberNotFound},
-		"a stranger is told nothing":      {stranger, "sam", chat.ErrNotFound},
-		"who is invited can be removed":   {manager, "ina", nil},
-		"an admin who is none leaves not": {admin, "ada", chat.ErrMemberNotFound},
+		"a manager removes another":           {manager, "eve", nil},
+		"a viewer leaves":                     {viewer, "vic", nil},
+		"an editor leaves":                    {editor, "eve", nil},
+		"an editor cannot remove anyone else": {editor, "vic", chat.ErrForbidden},
+		"the owner stays":                     {owner, "ann", chat.ErrOwnerStays},
+		"also when a manager wants it":        {manager, "ann", chat.ErrOwnerStays},
+		"a key for viewing leaves not":        {with(viewer, func(a *identity.Actor) { a.Role, a.Ceiling = identity.Viewer, identity.Viewer }), "vic", chat.ErrForbidden},
+		"who is none cannot be removed":       {manager, "sam", chat.ErrMemberNotFound},
+		"a stranger is told nothing":          {stranger, "sam", chat.ErrNotFound},
+		"who is invited can be removed":       {manager, "ina", nil},
+		"an admin who is none leaves not":     {admin, "ada", chat.ErrMemberNotFound},
 	} {
 		t.Run(what, func(t *testing.T) {
 			c := cast()

@@ -29,7 +29,7 @@ func TestOriginPatternsHaveOneForm(t *testing.T) {
 		"https://xn--bcher-kva.example":    "https://xn--bcher-kva.example",
 		"https://XN--BCHER-KVA.example":    "https://xn--bcher-kva.example",
 		"https://*.bücher.example":         "https://*.xn--bcher-kva.example",
-		"https://straße.example":           "https://xn--strae-oqa.example", // ß is a letter of its own, not ss
+		"https://straße.example":           "https://xn--strae-oqa.example", // ß is a letter, not ss
 		"https://example。com":              "https://example.com",           // U+3002
 		"https://intranet":                 "https://intranet",
 		"https://192.0.2.7:8443":           "https://192.0.2.7:8443",
@@ -227,7 +227,7 @@ func TestOnlyTheListedOriginsAreLetIn(t *testing.T) {
 	})
 }
 
-// letIn is the oracle: it takes both sides apart with other means, and compares piece by piece.
+// letIn is the oracle: it splits both sides by other means, and compares part by part.
 func letIn(list []string, origin string) bool {
 	from, err := url.Parse(origin)
 	if err != nil || from.Opaque != "" || from.User != nil || from.Path != "" || from.RawQuery != "" || from.Fragment != "" || strings.ContainsAny(origin, "?#%") {
@@ -318,7 +318,7 @@ func TestRandomOriginsAreLetInOnlyIfListed(t *testing.T) {
 	}
 }
 
-// randomOrigin is made of the pieces of listed origins, mostly in order, then damaged now and then.
+// randomOrigin returns parts of listed origins, mostly in order, sometimes damaged.
 func randomOrigin(rnd *rand.Rand) string {
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
 	s := pick("https://", "https://", "https://", "https://", "http://", "http://", "HTTPS://", pick("https:/", "//", "ftp://", ""))

@@ -174,7 +174,7 @@ func TestTransfer(t *testing.T) {
 			t.Errorf("owner %s, members %+v, %d", c.Owner, c.Members, c.MemberCount)
 		}
 	})
-	t.Run("to nobody of the workspace", func(t *testing.T) {
+	t.Run("to a user outside the workspace", func(t *testing.T) {
 		wantErr(t, cast().Change(owner, nil, chat.Changes{Owner: new(identity.UserID("usr"))}, facts(t)), chat.ErrUserNotInWorkspace)
 	})
 	t.Run("to oneself changes nothing", func(t *testing.T) {

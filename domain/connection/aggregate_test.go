@@ -39,7 +39,7 @@ func credential(t *testing.T, fields string) connection.Credential {
 	return c
 }
 
-// trial is one that passed, or failed with code.
+// trial returns a trial that passed, or failed with code.
 func trial(t *testing.T, of int64, fresh bool, code connection.Code) connection.Trial {
 	t.Helper()
 	tr := connection.Trial{ID: "con_1", Of: of, At: start.Add(time.Minute)}
@@ -57,7 +57,7 @@ func trial(t *testing.T, of int64, fresh bool, code connection.Code) connection.
 	return tr
 }
 
-// made is ann's connection, active, with nothing recorded yet.
+// made returns ann's connection, active, with nothing recorded yet.
 func made(t *testing.T) *connection.Connection {
 	t.Helper()
 	c, err := connection.New(maker, trial(t, 0, true, ""), 0)

@@ -97,7 +97,7 @@ func TestParseCredential(t *testing.T) {
 	})
 }
 
-// with is a good credential with one field more, or changed: the last one of a name counts.
+// with returns a valid credential with one field added or changed: the last one of a name counts.
 func with(field string) string {
 	return `{"host":"db.example.com","database":"d","username":"u",` + field + `}`
 }

@@ -28,7 +28,7 @@ func TestAdmit(t *testing.T) {
 		"the first":                                   {nil, nil, 0, [2]int{1, 1}},
 		"the last that may":                           {ago(59*s, 1*s), ago(59*m, 30*m, 20*m, 10*m), 0, [2]int{3, 5}},
 		"a workspace that was too busy waits":         {ago(50*s, 40*s, 30*s), nil, 10 * s, [2]int{3, 0}},
-		"so does a target, whoever tried it":          {nil, ago(59*m, 30*m, 20*m, 10*m, 5*m), 1 * m, [2]int{0, 5}},
+		"so does a target, for all callers together":  {nil, ago(59*m, 30*m, 20*m, 10*m, 5*m), 1 * m, [2]int{0, 5}},
 		"the longer wait is told":                     {ago(50*s, 40*s, 30*s), ago(58*m, 30*m, 20*m, 10*m, 5*m), 2 * m, [2]int{3, 5}},
 		"what is over is forgotten":                   {ago(90*s, 60*s, 59*s, 1*s), ago(2*time.Hour, time.Hour, time.Minute), 0, [2]int{3, 2}},
 		"a limit that was lowered waits for the rest": {ago(50*s, 40*s, 30*s, 20*s, 10*s), nil, 30 * s, [2]int{5, 0}},
@@ -106,7 +106,7 @@ func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 		}
 	}
 	refused(0, time.Second)
-	refused(500*time.Millisecond, 500*time.Millisecond) // what was refused does not count
+	refused(500*time.Millisecond, 500*time.Millisecond) // a refused call does not count
 	if err := admit(time.Second); err != nil {
 		t.Error(err)
 	}
@@ -116,7 +116,7 @@ func TestPreviewsMayComeInBurstsAndEvenlyAfterwards(t *testing.T) {
 			t.Fatalf("preview %d after two minutes: %v", i, err)
 		}
 	}
-	refused(2*time.Minute, 24*time.Second) // for the target's sake
+	refused(2*time.Minute, 24*time.Second) // because of the target
 	if len(workspace) != 1 || len(target) != 1 {
 		t.Errorf("%d and %d times are remembered", len(workspace), len(target))
 	}

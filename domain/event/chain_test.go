@@ -25,8 +25,8 @@ func digest(purpose string, parts ...[]byte) [32]byte {
 	return [32]byte(mac.Sum(nil))
 }
 
-// trail is five linked events of a workspace, of which retention removed the first, one that waits, and one
-// of before.
+// trail holds five linked events of a workspace, of which retention removed the first, one that is not
+// yet linked, and one from before the chain.
 type trail struct {
 	began, chain *event.Chain
 	linked       []*event.Link

@@ -21,7 +21,7 @@ func TestJoin(t *testing.T) {
 		"the only one stays":       {[]error{nil, text}, text},
 		"two become one of both":   {[]error{name, nil, text}, fault.ErrInvalid.With(name.Fields[0], text.Fields[0])},
 		"what is not about fields": {[]error{name, alone}, alone},
-		"what nobody foresaw, too": {[]error{name, errors.ErrUnsupported}, errors.ErrUnsupported},
+		"an unexpected error, too": {[]error{name, errors.ErrUnsupported}, errors.ErrUnsupported},
 	} {
 		t.Run(what, func(t *testing.T) {
 			if got := fault.Join(tt.checks...); !reflect.DeepEqual(got, tt.want) {

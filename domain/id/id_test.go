@@ -56,7 +56,7 @@ func TestNew(t *testing.T) {
 			t.Fatal("they do not, or some are the same")
 		}
 	})
-	t.Run("their order is that of their times, whoever made them", func(t *testing.T) {
+	t.Run("they sort by creation time, also across processes", func(t *testing.T) {
 		var mu sync.Mutex
 		var all []string
 		var wg sync.WaitGroup

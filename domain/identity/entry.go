@@ -10,7 +10,7 @@ type SignUp string
 const (
 	SignUpOpen    SignUp = "open"    // everyone with a token that the org accepts
 	SignUpInvited SignUp = "invited" // people with an open invitation to their address
-	SignUpClaims  SignUp = "claims"  // also people to whom a claim rule grants something
+	SignUpClaims  SignUp = "claims"  // also people with a grant from a claim rule
 )
 
 // WorkspacesBy says who may create workspaces. The zero value is WorkspacesByAnyone.

@@ -76,7 +76,7 @@ func (r Role) WithArticle() string {
 // Needs returns ErrForbidden with the role that the caller lacks.
 func Needs(r Role) error {
 	return ErrForbidden.Because(
-		"That takes " + r.WithArticle() + " of the workspace, by a credential that allows as much.",
+		"Requires " + r.WithArticle() + " of the workspace, with a credential whose ceiling allows it.",
 	)
 }
 

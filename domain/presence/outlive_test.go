@@ -27,7 +27,7 @@ func TestWhatIsHeardOfAfterADeletionOutlivesIt(t *testing.T) {
 		as     *presence.Record // that was deleted
 		now    int
 		shown  presence.Status
-		device string // empty if nothing goes on
+		device string // empty if r does not continue
 	}{
 		"a device in use":                  {heard(11, "a", false), deleted, 12, presence.Online, "a"},
 		"an idle one":                      {heard(11, "a", true), deleted, 12, presence.Away, "a"},
@@ -57,7 +57,7 @@ func TestWhatIsHeardOfAfterADeletionOutlivesIt(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a record that was deleted before that was noted begins anew by a heartbeat alone", func(t *testing.T) {
+	t.Run("a deleted record is revived only by a heartbeat", func(t *testing.T) {
 		old := deleted.Copy()
 		old.Since = presence.Record{}.Since
 		if got := heard(11, "a", false).Outlive(old, after(12)); got != nil {

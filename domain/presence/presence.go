@@ -280,7 +280,7 @@ func (r *Record) Outlive(deleted *Record, now time.Time) *Record {
 	return next
 }
 
-// anew returns the record with which r's next life begins.
+// anew returns the first record of r's next life.
 func (r *Record) anew() *Record {
 	return &Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
 }

@@ -26,7 +26,7 @@ func after(seconds int) time.Time { return start.Add(time.Duration(seconds) * ti
 
 func annsOwn() *presence.Record { return presence.New("org", "ann", "prs_1") }
 
-// beat is a heartbeat of one device, with the default time to live.
+// beat returns a heartbeat of one device, with the default time to live.
 func beat(device string, idle bool) presence.Heartbeat {
 	return presence.Heartbeat{Device: device, Kind: presence.Web, Idle: idle, TTL: presence.DefaultTTL}
 }
@@ -62,7 +62,7 @@ func wantErr(t testing.TB, got, want error) {
 	}
 }
 
-// codeOf is the code of a foreseen failure.
+// codeOf returns the code of an expected failure.
 func codeOf(err error) (string, bool) {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
@@ -92,7 +92,7 @@ func TestWhatDevicesAndClaimsAddUpTo(t *testing.T) {
 		"one in use makes up for them":                 {[]step{{0, beat("a", true)}, {0, beat("b", false)}}, 1, presence.Online, presence.Online, false, ""},
 		"until it is gone":                             {[]step{{0, beat("b", false)}, {60, beat("a", true)}}, 100, presence.Away, presence.Away, false, ""},
 		"a claim counts for more than devices":         {[]step{{0, claiming(presence.ManualDND)}, {1, beat("web", true)}}, 2, presence.DND, presence.DND, true, ""},
-		"but nobody is there without one":              {[]step{{0, claiming(presence.ManualDND)}}, 90, presence.Offline, presence.Offline, false, ""},
+		"but no one is online without one":             {[]step{{0, claiming(presence.ManualDND)}}, 90, presence.Offline, presence.Offline, false, ""},
 		"it counts again when one is back":             {[]step{{0, claiming(presence.ManualDND)}, {500, beat("b", false)}}, 501, presence.DND, presence.DND, true, ""},
 		"auto takes it back":                           {[]step{{0, claiming(presence.ManualDND)}, {1, claiming(presence.Auto)}}, 2, presence.Online, presence.Online, false, ""},
 		"a passing claim ends":                         {[]step{{0, until(claiming(presence.ManualAway), 30)}}, 30, presence.Online, presence.Online, false, ""},
@@ -114,7 +114,7 @@ func TestWhatDevicesAndClaimsAddUpTo(t *testing.T) {
 			if own != tt.own || manual != tt.manual || r.Public(now) != tt.public || r.Claim(now).Text != tt.text {
 				t.Errorf("%s (%v), to others %s, %q; want %+v", own, manual, r.Public(now), r.Claim(now).Text, tt)
 			}
-			// Whether what has ended was cleared away makes no difference to anybody.
+			// Removing what has ended makes no visible difference.
 			settled := r.Copy()
 			settled.Settle(now)
 			if again, m := settled.Actual(now); again != own || m != manual || settled.Shown != tt.public || settled.Claim(now) != r.Claim(now) {
@@ -206,15 +206,15 @@ func TestWhoSeesWhat(t *testing.T) {
 		together bool
 		want     presence.Access
 	}{
-		"their own":                             {ann, false, presence.Own},
-		"an operator":                           {operator, false, presence.Whole},
-		"who shares a workspace":                {bob, true, presence.Public},
-		"who shares none":                       {bob, false, presence.None},
-		"another org's operator":                {foreign, true, presence.None},
-		"the same user id in another org":       {identity.Actor{Org: "other", User: "ann"}, true, presence.None},
-		"the system, which is nobody":           {identity.Actor{Org: "org"}, false, presence.None},
-		"an operator who shares a workspace":    {operator, true, presence.Whole},
-		"nobody at all, whatever is said of it": {identity.Actor{}, true, presence.None},
+		"their own":                                     {ann, false, presence.Own},
+		"an operator":                                   {operator, false, presence.Whole},
+		"who shares a workspace":                        {bob, true, presence.Public},
+		"who shares none":                               {bob, false, presence.None},
+		"another org's operator":                        {foreign, true, presence.None},
+		"the same user id in another org":               {identity.Actor{Org: "other", User: "ann"}, true, presence.None},
+		"the system, which is no user":                  {identity.Actor{Org: "org"}, false, presence.None},
+		"an operator who shares a workspace":            {operator, true, presence.Whole},
+		"an anonymous caller, even if together is true": {identity.Actor{}, true, presence.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := r.Access(tt.by, tt.together); got != tt.want {
@@ -299,7 +299,7 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 				was := r.Copy()
 				refreshed := quick.Refresh(ann, &h, now)
 				must(t, r.Beat(ann, h, now))
-				// What takes the short way is what the long way would have made of it, and nobody can tell.
+				// The short path gives the same result as the long path, and no visible change.
 				if want := r.Same(was); refreshed && !(want && quick.As(r)) || !refreshed && !quick.As(was) {
 					t.Fatalf("refreshed %v: %+v, want %+v", refreshed, quick, r)
 				}
@@ -336,7 +336,7 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 			if public := r.Public(now); want == presence.ManualInvisible && public != presence.Offline || want != presence.ManualInvisible && public != status {
 				t.Fatalf("others see %s, want %s", public, status)
 			}
-			// Nothing that is shown changes before it is due.
+			// Nothing visible changes before it is due.
 			settled := r.Copy()
 			settled.Settle(now)
 			if !settled.Due.IsZero() && settled.Public(settled.Due.Add(-time.Microsecond)) != settled.Shown || settled.Due.IsZero() && len(settled.Devices) > 0 {

@@ -17,12 +17,12 @@ func TestTogetherAreThoseInOneWorkspace(t *testing.T) {
 		by          identity.Actor
 		users, want []identity.UserID
 	}{
-		"those who are, in the order that they were named in": {by("ann", "", ""), []identity.UserID{"dora", "carl", "bob", "nobody"}, []identity.UserID{"carl", "bob"}},
-		"in whichever workspace the request is made":          {by("ann", "", "red"), []identity.UserID{"carl", "bob"}, []identity.UserID{"carl", "bob"}},
-		"by a key, in the workspace of that key":              {by("ann", "key", "red"), []identity.UserID{"carl", "bob"}, []identity.UserID{"bob"}},
-		"by a key of a workspace that one has left, nobody":   {by("dora", "key", "red"), []identity.UserID{"ann", "bob", "carl"}, nil},
-		"who is in none is with nobody":                       {by("nobody", "", ""), []identity.UserID{"ann", "nobody"}, nil},
-		"nobody, of nobody":                                   {by("ann", "", ""), nil, nil},
+		"those who are, in the order that they were named in":    {by("ann", "", ""), []identity.UserID{"dora", "carl", "bob", "nobody"}, []identity.UserID{"carl", "bob"}},
+		"in whichever workspace the request is made":             {by("ann", "", "red"), []identity.UserID{"carl", "bob"}, []identity.UserID{"carl", "bob"}},
+		"by a key, in the workspace of that key":                 {by("ann", "key", "red"), []identity.UserID{"carl", "bob"}, []identity.UserID{"bob"}},
+		"by a key of a workspace that the user has left: no one": {by("dora", "key", "red"), []identity.UserID{"ann", "bob", "carl"}, nil},
+		"a user in no workspace is with no one":                  {by("nobody", "", ""), []identity.UserID{"ann", "nobody"}, nil},
+		"no one, of no users":                                    {by("ann", "", ""), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := presence.Together(tt.by, tt.users, in); !slices.Equal(got, tt.want) {

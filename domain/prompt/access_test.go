@@ -132,12 +132,12 @@ func TestAccessProperties(t *testing.T) {
 	})
 }
 
-// operations is the table of api.md, section 5, a row each: what one does, and what it takes.
+// operations is the table of api.md, section 5: one operation per row, and the role that it requires.
 var operations = []struct {
 	name      string
 	protected bool
 	need      access.Role
-	draft     bool // it is about a draft, which viewers are not told of
+	draft     bool // it is about a draft, which viewers do not see
 	do        func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error
 }{
 	{"read it", false, access.Viewer, false, func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
@@ -250,7 +250,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				}
 			}
 		})
-		t.Run("nobody may "+op.name+" once it is deleted", func(t *testing.T) {
+		t.Run("no one may "+op.name+" once it is deleted", func(t *testing.T) {
 			for who, c := range callers {
 				tmpl, versions := cast()
 				tmpl.DeletedAt = now.Add(-time.Minute)
@@ -302,11 +302,11 @@ func TestParseAccess(t *testing.T) {
 	}
 }
 
-// TestRevisions asks every change for another revision than there is.
+// TestRevisions calls every change with another revision than the current one.
 func TestRevisions(t *testing.T) {
 	const other = 99
 	for name, tt := range map[string]struct {
-		revision int64 // that is there
+		revision int64 // the current one
 		do       func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error
 	}{
 		"Change": {7, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {

@@ -45,7 +45,7 @@ func with(a identity.Actor, change func(*identity.Actor)) identity.Actor {
 	return a
 }
 
-// cast is ann's private template with a share of each kind and three versions: 1 is active, 2 a
+// cast returns ann's private template with a share of each kind and three versions: 1 is active, 2 a
 // draft, 3 frozen by its label.
 func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 	t = &prompt.Template{
@@ -88,7 +88,7 @@ func unchanged(t testing.TB, got, want *prompt.Template) {
 	}
 }
 
-// recorded fails t unless the template recorded just these events, all by and about the right ones.
+// recorded fails t unless the template recorded exactly these events, with the right actor and subject.
 func recorded(t testing.TB, of *prompt.Template, by identity.Actor, types ...string) {
 	t.Helper()
 	var got []string

@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// complaint is an error as its code and, for each field, pointer and code.
+// complaint returns an error's code and, for each field, pointer and code.
 func complaint(t testing.TB, err error) []string {
 	t.Helper()
 	if err == nil {
@@ -230,7 +230,7 @@ func FuzzChecked(f *testing.F) {
 	})
 }
 
-// withoutComments drops all that a comment can hide.
+// withoutComments removes everything that a comment can contain.
 func withoutComments(text string) string {
 	before, rest, found := strings.Cut(text, "{{")
 	for out := before; ; {

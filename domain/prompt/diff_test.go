@@ -147,11 +147,11 @@ func TestDiffCanBeApplied(t *testing.T) {
 	})
 }
 
-// TestDiffIsBounded diffs the largest texts in their worst forms. Correct it has to be even where
-// the search for the shortest is given up.
+// TestDiffIsBounded compares the largest texts in their worst forms. The diff must be correct even if
+// the search for the shortest is abandoned.
 func TestDiffIsBounded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	// lines is as large a text as may be, of up to 20,000 lines.
+	// lines returns the largest possible text, of up to 20,000 lines.
 	lines := func(line func(i int) string) string {
 		var out strings.Builder
 		for i := 0; i < 20_000 && out.Len() < prompt.MaxTextBytes-16; i++ {

@@ -96,7 +96,7 @@ func TestInferredVariablesSuffice(t *testing.T) {
 	})
 }
 
-// drawText draws a text of tags and sections that are well formed.
+// drawText draws a text of well-formed tags and sections.
 func drawText(t *rapid.T, depth int) string {
 	names := []string{"a", "b", "c", "d", "a.x", "b.y"}
 	var out strings.Builder

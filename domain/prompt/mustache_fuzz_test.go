@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FuzzMustache reads texts, and sees to it that what was read covers the text without a gap but comments,
-// and that a partial render that knows no value gives it back as it is written.
+// FuzzMustache parses texts and checks that the nodes cover the text without gaps other than comments,
+// and that a partial render without values returns the text as it is written.
 func FuzzMustache(f *testing.F) {
 	for _, text := range []string{
 		"Hi {{name}}!", "{{#a}}\n{{.}}\n{{/a}}\n", "{{^a}}x{{/a}}", "{{{a.b}}} {{&c}}", "a\n  {{! note }}  \r\nb", "{{!{{}}}}", "{{#a}}{{! in }}{{/a}}", "{{=<% %>=}}", "{{> x}}", "{{", "}}{{a}}", "{{{a}}", "{{#a}}{{/b}}",
@@ -29,7 +29,7 @@ func FuzzMustache(f *testing.F) {
 		want := covered(t, text, nodes, 0, len(text))
 		c, err := Content{Text: text}.checked(Text, false)
 		if err != nil || c.Text != text || slices.ContainsFunc(c.Variables, func(v Variable) bool { return !v.Required }) {
-			return // too long, or it renders something for who gives no value
+			return // too long, or it renders something without values
 		}
 		if out, err := c.Render(nil, Partial); err != nil || out.Text != want {
 			t.Errorf("%q without values gives %q, %v", text, out.Text, err)
@@ -39,7 +39,7 @@ func FuzzMustache(f *testing.F) {
 
 var comments = regexp.MustCompile(`(?s)^\{\{\s*!.*\}\}$`)
 
-// covered checks nodes that stand for text[from:to], and returns that without the comments between them.
+// covered checks the nodes of text[from:to], and returns that text without the comments between them.
 func covered(t *testing.T, text string, nodes []node, from, to int) string {
 	var kept strings.Builder
 	gap := func(until int) {

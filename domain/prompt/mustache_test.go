@@ -31,8 +31,8 @@ func rendered(t testing.TB, text string, values map[string]any) string {
 	return out.Text
 }
 
-// TestSpecification holds the cases of the Mustache specification, under its names, that are about
-// what prompts use. Where it escapes HTML, the expectation here does not.
+// TestSpecification holds the cases of the Mustache specification, under its names, that concern
+// prompts. Where the specification escapes HTML, the expectation here does not.
 func TestSpecification(t *testing.T) {
 	for _, tt := range []struct{ name, text, values, want string }{
 		// interpolation
@@ -127,8 +127,8 @@ func TestSpecification(t *testing.T) {
 	}
 }
 
-// TestLibraryAgrees renders what cbroglie/mustache can render too. It stands for the rules of
-// whitespace and of contexts in all their combinations.
+// TestLibraryAgrees renders what cbroglie/mustache can render too. It covers the rules of whitespace
+// and of contexts in all their combinations.
 func TestLibraryAgrees(t *testing.T) {
 	pieces := []string{"a", " ", "\n", "  \n", "\r\n", "}", "{ ", "é", "{{! c }}", "{{!\n}}", "{{s}}", "{{{ s }}}", "{{& b}}", "{{o.s}}", "{{o.none.s}}"}
 	names := []string{"s", "b", "off", "none", "list", "words", "o", "o.list", "o.none", "deep"}
@@ -147,7 +147,7 @@ func TestLibraryAgrees(t *testing.T) {
 			}
 			return out.String()
 		}
-		input := text(3) + "." // the library keeps blanks between a tag and the end, against the specification
+		input := text(3) + "." // contrary to the specification, the library keeps blanks between a tag and the end
 		values := map[string]any{
 			"s": "<S>", "b": true, "off": false, "list": []any{map[string]any{"s": "1"}, map[string]any{"b": "2", "words": []any{}}},
 			"words": []any{"x", "y"}, "o": map[string]any{"s": "os", "list": []any{map[string]any{"s": "ol"}}}, "deep": []any{map[string]any{"o": map[string]any{"s": "ds"}}},

@@ -23,7 +23,7 @@ func chat(messages ...prompt.Message) prompt.Content {
 	return prompt.Content{Messages: messages, Format: prompt.Mustache}
 }
 
-// faults are an error's code, and pointer and code of each of its fields.
+// faults returns an error's code, and pointer and code of each of its fields.
 func faults(t testing.TB, err error) []string {
 	t.Helper()
 	var f *fault.Error

@@ -37,11 +37,11 @@ func TestShare(t *testing.T) {
 	}{
 		{"a manager may make managers", manager, "sam", grant("sam", access.Manager), 4, nil},
 		{"an admin too", admin, "sam", grant("sam", access.Manager), 4, nil},
-		{"but nobody above themselves", manager, "sam", grant("sam", access.Owner), 4, identity.ErrRoleCeiling},
+		{"but no one above themselves", manager, "sam", grant("sam", access.Owner), 4, identity.ErrRoleCeiling},
 		{"who is no member gets none", owner, "out", grant("out", access.Viewer), 4, prompt.ErrUserNotInWorkspace},
 		{"an unknown address is told the same", owner, "", prompt.Grant{Email: "out@example.com", Role: access.Viewer}, 4, prompt.ErrUserNotInWorkspace},
 		{"the owner needs none", manager, "ann", grant("ann", access.Viewer), 4, prompt.ErrOwnerShare},
-		{"nobody gets two", owner, "vic", grant("vic", access.Editor), 4, prompt.ErrAlreadyShared},
+		{"no one gets two", owner, "vic", grant("vic", access.Editor), 4, prompt.ErrAlreadyShared},
 		{"an expired one is replaced", owner, "exp", grant("exp", access.Viewer), 4, nil},
 		{"the 200th is the last", owner, "sam", grant("sam", access.Viewer), prompt.MaxShares - 1, nil},
 		{"the 201st is one too many", owner, "sam", grant("sam", access.Viewer), prompt.MaxShares, prompt.ErrShareLimit},
@@ -119,7 +119,7 @@ func TestChangeShare(t *testing.T) {
 		c    prompt.ShareChanges
 		want error
 	}{
-		{"nobody grants above themselves", manager, "vic", prompt.ShareChanges{Role: new(access.Owner)}, identity.ErrRoleCeiling},
+		{"no one grants above themselves", manager, "vic", prompt.ShareChanges{Role: new(access.Owner)}, identity.ErrRoleCeiling},
 		{"a share that is not there", owner, "sam", prompt.ShareChanges{}, prompt.ErrShareNotFound},
 		{"is not told to a stranger", stranger, "sam", prompt.ShareChanges{}, prompt.ErrNotFound},
 		{"one's own cannot be raised", editor, "eve", prompt.ShareChanges{Role: new(access.Manager)}, prompt.ErrForbidden},
@@ -142,7 +142,7 @@ func TestUnshare(t *testing.T) {
 		user identity.UserID
 		want error
 	}{
-		{"a manager takes a share away", manager, "vic", nil},
+		{"a manager removes a share", manager, "vic", nil},
 		{"an expired one too", owner, "exp", nil},
 		{"everyone may give up their own", viewer, "vic", nil},
 		{"but not with a viewing credential", with(viewer, func(a *identity.Actor) { a.Ceiling = identity.Viewer }), "vic", prompt.ErrForbidden},

@@ -105,8 +105,8 @@ func TestUnsupportedSyntax(t *testing.T) {
 	})
 }
 
-// BenchmarkParsing prints what a byte costs in a text and in one of eight times its length: in a
-// linear reader the same.
+// BenchmarkParsing prints the cost of a byte in a text and in one of eight times its length: a linear
+// parser has the same cost.
 func BenchmarkParsing(b *testing.B) {
 	for name, unit := range map[string]string{
 		"sections": "{{#a}}{{/a}}", "variables": "{{a}}", "blanks": "  \t  ", "blanks before a tag": strings.Repeat(" ", 100) + "{{a}}",

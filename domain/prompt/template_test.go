@@ -53,7 +53,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestFields holds New and Change to the same rules.
+// TestFields checks New and Change against the same rules.
 func TestFields(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("ä", n) } // two bytes each: limits count characters
 	many := func(n int) []string { return strings.Split(strings.Repeat("t,", n-1)+"t", ",") }
@@ -193,7 +193,7 @@ func TestTransfer(t *testing.T) {
 			t.Errorf("revision = %d", tmpl.Revision)
 		}
 	})
-	t.Run("nobody from outside becomes the owner", func(t *testing.T) {
+	t.Run("no one from outside becomes the owner", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
 		wantErr(t, tmpl.Change(owner, nil, to("out")), prompt.ErrUserNotInWorkspace)
@@ -274,7 +274,7 @@ func TestDeleteAndRestore(t *testing.T) {
 func TestNameKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-zA-ZäöüÄÖÜßéÉ/ 0-9]{1,20}`).Draw(t, "name")
-		if prompt.NameKey(strings.ToUpper(strings.ToLower(name))) != prompt.NameKey(name) && !strings.Contains(name, "ß") { // ß has no capital that folds back
+		if prompt.NameKey(strings.ToUpper(strings.ToLower(name))) != prompt.NameKey(name) && !strings.Contains(name, "ß") { // the capital of ß does not fold back
 			t.Fatalf("%q is another name in capitals", name)
 		}
 		if prompt.NameKey(prompt.NameKey(name)) != prompt.NameKey(name) {

@@ -117,7 +117,7 @@ func TestAddVersion(t *testing.T) {
 	})
 }
 
-// TestLabels holds new and changed versions to the same rules.
+// TestLabels checks new and changed versions against the same rules.
 func TestLabels(t *testing.T) {
 	long := strings.Repeat("ä", 500)
 	for _, tt := range []struct {
@@ -196,7 +196,7 @@ func TestChangeVersion(t *testing.T) {
 		}
 		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}"), VariablesDeclared: true}), prompt.ErrUndeclaredVariable)
 		described := func(c prompt.Content) prompt.Content {
-			c.Variables = []prompt.Variable{{Name: "y", Type: "string", Required: true, Description: "whom"}}
+			c.Variables = []prompt.Variable{{Name: "y", Type: "string", Required: true, Description: "name"}}
 			return c
 		}
 		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true}), nil)
@@ -389,7 +389,7 @@ func TestDeleteVersion(t *testing.T) {
 		want error
 	}{
 		{"a draft goes", editor, 2, nil},
-		{"a frozen one takes a manager", editor, 3, prompt.ErrForbidden},
+		{"a frozen one requires a manager", editor, 3, prompt.ErrForbidden},
 		{"who may", manager, 3, nil},
 		{"the active one stays", owner, 1, prompt.ErrVersionActive},
 		{"one that is not there is not found", owner, 0, prompt.ErrVersionNotFound},

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// These tests count work in place of seconds: BenchmarkWorst says what a unit of it takes.
+// These tests count work instead of seconds: BenchmarkWorst shows how long a unit takes.
 
-// spent is the work of one render, and whether it was given up.
+// spent returns the work of one render, and whether it was aborted.
 func spent(t testing.TB, c Content, values map[string]any) (work int, givenUp bool) {
 	t.Helper()
 	parts, err := c.parse()
@@ -97,8 +97,8 @@ func TestAPromptOf1MiBThatAListMakesTakesHalfOfTheWork(t *testing.T) {
 	}
 }
 
-// BenchmarkWorst renders what uses the work up, in each of the ways that there are to do so: none
-// should take more than a small part of a second.
+// BenchmarkWorst renders templates that use up the work in every possible way: none should take more
+// than a small part of a second.
 func BenchmarkWorst(b *testing.B) {
 	nested := func(name, inside string, depth int) string {
 		return strings.Repeat("{{#"+name+"}}", depth) + inside + strings.Repeat("{{/"+name+"}}", depth)

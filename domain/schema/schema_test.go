@@ -50,7 +50,7 @@ func TestWrongSaysInOurWordsWhatASchemaDemands(t *testing.T) {
 	}
 }
 
-// broken is what the validator finds wrong.
+// broken returns the validator's errors.
 func broken(t *testing.T, text, value string) *jsonschema.ValidationError {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))

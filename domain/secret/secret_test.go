@@ -74,7 +74,7 @@ func TestNothingShowsASecret(t *testing.T) {
 	}
 }
 
-// fmt calls no methods on unexported fields, so the placeholder cannot be had there.
+// fmt calls no methods on unexported fields, so the placeholder is not possible there.
 func TestAnUnexportedFieldShowsNothing(t *testing.T) {
 	held := struct{ s secret.String }{secret.New(text)}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {

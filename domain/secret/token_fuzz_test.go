@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// FuzzParseToken looks for texts that are taken for tokens and are none: each has one form, and a token with
-// one character changed is none.
+// FuzzParseToken looks for texts that are accepted but are not tokens: each token has one form, and
+// changing one character makes it invalid.
 func FuzzParseToken(f *testing.F) {
 	genuine := secret.NewToken("atk_").Reveal()
 	for _, s := range []string{genuine, "", "atk_", genuine[:len(genuine)-1], genuine + "0", strings.ToUpper(genuine), "ati_" + genuine[4:], "atk_" + strings.Repeat("0", 49), "atk_" + strings.Repeat("é", 25)} {
@@ -29,7 +29,7 @@ func FuzzParseToken(f *testing.F) {
 		if at < 0 || at >= len(s) || s[at] == other {
 			return
 		}
-		// A CRC-32 tells any two texts apart that differ in no more than four bytes next to each other.
+		// A CRC-32 distinguishes any two texts that differ in at most four adjacent bytes.
 		if changed := s[:at] + string([]byte{other}) + s[at+1:]; !strings.HasPrefix(changed, "atk_") {
 			return
 		} else if _, ok := secret.ParseToken("atk_", changed); ok {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// total is what an assignment is worth; it fails if a column is used twice.
+// total returns the worth of an assignment. It fails if a column is used twice.
 func total(t interface{ Fatalf(string, ...any) }, worth [][]float64, pairs []int) (sum float64) {
 	used := map[int]bool{}
 	for r, c := range pairs {
@@ -62,7 +62,7 @@ func TestNoAssignmentIsWorthMore(t *testing.T) {
 }
 
 func TestAssignmentIsNotGreedy(t *testing.T) {
-	// The best single pair is the first, but then the second row has nothing.
+	// The best single pair is the first, but then the second row gets nothing.
 	if got := assign([][]float64{{0.9, 0.8}, {0.85, 0}}); got[0] != 1 || got[1] != 0 {
 		t.Errorf("assign = %v", got)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// table reads rows whose cells are parted by |; a blank cell is empty.
+// table reads rows whose cells are separated by |. A blank cell is empty.
 func table(lines ...string) [][]*string {
 	var rows [][]*string
 	for _, line := range lines {

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// refresh has s refreshed once, and reports what was recorded.
+// refresh refreshes s once, and returns what was recorded.
 func refresh(t *testing.T, s *source.Source, o source.Outcome) string {
 	t.Helper()
 	o.Of = s.Revision
@@ -159,7 +159,7 @@ func TestPauseAndReconnect(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
-	t.Run("a refresh on demand takes a member, and a source that is read", func(t *testing.T) {
+	t.Run("a refresh on demand requires a member, and a source that is read", func(t *testing.T) {
 		s := attached(t, email)
 		wantErr(t, s.Due(viewer, 0), source.ErrForbidden)
 		wantErr(t, s.Due(peer, 0), nil)

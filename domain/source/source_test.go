@@ -41,7 +41,7 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Workspace: "acme", Role: role, Ceiling: identity.Owner, At: start}
 }
 
-// columns reads "Mail:email Age:integer".
+// columns parses "Mail:email Age:integer".
 func columns(text string) (all []source.Header) {
 	for i, word := range strings.Fields(text) {
 		name, kind, _ := strings.Cut(word, ":")
@@ -56,7 +56,7 @@ func reading(header string) source.Reading {
 
 const usual = "Mail:email Age:integer Note:string"
 
-// attached is ann's source, with nothing recorded yet.
+// attached returns ann's source, with nothing recorded yet.
 func attached(t *testing.T, pairs ...source.Pair) *source.Source {
 	t.Helper()
 	s, err := source.New(owner, people, source.Draft{Type: "people", Location: source.Location{Sheet: book}, Mapping: pairs}, reading(usual), 0)
@@ -145,7 +145,7 @@ func TestAttaching(t *testing.T) {
 		same(t, "status", s.Status(), source.Active)
 		same(t, "learnt", s.Learnt, source.Memory{"email": "email"})
 	})
-	t.Run("takes a member", func(t *testing.T) {
+	t.Run("requires a member", func(t *testing.T) {
 		_, err := source.New(viewer, people, d, reading(usual), 0)
 		wantErr(t, err, source.ErrForbidden)
 	})
@@ -269,7 +269,7 @@ func TestFailuresAreToldApart(t *testing.T) {
 		"a sheet's":             {source.ErrSheetNotShared, false, "sheet_not_shared"},
 		"a host's":              {source.ErrSheetRateLimited, true, "rate_limited"},
 		"an outage of our own":  {&fault.Error{Kind: fault.Unavailable, Code: "unavailable"}, false, ""},
-		"what nobody foresaw":   {errors.New("boom"), false, ""},
+		"an unexpected error":   {errors.New("boom"), false, ""},
 		"the end of the caller": {context.Canceled, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

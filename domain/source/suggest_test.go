@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// typeOf is a type of the fields named, whose types may be given after a colon.
+// typeOf returns a type with the named fields, whose types may follow a colon.
 func typeOf(fields ...string) source.Type {
 	t := source.Type{Key: "rows", Title: "Rows"}
 	for _, f := range fields {
@@ -24,7 +24,7 @@ func typeOf(fields ...string) source.Type {
 	return t
 }
 
-// headersOf reads headers parted by commas, whose types may be given after a colon and no space.
+// headersOf parses headers separated by commas, whose types may follow a colon without a space.
 func headersOf(line string) []source.Header {
 	var out []source.Header
 	for i, h := range strings.Split(line, ",") {
@@ -151,9 +151,9 @@ func TestNothingIsSuggestedForNothing(t *testing.T) {
 	}
 }
 
-// TestSuggestionsAreRightForExportsOfOtherPrograms reads headers in the style of what other programs
-// export, and compares with what a person would choose. A line of the file is type | headers |
-// field=header; …, and every field that is not named must stay without a suggestion.
+// TestSuggestionsAreRightForExportsOfOtherPrograms reads headers in the style of other programs'
+// exports, and compares the result with what a person would choose. A line of the file is type |
+// headers | field=header; …, and every field that is not named must stay without a suggestion.
 func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 	f, err := os.Open("testdata/exports.txt")
 	if err != nil {
