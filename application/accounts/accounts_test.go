@@ -44,7 +44,7 @@ type stage struct {
 	invitations *mocks.MockInvitations
 	keys        *mocks.MockKeys
 	events      *mocks.MockEvents
-	chats       *mocks.MockChats // in a transaction alone
+	chats       *mocks.MockChats // only in a transaction
 	connections *mocks.MockConnections
 	payments    *mocks.MockPayments
 	ctx         context.Context
@@ -62,7 +62,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// expectAtomically runs what it is given on the transaction's own stores, as often as it takes.
+// expectAtomically runs fn on the transaction's own stores, a number of times.
 func (s *stage) expectAtomically(t *testing.T, times int) (tx *stage) {
 	tx = newStage(t)
 	tx.ctx = s.ctx
@@ -94,11 +94,11 @@ func (s *stage) expectUpdateKey(by identity.Actor, after, made **account.Key) {
 		})
 }
 
-// expectAddKey runs what makes a key for user twice, and notes what would be stored.
+// expectAddKey runs the function that creates a key for user twice, and records what would be stored.
 func (s *stage) expectAddKey(by identity.Actor, user identity.UserID, bearer **account.User, stored **account.Key) *gomock.Call {
 	return s.keys.EXPECT().Add(s.ctx, by, user, gomock.Any()).DoAndReturn(
 		func(_ context.Context, by identity.Actor, user identity.UserID, change func(*account.Workspace) (*account.User, *account.Key, error)) (err error) {
-			for range 2 { // the second run must not stand on what the first one left
+			for range 2 { // the second run must not depend on the first
 				w := acme()
 				w.ID = by.Workspace
 				if by.User == "" {
@@ -142,7 +142,7 @@ func TestAuthenticate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
-			if tt.found != nil || tt.err != nil { // what has not the form of a token is not looked up
+			if tt.found != nil || tt.err != nil { // only a well-formed token is looked up
 				s.keys.EXPECT().Principal(s.ctx, identity.OrgID("org"), token.Hash()).Return(tt.found, tt.err)
 			}
 			got, err := s.Authenticate(s.ctx, open, tt.token, now)

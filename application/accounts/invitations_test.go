@@ -18,12 +18,12 @@ import (
 
 const email = "ann@example.com"
 
-// invitation is an open one into acme.
+// invitation returns an open invitation to acme.
 func invitation() *account.Invitation {
 	return &account.Invitation{ID: "inv", Org: "org", Workspace: "acme", Email: email, Role: identity.Member, InvitedBy: "ada", ExpiresAt: now.Add(time.Hour), Revision: 2}
 }
 
-// invitationToken is one that has the form of an invitation's.
+// invitationToken returns a well-formed token of an invitation.
 func invitationToken(t *testing.T) account.Token {
 	t.Helper()
 	_, token, err := acme().Invite(owner, email, identity.Viewer, "", nil)
@@ -76,7 +76,7 @@ func TestInvite(t *testing.T) {
 			var in *account.Workspace
 			s.invitations.EXPECT().Invite(s.ctx, tt.by, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) (err error) {
-					for range 2 { // the second run must not stand on what the first one left
+					for range 2 { // the second run must not depend on the first
 						var pending *account.Invitation
 						if tt.pending {
 							pending = invitation()
@@ -106,8 +106,8 @@ func TestInvite(t *testing.T) {
 	}
 }
 
-// expectInvitedChat expects the change of one chat, of which whom the invitation is for was to become
-// an editor.
+// expectInvitedChat expects the change of one chat, in which the invited person was to become an
+// editor.
 func (s *stage) expectInvitedChat(by identity.Actor) *chat.Template {
 	t := &chat.Template{ID: "ctpl", Workspace: "acme", Members: map[identity.UserID]chat.Member{"usr": {User: "usr", Role: access.Editor, Invited: true}}}
 	s.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), identity.UserID("usr")).Return([]chat.ID{"ctpl"}, nil)
@@ -173,7 +173,7 @@ func TestAcceptInvitation(t *testing.T) {
 		"who has the address joins":   {account.User{ID: "eve", Email: email, EmailVerified: true}, invitation(), nil},
 		"who has another does not":    {account.User{ID: "eve", Email: "eve@example.com", EmailVerified: true}, invitation(), account.ErrInvitationEmail},
 		"nor with one that has ended": {account.User{ID: "eve", Email: email, EmailVerified: true}, nil, account.ErrInvitationNotFound},
-		"nor whoever is a member":     {account.User{ID: "ann", Email: email, EmailVerified: true}, invitation(), account.ErrAlreadyMember},
+		"a member cannot accept":      {account.User{ID: "ann", Email: email, EmailVerified: true}, invitation(), account.ErrAlreadyMember},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)

@@ -53,7 +53,7 @@ func TestRotateKey(t *testing.T) {
 			var old, stored *account.Key
 			s.keys.EXPECT().Rotate(s.ctx, tt.by, identity.KeyID("k"), gomock.Any()).DoAndReturn(
 				func(_ context.Context, by identity.Actor, _ identity.KeyID, change func(*account.Workspace, *account.Key) (*account.Key, error)) (err error) {
-					for range 2 { // the second run must not stand on what the first one left
+					for range 2 { // the second run must not depend on the first
 						old = key(by.Workspace)
 						if stored, err = change(acme(), old); err != nil {
 							return err

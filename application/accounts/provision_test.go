@@ -22,7 +22,7 @@ func TestProvision(t *testing.T) {
 	for name, found := range map[string]*account.Workspace{"in a workspace that is there": &here, "in one that is made": nil} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
-			tx := s.expectAtomically(t, 2) // the second run must not stand on what the first one left
+			tx := s.expectAtomically(t, 2) // the second run must not depend on the first
 			var u *account.User
 			var m []account.Membership
 			var k *account.Key
@@ -60,7 +60,7 @@ func TestProvision(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an address that nobody vouches for is not verified", func(t *testing.T) {
+	t.Run("an address that no one vouches for is not verified", func(t *testing.T) {
 		s := newStage(t)
 		tx := s.expectAtomically(t, 1)
 		tx.workspaces.EXPECT().Find(s.ctx, gomock.Any(), gomock.Any()).Return(&here, nil)
@@ -99,7 +99,7 @@ func TestProvision(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a deleted workspace takes nobody", func(t *testing.T) {
+	t.Run("no one can join a deleted workspace", func(t *testing.T) {
 		s := newStage(t)
 		gone := here
 		gone.DeletedAt = now

@@ -36,9 +36,9 @@ func TestSignIn(t *testing.T) {
 		}
 	})
 	for name, tt := range map[string]struct {
-		known   func() *account.Person // nil: nobody
+		known   func() *account.Person // nil: no one
 		linked  bool
-		byEmail *account.User // who has the address as another subject
+		byEmail *account.User // has the address as another subject
 		check   func(*account.SignIn) bool
 	}{
 		"another subject of the issuer gets one apart": {nil, false, &account.User{ID: "bob", Email: email, EmailVerified: true}, func(s *account.SignIn) bool {
@@ -69,7 +69,7 @@ func TestSignIn(t *testing.T) {
 					if !reflect.DeepEqual(asked, want) {
 						t.Errorf("asked %+v", asked)
 					}
-					for range 2 { // the second run must not stand on what the first one left
+					for range 2 { // the second run must not depend on the first
 						in = asked
 						if tt.linked {
 							u := tt.known().User
@@ -100,19 +100,19 @@ func TestLinkSignIn(t *testing.T) {
 	const issuer = "https://issuer.example"
 	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: issuer}}}
 	for name, tt := range map[string]struct {
-		from identity.UserID // who signs in so; empty: nobody
+		from identity.UserID // the user with that sign-in; empty: none
 		want accounts.Linked
 	}{
-		"nobody's becomes the person's": {"", accounts.Linked{To: "ann"}},
-		"another's does too":            {"bob", accounts.Linked{To: "ann", From: "bob"}},
-		"their own stays theirs":        {"ann", accounts.Linked{To: "ann"}},
+		"an unlinked sign-in becomes the person's": {"", accounts.Linked{To: "ann"}},
+		"another's does too":                       {"bob", accounts.Linked{To: "ann", From: "bob"}},
+		"their own stays theirs":                   {"ann", accounts.Linked{To: "ann"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			var to, from *account.Person
 			s.users.EXPECT().Link(s.ctx, system, email, issuer, "sub", gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _, _, _ string, change func(to, from *account.Person) error) error {
-					for range 2 { // the second run must not stand on what the first one left
+					for range 2 { // the second run must not depend on the first
 						to, from = &account.Person{User: account.User{ID: "ann", Org: "org"}}, nil
 						if tt.from != "" {
 							from = &account.Person{User: account.User{ID: tt.from, Org: "org"}}

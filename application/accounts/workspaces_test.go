@@ -21,7 +21,8 @@ var (
 	stranger = actor("eve", identity.NoRole)
 )
 
-// acme is the workspace with an owner, an admin and a member, as a store loads it anew each time.
+// acme returns a new copy of the workspace with an owner, an admin and a member, as a store loads it
+// each time.
 func acme() *account.Workspace {
 	w := here
 	w.Revision, w.Owners = 3, 1
@@ -46,7 +47,7 @@ func (s *stage) expectUpdateWorkspace(by identity.Actor, also []identity.UserID,
 		})
 }
 
-// expectGetWorkspace answers acme with the membership of by alone.
+// expectGetWorkspace returns acme with the membership of by only.
 func (s *stage) expectGetWorkspace(by identity.Actor) {
 	w := acme()
 	maps.DeleteFunc(w.Members, func(user identity.UserID, _ account.Member) bool { return user != by.User })
@@ -163,8 +164,8 @@ func TestAWorkspaceWithASubscriptionIsNotDeleted(t *testing.T) {
 		err  error
 		want error
 	}{
-		"one is enough":              {1, nil, account.ErrWorkspaceInUse},
-		"nor if nobody knows of any": {0, errOutage, errOutage},
+		"one is enough":                {1, nil, account.ErrWorkspaceInUse},
+		"nor if the number is unknown": {0, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
@@ -184,8 +185,8 @@ func TestAWorkspaceWithLiveConnectionsIsNotDeleted(t *testing.T) {
 		err  error
 		want error
 	}{
-		"one is enough":                    {1, nil, account.ErrWorkspaceInUse},
-		"nor if nobody knows how many are": {0, errOutage, errOutage},
+		"one is enough":                {1, nil, account.ErrWorkspaceInUse},
+		"nor if the number is unknown": {0, errOutage, errOutage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
@@ -285,12 +286,12 @@ func TestRemoveMember(t *testing.T) {
 		at   revision.Match
 		want error
 	}{
-		"an admin removes a member":  {admin, "ann", revision.Match{5}, nil},
-		"a member leaves":            {member, "ann", nil, nil},
-		"another revision was meant": {admin, "ann", revision.Match{3}, revision.ErrMismatch},
-		"a member removes nobody":    {member, "ada", nil, identity.ErrForbidden},
-		"the last owner stays":       {owner, "bob", nil, account.ErrLastOwner},
-		"a stranger is told nothing": {stranger, "ann", nil, identity.ErrWorkspaceNotFound},
+		"an admin removes a member":     {admin, "ann", revision.Match{5}, nil},
+		"a member leaves":               {member, "ann", nil, nil},
+		"another revision was meant":    {admin, "ann", revision.Match{3}, revision.ErrMismatch},
+		"a member cannot remove anyone": {member, "ada", nil, identity.ErrForbidden},
+		"the last owner stays":          {owner, "bob", nil, account.ErrLastOwner},
+		"a stranger is told nothing":    {stranger, "ann", nil, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)

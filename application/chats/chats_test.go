@@ -130,7 +130,7 @@ func TestChange(t *testing.T) {
 	for what, tt := range map[string]struct {
 		to   identity.UserID
 		want error
-	}{"it is handed to a member of the workspace": {"sam", nil}, "and to nobody else": {"usr", chat.ErrUserNotInWorkspace}} {
+	}{"it is handed to a member of the workspace": {"sam", nil}, "and to no one else": {"usr", chat.ErrUserNotInWorkspace}} {
 		t.Run(what, func(t *testing.T) {
 			s := newStage(t)
 			var after *chat.Template

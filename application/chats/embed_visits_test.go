@@ -21,7 +21,7 @@ func (s *embedStage) expectByID() {
 	s.embeds.EXPECT().ByID(gomock.Any(), identity.OrgID("org"), s.token.ID).DoAndReturn(func(any, any, any) (*chat.Embedding, error) { return s.embedding(), nil })
 }
 
-// session opens one for the site, or by a ticket.
+// session opens a session for the site, or with a ticket.
 func (s *embedStage) session(t *testing.T, v chats.Visit, ticket string) *chats.Session {
 	t.Helper()
 	s.expectBySecret()

@@ -48,7 +48,7 @@ func newEmbedStage(t *testing.T) *embedStage {
 		t.Fatal(err)
 	}
 	s.token, s.secret = *token, made
-	// A seal is kept in plain text with what it is bound to, for the tests to look at.
+	// The sealed text contains the plain text and its associated data, so that tests can inspect them.
 	s.sealer.EXPECT().Seal(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(plain, associated []byte) ([]byte, error) {
 		return []byte(string(associated) + "|" + string(plain)), nil
 	})
@@ -144,7 +144,7 @@ func TestManagersSeeToEmbedTokens(t *testing.T) {
 		_, err = s.Get(ctx, ann, "ctpl", s.token.ID)
 		wantErr(t, err, chat.ErrEmbedTokenNotFound)
 	})
-	t.Run("nobody else does", func(t *testing.T) {
+	t.Run("no one else does", func(t *testing.T) {
 		s := newEmbedStage(t)
 		s.chats.EXPECT().Get(ctx, joe, chat.ID("ctpl")).Return(s.template(), nil) // and the tokens are not read
 		_, err := s.List(ctx, joe, "ctpl", page.Query{})

@@ -13,7 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// TestOutages stages the faults that a real store cannot be asked for: each reaches the caller as it is.
+// TestOutages simulates faults that a real store cannot produce on request: each reaches the caller
+// unchanged.
 func TestOutages(t *testing.T) {
 	update := func(_ *testing.T, s *stage) {
 		s.chats.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil, errOutage)

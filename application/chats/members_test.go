@@ -53,8 +53,8 @@ func TestAddMember(t *testing.T) {
 	})
 }
 
-// expectInvite lets the workspace make its invitation of an address: in place of one that is
-// pending, if there is one.
+// expectInvite expects that the workspace creates an invitation for an address, in place of pending if
+// there is one.
 func (s *stage) expectInvite(member identity.UserID, pending *account.Invitation, stored **account.Invitation) {
 	s.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), "guest@example.com", anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) (err error) {

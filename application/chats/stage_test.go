@@ -44,8 +44,8 @@ type stage struct {
 	chats       *mocks.MockChats
 	lists       *mocks.MockChatLists
 	users       *mocks.MockUsers
-	prompts     *mocks.MockPrompts     // in a transaction alone
-	invitations *mocks.MockInvitations // in a transaction alone
+	prompts     *mocks.MockPrompts     // only in a transaction
+	invitations *mocks.MockInvitations // only in a transaction
 	used        quota.Amounts          // of the workspace
 	ctx         context.Context
 }
@@ -72,8 +72,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// expectAtomically runs what it is given twice on the transaction's own stores, as a store does after
-// a conflict.
+// expectAtomically runs fn twice on the transaction's own stores, as a store does after a conflict.
 func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 	tx = newStage(t)
 	tx.ctx = s.ctx
@@ -91,7 +90,7 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 	return tx
 }
 
-// expectTransaction runs what it is given on the stage's own stores.
+// expectTransaction runs fn on the stage's own stores.
 func (s *stage) expectTransaction(t *testing.T) {
 	usage := mocks.NewMockUsage(gomock.NewController(t))
 	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme")).AnyTimes().DoAndReturn(
@@ -101,7 +100,7 @@ func (s *stage) expectTransaction(t *testing.T) {
 	})
 }
 
-// template is ann's, with a manager, a viewer, and somebody who is invited.
+// template returns ann's template, with a manager, a viewer, and an invited member.
 func template() *chat.Template {
 	return &chat.Template{
 		ID: "ctpl", Workspace: "acme", Owner: "ann", Content: chat.Content{Name: "Support"}, Status: chat.StatusDraft, Visibility: access.Private, Revision: 1, MemberCount: 3,
@@ -113,7 +112,7 @@ func template() *chat.Template {
 	}
 }
 
-// expectUpdate runs a change twice, on fresh templates; what was changed last is in after.
+// expectUpdate runs a change twice, on fresh templates. after is the template of the last run.
 func (s *stage) expectUpdate(by identity.Actor, also []identity.UserID, after **chat.Template) *gomock.Call {
 	return s.chats.EXPECT().Update(s.ctx, by, chat.ID("ctpl"), also, anything).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
@@ -131,7 +130,7 @@ func (s *stage) expectGet(by identity.Actor) {
 	s.chats.EXPECT().Get(s.ctx, by, chat.ID("ctpl")).Return(template(), nil)
 }
 
-// expectMember answers who is the member of the workspace that is asked for.
+// expectMember returns the id of the requested member of the workspace.
 func (s *stage) expectMember(user identity.UserID, email string, is identity.UserID) {
 	s.users.EXPECT().Member(s.ctx, identity.WorkspaceID("acme"), user, email).Return(is, nil)
 }
@@ -149,7 +148,7 @@ func (s *stage) expectPrompt(t *testing.T, by identity.Actor, ref prompt.Ref, v 
 		}).AnyTimes()
 }
 
-// acme is the workspace, whose admin is ada.
+// acme returns the workspace, whose admin is ada.
 func acme() *account.Workspace {
 	return &account.Workspace{ID: "acme", Org: "org", Name: "Acme", Members: map[identity.UserID]account.Member{"ada": {User: "ada", Role: identity.Admin}}}
 }

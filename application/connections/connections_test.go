@@ -25,7 +25,7 @@ func TestList(t *testing.T) {
 			t.Errorf("List = %+v, %+v", got, kinds)
 		}
 	})
-	t.Run("whoever has no role sees none", func(t *testing.T) {
+	t.Run("a user without a role sees none", func(t *testing.T) {
 		s := newStage(t)
 		s.connections.EXPECT().List(s.ctx, identity.WorkspaceID("acme")).Return([]connection.Connection{*stored(t)}, nil)
 		if got, _, _ := s.List(s.ctx, actor("sam", identity.NoRole)); len(got) != 0 {

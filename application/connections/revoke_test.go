@@ -16,12 +16,12 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// reader is a source that reads through the connection.
+// reader returns a source that reads through the connection.
 func reader(id source.ID, paused source.PauseReason) *source.Source {
 	return &source.Source{ID: id, Org: "org", Workspace: "acme", Name: string(id), Location: source.Location{Connection: "con"}, Mapping: []source.Pair{{Field: "f", Column: "c"}}, Paused: paused, Revision: 1}
 }
 
-// expectThrough changes sources that read through the connection.
+// expectThrough expects a change of the sources that read through the connection.
 func (s *stage) expectThrough(sources ...*source.Source) {
 	s.sources.EXPECT().UpdateThrough(s.ctx, identity.WorkspaceID("acme"), connection.ID("con"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*source.Source) error) error {
@@ -58,7 +58,7 @@ func TestRevoke(t *testing.T) {
 			}
 		}
 		if took := time.Since(began); took < 500*time.Millisecond || took > time.Second {
-			t.Errorf("it was answered after %s: whoever holds the credential asks every 250 ms whether it still may", took)
+			t.Errorf("Revoke returned after %s, but users of the credential check only every 250 ms whether it is still valid", took)
 		}
 	})
 	perform("a caller who does not wait for the answer takes nothing back", func(t *testing.T, s *stage) {
@@ -105,7 +105,7 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 	fresh := func(t *testing.T, host string) connection.Trial {
 		c, err := connection.ParseCredential(connection.Postgres, []byte(`{"host": "`+host+`", "database": "shop", "username": "another", "password": "pw"}`))
 		wantErr(t, err, nil)
-		return connection.Trial{ID: "con", Of: 2, At: now, Report: passed(), New: &connection.NewCredential{Credential: c, Sealed: []byte("anew"), Fingerprint: "g"}}
+		return connection.Trial{ID: "con", Of: 2, At: now, Report: passed(), New: &connection.NewCredential{Credential: c, Sealed: []byte("new"), Fingerprint: "g"}}
 	}
 	t.Run("each with one refresh, but those that wait for something else", func(t *testing.T) {
 		s := newStage(t)

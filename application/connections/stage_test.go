@@ -89,7 +89,7 @@ func credential(t *testing.T) connection.Credential {
 	return c
 }
 
-// stored is ann's active connection, at credential revision 1.
+// stored returns ann's active connection, at credential revision 1.
 func stored(t *testing.T) *connection.Connection {
 	t.Helper()
 	c, err := connection.New(maker, connection.Trial{ID: "con", New: &connection.NewCredential{Credential: credential(t), Sealed: []byte("sealed"), Fingerprint: "f"}, Report: passed(), At: now}, 0)
@@ -118,7 +118,7 @@ func (s *stage) expectUpdate(of func() *connection.Connection, others int) {
 		})
 }
 
-// expectAttempt lets the workspace have tried so often within the last minute.
+// expectAttempt expects an attempt of a workspace that has made this many within the last minute.
 func (s *stage) expectAttempt(t *testing.T, by identity.Actor, before int) {
 	t.Helper()
 	target := credential(t).Target("org")
@@ -133,7 +133,7 @@ func (s *stage) expectAttempt(t *testing.T, by identity.Actor, before int) {
 		})
 }
 
-// expectProbe answers a probe of the submitted credential.
+// expectProbe expects a probe of the submitted credential.
 func (s *stage) expectProbe(t *testing.T, r connection.Report) {
 	t.Helper()
 	s.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, to ports.Target) connection.Report {
@@ -147,13 +147,14 @@ func (s *stage) expectProbe(t *testing.T, r connection.Report) {
 	})
 }
 
-// What the credential of the connection is sealed for: in the place that its fingerprint is of, at its revision.
+// The associated data of the connection's credential: its place, which the fingerprint uses too, and
+// its revision.
 var (
 	place = connection.Seal("org", "acme", "con", connection.Postgres)
 	first = connection.SealRevision(place, 1)
 )
 
-// expectOpen hands out the sealed credential.
+// expectOpen returns the sealed credential.
 func (s *stage) expectOpen() {
 	s.connections.EXPECT().Sealed(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
 	s.sealer.EXPECT().Open([]byte("sealed"), first).Return([]byte(submitted), nil)
@@ -171,7 +172,7 @@ func (s *stage) expectCheckLater(t *testing.T, by identity.Actor, within time.Du
 	})
 }
 
-// expectBegun lets a check begin, with another one six hours later.
+// expectBegun expects that a check begins and queues the next one six hours later.
 func (s *stage) expectBegun(t *testing.T) {
 	t.Helper()
 	s.expectAtomic()

@@ -21,7 +21,7 @@ func (s *stage) expectGet(of *connection.Connection) {
 	s.connections.EXPECT().Get(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(of, nil)
 }
 
-// revoked is stored, but without a credential.
+// revoked returns the stored connection after its revocation, without a credential.
 func revoked(t *testing.T) *connection.Connection {
 	c := stored(t)
 	wantErr(t, c.Revoke(maker, nil), nil)
@@ -52,11 +52,11 @@ func TestReprobe(t *testing.T) {
 		s.expectGet(revoked(t))
 		s.expectAttempt(t, maker, 0)
 		s.expectProbe(t, passed())
-		s.sealer.EXPECT().Seal(gomock.Any(), connection.SealRevision(place, 3)).Return([]byte("sealed anew"), nil)
+		s.sealer.EXPECT().Seal(gomock.Any(), connection.SealRevision(place, 3)).Return([]byte("sealed again"), nil)
 		s.sealer.EXPECT().Fingerprint(gomock.Any(), place).Return("f")
 		got, err := s.Reprobe(s.ctx, maker, "con", []byte(submitted))
 		wantErr(t, err, nil)
-		if got.Of != 2 || string(got.New.Sealed) != "sealed anew" {
+		if got.Of != 2 || string(got.New.Sealed) != "sealed again" {
 			t.Errorf("Reprobe = %+v", got)
 		}
 	})
@@ -262,7 +262,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// isFault reports whether a caller would be told more of err than that something went wrong.
+// isFault reports whether err has a code that a caller sees.
 func isFault(err error) bool {
 	_, told := errors.AsType[*fault.Error](err)
 	return told

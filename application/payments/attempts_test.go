@@ -25,7 +25,7 @@ func TestSetupIntentsAreCountedAndStored(t *testing.T) {
 	wantErr(t, begin("a"), nil)
 	wantErr(t, begin("a"), nil)
 
-	// The payer confirmed it, which the mirror does not show yet.
+	// The payer confirmed it, but the mirror does not show that yet.
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("a")}, Default: "a"}, nil)
 	wantErr(t, begin("b"), nil)
 	wantErr(t, begin("c"), billing.ErrIntentLimit)

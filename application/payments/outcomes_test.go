@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// answers lets the gateway answer the calls to subscribe in turn.
+// answers sets the results of the gateway's subscribe calls, in order.
 func (s *stage) answers(errs ...error) {
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(len(errs)).DoAndReturn(
@@ -24,12 +24,12 @@ func (s *stage) answers(errs ...error) {
 		})
 }
 
-// has lets the gateway have these subscriptions whenever it is asked.
+// has sets the gateway's subscriptions.
 func (s *stage) has(held ...billing.Held) *gomock.Call {
 	return s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(held, nil)
 }
 
-// hasThen lets the gateway have no subscription when it is asked first, and these afterwards.
+// hasThen sets that the gateway has no subscription at the first read, and these afterwards.
 func (s *stage) hasThen(err error, held ...billing.Held) {
 	first := true
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).DoAndReturn(
@@ -78,13 +78,13 @@ func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 				t.Errorf("given up by the job: %v", err)
 			}
 			s.answers(refused)
-			by.At = now.Add(3 * time.Minute) // no call can be running any more
+			by.At = now.Add(3 * time.Minute) // no call can still be running
 			if wantErr(t, s.Reconcile(s.ctx, by), nil); s.kept.Pending != nil {
 				t.Error("still pending")
 			}
 		})
 	})
-	t.Run("nor is it while nobody can look", func(t *testing.T) {
+	t.Run("nor is it while the gateway cannot be read", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage(t)
 			s.kept = customer("pm_1")

@@ -27,14 +27,14 @@ func TestTheCustomerIsReservedBeforeTheGatewayHearsOfIt(t *testing.T) {
 		if c.Details != (billing.Details{Name: "Acme", Email: "ann@example.com"}) || c.Key == "" {
 			t.Errorf("%+v", c)
 		}
-		c.Key = "somebody else's" // who was first
+		c.Key = "somebody else's" // a concurrent call was first
 		s.kept = c
 		return copied(c), nil
 	})
 	s.gateway.MockGatewayCustomers.EXPECT().CreateCustomer(any, "somebody else's", billing.Details{Name: "Acme", Email: "ann@example.com", Workspace: "acme"}).DoAndReturn(
 		func(context.Context, string, billing.Details) (billing.CustomerID, error) {
 			if _, watched := s.queued[billing.ReconcileJob]; !watched {
-				t.Error("nobody would find out what became of it")
+				t.Error("no job would find out the outcome")
 			}
 			return "cus_1", nil
 		})
@@ -109,7 +109,7 @@ func TestReadsComeFromTheMirrorWhileItIsFresh(t *testing.T) {
 func TestAnOldMirrorIsReadAnewOrAnsweredAsStale(t *testing.T) {
 	later := owner
 	later.At = now.Add(billing.Fresh)
-	t.Run("read anew", func(t *testing.T) {
+	t.Run("read again", func(t *testing.T) {
 		s := newStage(t)
 		s.kept = customer("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(billing.Wallet{Methods: []billing.Method{method("pm_2")}}, nil)
@@ -158,13 +158,13 @@ func TestACallIsRepeatedUnderTheSameKeyAndNotForEver(t *testing.T) {
 		calls int
 		took  time.Duration // at most
 	}{
-		"an outage, twice more":                  {billing.ErrGatewayUnavailable, 3, 2 * time.Second},
-		"an answer that nobody understands":      {billing.ErrGateway, 3, 2 * time.Second},
-		"as long as the gateway wants":           {billing.ErrGatewayUnavailable.After(3 * time.Second), 3, 7 * time.Second},
-		"but not beyond eight seconds":           {billing.ErrGatewayUnavailable.After(time.Minute), 1, time.Second},
-		"a refusal is not repeated":              {&billing.Rejection{Reason: "x"}, 1, 0},
-		"nor a decline":                          {&billing.DeclinedError{}, 1, 0},
-		"what nobody foresaw is no wish to wait": {context.Canceled, 3, 2 * time.Second},
+		"an outage, twice more":                    {billing.ErrGatewayUnavailable, 3, 2 * time.Second},
+		"an unintelligible response":               {billing.ErrGateway, 3, 2 * time.Second},
+		"as long as the gateway wants":             {billing.ErrGatewayUnavailable.After(3 * time.Second), 3, 7 * time.Second},
+		"but not beyond eight seconds":             {billing.ErrGatewayUnavailable.After(time.Minute), 1, time.Second},
+		"a refusal is not repeated":                {&billing.Rejection{Reason: "x"}, 1, 0},
+		"nor a decline":                            {&billing.DeclinedError{}, 1, 0},
+		"an unexpected error does not ask to wait": {context.Canceled, 3, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_2", ""), billing.ErrMethodInUse)
 		wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrMethodNotFound)
 	})
-	t.Run("a job finds out what nobody knows", func(t *testing.T) {
+	t.Run("a job resolves unknown outcomes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := detach(t, billing.ErrGatewayTimeout)
 			wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrGatewayTimeout)
@@ -279,7 +279,7 @@ func TestThePayerOfTheSandbox(t *testing.T) {
 	wantErr(t, err, billing.ErrGatewayNotFound)
 }
 
-// expectResync answers one look at all of the gateway.
+// expectResync expects one read of all of the gateway's data.
 func (s *stage) expectResync(w billing.Wallet, held []billing.Held) {
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(w, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, billing.CustomerID("cus_1")).Return(held, nil)

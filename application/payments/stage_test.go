@@ -35,8 +35,8 @@ func actor(role identity.Role) identity.Actor {
 	return identity.Actor{Org: "org", User: "ann", Workspace: "acme", Role: role, Ceiling: identity.Owner, At: now}
 }
 
-// stage is a Service on mocked ports: a call that a test does not expect fails it. The customer is kept as a
-// store would, so that a test sees what reached it.
+// stage is a Service on mocked ports. A call that a test does not expect fails it. The customer is
+// stored as a store would do it, so that a test can inspect it.
 type stage struct {
 	*payments.Service
 	payments   *mocks.MockPayments
@@ -47,9 +47,9 @@ type stage struct {
 	gateway    *gateway
 	payer      *mocks.MockSandboxPayer
 	terms      payments.Terms
-	kept       *billing.Customer // nil: the workspace is no customer
+	kept       *billing.Customer // nil: the workspace has no customer
 	queued     map[job.Kind]job.Job
-	priced     error // of the gateway, when it is asked for prices
+	priced     error // the gateway's error when prices are read
 	ctx        context.Context
 }
 
@@ -124,7 +124,7 @@ func copied(c *billing.Customer) *billing.Customer {
 	return &d
 }
 
-// customer is one whose mirror was read a moment ago.
+// customer returns a customer whose mirror was just read.
 func customer(methods ...billing.MethodID) *billing.Customer {
 	c := &billing.Customer{
 		Org: "org", Workspace: "acme", Gateway: billing.Sandbox, Account: "sandbox", ID: "cus_1", Key: "made", Revision: 5,

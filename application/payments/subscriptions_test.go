@@ -13,7 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// expectSubscribe answers calls to begin a subscription, and sees to it that the wish is stored by then.
+// expectSubscribe expects calls that start a subscription, and checks that the operation has been
+// stored before each.
 func (s *stage) expectSubscribe(t *testing.T, times int, h billing.Held, err error) {
 	t.Helper()
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_1")).AnyTimes().Return(nil)
@@ -103,7 +104,7 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 			}
 		})
 	})
-	t.Run("by whoever asked", func(t *testing.T) {
+	t.Run("by the caller", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := lost(t)
 			s.expectSubscribe(t, 1, held(billing.Active), nil)
@@ -219,7 +220,7 @@ func TestTheActionIsForThoseWhoManagePayments(t *testing.T) {
 func TestAnAuditCorrectsTheMirror(t *testing.T) {
 	s := newStage(t)
 	s.kept = subscribed("pm_1")
-	for range 2 { // once to compare, once to take over
+	for range 2 { // once to compare, once to update
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{Methods: []billing.Method{method("pm_1")}, Default: "pm_1"}, nil)
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return(nil, nil)
 	}

@@ -67,7 +67,7 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if err != nil || c.ID == "" {
 		return err
 	}
-	if err := auditLater(ctx, s.jobs, by, c); err != nil { // first, so that an audit that fails permanently does not end the series
+	if err := auditLater(ctx, s.jobs, by, c); err != nil { // first: a permanent failure must not end the series
 		return err
 	}
 	different, err := s.differences(ctx, by, t, c)

@@ -21,18 +21,18 @@ func TestAnEventIsKeptOnceAndWorkedOffByAJob(t *testing.T) {
 		kind   billing.GatewayKind
 		find   error
 		fresh  bool
-		state  billing.EventState // "" if it is not kept
+		state  billing.EventState // "" if it is not stored
 		queued bool
 		want   error
 	}{
-		"one of a customer's":       {body: told, at: now, kind: billing.Sandbox, fresh: true, state: billing.Received, queued: true},
-		"one that is known":         {body: told, at: now, kind: billing.Sandbox, fresh: false, state: billing.Received},
-		"one of nobody's":           {body: told, at: now, kind: billing.Sandbox, find: billing.ErrNoCustomer, fresh: true, state: billing.Ignored},
-		"one while nobody knows":    {body: told, at: now, kind: billing.Sandbox, find: errOutage, want: errOutage},
-		"one with an old signature": {body: told, at: now.Add(-time.Hour), kind: billing.Sandbox, want: billing.ErrSignature},
-		"what is no event":          {body: "x", at: now, kind: billing.Sandbox, want: billing.ErrEventMalformed},
-		"one for another gateway":   {body: told, at: now, kind: billing.Stripe, want: billing.ErrGatewayNotFound},
-		"one of another's account":  {body: told[:len(told)-1] + `,"account":"acct_2"}`, at: now, kind: billing.Sandbox, fresh: true, state: billing.Ignored},
+		"one of a customer's":               {body: told, at: now, kind: billing.Sandbox, fresh: true, state: billing.Received, queued: true},
+		"one that is known":                 {body: told, at: now, kind: billing.Sandbox, fresh: false, state: billing.Received},
+		"one of no customer":                {body: told, at: now, kind: billing.Sandbox, find: billing.ErrNoCustomer, fresh: true, state: billing.Ignored},
+		"one while the customer is unknown": {body: told, at: now, kind: billing.Sandbox, find: errOutage, want: errOutage},
+		"one with an old signature":         {body: told, at: now.Add(-time.Hour), kind: billing.Sandbox, want: billing.ErrSignature},
+		"what is no event":                  {body: "x", at: now, kind: billing.Sandbox, want: billing.ErrEventMalformed},
+		"one for another gateway":           {body: told, at: now, kind: billing.Stripe, want: billing.ErrGatewayNotFound},
+		"one of another's account":          {body: told[:len(told)-1] + `,"account":"acct_2"}`, at: now, kind: billing.Sandbox, fresh: true, state: billing.Ignored},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)

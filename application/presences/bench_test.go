@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// stored is a store that says yes: what is measured is the registry.
+// stored is a store that accepts everything, so that only the registry is measured.
 type stored struct{ ports.Presences }
 
 func (stored) Update(_ context.Context, org identity.OrgID, users []identity.UserID, change func(*presence.Record) error) ([]*presence.Record, error) {
@@ -27,7 +27,7 @@ func (stored) Update(_ context.Context, org identity.OrgID, users []identity.Use
 	return out, nil
 }
 
-// register lets so many people be online, each with one device.
+// register brings n people online, each with one device.
 func register(b *testing.B, n int) (*presences.Service, []identity.Actor) {
 	b.Helper()
 	s, people := presences.NewService(stored{}, now, nil), make([]identity.Actor, n)
@@ -40,7 +40,7 @@ func register(b *testing.B, n int) (*presences.Service, []identity.Actor) {
 	return s, people
 }
 
-// BenchmarkHeartbeat is a heartbeat that nobody can tell from the one before.
+// BenchmarkHeartbeat measures a heartbeat without a visible change.
 func BenchmarkHeartbeat(b *testing.B) {
 	s, people := register(b, 100_000)
 	beats := make([]presence.Heartbeat, len(people))
@@ -58,7 +58,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 	})
 }
 
-// BenchmarkMemory tells how many bytes somebody takes who is online, of a million.
+// BenchmarkMemory reports how many bytes an online user takes, out of a million.
 func BenchmarkMemory(b *testing.B) {
 	const online = 1_000_000
 	var before, after runtime.MemStats

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// asks is how often the store is asked whom workspaces hold, in a time.
+// asks returns how often the store is asked for members of workspaces, in a time.
 func (s *stage) asks(during time.Duration) int {
 	s.mu.Lock()
 	before := s.asked
@@ -20,7 +20,7 @@ func (s *stage) asks(during time.Duration) int {
 	return s.asked - before
 }
 
-// told reports whether w has to be rechecked.
+// told reports whether w must be rechecked.
 func told(w *presences.Watch) bool {
 	select {
 	case <-w.Regrouped:
@@ -40,7 +40,7 @@ func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
 			open = append(open, w)
 		}
 		begin("ann", "bob")
-		time.Sleep(2500 * time.Millisecond) // so that counting neither begins nor ends as it is asked
+		time.Sleep(2500 * time.Millisecond) // so that counting neither starts nor ends during a query
 		few := s.asks(10 * time.Second)
 		for i := range 500 {
 			begin(fmt.Sprint("u", i), fmt.Sprint("u", i+1))
@@ -83,7 +83,7 @@ func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
 			time.Sleep(2 * time.Second)
 		}
 		if move(true); !told(mine) || told(alone) || told(all) {
-			t.Error("not those were told whom it may concern")
+			t.Error("the wrong watches were signalled")
 		}
 		s.fail(errOutage)
 		_, err = mine.Recheck(t.Context())

@@ -15,7 +15,7 @@ import (
 )
 
 // TestNodesAgreeWithHistory lets people report to three nodes, which are killed at random, and compares
-// what every node shows of everybody with their history.
+// what each node shows of everyone with their history.
 func TestNodesAgreeWithHistory(t *testing.T) {
 	seeds := proof.Sample(uint64(10), 200)
 	for seed := range seeds {
@@ -64,7 +64,7 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 			send(t, n, by, b)
 			h.Beat(n, b, now(), now())
 		}
-		if random.IntN(3) == 0 { // the next comes before anybody has heard of this
+		if random.IntN(3) == 0 { // the next one comes before any node has heard of this
 			time.Sleep(time.Duration(1+random.IntN(500)) * time.Millisecond)
 			continue
 		}
@@ -73,7 +73,7 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 		for i, n := range nodes {
 			shown := n.statuses(t)
 			if _, differ := shown["counts differ"]; differ {
-				continue // something ended this moment
+				continue // something ended at this moment
 			}
 			for _, u := range users {
 				got := cmp.Or(shown[u], presence.Offline)
@@ -127,7 +127,7 @@ func TestADeviceOfAnotherNodeIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		here, there := s.start(true), s.start(true)
-		for range 20 { // ten minutes, in which each node hears of one of them alone
+		for range 20 { // ten minutes, in which each node hears from only one of them
 			send(t, here, ann, beat("a"))
 			send(t, there, ann, beat("b"))
 			time.Sleep(30 * time.Second)

@@ -12,7 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// staged runs a test in a bubble of its own time, on a node alone.
+// staged runs a test in a bubble with its own time, on a single node.
 func staged(t *testing.T, test func(t *testing.T, s *stage, n *node)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -21,7 +21,7 @@ func staged(t *testing.T, test func(t *testing.T, s *stage, n *node)) {
 	})
 }
 
-// part is a part of a test that goes on in the same bubble.
+// part runs a part of a test in the same bubble.
 func part(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()
 	t.Log(name)
@@ -266,7 +266,7 @@ func TestLists(t *testing.T) {
 		}{
 			"operators see all":              {operator, presence.Filter{}, "[bob ann]", true},
 			"others themselves":              {ann, presence.Filter{}, "[ann]", false},
-			"and nobody else":                {ann, presence.Filter{User: "bob"}, "[]", false},
+			"and no one else":                {ann, presence.Filter{User: "bob"}, "[]", false},
 			"by what they see of themselves": {bob, presence.Filter{Status: presence.Online}, "[bob]", false},
 			"and not by what others see":     {bob, presence.Filter{Status: presence.Offline}, "[]", false},
 			"operators by what they see":     {operator, presence.Filter{Status: presence.Offline}, "[bob]", true},

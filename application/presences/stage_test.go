@@ -23,7 +23,7 @@ import (
 var (
 	ann      = person("ann")
 	bob      = person("bob")
-	eve      = person("eve") // shares no workspace with anybody
+	eve      = person("eve") // shares no workspace with anyone
 	operator = func() identity.Actor { a := person("opa"); a.Operator = true; return a }()
 	viewing  = func() identity.Actor { a := person("ann"); a.Ceiling = identity.Viewer; return a }()
 
@@ -34,7 +34,7 @@ func person(user identity.UserID) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Ceiling: identity.Owner}
 }
 
-// stage is a store on mocked ports, which holds what it is given, and nodes that share it.
+// stage is a store on mocked ports, which keeps what it is given, and the nodes that share it.
 type stage struct {
 	*mocks.MockPresences
 	t *testing.T
@@ -43,9 +43,9 @@ type stage struct {
 	records map[identity.UserID]*presence.Record
 	seq     int64
 	saved   int   // records that were written
-	asked   int   // times that it was asked whom workspaces hold
-	apart   bool  // nobody shares a workspace with anybody
-	fails   error // what every call answers, if anything
+	asked   int   // reads of the members of workspaces
+	apart   bool  // no one shares a workspace
+	fails   error // the error of every call, if any
 	mute    bool  // signals get lost
 	heard   []func(identity.OrgID)
 }
@@ -118,7 +118,7 @@ func (s *stage) find(is func(*presence.Record) bool) (*presence.Record, error) {
 	return nil, cmp.Or(s.failing(), error(presence.ErrNotFound))
 }
 
-// fail makes every call answer an error, or none.
+// fail makes every call return an error, or none.
 func (s *stage) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *stage) failing() error {
 	return s.fails
 }
 
-// record is what is stored of somebody.
+// record returns the stored record of a user.
 func (s *stage) record(user identity.UserID) *presence.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *stage) record(user identity.UserID) *presence.Record {
 	return nil
 }
 
-// writes is how many records were written.
+// writes returns how many records were written.
 func (s *stage) writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,7 +293,7 @@ func wantErr(t testing.TB, got, want error) {
 	}
 }
 
-// statuses is what a node shows of everybody.
+// statuses returns what a node shows of everyone.
 func (n *node) statuses(t testing.TB) map[identity.UserID]presence.Status {
 	t.Helper()
 	found, err := n.List(t.Context(), operator, presence.Filter{}, page.Query{Limit: 100})

@@ -15,7 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// reader is a client of watches: all that it was told, and up to where.
+// reader is a client of watches: everything that it received, and the last Seq.
 type reader struct {
 	by    identity.Actor
 	asked []identity.UserID
@@ -30,7 +30,7 @@ func newReader(by identity.Actor, asked ...identity.UserID) *reader {
 	return &reader{by: by, asked: asked, seen: map[presence.ID]presence.Status{}, texts: map[presence.ID]string{}}
 }
 
-// open resumes from what was seen last.
+// open resumes from the last Seq.
 func (r *reader) open(t *testing.T, n *node) (reset bool) {
 	t.Helper()
 	w, reset, err := n.Watch(t.Context(), r.by, r.asked, r.seq)
@@ -47,7 +47,7 @@ func (r *reader) forget() {
 	r.seq = 0
 }
 
-// read takes in at most so many events.
+// read reads at most so many events.
 func (r *reader) read(t *testing.T, most int) {
 	t.Helper()
 	for range most {
@@ -172,8 +172,8 @@ func TestWhoIsInvisibleIsNotHeardOf(t *testing.T) {
 	})
 }
 
-// TestAReaderThatIsCutMissesNothing compares readers who are cut at random, and resume, on whichever of
-// two nodes, with one that never was.
+// TestAReaderThatIsCutMissesNothing compares readers that are disconnected at random, and resume on
+// either of two nodes, with one that never was.
 func TestAReaderThatIsCutMissesNothing(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// TestStoreFaults lets each call of each use case fail: the error comes out as it is, and nothing
+// TestStoreFaults makes each call of each use case fail. The error is returned unchanged, and nothing
 // else is called.
 func TestStoreFaults(t *testing.T) {
 	var (

@@ -18,7 +18,7 @@ func TestShareWith(t *testing.T) {
 	}{
 		"a manager reads anybody's":    {manager, "vic", true, nil},
 		"a viewer reads their own":     {viewer, "vic", true, nil},
-		"and nobody else's":            {viewer, "max", false, prompt.ErrForbidden},
+		"and no one else's":            {viewer, "max", false, prompt.ErrForbidden},
 		"a stranger is told nothing":   {stranger, "vic", false, prompt.ErrNotFound},
 		"not even of one of their own": {stranger, "sam", false, prompt.ErrNotFound},
 		"an outage":                    {manager, "vic", true, errOutage},

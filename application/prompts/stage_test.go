@@ -64,7 +64,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// template is ann's, with a share for a manager and a viewer.
+// template returns ann's template, with a share for a manager and a viewer.
 func template() *prompt.Template {
 	return &prompt.Template{
 		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: access.Private, Revision: 1, LastNumber: 2,
@@ -73,7 +73,7 @@ func template() *prompt.Template {
 	}
 }
 
-// version is one of template's: 1 is frozen, 2 a draft.
+// version returns one of the template's versions: 1 is frozen, 2 a draft.
 func version(number int) *prompt.Version {
 	c := prompt.Content{Text: "Hello {{name}}", Format: prompt.Mustache, Variables: []prompt.Variable{{Name: "name", Type: "string", Required: true}}}
 	return &prompt.Version{ID: prompt.VersionID([]string{"", "ver1", "ver2"}[number]), Template: "tpl", Number: number, Content: c, ContentHash: c.Hash(), Frozen: number == 1, Revision: 1}

@@ -36,7 +36,7 @@ func TestVersions(t *testing.T) {
 }
 
 func TestAddVersion(t *testing.T) {
-	t.Run("it answers the version that was stored last, and its template", func(t *testing.T) {
+	t.Run("it returns the version that was stored last, and its template", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAddVersion(owner)
 		of, v, err := s.AddVersion(s.ctx, owner, "tpl", prompt.VersionDraft{Content: prompt.Content{Text: "x"}})
@@ -163,7 +163,7 @@ func TestActivateVersion(t *testing.T) {
 
 func TestActivations(t *testing.T) {
 	q := page.Query{Limit: 5}
-	t.Run("whoever sees the template sees its ledger", func(t *testing.T) {
+	t.Run("a user who sees the template sees its ledger", func(t *testing.T) {
 		s := newStage(t)
 		want := page.Of[prompt.Activation]{Items: []prompt.Activation{{To: "ver1"}}}
 		s.expectGet(viewer)

@@ -53,7 +53,7 @@ func TestRequestRefresh(t *testing.T) {
 }
 
 func TestRefresh(t *testing.T) {
-	// begin expects what every refresh of src begins with.
+	// begin sets up what every refresh of src begins with.
 	begin := func(t *testing.T, src *source.Source) *stage {
 		s := newStage(t)
 		s.expectBegun(src)
@@ -107,8 +107,8 @@ func TestRefresh(t *testing.T) {
 			code string
 			next time.Duration
 		}{
-			"one that may pass":             {connection.QueryTimeout, "query_timeout", time.Minute},
-			"one that somebody must see to": {connection.AuthFailed, "auth_failed", day},
+			"one that may pass":          {connection.QueryTimeout, "query_timeout", time.Minute},
+			"one that a person must fix": {connection.AuthFailed, "auth_failed", day},
 		} {
 			t.Run(name, func(t *testing.T) {
 				src := stored(t, table)
@@ -198,7 +198,7 @@ func TestRefresh(t *testing.T) {
 			t.Error("it was stored")
 		}
 	})
-	t.Run("a sheet that is read by a connection for the first time is noted to be, unless that was revoked by then", func(t *testing.T) {
+	t.Run("a sheet's first reading through a connection is recorded, unless the connection has been revoked", func(t *testing.T) {
 		for status, want := range map[connection.Status]connection.ID{connection.Active: "con_google", connection.Revoked: ""} {
 			src := stored(t, bookAt)
 			s := begin(t, src)

@@ -44,7 +44,7 @@ var (
 	bookAt  = source.Location{Sheet: source.SheetLocation{URL: "https://docs.google.com/spreadsheets/d/x/edit"}}
 )
 
-// throughGoogle is a location that was read by the workspace's connection to Google.
+// throughGoogle returns a location that was read by the workspace's connection to Google.
 func throughGoogle(at source.Location) source.Location {
 	at.Connection = "con_google"
 	return at
@@ -107,7 +107,7 @@ func (s *stage) expectAtomic() {
 	})
 }
 
-// stored is ann's source, active, with nothing recorded.
+// stored returns ann's source, active, with nothing recorded.
 func stored(t *testing.T, at source.Location) *source.Source {
 	t.Helper()
 	if at.Backend() == source.SheetBackend {
@@ -115,7 +115,7 @@ func stored(t *testing.T, at source.Location) *source.Source {
 	}
 	asked := at
 	if at.Backend() == source.SheetBackend {
-		asked.Connection = "" // which is found, not asked for
+		asked.Connection = "" // the reading finds it; the request does not name it
 	}
 	src, err := source.New(owner, people, source.Draft{Type: "people", Location: asked, Mapping: email}, source.Reading{Location: at, Columns: columns, RowEstimate: -1}, 0)
 	wantErr(t, err, nil)
@@ -130,7 +130,7 @@ func (s *stage) expectGet(src *source.Source) {
 	}).MinTimes(1)
 }
 
-// expectUpdate changes src, after a first try on a copy that loses a race.
+// expectUpdate expects a change of src, after a first try on a copy that loses a race.
 func (s *stage) expectUpdate(src *source.Source) {
 	s.sources.EXPECT().Update(gomock.Any(), acme, source.ID("src"), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ identity.WorkspaceID, _ source.ID, change func(*source.Source) error) (*source.Source, error) {
@@ -155,7 +155,7 @@ func (s *stage) expectQueued(after time.Duration) {
 	})
 }
 
-// expectBegun lets a refresh of src begin, with another one a day later.
+// expectBegun expects that a refresh of src begins, and queues the next one a day later.
 func (s *stage) expectBegun(src *source.Source) {
 	s.t.Helper()
 	s.expectAtomic()
@@ -163,14 +163,14 @@ func (s *stage) expectBegun(src *source.Source) {
 	s.expectQueued(day)
 }
 
-// expectTable answers a preview of the table.
+// expectTable expects a preview of the table.
 func (s *stage) expectTable(p connection.Preview, err error) {
 	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), table.Table, connection.MaxSampleRows).Return(p, err)
 }
 
 var preview = connection.Preview{Columns: []connection.Column{{Name: "Mail", Type: connection.Text}, {Name: "Age", Type: connection.Integer}}, Rows: rows}
 
-// expectSheet answers a preview of a sheet.
+// expectSheet expects a preview of a sheet.
 func (s *stage) expectSheet(sheet source.Sheet, err error) *gomock.Call {
 	return s.sheets.EXPECT().Preview(gomock.Any(), acme, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, of ports.SheetTarget) (source.Sheet, error) {
 		if !of.Offer.Files {
@@ -185,8 +185,8 @@ func aSheet() source.Sheet {
 	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Preview{HeaderRow: 2, Confidence: 0.9, Headers: columns, Rows: rows}}
 }
 
-// expectGoogles answers which connections the workspace has to Google: one that is live, and an older
-// and a newer one that are not, or no more.
+// expectGoogles expects a list of the workspace's connections to Google: one that is live, and an older
+// and a newer one that are not.
 func (s *stage) expectGoogles() {
 	s.connections.EXPECT().List(gomock.Any(), acme).Return([]connection.Connection{
 		{ID: "con_new", Kind: connection.GoogleSheets, Status: connection.Revoked}, {ID: "con_google", Kind: connection.GoogleSheets, Status: connection.Active},
@@ -194,7 +194,7 @@ func (s *stage) expectGoogles() {
 	}, nil)
 }
 
-// expectHeld has a connection held, which has a status by then.
+// expectHeld expects that a connection with a status is locked.
 func (s *stage) expectHeld(id connection.ID, status connection.Status) {
 	s.connections.EXPECT().Update(gomock.Any(), acme, id, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
 		return nil, change(&connection.Connection{Workspace: acme, Status: status}, 0)
