@@ -11,10 +11,10 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// ErrNotSigning is the error of VerifyEvents before SignEvents.
+// ErrNotSigning is returned by VerifyEvents if SignEvents was not called.
 var ErrNotSigning = errors.New("the key of the chains is not known")
 
-// VerifyEvents checks the chain of one workspace, of all if ws is empty, and tells report what each has.
+// VerifyEvents checks the chain of one workspace, or of all if ws is empty, and calls report with each result.
 // It reads each chain in one snapshot, and changes nothing.
 func (db *DB) VerifyEvents(ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error) error {
 	d := db.digester()

@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// mailScopes are what mails are counted by. Rows are locked in this order, after the workspace, so that two
-// calls never wait for each other.
+// mailScopes are the scopes in which mails are counted. Rows are locked in this order, after the workspace, so that
+// two calls never deadlock.
 func mailScopes(by identity.Actor, ws identity.WorkspaceID, email string) [3]string {
 	return [3]string{
 		"workspace " + string(ws),
@@ -19,10 +19,11 @@ func mailScopes(by identity.Actor, ws identity.WorkspaceID, email string) [3]str
 	}
 }
 
-// mailsKept is for how long a mail is counted: the longest window of account.MailLimits.
+// mailsKept is how long a mail is counted: the longest window of account.MailLimits.
 const mailsKept = 24 * time.Hour
 
-// lockMails reads when mails were sent, and holds up every other invitation that counts with one of them.
+// lockMails reads and locks the times of sent mails. Every other invitation that counts in one of the same scopes
+// waits.
 func (db *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string, into *account.Sent) error {
 	counts := [3]*[]time.Time{&into.Workspace, &into.User, &into.Address}
 	for i, scope := range mailScopes(by, ws, email) {
@@ -42,7 +43,7 @@ func (db *DB) lockMails(ctx context.Context, by identity.Actor, ws identity.Work
 	return nil
 }
 
-// saveMails keeps what lockMails read and an invitation added to.
+// saveMails stores the times that lockMails read, with those that an invitation added.
 func (db *DB) saveMails(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string, sent account.Sent) error {
 	counts := [3][]time.Time{sent.Workspace, sent.User, sent.Address}
 	for i, scope := range mailScopes(by, ws, email) {

@@ -32,7 +32,7 @@ type invitationRow struct {
 	UpdatedAt int64                `db:"updated_at"`
 }
 
-// invitation is one that is open: those that are not are never read.
+// invitation is an open invitation. Others are never read.
 func (r *invitationRow) invitation() *account.Invitation {
 	return &account.Invitation{
 		ID: r.ID, Org: r.Org, Workspace: r.Workspace, Email: r.Email, Role: r.Role, Guest: r.Guest, MailedAt: moment(r.MailedAt), InvitedBy: r.InvitedBy, ExpiresAt: moment(r.ExpiresAt),
@@ -112,8 +112,8 @@ func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity
 	})
 }
 
-// sent returns what a workspace has sent, to email and at all. Invitations that were accepted or withdrawn
-// are kept, so that neither brings a mail forward.
+// sent returns the number of open invitations of a workspace, the time of the last mail to email, and the times
+// that lockMails reads. Accepted and withdrawn invitations are kept, so that their mails still count.
 func (db *DB) sent(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string) (s account.Sent, err error) {
 	if _, err := db.get(ctx, &s.Open, `SELECT COUNT(*) FROM invitations WHERE workspace_id = ? AND open AND expires_at > ?`, ws, micros(by.At)); err != nil {
 		return account.Sent{}, err
@@ -204,7 +204,7 @@ func (db *DB) invitation(ctx context.Context, where string, args ...any) (*accou
 	return row.invitation(), nil
 }
 
-// saveInvitation writes one that ended.
+// saveInvitation writes an invitation that ended.
 func (db *DB) saveInvitation(ctx context.Context, i *account.Invitation) error {
 	if i == nil || len(i.Recorded()) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// JobQueue hands queued jobs to workers.
+// JobQueue gives queued jobs to workers.
 type JobQueue struct{ db *DB }
 
 var _ ports.JobQueue = (*JobQueue)(nil)
@@ -17,7 +17,7 @@ var _ ports.JobQueue = (*JobQueue)(nil)
 // NewJobQueue returns the queue in db.
 func NewJobQueue(db *DB) *JobQueue { return &JobQueue{db} }
 
-// jobsKept is how long a job that has ended can be looked at.
+// jobsKept is how long a job is kept after it has ended.
 const jobsKept = 7 * 24 * time.Hour
 
 // jobsIndex allows one queued and one running job of each kind and subject.
@@ -66,8 +66,8 @@ func (q *JobQueue) Settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	})
 }
 
-// mergeQueued makes the queued job of j's kind and subject, if there is one, stand for j's next attempt. It
-// keeps its own attempts.
+// mergeQueued uses the queued job of j's kind and subject, if there is one, as j's next attempt. That job keeps its
+// own count of attempts.
 func (db *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged bool, err error) {
 	set, args := `due_at = CASE WHEN due_at < ? THEN due_at ELSE ? END`, []any{micros(o.Due), micros(o.Due)}
 	if o.Failure == job.Busy { // its workspace rests, and has had its turn
@@ -79,11 +79,11 @@ func (db *DB) mergeQueued(ctx context.Context, j job.Job, o job.Outcome) (merged
 	return n == 1, err
 }
 
-// settled is what became of a statement that settles a job.
+// settled returns the error of a statement that settles a job: ports.ErrJobLost if it changed no row.
 func (db *DB) settled(n int64, err error) error {
 	switch {
 	case db.dialect.duplicate(err, jobsIndex):
-		return errRaced // the same job was just enqueued: one is enough
+		return errRaced // the same job was just enqueued: run again to merge them
 	case err != nil:
 		return err
 	case n == 0:
@@ -92,7 +92,7 @@ func (db *DB) settled(n int64, err error) error {
 	return nil
 }
 
-// Backlog is how a queue stands, for people.
+// Backlog is the state of a queue, for operators.
 type Backlog struct {
 	Queued, Running int
 	Due             time.Time // since when the first one waits for a worker; zero if none does
@@ -102,7 +102,7 @@ type Backlog struct {
 	LastFailedAt    time.Time
 }
 
-// Backlog looks at the jobs of every org.
+// Backlog returns the state of the queue for the jobs of all orgs.
 func (q *JobQueue) Backlog(ctx context.Context, now time.Time) (Backlog, error) {
 	var b Backlog
 	var states []struct {

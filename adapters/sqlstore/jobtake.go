@@ -10,14 +10,14 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 )
 
-// turn is what a tenant has waiting: a workspace, or an org with jobs that have no workspace.
+// turn has the waiting jobs of a tenant: a workspace, or an org with jobs that have no workspace.
 type turn struct {
 	Tenant string `db:"tenant"`
 	Urgent bool   `db:"urgent"` // urgent jobs are among what waits
 	Busy   bool   `db:"busy"`   // a job was postponed and is not due again: until then only urgent ones begin
 }
 
-// demand is what a worker asks for.
+// demand is a worker's request for jobs.
 type demand struct {
 	now    time.Time
 	leases map[job.Kind]time.Duration
@@ -26,8 +26,8 @@ type demand struct {
 	n      int        // how many jobs at most
 }
 
-// Take implements ports.JobQueue. Which tenants are next is found by a read, which on SQLite waits for no writer
-// and holds none up. Mostly there is nothing to do.
+// Take implements ports.JobQueue. It first finds the next tenants with a read, since usually there is nothing to do.
+// On SQLite a read neither waits for a writer nor blocks one.
 func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]time.Duration, n int) ([]job.Job, error) {
 	d := demand{now: now, leases: leases, kinds: slices.Sorted(maps.Keys(leases)), n: n}
 	if len(d.kinds) == 0 {
@@ -49,7 +49,7 @@ func (q *JobQueue) Take(ctx context.Context, now time.Time, leases map[job.Kind]
 // turns lists the tenants whose jobs come next: those with the fewest running jobs first, then those that began
 // none for the longest. Some may have nothing that can be taken, so there are more than are asked for.
 func (db *DB) turns(ctx context.Context, d demand) (turns []turn, err error) {
-	// SQLite would rather scan all jobs by tenant than the few that are due: || '' keeps it from that index.
+	// Without || '' SQLite would use an index by tenant and scan all jobs instead of the few that are due.
 	urgent := `0`
 	args := []any{}
 	if len(d.urgent) > 0 {
@@ -155,8 +155,8 @@ func (db *DB) takeJob(ctx context.Context, d demand, r jobRow) (job.Job, error) 
 	return r.job(), err
 }
 
-// lockTenants returns those of turns whose jobs no other transaction takes until this one ends. It waits for none:
-// where another takes jobs, there is nothing left to do.
+// lockTenants locks the tenants of turns against other takers until the transaction ends, and returns those that it
+// could lock. It does not wait: the jobs of the others are being taken already.
 func (db *DB) lockTenants(ctx context.Context, turns []turn) (locked []turn, err error) {
 	if db.dialect.tryLock == "" { // there is only one writer
 		return turns, nil

@@ -6,8 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// Maker returns the org of a workspace and the user who made it: empty if that was the system, or an operator of
-// the org, who makes workspaces for others. Both are empty for a workspace that there is not.
+// Maker returns the org of a workspace and the user who created it. The user is empty if that was the system, or an
+// operator of the org, who creates workspaces for others. Both are empty if the workspace does not exist.
 func (db *DB) Maker(ctx context.Context, ws identity.WorkspaceID) (identity.OrgID, identity.UserID, error) {
 	var found struct {
 		Org   identity.OrgID  `db:"org_id"`

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Inbox keeps what payment gateways told of.
+// Inbox stores the events of payment gateways.
 type Inbox struct{ db *DB }
 
 var _ ports.Inbox = (*Inbox)(nil)
@@ -119,7 +119,7 @@ func (s *Inbox) Backlog(ctx context.Context, org identity.OrgID) (waiting, dead 
 	return row.Waiting, row.Dead, moment(row.Since), err
 }
 
-// SandboxBooks keeps what the sandbox gateway knows.
+// SandboxBooks stores the state of the sandbox gateway.
 type SandboxBooks struct{ db *DB }
 
 var _ ports.SandboxBooks = (*SandboxBooks)(nil)
@@ -134,8 +134,7 @@ func (s *SandboxBooks) Read(ctx context.Context, org identity.OrgID, id string) 
 	return orNil(book), err
 }
 
-// Write implements ports.SandboxBooks. An empty row is made first where there is none, so that there is
-// something to lock.
+// Write implements ports.SandboxBooks. If there is no row, it first inserts an empty one, so that it can lock it.
 func (s *SandboxBooks) Write(ctx context.Context, org identity.OrgID, id string, change func([]byte) ([]byte, error)) error {
 	return s.db.inTx(ctx, func(tx *DB) error {
 		if _, err := tx.exec(ctx, `INSERT INTO sandbox_books (org_id, id, book) VALUES (?, ?, '') ON CONFLICT (org_id, id) DO NOTHING`, org, id); err != nil {

@@ -40,7 +40,7 @@ func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account stri
 	return methods, nil
 }
 
-// saveMethods makes the stored methods those that c has. They are few, and seldom change.
+// saveMethods replaces the stored methods by those of c. They are few, and rarely change.
 func (db *DB) saveMethods(ctx context.Context, c *billing.Customer) error {
 	stored, err := db.methods(ctx, c.Workspace, c.Account)
 	if err != nil {
@@ -108,7 +108,7 @@ func (db *DB) liveSubscription(ctx context.Context, ws identity.WorkspaceID, acc
 	return s, nil
 }
 
-// saveSubscriptions stores the one that ended before the one that lives: there is room for one.
+// saveSubscriptions stores an ended subscription before the live one: an index allows only one live subscription.
 func (db *DB) saveSubscriptions(ctx context.Context, c *billing.Customer) error {
 	for _, s := range []*billing.Subscription{c.Ended, c.Subscription} {
 		if s == nil {
@@ -195,7 +195,7 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 	return page.Cut(invoices, q.Limit, func(i billing.Invoice) string { return position(micros(i.CreatedAt), string(i.ID)) }), nil
 }
 
-// position is where an item stands in a list that is ordered by time, then by identifier.
+// position is the position of an item in a list that is ordered by time, then by identifier.
 func position(at int64, id string) string { return strconv.FormatInt(at, 10) + " " + id }
 
 func cutPosition(after string) (at int64, id string, ok bool) {

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Payments keeps customers of payment gateways, and the mirror of what gateways have.
+// Payments stores the customers of payment gateways, and the mirror of the gateways' data.
 type Payments struct{ db *DB }
 
 var _ ports.Payments = (*Payments)(nil)
@@ -141,8 +141,8 @@ func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *billing.Cu
 	return stored, err
 }
 
-// Update implements ports.Payments. The workspace is locked first, so that none is deleted while
-// something that is charged begins in it.
+// Update implements ports.Payments. It locks the workspace first, so that the workspace is not deleted while a paid
+// subscription begins in it.
 func (s *Payments) Update(ctx context.Context, by identity.Actor, account string, change func(*billing.Customer) error) (*billing.Customer, error) {
 	var c *billing.Customer
 	err := s.db.inTx(ctx, func(tx *DB) (err error) {
