@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// charset guesses how a text is encoded: by its byte order mark, else by where UTF-16 of Latin
-// letters has its zeros, else UTF-8 if it is that, else Windows-1252. nil if this is no text. whole
-// says that the sample is all there is, and ends with a whole character.
+// charset guesses the encoding of a text: by its byte order mark, else by the positions of zeros in UTF-16 of Latin
+// letters, else UTF-8 if it is valid, else Windows-1252. It returns nil if this is not text. whole means that the
+// sample is the whole text, so that it ends with a complete character.
 func charset(sample []byte, whole bool) encoding.Encoding {
 	switch {
 	case bytes.HasPrefix(sample, []byte("\xef\xbb\xbf")):

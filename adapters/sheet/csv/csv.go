@@ -1,5 +1,5 @@
-// Package csv reads the heads of tables in plain text: values parted by commas, semicolons, tabs or
-// bars (RFC 4180 and what programs make of it), in UTF-8, UTF-16 or Windows-1252.
+// Package csv reads the first rows of tables in plain text: values separated by commas, semicolons, tabs or
+// bars (RFC 4180 and its variants in practice), in UTF-8, UTF-16 or Windows-1252.
 package csv
 
 import (
@@ -19,11 +19,11 @@ const (
 	maxSample = 64 << 10 // bytes that charset and delimiter are guessed from
 )
 
-// Read reads the head of a table. It has one tab, named title.
+// Read reads the first rows of a table. The result has one tab, named title.
 //
-// Rows are counted without empty lines. How many there are is an estimate: lines within quotes count
-// too. source.ErrFileTooLarge if one of those that are read is longer than 1 MiB,
-// source.ErrUnsupportedFormat if this is no text.
+// Rows are counted without empty lines. The count is an estimate: lines within quotes count too. Read returns
+// source.ErrFileTooLarge if a row that it reads is longer than 1 MiB, and source.ErrUnsupportedFormat if this is
+// not text.
 func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (source.Sheet, error) {
 	sample := make([]byte, min(size, maxSample))
 	if n, err := r.ReadAt(sample, 0); n < len(sample) {
@@ -60,7 +60,7 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Examine(rows, at.HeaderRow)}, nil
 }
 
-// records reads most records after the first skip. It also says how many it saw, and whether those are
+// records reads at most most records after the first skip. It also returns how many it saw, and whether those are
 // all.
 func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, seen int, all bool, err error) {
 	limited := &allowance{from: plain}
@@ -90,7 +90,7 @@ func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, see
 	return rows, seen + 1, false, nil
 }
 
-// allowance lets left bytes be read, and then is source.ErrFileTooLarge.
+// allowance is a reader that fails with source.ErrFileTooLarge after left bytes.
 type allowance struct {
 	from io.Reader
 	left int
@@ -125,8 +125,8 @@ func lines(r io.Reader) (n int, err error) {
 	}
 }
 
-// delimiter guesses what parts the values: what gives most records the same number of them, more
-// than one, and the most values if that is a tie. A comma if nothing does.
+// delimiter guesses the separator of values: the one that gives most records the same number of values, more
+// than one; in a tie the one with the most values. It returns a comma if there is none.
 func delimiter(sample string, whole bool) rune {
 	const enough = 20 // records
 	best, bestShare, bestWidth := ',', 0.0, 1
