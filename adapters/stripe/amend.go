@@ -37,11 +37,11 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 	return g.heldNow(ctx, id)
 }
 
-// kept names the schedule that takes the place of one that was released for a change that was declined.
+// kept is the suffix of the key for the schedule that replaces one that was released for a declined change.
 const kept = "_keep"
 
-// keep lets come at renewal again what a declined change was to replace. It returns why that was declined, or
-// why this failed: then the whole change is repeated.
+// keep restores the scheduled change that a declined change was to replace. It returns the reason of the decline, or
+// its own error: then the whole change is repeated.
 func (g *Gateway) keep(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment, declined error) error {
 	if a.Keep == nil || !errors.Is(declined, billing.ErrCardDeclined) {
 		return declined
@@ -96,8 +96,8 @@ func (g *Gateway) heldNow(ctx context.Context, id billing.SubscriptionID) (billi
 	return held(s), nil
 }
 
-// schedule lets a subscription become something else when its period ends: a phase as it is until then, and
-// one as it will be, after which the subscription goes on by itself.
+// schedule changes a subscription at the end of its period. The schedule has a phase with the current terms until
+// then, and one with the new terms. After that the subscription goes on without a schedule.
 func (g *Gateway) schedule(ctx context.Context, key string, s *stripe.Subscription, item *stripe.SubscriptionItem, a billing.Amendment) error {
 	schedule := s.Schedule
 	if schedule == nil {

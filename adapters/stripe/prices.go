@@ -23,8 +23,8 @@ func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plan
 	return plans, nil
 }
 
-// sold reports whether a price is what a plan says: so much for each of the quantity, paid in advance. A price
-// in tiers, by packages or by what was used costs something else.
+// sold reports whether a price matches a plan: an amount per unit, paid in advance. Tiered, package and usage-based
+// prices do not match.
 func sold(price *stripe.Price, p *billing.Plan) bool {
 	r := price.Recurring
 	return price.Active && r != nil && price.UnitAmount == p.Price.Amount && string(price.Currency) == p.Price.Currency &&

@@ -23,7 +23,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Config says which account is reached, and how.
+// Config configures the account and how it is reached.
 type Config struct {
 	SecretKey secret.String
 	Account   string // of Stripe Connect, on whose behalf the key is used; empty: the key's own
@@ -38,7 +38,7 @@ type Gateway struct {
 
 var _ ports.Gateway = (*Gateway)(nil)
 
-// What metadata say of an object that Atrium has made or changed.
+// The metadata keys of objects that Atrium has created or changed.
 const (
 	madeBy    = "atrium_key"     // the key of the call that made it
 	changedBy = "atrium_changed" // of the one that changed it last
@@ -83,7 +83,7 @@ func Mode(key secret.String) string {
 	return "test"
 }
 
-// bounded cuts answers off that are too long to be meant, and repeats no call that changes something.
+// bounded limits the size of responses, and does not repeat calls that change something.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper. http.Transport repeats a request with an Idempotency-Key when its
@@ -106,7 +106,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// write is what a call that changes something brings along.
+// write returns the common parameters of calls that change something.
 func (g *Gateway) write(key string) stripe.Params {
 	p := g.read()
 	p.SetIdempotencyKey(key)
@@ -129,8 +129,8 @@ func (g *Gateway) list() stripe.ListParams {
 	return p
 }
 
-// failure is what an error of the library means. It never holds Stripe's own text, which may quote what a
-// payer has typed.
+// failure returns the fault for an error of the library. It never contains Stripe's own text, which may quote the
+// payer's input.
 func failure(err error) error {
 	if err == nil {
 		return nil
@@ -159,7 +159,7 @@ func isNetwork(err error) bool {
 	return errors.As(err, &network) || errors.As(err, &call) || errors.Is(err, io.EOF)
 }
 
-// refusal is what an answer of Stripe's means that is an error.
+// refusal returns the fault for an error response of Stripe.
 func refusal(said *stripe.Error) error {
 	reason := string(said.Code)
 	if reason == "" {
@@ -194,7 +194,7 @@ func retryAfter(said *stripe.Error) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// missing reports whether Stripe does not know what a call names.
+// missing reports whether Stripe does not know the object that a call names.
 func missing(err error) bool {
 	var said *stripe.Error
 	return errors.As(err, &said) && (said.Code == stripe.ErrorCodeResourceMissing || said.HTTPStatusCode == http.StatusNotFound)
@@ -206,7 +206,7 @@ func reused(err error) bool {
 	return errors.As(err, &said) && said.Type == stripe.ErrorTypeIdempotency
 }
 
-// unanswered reports whether it is worth looking what came of a call.
+// unanswered reports whether the outcome of a call is unknown and there is time left to look it up.
 func unanswered(ctx context.Context, err error) bool {
 	return billing.OutcomeUnknown(failure(err)) && ctx.Err() == nil
 }

@@ -62,7 +62,8 @@ func (g *Gateway) subscriptionOf(ctx context.Context, c billing.CustomerID, key 
 	return nil
 }
 
-// declined ends a subscription whose first charge was declined, and says why; nil if the payer is asked.
+// declined ends a subscription whose first charge was declined, and returns the reason. It returns nil if the payer
+// must act.
 func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscription) error {
 	if s.LatestInvoice == nil || s.LatestInvoice.Payments == nil {
 		return nil
@@ -131,8 +132,8 @@ func first(s *stripe.Subscription) *stripe.SubscriptionItem {
 	return s.Items.Data[0]
 }
 
-// coming is what a schedule makes of its subscription when the period ends, and its price where the schedule
-// was made outside of Atrium and notes no plan.
+// coming returns the change that a schedule makes when the period ends, and the price if the schedule was made
+// outside of Atrium and names no plan.
 func coming(s *stripe.SubscriptionSchedule, periodEnd int64) (*billing.PendingChange, string) {
 	for _, phase := range s.Phases {
 		if phase.StartDate < periodEnd || len(phase.Items) == 0 {
