@@ -116,7 +116,7 @@ type commandLine struct {
 	ProbeWorker probeWorkerCommand `cmd:"" hidden:"" help:"Do one job that reads a tenant's data. Atrium starts this itself."`
 }
 
-// process is what a command runs in.
+// process holds the context, environment, streams and flags of a command.
 type process struct {
 	ctx            context.Context
 	environ        []string

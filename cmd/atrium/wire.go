@@ -21,7 +21,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	panic(wire.Build(storage, usecases, wire.Struct(new(core), "*")))
 }
 
-// bindServices makes the use cases on the stores of a pool or of one transaction.
+// bindServices creates the use cases on the stores of a pool or of one transaction.
 func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accounts.Uses) rest.Services {
 	panic(wire.Build(usecases))
 }

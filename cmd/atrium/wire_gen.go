@@ -131,7 +131,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	}, nil
 }
 
-// bindServices makes the use cases on the stores of a pool or of one transaction.
+// bindServices creates the use cases on the stores of a pool or of one transaction.
 func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accounts.Uses) rest.Services {
 	atomic := stores.Atomic
 	users := stores.Users
