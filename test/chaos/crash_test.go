@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// TestCrashUnderLoad kills the process again and again while eight write: what was acknowledged is there,
-// and nothing is there by half.
+// TestCrashUnderLoad kills the process repeatedly while eight clients write. Every acknowledged write must exist, and
+// no write may be half done.
 func TestCrashUnderLoad(t *testing.T) {
 	rounds := proof.Sample(5, 200) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
@@ -21,7 +21,7 @@ func TestCrashUnderLoad(t *testing.T) {
 		lost := 0
 		for round := range rounds {
 			l.begin()
-			l.answers(10 + rand.Int64N(60)) // with which writers come to all that they do, and are interrupted anywhere
+			l.answers(10 + rand.Int64N(60)) // enough for writers to reach each of their steps, and to be interrupted anywhere
 			time.Sleep(rand.N(5 * time.Millisecond))
 			n.Kill(t)
 			l.end()

@@ -23,9 +23,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// TestAFullDatabaseFile lets SQLite grow no further than a number of pages: the same error as of a full disk,
-// and no special rights are needed for it. It is a setting of one connection, so that it takes the store
-// within the test's own process.
+// TestAFullDatabaseFile limits SQLite to a number of pages, which causes the same error as a full disk but needs no
+// special rights. The limit is a setting of one connection, so the store runs in the test's process.
 func TestAFullDatabaseFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -41,7 +40,7 @@ func TestAFullDatabaseFile(t *testing.T) {
 	if err := os.Mkdir(d.Data(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	var pools []*sql.DB // the first is the one that writes, on one connection
+	var pools []*sql.DB // the first one writes, on one connection
 	pool := func(c driver.Connector) *sql.DB {
 		pools = append(pools, sql.OpenDB(c))
 		return pools[len(pools)-1]
@@ -105,7 +104,7 @@ func TestAFullDatabaseFile(t *testing.T) {
 	t.Logf("full after %d templates", made)
 }
 
-// sound expects SQLite to find nothing wrong with the file.
+// sound expects that SQLite's integrity check passes.
 func sound(t *testing.T, db *sql.DB) {
 	t.Helper()
 	whole(t, db)
@@ -114,7 +113,7 @@ func sound(t *testing.T, db *sql.DB) {
 	}
 }
 
-// TestAFullDisk lets a server write until the file system is full, which takes the right to mount one.
+// TestAFullDisk lets a server write until the file system is full. It needs the right to mount one.
 func TestAFullDisk(t *testing.T) {
 	d := deploy(t, "", "ATRIUM_LOG_LEVEL=info")
 	if err := os.Mkdir(d.Data(), 0o700); err != nil {
@@ -142,11 +141,11 @@ func TestAFullDisk(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filler, make([]byte, max(0, int64(stat.Bavail)*int64(stat.Bsize)-leave)), 0o600) //nolint:unconvert // Bsize is narrower elsewhere
 		}
-		if err != nil && !errors.Is(err, syscall.ENOSPC) { // somebody writes meanwhile
+		if err != nil && !errors.Is(err, syscall.ENOSPC) { // the server writes meanwhile
 			t.Fatal(err)
 		}
 	}
-	room := time.Time{} // since when there is some again
+	room := time.Time{} // when space was freed
 	l.excuse = func(a *answer) string {
 		if a.status == 503 && a.header.Get("Retry-After") != "" && (room.IsZero() || a.begun.Before(room.Add(recoveredWithin))) {
 			return "the disk is full"

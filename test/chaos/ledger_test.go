@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// kept tells for each kind of acknowledged write where it is kept: a query for all that is there, in the
-// words in which writers note it.
+// kept has for each kind of acknowledged write a query that returns everything stored, in the form in which writers
+// note it.
 var kept = map[string]string{
 	"template":         `SELECT id FROM prompt_templates`,
 	"version":          `SELECT id || ' ' || text FROM prompt_versions`,
@@ -29,14 +29,14 @@ var kept = map[string]string{
 	"invitation ended": `SELECT id FROM invitations WHERE NOT open`,
 }
 
-// grows is kept for what has a value that only grows, by the same writer: id and value.
+// grows is like kept for things with a value that only grows: id and value.
 var grows = map[string]string{
 	"description": `SELECT id || ' ' || description FROM prompt_templates WHERE description <> ''`,
 	"revision":    `SELECT id || ' ' || revision FROM prompt_templates`,
 	"presence":    `SELECT ' ' || lasting_text FROM presences WHERE lasting_text <> ''`,
 }
 
-// ledger is what was acknowledged.
+// ledger records the acknowledged writes.
 type ledger struct {
 	mu      sync.Mutex
 	there   map[string]map[string]bool // by kind
@@ -49,7 +49,7 @@ func newLedger() *ledger {
 	return &ledger{there: map[string]map[string]bool{}, reached: map[string]map[string]int{}, sent: map[string]map[string]int{}}
 }
 
-// note takes down that something was acknowledged.
+// note records an acknowledged write.
 func (g *ledger) note(kind, what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,14 +57,14 @@ func (g *ledger) note(kind, what string) {
 	g.acked++
 }
 
-// maybe takes down that something may be there no more: it is about to be changed.
+// maybe records that something may no longer exist, because it is about to be changed.
 func (g *ledger) maybe(kind, what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.there[kind], what)
 }
 
-// sends takes down that a value is under way, reaches that it was acknowledged.
+// sends records that a value was sent, reaches that it was acknowledged.
 func (g *ledger) sends(kind, id string, value int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,7 +95,7 @@ func (g *ledger) check(t *testing.T, db *sql.DB) (lost int) {
 	return len(all)
 }
 
-// lost are the acknowledged writes that are not there.
+// lost returns the acknowledged writes that do not exist.
 func (g *ledger) lost(t *testing.T, db *sql.DB) (out []string) {
 	t.Helper()
 	g.mu.Lock()
@@ -133,7 +133,7 @@ func (g *ledger) lost(t *testing.T, db *sql.DB) (out []string) {
 	return out
 }
 
-// column is a query's only one.
+// column returns the only column of a query.
 func column(t *testing.T, db *sql.DB, query string) (out []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)

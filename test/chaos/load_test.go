@@ -20,27 +20,27 @@ import (
 
 type object = map[string]any
 
-// load is people who write and read back what they wrote, each in an area of their own, as fast as they
-// are answered. Every request is legal, so that every answer but a success needs an excuse.
+// load is a set of writers that write and read back what they wrote, each in its own area, as fast as responses
+// arrive. Every request is valid, so every response other than success needs an excuse.
 type load struct {
 	t      *testing.T
 	token  string
-	node   func() *program.Node // one that takes requests
-	excuse func(*answer) string // why an answer may be no success; empty: it may not. nil: none may
-	mortal bool                 // nodes may go without a word
+	node   func() *program.Node // returns a node that accepts requests
+	excuse func(*answer) string // returns why a response may be a failure, or "" if it may not; nil: no failure is excused
+	mortal bool                 // nodes may be killed
 	shop   object               // the credential of a warehouse
 	ledger *ledger
 	client http.Client
 
 	answered atomic.Int64
-	refused  atomic.Int64 // of them, with an excuse
+	refused  atomic.Int64 // requests that failed with an excuse
 	number   atomic.Int64 // makes names unique
 	flight   sync.RWMutex // held by requests that are under way
 	stop     chan struct{}
 	running  sync.WaitGroup
 }
 
-// newLoad is a load on the nodes that node chooses, by the bearer of token.
+// newLoad returns a load on the nodes that node chooses, with token.
 func newLoad(t *testing.T, token string, node func() *program.Node) *load {
 	t.Helper()
 	u, err := url.Parse(services.Postgres(t))
@@ -62,7 +62,7 @@ func newLoad(t *testing.T, token string, node func() *program.Node) *load {
 	}
 }
 
-// begin lets everybody write until end, which comes with the test's at the latest.
+// begin starts the writers. They write until end, or the end of the test.
 func (l *load) begin() {
 	l.stop = make(chan struct{})
 	l.t.Cleanup(l.end)
@@ -75,7 +75,7 @@ func (l *load) begin() {
 				default:
 				}
 				if !w(l, first) {
-					l.pause(10 * time.Millisecond) // as a client does that was refused
+					l.pause(10 * time.Millisecond) // as a refused client does
 				}
 			}
 		})
@@ -90,7 +90,7 @@ func (l *load) pause(d time.Duration) {
 	}
 }
 
-// end waits until everybody has been answered.
+// end stops the writers and waits for all responses.
 func (l *load) end() {
 	select {
 	case <-l.stop: // it has ended
@@ -101,7 +101,7 @@ func (l *load) end() {
 	l.client.CloseIdleConnections()
 }
 
-// answers waits until so many requests more have been answered.
+// answers waits for n more responses.
 func (l *load) answers(more int64) {
 	l.t.Helper()
 	for goal, late := l.answered.Load()+more, time.Now().Add(patience); l.answered.Load() < goal; time.Sleep(time.Millisecond) {
@@ -111,14 +111,14 @@ func (l *load) answers(more int64) {
 	}
 }
 
-// during lets everybody write while f runs.
+// during runs the writers while f runs.
 func (l *load) during(f func()) {
 	l.begin()
 	defer l.end()
 	f()
 }
 
-// answer is what a request came to.
+// answer is the result of a request.
 type answer struct {
 	call, text string
 	status     int
@@ -139,7 +139,7 @@ func (a *answer) decode(t *testing.T, into any) {
 	}
 }
 
-// id is that of the thing in the body.
+// id returns the id in the body.
 func (a *answer) id(t *testing.T) string {
 	t.Helper()
 	var thing struct{ ID string }
@@ -147,7 +147,7 @@ func (a *answer) id(t *testing.T) string {
 	return thing.ID
 }
 
-// try sends a request, and returns what it came to. Headers read "Name: value".
+// try sends a request and returns its result. Headers have the form "Name: value".
 func (l *load) try(method, path string, body any, headers ...string) (*answer, error) {
 	content, err := json.Marshal(body)
 	if err != nil {
@@ -184,7 +184,7 @@ func (l *load) try(method, path string, body any, headers ...string) (*answer, e
 	return a, err
 }
 
-// do is try for those who write; whether it was done is what matters to them.
+// do is try for writers. It reports whether the request succeeded.
 func (l *load) do(method, path string, body any, headers ...string) (a *answer, done bool) {
 	a, err := l.try(method, path, body, headers...)
 	switch {
@@ -212,7 +212,7 @@ func (l *load) do(method, path string, body any, headers ...string) (a *answer, 
 	return a, false
 }
 
-// reads gets what was acknowledged, and expects to find it as it was.
+// reads gets an acknowledged thing, and expects that it is unchanged.
 func (l *load) reads(path, member, want string) bool {
 	a, done := l.do("GET", path, nil)
 	if !done {
@@ -225,5 +225,5 @@ func (l *load) reads(path, member, want string) bool {
 	return true
 }
 
-// name is one that nothing else has.
+// name returns a unique name.
 func (l *load) name() string { return fmt.Sprint("load ", l.number.Add(1)) }

@@ -1,9 +1,9 @@
-// Package chaos breaks what Atrium stands on, while people write: its process, its database, the network
-// between, the disk, and the version that runs. What was acknowledged is there afterwards, whole, and what
-// cannot be done meanwhile is told so.
+// Package chaos breaks what Atrium depends on while clients write: its process, its database, the network between them,
+// the disk, and the running version. Acknowledged writes must be complete afterwards, and requests that cannot be
+// served meanwhile must get an error.
 //
-// The binary is built without the race detector, under which test/e2e runs: here a process is started
-// hundreds of times, and its speed counts.
+// The binary is built without the race detector, unlike that of test/e2e, because a process is started hundreds of
+// times here and its speed counts.
 package chaos
 
 import (
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// present builds the program of this very tree, once.
+// present builds the program of this tree, once.
 var present = sync.OnceValues(func() (string, error) {
 	if err := fixture.DependOnSources(root); err != nil {
 		return "", err
@@ -42,7 +42,7 @@ var present = sync.OnceValues(func() (string, error) {
 	return program.Build(root, "present", filepath.Join(folder, "present"))
 })
 
-// current is present, for a test that cannot go on without it.
+// current is present, but fails the test on an error.
 func current(t *testing.T) string {
 	t.Helper()
 	binary, err := present()

@@ -10,8 +10,8 @@ import (
 
 const patience = program.Patience
 
-// deploy makes a deployment whose connections may lead to the tests' own servers, and whose limits
-// do not slow down any load. settings are further environment variables.
+// deploy creates a deployment whose connections may reach the tests' servers, and whose limits do not slow down any
+// load. settings are further environment variables.
 func deploy(t *testing.T, database string, settings ...string) *program.Deployment {
 	t.Helper()
 	return program.Deploy(t, database, "orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}}]\n", slices.Concat([]string{
@@ -24,7 +24,7 @@ func deploy(t *testing.T, database string, settings ...string) *program.Deployme
 // unreleased are settings that the last release does not know.
 var unreleased = []string{"ATRIUM_SERVER_CONCURRENCY_PER_CALLER=1000", "ATRIUM_SERVER_CONCURRENCY_PER_WORKSPACE=1000"}
 
-// asReleased is d without settings that the last release refuses.
+// asReleased returns d without the settings that the last release refuses.
 func asReleased(d *program.Deployment) *program.Deployment {
 	old := *d
 	old.Env = slices.DeleteFunc(slices.Clone(d.Env), func(variable string) bool { return slices.Contains(unreleased, variable) })

@@ -17,30 +17,29 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// What is promised of a database that fails, in security.md's third bar; asserted only while proving.
+// The promises for a failing database, from the third bar of security.md. They are asserted only while proving.
 const (
 	deadline = 3 * time.Second // server.request_timeout of these tests
 
 	refusedWithin   = time.Second           // 503, once the database is cut off
 	beyondDeadline  = time.Second           // of any request
-	healthWithin    = 50 * time.Millisecond // while requests wait for a database that is silent
+	healthWithin    = 50 * time.Millisecond // while requests wait for a silent database
 	recoveredWithin = 2 * time.Second       // after it is back
 )
 
-// trouble is one way in which the database fails, and how it comes back.
+// trouble is one way in which the database fails and recovers.
 type trouble struct {
 	name      string
 	lasts     time.Duration // while proving; a fifth of it otherwise
 	begin     func()
 	end       func()
-	may       map[int]bool  // how requests may be refused meanwhile
-	within    time.Duration // which they are
-	reachable bool          // requests may succeed meanwhile, and connections stay as they are
+	may       map[int]bool  // permitted statuses of refused requests
+	within    time.Duration // time limit for these refusals
+	reachable bool          // requests may succeed meanwhile, and connections stay open
 }
 
-// TestATroubledDatabase lets eight people write while PostgreSQL stops, crashes, is cut off, goes silent and is
-// slow. What is refused is refused in the documented way and in time, what is acknowledged is there
-// afterwards, and nothing is left over.
+// TestATroubledDatabase runs eight writers while PostgreSQL stops, crashes, is cut off, goes silent and is slow.
+// Refusals must be documented and in time, acknowledged writes must exist afterwards, and no resource may leak.
 func TestATroubledDatabase(t *testing.T) {
 	server := services.StartOwnPostgres(t)
 	u, err := url.Parse(server.URL)
@@ -54,7 +53,7 @@ func TestATroubledDatabase(t *testing.T) {
 		"ATRIUM_SERVER_REQUEST_TIMEOUT="+deadline.String(), "ATRIUM_DATABASE_STATEMENT_TIMEOUT="+deadline.String())
 	n := d.Start(t, current(t))
 	l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
-	if _, err := l.try("GET", "/api/nothing", nil); err != nil { // so that the contract is read before time matters
+	if _, err := l.try("GET", "/api/nothing", nil); err != nil { // loads the contract before durations count
 		t.Fatal(err)
 	}
 	behindTheProxy := &program.Deployment{Folder: d.Folder, Database: direct.String()}
@@ -70,7 +69,7 @@ func TestATroubledDatabase(t *testing.T) {
 		t.Run(tr.name, func(t *testing.T) {
 			l.t, l.excuse = t, nil
 			health := pulse(t, n)
-			l.during(func() { // what runs while all is well
+			l.during(func() { // measured without trouble
 				l.first(t)
 				time.Sleep(proof.Sample(100*time.Millisecond, time.Second))
 			})
@@ -88,8 +87,8 @@ func TestATroubledDatabase(t *testing.T) {
 	}
 }
 
-// suffer is a load through the trouble, which judges every answer. usual is how long health takes to answer
-// under such a load while there is none: on a busy machine longer than is promised.
+// suffer runs a load through the trouble and checks every response. usual is the latency of health under the same load
+// without trouble, which on a busy machine exceeds the promised one.
 func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
@@ -109,7 +108,7 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 		}
 		return tr.name
 	}
-	var took time.Duration // until somebody wrote again
+	var took time.Duration // until the first successful write
 	health := pulse(t, n)
 	l.during(func() {
 		time.Sleep(100 * time.Millisecond)
@@ -125,7 +124,7 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 		mu.Unlock()
 		l.first(t)
 		took = time.Since(back)
-		time.Sleep(proof.Sample(200*time.Millisecond, recoveredWithin+time.Second)) // in which nothing may be refused any more
+		time.Sleep(proof.Sample(200*time.Millisecond, recoveredWithin+time.Second)) // during which nothing may be refused
 	})
 	most, worst := health()
 	t.Logf("refused: %v, the slowest after %s; health answered within %s (%s before), at worst %s; the first success %s after the end",
@@ -142,13 +141,13 @@ func (tr trouble) suffer(t *testing.T, n *program.Node, l *load, usual time.Dura
 	if slowest > tr.within {
 		t.Errorf("somebody waited for %s", slowest)
 	}
-	// Where requests are refused at once, the load takes all of the machine that it can get.
+	// If requests are refused at once, the load uses the whole machine.
 	if tr.within > refusedWithin && most > max(healthWithin, 2*usual) {
 		t.Errorf("health answered after %s", most)
 	}
 }
 
-// first waits until somebody has written something, and somebody has read.
+// first waits for the first successful write and read.
 func (l *load) first(t *testing.T) {
 	t.Helper()
 	for late := time.Now().Add(patience); ; {
@@ -200,11 +199,11 @@ func pulse(t *testing.T, n *program.Node) func() (most, worst time.Duration) {
 	}
 }
 
-// leftovers are what a node holds while nobody asks for anything.
+// leftovers are the resources of an idle node.
 type leftovers struct {
 	goroutines int // of the node
-	pool       int // connections that it counts
-	backends   int // that the database counts, the node's own
+	pool       int // connections that the node counts
+	backends   int // the node's connections that the database counts
 }
 
 var (
@@ -244,11 +243,11 @@ func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out l
 	return leftovers{number(goroutines), number(pooled), backends}
 }
 
-// settles expects that soon no more is left than before: as many goroutines, but for those of connections
-// that wait in the pool, and no connection that the node does not know of.
+// settles waits until the node holds no more than before: as many goroutines, except those of idle connections in the
+// pool, and no connection outside its pool.
 func settles(t *testing.T, n *program.Node, d *program.Deployment, before leftovers) {
 	t.Helper()
-	strangers := before.backends - before.pool // which are those that listen
+	strangers := before.backends - before.pool // connections that listen for notifications
 	for late := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		now := countLeftovers(t, n, d)
 		if now.goroutines <= before.goroutines+1 && now.backends-now.pool <= max(strangers, 1) {

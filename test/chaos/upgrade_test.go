@@ -32,18 +32,18 @@ func git(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// release is the last version that was given a tag, and its program.
+// release is the last tagged version and its program.
 type release struct {
 	tag, commit, binary string
 }
 
-// lastTagged is the last release as this tree knows it, for clones that came without tags: its tag and commit.
+// lastTagged is the tag and commit of the last release, for clones without tags.
 //
 //go:embed testdata/release
 var lastTagged string
 
-// lastRelease builds the last version before this tree. Where history does not reach as far, as in a source
-// archive or a shallow clone, nothing can be compared, and the test says so; a proof fails.
+// lastRelease builds the last release before this tree. Without that history, as in a source archive or a shallow
+// clone, it skips the test, or fails it while proving.
 func lastRelease(t *testing.T) release {
 	t.Helper()
 	dependOnTags(t)
@@ -66,7 +66,7 @@ func lastRelease(t *testing.T) release {
 		t.Fatal(err)
 	}
 	t.Logf("compared: %s (%.12s), and this tree, %s commits later", tag, commit, since)
-	// Built once on a machine: it takes ten times as long as the test.
+	// Built once per machine, because the build takes ten times as long as the test.
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		cache = folder
@@ -96,7 +96,7 @@ func lastRelease(t *testing.T) release {
 	return release{tag, commit, kept}
 }
 
-// rename moves a file to another file system too, and at once: another test may look for it.
+// rename moves a file atomically, to another file system too, because another test may look for it.
 func rename(from, to string) error {
 	content, err := os.ReadFile(from)
 	if err != nil {
@@ -109,7 +109,7 @@ func rename(from, to string) error {
 	return os.Rename(half, to)
 }
 
-// dependOnTags looks at where tags are kept, so that go test does not answer from its cache after a release.
+// dependOnTags reads the files that hold tags, so that go test does not use its cache after a release.
 func dependOnTags(t *testing.T) {
 	t.Helper()
 	common, err := git("rev-parse", "--git-common-dir")
@@ -127,7 +127,7 @@ func dependOnTags(t *testing.T) {
 }
 
 // TestARollingUpgrade replaces two nodes of the last release on one PostgreSQL, one after the other, while eight
-// people write through both: nobody is refused, nothing is lost, and each node is ready while it is there.
+// clients write through both. No request may be refused, no write lost, and each running node must be ready.
 func TestARollingUpgrade(t *testing.T) {
 	old, present := lastRelease(t), current(t)
 	d := on(t, postgres)
@@ -147,7 +147,7 @@ func TestARollingUpgrade(t *testing.T) {
 	nodes[0].Store(run(old.binary, old.tag))
 	nodes[1].Store(run(old.binary, old.tag))
 	var turn atomic.Int64
-	// As a balancer does, it sends each request to the next node.
+	// Like a load balancer, it sends each request to the next node.
 	l := newLoad(t, asReleased(d).Owner(t, old.binary, "ann@example.com"), func() *program.Node {
 		for {
 			if n := nodes[turn.Add(1)%2].Load(); n != nil {
@@ -173,8 +173,7 @@ func TestARollingUpgrade(t *testing.T) {
 		both("old and old")
 		for i, phase := range []string{"new and old", "new and new"} {
 			leaving := nodes[i].Load()
-			// A balancer hears of the new node when that is ready, and first of all sends nothing more to
-			// the one that leaves.
+			// A load balancer first stops sending to the leaving node, and adds the new node when that is ready.
 			arriving := run(present, "present")
 			ready(t, arriving)
 			ready(t, leaving)
@@ -191,8 +190,8 @@ func TestARollingUpgrade(t *testing.T) {
 	t.Logf("%d requests answered, %d refused, %d acknowledged writes checked, %d lost", l.answered.Load(), l.refused.Load(), l.ledger.acked, lost)
 }
 
-// waitsForADay expects that derived keys seal nothing for a day after the upgrade: nodes of the release, which
-// know none, have to open what is sealed until then.
+// waitsForADay expects that derived keys seal nothing for a day after the upgrade, because nodes of the release do not
+// know them but must open what is sealed until then.
 func waitsForADay(t *testing.T, db *sql.DB) {
 	t.Helper()
 	var micros int64
@@ -204,7 +203,7 @@ func waitsForADay(t *testing.T, db *sql.DB) {
 	}
 }
 
-// ready expects the node to say that it takes requests.
+// ready expects that the node reports readiness.
 func ready(t *testing.T, n *program.Node) {
 	t.Helper()
 	resp, err := http.Get(n.URL + "/api/health/ready")
@@ -218,14 +217,14 @@ func ready(t *testing.T, n *program.Node) {
 	}
 }
 
-// drain waits until every request is answered that was sent before.
+// drain waits for the responses to all earlier requests.
 func (l *load) drain() {
 	l.flight.Lock()
 	l.flight.Unlock() //nolint:staticcheck // those before have ended: that is all
 }
 
-// TestAnUpgradeInPlace stops the last release on SQLite and starts this tree on its file: all rows are there, as
-// they were, and people go on.
+// TestAnUpgradeInPlace stops the last release on SQLite and starts this tree on its file. All rows must be unchanged,
+// and clients can continue.
 func TestAnUpgradeInPlace(t *testing.T) {
 	old, present := lastRelease(t), current(t)
 	d := on(t, sqlite)
@@ -234,7 +233,7 @@ func TestAnUpgradeInPlace(t *testing.T) {
 	l.during(func() { l.answers(proof.Sample[int64](100, 2000)) })
 	n.Stop(t)
 
-	// Columns that are new are none of what there was; jobs and presences move on by themselves.
+	// New columns are ignored. Jobs and presences change without a request.
 	db := d.Open(t)
 	rows := map[string]string{}
 	for _, table := range column(t, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('goose_db_version', 'jobs', 'presences', 'presence_seqs')`) {
@@ -263,7 +262,8 @@ func TestAnUpgradeInPlace(t *testing.T) {
 	t.Logf("%d rows of %d tables as before; %d acknowledged writes checked, %d lost", count, len(rows), l.ledger.acked, lost)
 }
 
-// TestMigrationsThatWereReleasedStay as they were: a database that has seen one does not see it again.
+// TestMigrationsThatWereReleasedStay checks that released migrations are unchanged, because a database does not apply
+// one twice.
 func TestMigrationsThatWereReleasedStay(t *testing.T) {
 	old := lastRelease(t)
 	const folder = "adapters/sqlstore/migrations"

@@ -8,7 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/test/program"
 )
 
-// audited are things that an event tells of when they begin, and when they end.
+// audited are things whose creation and end are recorded as events.
 var audited = []struct{ table, began, ended, has string }{
 	{"prompt_templates", "prompt_template.created", "", ""},
 	{"chat_templates", "chat_template.created", "", ""},
@@ -17,7 +17,7 @@ var audited = []struct{ table, began, ended, has string }{
 	{"invitations", "invitation.created", "invitation.withdrawn", "NOT open"},
 }
 
-// halves are what a write that is half done leaves behind: a query for the ids of such, by what it is.
+// halves are queries for the ids of half-done writes, by description.
 func halves() map[string]string {
 	const events = `(SELECT COUNT(*) FROM events e WHERE e.workspace_id = t.workspace_id AND e.subject = t.id AND e.type = '%s')`
 	out := map[string]string{
@@ -55,7 +55,7 @@ func halves() map[string]string {
 	return out
 }
 
-// whole expects that nothing is half there.
+// whole expects that there are no half-done writes.
 func whole(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for what, query := range halves() {
@@ -65,7 +65,7 @@ func whole(t *testing.T, db *sql.DB) {
 	}
 }
 
-// TestTheChecksNotice damages what a load has stored in every way that the other tests look for.
+// TestTheChecksNotice damages the data of a load in every way that the other tests check for.
 func TestTheChecksNotice(t *testing.T) {
 	d := on(t, sqlite)
 	n := d.Start(t, current(t))
@@ -73,7 +73,7 @@ func TestTheChecksNotice(t *testing.T) {
 	l.during(func() { l.answers(150) })
 	n.Stop(t)
 	db := d.Open(t)
-	db.SetMaxOpenConns(1) // on which every damage is rolled back
+	db.SetMaxOpenConns(1) // every damage is rolled back on this connection
 	if lost := l.ledger.lost(t, db); len(lost) > 0 {
 		t.Fatalf("lost without any damage: %v", lost)
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// writer does one thing after the other; first is whether it is its first turn since the load began. It
-// reports whether all was done.
+// writer performs a sequence of requests and reports whether all succeeded. first is set for its first turn since the
+// load began.
 type writer func(l *load, first bool) bool
 
-// writers are those of a load. What each answers is noted under a kind of kept.
+// writers are the writers of a load. The ledger records what they wrote under the kinds of kept.
 var writers = []writer{
 	writePrompts, changePrompt, writeChats, claimPresence, writeConnections, writeKeys, writeInvitations, repeatPosts,
 }
@@ -22,7 +22,7 @@ const (
 	presence    = "/api/presence"
 )
 
-// writePrompts makes a template, versions of it, and activates each.
+// writePrompts creates a template and versions of it, and activates each.
 func writePrompts(l *load, _ bool) bool {
 	made, ok := l.do("POST", prompts, object{"name": l.name()})
 	if !ok {
@@ -49,7 +49,7 @@ func writePrompts(l *load, _ bool) bool {
 	return true
 }
 
-// changePrompt changes one template again and again.
+// changePrompt changes one template repeatedly.
 func changePrompt(l *load, _ bool) bool {
 	made, ok := l.do("POST", prompts, object{"name": l.name(), "description": "0"})
 	if !ok {
@@ -71,7 +71,7 @@ func changePrompt(l *load, _ bool) bool {
 	return true
 }
 
-// writeChats makes a chat with an embed token, publishes it, and deletes the token.
+// writeChats creates a chat template with an embed token, publishes it, and deletes the token.
 func writeChats(l *load, _ bool) bool {
 	name := l.name()
 	made, ok := l.do("POST", chats, object{"name": name})
@@ -101,7 +101,7 @@ func writeChats(l *load, _ bool) bool {
 	return l.reads(chats+"/"+chat, "name", name)
 }
 
-// claimPresence says something new each time, as often as a user may.
+// claimPresence sets another status text each time, as often as the rate limit allows.
 func claimPresence(l *load, _ bool) bool {
 	n := int(l.number.Add(1))
 	l.ledger.sends("presence", "", n)
@@ -141,7 +141,7 @@ func writeKeys(l *load, first bool) bool {
 	return l.ends(keys, "key", made.id(l.t))
 }
 
-// writeInvitations invites somebody and thinks better of it.
+// writeInvitations creates an invitation and withdraws it.
 func writeInvitations(l *load, first bool) bool {
 	var me struct{ Workspace struct{ ID string } }
 	a, ok := l.do("GET", "/api/me", nil)
@@ -161,7 +161,7 @@ func writeInvitations(l *load, first bool) bool {
 	return l.ends(invitations, "invitation", made.id(l.t))
 }
 
-// repeatPosts sends each request twice under one key.
+// repeatPosts sends each request twice with one Idempotency-Key.
 func repeatPosts(l *load, _ bool) bool {
 	name := l.name()
 	key := "Idempotency-Key: " + strings.ReplaceAll(name, " ", "-")
@@ -177,7 +177,7 @@ func repeatPosts(l *load, _ bool) bool {
 	return ok
 }
 
-// ends deletes something, which stays as what has ended.
+// ends deletes or revokes something that stays stored as ended.
 func (l *load) ends(list, kind, id string) bool {
 	if _, ok := l.do("DELETE", list+"/"+id, nil); !ok {
 		return false
@@ -186,7 +186,7 @@ func (l *load) ends(list, kind, id string) bool {
 	return true
 }
 
-// clear ends what is left from a load that was cut off: there may only be so many.
+// clear ends what an interrupted load has left, because the number of such things is limited.
 func (l *load) clear(list, kind string) bool {
 	a, ok := l.do("GET", list, nil)
 	if !ok {
