@@ -11,13 +11,13 @@ import (
 // example makes requests of one operation that succeed for every caller with the permission.
 type example struct {
 	make  func(t *testing.T, h *house, c *standing) target
-	each  bool // a target is about its caller; others may be refused the same one
+	each  bool // a target belongs to its caller; others may be refused
 	after func(t *testing.T, h *house)
 
-	answers int // a status that who may is answered, if no request of the test's can succeed
+	answers int // the status for permitted callers, if no request of the test can succeed
 }
 
-// target is what a request is about.
+// target is a request's path parameters, query, headers and body.
 type target struct {
 	ids     []string // for the path's parameters
 	query   string
@@ -30,35 +30,35 @@ func plainly(body any) example {
 	return example{make: func(*testing.T, *house, *standing) target { return target{body: body} }}
 }
 
-// inHouse is an example at the workspace itself.
+// inHouse is an example on the workspace of the house.
 func inHouse(body any) example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.workspace}, body: body}
 	}}
 }
 
-// withMember is an example about a member who was made for it.
+// withMember is an example on a new member.
 func withMember(body any) example {
 	return example{make: func(t *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.workspace, h.program(t, "viewer").id}, body: body}
 	}}
 }
 
-// ofTemplate is an example at the template of the house, or below it.
+// ofTemplate is an example on the prompt template of the house, or below it.
 func ofTemplate(body any, below ...string) example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target {
 		return target{ids: append([]string{h.template}, below...), body: body}
 	}}
 }
 
-// ofChat is an example at the chat template of the house, or below it.
+// ofChat is an example on the chat template of the house, or below it.
 func ofChat(body any, below ...string) example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target {
 		return target{ids: append([]string{h.chat}, below...), body: body}
 	}}
 }
 
-// withChatMember is an example about a member who was made for it.
+// withChatMember is an example on a new member of the chat template.
 func withChatMember(body any) example {
 	return example{make: func(t *testing.T, h *house, _ *standing) target {
 		program := h.program(t, "viewer")
@@ -67,7 +67,7 @@ func withChatMember(body any) example {
 	}}
 }
 
-// withEmbed is an example about an embed token that was made for it.
+// withEmbed is an example on a new embed token.
 func withEmbed(body any) example {
 	return example{make: func(t *testing.T, h *house, _ *standing) target {
 		made := h.author.create(t, chats+"/"+h.doomedChat(t)+"/embed-tokens", object{"name": "Shop", "allowed_origins": []string{shop}}, onRed)
@@ -76,7 +76,7 @@ func withEmbed(body any) example {
 	}}
 }
 
-// visiting is an example for the pages of the shop.
+// visiting is an example of a visitor on the shop's page.
 func visiting(in func(e *embed, session string) target) example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target {
 		at := in(h.embed, h.session)
@@ -85,29 +85,29 @@ func visiting(in func(e *embed, session string) target) example {
 	}}
 }
 
-// ofConnection is an example at the connection of the house.
+// ofConnection is an example on the connection of the house.
 func ofConnection() example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.connection}} }}
 }
 
-// ofSource is an example at the data source of the house.
+// ofSource is an example on the data source of the house.
 func ofSource(body any) example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.source}, body: body} }}
 }
 
-// withPresence is an example at the presence of a program that was made for it.
+// withPresence is an example on the presence of a new service key.
 func withPresence() example {
 	return example{make: func(t *testing.T, h *house, _ *standing) target {
 		return target{ids: []string{h.program(t, "member").create(t, presences, object{}, onRed).at("id")}}
 	}}
 }
 
-// withKey is an example about a key of the caller's own; of the owner's for who is not in the house.
+// withKey is an example on a key of the caller, or of the owner if the caller is not in the house.
 func withKey(body any) example {
 	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
 		who := h.owner
 		switch {
-		case c.viewing && c.id == h.author.id: // whose key for viewing makes none
+		case c.viewing && c.id == h.author.id: // a read-only key cannot create one
 			who = h.author
 		case c.role != identity.NoRole && !c.viewing:
 			who = c.client
@@ -121,7 +121,7 @@ func anew(in func(body any) example, body func() any) example {
 	return example{make: func(t *testing.T, h *house, c *standing) target { return in(body()).make(t, h, c) }}
 }
 
-// ofPerson is an example about somebody of the org who does nothing.
+// ofPerson is an example on a passive user of the org.
 func ofPerson(body any) example {
 	return example{make: func(_ *testing.T, h *house, _ *standing) target { return target{ids: []string{h.person}, body: body} }}
 }
@@ -195,7 +195,7 @@ var examples = map[string]example{
 	"attachSource": {make: func(t *testing.T, h *house, c *standing) target {
 		return target{body: h.shop.people(t, h.connectionFor(t, c))}
 	}},
-	// What can be reached here is no sheet.
+	// No sheet is reachable here.
 	"previewSheet": {answers: 422, make: func(*testing.T, *house, *standing) target { return target{query: "?url=http://127.0.0.1/people.csv"} }},
 	"previewWarehouse": {make: func(t *testing.T, h *house, c *standing) target {
 		return target{query: "?connection_id=" + h.connectionFor(t, c)}

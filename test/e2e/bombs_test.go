@@ -17,8 +17,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// TestBombs sends one server what is small to send and dear to read. All of it is answered, within a second each
-// (which is asserted when proving), and all of it together makes the heap grow by twice what one request may.
+// TestBombs sends small requests that are expensive to process. Each must get a response within a second (asserted when
+// proving), and together they may grow the heap by at most twice the limit of one request.
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite, toShops, set("metrics.addr", "127.0.0.1:0"))
@@ -96,7 +96,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// spent is how much of the processor's time a process has taken, in hundredths of a second (proc(5), stat).
+// spent returns the CPU time of a process, in hundredths of a second (proc(5), stat).
 func (s *server) spent(t *testing.T) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
@@ -115,7 +115,7 @@ func (s *server) spent(t *testing.T) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// largeKey is a private key of RSA as large as fits into what is read of one, of numbers that are no primes.
+// largeKey returns an RSA private key of the maximum accepted size, whose factors are not prime.
 func largeKey(t *testing.T) string {
 	t.Helper()
 	number := func(bits int) *big.Int {

@@ -22,9 +22,9 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// canaries are the secrets of a run, and what was told beside the answers that are to show one.
+// canaries are the secrets of a run, and all output except the responses that show them on purpose.
 type canaries struct {
-	secrets map[string]string // what each is, by itself
+	secrets map[string]string // descriptions by secret
 	told    strings.Builder
 }
 
@@ -33,14 +33,14 @@ func (c *canaries) shows(a *answer, paths ...string) *answer {
 	text := fmt.Sprint(a.text, a.header)
 	for _, path := range paths {
 		value := a.at(path)
-		c.secrets[value[strings.LastIndexByte(value, '/')+1:]] = path + " of " + a.call // of a link, its end
+		c.secrets[value[strings.LastIndexByte(value, '/')+1:]] = path + " of " + a.call // of a link, the last segment
 		text = strings.ReplaceAll(text, value, "")
 	}
 	c.told.WriteString(text)
 	return a
 }
 
-// absent looks in a text for every secret, in every form that one could have got there by.
+// absent searches a text for every secret, in every encoding.
 func (c *canaries) absent(t *testing.T, where, text string) {
 	t.Helper()
 	if text == "" {
@@ -61,7 +61,7 @@ func (c *canaries) absent(t *testing.T, where, text string) {
 	}
 }
 
-// collector takes traces, as a backend of OpenTelemetry does.
+// collector receives traces, as an OpenTelemetry backend does.
 func collector(t *testing.T) (addr string, received func() string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -85,8 +85,8 @@ func collector(t *testing.T) (addr string, received func() string) {
 	return s.URL, func() string { mu.Lock(); defer mu.Unlock(); return all.String() }
 }
 
-// TestNoSecretOfARunIsLeftAnywhere uses every kind of secret there is, in all areas, well and badly, and then
-// looks for all of them in everything that was told, written or sent meanwhile.
+// TestNoSecretOfARunIsLeftAnywhere uses every kind of secret, in all areas, correctly and incorrectly. Then it searches
+// for all of them in everything that was logged, stored or sent.
 func TestNoSecretOfARunIsLeftAnywhere(t *testing.T) {
 	mock := services.StripeMock(t)
 	onEach(t, func(t *testing.T, engine string) {

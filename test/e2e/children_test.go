@@ -16,13 +16,13 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// silence is a host that accepts connections and says nothing, and counts those that are open.
+// silence is a host that accepts connections and sends nothing, and counts the open ones.
 type silence struct {
 	net.Listener
 	mu         sync.Mutex
 	open, most int
 	accepted   chan struct{} // one for each
-	hangUp     func()        // ends all connections, and accepts no more
+	hangUp     func()        // closes all connections, and accepts no more
 }
 
 func newSilence(t *testing.T) *silence {
@@ -73,12 +73,12 @@ func (s *silence) port() int {
 	return n
 }
 
-// sheet is the preview of a sheet that the host is asked for.
+// sheet returns the path for a preview of a sheet on the host.
 func (s *silence) sheet() string {
 	return fmt.Sprintf("%s/sheet-preview?url=https%%3A%%2F%%2F127.0.0.1%%3A%d%%2Fa.csv", sources, s.port())
 }
 
-// besiege asks again and again, n times at once, until stop is called.
+// besiege sends requests repeatedly from n goroutines until stop is called.
 func besiege(t *testing.T, n int, ask func(i int)) (stop func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -89,7 +89,7 @@ func besiege(t *testing.T, n int, ask func(i int)) (stop func()) {
 				select {
 				case <-done:
 					return
-				case <-time.After(20 * time.Millisecond): // else refused requests use up the processor
+				case <-time.After(20 * time.Millisecond): // otherwise refused requests use up the CPU
 					ask(i)
 				}
 			}
@@ -98,7 +98,7 @@ func besiege(t *testing.T, n int, ask func(i int)) (stop func()) {
 	return sync.OnceFunc(func() { close(done); asking.Wait() })
 }
 
-// unhurried lifts the limits of requests, those under way included, of probes and of previews.
+// unhurried removes the limits of requests, concurrent requests, probes and previews.
 func unhurried(d *deployment) {
 	for _, key := range []string{"rate_limit.per_minute", "rate_limit.burst", "concurrency.per_caller", "concurrency.per_workspace"} {
 		set("server."+key, "100000")(d)
@@ -109,8 +109,8 @@ func unhurried(d *deployment) {
 	}
 }
 
-// TestOnePersonDoesNotTakeTheChildrenOfOthers has somebody with twenty workspaces preview sheets of a host that
-// says nothing, while people of the same org and of another preview theirs.
+// TestOnePersonDoesNotTakeTheChildrenOfOthers has a user with 20 workspaces preview sheets of a silent host, while
+// users of the same org and of another one preview theirs.
 func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		issuer, host := fixture.NewIssuer(t, "ES256"), newSilence(t)
@@ -140,7 +140,7 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 		if a := <-refused; a.header.Get("Retry-After") != "5" {
 			t.Errorf("Retry-After is %q", a.header.Get("Retry-After"))
 		}
-		// Nothing listens there: who is served is told so.
+		// Nothing listens there, so a served request gets that error.
 		closed := sources + "/sheet-preview?url=https%3A%2F%2F127.0.0.1%3A1025%2Fa.csv"
 		for range 3 {
 			victim.do(t, http.MethodGet, closed, nil, onBlue).problem(t, 502, "upstream_failed")
@@ -154,8 +154,8 @@ func TestOnePersonDoesNotTakeTheChildrenOfOthers(t *testing.T) {
 	})
 }
 
-// TestTooManyReads reaches, of each operation that reads what tenants keep elsewhere, the refusals where too much of
-// the workspace waits already, and where it asks too often.
+// TestTooManyReads gets, from each operation that reads a tenant's servers, the refusals for too many waiting reads of
+// the workspace and for too many requests.
 func TestTooManyReads(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite, unhurried, configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}}]"))
@@ -222,7 +222,7 @@ func TestTooManyReads(t *testing.T) {
 	call(t, ann.at(again), warehouses["verify"]).is(t, 200)
 }
 
-// put writes a file where sheets are.
+// put writes a file into the directory of sheets.
 func put(t *testing.T, s *server, name, content string) {
 	t.Helper()
 	folder := filepath.Join(s.data, "sheets")

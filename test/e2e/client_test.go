@@ -14,10 +14,10 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// people counts those made, so that each has an address of their own.
+// people counts the created users, so that each has a unique address.
 var people atomic.Int64
 
-// client is a person, or a program of theirs, with an API key.
+// client is a user, or a program, with an API key.
 type client struct {
 	server    *server
 	token     string
@@ -26,7 +26,7 @@ type client struct {
 	email     string
 }
 
-// user makes a person with a role in a workspace, "default" unless flags say otherwise.
+// user creates a user with a role in a workspace, "default" unless flags say otherwise.
 func (s *server) user(t *testing.T, role string, flags ...string) *client {
 	t.Helper()
 	email := fmt.Sprintf("%s.%d@example.com", role, people.Add(1))
@@ -42,7 +42,7 @@ func (s *server) user(t *testing.T, role string, flags ...string) *client {
 	return &client{server: s, token: made.Token, id: made.User, workspace: made.Workspace, email: email}
 }
 
-// key makes another key for the same person.
+// key creates another key for the same user.
 func (c *client) key(t *testing.T, flags ...string) (made *client, id string) {
 	t.Helper()
 	var out struct {
@@ -58,18 +58,18 @@ func (c *client) key(t *testing.T, flags ...string) (made *client, id string) {
 	return &other, out.ID
 }
 
-// at is the same client, calling another node or a restarted one.
+// at returns the same client, calling another node or a restarted one.
 func (c *client) at(s *server) *client {
 	moved := *c
 	moved.server = s
 	return &moved
 }
 
-// anonymous is a client without a credential.
+// anonymous returns a client without a credential.
 func (s *server) anonymous() *client { return &client{server: s} }
 
-// do calls the API. A body that is no string is sent as JSON; headers read "Name: value", and
-// leave a header out that has no value.
+// do calls the API. A body that is not a string is sent as JSON. Headers have the form "Name: value"; a header without
+// a value is omitted.
 func (c *client) do(t *testing.T, method, path string, body any, headers ...string) *answer {
 	t.Helper()
 	a, err := c.try(t, method, path, body, headers...)
@@ -79,7 +79,7 @@ func (c *client) do(t *testing.T, method, path string, body any, headers ...stri
 	return a
 }
 
-// try is do for calls that may find no server, and for other goroutines than the test's.
+// try is do for calls that may find no server, and for goroutines other than the test's.
 func (c *client) try(t *testing.T, method, path string, body any, headers ...string) (*answer, error) {
 	t.Helper()
 	var content io.Reader
@@ -132,25 +132,25 @@ func (c *client) try(t *testing.T, method, path string, body any, headers ...str
 	return &answer{call: method + " " + path, status: resp.StatusCode, header: resp.Header, text: string(text)}, nil
 }
 
-// create posts, and expects that something was made.
+// create sends a POST and expects 201.
 func (c *client) create(t *testing.T, path string, body any, headers ...string) *answer {
 	t.Helper()
 	return c.do(t, "POST", path, body, headers...).is(t, 201)
 }
 
-// get reads, and expects that it may.
+// get sends a GET and expects 200.
 func (c *client) get(t *testing.T, path string, headers ...string) *answer {
 	t.Helper()
 	return c.do(t, "GET", path, nil, headers...).is(t, 200)
 }
 
-// template makes a private text template and returns its path.
+// template creates a private text template and returns its path.
 func (c *client) template(t *testing.T, name string) string {
 	t.Helper()
 	return templates + "/" + c.create(t, templates, object{"name": name}).at("id")
 }
 
-// version makes a version of the template at path and returns its path.
+// version creates a version of the template at path and returns its path.
 func (c *client) version(t *testing.T, template, text string, labels ...string) string {
 	t.Helper()
 	body := object{"text": text}
@@ -198,8 +198,8 @@ func (a *answer) problem(t *testing.T, status int, code string) *answer {
 	return a
 }
 
-// at reads a member of the body, such as data.0.id: a text as it is, anything else as JSON;
-// nothing if there is no such member.
+// at returns a member of the body, such as data.0.id: a string unquoted, other values as JSON, and "" if there is no
+// such member.
 func (a *answer) at(path string) string {
 	v, ok := a.value(path)
 	if text, isText := v.(string); !ok || isText {
@@ -237,7 +237,7 @@ func (a *answer) value(path string) (v any, ok bool) {
 	return v, true
 }
 
-// has expects members by their paths.
+// has expects members of the body, by path.
 func (a *answer) has(t *testing.T, want map[string]string) *answer {
 	t.Helper()
 	for path, value := range want {
@@ -248,7 +248,7 @@ func (a *answer) has(t *testing.T, want map[string]string) *answer {
 	return a
 }
 
-// items are the entries of a list.
+// items returns the entries of a list.
 func (a *answer) items(t *testing.T) []any {
 	t.Helper()
 	v, _ := a.value("data")
@@ -259,7 +259,7 @@ func (a *answer) items(t *testing.T) []any {
 	return list
 }
 
-// each is one member of every entry of a list.
+// each returns one member of every entry of a list.
 func (a *answer) each(t *testing.T, member string) []string {
 	t.Helper()
 	out := make([]string, len(a.items(t)))
@@ -269,7 +269,7 @@ func (a *answer) each(t *testing.T, member string) []string {
 	return out
 }
 
-// wrong are the entries of a problem's errors, as "pointer code".
+// wrong returns the entries of a problem's errors as "pointer code".
 func (a *answer) wrong() []string {
 	var out []string
 	for i := 0; a.at(fmt.Sprintf("errors.%d.code", i)) != ""; i++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 )
 
-// deletedThings are one of each kind of thing that was deleted and is nowhere to be seen since, by the prefix of
-// their ids. What is revoked (a key, a connection) stays to be seen.
+// deletedThings has one deleted thing of each kind that is hidden after deletion, by id prefix. Revoked things (keys,
+// connections) stay visible.
 func (h *house) deletedThings(t *testing.T) map[string]string {
 	t.Helper()
 	gone := map[string]string{}
@@ -31,8 +31,8 @@ func (h *house) deletedThings(t *testing.T) map[string]string {
 	return gone
 }
 
-// hidesDeleted expects that to those who may most, what was deleted is like what never was. Only who restores a
-// thing finds it.
+// hidesDeleted expects that deleted things look like things that never existed, even to the callers with the most
+// permissions. Only restore finds them.
 func (h *house) hidesDeleted(t *testing.T, op *openapi.Operation, example example, gone map[string]string) {
 	t.Helper()
 	if op.ID == "restorePromptTemplate" || op.ID == "restoreChatTemplate" {

@@ -23,7 +23,7 @@ type embed struct {
 	secret         string
 }
 
-// embeds makes a chat that the shop may embed; settings are of the token.
+// embeds creates a chat that the shop can embed. settings are those of the token.
 func (c *client) embeds(t *testing.T, settings object, headers ...string) *embed {
 	t.Helper()
 	template := chats + "/" + c.create(t, chats, object{
@@ -38,7 +38,7 @@ func (c *client) embeds(t *testing.T, settings object, headers ...string) *embed
 	return &embed{manager: c, template: template, path: template + "/embed-tokens/" + made.at("id"), secret: made.at("token")}
 }
 
-// visit asks for a session as a visitor's page does.
+// visit requests a session as a visitor's page does.
 func (e *embed) visit(t *testing.T, headers ...string) *answer {
 	t.Helper()
 	return e.manager.server.anonymous().do(t, "POST", sessions, object{"token": e.secret}, headers...)
@@ -50,7 +50,7 @@ func (e *embed) resume(t *testing.T, session string, headers ...string) *answer 
 	return e.manager.server.anonymous().do(t, "GET", view, nil, append(headers, "Authorization: Bearer "+session)...)
 }
 
-// page opens the page for frames.
+// page gets the page for frames.
 func (e *embed) page(t *testing.T, headers ...string) *answer {
 	t.Helper()
 	return e.manager.server.anonymous().do(t, "GET", "/embed/"+e.secret, nil, headers...)

@@ -20,13 +20,12 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// mostHeap is how much memory the heap of a server may ever have taken while it is sent random requests,
-// in bytes. 50,000 of them took 74 MiB; with the race detector, which slows the collector down, 1,000 took 326.
+// mostHeap is the maximum size of the server's heap during random requests, in bytes. 50,000 requests used 74 MiB. With
+// the race detector, which slows the garbage collector down, 1,000 requests used 326 MiB.
 const mostHeap = 512 << 20
 
-// TestRandomRequests makes requests of what openapi.yaml declares, with what earlier answers told, and breaks
-// every other one in some places. However broken they are, the answer is a documented one, and never that the
-// server is at fault.
+// TestRandomRequests generates requests from openapi.yaml and earlier responses, and damages every other one. Every
+// response must be a documented one, and never a server error.
 func TestRandomRequests(t *testing.T) {
 	requests := proof.Sample(1000, 50_000) // on each engine
 	seed := proof.Seed(t)
@@ -106,7 +105,7 @@ orgs:
 	return f
 }
 
-// weight is how often an operation is chosen: those that make another process start are dear.
+// weight returns how often an operation is chosen. Operations that start another process are expensive.
 func weight(op *openapi.Operation) int {
 	switch {
 	case op.ID == "previewSheet", op.ID == "previewWarehouse", op.ID == "createConnection", op.ID == "verifyConnection", op.ID == "attachSource", op.ID == "mapSource", op.ID == "refreshSource":
@@ -117,7 +116,7 @@ func weight(op *openapi.Operation) int {
 	return 3
 }
 
-// admit makes the callers: an owner of each of three workspaces, in two orgs, and programs of the first.
+// admit creates the callers: owners of three workspaces in two orgs, and service keys of the first owner.
 func (f *fuzzer) admit(t *testing.T) {
 	t.Helper()
 	f.admitted++
@@ -148,7 +147,7 @@ func (f *fuzzer) lookAround(t *testing.T) {
 	}
 }
 
-// request sends one request and judges the answer.
+// request sends one request and checks the response.
 func (f *fuzzer) request(t *testing.T, i int) {
 	t.Helper()
 	op := f.operations[f.rnd.IntN(len(f.operations))]
@@ -213,7 +212,7 @@ func shown(req *http.Request, body string) string {
 	return fmt.Sprintf("%s %s, Host %s, %v\n%q\n", req.Method, req.URL.RequestURI(), req.Host, header, body)
 }
 
-// compose makes a request of an operation. plain says that every router finds that operation for it.
+// compose creates a request for an operation. plain is set if every router routes it to that operation.
 func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request, body string, plain bool) {
 	t.Helper()
 	breaks := 0
@@ -311,7 +310,7 @@ func (f *fuzzer) compose(t *testing.T, op *openapi.Operation) (req *http.Request
 	return req, body, plain
 }
 
-// caller is who sends a request, and to which host: mostly where they are known.
+// caller chooses who sends a request, and to which host: mostly one where the caller is known.
 func (f *fuzzer) caller(op *openapi.Operation) (*client, string) {
 	i := f.rnd.IntN(len(f.callers) + 20)
 	host := "red.example.com"
@@ -359,7 +358,7 @@ func (f *fuzzer) header(name string, schema object, broken bool) string {
 	return v
 }
 
-// oddHeaders adds some that nobody has asked for.
+// oddHeaders adds unexpected headers.
 func (f *fuzzer) oddHeaders(h http.Header) {
 	for range 1 + f.rnd.IntN(3) {
 		switch name := f.one("Accept", "Authorization", "Request-Id", "Origin", "X-Forwarded-For", "X-Forwarded-Host", "X-Http-Method-Override", "Range", "If-None-Match", "Expect", "Cookie", "Last-Event-ID", "Traceparent", "Accept-Encoding", "Content-Encoding", "Access-Control-Request-Method", "Forwarded", "Te", "Workspace-Id", "If-Modified-Since"); name {
@@ -375,7 +374,7 @@ func (f *fuzzer) oddHeaders(h http.Header) {
 	}
 }
 
-// path fills the parameters of an operation's path in.
+// path fills in the parameters of an operation's path.
 func (f *fuzzer) path(op *openapi.Operation, broken bool) (path string, plain bool) {
 	plain, path = true, op.Path
 	parent := ""

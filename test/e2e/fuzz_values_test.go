@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// jsonValue is a JSON value as it is written, so that it can be one that no encoder writes: an object whose
-// names repeat, a number that is none, a text that is cut.
+// jsonValue is a JSON value in its written form, so that it can be one that no encoder writes: an object with duplicate
+// names, an invalid number, a truncated string.
 type jsonValue struct {
 	written string // of all but objects and arrays
 	open    byte   // { or [ of these
@@ -64,7 +64,7 @@ func (v *jsonValue) all() []*jsonValue {
 	return list
 }
 
-// oddities are values that hardly any schema takes, and some that are no JSON.
+// oddities are values that hardly any schema accepts, and some that are not JSON.
 var oddities = []string{
 	`null`, `true`, `0`, `-1`, `1.5`, `-0`, `1e400`, `-1E+308`, `1e-400`, `2147483648`, `9223372036854775807`, `9223372036854775808`, `18446744073709551616`,
 	strings.Repeat("9", 65), strings.Repeat("9", 5000), `0.` + strings.Repeat("3", 400), `NaN`, `-Infinity`, `+1`, `01`, `1.`, `.5`, `0x10`, `1_000`,
@@ -117,7 +117,7 @@ func damage(rnd *rand.Rand, whole *jsonValue) {
 	}
 }
 
-// scramble damages a text without minding what it says.
+// scramble damages a text at random.
 func scramble(rnd *rand.Rand, text string) string {
 	if text == "" {
 		return "\ufeff"

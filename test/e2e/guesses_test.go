@@ -28,8 +28,8 @@ type guess struct {
 	status int
 }
 
-// TestNoStoredDigestCanBeGuessed sends secrets with every operation that takes any, and looks in what is stored for
-// the digests that somebody who knows the rest of the request and guesses the secret could compute.
+// TestNoStoredDigestCanBeGuessed sends secrets with every operation that accepts any. It searches the stored data for
+// digests that an attacker could compute who knows the rest of the request and guesses the secret.
 func TestNoStoredDigestCanBeGuessed(t *testing.T) {
 	const card, password, second = "4242 4242 4242 4242", "Sunshine2024!", "Moonlight2025!"
 	onEach(t, func(t *testing.T, engine string) {
@@ -129,7 +129,7 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 	})
 }
 
-// preimages are what a digest could have been made of.
+// preimages are the possible inputs of a digest.
 func (g guess) preimages(t *testing.T, key string) map[string][]byte {
 	t.Helper()
 	body, err := json.Marshal(g.body)

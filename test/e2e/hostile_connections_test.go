@@ -18,9 +18,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// TestHostileConnections does to a server what the network may bring: connections that say nothing, or slowly,
-// or what is no HTTP. All the while somebody else asks it, and is answered; afterwards every connection
-// has been given back.
+// TestHostileConnections opens hostile connections: silent ones, slow ones, and ones that do not speak HTTP. Meanwhile
+// another client must be served, and afterwards every connection must be closed.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	idle, each, most := 300, 2, time.Duration(0)
@@ -81,7 +80,7 @@ func TestHostileConnections(t *testing.T) {
 	}
 }
 
-// keepAsking asks for the caller, on a connection that lasts and on new ones, until done says what came of it.
+// keepAsking sends requests on a kept connection and on new ones, until done returns the result.
 func (c *client) keepAsking(t *testing.T) (done func() (worst time.Duration, asked int)) {
 	t.Helper()
 	stop, ended := make(chan struct{}), make(chan struct{})
@@ -123,7 +122,7 @@ func (c *client) keepAsking(t *testing.T) (done func() (worst time.Duration, ask
 	return func() (time.Duration, int) { close(stop); <-ended; return worst, asked }
 }
 
-// idle opens connections, as many as the system lets it: every other one has been answered once.
+// idle opens as many connections as the system permits. Every other one has had one response.
 func (s *server) idle(t *testing.T, n int, token string) []net.Conn {
 	t.Helper()
 	connections := make([]net.Conn, n)
@@ -150,7 +149,7 @@ func (s *server) idle(t *testing.T, n int, token string) []net.Conn {
 	return slices.DeleteFunc(connections, func(c net.Conn) bool { return c == nil })
 }
 
-// rawConnection is one on which a test writes whatever it likes.
+// rawConnection is a connection on which a test writes arbitrary bytes.
 type rawConnection struct {
 	net.Conn
 	from  *bufio.Reader
@@ -187,7 +186,7 @@ func (c *rawConnection) answer() (status int, closes bool, err error) {
 	return resp.StatusCode, resp.Close || err != nil, nil
 }
 
-// openFiles counts what a process has open: files and connections.
+// openFiles returns the number of open files and connections of a process.
 func (s *server) openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.process.Process.Pid))
@@ -199,7 +198,7 @@ func (s *server) openFiles(t *testing.T) int {
 
 var residentMemory = regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB`)
 
-// resident is how many bytes of memory a process has.
+// resident returns the resident memory of a process, in bytes.
 func (s *server) resident(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))

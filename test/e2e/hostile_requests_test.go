@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// attacks are what may come in on a connection, and what is made of it. An error says what should have been.
+// attacks are hostile inputs on a connection, with the expected reactions. An error says what was expected.
 var attacks = map[string]func(*rawConnection) error{
 	"a header that comes byte by byte": func(c *rawConnection) error {
 		return c.trickle("GET /api/me HTTP/1.1\r\nHost: a\r\nX-Slow: ", "x", 10*time.Second)
@@ -145,7 +145,7 @@ func (c *rawConnection) me(header string) string {
 	return "GET /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + c.token + "\r\n" + header + "\r\n"
 }
 
-// post begins a request that makes a template; what a body of {} lacks.
+// post begins a request that creates a template. A body of {} is invalid.
 func (c *rawConnection) post(header string) string {
 	return "POST /api/prompt-templates HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: Bearer " + c.token + "\r\n" + header + "\r\n\r\n"
 }
@@ -155,8 +155,8 @@ func (c *rawConnection) writes(text string) error {
 	return err
 }
 
-// trickle begins with a text, goes on with a piece ten times a second, and expects that the server has had
-// enough of it within some time.
+// trickle sends a text and then a piece ten times per second, and expects that the server ends the connection within a
+// time.
 func (c *rawConnection) trickle(begin, piece string, within time.Duration) error {
 	if err := c.writes(begin); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (c *rawConnection) refused(text string, statuses ...int) error {
 	return errors.New("the connection stays open")
 }
 
-// again is refused on a connection of its own, where an answer that keeps it open is none but a good one.
+// again is refused on a new connection, where only a successful response may keep the connection open.
 func (c *rawConnection) again(text string, statuses ...int) error {
 	s := &server{url: "http://" + c.RemoteAddr().String()}
 	fresh, err := s.dial(c.token)

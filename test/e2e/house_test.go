@@ -16,7 +16,7 @@ const (
 	onBlue = "Host: blue.example.com"
 )
 
-// house is a workspace of the org red, with a template, and a caller for each way to stand to it.
+// house is a workspace of the org red with a template, and a caller for each level of access to it.
 type house struct {
 	*server
 	workspace, template string // ids
@@ -126,7 +126,7 @@ orgs:
 	return h
 }
 
-// newChat makes a chat template with a member of each role.
+// newChat creates a chat template with a member of each role.
 func (h *house) newChat(t *testing.T, manager string) string {
 	t.Helper()
 	made := h.author.create(t, chats, object{"name": "chat"}, onRed).at("id")
@@ -136,7 +136,7 @@ func (h *house) newChat(t *testing.T, manager string) string {
 	return made
 }
 
-// newTemplate makes a template with shares for each level: version 1 active, 2 frozen, 3 a draft.
+// newTemplate creates a template with shares for each level: version 1 is active, 2 frozen, 3 a draft.
 func (h *house) newTemplate(t *testing.T, manager string) string {
 	t.Helper()
 	made := h.author.create(t, templates, object{"name": fmt.Sprint("template ", people.Add(1))}, onRed).at("id")
@@ -151,13 +151,13 @@ func (h *house) newTemplate(t *testing.T, manager string) string {
 	return made
 }
 
-// connect makes a connection of by's.
+// connect creates a connection of by.
 func (h *house) connect(t *testing.T, by *client) string {
 	t.Helper()
 	return by.create(t, connections, h.shop.connection("secret"), onRed).at("id")
 }
 
-// connectionFor is the connection of the house, or for who is known elsewhere one of their own.
+// connectionFor returns the connection of the house, or an own one of a caller from elsewhere.
 func (h *house) connectionFor(t *testing.T, c *standing) string {
 	t.Helper()
 	if !c.known || c.role != identity.NoRole {
@@ -166,7 +166,7 @@ func (h *house) connectionFor(t *testing.T, c *standing) string {
 	return c.create(t, connections, h.shop.connection("secret"), c.host).at("id")
 }
 
-// attach makes a data source of by's, of a table that no other has.
+// attach creates a data source of by, with a table of its own.
 func (h *house) attach(t *testing.T, by *client) string {
 	t.Helper()
 	return by.create(t, sources, h.shop.people(t, h.connection), onRed).at("id")
@@ -185,7 +185,7 @@ func (h *house) disconnect(t *testing.T) {
 	}
 }
 
-// doomed makes a template that is about to end, and doomedChat a chat template.
+// doomed creates a prompt template that is about to be deleted, and doomedChat a chat template.
 func (h *house) doomed(t *testing.T) string { t.Helper(); return h.newTemplate(t, h.manager()) }
 
 func (h *house) doomedChat(t *testing.T) string { t.Helper(); return h.newChat(t, h.manager()) }
@@ -199,14 +199,14 @@ func (h *house) manager() string {
 	panic("there is no manager")
 }
 
-// program makes a service key, whose bearer is a member of the house.
+// program creates a service key, whose user is a member of the house.
 func (h *house) program(t *testing.T, role string) *client {
 	t.Helper()
 	a := h.owner.create(t, "/api/api-keys", object{"name": "a program", "kind": "service", "role_ceiling": role}, onRed)
 	return &client{server: h.server, token: a.at("token"), id: a.at("user_id"), workspace: h.workspace}
 }
 
-// invite asks somebody into a workspace of by's.
+// invite invites an address to a workspace of by.
 func invite(t *testing.T, by *client, workspace, email, role string) (id, token string) {
 	t.Helper()
 	a := by.do(t, "POST", "/api/workspaces/"+workspace+"/invitations", object{"email": email, "role": role}, onRed)
@@ -217,7 +217,7 @@ func invite(t *testing.T, by *client, workspace, email, role string) (id, token 
 	return a.at("id"), url[strings.LastIndexByte(url, '/')+1:]
 }
 
-// latest is the newest event of each workspace that a caller could have left one in.
+// latest returns the newest event of each workspace that a caller could have changed.
 func (h *house) latest(t *testing.T) string {
 	t.Helper()
 	return h.owner.get(t, "/api/events?limit=1", onRed).at("data.0.id") + " " +

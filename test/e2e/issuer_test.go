@@ -12,14 +12,14 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// realm is a deployment whose only org takes the tokens of one issuer.
+// realm is a deployment whose only org accepts the tokens of one issuer.
 type realm struct {
 	*server
 	issuer *fixture.Issuer
 }
 
-// newRealm serves an org with these further settings, each a line of YAML. Everyone may sign up who
-// has a token, unless the settings say otherwise.
+// newRealm serves an org with these further settings, each a line of YAML. Everyone with a token can sign up, unless
+// the settings say otherwise.
 func newRealm(t *testing.T, engine string, settings ...string) *realm {
 	t.Helper()
 	issuer := fixture.NewIssuer(t, "ES256")
@@ -34,8 +34,8 @@ func forIssuer(issuer *fixture.Issuer, settings ...string) option {
 		issuer.URL, strings.Join(settings, "\n    ")))
 }
 
-// token signs what the issuer says of a person: by default that subject@example.com is theirs.
-// Further claims take the place of those; nil takes one away.
+// token signs the issuer's claims about a user. The default address is subject@example.com. Further claims replace the
+// defaults; nil removes one.
 func (r *realm) token(subject string, more ...object) string {
 	return r.issuer.Token(r.claims(subject, more...))
 }
@@ -52,7 +52,7 @@ func (r *realm) claims(subject string, more ...object) object {
 
 func (r *realm) bearer(token string) *client { return &client{server: r.server, token: token} }
 
-// person is somebody who has signed in.
+// person returns a client of a user who has signed in.
 func (r *realm) person(t *testing.T, subject string, more ...object) *client {
 	t.Helper()
 	c := r.bearer(r.token(subject, more...))
@@ -61,14 +61,14 @@ func (r *realm) person(t *testing.T, subject string, more ...object) *client {
 	return c
 }
 
-// again is a person with a new token, which may say other things.
+// again returns a person with a new token, which can have other claims.
 func (r *realm) again(c *client, subject string, more ...object) *client {
 	other := *c
 	other.token = r.token(subject, more...)
 	return &other
 }
 
-// invite asks somebody into by's workspace; renewed says whether that was done before.
+// invite invites an address to by's workspace. renewed says whether that was done before.
 func (r *realm) invite(t *testing.T, by *client, email, role string) (token string, renewed bool) {
 	t.Helper()
 	a := by.do(t, "POST", "/api/workspaces/"+by.workspace+"/invitations", object{"email": email, "role": role})
@@ -84,8 +84,7 @@ func accept(t *testing.T, c *client, token string) *answer {
 	return c.do(t, "POST", "/api/invitations/accept", object{"token": token})
 }
 
-// trail is every event that the database holds, oldest first: those too that are of no workspace,
-// and that nobody can list.
+// trail returns every event of the database, oldest first, including those without a workspace, which cannot be listed.
 func (d *deployment) trail(t *testing.T) (types []string, text string) {
 	t.Helper()
 	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(5000)"
@@ -116,8 +115,8 @@ func (d *deployment) trail(t *testing.T) (types []string, text string) {
 	return types, text
 }
 
-// leaves expects events of these types, and neither in them nor in the log any of the secrets,
-// which begin tokens or are addresses.
+// leaves expects events of these types, and none of the secrets in them or in the log. Secrets are beginnings of
+// tokens, and addresses.
 func (r *realm) leaves(t *testing.T, types []string, secrets ...string) {
 	t.Helper()
 	seen, text := r.trail(t)

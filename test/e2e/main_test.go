@@ -1,5 +1,5 @@
-// Package e2e drives the built binary the way its users do: as a process with a command line, and
-// over HTTP. Every answer is checked against openapi.yaml on its way.
+// Package e2e drives the built binary as its users do: as a process with a command line, and over HTTP. Every response
+// is checked against openapi.yaml.
 package e2e
 
 import (
@@ -53,7 +53,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// unreached says which documented answers no test has seen.
+// unreached reports the documented responses that no test has seen.
 func unreached() (code int) {
 	missing, err := fixture.Unreached()
 	if err != nil {
@@ -72,7 +72,7 @@ const (
 	postgres = "PostgreSQL"
 )
 
-// onEach runs a test on both engines at once.
+// onEach runs a test on both engines concurrently.
 func onEach(t *testing.T, test func(t *testing.T, engine string)) {
 	t.Helper()
 	t.Parallel()

@@ -9,12 +9,11 @@ import (
 	"testing"
 )
 
-// mostGrowth is by how much one request may make the heap of a server grow, in bytes.
+// mostGrowth is the maximum growth of a server's heap by one request, in bytes.
 const mostGrowth = 64 << 20
 
-// TestMemory sends the requests that take most, each of them legal, and each to a server that has
-// served nothing else of the kind. It looks at the heap alone: of the rest, the race detector takes
-// several times as much.
+// TestMemory sends the valid requests that need the most memory, each to a server that has served nothing similar. It
+// measures only the heap, because the race detector multiplies the rest.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	numbers := make([]int, 80)
@@ -72,7 +71,7 @@ func TestMemory(t *testing.T) {
 			template := templates + "/" + ann.create(t, templates, object{"name": "large", "type": tt.kind}).at("id")
 			ann.create(t, template+"/versions", tt.version)
 			first.stop(t)
-			// The others are copies: to make them takes the test far longer than to read them.
+			// The others are copies, because creating them is far slower than reading them.
 			for n := 2; n <= tt.versions; n++ {
 				d.sql(t, fmt.Sprintf(`INSERT INTO prompt_versions (%s) SELECT %s FROM prompt_versions WHERE number = 1`, versionColumns,
 					strings.NewReplacer("id, template_id, number,", fmt.Sprintf("substr(id, 1, 27) || '%04d', template_id, %d,", n, n)).Replace(versionColumns)))
@@ -99,7 +98,7 @@ const versionColumns = `id, template_id, number, text, messages, format, variabl
 
 var heapTaken = regexp.MustCompile(`(?m)^go_memstats_heap_sys_bytes (\S+)$`)
 
-// heap is how much memory the heap of a server has ever taken from the system.
+// heap returns the memory that the heap of a server has obtained from the system.
 func (s *server) heap(t *testing.T) int {
 	t.Helper()
 	bytes, err := strconv.ParseFloat(heapTaken.FindStringSubmatch(s.metrics(t))[1], 64)

@@ -13,8 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
-// assassin kills a server at one of its next calls to the gateway: before the call has its effect, or before
-// it is answered. Other calls it makes go wrong now and then.
+// assassin kills a server at one of its next calls to the gateway, before the effect or before the response. It makes
+// some of the other calls fail.
 type assassin struct {
 	mu     sync.Mutex
 	victim *server
@@ -44,9 +44,9 @@ func (a *assassin) trouble(stripeapi.Call) (stripeapi.Fault, time.Duration) {
 	return stripeapi.None, 0
 }
 
-// TestACrashAmongPayments kills the server while a workspace subscribes, changes and cancels, at a moment of its
-// own or at a call to the gateway, before or after that had its effect. Once the next one has reconciled, the
-// mirror says what the gateway says, and the gateway has charged no wish twice.
+// TestACrashAmongPayments kills the server while a workspace subscribes, changes and cancels: at a random moment, or at
+// a call to the gateway, before or after its effect. After the next server has reconciled, the mirror must match the
+// gateway, and the gateway must have charged no request twice.
 func TestACrashAmongPayments(t *testing.T) {
 	rounds := proof.Sample(2, 60) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
@@ -121,7 +121,7 @@ func TestACrashAmongPayments(t *testing.T) {
 	})
 }
 
-// hurry lets what is to be reconciled be so at once, until the server has ended.
+// hurry makes reconciliations due at once, until the server has ended.
 func (d *deployment) hurry(t *testing.T, s *server) {
 	t.Helper()
 	for tick := time.NewTicker(200 * time.Millisecond); ; {
@@ -135,7 +135,7 @@ func (d *deployment) hurry(t *testing.T, s *server) {
 	}
 }
 
-// reconciled waits until nothing is left of which the server does not know what came of it.
+// reconciled waits until the server knows the outcome of every operation.
 func (d *deployment) reconciled(t *testing.T, s *server) {
 	t.Helper()
 	db := d.open(t)

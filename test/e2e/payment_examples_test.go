@@ -10,8 +10,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// payer is who pays in the workspace that a caller's request is about, and on which host: the caller's own if
-// they may, else the owner of the house.
+// payer returns who pays in the workspace of a caller's request, and the host: the caller if they have the permission,
+// otherwise the owner of the house.
 func (h *house) payer(c *standing) (*client, []string) {
 	if c.known && c.own >= identity.Admin {
 		return c.client, []string{c.host, c.chooses()}
@@ -19,7 +19,7 @@ func (h *house) payer(c *standing) (*client, []string) {
 	return h.owner, []string{onRed}
 }
 
-// sells is an example about a payment method or a subscription of the caller's own workspace.
+// sells is an example on a payment method or a subscription of the caller's own workspace.
 func sells(in func(t *testing.T, who *client, headers []string) target) example {
 	return example{each: true, make: func(t *testing.T, h *house, c *standing) target {
 		who, headers := h.payer(c)
@@ -27,12 +27,12 @@ func sells(in func(t *testing.T, who *client, headers []string) target) example 
 	}}
 }
 
-// inHousePaid is an example about a payment method, or an intent, of the house.
+// inHousePaid is an example on a payment method, or an intent, of the house.
 func inHousePaid(in func(t *testing.T, who *client, headers []string) target) example {
 	return example{make: func(t *testing.T, h *house, _ *standing) target { return in(t, h.owner, []string{onRed}) }}
 }
 
-// ensureSubscribed begins a subscription where there is none.
+// ensureSubscribed starts a subscription if there is none.
 func ensureSubscribed(t *testing.T, who *client, headers []string) {
 	t.Helper()
 	if who.do(t, "GET", mine, nil, headers...).status == 404 {
@@ -41,7 +41,7 @@ func ensureSubscribed(t *testing.T, who *client, headers []string) {
 	}
 }
 
-// ensureNotSubscribed ends one.
+// ensureNotSubscribed ends the subscription, if any.
 func ensureNotSubscribed(t *testing.T, who *client, headers []string) {
 	t.Helper()
 	who.do(t, "DELETE", mine, nil, headers...)

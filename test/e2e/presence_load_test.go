@@ -9,8 +9,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// TestStreamsAreNoWorkForTheDatabase counts what PostgreSQL is asked while streams are open in which nothing
-// happens: many cost it no more than one does, and each still ends with its credential.
+// TestStreamsAreNoWorkForTheDatabase counts PostgreSQL's statements while idle streams are open. Many streams must cost
+// no more than one, and each must still end with its credential.
 func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
 	t.Parallel()
 	people, streams, during := 2, 5, 2*time.Second
@@ -30,7 +30,7 @@ func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
 			return n
 		}
 		time.Sleep(1500 * time.Millisecond) // until what was before is counted
-		// What else there is to do comes and goes; what streams ask would be there each time.
+		// Other work varies, but statements of streams would be counted each time.
 		least := math.Inf(1)
 		for range 3 {
 			before, begun := count(), time.Now()

@@ -15,9 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// TestNodesAgreeWithWhatWasHeard lets people report to nodes that share a PostgreSQL, kills some of the
-// nodes, and compares what each of them shows of everybody, in its stream and in its list, with what was
-// acknowledged.
+// TestNodesAgreeWithWhatWasHeard has users send heartbeats to nodes that share a PostgreSQL, and kills some nodes. It
+// compares what each node shows of every user, in its stream and in its list, with the acknowledged heartbeats.
 func TestNodesAgreeWithWhatWasHeard(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -44,7 +43,7 @@ func TestNodesAgreeWithWhatWasHeard(t *testing.T) {
 	}
 }
 
-// crowd is people who report to nodes, whose histories are known, and an operator who looks at each node.
+// crowd is users with known histories who send heartbeats to nodes, and an operator who reads from each node.
 type crowd struct {
 	*deployment
 	random    *rand.Rand
@@ -86,7 +85,7 @@ func (c *crowd) look(t *testing.T, node int) {
 	c.readers[node].open(t, c.nodes[node])
 }
 
-// late is how much later than it happens everything may be shown: in proofs two seconds.
+// late is the maximum delay until a change is shown: two seconds while proving.
 func late() time.Duration {
 	if proof.Running() {
 		return 2 * time.Second
@@ -126,7 +125,7 @@ func (c *crowd) live(t *testing.T) {
 
 var manual = map[presence.Manual]string{presence.Auto: "auto", presence.ManualOnline: "online", presence.ManualAway: "away", presence.ManualDND: "dnd", presence.ManualInvisible: "invisible"}
 
-// act does one thing that changes something.
+// act performs one random change.
 func (c *crowd) act(t *testing.T, action int) {
 	t.Helper()
 	who, node := c.random.IntN(len(c.people)), c.random.IntN(len(c.nodes))
@@ -179,13 +178,13 @@ func (c *crowd) act(t *testing.T, action int) {
 	c.acted = time.Now()
 }
 
-// note keeps what was done, for who looks for the reason of a failure.
+// note records an action, to help find the reason of a failure.
 func (c *crowd) note(format string, args ...any) {
 	line := time.Now().Format("15:04:05.000 ") + fmt.Sprintf(format, args...)
 	c.trace = append(c.trace[max(0, len(c.trace)-60):], line)
 }
 
-// agree waits until each node shows of everybody what it may.
+// agree waits until each node shows a possible state of every user.
 func (c *crowd) agree(t *testing.T) {
 	t.Helper()
 	c.checks++
@@ -210,7 +209,7 @@ func (c *crowd) agree(t *testing.T) {
 	}
 }
 
-// compare says what a node shows that it may not, if anything.
+// compare returns a difference between what a node shows and the possible states, or "".
 func (c *crowd) compare(t *testing.T, node int) string {
 	t.Helper()
 	began := time.Now()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// reader follows a stream in the background, and keeps the state that it tells of.
+// reader follows a stream in the background and keeps the state that follows from it.
 type reader struct {
 	by    *client
 	query string
@@ -25,7 +25,7 @@ type reader struct {
 	ended   chan struct{} // closed when the current stream has
 }
 
-// known is what a stream tells of somebody, but for the times that no change is told of.
+// known is what a stream says about a user, without the times whose changes it does not send.
 type known struct{ status, text, emoji, source, until, devices string }
 
 func newReader(by *client, query string) *reader {
@@ -61,7 +61,7 @@ func (r *reader) open(t *testing.T, at *server) {
 	}()
 }
 
-// cut ends the current stream in the middle of whatever it tells.
+// cut ends the current stream at any point.
 func (r *reader) cut() {
 	r.mu.Lock()
 	e, ended := r.current, r.ended
@@ -114,14 +114,14 @@ func (r *reader) take(kind, id, data string) {
 	}
 }
 
-// state is what is told of everybody by now.
+// state returns what the stream has said about every user so far.
 func (r *reader) state() map[string]known {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.shown)
 }
 
-// sound fails t for what no stream may tell.
+// sound fails t for events that no stream may send.
 func (r *reader) sound(t *testing.T) {
 	t.Helper()
 	r.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// TestWhoIsCutKnowsAllTheSame lets people change while readers are cut in the middle of whatever they are
-// told, and go on where they were, at any node. In the end they know what one knows who was never cut.
+// TestWhoIsCutKnowsAllTheSame changes presences while readers are disconnected at any point and resume at any node. At
+// the end they must have the same state as a reader that was never disconnected.
 func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		lasts := proof.Sample(3*time.Second, 2*time.Minute)

@@ -19,7 +19,7 @@ func containsAny(text string, parts ...string) bool {
 	return false
 }
 
-// TestSecrets does what handles secrets, well and badly, and looks for them where none belong.
+// TestSecrets performs operations with secrets, correctly and incorrectly, and searches for them where none belong.
 func TestSecrets(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		d := deploy(t, engine)

@@ -19,11 +19,11 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// patience is how long anything may take that should happen soon: long enough for a busy machine,
-// short enough to fail before the test's own timeout does.
+// patience is the time limit for what should happen soon: long enough for a busy machine, short enough to fail before
+// the test's own timeout.
 const patience = 30 * time.Second
 
-// deployment is a configuration and the data that belongs to it, whether a server runs or not.
+// deployment is a configuration with its data, whether a server runs or not.
 type deployment struct {
 	folder   string // the working directory of every process
 	data     string // the data directory, made by the first start
@@ -57,15 +57,15 @@ func (d *deployment) configure(yaml string) {
 	}
 }
 
-// deploy makes a deployment in which nothing has run yet. It logs everything, and its rate limits
-// stand in no test's way unless an option says otherwise.
+// deploy creates a deployment in which nothing has run yet. It logs everything, and its rate limits do not affect tests
+// unless an option says otherwise.
 func deploy(t *testing.T, engine string, options ...option) *deployment {
 	t.Helper()
 	folder := t.TempDir()
 	d := &deployment{folder: folder, data: filepath.Join(folder, "data")}
 	d.env = []string{
 		"HOME=" + folder, "TMPDIR=" + os.TempDir(),
-		"GORACE=atexit_sleep_ms=0", // else the race detector adds a second to every process
+		"GORACE=atexit_sleep_ms=0", // otherwise the race detector adds a second to every process
 	}
 	set("data", d.data)(d)
 	set("server.addr", "127.0.0.1:0")(d)
@@ -88,7 +88,7 @@ func deploy(t *testing.T, engine string, options ...option) *deployment {
 	return d
 }
 
-// start makes a deployment and serves it.
+// start creates a deployment and serves it.
 func start(t *testing.T, engine string, options ...option) *server {
 	t.Helper()
 	return deploy(t, engine, options...).start(t)
@@ -105,8 +105,8 @@ type server struct {
 
 var greeting = regexp.MustCompile(`Atrium \S+ at (http://\S+)`)
 
-// start serves the deployment on a free port; another call is another node. The server ends with
-// the test, in good order unless the test has ended it.
+// start serves the deployment on a free port. Another call starts another node. The server is stopped with the test,
+// unless the test has ended it.
 func (d *deployment) start(t *testing.T) *server {
 	t.Helper()
 	s := d.launch(t)
@@ -114,13 +114,13 @@ func (d *deployment) start(t *testing.T) *server {
 	return s
 }
 
-// launch is start without waiting for the server to answer, which some are not to.
+// launch is start without waiting until the server is ready.
 func (d *deployment) launch(t *testing.T) *server {
 	t.Helper()
 	return d.spawn(t, d.command(append([]string{"serve", "--addr", "127.0.0.1:0"}, d.flags...)...))
 }
 
-// spawn runs a process that stays.
+// spawn starts a long-running process.
 func (d *deployment) spawn(t *testing.T, process *exec.Cmd) *server {
 	t.Helper()
 	s := &server{deployment: d, process: process, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
@@ -141,7 +141,7 @@ func (d *deployment) spawn(t *testing.T, process *exec.Cmd) *server {
 	return s
 }
 
-// inspect looks for what no log of any test may hold.
+// inspect searches for text that no log of any test may hold.
 func (s *server) inspect(t *testing.T) {
 	t.Helper()
 	log := s.stderr.String()
@@ -155,8 +155,8 @@ func (s *server) inspect(t *testing.T) {
 	}
 }
 
-// anyToken matches what begins like one of Atrium's own: keys, invitations, embed tokens, their
-// sessions, and tickets of either kind.
+// anyToken matches the beginning of Atrium's tokens: keys, invitations, embed tokens, their sessions, and both kinds of
+// tickets.
 var anyToken = regexp.MustCompile(`\bat[kiestp]_[0-9A-Za-z_-]{8}`)
 
 func (s *server) running() bool {
@@ -181,7 +181,7 @@ func (s *server) wait(t *testing.T) int {
 	}
 }
 
-// stop ends the server as an operator does, and expects that it does so in good order.
+// stop ends the server as an operator does, and expects a clean exit.
 func (s *server) stop(t *testing.T) {
 	t.Helper()
 	s.signal(t, syscall.SIGTERM)
@@ -222,7 +222,7 @@ func (d *deployment) run(t *testing.T, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	c := d.command(args...)
 	c.Stdout, c.Stderr = &stdout, &stderr
-	late := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // a start that should have been refused
+	late := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // in case a start that should be refused is not
 	defer late.Stop()
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func (o *output) await(t *testing.T, s *server, pattern *regexp.Regexp) []string
 	}
 }
 
-// open opens the database behind the back of the servers.
+// open opens the database directly, beside the servers.
 func (d *deployment) open(t *testing.T) *sql.DB {
 	t.Helper()
 	driver, source := "sqlite", filepath.Join(d.data, "atrium.db")+"?_pragma=busy_timeout(5000)"
@@ -302,7 +302,7 @@ func (d *deployment) open(t *testing.T) *sql.DB {
 	return db
 }
 
-// sql changes the database, to stage what would take long to come.
+// sql changes the database, to create states that would otherwise need a long time.
 func (d *deployment) sql(t *testing.T, statement string) {
 	t.Helper()
 	db := d.open(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// through reaches the shop by a proxy, at which a test sees who connects.
+// through connects to the shop through a proxy, at which a test sees the connections.
 func (s *shopWarehouse) through(t *testing.T) (*shopWarehouse, *fixture.Proxy) {
 	t.Helper()
 	p := fixture.NewProxy(t, s.url.Host)
@@ -23,7 +23,7 @@ func (s *shopWarehouse) through(t *testing.T) (*shopWarehouse, *fixture.Proxy) {
 	return &shopWarehouse{url: &u, name: s.name}, p
 }
 
-// hold keeps everybody from reading the tables of the shop, until the returned function is called.
+// hold locks the tables of the shop against reads, until the returned function is called.
 func (s *shopWarehouse) hold(t *testing.T, held []string) (release func()) {
 	t.Helper()
 	u := *s.url
@@ -50,7 +50,7 @@ func sorted(lines string) string {
 	return strings.Join(slices.Sorted(strings.Lines(lines)), "")
 }
 
-// awaits waits until something is so.
+// awaits waits until a condition is true.
 func awaits(t *testing.T, what string, s *server, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
@@ -132,7 +132,7 @@ func TestARevocationAmidRefreshes(t *testing.T) {
 	t.Logf("%d rounds, %d connections", rounds, proxy.Accepted())
 }
 
-// TestAKilledRefresh kills a node amid a refresh, as a machine does that loses its power.
+// TestAKilledRefresh kills a node during a refresh, as a power failure does.
 func TestAKilledRefresh(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, postgres, toShops)
@@ -155,7 +155,7 @@ func TestAKilledRefresh(t *testing.T) {
 	if err != nil || time.Duration(lease)*time.Microsecond > 2*time.Minute {
 		t.Fatalf("the job is somebody's for %s: more than its limit of a minute, and another one", time.Duration(lease)*time.Microsecond)
 	}
-	d.sql(t, `UPDATE jobs SET due_at = 1 WHERE state = 'running' AND subject = '`+id+`'`) // that time has passed
+	d.sql(t, `UPDATE jobs SET due_at = 1 WHERE state = 'running' AND subject = '`+id+`'`) // expire the lease
 	other := d.spawn(t, d.command("work"))
 	found := other.stderr.await(t, other, regexp.MustCompile(`"kind":"source.refresh".*`))[0]
 	if !strings.Contains(found, `"attempt":2`) || !strings.Contains(found, `"outcome":"succeeded"`) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestTraces lets a server send its traces to a collector of the test, as the environment variables
-// of OpenTelemetry tell it to.
+// TestTraces has a server send its traces to a collector of the test, configured with OpenTelemetry's environment
+// variables.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	backend, sent := collector(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// TestTheTour starts the program as docs/tour.md says, and pastes the tour's commands into sh as a
-// reader does, with the address and the key that the first start printed.
+// TestTheTour starts the program as docs/tour.md says, and runs the tour's commands in sh, with the address and the key
+// that the first start printed.
 func TestTheTour(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, sqlite, set("data", "./atrium-data"), // as by default, and with the default limits
@@ -99,10 +99,10 @@ func shellOf(text string) (lines []string) {
 	return lines
 }
 
-// shell is sh in which curl tells the test what was answered.
+// shell is an sh in which curl records the status of each response.
 type shell struct{ folder string }
 
-// watchedCurl is curl, and notes the status of each answer in a file.
+// watchedCurl is curl that writes the status of each response to a file.
 const watchedCurl = `#!/bin/sh
 body=$(mktemp)
 %s "$@" -o "$body" -w '%%{http_code}\n' >> "$STATUSES"

@@ -156,7 +156,7 @@ func (w *walk) touchInvitation(p *walker, _ *ladder) {
 	}
 }
 
-// wrongCredential calls on another org's host, with another workspace's header, or with a key that nobody has.
+// wrongCredential calls on another org's host, with another workspace's header, or with an unknown key.
 func (w *walk) wrongCredential(p *walker, l *ladder) {
 	other := one(w, w.spaces)
 	_, th := w.pick(p, l.kind)

@@ -6,8 +6,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// The model of the random walk: who may see and do what, as the documentation of the API says. Nothing of
-// the program is asked but the names and the order of workspace roles.
+// The model of the random walk: who may see and do what, according to the API documentation. From the program it uses
+// only the names and the order of workspace roles.
 
 // space is a workspace of the walk.
 type space struct {
@@ -17,7 +17,7 @@ type space struct {
 	subscribed bool
 }
 
-// walker is a caller of the walk, by a key of one workspace.
+// walker is a caller of the walk, with a key of one workspace.
 type walker struct {
 	name string
 	*client
@@ -29,7 +29,7 @@ type walker struct {
 
 func (p *walker) role() identity.Role { return p.space.roles[p.id] }
 
-// thing is what one of the callers made.
+// thing is something that one of the callers created.
 type thing struct {
 	kind, id string // the id's prefix, or pm and seti of the gateway
 	space    *space
@@ -48,8 +48,8 @@ type thing struct {
 	revision string        // of the last answer that told it, unless something may have changed since
 }
 
-// level is what somebody may do with a template: the highest that its owner, shares, the role in the workspace
-// and its visibility come to. Nobody reaches into another workspace, whatever was shared there.
+// level is a caller's access to a template: the highest of ownership, share, workspace role and visibility. There is no
+// access to another workspace, even with a share there.
 func (th *thing) level(p *walker) level {
 	if th.space != p.space || th.gone || p.role() == identity.NoRole {
 		return none
@@ -67,7 +67,7 @@ func (th *thing) level(p *walker) level {
 	return has
 }
 
-// verdict is how a call has to end: a status and the code of its problem. A status of 0 is any success.
+// verdict is the expected result of a call: a status and the code of its problem. A status of 0 is any success.
 type verdict struct {
 	status int
 	code   string
@@ -76,7 +76,7 @@ type verdict struct {
 
 var may = verdict{}
 
-// unless is what else a call that may succeed can meet in the state of things.
+// unless adds other results that a permitted call can have, depending on the state.
 func unless(or ...verdict) verdict { return verdict{or: or} }
 
 func (v verdict) allows() bool { return v.status == 0 }
@@ -126,7 +126,7 @@ func (l *ladder) on(p *walker, th *thing, needs level) verdict {
 	return may
 }
 
-// restore is the verdict on bringing a template back: its owner may, and admins of its workspace.
+// restore is the verdict on restoring a template: its owner and the workspace's admins may.
 func (l *ladder) restore(p *walker, th *thing) verdict {
 	switch {
 	case th == nil || th.kind != l.kind || th.space != p.space:
@@ -139,7 +139,7 @@ func (l *ladder) restore(p *walker, th *thing) verdict {
 	return verdict{status: 403, code: l.prefix + "_forbidden"}
 }
 
-// in is the verdict on a thing that every member of its workspace sees.
+// in is the verdict on a thing that is visible to every member of its workspace.
 func in(p *walker, th *thing, kind, code string) verdict {
 	if th == nil || th.kind != kind || th.space != p.space {
 		return verdict{status: 404, code: code + "_not_found"}
@@ -147,7 +147,7 @@ func in(p *walker, th *thing, kind, code string) verdict {
 	return may
 }
 
-// and puts a condition behind a verdict: who may go on is refused unless it holds.
+// and adds a condition to a verdict: a permitted caller is refused unless it holds.
 func (v verdict) and(holds bool, status int, code string) verdict {
 	if v.allows() && !holds {
 		return verdict{status: status, code: code}
@@ -155,7 +155,7 @@ func (v verdict) and(holds bool, status int, code string) verdict {
 	return v
 }
 
-// sees reports whether an answer to a caller may name a thing.
+// sees reports whether a response to the caller may name a thing.
 func (p *walker) sees(th *thing) bool {
 	switch {
 	case th.kind == "prs" || th.kind == "usr": // of members of the key's own workspace: a key sees no other

@@ -4,7 +4,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// step makes one move of somebody.
+// step performs one random move of a random caller.
 func (w *walk) step() {
 	p := one(w, w.walkers)
 	l := promptLadder
@@ -24,7 +24,7 @@ func (w *walk) step() {
 	}
 }
 
-// moves are what callers do, and how often. Those about templates are about either kind.
+// moves are the calls and their frequencies. Moves on templates use either kind.
 var moves = []struct {
 	weight int
 	make   func(w *walk, p *walker, l *ladder)

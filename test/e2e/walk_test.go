@@ -15,8 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
-// walk is a random walk through all areas, by callers who know of everything that was ever answered to any of
-// them. What each answer has to be is known beforehand.
+// walk is a random walk through all areas, by callers who know every id in any response to any of them. A model
+// predicts each response.
 type walk struct {
 	*testing.T
 	rand *rand.Rand
@@ -35,7 +35,7 @@ type walk struct {
 	calls, allowed, refused, foreign int
 }
 
-// TestRandomWalk goes 20,000 steps on each engine to prove, and 500 otherwise.
+// TestRandomWalk makes 20,000 steps on each engine while proving, and 500 otherwise.
 func TestRandomWalk(t *testing.T) {
 	steps := proof.Sample(500, 20_000)
 	seed := proof.Seed(t)
@@ -95,14 +95,14 @@ func newWalk(t *testing.T, engine string, seed uint64) *walk {
 	return w
 }
 
-// joins makes a caller a member of another workspace too, of which their key knows nothing.
+// joins makes a caller a member of another workspace too, to which their key gives no access.
 func (w *walk) joins(s *server, p *walker, other *space) {
 	w.Helper()
 	s.must(w.T, "user", "create", "--org", other.org, "--workspace", other.id, "--email", p.email, "--role", "member")
 	other.roles[p.id] = identity.Member
 }
 
-// learn keeps a thing that was made.
+// learn records a created thing.
 func (w *walk) learn(th *thing) *thing {
 	if w.things[th.id] == nil {
 		w.things[th.id] = th
@@ -158,7 +158,7 @@ var (
 	anyMark = regexp.MustCompile(`mark[0-9]+x`)
 )
 
-// call makes a call whose verdict is known, and holds the answer to it. It returns nil if it was refused.
+// call makes a call and checks the response against its verdict. It returns nil if the call was refused.
 func (w *walk) call(p *walker, method, path string, body any, want verdict) *answer {
 	w.Helper()
 	before := ""
@@ -192,7 +192,7 @@ func (w *walk) call(p *walker, method, path string, body any, want verdict) *ans
 
 var ids = regexp.MustCompile(`\b([a-z]+)_[0-9a-z]{26}\b`)
 
-// twins asks the same of what never was: nobody can tell the two apart.
+// twins repeats a call with an id that never existed, and expects an indistinguishable response.
 func (w *walk) twins(p *walker, method, path string, body any, a *answer) {
 	w.Helper()
 	if th := w.things[ids.FindString(path)]; th != nil && th.space != p.space {
@@ -223,7 +223,7 @@ func (w *walk) twins(p *walker, method, path string, body any, a *answer) {
 	}
 }
 
-// leaks looks in an answer for what its caller may not know of.
+// leaks searches a response for things that its caller may not see.
 func (w *walk) leaks(p *walker, a *answer, asked string) {
 	w.Helper()
 	for _, id := range anyID.FindAllString(a.text, -1) {
@@ -241,8 +241,8 @@ func (w *walk) leaks(p *walker, a *answer, asked string) {
 	}
 }
 
-// holdRevisions compares the revision of what an answer shows with the one before, if nobody who may has
-// changed it since; but for what the background changes as well.
+// holdRevisions compares the revision of a returned thing with the one before, if no permitted call has changed it
+// since. It ignores things that background jobs change.
 func (w *walk) holdRevisions(a *answer, method, path string) {
 	w.Helper()
 	if a.status >= 300 {
@@ -265,7 +265,7 @@ func (w *walk) holdRevisions(a *answer, method, path string) {
 	th.revision = a.at("revision")
 }
 
-// written is the last event that somebody left; not one of the background's.
+// written returns the last event that a caller caused, ignoring those of background jobs.
 func (w *walk) written() (last string) {
 	w.Helper()
 	err := w.db.QueryRowContext(w.Context(), `SELECT id FROM events WHERE actor_id LIKE 'usr_%' ORDER BY id DESC LIMIT 1`).Scan(&last)
@@ -275,7 +275,7 @@ func (w *walk) written() (last string) {
 	return last
 }
 
-// lists reads a whole list, and holds it to have exactly what it should.
+// lists reads a whole list and expects exactly the things of the model.
 func (w *walk) lists(p *walker, path, member string, want []string) {
 	w.Helper()
 	var got []string
@@ -298,7 +298,7 @@ func (w *walk) lists(p *walker, path, member string, want []string) {
 	}
 }
 
-// of are the ids of the things of a kind that are there, and for which a condition holds.
+// of returns the ids of the existing things of a kind for which a condition holds.
 func (w *walk) of(kind string, holds func(th *thing) bool) (ids []string) {
 	for _, th := range w.kinds[kind] {
 		if holds(th) {
