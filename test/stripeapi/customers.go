@@ -14,13 +14,13 @@ type customer struct {
 	metadata        map[string]string
 	created         time.Time
 	methods         []*method
-	def             string // identifier of the default
+	def             string // id of the default method
 }
 
 type method struct {
 	id, brand, last4 string
 	created          time.Time
-	authenticated    bool // the payer has answered its bank
+	authenticated    bool // the payer has authenticated
 	expired          bool
 }
 
@@ -34,7 +34,7 @@ type paymentIntent struct {
 	id, customer, status, decline string
 	amount                        int64
 	created                       time.Time
-	settled                       func() // once the payer has answered
+	settled                       func() // called when the payer has authenticated
 }
 
 func (s *Server) id(prefix string) string {
@@ -98,7 +98,7 @@ func (s *Server) updateCustomer(f form, r *http.Request) any {
 	switch {
 	case c == nil:
 		return missing(404, "id")
-	case c.method(m) == nil: // it has to be attached first
+	case c.method(m) == nil: // the method must be attached first
 		return missing(400, "invoice_settings[default_payment_method]")
 	}
 	c.def = m
@@ -153,7 +153,7 @@ func (s *Server) detach(_ form, r *http.Request) any {
 		return m.show(nil)
 	}
 	if s.methods[id] != nil {
-		return invalid("payment_method") // it is nobody's
+		return invalid("payment_method") // it belongs to no customer
 	}
 	return missing(404, "payment_method")
 }
@@ -217,9 +217,9 @@ func (s *Server) readPaymentIntent(_ form, r *http.Request) any {
 	return i.show()
 }
 
-// AddCard adds a test card to a customer, as a payer's browser does by Stripe's own form, and returns the
-// payment method. Its last four digits say how it behaves (https://docs.stripe.com/testing): 0341 is added and
-// cannot be charged, 3155 wants authentication of its first payment; any other works.
+// AddCard adds a test card to a customer, as a payer's browser does with Stripe's form, and returns the payment method.
+// The last four digits determine its behaviour (https://docs.stripe.com/testing): 0341 can be added but not charged,
+// 3155 requires authentication of its first payment, and any other works.
 func (s *Server) AddCard(customer, last4 string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +236,7 @@ func (s *Server) attach(c *customer, last4 string) string {
 	return m.id
 }
 
-// Confirm adds a test card by a setup intent, as a payer's browser does, and reports whether the intent took it.
+// Confirm adds a test card with a setup intent, as a payer's browser does, and reports whether the card was accepted.
 func (s *Server) Confirm(secret, last4 string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +251,7 @@ func (s *Server) Confirm(secret, last4 string) bool {
 	return false
 }
 
-// Authenticate answers, for the payer, the question of the bank that a client secret is about.
+// Authenticate completes, as the payer, the bank's authentication for a client secret.
 func (s *Server) Authenticate(secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -263,14 +263,14 @@ func (s *Server) Authenticate(secret string) {
 	}
 }
 
-// Customers counts those that were ever made.
+// Customers returns the number of customers that were ever created.
 func (s *Server) Customers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.customers)
 }
 
-// Expire lets the month pass in which a card expires.
+// Expire makes a card expired.
 func (s *Server) Expire(method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

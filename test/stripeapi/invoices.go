@@ -12,14 +12,14 @@ type invoice struct {
 	id, number, customer, subscription, status string
 	total                                      int64
 	start, end, created, paidAt                time.Time
-	intent                                     *paymentIntent // nil for nothing to pay
+	intent                                     *paymentIntent // nil if there is nothing to pay
 }
 
-// Charge is money that moved.
+// Charge is a successful payment.
 type Charge struct {
 	Customer, Subscription string
 	Amount                 int64
-	Key                    string // of the call that it came by; "" for a renewal
+	Key                    string // idempotency key of the call; "" for a renewal
 }
 
 func (u *subscription) amount() int64 { return u.plan.Price.Amount * u.quantity }
@@ -59,7 +59,7 @@ func (s *Server) listInvoices(f form, r *http.Request) any {
 	return list(f, r.URL.Path, newest(s.invoices, func(i *invoice) bool { return i.customer == f.Get("customer") }), func(i *invoice) map[string]any { return i.show(nil) })
 }
 
-// wouldDecline says why the customer's default method cannot be charged, or that its bank asks the payer.
+// wouldDecline returns why the customer's default method cannot be charged, or that it requires authentication.
 func (s *Server) wouldDecline(c *customer, present bool) (decline string, asks bool) {
 	m := c.method(c.def)
 	switch {
@@ -77,7 +77,7 @@ func (s *Server) wouldDecline(c *customer, present bool) (decline string, asks b
 	return "", false
 }
 
-// bill writes an invoice of u's present period, and charges it. present says whether the payer can be asked.
+// bill creates an invoice for u's current period and charges it. present says whether the payer can authenticate.
 func (s *Server) bill(u *subscription, amount int64, present bool) *invoice {
 	now := s.now()
 	i := &invoice{
@@ -160,7 +160,7 @@ func (s *Server) voidInvoice(_ form, r *http.Request) any {
 	return i.show(nil)
 }
 
-// OpenInvoices are the identifiers of a customer's invoices that can still be paid.
+// OpenInvoices returns the ids of a customer's invoices that can still be paid.
 func (s *Server) OpenInvoices(customer string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,15 +173,15 @@ func (s *Server) OpenInvoices(customer string) []string {
 	return ids
 }
 
-// What time does to a subscription. Stripe tries a failed renewal again when it thinks best; here it is every
-// three days, four times.
+// How subscriptions change with time. Stripe chooses when to retry a failed renewal; here it is every three days, four
+// times.
 const (
 	incompleteFor = 23 * time.Hour
 	retryEvery    = 3 * 24 * time.Hour
 	maxRetries    = 4
 )
 
-// roll lets time pass until now.
+// roll processes everything that is due until now.
 func (s *Server) roll(now time.Time) {
 	for _, u := range s.subscriptions {
 		for s.step(u, now) {
@@ -189,7 +189,7 @@ func (s *Server) roll(now time.Time) {
 	}
 }
 
-// step carries out the next thing that time has in store for u, if it is due.
+// step performs the next scheduled change of u if it is due.
 func (s *Server) step(u *subscription, now time.Time) bool {
 	switch {
 	case u.status == "incomplete" && !now.Before(u.created.Add(incompleteFor)):
@@ -237,14 +237,14 @@ func (s *Server) retry(u *subscription) {
 	}
 }
 
-// Charges are all that were ever made.
+// Charges returns all charges that were ever made.
 func (s *Server) Charges() []Charge {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.charges)
 }
 
-// Live are the identifiers of a customer's subscriptions that have not ended.
+// Live returns the ids of a customer's subscriptions that have not ended.
 func (s *Server) Live(customer string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,7 +257,7 @@ func (s *Server) Live(customer string) []string {
 	return ids
 }
 
-// Made counts, by the key that they note in their metadata, the subscriptions that were ever made.
+// Made counts all subscriptions that were ever created, by the key in their metadata.
 func (s *Server) Made(note string) map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,7 +268,7 @@ func (s *Server) Made(note string) map[string]int {
 	return made
 }
 
-// Wrongs are what no caller of Atrium's may ever bring about: two live subscriptions of one customer.
+// Wrongs returns the violations that Atrium must never cause: two live subscriptions of one customer.
 func (s *Server) Wrongs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

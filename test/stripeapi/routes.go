@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// parameters are those that each call takes, by their first name.
+// parameters are the parameters that each call accepts, by the first part of their name.
 var parameters = map[string]string{
 	"POST /v1/customers":                              "name email metadata",
 	"GET /v1/customers":                               "email created limit starting_after",
@@ -78,7 +78,7 @@ func (f form) number(name string) int64 {
 	return n
 }
 
-// under gathers what is given as prefix[name].
+// under returns the parameters of the form prefix[name].
 func (f form) under(prefix string) map[string]string {
 	out := map[string]string{}
 	for name, values := range f.Values {
@@ -89,7 +89,7 @@ func (f form) under(prefix string) map[string]string {
 	return out
 }
 
-// expanded are what is to be shown in full, without the prefix that lists have.
+// expanded returns the fields to expand, without the prefix that lists have.
 func (f form) expanded() []string {
 	var all []string
 	for name, values := range f.Values {
@@ -102,7 +102,7 @@ func (f form) expanded() []string {
 	return all
 }
 
-// list is a page of objects that are given in their order.
+// list returns a page of objects, which must be in order.
 func list[T any](f form, path string, all []T, show func(T) map[string]any) any {
 	limit := int(cmp.Or(f.number("limit"), 10))
 	after := f.Get("starting_after")
@@ -124,7 +124,7 @@ func list[T any](f form, path string, all []T, show func(T) map[string]any) any 
 	return map[string]any{"object": "list", "url": path, "has_more": more, "data": page}
 }
 
-// newest reverses what is kept in the order in which it was made, and leaves out what is not asked for.
+// newest returns the matching objects, newest first, from a slice in order of creation.
 func newest[T any](all []T, wanted func(T) bool) []T {
 	out := []T{}
 	for _, one := range slices.Backward(all) {

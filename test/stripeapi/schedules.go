@@ -16,7 +16,7 @@ type schedule struct {
 	metadata   map[string]string
 	created    time.Time
 	phases     []phase
-	current    int // index of the phase that it is in
+	current    int // index of the current phase
 }
 
 type phase struct {
@@ -118,7 +118,7 @@ func (c *schedule) release() {
 	c.status, c.of.schedule = "released", nil
 }
 
-// enter begins the phase that starts at a time, and lets u go after the last one.
+// enter starts the phase that begins at a time, and releases u after the last one.
 func (c *schedule) enter(u *subscription, at time.Time) {
 	for n, p := range c.phases {
 		if n > c.current && p.start.Equal(at) {

@@ -1,13 +1,12 @@
-// Package stripeapi stands in for Stripe's API in tests, over HTTP. stripe-mock knows every parameter and forgets
-// everything; this knows the calls that Atrium makes, and keeps books: who is a customer, what they pay with,
-// what they subscribe to, and every charge with the idempotency key that it was made under. So tests can count
-// what happened there, whatever was answered.
+// Package stripeapi is a fake of Stripe's API for tests, over HTTP. stripe-mock knows every parameter but has no state.
+// This package knows only the calls that Atrium makes, and stores customers, payment methods, subscriptions, and every
+// charge with its idempotency key. So tests can count what happened, even if responses were lost.
 //
-// It behaves as Stripe documents it: keys (https://docs.stripe.com/api/idempotent_requests), what is kept of
-// failures (https://docs.stripe.com/error-low-level), subscriptions whose first charge is declined or wants
-// authentication (https://docs.stripe.com/billing/subscriptions/overview), and schedules, which forbid that
-// others change when their subscription ends. What is not documented it refuses, so that nothing comes to lean on it.
-// It is no proof of what Stripe does; adapters/stripe holds the shape of its answers against stripe-mock.
+// It behaves as Stripe documents: idempotency keys (https://docs.stripe.com/api/idempotent_requests), stored failures
+// (https://docs.stripe.com/error-low-level), subscriptions whose first charge is declined or requires authentication
+// (https://docs.stripe.com/billing/subscriptions/overview), and schedules, which prevent other changes of when their
+// subscription ends. It refuses undocumented calls, so that nothing can depend on them. It does not prove what Stripe
+// does; adapters/stripe checks the shape of requests and responses against stripe-mock.
 package stripeapi
 
 import (
@@ -27,22 +26,22 @@ import (
 	"github.com/atrium-hq/atrium/domain/billing"
 )
 
-// Server is an account at the stand-in. It ends with the test.
+// Server is an account at the fake Stripe. It ends with the test.
 type Server struct {
 	URL string
 
 	t       testing.TB
-	name    string // tells the account's objects from those of others
+	name    string // distinguishes the account's objects from those of others
 	key     string // the account's secret key
 	plans   billing.Plans
 	mux     *http.ServeMux
 	ended   chan struct{}
-	mu      sync.Mutex // held while a call has its effect
+	mu      sync.Mutex // held while a call takes effect
 	ahead   time.Duration
 	made    int // numbers objects
 	trouble Trouble
 	answers map[string]*kept
-	asked   map[string]int // how often each kind of call has come
+	asked   map[string]int // number of calls of each kind
 
 	customers     []*customer
 	methods       map[string]*method
@@ -67,49 +66,49 @@ func New(t testing.TB, key string, plans billing.Plans) *Server {
 	server := httptest.NewServer(s)
 	s.URL = server.URL
 	t.Cleanup(func() {
-		close(s.ended) // else those who are not answered keep it open
+		close(s.ended) // otherwise calls without a response keep it open
 		server.Close()
 	})
 	return s
 }
 
-// Fault is what goes wrong with a call.
+// Fault is a failure of a call.
 type Fault int
 
-// The faults, by where they happen.
+// The faults, in the order in which they can happen.
 const (
 	None        Fault = iota
-	RateLimited       // 429, before anything else is looked at: nothing happened, and nothing is kept
-	Denied            // 401, before anything else is looked at: nothing happened, and nothing is kept
-	Unavailable       // 503 of something in front of the API: the same
+	RateLimited       // 429 before any check: no effect, and nothing is stored under the key
+	Denied            // 401 before any check: no effect, and nothing is stored under the key
+	Unavailable       // 503 from a proxy in front of the API: likewise
 	Dropped           // the connection breaks before the call arrives
-	Silent            // nobody answers, and nothing happened
-	Failed            // 500, and nothing happened: kept under the key
-	FailedAfter       // 500, though it happened: kept under the key
-	Lost              // it happened; then the connection breaks
-	SilentAfter       // it happened, and nobody answers
-	Garbage           // it happened, and the answer is cut off
+	Silent            // no response and no effect
+	Failed            // 500 without effect, stored under the key
+	FailedAfter       // 500 after the effect, stored under the key
+	Lost              // the connection breaks after the effect
+	SilentAfter       // no response after the effect
+	Garbage           // a truncated response after the effect
 )
 
-// Call is what a Trouble is asked about.
+// Call is a call that a Trouble decides about.
 type Call struct {
 	Method, Path, Key string
 }
 
-// Changes reports whether the call is one that changes something.
+// Changes reports whether the call changes something.
 func (c Call) Changes() bool { return c.Method != http.MethodGet }
 
-// Trouble decides what goes wrong with a call, and how long it takes. It may be asked by many at once.
+// Trouble decides how a call fails and how long it lasts. It may be called concurrently.
 type Trouble func(Call) (Fault, time.Duration)
 
-// Provoke makes calls go wrong as trouble says from now on; none do if it is nil.
+// Provoke makes calls fail as trouble says from now on; nil ends that.
 func (s *Server) Provoke(trouble Trouble) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trouble = trouble
 }
 
-// kept is what a key was answered.
+// kept is the response that is stored for a key.
 type kept struct {
 	call   string // with its parameters
 	at     time.Time
@@ -117,12 +116,12 @@ type kept struct {
 	body   []byte
 }
 
-// keptFor is for how long keys are remembered, at least.
+// keptFor is the minimum time for which keys are stored.
 const keptFor = 24 * time.Hour
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil { // which reads the body, so that the server notices who hangs up
+	if err := r.ParseForm(); err != nil { // reads the body, so that the server notices when the client disconnects
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -137,7 +136,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault, delay = trouble(call)
 		select {
 		case <-time.After(delay):
-		case <-r.Context().Done(): // who hangs up is heard all the same
+		case <-r.Context().Done(): // the client has disconnected
 		}
 	}
 	switch fault {
@@ -184,7 +183,7 @@ func (s *Server) silence(r *http.Request) {
 	}
 }
 
-// hangUp breaks the connection, by a reset rather than an end.
+// hangUp resets the connection.
 func hangUp(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
