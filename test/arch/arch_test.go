@@ -1,5 +1,5 @@
-// Package arch keeps the shape of the code: where the arrows between the layers may point, where
-// an identity.Actor comes from, that every store method is told whose data it touches.
+// Package arch checks the architecture: which layers may import which, where an identity.Actor may be created, and that
+// every store method has a parameter that says whose data it touches.
 package arch
 
 import (
@@ -30,8 +30,8 @@ func (s source) test() bool {
 }
 func (s source) generated() bool { return ast.IsGenerated(s.file) }
 
-// sources reads every Go file of the module. They are read here and not by the go command, so
-// that the cache of test results notices a change.
+// sources reads every Go file of the module. The test reads them itself, so that the cache of test results notices a
+// change.
 func sources(t *testing.T) []source {
 	t.Helper()
 	const root = "../.."

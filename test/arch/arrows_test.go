@@ -18,10 +18,10 @@ var may = map[string][]string{
 	"cmd":         {"domain", "ports", "application", "adapters", "configs"},
 }
 
-// inbound lists the adapters that call the application; the others are called by it.
+// inbound lists the adapters that call the application. It calls the others.
 var inbound = []string{"rest", "worker"}
 
-// pure lists the modules that the inner layers may import: they compute, and do no I/O.
+// pure lists the modules that the inner layers may import, because they do no I/O.
 var pure = map[string]string{
 	"github.com/google/uuid":                   "identifiers are UUIDv7",
 	"github.com/cbroglie/mustache":             "prompts are Mustache templates; partials, its one way to a file, are refused before",
@@ -32,14 +32,14 @@ var pure = map[string]string{
 	"golang.org/x/net/publicsuffix":            "a wildcard above everybody's names is refused; the list of such hosts is data",
 }
 
-// objection says why the package in directory from must not import imp; empty if it may.
+// objection returns why the package in directory from must not import imp, or "" if it may.
 func objection(from, imp string) string {
 	path, ours := strings.CutPrefix(imp, module)
 	here, there := strings.Split(from, "/"), strings.Split(path, "/")
 	layer := here[0]
 	allowed, checked := may[layer]
 	switch {
-	case !checked: // test/ and what is no layer
+	case !checked: // test/ and other directories that are no layer
 		return ""
 	case !ours:
 		inner := layer == "domain" || layer == "ports" || layer == "application"

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// eventType is what the domain calls what happened: a noun, and a verb in the past tense.
+// eventType matches the type of an event: a noun, and a verb in the past tense.
 var eventType = regexp.MustCompile(`^[a-z]+(_[a-z]+)*\.([a-z]+_)*([a-z]+ed|withdrawn)$`)
 
 func TestOpenAPIListsEveryTypeOfEvent(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	maxLines   = 450 // of a file; one that is longer is about two things
-	maxMethods = 8   // of a port; one that is larger serves use cases that have nothing in common
+	maxLines   = 450 // per file; a longer one has more than one subject
+	maxMethods = 8   // per port; a larger one serves unrelated use cases
 )
 
-// vague lists package names that say nothing of what is inside.
+// vague lists package names that say nothing about their content.
 var vague = []string{"util", "utils", "common", "helper", "helpers", "misc", "models", "shared", "base"}
 
 func TestSize(t *testing.T) {
@@ -32,7 +32,7 @@ func TestPackageNames(t *testing.T) {
 	}
 }
 
-// TestActors keeps the ways to become somebody few enough to be read in one sitting.
+// TestActors keeps the places that create an identity.Actor few enough to review at once.
 func TestActors(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.test() && s.dir() != "domain/identity" && s.path != "adapters/rest/auth.go" && makesActor(s.file) {
@@ -53,7 +53,7 @@ func makesActor(f *ast.File) bool {
 	found := false
 	ast.Inspect(f, func(n ast.Node) bool {
 		lit, ok := n.(*ast.CompositeLit)
-		if !ok || len(lit.Elts) == 0 { // the zero Actor may do nothing
+		if !ok || len(lit.Elts) == 0 { // the zero Actor has no permissions
 			return true
 		}
 		of := lit.Type
@@ -98,8 +98,7 @@ func TestMakesActor(t *testing.T) {
 	})
 }
 
-// unscoped lists the port methods that take a context, and neither a workspace nor an org nor an
-// actor, each with its reason.
+// unscoped lists the port methods with a context parameter but no workspace, org or actor, each with its reason.
 var unscoped = map[string]string{
 	"Atomic.Atomically":                   "opens the transaction in which scoped stores work",
 	"Idempotency.Once":                    "ports.IdempotencyKey names the org, and the caller in its scope",
@@ -134,8 +133,8 @@ var unscoped = map[string]string{
 	"Tickets.Add":                         "account.Ticket names its org",
 }
 
-// TestPorts holds every port to its size, and what reaches the world to a tenant: isolation must
-// not rest on memory.
+// TestPorts checks the size of every port, and that every method with a context is scoped to a tenant, so that
+// isolation does not depend on reviewers' attention.
 func TestPorts(t *testing.T) {
 	excused := map[string]bool{}
 	for _, s := range sources(t) {

@@ -25,7 +25,7 @@ func TestInvitationsAreNoMailCannon(t *testing.T) {
 		for i := range proof.Sample(70, 300) {
 			a := w.attacker.do(t, "POST", path, object{"email": fmt.Sprintf("stranger-%d@victim.example", i), "role": "member"})
 			if a.status == http.StatusTooManyRequests {
-				break // by the rate of requests, or of mails
+				break // limited by the rate of requests or mails
 			}
 			if a.status == http.StatusConflict {
 				continue

@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/test/stripeapi"
 )
 
-// shop is a workspace that pays at the stand-in for Stripe. No events arrive.
+// shop is a workspace that pays at the fake Stripe. No webhooks arrive.
 type shop struct {
 	*payments.Service
 	world    *world
@@ -24,7 +24,7 @@ type shop struct {
 	ahead    time.Duration // of the workspace's clock
 }
 
-// eachShop runs a test in a shop on each engine.
+// eachShop runs a test with a shop on each engine.
 func eachShop(t *testing.T, test func(t *testing.T, s *shop)) {
 	t.Helper()
 	onEach(t, func(t *testing.T, w *world) {
@@ -66,7 +66,7 @@ func (s *shop) reconcile(t *testing.T) error {
 	return s.Reconcile(t.Context(), identity.System(s.by.Org, s.by.Workspace, "test", s.now().At))
 }
 
-// paid are the amounts of all charges.
+// paid returns the amounts of all charges.
 func (s *shop) paid() string {
 	var amounts []string
 	for _, c := range s.api.Charges() {
@@ -75,7 +75,7 @@ func (s *shop) paid() string {
 	return strings.Join(amounts, " ")
 }
 
-// agrees fails the test unless the gateway has so many live subscriptions and took these payments.
+// agrees fails t unless the gateway has the given number of live subscriptions and these payments.
 func (s *shop) agrees(t *testing.T, live int, paid string) {
 	t.Helper()
 	if all := s.api.Live(s.customer); len(all) != live || s.paid() != paid {
@@ -90,7 +90,7 @@ func wantErr(t *testing.T, got, want error) {
 	}
 }
 
-// inTurn makes the calls to a path go wrong, each as it is its turn; those after the last one as that did.
+// inTurn makes successive calls to a path fail with successive faults. The last fault is repeated.
 func inTurn(path string, faults ...stripeapi.Fault) stripeapi.Trouble {
 	return func(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 		if c.Method+" "+c.Path != path {
@@ -167,7 +167,7 @@ func TestATrialEndsPaid(t *testing.T) {
 		}
 		s.api.Advance(15 * 24 * time.Hour)
 		s.agrees(t, 1, "500")
-		t.Run("and the next card takes the place of an expired default that is removed", func(t *testing.T) {
+		t.Run("the next card replaces a removed default that had expired", func(t *testing.T) {
 			s.api.Expire(m)
 			s.later(2 * time.Minute)
 			if _, err := s.Methods(t.Context(), s.now()); err != nil {
@@ -211,7 +211,7 @@ func TestWhatWasJustPaidIsNotCancelled(t *testing.T) {
 			t.Fatalf("%+v", v)
 		}
 		secret := v.Action.ClientSecret.Reveal()
-		s.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) { // the payer answers at the last moment
+		s.api.Provoke(func(c stripeapi.Call) (stripeapi.Fault, time.Duration) { // the payer authenticates at the last moment
 			if strings.HasSuffix(c.Path, "/void") {
 				s.api.Authenticate(secret)
 			}
@@ -234,7 +234,7 @@ func TestWhatGaveWayCannotBePaid(t *testing.T) {
 		wantErr(t, err, nil)
 		second, err := s.subscribe(t, "two", "pro")
 		wantErr(t, err, nil)
-		s.api.Authenticate(first.Action.ClientSecret.Reveal()) // in a tab that was left open
+		s.api.Authenticate(first.Action.ClientSecret.Reveal()) // in a browser tab that was left open
 		s.agrees(t, 1, "")
 		if open := s.api.OpenInvoices(s.customer); len(open) != 1 {
 			t.Errorf("%v can be paid, want the second invoice only", open)
@@ -243,7 +243,7 @@ func TestWhatGaveWayCannotBePaid(t *testing.T) {
 		s.api.Authenticate(second.Action.ClientSecret.Reveal())
 		s.agrees(t, 0, "")
 		s.api.AddCard(s.customer, "0341")
-		wantErr(t, func() error { _, err := s.subscribe(t, "three", "basic"); return err }(), nil) // the default is charged still
+		wantErr(t, func() error { _, err := s.subscribe(t, "three", "basic"); return err }(), nil) // the default is still charged
 		wantErr(t, s.CancelSubscription(t.Context(), s.now(), "end 2", nil), nil)
 		if open := s.api.OpenInvoices(s.customer); len(open) != 0 {
 			t.Errorf("%v can be paid", open)

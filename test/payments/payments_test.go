@@ -1,6 +1,5 @@
-// Package payments walks through payments at random, on real stores and gateways whose calls go wrong, in a
-// process that may die between any two steps. The gateways are the sandbox, and Stripe's adapter with a stand-in
-// for Stripe behind it, over HTTP.
+// Package payments makes random payment calls on real stores and on gateways whose calls fail, in a process that may
+// die between any two steps. The gateways are the sandbox, and Stripe's adapter with a fake Stripe over HTTP.
 package payments
 
 import (
@@ -57,12 +56,12 @@ var plans = billing.Plans{
 	{ID: "trial", PriceRef: "price_trial", Price: billing.Money{Amount: 500, Currency: "usd"}, Interval: billing.Month, IntervalCount: 1, TrialDays: 14},
 }
 
-// world is a database with a sandbox beside it.
+// world is a database with a sandbox.
 type world struct {
 	stores  ports.Stores
 	orgs    [2]identity.OrgID
 	books   ports.SandboxBooks
-	calm    map[identity.OrgID]*sandbox.Gateway // in which nothing goes wrong
+	calm    map[identity.OrgID]*sandbox.Gateway // without faults
 	receive *payments.Service
 }
 
@@ -95,7 +94,7 @@ func newWorld(t *testing.T, url string) *world {
 	return w
 }
 
-// service is the use cases with a gateway that wrap makes of the calm one.
+// service returns the payments service with the calm gateway wrapped by wrap.
 func (w *world) service(wrap func(*sandbox.Gateway) ports.Gateway) *payments.Service {
 	s := w.stores
 	return payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, func(org identity.OrgID) payments.Terms {
@@ -160,7 +159,7 @@ func TestManySetupIntentsMakeOneCustomer(t *testing.T) {
 	})
 }
 
-// customers counts those that a gateway has.
+// customers returns the number of customers that a gateway has.
 func customers(t *testing.T, w *world, org identity.OrgID) int {
 	t.Helper()
 	ids, err := w.books.List(t.Context(), org, "cus_", 10_000)

@@ -24,7 +24,7 @@ import (
 
 var errKilled = errors.New("the process died")
 
-// mortal is a gateway whose caller may die before a call, or after it.
+// mortal is a gateway whose caller may die before or after a call.
 type mortal struct {
 	ports.Gateway
 	dies func() bool
@@ -73,13 +73,13 @@ func survive(f func() error) (err error) {
 	return f()
 }
 
-// till is where a walk pays, and how the walk looks behind it.
+// till is the gateway of a walk, with access to its internal state.
 type till struct {
 	account        string
 	troubled, calm *payments.Service
-	count          func(*testing.T, billing.CustomerID) (live int, made map[string]int) // by the keys of wishes
-	charged        func() []string                                                      // the key of each charge; nil if the gateway tells nobody
-	another        func(d time.Duration)                                                // lets days pass there; nil if nothing needs it
+	count          func(*testing.T, billing.CustomerID) (live int, made map[string]int) // by idempotency key
+	charged        func() []string                                                      // the key of each charge; nil if the gateway does not tell
+	another        func(d time.Duration)                                                // moves the gateway's clock forward; nil if not needed
 	within         func(context.Context) (context.Context, context.CancelFunc)
 }
 
@@ -90,13 +90,13 @@ type walker struct {
 	by      identity.Actor
 	random  *rand.Rand
 	ahead   time.Duration   // of its clock
-	asked   map[string]bool // keys of wishes to subscribe
-	changed map[string]bool // and to change
-	waiting int             // for how many steps something has been under way
+	asked   map[string]bool // idempotency keys of subscribe requests
+	changed map[string]bool // and of changes
+	waiting int             // number of steps since an operation became pending
 	seed    int
 }
 
-// now is the walker as of now.
+// now returns the walker's actor at the current time.
 func (w *walker) now() identity.Actor {
 	by := at(w.by)
 	by.At = by.At.Add(w.ahead)
@@ -142,7 +142,7 @@ func (w *walker) walk(t *testing.T, steps int) {
 	if err := w.till.calm.Reconcile(t.Context(), w.system()); err != nil {
 		t.Fatal(end, err)
 	}
-	if w.ahead > 0 { // the mirror is older than it believes
+	if w.ahead > 0 { // the walker's clock is ahead, so this reads the gateway
 		if _, err := w.till.calm.Subscription(t.Context(), w.now()); err != nil && !errors.Is(err, billing.ErrNoSubscription) {
 			t.Fatal(end, err)
 		}
@@ -178,9 +178,9 @@ func (w *walker) step(t *testing.T, key string) (err error) {
 	return err
 }
 
-// agree fails t if two subscriptions live, if one was made that nobody asked for, or twice for one wish, if a
-// wish was charged twice, or if nothing is under way and the mirror does not know whether one lives; and in the
-// end if the mirror is not what the gateway has.
+// agree fails t if two subscriptions are live, if one was created without a request or twice for one, if a request was
+// charged twice, or if no operation is pending and the mirror does not know whether a subscription is live. At the end
+// it also fails t if the mirror differs from the gateway.
 func (w *walker) agree(t *testing.T, settled bool, when string) {
 	t.Helper()
 	c, err := w.world.stores.Payments.Customer(t.Context(), w.by.Workspace, w.till.account)
@@ -255,7 +255,7 @@ func TestWalksEndInAgreement(t *testing.T) {
 
 const stripeKey = "sk_test_of_the_walks"
 
-// atStripe is an account at the stand-in for Stripe, and how it is reached.
+// atStripe returns an account at the fake Stripe, and a gateway for it.
 func atStripe(t *testing.T) (*stripeapi.Server, *stripe.Gateway) {
 	t.Helper()
 	api := stripeapi.New(t, stripeKey, plans)
@@ -272,14 +272,14 @@ func (w *world) selling(g ports.Gateway) *payments.Service {
 
 const stripeAccount = "stripe test"
 
-// hazard is a source of random faults, one each so many calls; nothing is silent unless somebody is impatient.
+// hazard is a source of random faults at a given rate. Calls hang only if the caller has a short timeout.
 type hazard struct {
 	mu        sync.Mutex
 	random    *rand.Rand
 	oneIn     int
 	impatient bool
-	storm     bool // a change of a subscription has its effect, and nothing is answered from then on
-	begun     bool // the storm
+	storm     bool // a change of a subscription takes effect, and from then on no call gets a response
+	begun     bool // the storm has begun
 	calm      bool
 	slowest   time.Duration
 }
@@ -317,7 +317,7 @@ func TestWalksEndInAgreementAtStripe(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		for seed := range proof.Sample(2, 10) {
 			t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-				t.Parallel() // a walk waits most of the time
+				t.Parallel() // a walk mostly waits
 				walkAtStripe(t, w, seed)
 			})
 		}
@@ -377,7 +377,7 @@ func TestManySetupIntentsMakeOneCustomerAtStripe(t *testing.T) {
 	})
 }
 
-// manyAtStripe lets 64 ask at once for a setup intent, of a gateway that is slow, and answers as badly as it can.
+// manyAtStripe has 64 callers request a setup intent concurrently from a slow gateway with every kind of fault.
 func manyAtStripe(t *testing.T, w *world, seed int) {
 	api, g := atStripe(t)
 	h := &hazard{random: rand.New(rand.NewPCG(uint64(seed), 19)), oneIn: 3, slowest: 20 * time.Millisecond, impatient: seed%3 == 0}

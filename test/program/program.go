@@ -1,5 +1,5 @@
-// Package program builds Atrium and runs it as operators do: as processes with a configuration, a database and
-// a data directory. Suites that load or attack the whole program share it.
+// Package program builds Atrium and runs it as operators do: as processes with a configuration, a database and a data
+// directory. Suites that load or attack the whole program share it.
 package program
 
 import (
@@ -21,7 +21,7 @@ import (
 	_ "modernc.org/sqlite" // to look at what is stored
 )
 
-// Patience is how long a test waits for something that should happen soon, on a busy machine.
+// Patience is how long a test waits for something that should happen soon, even on a busy machine.
 const Patience = 30 * time.Second
 
 // Build builds the program of the module in dir as it is released, without the race detector, and stamps it
@@ -35,7 +35,7 @@ func Build(dir, version, binary string) (string, error) {
 	return binary, nil
 }
 
-// Deployment is a configuration, a data directory and a database, which any number of processes may serve.
+// Deployment is a configuration, a data directory and a database, which any number of processes can serve.
 type Deployment struct {
 	Folder   string // the working directory of every process; the data directory is in it
 	Database string // URL of PostgreSQL; empty for SQLite in Data

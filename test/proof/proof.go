@@ -1,5 +1,5 @@
-// Package proof says how thorough tests are: make test takes few samples and asserts no durations,
-// make prove takes all of them and does.
+// Package proof controls how thorough tests are. "make test" takes few samples and asserts no durations; "make prove"
+// takes all samples and asserts durations.
 package proof
 
 import (
@@ -13,7 +13,7 @@ import (
 // Running reports whether this is make prove, which sets ATRIUM_PROVE.
 func Running() bool { return os.Getenv("ATRIUM_PROVE") != "" }
 
-// Sample is few in make test, and all in make prove: how often something is done, or for how long.
+// Sample returns few in "make test" and all in "make prove". It is a number of repetitions or a duration.
 func Sample[N int | int64 | uint64 | time.Duration](few, all N) N {
 	if Running() {
 		return all
@@ -21,8 +21,7 @@ func Sample[N int | int64 | uint64 | time.Duration](few, all N) N {
 	return few
 }
 
-// Seed is another one in each run, and tells how to have it again: a run that failed prints it, and
-// takes it from ATRIUM_SEED.
+// Seed returns another seed in each run, and logs it. ATRIUM_SEED sets the seed, to repeat a run that failed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := rand.Uint64()
@@ -32,6 +31,6 @@ func Seed(t testing.TB) uint64 {
 			t.Fatal("ATRIUM_SEED: ", err)
 		}
 	}
-	t.Logf("ATRIUM_SEED=%d goes this way again", seed)
+	t.Logf("set ATRIUM_SEED=%d to repeat this run", seed)
 	return seed
 }
