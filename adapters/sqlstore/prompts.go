@@ -374,4 +374,4 @@ var escapeTag = strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `,`, `\u002c`).R
 
 // searchText is what Filter.Query looks into. Lower case is made here, since SQLite's own lower
 // handles only ASCII.
-func searchText(t *prompt.Template) string { return strings.ToLower(t.Name + "\n" + t.Description) }
+func searchText(t *prompt.Template) string { return prompt.NameKey(t.Name + "\n" + t.Description) }

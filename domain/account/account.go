@@ -4,15 +4,14 @@ package account
 
 import (
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
@@ -82,16 +81,17 @@ func (p *Principal) Select(named string) (Membership, error) {
 
 // NewUser creates a user of by's org. by must be the system, which vouches for the address.
 func NewUser(by identity.Actor, email, name string, operator bool) (*User, error) {
-	if !validEmail(email) {
-		return nil, fault.InvalidFields([]fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}})
+	if err := fault.InvalidFields(emailFaults(email)); err != nil {
+		return nil, err
+	}
+	name = naming.Normal(name)
+	if err := checkUserName(name); err != nil {
+		return nil, err
 	}
 	u := &User{
 		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Email: email, EmailVerified: true, EmailVerifiedBy: VerifiedByOperator, Name: name,
 		Operator: operator, OperatorByHand: operator,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
-	}
-	if err := u.check(); err != nil {
-		return nil, err
 	}
 	u.Record(by, "user.created", string(u.ID), map[string]any{"operator": operator})
 	return u, nil
@@ -125,8 +125,11 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 		return err
 	}
 	changed := map[string]any{}
-	if c.Name != nil && *c.Name != u.Name {
-		u.Name = *c.Name
+	if name := naming.Changed(u.Name, c.Name); name != nil {
+		if err := checkUserName(*name); err != nil {
+			return err
+		}
+		u.Name = *name
 		changed["name"] = true
 	}
 	if ws := c.DefaultWorkspace; ws != nil && *ws != u.DefaultSeen(by) {
@@ -135,9 +138,6 @@ func (u *User) Change(by identity.Actor, at revision.Match, m []Membership, c Us
 		}
 		changed["default_workspace_id"] = true // a workspace's trail must not name another workspace
 		u.DefaultWorkspace = *ws
-	}
-	if err := u.check(); err != nil {
-		return err
 	}
 	u.update(by, idsOf(m), changed)
 	return nil
@@ -185,11 +185,14 @@ func (u *User) Appoint(by identity.Actor, m []Membership) error {
 	return nil
 }
 
-func (u *User) check() error {
-	if utf8.RuneCountInString(u.Name) > 120 || strings.ContainsFunc(u.Name, unicode.IsControl) {
-		return fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "invalid_format", Detail: "Must have at most 120 characters, none of them a control character."}})
+func checkUserName(name string) error {
+	if utf8.RuneCountInString(name) <= 120 && !naming.Deceptive(name) {
+		return nil
 	}
-	return nil
+	return fault.InvalidFields([]fault.Field{{
+		Pointer: "/name", Code: "invalid_format",
+		Detail: "Must have at most 120 characters, none of them a control, invisible or direction-changing character.",
+	}})
 }
 
 func memberOf(m []Membership, ws identity.WorkspaceID) bool {

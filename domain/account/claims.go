@@ -24,11 +24,12 @@ type Claims struct {
 	Raw map[string]any
 }
 
-// EmailFor returns the address that the claims prove to org: the issuer says that it is verified, and
-// org trusts the issuer for it (identity.Issuer.VouchesFor). Empty if there is none.
+// EmailFor returns the address that the claims prove to org: the issuer calls it verified, and org
+// believes the issuer that (identity.Issuer.VouchesFor). Empty if there is none, or if a new account
+// could not have the address (emailFaults).
 func (c Claims) EmailFor(org *identity.Org) string {
 	issuer, ok := org.Issuer(c.Issuer)
-	if !ok || !c.EmailVerified || !validEmail(c.Email) || !issuer.VouchesFor(c.Email) {
+	if !ok || !c.EmailVerified || len(emailFaults(c.Email)) > 0 || !issuer.VouchesFor(c.Email) {
 		return ""
 	}
 	return c.Email

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/fault"
 )
 
 // maxEmail is the longest address that a path in SMTP can carry, in bytes (RFC 5321, section 4.5.3.1.3,
@@ -38,4 +40,30 @@ func invisible(r rune) bool {
 	const blankBraille = '\u2800'
 	return unicode.IsSpace(r) || !unicode.IsGraphic(r) || r == blankBraille ||
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// emailFaults returns what is wrong with the address of a new account or invitation. An account that already has
+// such an address keeps it.
+func emailFaults(email string) []fault.Field {
+	switch {
+	case !validEmail(email):
+		return []fault.Field{{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."}}
+	case deceptive(email):
+		return []fault.Field{{
+			Pointer: "/email", Code: "invalid_format",
+			Detail: "Must not hold characters that look like others, or mix letters of several scripts.",
+		}}
+	default:
+		return nil
+	}
+}
+
+// public reports whether mail to an address can leave the operator's machines. An address literal or the name of
+// a host cannot (RFC 5321, section 2.3.5: mail goes to fully qualified names). All top-level domains begin with a letter.
+func public(email string) bool {
+	_, domain, _ := strings.Cut(email, "@")
+	dot := strings.LastIndexByte(domain, '.')
+	top := domain[dot+1:]
+	first, _ := utf8.DecodeRuneInString(top)
+	return dot > 0 && unicode.IsLetter(first) && !strings.HasPrefix(domain, "[") && !strings.EqualFold(top, "localhost")
 }

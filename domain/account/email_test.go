@@ -90,10 +90,70 @@ func TestAnAddressHidesNothing(t *testing.T) {
 			})
 		}
 	}
-	for _, email := range []string{"änn@example.com", "a\u0308nn@example.com", "用户@例子.example", "o'neil+tag@example.com", "\U0001f600@example.com"} {
+	for _, email := range []string{"änn@example.com", "用户@例子.example", "o'neil+tag@example.com", "\U0001f600@example.com"} {
 		t.Run(email+" is none of that", func(t *testing.T) {
 			_, err := account.NewUser(system, email, "", false)
 			wantErr(t, err, nil)
+		})
+	}
+}
+
+func TestAnAddressDoesNotDeceive(t *testing.T) {
+	system := identity.System("org", "acme", "cli", now)
+	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://issuer", TrustEmail: true}}}
+	for name, tt := range map[string]struct {
+		email     string
+		deceptive bool
+	}{
+		"a wide letter":                          {"\uff56ictim@example.com", true},
+		"a wide letter in the domain":            {"victim@ex\uff41mple.com", true},
+		"a ligature":                             {"o\ufb03ce@example.com", true},
+		"a mark that is not composed":            {"a\u0308nn@example.com", true},
+		"a dotless i":                            {"v\u0131ctim@example.com", true},
+		"a dotless i in the domain":              {"victim@v\u0131ctim.com", true},
+		"a dotless j":                            {"\u0237im@example.com", true},
+		"a phonetic a":                           {"\u0251nn@example.com", true},
+		"a small capital":                        {"\u1d04ara@example.com", true},
+		"a second dot on an i":                   {"vi\u0307ctim@example.com", true},
+		"a hyphen that is not ASCII's":           {"ann\u2010lee@example.com", true},
+		"a Cyrillic letter among Latin ones":     {"v\u0456ctim@example.com", true},
+		"a Greek letter among Latin ones":        {"victim@examp\u03bfle.com", true},
+		"a Cyrillic letter in a part of a local": {"ann.lee+\u0430@example.com", true},
+		"Cyrillic letters that look like Latin":  {"\u0440\u0430\u0443\u0440\u0430@example.com", true},
+		"the same in a label":                    {"ann@\u0430\u0440\u0440\u04cf\u0435.com", true},
+		"Greek capitals that look like Latin":    {"\u03a4\u039f\u039c@example.com", true},
+		"letters with marks":                     {"jürgen.ångström.ñoñó.đặng.łuk@example.com", false},
+		"distinct letters":                       {"straße.søren.þór@exæmple.com", false},
+		"a capital I with a dot":                 {"\u0130lker@example.com", false},
+		"Cyrillic":                               {"почта@пример.рф", false},
+		"Cyrillic in the local part only":        {"почта-2@example.com", false},
+		"Greek":                                  {"χρήστης@παράδειγμα.ελ", false},
+		"Japanese":                               {"たなか・タロー太郎@例え.テスト", false},
+		"Korean":                                 {"김hong洪@example.com", false},
+		"Arabic":                                 {"مثال@موقع.وزارة", false},
+		"Hindi":                                  {"संपर्क@डाटामेल.भारत", false},
+		"Hebrew":                                 {"דוגמה@example.com", false},
+		"an emoji":                               {"\U0001f600@example.com", false},
+		"the owner of a single machine":          {"owner@localhost", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want []string
+			proved := tt.email
+			if tt.deceptive {
+				want, proved = []string{"/email invalid_format"}, ""
+			}
+			_, err := account.NewUser(system, tt.email, "", false)
+			if got := wrongFields(t, err); !slices.Equal(got, want) {
+				t.Errorf("a new account: wrong = %q", got)
+			}
+			_, _, err = acme().Invite(person("admin"), tt.email, identity.Viewer, "", nil)
+			if got := wrongFields(t, err); !slices.Equal(got, want) {
+				t.Errorf("an invitation: wrong = %q", got)
+			}
+			claims := account.Claims{Issuer: "https://issuer", Email: tt.email, EmailVerified: true}
+			if got := claims.EmailFor(org); got != proved {
+				t.Errorf("a token proves %q", got)
+			}
 		})
 	}
 }

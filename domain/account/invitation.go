@@ -75,10 +75,7 @@ func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, 
 	if err := w.Allow(by, identity.Admin); err != nil {
 		return nil, Token{}, err
 	}
-	var wrong []fault.Field
-	if !validEmail(email) {
-		wrong = append(wrong, fault.Field{Pointer: "/email", Code: "invalid_format", Detail: "Must be an e-mail address."})
-	}
+	wrong := emailFaults(email)
 	if role == identity.NoRole {
 		wrong = append(wrong, noRole)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
@@ -106,12 +107,29 @@ func (w *Workspace) NewKey(by identity.Actor, policy identity.KeyPolicy, user id
 	if w.Live.User >= MaxKeys {
 		return nil, Token{}, ErrTooManyKeys
 	}
-	return newKey(by, policy, user, d)
+	d.Name = naming.Normal(d.Name)
+	return newKey(by, policy, user, d, d.wrongName()...)
 }
 
-// newKey creates a key within the limits of by and policy.
-func newKey(by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft) (*Key, Token, error) {
-	// A viewer's key is not read-only: it can use what was shared with the viewer.
+// wrongName returns what is wrong with the name of a new key.
+func (d KeyDraft) wrongName() []fault.Field {
+	switch n := utf8.RuneCountInString(d.Name); {
+	case n == 0:
+		return []fault.Field{{Pointer: "/name", Code: "too_short", Detail: "Must not be empty."}}
+	case n > 80:
+		return []fault.Field{{Pointer: "/name", Code: "too_long", Detail: "Must have at most 80 characters."}}
+	case naming.Deceptive(d.Name):
+		return []fault.Field{{Pointer: "/name", Code: "invalid_characters", Detail: naming.Refusal}}
+	default:
+		return nil
+	}
+}
+
+// newKey makes a key whose limits are by's, and policy's; wrongName is what is wrong with d's name.
+func newKey(
+	by identity.Actor, policy identity.KeyPolicy, user identity.UserID, d KeyDraft, wrongName ...fault.Field,
+) (*Key, Token, error) {
+	// A viewer's key is not for viewing alone: what was shared with them they may do by it.
 	limit := min(max(by.Role, identity.Member), by.Ceiling)
 	if d.Ceiling == identity.NoRole {
 		d.Ceiling = limit
@@ -134,13 +152,7 @@ func newKey(by identity.Actor, policy identity.KeyPolicy, user identity.UserID, 
 	case !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(by.At):
 		wrong = append(wrong, fault.Field{Pointer: "/expires_at", Code: "in_the_past", Detail: "Must be in the future."})
 	}
-	switch n := utf8.RuneCountInString(d.Name); {
-	case n == 0:
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_short", Detail: "Must not be empty."})
-	case n > 80:
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_long", Detail: "Must have at most 80 characters."})
-	}
-	if err := fault.InvalidFields(wrong); err != nil {
+	if err := fault.InvalidFields(append(wrong, wrongName...)); err != nil {
 		return nil, Token{}, err
 	}
 	token := NewToken()
@@ -169,11 +181,12 @@ func (w *Workspace) NewServiceKey(by identity.Actor, policy identity.KeyPolicy, 
 	case w.Live.Programs >= MaxKeys:
 		return nil, nil, Token{}, ErrTooManyKeys
 	}
+	d.Name = naming.Normal(d.Name)
 	u := &User{
 		ID: identity.UserID(id.New(identity.UserPrefix)), Org: by.Org, Name: d.Name, Service: true,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
-	k, token, err := newKey(by, policy, u.ID, d)
+	k, token, err := newKey(by, policy, u.ID, d, d.wrongName()...)
 	if err != nil {
 		return nil, nil, Token{}, err
 	}

@@ -28,12 +28,12 @@ type Sent struct {
 	Workspace, User, Address []time.Time
 }
 
-// Mail decides whether the link of i, the invitation that w has just created for by, is mailed. If so,
-// it counts the mail in w.Sent.
+// Mail decides whether the link of i, which w has just invited by, is mailed, and counts it in w.Sent if so.
+// Nothing is mailed to an address that names a machine instead of a public domain.
 func (w *Workspace) Mail(by identity.Actor, i *Invitation, l MailLimits) {
 	s := &w.Sent
 	s.Workspace, s.User, s.Address = within(s.Workspace, day, by.At), within(s.User, time.Hour, by.At), within(s.Address, day, by.At)
-	if by.At.Sub(s.MailedAt) < MailPause ||
+	if !public(i.Email) || by.At.Sub(s.MailedAt) < MailPause ||
 		len(s.Workspace) >= l.WorkspacePerDay || len(s.User) >= l.UserPerHour || len(s.Address) >= l.AddressPerDay {
 		return
 	}

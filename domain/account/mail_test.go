@@ -61,6 +61,23 @@ func TestMail(t *testing.T) {
 	}
 }
 
+func TestOnlyPublicDomainsAreMailed(t *testing.T) {
+	for email, want := range map[string]bool{
+		"ann@example.com": true, "ann@example.co.uk": true, "用户@例子.测试": true, "ann@mail.corp.internal": true,
+		"root@localhost": false, "root@LocalHost": false, "root@db.localhost": false, "ann@intranet": false,
+		"a@[127.0.0.1]": false, "a@[IPv6:::1]": false, "a@[IPv6:fe80::1.example]": false, "a@127.0.0.1": false, "a@0x7f.0x1": false,
+		"a@localhost.": false, "a@.com": false,
+	} {
+		w := acme()
+		i, token, err := w.Invite(person("admin"), email, identity.Viewer, "", nil)
+		wantErr(t, err, nil)
+		w.Mail(person("admin"), i, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
+		if i.Mailed() != want || i.Hash != token.Hash() || (len(w.Sent.Workspace) == 1) != want {
+			t.Errorf("%q: mailed %v", email, i.Mailed())
+		}
+	}
+}
+
 func TestMailbox(t *testing.T) {
 	for email, want := range map[string]string{
 		"ann@example.com": "ann@example.com", "ANN@Example.COM": "ann@example.com", "a.nn@example.com": "a.nn@example.com",

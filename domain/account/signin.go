@@ -4,12 +4,12 @@ import (
 	"maps"
 	"slices"
 	"time"
-	"unicode"
 
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 )
 
 // Person is a signed-in user with all memberships, oldest first.
@@ -292,16 +292,8 @@ func newOwnSpace(by identity.Actor, u *User) (*Workspace, error) {
 	return NewWorkspace(by, nil, "u-"+suffix, name)
 }
 
-// clip cuts untrusted text to n characters and removes control characters.
+// clip cuts a name that others chose to n characters, and strips what naming refuses.
 func clip(s string, n int) string {
-	out := make([]rune, 0, min(len(s), n))
-	for _, r := range s {
-		if len(out) == n {
-			break
-		}
-		if !unicode.IsControl(r) {
-			out = append(out, r)
-		}
-	}
-	return string(out)
+	runes := []rune(naming.Strip(s))
+	return naming.Strip(string(runes[:min(len(runes), n)])) // the cut may have parted what joins emoji
 }

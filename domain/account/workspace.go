@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
@@ -115,6 +115,7 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 	if name == "" {
 		name = slug
 	}
+	name = naming.Normal(name)
 	if slug == "" {
 		slug = slugOf(name)
 	}
@@ -122,7 +123,7 @@ func NewWorkspace(by identity.Actor, org *identity.Org, slug, name string) (*Wor
 		ID: identity.WorkspaceID(id.New(identity.WorkspacePrefix)), Org: by.Org, Slug: slug, Name: name, CreatedBy: by.User,
 		Revision: 1, CreatedAt: by.At, UpdatedAt: by.At, Members: map[identity.UserID]Member{},
 	}
-	if err := w.check(); err != nil {
+	if err := w.check(true); err != nil {
 		return nil, err
 	}
 	if ruled(by, org.ClaimRules, slug) {
@@ -179,8 +180,9 @@ func (w *Workspace) Change(by identity.Actor, at revision.Match, rules []identit
 	}
 	changed := map[string]any{}
 	event.Set(&w.Slug, c.Slug, "slug", changed)
+	c.Name = naming.Changed(w.Name, c.Name)
 	event.Set(&w.Name, c.Name, "name", changed)
-	if err := w.check(); err != nil {
+	if err := w.check(c.Name != nil); err != nil {
 		return err
 	}
 	if _, renamed := changed["slug"]; renamed && ruled(by, rules, w.Slug) {
@@ -373,7 +375,8 @@ func (w *Workspace) record(by identity.Actor, kind string, data map[string]any) 
 	w.Record(by, kind, string(w.ID), data)
 }
 
-func (w *Workspace) check() error {
+// check returns all that is wrong with the fields of w; of a stored name (not renamed) nothing is.
+func (w *Workspace) check(renamed bool) error {
 	var wrong []fault.Field
 	switch {
 	case len(w.Slug) > 63 || !slugPattern.MatchString(w.Slug):
@@ -382,12 +385,13 @@ func (w *Workspace) check() error {
 		wrong = append(wrong, fault.Field{Pointer: "/slug", Code: "not_allowed_value", Detail: "Is reserved."})
 	}
 	switch n := utf8.RuneCountInString(w.Name); {
+	case !renamed:
 	case n == 0:
 		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_short", Detail: "Must not be empty."})
 	case n > 120:
 		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_long", Detail: "Must have at most 120 characters."})
-	case strings.ContainsFunc(w.Name, unicode.IsControl):
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "invalid_characters", Detail: "Must not hold control characters."})
+	case naming.Deceptive(w.Name):
+		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "invalid_characters", Detail: naming.Refusal})
 	}
 	return fault.InvalidFields(wrong)
 }

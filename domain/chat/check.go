@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
@@ -28,16 +29,18 @@ const (
 	maxMetadata     = 16 << 10 // bytes
 )
 
-// check returns everything that is wrong with the fields of t, without looking at the registry.
-func (t *Template) check() error {
+// check returns all that is wrong with the fields of t, whatever the registry holds.
+// A stored name (not renamed) is not checked.
+func (t *Template) check(renamed bool) error {
 	var wrong fields
 	switch n := utf8.RuneCountInString(t.Name); {
+	case !renamed:
 	case n == 0:
 		wrong.add("/name", "too_short", "Must not be empty.")
 	case n > maxName:
 		wrong.add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxName))
-	case t.Name != strings.TrimSpace(t.Name) || strings.ContainsFunc(t.Name, unicode.IsControl):
-		wrong.add("/name", "invalid_format", "Must not hold control characters, nor begin or end with a space.")
+	case t.Name != strings.TrimSpace(t.Name) || naming.Deceptive(t.Name):
+		wrong.add("/name", "invalid_format", naming.Refusal+" Must not begin or end with a space.")
 	}
 	wrong.addText("/description", t.Description, maxDescription)
 	wrong.addText("/greeting", t.Greeting, maxGreeting)

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -210,6 +211,7 @@ func (t *EmbedToken) touch(by identity.Actor) { t.Revision, t.UpdatedAt = t.Revi
 func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]any, err error) {
 	next, changed := t.EmbedSettings, map[string]any{}
 	var wrong fields
+	c.Name = naming.Changed(t.Name, c.Name)
 	event.Set(&next.Name, c.Name, "name", changed)
 	switch n := utf8.RuneCountInString(next.Name); {
 	case n == 0:
@@ -217,7 +219,9 @@ func (t *EmbedToken) set(by identity.Actor, c EmbedChanges) (changed map[string]
 	case n > maxEmbedName:
 		wrong.add("/name", "too_long", fmt.Sprintf("Must have at most %d characters.", maxEmbedName))
 	}
-	wrong.addCharacters("/name", next.Name)
+	if c.Name != nil && (naming.Deceptive(next.Name) || !utf8.ValidString(next.Name)) {
+		wrong.add("/name", "invalid_characters", naming.Refusal)
+	}
 	if c.Origins != nil {
 		origins := wrong.origins(*c.Origins)
 		if !slices.Equal(origins, t.Origins) {

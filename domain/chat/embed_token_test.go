@@ -85,6 +85,7 @@ func TestSettingsOfAnEmbedTokenAreRefusedAllAtOnce(t *testing.T) {
 		"no origins":          {settings("n"), []string{"/allowed_origins too_few_items"}},
 		"51 origins":          {settings("n", many...), []string{"/allowed_origins too_many_items"}},
 		"a name of 81":        {settings(strings.Repeat("é", 81), "https://a.example"), []string{"/name too_long"}},
+		"a hidden character":  {settings("a\u200bb", "https://a.example"), []string{"/name invalid_characters"}},
 		"a NUL in the name":   {settings("a\x00", "https://a.example"), []string{"/name invalid_characters"}},
 		"each kind of origin": {settings("n", "https://a.example/x", "https://a.*.example", "http://a.example", "https://*.co.uk", "https://b.example"), []string{"/allowed_origins/0 invalid_origin", "/allowed_origins/1 invalid_wildcard", "/allowed_origins/2 insecure_origin", "/allowed_origins/3 public_suffix"}},
 		"the same twice":      {settings("n", "https://a.example", "HTTPS://A.example.:443"), []string{"/allowed_origins/1 duplicate_item"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
@@ -123,7 +124,8 @@ func New(by identity.Actor, d Draft, f Facts) (*Template, error) {
 	if t.Visibility == "" {
 		t.Visibility = access.Private
 	}
-	if err := t.check(); err != nil {
+	t.Name = naming.Normal(t.Name)
+	if err := t.check(true); err != nil {
 		return nil, err
 	}
 	if err := f.check(t.Content, true, true, true, t.Prompt != Prompt{}); err != nil {
@@ -171,6 +173,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 		return err
 	}
 	changed := map[string]any{}
+	c.Name = naming.Changed(t.Name, c.Name)
 	event.Set(&t.Name, c.Name, "name", changed)
 	event.Set(&t.Status, c.Status, "status", changed)
 	event.Set(&t.Visibility, c.Visibility, "visibility", changed)
@@ -199,7 +202,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes, f Fac
 			changed["metadata"] = true
 		}
 	}
-	if err := t.check(); err != nil {
+	if err := t.check(c.Name != nil); err != nil {
 		return err
 	}
 	if err := f.check(t.Content, c.Agents != nil, c.Tools != nil, c.Capabilities != nil, newPrompt && t.Prompt != Prompt{}); err != nil {

@@ -54,6 +54,7 @@ func TestFields(t *testing.T) {
 		"a name of 120 characters":     {func(d *chat.Draft) { d.Name = strings.Repeat("ü", 120) }, nil},
 		"a name of 121":                {func(d *chat.Draft) { d.Name = strings.Repeat("ü", 121) }, []string{"/name too_long"}},
 		"a name with a line feed":      {func(d *chat.Draft) { d.Name = "a\nb" }, []string{"/name invalid_format"}},
+		"a name that hides something":  {func(d *chat.Draft) { d.Name = "a\u202eb" }, []string{"/name invalid_format"}},
 		"a name that ends in a space":  {func(d *chat.Draft) { d.Name = "a " }, []string{"/name invalid_format"}},
 		"a long description":           {func(d *chat.Draft) { d.Description = strings.Repeat("ü", 2001) }, []string{"/description too_long"}},
 		"NUL in the description":       {func(d *chat.Draft) { d.Description = "\x00" }, []string{"/description invalid_characters"}},

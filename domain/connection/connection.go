@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 )
 
 // Prefix begins a connection's identifier.
@@ -85,22 +85,13 @@ type Draft struct {
 
 // Check returns everything that is wrong with the fields of d except the credential.
 func (d Draft) Check() error {
-	switch n := utf8.RuneCountInString(d.Name); {
+	switch n := utf8.RuneCountInString(naming.Normal(d.Name)); {
 	case n > 120:
 		return fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "too_long", Detail: "Must have at most 120 characters."}})
-	case !utf8.ValidString(d.Name), hasControl(d.Name):
-		return fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "invalid_characters", Detail: "Must not hold control characters."}})
+	case !utf8.ValidString(d.Name), naming.Deceptive(d.Name):
+		return fault.InvalidFields([]fault.Field{{Pointer: "/name", Code: "invalid_characters", Detail: naming.Refusal}})
 	}
 	return nil
-}
-
-func hasControl(s string) bool {
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return true
-		}
-	}
-	return false
 }
 
 // Trial is a credential that was probed outside any transaction. Its result applies only while the
@@ -145,7 +136,7 @@ func New(by identity.Actor, t Trial, others int) (*Connection, error) {
 		return nil, ErrLimitReached
 	}
 	c := &Connection{
-		ID: t.ID, Org: by.Org, Workspace: by.Workspace, Kind: kind, Name: t.Name,
+		ID: t.ID, Org: by.Org, Workspace: by.Workspace, Kind: kind, Name: naming.Normal(t.Name),
 		CreatedBy: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
 	if c.Name == "" {
@@ -239,8 +230,9 @@ func (c Credential) title() string {
 			}
 		}
 	}
+	title = naming.Strip(title)
 	if letters := []rune(title); len(letters) > 120 {
-		title = string(letters[:120])
+		title = naming.Strip(string(letters[:120]))
 	}
 	return title
 }

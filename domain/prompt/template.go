@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/access"
@@ -14,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
@@ -129,7 +129,7 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 		return nil, identity.Needs(identity.Member)
 	}
 	t := &Template{
-		ID: ID(id.New(Prefix)), Workspace: by.Workspace, Owner: by.User, Name: d.Name, Type: d.Type,
+		ID: ID(id.New(Prefix)), Workspace: by.Workspace, Owner: by.User, Name: naming.Normal(d.Name), Type: d.Type,
 		Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Visibility: d.Visibility, Protected: d.Protected,
 		Revision: 1, CreatedAt: by.At, CreatedBy: by.User, UpdatedAt: by.At,
 	}
@@ -139,7 +139,7 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 	if t.Visibility == "" {
 		t.Visibility = access.Private
 	}
-	if err := t.check(); err != nil {
+	if err := t.check(true); err != nil {
 		return nil, err
 	}
 	t.Record(by, "prompt_template.created", string(t.ID), map[string]any{"name": t.Name, "type": t.Type, "visibility": t.Visibility})
@@ -175,6 +175,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error
 		return err
 	}
 	changed := map[string]any{}
+	c.Name = naming.Changed(t.Name, c.Name)
 	event.Set(&t.Name, c.Name, "name", changed)
 	event.Set(&t.Visibility, c.Visibility, "visibility", changed)
 	event.Set(&t.Protected, c.Protected, "protected", changed)
@@ -192,7 +193,7 @@ func (t *Template) Change(by identity.Actor, at revision.Match, c Changes) error
 			changed["metadata"] = true
 		}
 	}
-	if err := t.check(); err != nil {
+	if err := t.check(c.Name != nil); err != nil {
 		return err
 	}
 	if c.Owner != nil && *c.Owner != t.Owner {
@@ -262,19 +263,20 @@ func (t *Template) touch(by identity.Actor) {
 	}
 }
 
-// check returns all errors in the fields of t.
-func (t *Template) check() error {
+// check returns all that is wrong with the fields of t. A stored name (not renamed) is not checked.
+func (t *Template) check(renamed bool) error {
 	var wrong []fault.Field
 	add := func(pointer, code, detail string) {
 		wrong = append(wrong, fault.Field{Pointer: pointer, Code: code, Detail: detail})
 	}
 	switch n := utf8.RuneCountInString(t.Name); {
+	case !renamed:
 	case n == 0:
 		add("/name", "too_short", "Must not be empty.")
 	case n > 255:
 		add("/name", "too_long", "Must have at most 255 characters.")
 	case !validName(t.Name):
-		add("/name", "invalid_format", "Must not hold control characters, nor an empty part or one that begins or ends with a space between slashes.")
+		add("/name", "invalid_format", naming.Refusal+" Between slashes, no part is empty, or begins or ends with a space.")
 	}
 	if t.Type != Text && t.Type != Chat {
 		add("/type", "not_allowed_value", "Must be text or chat.")
@@ -303,16 +305,15 @@ func (t *Template) check() error {
 // validName reports whether every part of a name, between slashes, can be shown as a folder.
 func validName(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part != strings.TrimSpace(part) || strings.ContainsFunc(part, unicode.IsControl) {
+		if part == "" || part != strings.TrimSpace(part) || naming.Deceptive(part) {
 			return false
 		}
 	}
 	return true
 }
 
-// NameKey returns the form in which names are compared: two live templates of a workspace never share
-// it.
-func NameKey(name string) string { return strings.ToLower(name) }
+// NameKey is what makes names the same: two live templates of a workspace never share it.
+func NameKey(name string) string { return strings.ToLower(naming.Normal(name)) }
 
 // Filter narrows a list of templates. Empty fields match every template.
 type Filter struct {

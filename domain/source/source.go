@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -15,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/naming"
 )
 
 // Prefix begins a source's identifier.
@@ -84,11 +84,11 @@ type Draft struct {
 // Check returns all errors in d as a source of type t, except in its mapping.
 func (d Draft) Check(t Type) error {
 	var wrong []fault.Field
-	switch n := utf8.RuneCountInString(d.Name); {
+	switch n := utf8.RuneCountInString(naming.Normal(d.Name)); {
 	case n > maxName:
 		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "too_long", Detail: "Must have at most 120 characters."})
-	case !utf8.ValidString(d.Name), strings.ContainsFunc(d.Name, unicode.IsControl):
-		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "invalid_characters", Detail: "Must not hold control characters."})
+	case !utf8.ValidString(d.Name), naming.Deceptive(d.Name):
+		wrong = append(wrong, fault.Field{Pointer: "/name", Code: "invalid_characters", Detail: naming.Refusal})
 	}
 	table := d.Location.Connection != "" || d.Location.Table != (connection.TableRef{})
 	switch {
@@ -187,7 +187,7 @@ func New(by identity.Actor, t Type, d Draft, r Reading, others int) (*Source, er
 		return nil, ErrLimitReached
 	}
 	s := &Source{
-		ID: ID(id.New(Prefix)), Org: by.Org, Workspace: by.Workspace, Type: t.Key, Name: d.Name, Location: r.Location, Columns: r.Columns,
+		ID: ID(id.New(Prefix)), Org: by.Org, Workspace: by.Workspace, Type: t.Key, Name: naming.Normal(d.Name), Location: r.Location, Columns: r.Columns,
 		Drift: Drift{Level: NoDrift}, RowEstimate: r.RowEstimate, NextRefreshAt: by.At,
 		Owner: by.User, Revision: 1, CreatedAt: by.At, UpdatedAt: by.At,
 	}
@@ -205,12 +205,7 @@ func New(by identity.Actor, t Type, d Draft, r Reading, others int) (*Source, er
 
 // title derives a source's name from what was read.
 func title(r Reading, t Type) string {
-	name := strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return -1
-		}
-		return c
-	}, clean(r.Title, maxName))
+	name := naming.Strip(clean(r.Title, maxName))
 	if strings.TrimSpace(name) == "" {
 		return t.Title
 	}

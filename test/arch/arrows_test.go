@@ -28,7 +28,7 @@ var pure = map[string]string{
 	"github.com/aymanbagabas/go-udiff":         "versions of a prompt are compared as unified diffs",
 	"github.com/santhosh-tekuri/jsonschema/v6": "configurations and credentials are held to JSON Schemas; its one way to a file, the loader, is replaced",
 	"golang.org/x/net/idna":                    "origins are compared in the form that browsers give them; the standard library knows no IDNA",
-	"golang.org/x/text/unicode/norm":           "names of columns are compared without accents",
+	"golang.org/x/text/unicode/norm":           "names are stored in one form, and columns compared without accents; its tables are data",
 	"golang.org/x/net/publicsuffix":            "a wildcard above everybody's names is refused; the list of such hosts is data",
 }
 

@@ -47,7 +47,12 @@ func TestMails(t *testing.T) {
 				invite(t, owner, fmt.Sprintf("victim+%d@example.com", i), mailed)
 			}
 		})
-		t.Run("names in mails cannot carry a message", func(t *testing.T) {
+		t.Run("nothing is mailed to a machine", func(t *testing.T) {
+			for _, email := range []string{"root@localhost", "a@[127.0.0.1]"} {
+				invite(t, owner, email, "false")
+			}
+		})
+		t.Run("names carry no message", func(t *testing.T) {
 			loud := s.user(t, "owner")
 			name := "URGENT call 1 900 555 0199 or https://evil.example now!! " + strings.Repeat("x", 60)
 			loud.do(t, "PATCH", "/api/workspaces/"+loud.workspace, object{"name": name}).is(t, 200)

@@ -1258,7 +1258,7 @@ type InvitationCreated struct {
 	// InvitedBy Id of the user who created or last renewed the invitation.
 	InvitedBy string `json:"invited_by"`
 
-	// Mailed Whether a mail server accepted an e-mail with the link. If false, pass the link on yourself: no mail server is configured, it did not accept the e-mail, or a limit is reached. The server's configuration limits the e-mails of a workspace per day, of a user per hour, and to one mailbox per day. A workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same `Idempotency-Key` returns false.
+	// Mailed Whether a mail server accepted an e-mail with the link. If false, pass the link on yourself: no mail server is configured, the address has no public domain, it did not accept the e-mail, or a limit is reached. The server's configuration limits the e-mails of a workspace per day, of a user per hour, and to one mailbox per day. A workspace sends at most one e-mail to an address in 10 minutes. A repeated call with the same `Idempotency-Key` returns false.
 	Mailed   bool  `json:"mailed"`
 	Revision int64 `json:"revision"`
 
