@@ -79,6 +79,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 			answer, replayed, err = r.inTurn(gates, act)
 		}
 		if err != nil {
+			r.noteRefusal(err)
 			a.problem(w, hr, err)
 			return
 		}
@@ -87,6 +88,22 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		}
 		write(w, hr, answer)
 	})
+}
+
+// noteRefusal notes in the audit trail that the caller was refused this operation. Where the path names a
+// workspace, that is the one; its refusals are noted only of its members.
+func (r *request) noteRefusal(err error) {
+	if r.who == nil {
+		return
+	}
+	by := r.by
+	if named := workspaceID(r); named != "" && named != by.Workspace {
+		if !slices.ContainsFunc(r.who.Memberships, func(m account.Membership) bool { return m.Workspace.ID == named }) {
+			return
+		}
+		by.Workspace = named
+	}
+	r.api.services.Accounts.NoteRefusal(r.Context(), by, r.op.ID, r.Method == http.MethodDelete, err)
 }
 
 // inTurn performs the action when the gates let it. Reading the request and writing the answer, for which a

@@ -52,6 +52,8 @@ func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
 	synctest.Test(t, func(t *testing.T) {
 		mock := gomock.NewController(t)
 		h := &theatre{t: t, log: new(bytes.Buffer), bearers: map[account.Hash]*account.Principal{}, tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
+		notes := mocks.NewMockNotes(mock)
+		notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
 		service := presences.NewService(h.presences(mock), now, nil)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 		api, err := New(Config{
@@ -60,7 +62,7 @@ func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
 		}, Deps{
 			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Stores: ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock)},
 			Bind: func(s ports.Stores) Services {
-				return Services{Accounts: accounts.NewService(nil, nil, nil, nil, nil, s.Keys, nil, nil, account.MailLimits{}), Tickets: accounts.NewTickets(s.Tickets), Uses: accounts.NewUses(s.Keys), Presences: service}
+				return Services{Accounts: accounts.NewService(nil, nil, nil, nil, nil, s.Keys, nil, notes, nil, account.MailLimits{}), Tickets: accounts.NewTickets(s.Tickets), Uses: accounts.NewUses(s.Keys), Presences: service}
 			},
 			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 		})

@@ -75,6 +75,8 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 		seals: mocks.NewMockCredentialSealer(mock), warehouse: mocks.NewMockWarehouse(mock),
 		idempotency: mocks.NewMockIdempotency(mock), log: new(bytes.Buffer),
 	}
+	notes := mocks.NewMockNotes(mock)
+	notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
 	h.seals.EXPECT().Digest("probe target", gomock.Any()).AnyTimes()
 	h.seals.EXPECT().Compatible().AnyTimes()
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(), gomock.Any()).AnyTimes()
@@ -88,13 +90,13 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 					return connections.Offer{Kinds: []connection.Kind{connection.Postgres}}
 				}, connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30})
 			return Services{
-				Accounts:    accounts.NewService(s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, func(identity.OrgID) string { return "" }, account.MailLimits{}),
+				Accounts:    accounts.NewService(s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, notes, func(identity.OrgID) string { return "" }, account.MailLimits{}),
 				Uses:        accounts.NewUses(s.Keys),
 				Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, func(context.Context, identity.Actor) (quota.Amounts, error) { return quota.Default(), nil }),
 				Connections: c,
 				Sources: sources.NewService(s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, h.sheets, c.Use, func(identity.OrgID) sources.Offer {
 					return sources.Offer{Types: []source.Type{fixture.People}}
-				}, fixture.Digester{}, sources.Limits{}),
+				}, fixture.Digester{}, notes, sources.Limits{}),
 			}
 		},
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),

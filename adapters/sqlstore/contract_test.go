@@ -39,6 +39,7 @@ func TestContract(t *testing.T) {
 			t.Run("Keys", func(t *testing.T) { contract.Keys(t, open) })
 			t.Run("Offboarding", func(t *testing.T) { contract.Offboarding(t, open) })
 			t.Run("Events", func(t *testing.T) { contract.Events(t, open) })
+			t.Run("Notes", func(t *testing.T) { contract.Notes(t, open) })
 			t.Run("Presences", func(t *testing.T) { contract.Presences(t, open) })
 			t.Run("Tickets", func(t *testing.T) { contract.Tickets(t, open) })
 			t.Run("Atomic", func(t *testing.T) { contract.Atomic(t, open) })
@@ -77,6 +78,7 @@ func adapter(t *testing.T, url string) contract.Adapter {
 	a := contract.Adapter{
 		Stores: db.Stores(), Idempotency: sqlstore.NewIdempotency(db),
 		Second: func() ports.Stores { return open(t, url, sealer).Stores() },
+		Notes:  func() ports.Notes { return sqlstore.NewNotes(open(t, url, sealer)) },
 		Queue:  func() ports.JobQueue { return sqlstore.NewJobQueue(open(t, url, sealer)) },
 	}
 	a.Orgs[0], a.Orgs[1] = ids["one"], ids["two"]

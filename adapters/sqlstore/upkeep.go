@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// Sweep removes rows that are no longer needed: expired idempotency records, events older than retention, jobs
+// Sweep removes rows that are no longer needed: expired idempotency records, events older than retention, ended marks of notes, jobs
 // that ended a week ago, events of payment gateways that were processed 90 days ago, probes that are too old
 // for any limit, and templates and workspaces that can no longer be restored. It works in small transactions,
 // so that other writers do not have to wait.
@@ -25,6 +25,7 @@ func (db *DB) Sweep(ctx context.Context, now time.Time, retention time.Duration)
 		`DELETE FROM payment_events WHERE (org_id, account, id) IN (SELECT org_id, account, id FROM payment_events WHERE ended_at > 0 AND ended_at < ? LIMIT 1000)`: now.Add(-paymentEventsKept),
 		`DELETE FROM probe_attempts WHERE scope IN (SELECT scope FROM probe_attempts WHERE last_at < ? LIMIT 1000)`:                                                 now.Add(-time.Hour),
 		`DELETE FROM invitation_mails WHERE scope IN (SELECT scope FROM invitation_mails WHERE last_at < ? LIMIT 1000)`:                                             now.Add(-mailsKept),
+		`DELETE FROM event_marks WHERE mark IN (SELECT mark FROM event_marks WHERE until < ? LIMIT 1000)`:                                                           now,
 		`DELETE FROM prompt_templates WHERE id IN (SELECT id FROM prompt_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                              now.Add(-prompt.RestoreWithin),
 		`DELETE FROM chat_templates WHERE id IN (SELECT id FROM chat_templates WHERE deleted_at > 0 AND deleted_at < ? LIMIT 100)`:                                  now.Add(-chat.RestoreWithin),
 		`DELETE FROM stream_tickets WHERE hash IN (SELECT hash FROM stream_tickets WHERE expires_at < ? LIMIT 1000)`:                                                now,

@@ -22,6 +22,7 @@ type Service struct {
 	invitations ports.Invitations
 	keys        ports.Keys
 	events      ports.Events
+	notes       ports.Notes
 	pays        PaysThrough
 	mails       account.MailLimits
 }
@@ -33,9 +34,9 @@ type PaysThrough func(identity.OrgID) string
 // NewService returns the use cases on these stores.
 func NewService(
 	a ports.Atomic, u ports.Users, people ports.People, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events,
-	p PaysThrough, m account.MailLimits,
+	n ports.Notes, p PaysThrough, m account.MailLimits,
 ) *Service {
-	return &Service{atomic: a, users: u, people: people, workspaces: w, invitations: i, keys: k, events: e, pays: p, mails: m}
+	return &Service{atomic: a, users: u, people: people, workspaces: w, invitations: i, keys: k, events: e, notes: n, pays: p, mails: m}
 }
 
 // Authenticate returns the principal of a token of org. Every problem with the token is
@@ -152,4 +153,10 @@ func (s *Service) Events(ctx context.Context, by identity.Actor, f event.Filter,
 		return event.Page{}, err
 	}
 	return s.events.List(ctx, by.Workspace, f, q)
+}
+
+// NoteRefusal notes in the audit trail that by was refused an operation with err, if event.Refused says so.
+// deletes says whether the operation deletes something. It must be called outside of the transaction that was undone.
+func (s *Service) NoteRefusal(ctx context.Context, by identity.Actor, operation string, deletes bool, err error) {
+	s.notes.Note(ctx, event.Refused(by, operation, deletes, err))
 }

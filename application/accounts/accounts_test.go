@@ -44,6 +44,7 @@ type stage struct {
 	invitations *mocks.MockInvitations
 	keys        *mocks.MockKeys
 	events      *mocks.MockEvents
+	noted       *[]event.Note
 	chats       *mocks.MockChats // only in a transaction
 	connections *mocks.MockConnections
 	payments    *mocks.MockPayments
@@ -58,7 +59,10 @@ func newStage(t *testing.T) *stage {
 		atomic: mocks.NewMockAtomic(c), users: mocks.NewMockUsers(c), people: mocks.NewMockPeople(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), keys: mocks.NewMockKeys(c), events: mocks.NewMockEvents(c), chats: mocks.NewMockChats(c), connections: mocks.NewMockConnections(c), payments: mocks.NewMockPayments(c),
 		ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
 	}
-	s.Service = accounts.NewService(s.atomic, s.users, s.people, s.workspaces, s.invitations, s.keys, s.events, func(identity.OrgID) string { return "sandbox" }, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
+	s.noted = new([]event.Note)
+	notes := mocks.NewMockNotes(c)
+	notes.EXPECT().Note(s.ctx, gomock.Any()).Do(func(_ context.Context, n event.Note) { *s.noted = append(*s.noted, n) }).AnyTimes()
+	s.Service = accounts.NewService(s.atomic, s.users, s.people, s.workspaces, s.invitations, s.keys, s.events, notes, func(identity.OrgID) string { return "sandbox" }, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
 	return s
 }
 
@@ -320,4 +324,17 @@ func TestEvents(t *testing.T) {
 		_, err := s.Events(s.ctx, member, f, q)
 		wantErr(t, err, identity.ErrForbidden)
 	})
+}
+
+func TestRefusalsAreNoted(t *testing.T) {
+	s := newStage(t)
+	s.NoteRefusal(s.ctx, member, "createAPIKey", false, identity.ErrRoleCeiling)
+	if len(*s.noted) != 1 || (*s.noted)[0].Type != "access.refused" || (*s.noted)[0].Data["operation"] != "createAPIKey" {
+		t.Fatalf("noted %+v", *s.noted)
+	}
+	s = newStage(t)
+	s.NoteRefusal(s.ctx, member, "updateWorkspace", false, identity.ErrForbidden)
+	if len(*s.noted) != 1 || (*s.noted)[0].Worth() {
+		t.Fatalf("noted %+v", *s.noted)
+	}
 }

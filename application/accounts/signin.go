@@ -12,10 +12,16 @@ import (
 // from the claims if necessary. If it creates an account although another one has the claims' address
 // and cannot be joined, apart is that other account. by is the system. Errors are those of
 // account.SignIn.Settle.
+// The audit trail notes the sign-in.
 func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org, c account.Claims) (p *account.Person, apart *account.User, err error) {
 	if len(c.Lacks(org)) > 0 { // Settle would return it too, but after loading data
 		return nil, nil, account.ErrClaimMissing
 	}
+	defer func() {
+		if err == nil {
+			s.notes.Note(ctx, p.SignedIn(by, c.Issuer))
+		}
+	}()
 	p, err = s.users.SignedIn(ctx, by.Org, c.Issuer, c.Subject)
 	switch {
 	case err == nil && !p.User.Enabled():

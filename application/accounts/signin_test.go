@@ -34,6 +34,19 @@ func TestSignIn(t *testing.T) {
 		if got, apart, err := s.SignIn(s.ctx, system, org, claims); err != nil || got != p || apart != nil {
 			t.Fatalf("SignIn = %+v, %v", got, err)
 		}
+		if n := *s.noted; len(n) != 1 || n[0].Type != "user.signed_in" || n[0].By.User != "ann" || n[0].Workspaces[0] != "acme" || n[0].Scope[0] != issuer {
+			t.Errorf("noted %+v", n)
+		}
+	})
+	t.Run("who is refused has not signed in", func(t *testing.T) {
+		s, p := newStage(t), known()
+		p.User.DisabledAt = now
+		signedIn(s, p, nil)
+		_, _, err := s.SignIn(s.ctx, system, org, claims)
+		wantErr(t, err, identity.ErrUnauthenticated)
+		if len(*s.noted) != 0 {
+			t.Errorf("noted %+v", *s.noted)
+		}
 	})
 	for name, tt := range map[string]struct {
 		known   func() *account.Person // nil: no one

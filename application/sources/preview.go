@@ -46,10 +46,12 @@ func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source
 	if err != nil {
 		return SheetPreview{}, err
 	}
-	sheet, _, err := s.showSheet(ctx, by, location)
+	sheet, through, err := s.showSheet(ctx, by, location)
 	if err != nil {
 		return SheetPreview{}, answer(err)
 	}
+	location.Connection = through
+	s.previewed(ctx, by, of, location)
 	suggestions, err := s.suggest(ctx, by, t, sheet.Preview.Headers)
 	return SheetPreview{Sheet: sheet, Suggestions: suggestions}, err
 }
@@ -82,9 +84,15 @@ func (s *Service) PreviewTable(ctx context.Context, by identity.Actor, through c
 	if err != nil {
 		return TablePreview{}, answer(err)
 	}
+	s.previewed(ctx, by, "", source.Location{Connection: through, Table: table})
 	out.Headers = headers(out.Preview)
 	out.Suggestions, err = s.suggest(ctx, by, t, out.Headers)
 	return out, err
+}
+
+// previewed notes in the audit trail that by was shown rows of a customer.
+func (s *Service) previewed(ctx context.Context, by identity.Actor, of source.ID, at source.Location) {
+	s.notes.Note(ctx, source.Previewed(by, of, at, s.digester.Digest))
 }
 
 // Tables lists the tables that a connection's user can read.

@@ -41,6 +41,7 @@ type Service struct {
 	lend        Lend
 	offers      Offers
 	digester    ports.Digester
+	notes       ports.Notes
 	limits      Limits
 }
 
@@ -51,8 +52,8 @@ type Limits struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, l Lend, o Offers, d ports.Digester, limits Limits) *Service {
-	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o, digester: d, limits: limits}
+func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, l Lend, o Offers, d ports.Digester, n ports.Notes, limits Limits) *Service {
+	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o, digester: d, notes: n, limits: limits}
 }
 
 // Seen is a source, with how well it fills the fields of its type as the org has it now.
@@ -145,6 +146,9 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 		return source.Reading{}, err
 	}
 	r, err := s.read(ctx, by, d.Location)
+	if err == nil {
+		s.previewed(ctx, by, "", r.Location)
+	}
 	return r, answer(err)
 }
 
@@ -200,6 +204,9 @@ func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, a
 		location.Sheet.HeaderRow = headerRow
 	}
 	r, err := s.read(ctx, by, location)
+	if err == nil {
+		s.previewed(ctx, by, src.ID, r.Location)
+	}
 	return r, answer(err)
 }
 

@@ -66,6 +66,7 @@ func TestRead(t *testing.T) {
 		s.expectTable(preview, nil)
 		got, err := s.Read(s.ctx, owner, draft)
 		wantErr(t, err, nil)
+		s.wantNoted("connection.previewed", "con", owner)
 		if got.Location != table || got.Columns[0].Type != source.Email || got.Columns[1].Type != source.Integer || len(got.Rows) != 1 {
 			t.Errorf("%+v", got)
 		}
@@ -75,6 +76,7 @@ func TestRead(t *testing.T) {
 		s.expectSheet(aSheet(), nil)
 		got, err := s.Read(s.ctx, owner, source.Draft{Type: "people", Location: sheetAt})
 		wantErr(t, err, nil)
+		s.wantNoted("source.previewed", "", owner)
 		if got.Location.Sheet.Tab != "0" || got.Location.Sheet.HeaderRow != 2 || got.RowEstimate != 11 || got.Title != "people.csv" {
 			t.Errorf("%+v", got)
 		}
@@ -116,6 +118,7 @@ func TestRead(t *testing.T) {
 			s.expectTable(connection.Preview{}, tt.is)
 			_, err := s.Read(s.ctx, owner, draft)
 			wantErr(t, err, tt.want)
+			s.wantNoted("", "", owner)
 		})
 	}
 	for name, tt := range map[string]struct {
@@ -192,6 +195,7 @@ func TestMap(t *testing.T) {
 		})
 		_, err := s.Reread(s.ctx, admin, "src", revision.Match{1}, 7)
 		wantErr(t, err, nil)
+		s.wantNoted("source.previewed", "src", admin)
 	})
 	t.Run("a peer, a revoked connection and another revision are told before anything is read", func(t *testing.T) {
 		paused := stored(t, table)
@@ -271,6 +275,7 @@ func TestPreviews(t *testing.T) {
 		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(source.Memory{"age": "email"}, nil)
 		got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, "people")
 		wantErr(t, err, nil)
+		s.wantNoted("source.previewed", "", peer)
 		if len(got.Suggestions) != 1 || got.Suggestions[0].Column != "Age" {
 			t.Errorf("%+v", got.Suggestions)
 		}
@@ -287,6 +292,7 @@ func TestPreviews(t *testing.T) {
 		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(nil, nil)
 		_, err := s.PreviewSheet(s.ctx, peer, "src", source.SheetLocation{Tab: "Other"}, "")
 		wantErr(t, err, nil)
+		s.wantNoted("source.previewed", "src", peer)
 	})
 	t.Run("of a source's sheet, by the connection that read it", func(t *testing.T) {
 		s := newStage(t)
@@ -300,6 +306,7 @@ func TestPreviews(t *testing.T) {
 		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), table.Table, 3).Return(preview, nil)
 		got, err := s.PreviewTable(s.ctx, peer, "con", table.Table, 3, "")
 		wantErr(t, err, nil)
+		s.wantNoted("connection.previewed", "con", peer)
 		if got.Suggestions != nil || got.Headers[0].Type != source.Email {
 			t.Errorf("%+v", got)
 		}

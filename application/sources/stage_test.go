@@ -67,6 +67,7 @@ type stage struct {
 	warehouse   *mocks.MockWarehouse
 	lent        error               // instead of lending
 	tried       connection.Attempts // by previews of the workspace
+	noted       []event.Note
 	ctx         context.Context
 }
 
@@ -92,12 +93,14 @@ func newStage(t *testing.T) *stage {
 		}
 		return do(ctx, s.warehouse, ports.Target{Limits: ports.DefaultLimits()})
 	}
+	notes := mocks.NewMockNotes(c)
+	notes.EXPECT().Note(gomock.Any(), gomock.Any()).Do(func(_ context.Context, n event.Note) { s.noted = append(s.noted, n) }).AnyTimes()
 	s.Service = sources.NewService(s.atomic, s.sources, s.connections, s.workspaces, s.jobs, s.sheets, lend, func(org identity.OrgID) sources.Offer {
 		if org != "org" {
 			t.Errorf("the offer of org %q was asked for", org)
 		}
 		return sources.Offer{Types: []source.Type{people}, Sheets: ports.SheetOffer{Files: true}}
-	}, fixture.Digester{}, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1, TargetPerHour: 1}, Refresh: time.Minute})
+	}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1, TargetPerHour: 1}, Refresh: time.Minute})
 	return s
 }
 
@@ -209,5 +212,16 @@ func wantErr(t *testing.T, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
 		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
+
+// wantNoted expects one note of a preview by somebody, or none if kind is empty.
+func (s *stage) wantNoted(kind, subject string, by identity.Actor) {
+	s.t.Helper()
+	if kind == "" && len(s.noted) == 0 {
+		return
+	}
+	if len(s.noted) != 1 || s.noted[0].Type != kind || s.noted[0].Subject != subject || s.noted[0].By != by {
+		s.t.Errorf("noted %+v, want %s of %q", s.noted, kind, subject)
 	}
 }

@@ -37,6 +37,7 @@ type beyond struct {
 	envelope    *seal.Envelope
 	credentials ports.CredentialSealer // the envelope
 	digester    ports.Digester         // the envelope
+	notes       *sqlstore.Notes
 	registries  chats.Registries
 	warehouses  connections.Warehouses
 	children    []prometheus.Collector
@@ -67,7 +68,7 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 		return beyond{}, nil, err
 	}
 	return beyond{
-		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, digester: envelope, registries: o.registry,
+		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, digester: envelope, notes: sqlstore.NewNotes(db), registries: o.registry,
 		warehouses: t.warehouses, sheets: t.sheets, children: t.children, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits, quotaOf: o.quota,
 		bounds: sources.Limits{Previews: c.Connections.PreviewLimits, Refresh: c.Connections.RefreshInterval},
 	}, closeAll, nil

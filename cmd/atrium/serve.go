@@ -58,6 +58,7 @@ func (s *serveCommand) Run(p *process) error {
 				fmt.Fprintf(p.stdout, "No sample data was added: %s.\n", why)
 			}
 		}
+		n.beyond.notes.Report(func(err error) { n.log.Error("an event was not written", "error", err) })
 		api, err := buildAPI(n.core, n.registry, n.log)
 		if err != nil {
 			return err

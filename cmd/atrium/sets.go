@@ -27,7 +27,8 @@ var (
 	// usecases is every service on given stores.
 	usecases = wire.NewSet(
 		wire.FieldsOf(new(ports.Stores), "Atomic", "Prompts", "PromptLists", "Chats", "ChatLists", "Embeds", "Users", "People", "Workspaces", "Invitations", "Keys", "Events", "Connections", "Sources", "Jobs", "Payments", "Inbox", "Tickets"),
-		wire.FieldsOf(new(beyond), "passes", "credentials", "digester", "registries", "warehouses", "sheets", "offers", "intake", "limits", "bounds", "mails", "quotaOf", "terms", "pays"),
+		wire.FieldsOf(new(beyond), "passes", "credentials", "digester", "notes", "registries", "warehouses", "sheets", "offers", "intake", "limits", "bounds", "mails", "quotaOf", "terms", "pays"),
+		wire.Bind(new(ports.Notes), new(*sqlstore.Notes)),
 		accounts.NewService, accounts.NewTickets, prompts.NewService, chats.NewService, chats.NewEmbeds, connections.NewService, newLend, newQuotas, sources.NewService, payments.NewService, wire.Struct(new(rest.Services), "*"),
 	)
 

@@ -61,9 +61,10 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	invitations := stores.Invitations
 	keys := stores.Keys
 	events := stores.Events
+	notes := mainBeyond.notes
 	paysThrough := mainBeyond.pays
 	mailLimits := mainBeyond.mails
-	service := accounts.NewService(atomic, users, people, workspaces, invitations, keys, events, paysThrough, mailLimits)
+	service := accounts.NewService(atomic, users, people, workspaces, invitations, keys, events, notes, paysThrough, mailLimits)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
 	uses := accounts.NewUses(keys)
@@ -96,7 +97,7 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 	sourcesOffers := mainBeyond.intake
 	digester := mainBeyond.digester
 	limits := mainBeyond.bounds
-	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers, digester, limits)
+	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers, digester, notes, limits)
 	presenceSignals, cleanup3, err := newPresenceSignals(c, db)
 	if err != nil {
 		cleanup2()
@@ -140,9 +141,10 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accoun
 	invitations := stores.Invitations
 	keys := stores.Keys
 	events := stores.Events
+	notes := b.notes
 	paysThrough := b.pays
 	mailLimits := b.mails
-	service := accounts.NewService(atomic, users, people, workspaces, invitations, keys, events, paysThrough, mailLimits)
+	service := accounts.NewService(atomic, users, people, workspaces, invitations, keys, events, notes, paysThrough, mailLimits)
 	tickets := stores.Tickets
 	accountsTickets := accounts.NewTickets(tickets)
 	portsPrompts := stores.Prompts
@@ -174,7 +176,7 @@ func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accoun
 	sourcesOffers := b.intake
 	digester := b.digester
 	limits := b.bounds
-	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers, digester, limits)
+	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers, digester, notes, limits)
 	services := rest.Services{
 		Accounts:    service,
 		Tickets:     accountsTickets,

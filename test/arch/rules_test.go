@@ -131,6 +131,7 @@ var unscoped = map[string]string{
 	"SandboxPayer.Authenticate":           "as GatewayCustomers.CreateCustomer",
 	"PresenceSignals.Listen":              "a node serves every org; each signal names its own",
 	"Tickets.Add":                         "account.Ticket names its org",
+	"Notes.Note":                          "event.Note names its workspaces, and its actor the org",
 }
 
 // TestPorts checks the size of every port, and that every method with a context is scoped to a tenant, so that

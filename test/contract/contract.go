@@ -26,6 +26,9 @@ type Adapter struct {
 	// Second opens the same data again, as another process does.
 	Second func() ports.Stores
 
+	// Notes opens the notes of the same data, each time as another process.
+	Notes func() ports.Notes
+
 	// Queue opens the queue of the same data, each time as another process.
 	Queue func() ports.JobQueue
 }

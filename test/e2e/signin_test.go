@@ -26,7 +26,7 @@ func TestSignIn(t *testing.T) {
 			if again.id != ann.id || again.get(t, "/api/me").at("workspaces.0.id") != own {
 				t.Errorf("another token makes somebody else of %s: %s", ann.id, again.get(t, "/api/me"))
 			}
-			if types := ann.get(t, "/api/events").each(t, "type"); strings.Join(types, " ") != "prompt_template.created user.created workspace.created" {
+			if types := ann.get(t, "/api/events").each(t, "type"); strings.Join(types, " ") != "prompt_template.created user.signed_in user.created workspace.created" {
 				t.Errorf("their trail is %q", types)
 			}
 		})

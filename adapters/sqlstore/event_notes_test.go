@@ -1,0 +1,70 @@
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+func TestNotesThatAreRepeatedCostNoAccess(t *testing.T) {
+	onEach(t, func(t *testing.T, url string) {
+		db := open(t, url, keyring(t))
+		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		team := fixture.NewTeam(t, db.Stores(), ids["one"])
+		note := func(at time.Time) event.Note {
+			n := event.Refused(team.Member, "deleteThing", true, identity.ErrRoleCeiling)
+			n.By.At = at
+			return n
+		}
+		tamper, notes := unguarded(t, url), sqlstore.NewNotes(db)
+		var failed []error
+		notes.Report(func(err error) { failed = append(failed, err) })
+		rename := func(from, to string) {
+			t.Helper()
+			if _, err := tamper.ExecContext(t.Context(), `ALTER TABLE `+from+` RENAME TO `+to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		written := func() (n int) {
+			t.Helper()
+			if err := tamper.GetContext(t.Context(), &n, `SELECT COUNT(*) FROM events WHERE type = 'access.refused'`); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		at := team.Member.At
+		rename("event_marks", "gone")
+		notes.Note(t.Context(), note(at))
+		notes.Note(t.Context(), note(at.Add(time.Second)))
+		if len(failed) != 1 {
+			t.Fatalf("a failure was reported %d times: %v", len(failed), failed)
+		}
+		rename("gone", "event_marks")
+		notes.Note(t.Context(), note(at.Add(2*time.Minute)))
+		if len(failed) != 1 || written() != 1 {
+			t.Fatalf("%d events after a later try, %v", written(), failed)
+		}
+		rename("event_marks", "gone")
+		for range 100 {
+			notes.Note(t.Context(), note(at.Add(3*time.Minute)))
+		}
+		if len(failed) != 1 {
+			t.Fatalf("the database was asked: %v", failed[1:])
+		}
+		rename("gone", "event_marks")
+		if err := db.Sweep(t.Context(), at.Add(2*time.Hour), 400*24*time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		var marks int
+		if err := tamper.GetContext(t.Context(), &marks, `SELECT COUNT(*) FROM event_marks`); err != nil || marks != 0 {
+			t.Errorf("%d marks are left: %v", marks, err)
+		}
+	})
+}

@@ -1,0 +1,25 @@
+package account
+
+import (
+	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// maxSignInEvents is in how many workspaces of a person a sign-in is written to the trail.
+const maxSignInEvents = 20
+
+// SignedIn returns the note of a sign-in of p through an issuer: one for each person, issuer and UTC day, in
+// the workspaces that p joined last. by is the system, in the request of the sign-in.
+func (p *Person) SignedIn(by identity.Actor, issuer string) event.Note {
+	by.User = p.User.ID
+	var in []identity.WorkspaceID
+	for i := len(p.Memberships) - 1; i >= 0 && len(in) < maxSignInEvents; i-- {
+		if w := &p.Memberships[i].Workspace; w.DeletedAt.IsZero() {
+			in = append(in, w.ID)
+		}
+	}
+	return event.Note{
+		By: by, Type: "user.signed_in", Subject: string(p.User.ID), Data: map[string]any{"issuer": issuer},
+		Workspaces: in, Scope: []string{issuer}, Until: event.EndOfDay(by.At),
+	}
+}

@@ -1,0 +1,65 @@
+package account_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+func TestASignInIsNotedInTheWorkspacesOfThePerson(t *testing.T) {
+	at := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	by := identity.System("org", "", "sign-in", at)
+	by.Request = identity.Request{ID: "req", Address: "192.0.2.1"}
+	in := func(n int, deleted ...int) *account.Person {
+		p := &account.Person{User: account.User{ID: "ann", Org: "org"}}
+		for i := range n {
+			w := account.Workspace{ID: identity.WorkspaceID(fmt.Sprint("w", i)), Org: "org"}
+			if slices.Contains(deleted, i) {
+				w.DeletedAt = at
+			}
+			p.Memberships = append(p.Memberships, account.Membership{Workspace: w, Role: identity.Member})
+		}
+		return p
+	}
+	for name, tt := range map[string]struct {
+		person      *account.Person
+		count       int
+		first, last identity.WorkspaceID
+	}{
+		"in none":                     {in(0), 0, "", ""},
+		"in one":                      {in(1), 1, "w0", "w0"},
+		"in three, the newest first":  {in(3), 3, "w2", "w0"},
+		"in 25, of which 20":          {in(25), 20, "w24", "w5"},
+		"in one that was deleted":     {in(1, 0), 0, "", ""},
+		"in 25, of which one deleted": {in(25, 24), 20, "w23", "w4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := tt.person.SignedIn(by, "https://issuer.example")
+			events := n.Events()
+			if len(events) != tt.count || n.Worth() != (tt.count > 0) {
+				t.Fatalf("%d events, want %d", len(events), tt.count)
+			}
+			if tt.count == 0 {
+				return
+			}
+			if first, last := events[0].Workspace, events[len(events)-1].Workspace; first != tt.first || last != tt.last {
+				t.Errorf("from %s to %s, want from %s to %s", first, last, tt.first, tt.last)
+			}
+			e := events[0]
+			if e.Type != "user.signed_in" || e.Actor != "ann" || e.Subject != "ann" || e.Data["issuer"] != "https://issuer.example" || e.Request != by.Request {
+				t.Errorf("the event is %+v", e)
+			}
+			if want := time.Date(2026, 3, 15, 0, 0, 0, 0, time.UTC); !n.Until.Equal(want) {
+				t.Errorf("until %v, want %v", n.Until, want)
+			}
+		})
+	}
+	one, two, other := in(1).SignedIn(by, "https://one.example"), in(2).SignedIn(by, "https://one.example"), in(1).SignedIn(by, "https://two.example")
+	if one.Key() != two.Key() || one.Key() == other.Key() {
+		t.Error("a sign-in is counted by person and issuer")
+	}
+}

@@ -1,0 +1,42 @@
+package event
+
+import (
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// refusals are the codes of refusals that the trail holds, and whether only for operations that delete
+// something. The others are everyday answers to a page that offers more than its reader may do.
+var refusals = map[string]bool{
+	"role_ceiling":              false,
+	"personal_keys_forbidden":   false,
+	"not_source_owner":          false,
+	"billing_role_required":     false,
+	"invitation_role_required":  false,
+	"forbidden":                 true,
+	"connection_forbidden":      true,
+	"source_forbidden":          true,
+	"prompt_template_forbidden": true,
+	"chat_template_forbidden":   true,
+}
+
+// Refused returns the note of an operation that by asked for in its workspace and that err refused, by its
+// operationId: one for each actor, workspace, code and hour. It is worth nothing if err is none of refusals.
+func Refused(by identity.Actor, operation string, deletes bool, err error) Note {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.Forbidden {
+		return Note{}
+	}
+	onlyDeletes, known := refusals[f.Code]
+	if !known || onlyDeletes && !deletes || by.Workspace == "" {
+		return Note{}
+	}
+	return Note{
+		By: by, Type: "access.refused", Subject: string(by.User),
+		Data:       map[string]any{"code": f.Code, "operation": operation},
+		Workspaces: []identity.WorkspaceID{by.Workspace},
+		Scope:      []string{string(by.Workspace), f.Code}, Until: EndOfHour(by.At),
+	}
+}
