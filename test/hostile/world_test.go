@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"net/http"
@@ -102,12 +103,24 @@ func (w *world) stranger(subject string, claims ...object) *client {
 	return &client{url: w.URL, host: "arena.example", token: w.issuer.Token(c), http: w.http}
 }
 
-// warehouse is a credential for a database of the tests' own PostgreSQL, reached through a proxy.
-func (w *world) warehouse() (credential object, network *fixture.Proxy) {
+// warehouse is a credential for a database of the tests' own PostgreSQL with some tables (people_0, people_1, …),
+// reached through a proxy.
+func (w *world) warehouse(tables int) (credential object, network *fixture.Proxy) {
 	w.t.Helper()
-	u, err := url.Parse(services.Postgres(w.t))
+	at := services.Postgres(w.t)
+	u, err := url.Parse(at)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	db, err := sql.Open("postgres", at)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	for i := range tables {
+		if _, err := db.ExecContext(w.t.Context(), fmt.Sprintf(`CREATE TABLE people_%d (email TEXT NOT NULL, name TEXT)`, i)); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 	network = fixture.NewProxy(w.t, u.Host)
 	host, port, _ := strings.Cut(network.Addr(), ":")
