@@ -189,10 +189,10 @@ func TestTheKeyringOfCredentials(t *testing.T) {
 		})
 		t.Run("`keys reseal` reseals credentials and prints its progress", func(t *testing.T) {
 			d.must(t, "keys", "rotate")
-			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "1 of 1\n") || !strings.Contains(out, "Sealed 1 anew") {
+			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "1 of 1\n") || !strings.Contains(out, "Resealed 1;") {
 				t.Errorf("it wrote %s", out)
 			}
-			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "Sealed 0 anew") {
+			if out := d.must(t, "keys", "reseal"); !strings.Contains(out, "Resealed 0;") {
 				t.Errorf("it wrote %s", out)
 			}
 			s.signal(t, syscall.SIGHUP)

@@ -88,7 +88,7 @@ func TestSignIn(t *testing.T) {
 			for range 2 {
 				r.again(second, "carl-2", object{"email": carl.email}).get(t, "/api/me").has(t, map[string]string{"user.id": second.id, "user.email": "null"})
 			}
-			if second.id == carl.id || strings.Count(r.stderr.String(), "has an account apart") != 1 {
+			if second.id == carl.id || strings.Count(r.stderr.String(), "got a separate account") != 1 {
 				t.Errorf("%s and %s; the log says\n%s", carl.id, second.id, r.stderr.String())
 			}
 

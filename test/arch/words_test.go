@@ -1,0 +1,79 @@
+package arch
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// privateEnglish matches the words and phrases that docs/style.md replaces: they made readers stop.
+var privateEnglish = regexp.MustCompile(
+	`(?i)\banew\b|\bwhom\b|\bwhoever\b|\bsees? to\b|\bby then\b|\bstands? there\b|\bTakes an? |\banswers (how|what|whether|which|the|a|an|for|with)\b`)
+
+// TestTextsUseThePlainWordsOfTheStyleGuide reads every text of the repository. What customers read has none of these
+// words; Go code, tests included, has fewer than one in a thousand lines.
+func TestTextsUseThePlainWordsOfTheStyleGuide(t *testing.T) {
+	root := filepath.Join("..", "..")
+	lines, found := 0, 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		name = filepath.ToSlash(name)
+		if entry.IsDir() {
+			if base := entry.Name(); path != root && (base[0] == '.' || base == "testdata" || base == "mocks" || base == "released") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		customers, code := isForCustomers(name), filepath.Ext(name) == ".go"
+		if !customers && !code || strings.Contains(name, ".gen.") || name == "docs/style.md" || name == "test/arch/words_test.go" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			if number++; code {
+				lines++
+			}
+			switch word := privateEnglish.FindString(line); {
+			case word == "":
+			case customers:
+				t.Errorf("%s:%d: %q is not plain English; see docs/style.md", name, number, word)
+			default:
+				found++
+				t.Logf("%s:%d: %q", name, number, word)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := lines / 1000; found > most {
+		t.Errorf("%d of %d lines of Go have words that docs/style.md replaces, more than %d", found, lines, most)
+	}
+}
+
+// isForCustomers reports whether customers read a file: the contract, the documentation, the example configuration, the
+// command line and the pages of the server.
+func isForCustomers(name string) bool {
+	switch {
+	case strings.HasPrefix(name, "docs/adr/"):
+		return false // decisions stay as they were written
+	case strings.HasPrefix(name, "docs/"), strings.HasPrefix(name, "deploy/"), strings.HasSuffix(name, "openapi.yaml"),
+		strings.Contains(name, "openapi/spec/"), name == "configs/atrium.example.yaml":
+		return true
+	case strings.HasPrefix(name, "cmd/") && !strings.HasSuffix(name, "_test.go"):
+		return true
+	default:
+		return filepath.Ext(name) == ".md" && !strings.Contains(name, "/")
+	}
+}
