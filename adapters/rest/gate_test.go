@@ -53,6 +53,8 @@ func TestGate(t *testing.T) {
 			if want := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}; !slices.Equal(order, want) {
 				t.Errorf("order %v, want %v", order, want)
 			}
+			g.mu.Lock()
+			defer g.mu.Unlock()
 			if len(g.running)+len(g.waiting) != 0 {
 				t.Errorf("left behind: %v %v", g.running, g.waiting)
 			}

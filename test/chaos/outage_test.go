@@ -224,15 +224,19 @@ func countLeftovers(t *testing.T, n *program.Node, d *program.Deployment) (out l
 		t.Fatal(err)
 	}
 	number := func(of *regexp.Regexp) int {
-		found := of.FindSubmatch(text)
+		found := of.FindAllSubmatch(text, -1) // one of each pool
 		if found == nil {
 			t.Fatalf("%s is not among the metrics", of)
 		}
-		value, err := strconv.Atoi(string(found[1]))
-		if err != nil {
-			t.Fatal(err)
+		sum := 0
+		for _, f := range found {
+			value, err := strconv.Atoi(string(f[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += value
 		}
-		return value
+		return sum
 	}
 	db := d.Open(t)
 	defer db.Close()

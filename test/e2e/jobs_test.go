@@ -63,7 +63,7 @@ func TestDoctorTellsOfJobs(t *testing.T) {
 				SELECT 'job_%[3]d', id, '', 'test.doctor', 1, 1, 0, 0, `+row+` FROM orgs`, time.Now().UnixMicro(), hour, i))
 		}
 		out := d.must(t, "doctor")
-		for _, want := range []string{"2 queued, 1 running, the first due for 1h0m", "; 1 failed for good within a week, last test.doctor of failed (auth_failed) at 2"} {
+		for _, want := range []string{"2 queued, 1 running, the first has been due for 1h0m", "; 1 failed permanently within a week, last test.doctor of failed (auth_failed) at 2"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("it does not say %q:\n%s", want, out)
 			}

@@ -281,6 +281,10 @@ func TestALostAnswerIsNotChargedTwice(t *testing.T) {
 		ann := s.user(t, "owner")
 		method := ann.card(t, cardNumber)
 		order := object{"plan_id": "basic", "payment_method_id": method}
+		s.await(t, func() bool { // the jobs that the card has caused call the gateway, too
+			soon := time.Now().Add(2 * time.Second).UnixMicro()
+			return s.only(t, fmt.Sprintf(`SELECT COUNT(*) FROM jobs WHERE kind LIKE 'payment.%%' AND ended_at = 0 AND due_at < %d`, soon)) == "0"
+		})
 		// Two calls list the subscriptions and set the default method. The three attempts to subscribe then take effect, but
 		// their responses are lost.
 		s.must(t, "payments", "sandbox", "provoke", "ok", "ok", "timeout_after", "timeout_after", "timeout_after", "timeout_after", "timeout_after")

@@ -164,7 +164,7 @@ func TestPermissions(t *testing.T) {
 		s := start(t, engine)
 		l := newLibrary(t, s)
 		watch := s.user(t, "owner")
-		latest := func(t *testing.T) string { return watch.get(t, "/api/events?limit=1").at("data.0.id") }
+		latest := func(t *testing.T) string { return watch.latestChange(t) }
 
 		check := func(t *testing.T, op operation, template string) {
 			path := template + op.path

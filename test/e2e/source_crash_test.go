@@ -60,11 +60,11 @@ func awaits(t *testing.T, what string, s *server, so func() bool) {
 	}
 }
 
-// TestARevocationAmidRefreshes revokes a connection at one node while another one refreshes twenty sources through it,
+// TestARevocationAmidRefreshes revokes a connection at one node while another one refreshes eight sources through it,
 // two at a time. After the answer no connection is opened, running reads are cut off, and no source changes.
 func TestARevocationAmidRefreshes(t *testing.T) {
 	t.Parallel()
-	const many = 20
+	const many = 8
 	rounds := proof.Sample(5, 50)
 	d := deploy(t, postgres, toShops)
 	d.flags = []string{"--no-work"}

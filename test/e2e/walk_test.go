@@ -268,7 +268,7 @@ func (w *walk) holdRevisions(a *answer, method, path string) {
 // written returns the last event that a caller caused, ignoring those of background jobs.
 func (w *walk) written() (last string) {
 	w.Helper()
-	err := w.db.QueryRowContext(w.Context(), `SELECT id FROM events WHERE actor_id LIKE 'usr_%' ORDER BY id DESC LIMIT 1`).Scan(&last)
+	err := w.db.QueryRowContext(w.Context(), `SELECT id FROM events WHERE actor_id LIKE 'usr_%' AND type <> 'access.refused' ORDER BY id DESC LIMIT 1`).Scan(&last)
 	if err != nil {
 		w.Fatal(err)
 	}
