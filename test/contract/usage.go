@@ -134,7 +134,7 @@ func usageRaces(t *testing.T, a Adapter) {
 		return err
 	}), quota.ErrExceeded), 1)
 	same(t, "versions made", got(t, atOnce(writers, func(int) error {
-		_, _, err := service.AddVersion(ctx, by, ids[rand.N(len(ids))], prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}}) //nolint:gosec // any will do
+		_, _, err := service.AddVersion(ctx, by, ids[rand.N(len(ids))], prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}})
 		return err
 	}), quota.ErrExceeded), 1)
 	used, err := a.Usage.Of(ctx, by.Workspace)
