@@ -101,66 +101,6 @@ func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
 	})
 }
 
-func TestStalledRefreshesDelayNoOtherOrgsPayments(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database, "ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=10000")
-		many := proof.Sample(10, 100)
-		credential, network := w.warehouse(many)
-		connection := w.attacker.do(t, "POST", "/api/connections", object{"kind": "postgres", "credential": credential}).is(t, 201).at(t, "id")
-		var made []string
-		for i := range many {
-			a := w.attacker.do(t, "POST", "/api/datasources", object{
-				"type":     "contacts",
-				"location": object{"connection_id": connection, "schema": "public", "table": "people_" + strconv.Itoa(i)},
-			})
-			made = append(made, a.is(t, 201).at(t, "id"))
-		}
-		paid := func(ctx context.Context, i int) error { return w.paymentEvent(ctx, w.victims[i%len(w.victims)]) }
-		network.Swallow(true)
-		defer network.Swallow(false)
-		w.under(4, func(ctx context.Context, caller int) int {
-			defer pause(ctx, 10*time.Millisecond)
-			return w.attacker.status(ctx, "POST", "/api/datasources/"+made[int(time.Now().UnixNano())%len(made)]+"/refresh", nil)
-		}, proof.Sample(6, 20), 300*time.Millisecond, paid)
-	})
-}
-
-// paymentEvent makes the sandbox tell of something new at the gateway, and waits until the job has worked it off.
-func (w *world) paymentEvent(ctx context.Context, v *client) error {
-	intent, err := v.try(ctx, "POST", "/api/payments/setup-intent", object{})
-	if err != nil {
-		return err
-	}
-	if intent.status == http.StatusTooManyRequests { // the victim, too, has a limit for cards
-		return nil
-	}
-	if intent.status != http.StatusCreated {
-		return fmt.Errorf("%s returns %d: %s", intent.call, intent.status, intent.text)
-	}
-	secret := intent.at(w.t, "client_secret")
-	path := "/api/payments/sandbox/setup-intents/" + intent.at(w.t, "id") + "/confirm"
-	card := object{"number": "4242 4242 4242 4242", "exp_month": 12, "exp_year": 2034}
-	a, err := v.try(ctx, "POST", path, object{"client_secret": secret, "card": card})
-	if err == nil && a.status != http.StatusOK {
-		err = fmt.Errorf("%s returns %d: %s", a.call, a.status, a.text)
-	}
-	if err != nil {
-		return err
-	}
-	db := w.Open(w.t)
-	defer db.Close()
-	for {
-		var left int
-		if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM payment_events WHERE state <> 'done'`).Scan(&left); err != nil {
-			return err
-		}
-		if left == 0 {
-			return nil
-		}
-		pause(ctx, 5*time.Millisecond)
-	}
-}
-
 func TestManyKeysOfOnePersonShareOneLimit(t *testing.T) {
 	onEach(t, func(t *testing.T, database string) {
 		w := newAttack(t, database)
