@@ -15,8 +15,8 @@ func TestCrashUnderLoad(t *testing.T) {
 	rounds := proof.Sample(5, 200) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
 		d := on(t, engine)
-		n := d.Start(t, current(t))
-		l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
+		n := d.Start(t, suite.Binary(t))
+		l := newLoad(t, d.Owner(t, suite.Binary(t), "ann@example.com"), func() *program.Node { return n })
 		l.mortal = true
 		lost := 0
 		for round := range rounds {
@@ -25,7 +25,7 @@ func TestCrashUnderLoad(t *testing.T) {
 			time.Sleep(rand.N(5 * time.Millisecond))
 			n.Kill(t)
 			l.end()
-			n = d.Start(t, current(t))
+			n = d.Start(t, suite.Binary(t))
 			if (round+1)%20 == 0 || round+1 == rounds {
 				db := d.Open(t)
 				lost += l.ledger.check(t, db)

@@ -128,9 +128,9 @@ func TestAFullDisk(t *testing.T) {
 			t.Errorf("umount: %v: %s", err, out)
 		}
 	})
-	n := d.Start(t, current(t))
+	n := d.Start(t, suite.Binary(t))
 	t.Cleanup(func() { n.Kill(t) })
-	l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
+	l := newLoad(t, d.Owner(t, suite.Binary(t), "ann@example.com"), func() *program.Node { return n })
 	l.during(func() { l.first(t) })
 
 	filler := filepath.Join(d.Data(), "filler")
@@ -189,7 +189,7 @@ func TestAFullDisk(t *testing.T) {
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
-		n = d.Start(t, current(t))
+		n = d.Start(t, suite.Binary(t))
 		db := d.Open(t)
 		lost := l.ledger.check(t, db)
 		sound(t, db)

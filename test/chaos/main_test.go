@@ -7,50 +7,15 @@
 package chaos
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
-	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/program"
 )
 
-// root is the module's folder, from here.
-var root = filepath.Join("..", "..")
+var suite = program.Suite{Root: filepath.Join("..", "..")}
 
-// folder is for the binaries.
-var folder string
-
-func TestMain(m *testing.M) {
-	var err error
-	if folder, err = os.MkdirTemp("", "atrium-chaos-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	code := m.Run()
-	os.RemoveAll(folder)
-	os.Exit(code)
-}
-
-// present builds the program of this tree, once.
-var present = sync.OnceValues(func() (string, error) {
-	if err := fixture.DependOnSources(root); err != nil {
-		return "", err
-	}
-	return program.Build(root, "present", filepath.Join(folder, "present"))
-})
-
-// current is present, but fails the test on an error.
-func current(t *testing.T) string {
-	t.Helper()
-	binary, err := present()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
-}
+func TestMain(m *testing.M) { suite.Main(m) }
 
 const (
 	sqlite   = "SQLite"

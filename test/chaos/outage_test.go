@@ -51,8 +51,8 @@ func TestATroubledDatabase(t *testing.T) {
 	u.Host = proxy.Addr()
 	d := deploy(t, u.String(), "ATRIUM_METRICS_ADDR=127.0.0.1:0", "ATRIUM_LOG_LEVEL=info",
 		"ATRIUM_SERVER_REQUEST_TIMEOUT="+deadline.String(), "ATRIUM_DATABASE_STATEMENT_TIMEOUT="+deadline.String())
-	n := d.Start(t, current(t))
-	l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
+	n := d.Start(t, suite.Binary(t))
+	l := newLoad(t, d.Owner(t, suite.Binary(t), "ann@example.com"), func() *program.Node { return n })
 	if _, err := l.try("GET", "/api/nothing", nil); err != nil { // loads the contract before durations count
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 // git runs git in this repository and returns its output.
 func git(args ...string) (string, error) {
 	c := exec.Command("git", args...)
-	c.Dir = root
+	c.Dir = suite.Root
 	out, err := c.Output()
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, exit.Stderr)
@@ -69,7 +69,7 @@ func lastRelease(t *testing.T) release {
 	// Built once per machine, because the build takes ten times as long as the test.
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		cache = folder
+		cache = suite.Folder
 	}
 	kept := filepath.Join(cache, "atrium", "releases", fmt.Sprintf("%.12s-%s-%s", commit, runtime.Version(), runtime.GOARCH))
 	if _, err := os.Stat(kept); err == nil {
@@ -117,7 +117,7 @@ func dependOnTags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !filepath.IsAbs(common) {
-		common = filepath.Join(root, common)
+		common = filepath.Join(suite.Root, common)
 	}
 	for _, path := range []string{"refs/tags", "packed-refs"} {
 		if _, err := os.Stat(filepath.Join(common, path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +129,7 @@ func dependOnTags(t *testing.T) {
 // TestARollingUpgrade replaces two nodes of the last release on one PostgreSQL, one after the other, while eight
 // clients write through both. No request may be refused, no write lost, and each running node must be ready.
 func TestARollingUpgrade(t *testing.T) {
-	old, present := lastRelease(t), current(t)
+	old, present := lastRelease(t), suite.Binary(t)
 	d := on(t, postgres)
 	var nodes [2]atomic.Pointer[program.Node] // nil for one that is being replaced
 	run := func(binary, version string) *program.Node {
@@ -226,7 +226,7 @@ func (l *load) drain() {
 // TestAnUpgradeInPlace stops the last release on SQLite and starts this tree on its file. All rows must be unchanged,
 // and clients can continue.
 func TestAnUpgradeInPlace(t *testing.T) {
-	old, present := lastRelease(t), current(t)
+	old, present := lastRelease(t), suite.Binary(t)
 	d := on(t, sqlite)
 	n := asReleased(d).Start(t, old.binary)
 	l := newLoad(t, asReleased(d).Owner(t, old.binary, "ann@example.com"), func() *program.Node { return n })

@@ -68,8 +68,8 @@ func whole(t *testing.T, db *sql.DB) {
 // TestTheChecksNotice damages the data of a load in every way that the other tests check for.
 func TestTheChecksNotice(t *testing.T) {
 	d := on(t, sqlite)
-	n := d.Start(t, current(t))
-	l := newLoad(t, d.Owner(t, current(t), "ann@example.com"), func() *program.Node { return n })
+	n := d.Start(t, suite.Binary(t))
+	l := newLoad(t, d.Owner(t, suite.Binary(t), "ann@example.com"), func() *program.Node { return n })
 	l.during(func() { l.answers(150) })
 	n.Stop(t)
 	db := d.Open(t)

@@ -71,9 +71,9 @@ orgs:
 	var keys []string
 	for i := range victimCount {
 		name := "victim-" + strconv.Itoa(i)
-		keys = append(keys, d.Owner(t, binary(t), name+"@shop.example", "--org", "shop", "--workspace", name))
+		keys = append(keys, d.Owner(t, suite.Binary(t), name+"@shop.example", "--org", "shop", "--workspace", name))
 	}
-	w.Node = d.Start(t, binary(t))
+	w.Node = d.Start(t, suite.Binary(t))
 	for _, key := range keys {
 		w.victims = append(w.victims, w.shop(key))
 	}
