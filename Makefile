@@ -44,4 +44,4 @@ generate: ## regenerate mocks, wiring and API models
 bench: ## measure under load, and what calls to others cost beside their drivers (docs/benchmarks.md)
 	go run ./test/load
 	go run ./test/services/cmd/withservices -- go test -run '^$$' -bench '^Benchmark(Warehouse|PreviewOf50MB|Suggest200By200|Heartbeat|Memory)$$' \
-		./adapters/warehouse/postgres ./adapters/sheet ./domain/source ./application/presences
+		./adapters/warehouse/postgres ./adapters/sheet ./domain/column ./application/presences

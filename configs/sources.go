@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -14,7 +15,7 @@ type SourceType struct {
 	Fields  []SourceField
 }
 
-// SourceField is source.Field as it is configured.
+// SourceField is column.Field as it is configured.
 type SourceField struct {
 	Key      string
 	Title    string
@@ -57,8 +58,8 @@ func (o Org) sourceTypes() []source.Type {
 			types[i].Accepts = []source.Backend{source.SheetBackend, source.WarehouseBackend}
 		}
 		for _, f := range t.Fields {
-			types[i].Fields = append(types[i].Fields, source.Field{
-				Key: f.Key, Title: f.Title, Type: source.FieldType(f.Type), Required: f.Required, Unique: f.Unique, Synonyms: f.Synonyms, Enum: f.Enum, Example: f.Example,
+			types[i].Fields = append(types[i].Fields, column.Field{
+				Key: f.Key, Title: f.Title, Type: column.Type(f.Type), Required: f.Required, Unique: f.Unique, Synonyms: f.Synonyms, Enum: f.Enum, Example: f.Example,
 			})
 		}
 	}

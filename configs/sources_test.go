@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -52,11 +53,11 @@ orgs:
       - {type: sites, title: Sites, fields: [{key: name, title: Name, type: string}]}
 `)["org_acme"]
 		want := []source.Type{
-			{Key: "machines", Title: "Machines", Accepts: []source.Backend{source.SheetBackend}, Fields: []source.Field{
-				{Key: "serial", Title: "Serial number", Type: source.String, Required: true, Unique: true, Synonyms: []string{"sn"}, Example: "A1"},
-				{Key: "state", Title: "State", Type: source.Enum, Enum: []string{"running", "idle"}},
+			{Key: "machines", Title: "Machines", Accepts: []source.Backend{source.SheetBackend}, Fields: []column.Field{
+				{Key: "serial", Title: "Serial number", Type: column.String, Required: true, Unique: true, Synonyms: []string{"sn"}, Example: "A1"},
+				{Key: "state", Title: "State", Type: column.Enum, Enum: []string{"running", "idle"}},
 			}},
-			{Key: "sites", Title: "Sites", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []source.Field{{Key: "name", Title: "Name", Type: source.String}}},
+			{Key: "sites", Title: "Sites", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []column.Field{{Key: "name", Title: "Name", Type: column.String}}},
 		}
 		if diff := cmp.Diff(want, o.Types); diff != "" || o.GoogleAPIKey.Reveal() != canary {
 			t.Error(diff)

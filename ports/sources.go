@@ -3,6 +3,7 @@ package ports
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -42,5 +43,5 @@ type Sources interface {
 
 	// Memory returns what the workspace has taught for a type. If it has taught more than 2000 column
 	// names, only the latest 2000.
-	Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (source.Memory, error)
+	Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (column.Memory, error)
 }

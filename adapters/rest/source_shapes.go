@@ -5,6 +5,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -68,7 +69,7 @@ func orUnknown[T int | int64](n T) nullable.Nullable[T] {
 	return nullable.NewNullableWithValue(n)
 }
 
-func toColumn(h *source.Header) openapi.SourceColumn {
+func toColumn(h *column.Header) openapi.SourceColumn {
 	return openapi.SourceColumn{Name: h.Name, Column: openapi.OrNull(h.Column), InferredType: openapi.SourceFieldType(h.Type)}
 }
 
@@ -76,7 +77,7 @@ func toSourceType(t *source.Type) openapi.SourceType {
 	return openapi.SourceType{
 		Type: string(t.Key), Title: t.Title,
 		Accepts: each(t.Accepts, func(b *source.Backend) openapi.SourceTypeAccepts { return openapi.SourceTypeAccepts(*b) }),
-		Fields: each(t.Fields, func(f *source.Field) openapi.SourceField {
+		Fields: each(t.Fields, func(f *column.Field) openapi.SourceField {
 			return openapi.SourceField{
 				Key: f.Key, Title: f.Title, Type: openapi.SourceFieldType(f.Type), Required: f.Required, Unique: f.Unique,
 				Synonyms: list(f.Synonyms), Enum: list(f.Enum), Example: f.Example,
@@ -85,7 +86,7 @@ func toSourceType(t *source.Type) openapi.SourceType {
 	}
 }
 
-func toSuggestion(s *source.Suggestion) openapi.SourceSuggestion {
+func toSuggestion(s *column.Suggestion) openapi.SourceSuggestion {
 	return openapi.SourceSuggestion{Field: s.Field, Column: s.Column, Score: s.Score, Reason: s.Reason}
 }
 

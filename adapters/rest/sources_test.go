@@ -10,6 +10,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -40,8 +41,8 @@ func (h *house) expectSheet(sheet source.Sheet, err error) {
 
 func peopleSheet() source.Sheet {
 	tab := source.Tab{ID: "0", Title: "People", Rows: -1, Columns: 2}
-	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Preview{
-		HeaderRow: 1, Confidence: 1, Headers: []source.Header{{Name: "Mail", Column: "A", Type: source.Email}, {Name: "Age", Column: "B", Type: source.Integer}},
+	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Preview{
+		HeaderRow: 1, Confidence: 1, Headers: []column.Header{{Name: "Mail", Column: "A", Type: column.Email}, {Name: "Age", Column: "B", Type: column.Integer}},
 		Rows: [][]*string{{new("ann@example.com"), nil}},
 	}}
 }
@@ -49,7 +50,7 @@ func peopleSheet() source.Sheet {
 func TestSourcesAreShownAsTheContractSays(t *testing.T) {
 	plain, broken := madeSource(t), madeSource(t)
 	system := identity.System("org_1", "wsp_1", "test", fixture.At)
-	broken.Refreshed(system, nil, source.Outcome{Of: 1, Reading: source.Reading{Columns: []source.Header{{Name: "Contact"}, {Name: "Age"}, {Name: "x"}}, RowEstimate: -1}}, 0)
+	broken.Refreshed(system, nil, source.Outcome{Of: 1, Reading: source.Reading{Columns: []column.Header{{Name: "Contact"}, {Name: "Age"}, {Name: "x"}}, RowEstimate: -1}}, 0)
 	broken.Refreshed(system, nil, source.Outcome{Of: broken.Revision, Failure: &source.Failure{Code: "sheet_not_shared", Hint: "Share it.", At: fixture.At}}, 0)
 	broken.RowEstimate = -1
 	broken.Pause(system, source.ConnectionChanged)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -64,5 +65,5 @@ func holds(t *testing.T, content []byte, at source.SheetLocation) {
 			t.Errorf("a row of %d cells below %d headers", len(row), len(s.Preview.Headers))
 		}
 	}
-	source.Suggest(source.CommonTypes()[0], s.Preview.Headers, nil)
+	column.Suggest(source.CommonTypes()[0].Schema(), s.Preview.Headers, nil)
 }

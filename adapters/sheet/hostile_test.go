@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
@@ -167,7 +168,7 @@ func TestSheetsOfTheLargestSizeAreReadAtTheirHead(t *testing.T) {
 	to := put(t, folder, "large.xlsx", workbook(t, x.String()))
 	begun := time.Now()
 	s, err := sheets.Preview(t.Context(), "", to)
-	if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != source.MaxColumns {
+	if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != column.MaxColumns {
 		t.Errorf("%+v with %d headers, %v", s.Tab, len(s.Preview.Headers), err)
 	}
 	t.Logf("1,048,576 rows and 16,384 columns: %v", time.Since(begun))
@@ -176,7 +177,7 @@ func TestSheetsOfTheLargestSizeAreReadAtTheirHead(t *testing.T) {
 		content := odsBegin + `<table:table-row><table:table-cell table:number-columns-repeated="16384"><text:p>h</text:p></table:table-cell></table:table-row>` +
 			`<table:table-row table:number-rows-repeated="1048575"><table:table-cell table:number-columns-repeated="16384"><text:p>v</text:p></table:table-cell></table:table-row>` + odsEnd
 		s, err := sheets.Preview(t.Context(), "", put(t, folder, "large.ods", fixture.ODSOf(t, content)))
-		if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != source.MaxColumns || len(s.Preview.Rows) != 2 {
+		if err != nil || s.Tab.Rows != 1<<20 || s.Tab.Columns != 16384 || len(s.Preview.Headers) != column.MaxColumns || len(s.Preview.Rows) != 2 {
 			t.Errorf("%+v with %d headers, %v", s.Tab, len(s.Preview.Headers), err)
 		}
 	})

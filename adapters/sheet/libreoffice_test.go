@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/services"
@@ -13,10 +14,10 @@ import (
 func TestWhatLibreOfficeWritesIsRead(t *testing.T) {
 	folder := t.TempDir()
 	sheets := confined(t, folder)
-	want := source.Preview{
-		Headers: []source.Header{
-			{Name: "Name", Column: "A", Type: source.String}, {Name: "Since", Column: "B", Type: source.Date}, {Name: "Spent", Column: "C", Type: source.Number},
-			{Name: "Discount", Column: "D", Type: source.Number}, {Name: "Double", Column: "E", Type: source.Number},
+	want := column.Preview{
+		Headers: []column.Header{
+			{Name: "Name", Column: "A", Type: column.String}, {Name: "Since", Column: "B", Type: column.Date}, {Name: "Spent", Column: "C", Type: column.Number},
+			{Name: "Discount", Column: "D", Type: column.Number}, {Name: "Double", Column: "E", Type: column.Number},
 		},
 		HeaderRow: 2,
 		Rows: [][]*string{
@@ -34,7 +35,7 @@ func TestWhatLibreOfficeWritesIsRead(t *testing.T) {
 			want.Confidence = s.Preview.Confidence
 			if format == "csv" { // in which numbers are written as they are
 				want.Rows[0][2], want.Rows[0][4], want.Rows[1][2], want.Rows[1][4] = new("1234.5"), new("2469"), new("2"), new("4")
-				want.Headers[4].Type = source.Integer
+				want.Headers[4].Type = column.Integer
 			}
 			if diff := cmp.Diff(want, s.Preview); diff != "" {
 				t.Error(diff)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -61,9 +62,9 @@ type sourceRow struct {
 // The parts of a source as they are kept in JSON: tags beside the domain's types, which have none.
 type (
 	headerRow struct {
-		Name   string           `json:"name"`
-		Column string           `json:"column,omitempty"`
-		Type   source.FieldType `json:"type"`
+		Name   string      `json:"name"`
+		Column string      `json:"column,omitempty"`
+		Type   column.Type `json:"type"`
 	}
 	pairRow struct {
 		Field  string `json:"field"`
@@ -91,7 +92,7 @@ func (r *sourceRow) source() (*source.Source, error) {
 		s.Failure = &source.Failure{Code: r.Failed, Transient: r.FailureTransient, Hint: r.FailureHint, At: moment(r.FailedAt)}
 	}
 	var err error
-	if s.Columns, err = decoded(r.Columns, func(h headerRow) source.Header { return source.Header(h) }); err != nil {
+	if s.Columns, err = decoded(r.Columns, func(h headerRow) column.Header { return column.Header(h) }); err != nil {
 		return nil, err
 	}
 	if s.Mapping, err = decoded(r.Mapping, func(p pairRow) source.Pair { return source.Pair(p) }); err != nil {
@@ -103,7 +104,7 @@ func (r *sourceRow) source() (*source.Source, error) {
 
 // sourceValues are the values of sourceChanging.
 func sourceValues(s *source.Source) ([]any, error) {
-	columns, err := jsonOf(s.Columns, func(h source.Header) headerRow { return headerRow(h) })
+	columns, err := jsonOf(s.Columns, func(h column.Header) headerRow { return headerRow(h) })
 	if err != nil {
 		return nil, err
 	}

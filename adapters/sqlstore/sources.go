@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -55,10 +56,10 @@ func (s *Sources) Add(ctx context.Context, by identity.Actor, make func(others i
 // keepLearnt adds what s teaches to the memory of its workspace, and writes down what it recorded.
 func (db *DB) keepLearnt(ctx context.Context, s *source.Source) error {
 	// In one order, so that two transactions never wait for each other.
-	for _, column := range slices.Sorted(maps.Keys(s.Learnt)) {
+	for _, name := range slices.Sorted(maps.Keys(s.Learnt)) {
 		if _, err := db.exec(ctx, `INSERT INTO source_memory (workspace_id, type, column_name, field, taught_at) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, type, column_name) DO UPDATE SET field = excluded.field, taught_at = excluded.taught_at`,
-			s.Workspace, s.Type, column, s.Learnt[column], micros(s.UpdatedAt)); err != nil {
+			s.Workspace, s.Type, name, s.Learnt[name], micros(s.UpdatedAt)); err != nil {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*s
 }
 
 // Memory implements ports.Sources.
-func (s *Sources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (source.Memory, error) {
+func (s *Sources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (column.Memory, error) {
 	var rows []struct {
 		Column string `db:"column_name"`
 		Field  string `db:"field"`
@@ -183,7 +184,7 @@ func (s *Sources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.
 	if err := s.db.list(ctx, &rows, `SELECT column_name, field FROM source_memory WHERE workspace_id = ? AND type = ? ORDER BY taught_at DESC, column_name LIMIT ?`, ws, t, maxMemory); err != nil {
 		return nil, err
 	}
-	m := source.Memory{}
+	m := column.Memory{}
 	for _, r := range rows {
 		m[r.Column] = r.Field
 	}

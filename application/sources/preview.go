@@ -3,6 +3,7 @@ package sources
 import (
 	"context"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
@@ -13,7 +14,7 @@ import (
 // belong to.
 type SheetPreview struct {
 	source.Sheet
-	Suggestions []source.Suggestion
+	Suggestions []column.Suggestion
 }
 
 // PreviewSheet reads the first rows of a sheet: at a location, or of a source that by may use, whose
@@ -60,8 +61,8 @@ func (s *Service) PreviewSheet(ctx context.Context, by identity.Actor, of source
 // belong to.
 type TablePreview struct {
 	connection.Preview
-	Headers     []source.Header // of its columns
-	Suggestions []source.Suggestion
+	Headers     []column.Header // of its columns
+	Suggestions []column.Suggestion
 }
 
 // PreviewTable reads a table through a connection, with up to rows rows (1 to
@@ -122,7 +123,7 @@ func (s *Service) suggested(by identity.Actor, key source.TypeKey) (*source.Type
 	return &t, err
 }
 
-func (s *Service) suggest(ctx context.Context, by identity.Actor, t *source.Type, columns []source.Header) ([]source.Suggestion, error) {
+func (s *Service) suggest(ctx context.Context, by identity.Actor, t *source.Type, columns []column.Header) ([]column.Suggestion, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -130,5 +131,5 @@ func (s *Service) suggest(ctx context.Context, by identity.Actor, t *source.Type
 	if err != nil {
 		return nil, err
 	}
-	return source.Suggest(*t, columns, memory), nil
+	return column.Suggest(t.Schema(), columns, memory), nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -143,10 +144,10 @@ func ofTable(at source.Location, p connection.Preview) source.Reading {
 
 // headers returns the headers of a table's columns. A text column of the database may hold another type
 // for people, so its values decide.
-func headers(p connection.Preview) []source.Header {
-	out := make([]source.Header, len(p.Columns))
+func headers(p connection.Preview) []column.Header {
+	out := make([]column.Header, len(p.Columns))
 	for i, c := range p.Columns {
-		out[i] = source.Header{Name: c.Name, Type: source.FieldType(c.Type)}
+		out[i] = column.Header{Name: c.Name, Type: column.Type(c.Type)}
 		if c.Type == connection.Text {
 			values := make([]*string, 0, len(p.Rows))
 			for _, row := range p.Rows {
@@ -155,11 +156,11 @@ func headers(p connection.Preview) []source.Header {
 				}
 			}
 			// A text that looks like a number, such as a postal code, stays a text.
-			switch t := source.Infer(values); t {
-			case source.Email, source.URL, source.Text:
+			switch t := column.Infer(values); t {
+			case column.Email, column.URL, column.Text:
 				out[i].Type = t
 			default:
-				out[i].Type = source.String
+				out[i].Type = column.String
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -84,7 +85,7 @@ func TestRefresh(t *testing.T) {
 	t.Run("a breaking drift is looked at again soon, and pauses the second time", func(t *testing.T) {
 		src := stored(t, sheetAt)
 		other := aSheet()
-		other.Preview.Headers = []source.Header{{Name: "Other", Type: source.Integer}}
+		other.Preview.Headers = []column.Header{{Name: "Other", Type: column.Integer}}
 		s := begin(t, src)
 		s.expectSheet(other, nil)
 		s.expectAtomic()

@@ -8,6 +8,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -67,7 +68,7 @@ func TestRead(t *testing.T) {
 		got, err := s.Read(s.ctx, owner, draft)
 		wantErr(t, err, nil)
 		s.wantNoted("connection.previewed", "con", owner)
-		if got.Location != table || got.Columns[0].Type != source.Email || got.Columns[1].Type != source.Integer || len(got.Rows) != 1 {
+		if got.Location != table || got.Columns[0].Type != column.Email || got.Columns[1].Type != column.Integer || len(got.Rows) != 1 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -272,7 +273,7 @@ func TestPreviews(t *testing.T) {
 	t.Run("of a sheet, with suggestions by what the workspace chose before", func(t *testing.T) {
 		s := newStage(t)
 		s.expectSheet(aSheet(), nil)
-		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(source.Memory{"age": "email"}, nil)
+		s.sources.EXPECT().Memory(s.ctx, acme, source.TypeKey("people")).Return(column.Memory{"age": "email"}, nil)
 		got, err := s.PreviewSheet(s.ctx, peer, "", sheetAt.Sheet, "people")
 		wantErr(t, err, nil)
 		s.wantNoted("source.previewed", "", peer)
@@ -307,7 +308,7 @@ func TestPreviews(t *testing.T) {
 		got, err := s.PreviewTable(s.ctx, peer, "con", table.Table, 3, "")
 		wantErr(t, err, nil)
 		s.wantNoted("connection.previewed", "con", peer)
-		if got.Suggestions != nil || got.Headers[0].Type != source.Email {
+		if got.Suggestions != nil || got.Headers[0].Type != column.Email {
 			t.Errorf("%+v", got)
 		}
 	})

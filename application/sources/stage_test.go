@@ -10,6 +10,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -33,10 +34,10 @@ var (
 
 	errOutage = errors.New("the store is away")
 
-	people = source.Type{Key: "people", Title: "People", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []source.Field{
-		{Key: "email", Title: "E-mail", Type: source.Email, Required: true},
+	people = source.Type{Key: "people", Title: "People", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []column.Field{
+		{Key: "email", Title: "E-mail", Type: column.Email, Required: true},
 	}}
-	columns = []source.Header{{Name: "Mail", Column: "A", Type: source.Email}, {Name: "Age", Column: "B", Type: source.Integer}}
+	columns = []column.Header{{Name: "Mail", Column: "A", Type: column.Email}, {Name: "Age", Column: "B", Type: column.Integer}}
 	rows    = [][]*string{{new("ann@example.com"), new("30")}}
 	email   = []source.Pair{{Field: "email", Column: "Mail"}}
 	table   = source.Location{Connection: "con", Table: connection.TableRef{Schema: "public", Name: "people"}}
@@ -185,7 +186,7 @@ func (s *stage) expectSheet(sheet source.Sheet, err error) *gomock.Call {
 
 func aSheet() source.Sheet {
 	tab := source.Tab{ID: "0", Title: "People", Rows: 13, Columns: 2}
-	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Preview{HeaderRow: 2, Confidence: 0.9, Headers: columns, Rows: rows}}
+	return source.Sheet{Title: "people.csv", Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Preview{HeaderRow: 2, Confidence: 0.9, Headers: columns, Rows: rows}}
 }
 
 // expectGoogles expects a list of the workspace's connections to Google: one that is live, and an older

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/sheet"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -43,7 +44,7 @@ func TestTheSampleWorkbooksAreSuggestedRight(t *testing.T) {
 			if s.Preview.HeaderRow != want.headerRow || !slices.Equal(headers, want.headers) {
 				t.Errorf("row %d: %q", s.Preview.HeaderRow, headers)
 			}
-			for _, g := range source.Suggest(source.CommonTypes()[0], s.Preview.Headers, nil) {
+			for _, g := range column.Suggest(source.CommonTypes()[0].Schema(), s.Preview.Headers, nil) {
 				if want.mapping[g.Field] != g.Column {
 					t.Errorf("%s is %q, want %q", g.Field, g.Column, want.mapping[g.Field])
 				}

@@ -1,5 +1,7 @@
 package source
 
+import "github.com/atrium-hq/atrium/domain/column"
+
 // DriftLevel says how much the columns of a source differ from those that were mapped.
 type DriftLevel string
 
@@ -26,7 +28,7 @@ const (
 type DriftedColumn struct {
 	Column string
 	Change ColumnChange
-	To     string // of a renamed column, its new name; of a retyped one, its new FieldType
+	To     string // of a renamed column, its new name; of a retyped one, its new column.Type
 }
 
 // Drift describes how a source's columns changed since they were mapped.
@@ -38,7 +40,7 @@ type Drift struct {
 
 // drift compares now with the columns that were mapped. A mapped column counts as renamed if a column's
 // name differs only in its spelling, or if a new column with fitting values is at exactly its place.
-func (s *Source) drift(t *Type, now []Header) Drift {
+func (s *Source) drift(t *Type, now []column.Header) Drift {
 	d := Drift{Level: NoDrift}
 	note := func(level DriftLevel, c DriftedColumn) {
 		d.Level = worse(d.Level, level)
@@ -49,7 +51,7 @@ func (s *Source) drift(t *Type, now []Header) Drift {
 		f, mapped := s.fieldOf(t, was.Name)
 		switch c := columnNamed(now, was.Name); {
 		case c != nil:
-			if f != nil && fitness(f.Type, was.Type) >= MinScore && fitness(f.Type, c.Type) < MinScore {
+			if f != nil && column.Fitness(f.Type, was.Type) >= column.MinScore && column.Fitness(f.Type, c.Type) < column.MinScore {
 				note(Breaking, DriftedColumn{was.Name, ColumnRetyped, string(c.Type)})
 			}
 		case !mapped:
@@ -73,13 +75,13 @@ func (s *Source) drift(t *Type, now []Header) Drift {
 }
 
 // successor returns the name of the column of now that replaced the one at a place; "" if none did.
-func (s *Source) successor(f *Field, place int, now []Header, taken map[string]bool) string {
-	fresh := func(c Header) bool {
-		return columnNamed(s.Columns, c.Name) == nil && !taken[c.Name] && (f == nil || fitness(f.Type, c.Type) >= MinScore)
+func (s *Source) successor(f *column.Field, place int, now []column.Header, taken map[string]bool) string {
+	fresh := func(c column.Header) bool {
+		return columnNamed(s.Columns, c.Name) == nil && !taken[c.Name] && (f == nil || column.Fitness(f.Type, c.Type) >= column.MinScore)
 	}
-	name := Normalise(s.Columns[place].Name)
+	name := column.Normalise(s.Columns[place].Name)
 	for _, c := range now {
-		if name != "" && Normalise(c.Name) == name && fresh(c) {
+		if name != "" && column.Normalise(c.Name) == name && fresh(c) {
 			return c.Name
 		}
 	}
@@ -90,7 +92,7 @@ func (s *Source) successor(f *Field, place int, now []Header, taken map[string]b
 }
 
 // fieldOf returns the field that a column is mapped to; nil if the type no longer has it.
-func (s *Source) fieldOf(t *Type, column string) (f *Field, mapped bool) {
+func (s *Source) fieldOf(t *Type, column string) (f *column.Field, mapped bool) {
 	for _, p := range s.Mapping {
 		if p.Column == column {
 			return t.field(p.Field), true

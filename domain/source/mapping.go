@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
@@ -65,17 +66,17 @@ func (s *Source) choose(t Type, pairs []Pair) error {
 	if err := checkMapping(t, s.Columns, pairs); err != nil {
 		return err
 	}
-	s.Mapping, s.Learnt = slices.Clone(pairs), Memory{}
+	s.Mapping, s.Learnt = slices.Clone(pairs), column.Memory{}
 	for _, p := range pairs {
-		if column := Normalise(p.Column); column != "" {
-			s.Learnt[column] = p.Field
+		if name := column.Normalise(p.Column); name != "" {
+			s.Learnt[name] = p.Field
 		}
 	}
 	return nil
 }
 
 // checkMapping returns all errors in pairs, as fields of a body's /mapping.
-func checkMapping(t Type, columns []Header, pairs []Pair) error {
+func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 	var wrong []fault.Field
 	add := func(at, code, detail string) {
 		wrong = append(wrong, fault.Field{Pointer: "/mapping" + at, Code: code, Detail: detail})
@@ -153,7 +154,7 @@ func (s *Source) Report(t *Type) MappingReport {
 			continue
 		case c == nil || gone[p.Column]:
 			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, ColumnMissing})
-		case fitness(f.Type, c.Type) < MinScore:
+		case column.Fitness(f.Type, c.Type) < column.MinScore:
 			r.Warnings = append(r.Warnings, Warning{p.Field, p.Column, TypeDiffers})
 		}
 		r.Matched++
@@ -174,12 +175,12 @@ func (s *Source) Report(t *Type) MappingReport {
 // Mapped returns the rows of a reading according to the mapping of s: values by field key. The value is
 // nil if its column was not read.
 func (s *Source) Mapped(r Reading) []map[string]*string {
-	rows := make([]map[string]*string, 0, ShownRows)
-	for _, cells := range r.Rows[:min(len(r.Rows), ShownRows)] {
+	rows := make([]map[string]*string, 0, column.ShownRows)
+	for _, cells := range r.Rows[:min(len(r.Rows), column.ShownRows)] {
 		row := map[string]*string{}
 		for _, p := range s.Mapping {
 			row[p.Field] = nil
-			if i := slices.IndexFunc(r.Columns, func(h Header) bool { return h.Name == p.Column }); i >= 0 && i < len(cells) {
+			if i := slices.IndexFunc(r.Columns, func(h column.Header) bool { return h.Name == p.Column }); i >= 0 && i < len(cells) {
 				row[p.Field] = cells[i]
 			}
 		}
@@ -189,7 +190,7 @@ func (s *Source) Mapped(r Reading) []map[string]*string {
 }
 
 // field returns the field of t with a key; nil if there is none.
-func (t *Type) field(key string) *Field {
+func (t *Type) field(key string) *column.Field {
 	for i := range t.Fields {
 		if t.Fields[i].Key == key {
 			return &t.Fields[i]
@@ -198,7 +199,7 @@ func (t *Type) field(key string) *Field {
 	return nil
 }
 
-func columnNamed(columns []Header, name string) *Header {
+func columnNamed(columns []column.Header, name string) *column.Header {
 	for i := range columns {
 		if columns[i].Name == name {
 			return &columns[i]

@@ -2,18 +2,16 @@ package source
 
 import (
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/atrium-hq/atrium/domain/column"
 )
 
 // Limits of what is read and shown of a sheet.
 const (
-	MaxCell       = 256      // characters of a cell; longer ones are cut
-	MaxColumns    = 200      // of a tab; those further right are omitted
 	MaxTabs       = 200      // of a sheet; those after them are omitted
 	MaxHeaderRow  = 1000     // largest row of a header
-	HeaderWindow  = 20       // first rows that are searched for a header
-	SampleWindow  = 32       // rows below the header from which types are inferred
-	ShownRows     = 2        // of these, the rows that are shown
 	MaxLocation   = 2048     // characters of a location's URL
 	MaxTabTitle   = 100      // characters of a tab's title; longer ones are cut
 	MaxSheetBytes = 64 << 20 // of a file
@@ -26,7 +24,7 @@ const FileScheme = "file:"
 type SheetLocation struct {
 	URL       string // https, or FileScheme and a bare file name
 	Tab       string // id or title; empty: the one that the URL names (#gid=…), else the first that is not hidden
-	HeaderRow int    // from 1 to MaxHeaderRow; 0: the likeliest of the first HeaderWindow rows
+	HeaderRow int    // from 1 to MaxHeaderRow; 0: the likeliest of the first column.HeaderWindow rows
 }
 
 // Sheet is the part of a spreadsheet that was read: its tabs, and the first rows of one of them.
@@ -34,7 +32,7 @@ type Sheet struct {
 	Title   string // title of the document, or the file name
 	Tabs    []Tab  // in order, MaxTabs at most
 	Tab     Tab    // the one that was read
-	Preview Preview
+	Preview column.Preview
 }
 
 // Tab is one table of a sheet.
@@ -44,21 +42,6 @@ type Tab struct {
 	Rows    int // an estimate, header included; -1 if unknown without reading everything
 	Columns int // likewise
 	Hidden  bool
-}
-
-// Preview holds the first rows of a table.
-type Preview struct {
-	HeaderRow  int     // from 1; 0 if the tab is empty
-	Confidence float64 // probability from 0 to 1 that this is the header; 1 if it was given
-	Headers    []Header
-	Rows       [][]*string // up to ShownRows rows below the header; a value for each column, nil if it is empty
-}
-
-// Header describes a column.
-type Header struct {
-	Name   string    // never empty, unique in its table
-	Column string    // spreadsheet letters: A to GR; empty for a column of a warehouse
-	Type   FieldType // of the values below
 }
 
 // Host returns the place that limits count reads of sheets by: the host and port of the URL. For
@@ -73,4 +56,31 @@ func (l SheetLocation) Host() string {
 		return u.Host + u.Path
 	}
 	return u.Host
+}
+
+// TabTitle returns s as the title of a tab or of a document, cut to MaxTabTitle characters.
+func TabTitle(s string) string { return column.Clean(s, MaxTabTitle) }
+
+// FindTab returns the tab that a location names, by its id or else its title. Without a name it returns
+// the first tab that is not hidden, or else the first. ErrTabNotFound if there is none.
+func FindTab(tabs []Tab, asked string) (Tab, error) {
+	if asked != "" {
+		for _, match := range []func(Tab) bool{
+			func(t Tab) bool { return t.ID == asked },
+			func(t Tab) bool { return t.Title == asked },
+			func(t Tab) bool { return strings.EqualFold(t.Title, asked) },
+		} {
+			if i := slices.IndexFunc(tabs, match); i >= 0 {
+				return tabs[i], nil
+			}
+		}
+		return Tab{}, ErrTabNotFound
+	}
+	if i := slices.IndexFunc(tabs, func(t Tab) bool { return !t.Hidden }); i >= 0 {
+		return tabs[i], nil
+	}
+	if len(tabs) == 0 {
+		return Tab{}, ErrTabNotFound
+	}
+	return tabs[0], nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -140,12 +141,12 @@ type Source struct {
 	Name      string // 1 to 120 characters
 	Location  Location
 
-	Columns []Header // when it was last mapped, or attached: the basis for drift
-	Mapping []Pair   // in the order of the request; empty: none
+	Columns []column.Header // when it was last mapped, or attached: the basis for drift
+	Mapping []Pair          // in the order of the request; empty: none
 
 	// Learnt is what a mapping teaches about column names. The store adds it to the workspace's memory,
 	// and never fills it in when it loads.
-	Learnt Memory
+	Learnt column.Memory
 
 	Paused   PauseReason
 	Failure  *Failure // of the last attempt to read it; nil if that succeeded
@@ -169,7 +170,7 @@ type Source struct {
 type Reading struct {
 	Location    Location // as found: with the tab's id and the header row
 	Title       string   // of the document, for people
-	Columns     []Header
+	Columns     []column.Header
 	Rows        [][]*string // some of the rows below the header: a value for each column
 	RowEstimate int64       // -1 if unknown
 }
@@ -205,7 +206,7 @@ func New(by identity.Actor, t Type, d Draft, r Reading, others int) (*Source, er
 
 // title derives a source's name from what was read.
 func title(r Reading, t Type) string {
-	name := naming.Strip(clean(r.Title, maxName))
+	name := naming.Strip(column.Clean(r.Title, maxName))
 	if strings.TrimSpace(name) == "" {
 		return t.Title
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -28,9 +29,9 @@ var (
 	viewer  = actor("vic", identity.Viewer)
 	machine = identity.System("org", "acme", "test", start)
 
-	people = source.Type{Key: "people", Title: "People", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []source.Field{
-		{Key: "email", Title: "E-mail", Type: source.Email, Required: true},
-		{Key: "age", Title: "Age", Type: source.Integer},
+	people = source.Type{Key: "people", Title: "People", Accepts: []source.Backend{source.SheetBackend, source.WarehouseBackend}, Fields: []column.Field{
+		{Key: "email", Title: "E-mail", Type: column.Email, Required: true},
+		{Key: "age", Title: "Age", Type: column.Integer},
 	}}
 	book  = source.SheetLocation{URL: "https://files.example.com/people.csv", Tab: "0", HeaderRow: 1}
 	email = source.Pair{Field: "email", Column: "Mail"}
@@ -42,10 +43,10 @@ func actor(user identity.UserID, role identity.Role) identity.Actor {
 }
 
 // columns parses "Mail:email Age:integer".
-func columns(text string) (all []source.Header) {
+func columns(text string) (all []column.Header) {
 	for i, word := range strings.Fields(text) {
 		name, kind, _ := strings.Cut(word, ":")
-		all = append(all, source.Header{Name: name, Column: source.ColumnLetters(i), Type: source.FieldType(kind)})
+		all = append(all, column.Header{Name: name, Column: column.Letters(i), Type: column.Type(kind)})
 	}
 	return all
 }
@@ -143,7 +144,7 @@ func TestAttaching(t *testing.T) {
 		s, err := source.New(owner, people, with, reading(usual), 0)
 		wantErr(t, err, nil)
 		same(t, "status", s.Status(), source.Active)
-		same(t, "learnt", s.Learnt, source.Memory{"email": "email"})
+		same(t, "learnt", s.Learnt, column.Memory{"email": "email"})
 	})
 	t.Run("requires a member", func(t *testing.T) {
 		_, err := source.New(viewer, people, d, reading(usual), 0)
@@ -250,7 +251,7 @@ func TestMapping(t *testing.T) {
 	})
 	t.Run("is reported on", func(t *testing.T) {
 		s := attached(t, email, source.Pair{Field: "age", Column: "Note"})
-		s.Columns[2].Type = source.JSON
+		s.Columns[2].Type = column.JSON
 		same(t, "report", s.Report(&people), source.MappingReport{Matched: 2, UnmappedColumns: []string{"Age"}, Warnings: []source.Warning{{Field: "age", Column: "Note", Code: source.TypeDiffers}}})
 		same(t, "of no type", s.Report(nil).Warnings[0].Code, source.FieldMissing)
 		same(t, "unmapped", attached(t).Report(&people).UnmappedRequired, []string{"email"})
@@ -279,4 +280,13 @@ func TestFailuresAreToldApart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cells returns a row of cells.
+func cells(values ...string) []*string {
+	out := make([]*string, len(values))
+	for i, v := range values {
+		out[i] = column.Cell(v)
+	}
+	return out
 }

@@ -5,16 +5,18 @@ import (
 	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/atrium-hq/atrium/domain/column"
 )
 
 // Limits of types.
 const (
 	maxTypes    = 50
-	maxFields   = MaxColumns
+	maxFields   = column.MaxColumns
 	maxSynonyms = 50 // of a field
 	maxEnum     = 200
 	maxTitle    = 120 // characters of a title, and of a synonym
-	maxExample  = MaxCell
+	maxExample  = column.MaxCell
 )
 
 var keyForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
@@ -83,9 +85,9 @@ func (c *typeCheck) count(at, of string, n, least, most int) {
 }
 
 // fieldTypes lists all field types.
-var fieldTypes = []FieldType{String, Text, Integer, Number, Boolean, Date, DateTime, URL, Email, Enum, JSON}
+var fieldTypes = []column.Type{column.String, column.Text, column.Integer, column.Number, column.Boolean, column.Date, column.DateTime, column.URL, column.Email, column.Enum, column.JSON}
 
-func (c *typeCheck) field(at string, f Field, keys map[string]bool) {
+func (c *typeCheck) field(at string, f column.Field, keys map[string]bool) {
 	c.key(at+".key", f.Key, keys)
 	c.length(at+".title", f.Title, 1, maxTitle)
 	c.length(at+".example", f.Example, 0, maxExample)
@@ -96,7 +98,7 @@ func (c *typeCheck) field(at string, f Field, keys map[string]bool) {
 	for i, s := range f.Synonyms {
 		c.length(fmt.Sprintf("%s.synonyms[%d]", at, i), s, 1, maxTitle)
 	}
-	if f.Type == Enum {
+	if f.Type == column.Enum {
 		c.count(at+".enum", "values", len(f.Enum), 1, maxEnum)
 	} else if len(f.Enum) > 0 {
 		c.add(at+".enum", "is for fields of type enum alone")

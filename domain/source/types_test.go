@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -25,7 +26,7 @@ func TestCommonTypesAreValid(t *testing.T) {
 		names := map[string]string{}
 		for _, f := range ty.Fields {
 			for _, s := range append([]string{f.Key, f.Title}, f.Synonyms...) {
-				n := source.Normalise(s)
+				n := column.Normalise(s)
 				if other, ok := names[n]; ok && other != f.Key {
 					t.Errorf("%s: %q is a name of %s and of %s", ty.Key, s, other, f.Key)
 				}
@@ -36,13 +37,13 @@ func TestCommonTypesAreValid(t *testing.T) {
 }
 
 func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
-	field := source.Field{Key: "email", Title: "E-mail", Type: source.Email}
+	field := column.Field{Key: "email", Title: "E-mail", Type: column.Email}
 	good := func(change func(*source.Type)) source.Type {
-		ty := source.Type{Key: "contacts", Title: "Contacts", Accepts: []source.Backend{source.SheetBackend}, Fields: []source.Field{field}}
+		ty := source.Type{Key: "contacts", Title: "Contacts", Accepts: []source.Backend{source.SheetBackend}, Fields: []column.Field{field}}
 		change(&ty)
 		return ty
 	}
-	with := func(change func(*source.Field)) source.Type {
+	with := func(change func(*column.Field)) source.Type {
 		return good(func(ty *source.Type) { change(&ty.Fields[0]) })
 	}
 	for name, tt := range map[string]struct {
@@ -61,15 +62,15 @@ func TestAllThatIsWrongWithTypesIsSaid(t *testing.T) {
 		"no fields":              {[]source.Type{good(func(ty *source.Type) { ty.Fields = nil })}, "[0].fields"},
 		"too many fields":        {[]source.Type{good(func(ty *source.Type) { ty.Fields = slices.Repeat(ty.Fields, 201) })}, "[0].fields"},
 		"a field twice":          {[]source.Type{good(func(ty *source.Type) { ty.Fields = append(ty.Fields, field) })}, "[0].fields[1].key"},
-		"a field's key":          {[]source.Type{with(func(f *source.Field) { f.Key = "e-mail" })}, "[0].fields[0].key"},
-		"a field's title":        {[]source.Type{with(func(f *source.Field) { f.Title = strings.Repeat("a", 121) })}, "[0].fields[0].title"},
-		"a field's type":         {[]source.Type{with(func(f *source.Field) { f.Type = "mail" })}, "[0].fields[0].type"},
-		"an endless example":     {[]source.Type{with(func(f *source.Field) { f.Example = strings.Repeat("a", 257) })}, "[0].fields[0].example"},
-		"an empty synonym":       {[]source.Type{with(func(f *source.Field) { f.Synonyms = []string{""} })}, "[0].fields[0].synonyms[0]"},
-		"too many synonyms":      {[]source.Type{with(func(f *source.Field) { f.Synonyms = slices.Repeat([]string{"a"}, 51) })}, "[0].fields[0].synonyms"},
-		"an enum without values": {[]source.Type{with(func(f *source.Field) { f.Type = source.Enum })}, "[0].fields[0].enum"},
-		"values without an enum": {[]source.Type{with(func(f *source.Field) { f.Enum = []string{"a"} })}, "[0].fields[0].enum"},
-		"a value twice":          {[]source.Type{with(func(f *source.Field) { f.Type, f.Enum = source.Enum, []string{"a", "a"} })}, "[0].fields[0].enum[1]"},
+		"a field's key":          {[]source.Type{with(func(f *column.Field) { f.Key = "e-mail" })}, "[0].fields[0].key"},
+		"a field's title":        {[]source.Type{with(func(f *column.Field) { f.Title = strings.Repeat("a", 121) })}, "[0].fields[0].title"},
+		"a field's type":         {[]source.Type{with(func(f *column.Field) { f.Type = "mail" })}, "[0].fields[0].type"},
+		"an endless example":     {[]source.Type{with(func(f *column.Field) { f.Example = strings.Repeat("a", 257) })}, "[0].fields[0].example"},
+		"an empty synonym":       {[]source.Type{with(func(f *column.Field) { f.Synonyms = []string{""} })}, "[0].fields[0].synonyms[0]"},
+		"too many synonyms":      {[]source.Type{with(func(f *column.Field) { f.Synonyms = slices.Repeat([]string{"a"}, 51) })}, "[0].fields[0].synonyms"},
+		"an enum without values": {[]source.Type{with(func(f *column.Field) { f.Type = column.Enum })}, "[0].fields[0].enum"},
+		"values without an enum": {[]source.Type{with(func(f *column.Field) { f.Enum = []string{"a"} })}, "[0].fields[0].enum"},
+		"a value twice":          {[]source.Type{with(func(f *column.Field) { f.Type, f.Enum = column.Enum, []string{"a", "a"} })}, "[0].fields[0].enum[1]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wrong := source.CheckTypes(tt.types)

@@ -8,6 +8,7 @@ import (
 	context "context"
 	reflect "reflect"
 
+	column "github.com/atrium-hq/atrium/domain/column"
 	connection "github.com/atrium-hq/atrium/domain/connection"
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	page "github.com/atrium-hq/atrium/domain/page"
@@ -83,10 +84,10 @@ func (mr *MockSourcesMockRecorder) List(ctx, ws, q interface{}) *gomock.Call {
 }
 
 // Memory mocks base method.
-func (m *MockSources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (source.Memory, error) {
+func (m *MockSources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (column.Memory, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Memory", ctx, ws, t)
-	ret0, _ := ret[0].(source.Memory)
+	ret0, _ := ret[0].(column.Memory)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -64,11 +65,11 @@ func Sheets(t *testing.T, rig SheetsRig) {
 		if !strings.HasPrefix(s.Title, "people") {
 			t.Errorf("title %q", s.Title)
 		}
-		want := source.Preview{
+		want := column.Preview{
 			HeaderRow: 1, Confidence: s.Preview.Confidence,
-			Headers: []source.Header{
-				{Name: "Name", Column: "A", Type: source.String}, {Name: "E-mail", Column: "B", Type: source.Email},
-				{Name: "Name (2)", Column: "C", Type: source.String}, {Name: "Column D", Column: "D", Type: source.String},
+			Headers: []column.Header{
+				{Name: "Name", Column: "A", Type: column.String}, {Name: "E-mail", Column: "B", Type: column.Email},
+				{Name: "Name (2)", Column: "C", Type: column.String}, {Name: "Column D", Column: "D", Type: column.String},
 			},
 			Rows: [][]*string{
 				{new("Ann"), new("ann@example.com"), new("Lee"), new("x")},
@@ -105,11 +106,11 @@ func Sheets(t *testing.T, rig SheetsRig) {
 	})
 	t.Run("a wide table is cut on the right", func(t *testing.T) {
 		var header, row []string
-		for i := range source.MaxColumns + 50 {
+		for i := range column.MaxColumns + 50 {
 			header, row = append(header, fmt.Sprint("Column no. ", i)), append(row, "v")
 		}
 		s := read(t, rig.Put(t, one(header, row)))
-		if len(s.Preview.Headers) != source.MaxColumns || s.Preview.Headers[source.MaxColumns-1].Column != "GR" {
+		if len(s.Preview.Headers) != column.MaxColumns || s.Preview.Headers[column.MaxColumns-1].Column != "GR" {
 			t.Errorf("%d columns", len(s.Preview.Headers))
 		}
 	})
@@ -119,14 +120,14 @@ func Sheets(t *testing.T, rig SheetsRig) {
 			rows = append(rows, people[1])
 		}
 		s := read(t, rig.Put(t, one(rows...)))
-		if len(s.Preview.Rows) != source.ShownRows || s.Tab.Rows != -1 && s.Tab.Rows < len(rows) {
+		if len(s.Preview.Rows) != column.ShownRows || s.Tab.Rows != -1 && s.Tab.Rows < len(rows) {
 			t.Errorf("%d rows are shown, of %d", len(s.Preview.Rows), s.Tab.Rows)
 		}
 	})
 	t.Run("long cells are cut to MaxCell characters", func(t *testing.T) {
 		s := read(t, rig.Put(t, one([]string{"Text", "Emoji"}, []string{strings.Repeat("long ", 200), strings.Repeat("😀", 300)})))
 		for i, c := range s.Preview.Rows[0] {
-			if n := len([]rune(*c)); n != source.MaxCell {
+			if n := len([]rune(*c)); n != column.MaxCell {
 				t.Errorf("cell %d has %d characters", i, n)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -129,7 +130,7 @@ func sourceUpdates(t *testing.T, a Adapter) {
 
 	t.Run("Update stores every field that can change", func(t *testing.T) {
 		changed, err := a.Sources.Update(ctx, by.Workspace, made.ID, func(s *source.Source) error {
-			s.Refreshed(system, &fixture.People, source.Outcome{Of: 1, Reading: source.Reading{Columns: []source.Header{{Name: "Contact", Type: source.Email}, {Name: "Age", Type: source.Integer}, {Name: "x"}}, RowEstimate: 99}}, 0.5)
+			s.Refreshed(system, &fixture.People, source.Outcome{Of: 1, Reading: source.Reading{Columns: []column.Header{{Name: "Contact", Type: column.Email}, {Name: "Age", Type: column.Integer}, {Name: "x"}}, RowEstimate: 99}}, 0.5)
 			s.Refreshed(system, nil, source.Outcome{Of: 2, Failure: &source.Failure{Code: "sheet_not_shared", Transient: true, Hint: "Share it.", At: system.At}}, 0.5)
 			return nil
 		})
@@ -166,7 +167,7 @@ func sourceUpdates(t *testing.T, a Adapter) {
 		same(t, "the last event", kinds(eventsOn(t, a.Stores, by.Workspace, string(made.ID)))[0], "source.detached")
 		memory, err := a.Sources.Memory(ctx, by.Workspace, made.Type)
 		must(t, err)
-		same(t, "memory", memory, source.Memory{"email": "email"})
+		same(t, "memory", memory, column.Memory{"email": "email"})
 		again := fixture.SheetReading()
 		again.Location = made.Location
 		must(t, addSource(t, a.Stores, by, again))
@@ -227,7 +228,7 @@ func sourcesThrough(t *testing.T, a Adapter) {
 func sourceMemory(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
-	teach := func(t *testing.T, s ports.Stores, learnt source.Memory, at time.Time) {
+	teach := func(t *testing.T, s ports.Stores, learnt column.Memory, at time.Time) {
 		t.Helper()
 		r := fixture.SheetReading()
 		must(t, s.Sources.Add(ctx, by, func(others int) (*source.Source, error) {
@@ -237,20 +238,20 @@ func sourceMemory(t *testing.T, a Adapter) {
 		}))
 	}
 	t.Run("the last choice is suggested", func(t *testing.T) {
-		teach(t, a.Stores, source.Memory{"contact": "email", "years": "age"}, fixture.At)
-		teach(t, a.Stores, source.Memory{"contact": "age"}, fixture.At.Add(time.Second))
+		teach(t, a.Stores, column.Memory{"contact": "email", "years": "age"}, fixture.At)
+		teach(t, a.Stores, column.Memory{"contact": "age"}, fixture.At.Add(time.Second))
 		got, err := a.Sources.Memory(ctx, by.Workspace, fixture.People.Key)
 		must(t, err)
-		same(t, "memory", got, source.Memory{"contact": "age", "years": "age"})
+		same(t, "memory", got, column.Memory{"contact": "age", "years": "age"})
 	})
 	t.Run("choices are remembered per type", func(t *testing.T) {
 		got, err := a.Sources.Memory(ctx, by.Workspace, "animals")
 		must(t, err)
-		same(t, "memory", got, source.Memory{})
+		same(t, "memory", got, column.Memory{})
 	})
 	t.Run("only the last 2000 choices are remembered", func(t *testing.T) {
 		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
-			many := source.Memory{}
+			many := column.Memory{}
 			for i := range 2000 {
 				many[fmt.Sprint("column ", i)] = "age"
 			}

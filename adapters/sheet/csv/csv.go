@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/transform"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -43,7 +44,7 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 		return source.Sheet{}, err
 	}
 	plain := transform.NewReader(io.NewSectionReader(r, 0, size), encoding.NewDecoder())
-	skip, most := source.Window(at.HeaderRow)
+	skip, most := column.Window(at.HeaderRow)
 	rows, seen, all, err := records(plain, delimiter(string(text), whole), skip, most)
 	if err != nil {
 		return source.Sheet{}, err
@@ -57,7 +58,7 @@ func Read(r io.ReaderAt, size int64, title string, at source.SheetLocation) (sou
 			return source.Sheet{}, err
 		}
 	}
-	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: source.Examine(rows, at.HeaderRow)}, nil
+	return source.Sheet{Tabs: []source.Tab{tab}, Tab: tab, Preview: column.Examine(rows, at.HeaderRow)}, nil
 }
 
 // records reads at most most records after the first skip. It also returns how many it saw, and whether those are
@@ -82,8 +83,8 @@ func records(plain io.Reader, comma rune, skip, most int) (rows [][]*string, see
 			continue
 		}
 		var row []*string
-		for _, v := range record[:min(len(record), source.MaxColumns)] {
-			row = append(row, source.Cell(v))
+		for _, v := range record[:min(len(record), column.MaxColumns)] {
+			row = append(row, column.Cell(v))
 		}
 		rows = append(rows, row)
 	}

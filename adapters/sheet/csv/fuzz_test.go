@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -30,12 +31,12 @@ func FuzzRead(f *testing.F) {
 			}
 			return
 		}
-		if s.Tab.Rows < 0 || s.Tab.Columns < 0 || len(s.Preview.Headers) > source.MaxColumns {
+		if s.Tab.Rows < 0 || s.Tab.Columns < 0 || len(s.Preview.Headers) > column.MaxColumns {
 			t.Errorf("%q: %+v", content, s.Tab)
 		}
 		for _, row := range shown(s) {
 			for _, cell := range row {
-				if !utf8.ValidString(cell) || strings.ContainsAny(cell, "\x00\r") || utf8.RuneCountInString(cell) > source.MaxCell+10 {
+				if !utf8.ValidString(cell) || strings.ContainsAny(cell, "\x00\r") || utf8.RuneCountInString(cell) > column.MaxCell+10 {
 					t.Errorf("%q shows %q", content, cell)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/upstream"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -60,22 +61,22 @@ func (s *Sheets) tabs(ctx context.Context, as *account, sheet string) (book, err
 }
 
 // values asks for the head of a tab, of the first one if title is empty.
-func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, headerRow int) (source.Preview, error) {
+func (s *Sheets) values(ctx context.Context, as *account, sheet, title string, headerRow int) (column.Preview, error) {
 	var answer struct{ Values [][]string }
 	query := url.Values{"fields": {maskValues}, "majorDimension": {"ROWS"}, "valueRenderOption": {"FORMATTED_VALUE"}}
 	if err := s.get(ctx, as, url.PathEscape(sheet)+"/values/"+url.PathEscape(a1(title, headerRow)), query, &answer); err != nil {
 		if errors.Is(err, errBadRequest) {
-			return source.Preview{}, source.ErrTabNotFound
+			return column.Preview{}, source.ErrTabNotFound
 		}
-		return source.Preview{}, err
+		return column.Preview{}, err
 	}
 	rows := make([][]*string, len(answer.Values))
 	for i, row := range answer.Values {
 		for _, v := range row {
-			rows[i] = append(rows[i], source.Cell(v))
+			rows[i] = append(rows[i], column.Cell(v))
 		}
 	}
-	return source.Examine(rows, headerRow), nil
+	return column.Examine(rows, headerRow), nil
 }
 
 // errBadRequest says that Google found no sense in a request, such as a tab that is not there.

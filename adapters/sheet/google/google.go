@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -39,7 +40,7 @@ type Sheets struct {
 	now      func() time.Time
 	accounts *accounts
 	books    *cache[bookKey, book]
-	heads    *cache[headKey, source.Preview]
+	heads    *cache[headKey, column.Preview]
 }
 
 // bookKey identifies a sheet as one credential sees it.
@@ -61,7 +62,7 @@ func New(c Config) *Sheets { return newSheets(c, time.Now) }
 func newSheets(c Config, now func() time.Time) *Sheets {
 	return &Sheets{
 		config: c, now: now, accounts: &accounts{config: c, now: now, all: map[key]*account{}},
-		books: newCache[bookKey, book](now), heads: newCache[headKey, source.Preview](now),
+		books: newCache[bookKey, book](now), heads: newCache[headKey, column.Preview](now),
 	}
 }
 
@@ -128,12 +129,12 @@ type call struct {
 }
 
 // head is what will be known of a tab.
-type head func() (source.Preview, error)
+type head func() (column.Preview, error)
 
 // begin asks for the head of a tab while other things are asked.
 func (c call) begin(ctx context.Context, title string) head {
 	type result struct {
-		preview source.Preview
+		preview column.Preview
 		err     error
 	}
 	done := make(chan result, 1)
@@ -141,22 +142,22 @@ func (c call) begin(ctx context.Context, title string) head {
 		p, err := c.head(ctx, title)
 		done <- result{p, err}
 	}()
-	return func() (source.Preview, error) {
+	return func() (column.Preview, error) {
 		r := <-done
 		return r.preview, r.err
 	}
 }
 
-func (c call) head(ctx context.Context, title string) (source.Preview, error) {
+func (c call) head(ctx context.Context, title string) (column.Preview, error) {
 	k := c.headKey
 	k.tab = title
-	return c.heads.get(ctx, k, func(ctx context.Context) (source.Preview, error) {
+	return c.heads.get(ctx, k, func(ctx context.Context) (column.Preview, error) {
 		return c.values(ctx, c.as, k.sheet, title, k.headerRow)
 	})
 }
 
 // keep remembers a head under its tab's title, by which it is asked for once the tabs are known.
-func (c call) keep(title string, p source.Preview) {
+func (c call) keep(title string, p column.Preview) {
 	k := c.headKey
 	k.tab = title
 	c.heads.keep(k, p)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -60,8 +61,8 @@ func Owns(location string) bool {
 // a1 names a range as A1 notation has it: the columns and rows that are shown, of a tab, or of the
 // first one that is not hidden.
 func a1(title string, headerRow int) string {
-	skip, rows := source.Window(headerRow)
-	cells := fmt.Sprintf("A%d:%s%d", skip+1, source.ColumnLetters(source.MaxColumns-1), skip+rows)
+	skip, rows := column.Window(headerRow)
+	cells := fmt.Sprintf("A%d:%s%d", skip+1, column.Letters(column.MaxColumns-1), skip+rows)
 	if title == "" {
 		return cells
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/packed"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -60,7 +61,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	if d.tables[i].rows == nil && err != nil { // it is the one in which the limit was met
 		return source.Sheet{}, err
 	}
-	return source.Sheet{Tabs: tabs, Tab: tab, Preview: source.Examine(d.tables[i].rows, at.HeaderRow)}, nil
+	return source.Sheet{Tabs: tabs, Tab: tab, Preview: column.Examine(d.tables[i].rows, at.HeaderRow)}, nil
 }
 
 // document is read from its first element to its last.
@@ -122,7 +123,7 @@ func (d *document) read() error {
 func (d *document) table(e xml.StartElement) error {
 	title := source.TabTitle(packed.Attribute(e, "name"))
 	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1, Hidden: d.hidden[packed.Attribute(e, "style-name")]}}
-	t.skip, t.most = source.Window(d.at.HeaderRow)
+	t.skip, t.most = column.Window(d.at.HeaderRow)
 	d.tables = append(d.tables, t)
 	rows, columns := 0, 0
 	for {
@@ -172,7 +173,7 @@ func (t *table) add(row []*string, times int) {
 
 // row reads the cells of a row, and how many columns it takes up to its last one that is not empty.
 func (d *document) row() (row []*string, width int, err error) {
-	column := 0
+	col := 0
 	for {
 		token, err := d.in.Token()
 		if err != nil {
@@ -197,15 +198,15 @@ func (d *document) row() (row []*string, width int, err error) {
 				}
 			}
 			if cell != nil {
-				for len(row) < min(column, source.MaxColumns) {
+				for len(row) < min(col, column.MaxColumns) {
 					row = append(row, nil)
 				}
-				for at := column; at < min(column+times, source.MaxColumns); at++ {
+				for at := col; at < min(col+times, column.MaxColumns); at++ {
 					row = append(row, cell)
 				}
-				width = column + times
+				width = col + times
 			}
-			column = min(column+times, 16384)
+			col = min(col+times, 16384)
 		}
 	}
 }
@@ -221,9 +222,9 @@ func (d *document) cell(e xml.StartElement) (*string, error) {
 		switch token := token.(type) {
 		case xml.EndElement: // all others were passed over
 			if len(paragraphs) == 0 {
-				return source.Cell(packed.Attribute(e, "value")), nil
+				return column.Cell(packed.Attribute(e, "value")), nil
 			}
-			return source.Cell(strings.Join(paragraphs, "\n")), nil
+			return column.Cell(strings.Join(paragraphs, "\n")), nil
 		case xml.StartElement:
 			if token.Name != (xml.Name{Space: nsText, Local: "p"}) {
 				if err := d.in.Skip(); err != nil {
@@ -235,7 +236,7 @@ func (d *document) cell(e xml.StartElement) (*string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if len(paragraphs) < source.MaxCell { // more cannot be shown
+			if len(paragraphs) < column.MaxCell { // more cannot be shown
 				paragraphs = append(paragraphs, text)
 			}
 		}
@@ -252,7 +253,7 @@ func (d *document) paragraph() (string, error) {
 		}
 		switch token := token.(type) {
 		case xml.CharData:
-			if text.Len() <= 4*source.MaxCell {
+			if text.Len() <= 4*column.MaxCell {
 				text.Write(token)
 			}
 		case xml.EndElement:
@@ -267,7 +268,7 @@ func (d *document) paragraph() (string, error) {
 			depth++
 			switch token.Name.Local {
 			case "s": // so many spaces
-				text.WriteString(strings.Repeat(" ", repeated(token, "c", source.MaxCell)))
+				text.WriteString(strings.Repeat(" ", repeated(token, "c", column.MaxCell)))
 			case "tab":
 				text.WriteByte('\t')
 			case "line-break":

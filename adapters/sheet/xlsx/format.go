@@ -11,6 +11,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -49,15 +50,15 @@ func (b *workbook) format(cells []cell, put func(cell, string)) error {
 	}
 	for _, c := range cells {
 		shown := c.value
-		if c.row < len(rows) && c.column < len(rows[c.row]) {
-			shown = rows[c.row][c.column]
+		if c.row < len(rows) && c.col < len(rows[c.row]) {
+			shown = rows[c.row][c.col]
 		}
 		put(c, shown)
 	}
 	return nil
 }
 
-func reference(c cell) string { return source.ColumnLetters(c.column) + strconv.Itoa(c.row+1) }
+func reference(c cell) string { return column.Letters(c.col) + strconv.Itoa(c.row+1) }
 
 // noStyles is a part that has no styles.
 const noStyles = `<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>`

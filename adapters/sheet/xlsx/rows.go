@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/packed"
-	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/domain/column"
 )
 
 // cell is what a sheet holds in one place.
 type cell struct {
-	row, column int    // from 0, within what is read
-	kind        string // as the attribute t has it (ECMA-376 part 1, 18.18.11)
-	style       string
-	value       string
+	row, col int    // from 0, within what is read
+	kind     string // as the attribute t has it (ECMA-376 part 1, 18.18.11)
+	style    string
+	value    string
 }
 
 // extent is how much of a sheet was seen.
@@ -31,10 +31,10 @@ func (b *workbook) rows(part string, skip, n int) ([][]*string, extent, error) {
 	}
 	rows := make([][]*string, n)
 	put := func(c cell, shown string) {
-		for len(rows[c.row]) <= c.column {
+		for len(rows[c.row]) <= c.col {
 			rows[c.row] = append(rows[c.row], nil)
 		}
-		rows[c.row][c.column] = source.Cell(shown)
+		rows[c.row][c.col] = column.Cell(shown)
 	}
 	shared := map[int][]cell{}
 	var styled []cell
@@ -71,7 +71,7 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 	defer func() { _ = r.Close() }() // it was read from
 	var cells []cell
 	var seen extent
-	row, column := 0, 0 // of what was read last, from 1
+	row, col := 0, 0 // of what was read last, from 1
 	in := b.pack.Decoder(r)
 	for {
 		token, err := in.Token()
@@ -85,7 +85,7 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 		}
 		switch e.Name.Local {
 		case "row":
-			row, column = row+1, 0
+			row, col = row+1, 0
 			if at, err := strconv.Atoi(packed.Attribute(e, "r")); err == nil && at > 0 {
 				row = at
 			}
@@ -93,20 +93,20 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 				return cells, seen, nil
 			}
 		case "c":
-			column++
+			col++
 			if _, at, ok := parseCell(packed.Attribute(e, "r")); ok {
-				column = at
+				col = at
 			}
-			if row <= skip || column > source.MaxColumns {
+			if row <= skip || col > column.MaxColumns {
 				continue
 			}
-			c := cell{row: row - skip - 1, column: column - 1, kind: packed.Attribute(e, "t"), style: packed.Attribute(e, "s")}
+			c := cell{row: row - skip - 1, col: col - 1, kind: packed.Attribute(e, "t"), style: packed.Attribute(e, "s")}
 			if c.value, err = value(in); err != nil {
 				return nil, extent{}, packed.Broken(err)
 			}
 			if c.value != "" {
 				cells = append(cells, c)
-				seen.rows, seen.columns = max(seen.rows, row), max(seen.columns, column)
+				seen.rows, seen.columns = max(seen.rows, row), max(seen.columns, col)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/atrium-hq/atrium/adapters/sheet/packed"
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -63,7 +64,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 			return source.Sheet{}, err
 		}
 	}
-	skip, n := source.Window(at.HeaderRow)
+	skip, n := column.Window(at.HeaderRow)
 	rows, seen, err := b.rows(b.sheets[i].part, skip, n)
 	if err != nil {
 		return source.Sheet{}, err
@@ -71,7 +72,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	if seen.all {
 		tabs[i].Rows, tabs[i].Columns = seen.rows, seen.columns
 	}
-	return source.Sheet{Tabs: tabs, Tab: tabs[i], Preview: source.Examine(rows, at.HeaderRow)}, nil
+	return source.Sheet{Tabs: tabs, Tab: tabs[i], Preview: column.Examine(rows, at.HeaderRow)}, nil
 }
 
 // The types of relationships, which have one name in the transitional and another in the strict form
@@ -197,11 +198,11 @@ func (b *workbook) dimension(part string) (rows, columns int, err error) {
 			if !ranged { // one cell, or none
 				return -1, -1, nil
 			}
-			row, column, ok := parseCell(last)
+			row, col, ok := parseCell(last)
 			if !ok {
 				return -1, -1, nil
 			}
-			return row, column, nil
+			return row, col, nil
 		case "sheetData":
 			return -1, -1, nil
 		}
@@ -218,13 +219,13 @@ func notEnd(err error) error {
 
 // parseCell reads a reference such as AB12, both parts from 1. A row is 1 to 1,048,576 and a column
 // 1 to 16,384 (ECMA-376 part 1, 18.3.1.4 and 18.3.1.13).
-func parseCell(ref string) (row, column int, ok bool) {
+func parseCell(ref string) (row, col int, ok bool) {
 	i := 0
 	for ; i < len(ref) && i < 4 && ref[i] >= 'A' && ref[i] <= 'Z'; i++ {
-		column = column*26 + int(ref[i]-'A') + 1
+		col = col*26 + int(ref[i]-'A') + 1
 	}
 	digits := ref[i:]
-	if column == 0 || column > 16384 || digits == "" || len(digits) > 7 {
+	if col == 0 || col > 16384 || digits == "" || len(digits) > 7 {
 		return 0, 0, false
 	}
 	for _, d := range []byte(digits) {
@@ -233,5 +234,5 @@ func parseCell(ref string) (row, column int, ok bool) {
 		}
 		row = row*10 + int(d-'0')
 	}
-	return row, column, row >= 1 && row <= 1<<20
+	return row, col, row >= 1 && row <= 1<<20
 }

@@ -1,4 +1,4 @@
-package source
+package column
 
 import (
 	"math"
@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Window returns which rows of a tab Examine needs for a header row, as in SheetLocation: how many to
-// skip, and how many to read after those.
+// Window returns which rows of a table Examine needs: how many to skip, and how many to read after those. headerRow is
+// the row of the header, from 1, or 0 to search for it.
 func Window(headerRow int) (skip, rows int) {
 	if headerRow == 0 {
 		return 0, HeaderWindow + SampleWindow
@@ -45,7 +45,7 @@ func Examine(rows [][]*string, headerRow int) Preview {
 	}
 	names := distinct(rows[at], width)
 	for column, name := range names {
-		p.Headers = append(p.Headers, Header{Name: name, Column: ColumnLetters(column), Type: Infer(columnOf(below, column))})
+		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(columnOf(below, column))})
 	}
 	for _, row := range below[:min(len(below), ShownRows)] {
 		shown := make([]*string, width)
@@ -66,7 +66,7 @@ func distinct(header []*string, width int) []string {
 	}
 	used := map[string]bool{}
 	for i := range names {
-		name := "Column " + ColumnLetters(i)
+		name := "Column " + Letters(i)
 		if i < len(header) && header[i] != nil {
 			name = oneLine(*header[i])
 			if !used[name] {
@@ -128,7 +128,7 @@ func headerScore(rows [][]*string, at, width int) float64 {
 		if utf8.RuneCountInString(*c) <= 40 {
 			short++
 		}
-		isWord := slices.Contains([]FieldType{String, Text}, Infer([]*string{c}))
+		isWord := slices.Contains([]Type{String, Text}, Infer([]*string{c}))
 		if isWord {
 			words++
 		}
@@ -177,28 +177,4 @@ func extent(row []*string) int {
 		}
 	}
 	return 0
-}
-
-// FindTab returns the tab that a location names, by its id or else its title. Without a name it returns
-// the first tab that is not hidden, or else the first. ErrTabNotFound if there is none.
-func FindTab(tabs []Tab, asked string) (Tab, error) {
-	if asked != "" {
-		for _, match := range []func(Tab) bool{
-			func(t Tab) bool { return t.ID == asked },
-			func(t Tab) bool { return t.Title == asked },
-			func(t Tab) bool { return strings.EqualFold(t.Title, asked) },
-		} {
-			if i := slices.IndexFunc(tabs, match); i >= 0 {
-				return tabs[i], nil
-			}
-		}
-		return Tab{}, ErrTabNotFound
-	}
-	if i := slices.IndexFunc(tabs, func(t Tab) bool { return !t.Hidden }); i >= 0 {
-		return tabs[i], nil
-	}
-	if len(tabs) == 0 {
-		return Tab{}, ErrTabNotFound
-	}
-	return tabs[0], nil
 }

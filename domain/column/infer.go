@@ -1,4 +1,4 @@
-package source
+package column
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ const maxLine = 100
 // to 9999, and all must have the same order of day and month. Numbers can have thousands separators (a
 // comma, a point, a space, an apostrophe), a currency's sign or code, a percent sign, brackets for a
 // minus, or an exponent of any size.
-func Infer(cells []*string) FieldType {
+func Infer(cells []*string) Type {
 	var values []string
 	for _, c := range cells {
 		if c == nil {
@@ -35,7 +35,7 @@ func Infer(cells []*string) FieldType {
 		return String
 	}
 	for _, t := range []struct {
-		is FieldType
+		is Type
 		of func([]string) bool
 	}{
 		{Boolean, each(isBoolean)},

@@ -1,4 +1,4 @@
-package source
+package column
 
 import (
 	"math"
@@ -21,22 +21,22 @@ const (
 	AutoSelect = 0.8
 )
 
-// Memory holds a workspace's earlier choices for a type: field keys by normalised column name
+// Memory holds a workspace's earlier choices for a schema: field keys by normalised column name
 // (Normalise). The last choice counts. A nil Memory is empty.
 type Memory map[string]string
 
-// Suggest returns the likeliest column for each field of a type, in the order of the fields. No column
+// Suggest returns the likeliest column for each field of a schema, in the order of the fields. No column
 // is suggested twice. It maximises the likelihood of all pairs together, which is not the same as
 // choosing the likeliest pairs in turn.
 //
 // It scores a pair by its names: an earlier choice, the field's own name, a synonym, shared words
 // (those that many columns have count less), or a typing error; then by the type of the column's
 // values.
-func Suggest(t Type, headers []Header, memory Memory) []Suggestion {
-	m := newMatcher(t, headers, memory)
-	worth := make([][]float64, len(t.Fields))
-	pairs := make([][]judgement, len(t.Fields))
-	for f := range t.Fields {
+func Suggest(s Schema, headers []Header, memory Memory) []Suggestion {
+	m := newMatcher(s, headers, memory)
+	worth := make([][]float64, len(s.Fields))
+	pairs := make([][]judgement, len(s.Fields))
+	for f := range s.Fields {
 		worth[f], pairs[f] = make([]float64, len(headers)), make([]judgement, len(headers))
 		for c := range headers {
 			j := m.judge(f, c)
@@ -53,7 +53,7 @@ func Suggest(t Type, headers []Header, memory Memory) []Suggestion {
 		}
 		j := pairs[f][c]
 		out = append(out, Suggestion{
-			Field: t.Fields[f].Key, Column: headers[c].Name, Score: math.Round(100*j.score) / 100, Reason: j.sentence(t.Fields[f], headers[c]),
+			Field: s.Fields[f].Key, Column: headers[c].Name, Score: math.Round(100*j.score) / 100, Reason: j.sentence(s.Fields[f], headers[c]),
 		})
 	}
 	return out
@@ -90,7 +90,7 @@ var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "s
 type matcher struct {
 	fields  []fieldNames
 	columns []columnName
-	types   []FieldType
+	types   []Type
 	known   map[string]int // the index of each word
 	weights []float64      // weight of each word: less the more columns have it
 	beside  []float64      // part of that weight that counts if only one of two names has the word
@@ -131,17 +131,17 @@ func (m *matcher) name(s string) name {
 	return n
 }
 
-func newMatcher(t Type, headers []Header, memory Memory) *matcher {
+func newMatcher(s Schema, headers []Header, memory Memory) *matcher {
 	m := &matcher{known: map[string]int{}, memory: memory}
 	ownNoise := map[string]bool{} // a product's name is its own name
-	for _, w := range append(words(string(t.Key)), words(t.Title)...) {
+	for _, w := range append(words(s.Key), words(s.Title)...) {
 		ownNoise[w], ownNoise[strings.TrimSuffix(w, "s")] = true, true
 	}
 	isNoise := func(w string) bool { return noise[w] || ownNoise[w] }
-	for _, f := range t.Fields {
+	for _, f := range s.Fields {
 		named := fieldNames{Field: f, names: []name{m.name(f.Key), m.name(f.Title)}}
-		for _, s := range f.Synonyms {
-			named.names = append(named.names, m.name(s))
+		for _, synonym := range f.Synonyms {
+			named.names = append(named.names, m.name(synonym))
 		}
 		m.fields = append(m.fields, named)
 	}
@@ -224,7 +224,7 @@ func (m *matcher) judge(f, c int) judgement {
 	if best.score < scoreValues && field.Type == Email && m.types[c] == Email && m.emails == 1 && !slices.ContainsFunc(column.words, func(w string) bool { return slices.Contains(owners, w) }) {
 		best = judgement{score: scoreValues, why: values}
 	}
-	fit := fitness(field.Type, m.types[c])
+	fit := Fitness(field.Type, m.types[c])
 	best.score *= fit
 	best.fits = fit > 0.9
 	return best

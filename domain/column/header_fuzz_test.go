@@ -1,9 +1,10 @@
-package source_test
+package column_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -24,15 +25,15 @@ func FuzzExamine(f *testing.F) {
 		for line := range strings.SplitSeq(table, "\n") {
 			var row []*string
 			for cell := range strings.SplitSeq(line, "|") {
-				row = append(row, source.Cell(cell))
+				row = append(row, column.Cell(cell))
 			}
 			rows = append(rows, row)
 		}
-		if _, most := source.Window(headerRow); len(rows) > most {
+		if _, most := column.Window(headerRow); len(rows) > most {
 			rows = rows[:most]
 		}
-		p := source.Examine(rows, headerRow)
-		if p.Confidence < 0 || p.Confidence > 1 || p.HeaderRow < 0 || len(p.Headers) > source.MaxColumns || len(p.Rows) > source.ShownRows {
+		p := column.Examine(rows, headerRow)
+		if p.Confidence < 0 || p.Confidence > 1 || p.HeaderRow < 0 || len(p.Headers) > column.MaxColumns || len(p.Rows) > column.ShownRows {
 			t.Errorf("%q: row %d, confidence %v, %d headers, %d rows", table, p.HeaderRow, p.Confidence, len(p.Headers), len(p.Rows))
 		}
 		names := map[string]bool{}

@@ -1,4 +1,4 @@
-package source
+package column
 
 // jaroWinkler returns how similar two words are, from 0 to 1: it counts common letters at about the
 // same places, and favours a common beginning (Winkler 1990). It compares bytes, which finds typing

@@ -1,4 +1,4 @@
-package source_test
+package column_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/domain/column"
 )
 
 // table reads rows whose cells are separated by |. A blank cell is empty.
@@ -17,14 +17,14 @@ func table(lines ...string) [][]*string {
 	for _, line := range lines {
 		var row []*string
 		for _, c := range strings.Split(line, "|") {
-			row = append(row, source.Cell(strings.TrimSpace(c)))
+			row = append(row, column.Cell(strings.TrimSpace(c)))
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-func names(p source.Preview) []string {
+func names(p column.Preview) []string {
 	var out []string
 	for _, h := range p.Headers {
 		out = append(out, h.Name)
@@ -52,7 +52,7 @@ func TestTheHeaderRowIsFound(t *testing.T) {
 		{"after empty rows", table("|", "|", "Name|Age", "Ann|7"), 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := source.Examine(tt.rows, 0)
+			p := column.Examine(tt.rows, 0)
 			if p.HeaderRow != tt.want || p.Confidence <= 0 || p.Confidence > 1 {
 				t.Errorf("row %d with confidence %v, want row %d", p.HeaderRow, p.Confidence, tt.want)
 			}
@@ -62,28 +62,28 @@ func TestTheHeaderRowIsFound(t *testing.T) {
 
 func TestAnEmptyTabHasNoHeader(t *testing.T) {
 	for name, rows := range map[string][][]*string{"without rows": nil, "of empty rows": table("|", "|")} {
-		if p := source.Examine(rows, 0); p.HeaderRow != 0 || p.Headers != nil || p.Confidence != 0 {
+		if p := column.Examine(rows, 0); p.HeaderRow != 0 || p.Headers != nil || p.Confidence != 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	if p := source.Examine(nil, 7); p.HeaderRow != 7 || p.Headers != nil {
+	if p := column.Examine(nil, 7); p.HeaderRow != 7 || p.Headers != nil {
 		t.Errorf("beyond its end: %+v", p)
 	}
 }
 
 func TestAHeaderBelowTheFirstRowsIsNotLookedFor(t *testing.T) {
-	lines := slices.Repeat([]string{"|"}, source.HeaderWindow)
-	if p := source.Examine(table(append(lines, "Name|Age", "Ann|7")...), 0); p.Headers != nil {
+	lines := slices.Repeat([]string{"|"}, column.HeaderWindow)
+	if p := column.Examine(table(append(lines, "Name|Age", "Ann|7")...), 0); p.Headers != nil {
 		t.Errorf("found in row %d", p.HeaderRow)
 	}
 }
 
 func TestAGivenHeaderRowIsTakenAsItIs(t *testing.T) {
-	skip, n := source.Window(3)
-	if skip != 2 || n != 1+source.SampleWindow {
+	skip, n := column.Window(3)
+	if skip != 2 || n != 1+column.SampleWindow {
 		t.Fatalf("Window = %d, %d", skip, n)
 	}
-	p := source.Examine(table("1|2", "3|4", "5|6", "7|8"), 3)
+	p := column.Examine(table("1|2", "3|4", "5|6", "7|8"), 3)
 	if p.HeaderRow != 3 || p.Confidence != 1 || !slices.Equal(names(p), []string{"1", "2"}) || len(p.Rows) != 2 || *p.Rows[0][0] != "3" {
 		t.Errorf("%+v", p)
 	}
@@ -102,7 +102,7 @@ func TestColumnsNeverVanishAndNeverShareAName(t *testing.T) {
 		{"Name", "a|b|c", []string{"Name", "Column B", "Column C"}},
 		{"Name|Age||", "a|1||", []string{"Name", "Age"}},
 	} {
-		p := source.Examine(table(tt.header, tt.row), 1)
+		p := column.Examine(table(tt.header, tt.row), 1)
 		if diff := cmp.Diff(tt.want, names(p)); diff != "" {
 			t.Errorf("%q: %s", tt.header, diff)
 		}
@@ -115,11 +115,11 @@ func TestColumnsNeverVanishAndNeverShareAName(t *testing.T) {
 }
 
 func TestTwoRowsAreShownAndMoreLookedAt(t *testing.T) {
-	p := source.Examine(table("Code|Price", "|", "1|2", "|", "2|", "x|2.5"), 1)
-	if len(p.Rows) != source.ShownRows || *p.Rows[0][0] != "1" || *p.Rows[1][0] != "2" || p.Rows[1][1] != nil {
+	p := column.Examine(table("Code|Price", "|", "1|2", "|", "2|", "x|2.5"), 1)
+	if len(p.Rows) != column.ShownRows || *p.Rows[0][0] != "1" || *p.Rows[1][0] != "2" || p.Rows[1][1] != nil {
 		t.Errorf("rows = %v", p.Rows)
 	}
-	if p.Headers[0].Type != source.String || p.Headers[1].Type != source.Number || p.Headers[1].Column != "B" {
+	if p.Headers[0].Type != column.String || p.Headers[1].Type != column.Number || p.Headers[1].Column != "B" {
 		t.Errorf("headers = %+v", p.Headers)
 	}
 }
@@ -127,30 +127,10 @@ func TestTwoRowsAreShownAndMoreLookedAt(t *testing.T) {
 func TestColumnsBeyondTheLimitAreLeftOut(t *testing.T) {
 	wide := make([]*string, 16384)
 	for i := range wide {
-		wide[i] = source.Cell(fmt.Sprint("c", i))
+		wide[i] = column.Cell(fmt.Sprint("c", i))
 	}
-	p := source.Examine([][]*string{wide, wide}, 0)
-	if len(p.Headers) != source.MaxColumns || p.Headers[199].Column != "GR" || len(p.Rows[0]) != source.MaxColumns {
+	p := column.Examine([][]*string{wide, wide}, 0)
+	if len(p.Headers) != column.MaxColumns || p.Headers[199].Column != "GR" || len(p.Rows[0]) != column.MaxColumns {
 		t.Errorf("%d headers, rows of %d", len(p.Headers), len(p.Rows[0]))
-	}
-}
-
-func TestTabsAreFoundByIDAndTitle(t *testing.T) {
-	tabs := []source.Tab{{ID: "1", Title: "Secret", Hidden: true}, {ID: "2", Title: "People"}, {ID: "3", Title: "2"}, {ID: "4", Title: "people"}}
-	for asked, want := range map[string]string{"": "2", "1": "1", "2": "2", "People": "2", "people": "4", "PEOPLE": "2"} {
-		if got, err := source.FindTab(tabs, asked); err != nil || got.ID != want {
-			t.Errorf("%q is tab %q, %v", asked, got.ID, err)
-		}
-	}
-	if got, err := source.FindTab(tabs[:1], ""); err != nil || got.ID != "1" {
-		t.Errorf("of hidden ones alone: %q, %v", got.ID, err)
-	}
-	for _, none := range [][]source.Tab{nil, tabs} {
-		if _, err := source.FindTab(none, "Foo"); err != source.ErrTabNotFound {
-			t.Errorf("a tab that is not there: %v", err)
-		}
-	}
-	if _, err := source.FindTab(nil, ""); err != source.ErrTabNotFound {
-		t.Errorf("without tabs: %v", err)
 	}
 }

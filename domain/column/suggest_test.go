@@ -1,4 +1,4 @@
-package source_test
+package column_test
 
 import (
 	"bufio"
@@ -8,37 +8,38 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-// typeOf returns a type with the named fields, whose types may follow a colon.
-func typeOf(fields ...string) source.Type {
-	t := source.Type{Key: "rows", Title: "Rows"}
+// schemaOf returns a schema with the named fields, whose types may follow a colon.
+func schemaOf(fields ...string) column.Schema {
+	t := column.Schema{Key: "rows", Title: "Rows"}
 	for _, f := range fields {
 		key, kind, ok := strings.Cut(f, ":")
 		if !ok {
 			kind = "string"
 		}
-		t.Fields = append(t.Fields, source.Field{Key: key, Title: strings.ReplaceAll(key, "_", " "), Type: source.FieldType(kind)})
+		t.Fields = append(t.Fields, column.Field{Key: key, Title: strings.ReplaceAll(key, "_", " "), Type: column.Type(kind)})
 	}
 	return t
 }
 
 // headersOf parses headers separated by commas, whose types may follow a colon without a space.
-func headersOf(line string) []source.Header {
-	var out []source.Header
+func headersOf(line string) []column.Header {
+	var out []column.Header
 	for i, h := range strings.Split(line, ",") {
 		h = strings.TrimSpace(h)
-		kind := source.String
+		kind := column.String
 		if at := strings.LastIndex(h, "::"); at > 0 {
-			h, kind = h[:at], source.FieldType(h[at+2:])
+			h, kind = h[:at], column.Type(h[at+2:])
 		}
-		out = append(out, source.Header{Name: h, Column: source.ColumnLetters(i), Type: kind})
+		out = append(out, column.Header{Name: h, Column: column.Letters(i), Type: kind})
 	}
 	return out
 }
 
-func chosen(suggestions []source.Suggestion) map[string]string {
+func chosen(suggestions []column.Suggestion) map[string]string {
 	out := map[string]string{}
 	for _, s := range suggestions {
 		out[s.Field] = s.Column
@@ -47,13 +48,13 @@ func chosen(suggestions []source.Suggestion) map[string]string {
 }
 
 func TestKnownWrongGuessesAreNotSuggested(t *testing.T) {
-	for field, column := range map[string]string{
+	for field, header := range map[string]string{
 		"id": "IP", "age": "tag", "first_name": "Last Name", "start_date": "End date", "state": "Status", "country": "County",
 		"email:email": "Email opt-in::boolean", "email": "Email domain", "name": "Company Name", "company": "Company ID", "phone": "Fax", "updated_at": "Created at",
 		"price:number": "Price list::string", "city": "Capacity", "title": "Subtitle", "address": "IP address", "url:url": "Curl",
 	} {
-		t.Run(field+" is not "+column, func(t *testing.T) {
-			if got := source.Suggest(typeOf(field), headersOf(column), nil); len(got) > 0 {
+		t.Run(field+" is not "+header, func(t *testing.T) {
+			if got := column.Suggest(schemaOf(field), headersOf(header), nil); len(got) > 0 {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -61,29 +62,29 @@ func TestKnownWrongGuessesAreNotSuggested(t *testing.T) {
 }
 
 func TestOtherSpellingsAreSuggested(t *testing.T) {
-	contacts := source.CommonTypes()[0]
-	for _, column := range []string{"EMAIL", "e-mail", "e-mail address", "Contact: Email", "contact_email", "EmailAddress", "E-Mail-Adresse", "Primary e-mail", "Email 1"} {
-		got := source.Suggest(contacts, headersOf("Id,"+column+"::email,IP"), nil)
-		if len(got) != 1 || got[0].Field != "email" || got[0].Column != column || got[0].Score < source.AutoSelect || !strings.HasSuffix(got[0].Reason, ".") {
-			t.Errorf("%s: %+v", column, got)
+	contacts := source.CommonTypes()[0].Schema()
+	for _, header := range []string{"EMAIL", "e-mail", "e-mail address", "Contact: Email", "contact_email", "EmailAddress", "E-Mail-Adresse", "Primary e-mail", "Email 1"} {
+		got := column.Suggest(contacts, headersOf("Id,"+header+"::email,IP"), nil)
+		if len(got) != 1 || got[0].Field != "email" || got[0].Column != header || got[0].Score < column.AutoSelect || !strings.HasSuffix(got[0].Reason, ".") {
+			t.Errorf("%s: %+v", header, got)
 		}
 	}
-	for _, column := range []string{"Emial", "Compnay", "Contry", "Adress"} {
-		got := source.Suggest(contacts, headersOf(column), nil)
-		if len(got) != 1 || got[0].Score >= source.AutoSelect || !strings.Contains(got[0].Reason, "spelled") {
-			t.Errorf("%s: %+v", column, got)
+	for _, header := range []string{"Emial", "Compnay", "Contry", "Adress"} {
+		got := column.Suggest(contacts, headersOf(header), nil)
+		if len(got) != 1 || got[0].Score >= column.AutoSelect || !strings.Contains(got[0].Reason, "spelled") {
+			t.Errorf("%s: %+v", header, got)
 		}
 	}
 }
 
 func TestWhatWasChosenBeforeWins(t *testing.T) {
-	contacts := source.CommonTypes()[0]
+	contacts := source.CommonTypes()[0].Schema()
 	headers := headersOf("Email::email,Kontakt,Reply to::email")
-	if got := chosen(source.Suggest(contacts, headers, nil)); got["email"] != "Email" {
+	if got := chosen(column.Suggest(contacts, headers, nil)); got["email"] != "Email" {
 		t.Fatalf("without a memory: %v", got)
 	}
-	memory := source.Memory{source.Normalise("REPLY-TO"): "email", source.Normalise("Email"): "notes"}
-	got := source.Suggest(contacts, headers, memory)
+	memory := column.Memory{column.Normalise("REPLY-TO"): "email", column.Normalise("Email"): "notes"}
+	got := column.Suggest(contacts, headers, memory)
 	if c := chosen(got); c["email"] != "Reply to" || c["notes"] != "Email" {
 		t.Errorf("with one: %+v", got)
 	}
@@ -93,7 +94,7 @@ func TestWhatWasChosenBeforeWins(t *testing.T) {
 }
 
 func TestValuesCorrectWhatNamesSay(t *testing.T) {
-	contacts := source.CommonTypes()[0]
+	contacts := source.CommonTypes()[0].Schema()
 	for _, tt := range []struct {
 		name, headers string
 		want          string // of email
@@ -105,7 +106,7 @@ func TestValuesCorrectWhatNamesSay(t *testing.T) {
 		{"none of several with addresses", "A1::email,B1::email", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := chosen(source.Suggest(contacts, headersOf(tt.headers), nil))["email"]; got != tt.want {
+			if got := chosen(column.Suggest(contacts, headersOf(tt.headers), nil))["email"]; got != tt.want {
 				t.Errorf("email is %q, want %q", got, tt.want)
 			}
 		})
@@ -114,18 +115,18 @@ func TestValuesCorrectWhatNamesSay(t *testing.T) {
 
 func TestSuggestionsAreTheBestAsAWhole(t *testing.T) {
 	// Taken in turn, "Name" would go to whichever field came first.
-	ty := source.Type{Key: "rows", Fields: []source.Field{
-		{Key: "label", Type: source.String, Synonyms: []string{"name"}},
-		{Key: "name", Type: source.String},
+	ty := column.Schema{Key: "rows", Fields: []column.Field{
+		{Key: "label", Type: column.String, Synonyms: []string{"name"}},
+		{Key: "name", Type: column.String},
 	}}
-	got := chosen(source.Suggest(ty, headersOf("Name,Label"), nil))
+	got := chosen(column.Suggest(ty, headersOf("Name,Label"), nil))
 	if got["name"] != "Name" || got["label"] != "Label" {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestASurePairIsNotGivenUpForTwoDoubtfulOnes(t *testing.T) {
-	got := source.Suggest(typeOf("phone", "phones"), headersOf("Phone,Phnoe"), nil)
+	got := column.Suggest(schemaOf("phone", "phones"), headersOf("Phone,Phnoe"), nil)
 	if len(got) != 1 || got[0].Field != "phone" || got[0].Column != "Phone" {
 		t.Errorf("%+v", got)
 	}
@@ -133,20 +134,20 @@ func TestASurePairIsNotGivenUpForTwoDoubtfulOnes(t *testing.T) {
 
 func TestAColumnIsAboutItsLastWord(t *testing.T) {
 	// “domain” tells little here, since most columns have it.
-	if got := source.Suggest(typeOf("email"), headersOf("Email domain,Shop domain,Domain rank,Domain age"), nil); len(got) > 0 {
+	if got := column.Suggest(schemaOf("email"), headersOf("Email domain,Shop domain,Domain rank,Domain age"), nil); len(got) > 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestNothingIsSuggestedForNothing(t *testing.T) {
-	contacts := source.CommonTypes()[0]
-	if got := source.Suggest(contacts, nil, nil); len(got) > 0 {
+	contacts := source.CommonTypes()[0].Schema()
+	if got := column.Suggest(contacts, nil, nil); len(got) > 0 {
 		t.Errorf("without headers: %v", got)
 	}
-	if got := source.Suggest(source.Type{}, headersOf("Email"), nil); len(got) > 0 {
+	if got := column.Suggest(column.Schema{}, headersOf("Email"), nil); len(got) > 0 {
 		t.Errorf("without fields: %v", got)
 	}
-	if got := source.Suggest(contacts, headersOf("***,???"), nil); len(got) > 0 {
+	if got := column.Suggest(contacts, headersOf("***,???"), nil); len(got) > 0 {
 		t.Errorf("of names without words: %v", got)
 	}
 }
@@ -171,18 +172,18 @@ func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 			t.Fatalf("%q has %d parts", line, len(parts))
 		}
 		at := slices.IndexFunc(source.CommonTypes(), func(ty source.Type) bool { return string(ty.Key) == parts[0] })
-		ty, headers := source.CommonTypes()[at], headersOf(parts[1])
+		ty, headers := source.CommonTypes()[at].Schema(), headersOf(parts[1])
 		want := map[string]string{}
 		for pair := range strings.SplitSeq(parts[2], ";") {
-			field, column, _ := strings.Cut(strings.TrimSpace(pair), "=")
-			if !slices.ContainsFunc(headers, func(h source.Header) bool { return h.Name == column }) || !slices.ContainsFunc(ty.Fields, func(f source.Field) bool { return f.Key == field }) {
-				t.Fatalf("%q: there is no %q or %q", line, field, column)
+			field, header, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if !slices.ContainsFunc(headers, func(h column.Header) bool { return h.Name == header }) || !slices.ContainsFunc(ty.Fields, func(f column.Field) bool { return f.Key == field }) {
+				t.Fatalf("%q: there is no %q or %q", line, field, header)
 			}
-			want[field] = column
+			want[field] = header
 		}
-		got := source.Suggest(ty, headers, nil)
+		got := column.Suggest(ty, headers, nil)
 		for _, s := range got {
-			if s.Score >= source.AutoSelect && want[s.Field] != s.Column {
+			if s.Score >= column.AutoSelect && want[s.Field] != s.Column {
 				t.Errorf("%s, line %d: %s is %q with %v, want %q: %s", ty.Key, tables+1, s.Field, s.Column, s.Score, want[s.Field], s.Reason)
 			}
 		}
@@ -204,15 +205,15 @@ func TestSuggestionsAreRightForExportsOfOtherPrograms(t *testing.T) {
 }
 
 func BenchmarkSuggest200By200(b *testing.B) {
-	ty := source.Type{Key: "wide"}
-	var headers []source.Header
+	ty := column.Schema{Key: "wide"}
+	var headers []column.Header
 	for i := range 200 {
 		word := fmt.Sprintf("%c%cword", 'a'+i%26, 'a'+i/26)
-		ty.Fields = append(ty.Fields, source.Field{Key: "customer_" + word, Title: "Customer " + word, Type: source.String, Synonyms: []string{word, "the " + word + " date", word + " amount"}})
-		headers = append(headers, source.Header{Name: "Customer: " + word + " value", Type: source.String})
+		ty.Fields = append(ty.Fields, column.Field{Key: "customer_" + word, Title: "Customer " + word, Type: column.String, Synonyms: []string{word, "the " + word + " date", word + " amount"}})
+		headers = append(headers, column.Header{Name: "Customer: " + word + " value", Type: column.String})
 	}
 	for b.Loop() {
-		if got := source.Suggest(ty, headers, nil); len(got) != 200 {
+		if got := column.Suggest(ty, headers, nil); len(got) != 200 {
 			b.Fatalf("%d suggestions", len(got))
 		}
 	}

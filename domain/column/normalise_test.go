@@ -1,10 +1,10 @@
-package source_test
+package column_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/domain/column"
 )
 
 func TestNamesAreComparedInOneForm(t *testing.T) {
@@ -32,11 +32,11 @@ func TestNamesAreComparedInOneForm(t *testing.T) {
 		"***":               "",
 		"名前":                "名前",
 	} {
-		if got := source.Normalise(in); got != want {
+		if got := column.Normalise(in); got != want {
 			t.Errorf("Normalise(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := source.Normalise(strings.Repeat("a b ", 1000)); len(got) > 100 {
+	if got := column.Normalise(strings.Repeat("a b ", 1000)); len(got) > 100 {
 		t.Errorf("an endless name gives %d bytes", len(got))
 	}
 }

@@ -1,0 +1,64 @@
+// Package column examines the columns of a table. It finds the header row, infers the type of each column's values, and
+// suggests which field of a schema each column belongs to. Its functions are pure.
+package column
+
+// Limits of what is examined and shown of a table.
+const (
+	MaxCell      = 256 // characters of a cell; longer ones are cut
+	MaxColumns   = 200 // columns of a table; those further right are omitted
+	HeaderWindow = 20  // first rows that are searched for a header
+	SampleWindow = 32  // rows below the header from which types are inferred
+	ShownRows    = 2   // of these, the rows that are shown
+)
+
+// Type is the type of the values of a column or a field.
+type Type string
+
+// The types. Infer returns all of them except Enum.
+const (
+	String   Type = "string" // one line
+	Text     Type = "text"
+	Integer  Type = "integer"
+	Number   Type = "number"
+	Boolean  Type = "boolean"
+	Date     Type = "date"
+	DateTime Type = "datetime"
+	URL      Type = "url"
+	Email    Type = "email"
+	Enum     Type = "enum"
+	JSON     Type = "json"
+)
+
+// Header describes a column.
+type Header struct {
+	Name   string // never empty, unique in its table
+	Column string // spreadsheet letters: A to GR; empty for a column of a warehouse
+	Type   Type   // of the values below
+}
+
+// Preview holds the first rows of a table.
+type Preview struct {
+	HeaderRow  int     // from 1; 0 if the table is empty
+	Confidence float64 // probability from 0 to 1 that this is the header; 1 if it was given
+	Headers    []Header
+	Rows       [][]*string // up to ShownRows rows below the header; a value for each column, nil if it is empty
+}
+
+// Schema describes rows by the fields that columns can be mapped to.
+type Schema struct {
+	Key    string // lower snake_case
+	Title  string
+	Fields []Field
+}
+
+// Field is one field of a schema.
+type Field struct {
+	Key      string // lower snake_case, unique in its schema
+	Title    string
+	Type     Type
+	Required bool     // a mapping must name a column for it
+	Unique   bool     // no two rows have the same value
+	Synonyms []string // other names that columns have for it, the likeliest first
+	Enum     []string // the values of an Enum; empty for other types
+	Example  string
+}
