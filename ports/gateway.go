@@ -59,12 +59,12 @@ type GatewaySubscriptions interface {
 	// Subscribe creates a subscription and charges the default method. A declined charge creates no
 	// subscription. A charge that needs the payer's authentication leaves the subscription incomplete,
 	// with the action that the payer must take.
-	Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error)
+	Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error)
 
 	// Amend changes a subscription. If the additional cost cannot be charged, nothing changes. A change
 	// that takes effect now, and a cancellation at the end of the period, replace a change that was
 	// scheduled for renewal.
-	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error)
+	Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error)
 
 	// GiveUp cancels a subscription whose first payment waits for the payer, and voids its invoice, so
 	// that it can no longer be paid. billing.ErrSubscriptionExists, and no change, if it was paid in
@@ -78,7 +78,7 @@ type GatewaySubscriptions interface {
 
 	// Subscriptions returns the live subscriptions and at least the last one that ended, with the
 	// payer's required action for incomplete ones.
-	Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.Held, error)
+	Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error)
 
 	// Invoices returns the newest billing.MirroredInvoices invoices.
 	Invoices(ctx context.Context, c billing.CustomerID) ([]billing.Invoice, error)

@@ -136,7 +136,7 @@ func (a *API) createSubscription(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w := billing.Wanted{Plan: billing.PlanID(in.PlanID), Method: billing.MethodID(in.PaymentMethodID), Quantity: max(in.Quantity, 1)}
+	w := billing.SubscribeRequest{Plan: billing.PlanID(in.PlanID), Method: billing.MethodID(in.PaymentMethodID), Quantity: max(in.Quantity, 1)}
 	v, err := r.Payments.Subscribe(r.Context(), r.by, r.gatewayKey(), w)
 	if err != nil {
 		return reply{}, err

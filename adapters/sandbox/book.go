@@ -20,9 +20,9 @@ type book struct {
 	Subscriptions []*subscription    `json:"subscriptions"`
 	Invoices      []*invoice         `json:"invoices"`
 
-	Answers map[string]answer `json:"answers"` // to calls, by key
-	Told    int               `json:"told"`    // how many events there have been
-	Outbox  []notice          `json:"outbox"`  // those that are not delivered yet
+	Answers    map[string]answer `json:"answers"` // to calls, by key
+	EventCount int               `json:"told"`    // how many events there have been
+	Outbox     []notice          `json:"outbox"`  // those that are not delivered yet
 }
 
 // behaviour is how a test card behaves.
@@ -138,15 +138,15 @@ func (b *book) intent(id billing.IntentID) *intent {
 	return b.Intents[i]
 }
 
-// tell notes an event about an object.
-func (b *book) tell(kind, object, about string, now time.Time) {
-	b.Told++
-	b.Outbox = append(b.Outbox, notice{ID: "evt_" + name(string(b.ID), "event", itoa(b.Told)), Type: kind, Object: object, About: about, At: now})
+// emit queues an event about an object.
+func (b *book) emit(kind, object, about string, now time.Time) {
+	b.EventCount++
+	b.Outbox = append(b.Outbox, notice{ID: "evt_" + name(string(b.ID), "event", itoa(b.EventCount)), Type: kind, Object: object, About: about, At: now})
 }
 
 // held returns s as a gateway shows it, without the action that the payer must take.
-func (s *subscription) held(c billing.CustomerID) billing.Held {
-	h := billing.Held{
+func (s *subscription) held(c billing.CustomerID) billing.GatewaySubscription {
+	h := billing.GatewaySubscription{
 		ID: s.ID, Customer: c, PriceRef: s.Plan.PriceRef, Plan: s.Plan.ID, Quantity: s.Quantity, Status: s.Status, Key: s.Key,
 		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, TrialEnd: s.TrialEnd, CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: s.CreatedAt,
 	}

@@ -44,7 +44,7 @@ func (b *book) bill(s *subscription, amount int64, paid bool, now time.Time) *in
 		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, DueAt: now, CreatedAt: now,
 	}}
 	b.Invoices = append(b.Invoices, i)
-	b.tell("invoice.created", "invoice", string(i.ID), now)
+	b.emit("invoice.created", "invoice", string(i.ID), now)
 	if paid {
 		b.pay(i, now)
 	}
@@ -53,7 +53,7 @@ func (b *book) bill(s *subscription, amount int64, paid bool, now time.Time) *in
 
 func (b *book) pay(i *invoice, now time.Time) {
 	i.Status, i.AmountPaid, i.PaidAt = billing.Paid, i.Total, now
-	b.tell("invoice.paid", "invoice", string(i.ID), now)
+	b.emit("invoice.paid", "invoice", string(i.ID), now)
 }
 
 // open is the newest unpaid invoice of a subscription; nil if there is none.
@@ -91,7 +91,7 @@ func (b *book) end(s *subscription, status billing.Status, now time.Time) {
 		b.voidAll(s.ID)
 	}
 	s.Status, s.Next, s.Intent = status, nil, ""
-	b.tell("customer.subscription.deleted", "subscription", string(s.ID), now)
+	b.emit("customer.subscription.deleted", "subscription", string(s.ID), now)
 }
 
 // What time does to a subscription.
@@ -156,9 +156,9 @@ func (b *book) renew(s *subscription, at time.Time) {
 	s.Status = billing.Active
 	if !got.paid {
 		s.Status, s.Retries, s.RetryAt = billing.PastDue, 0, at.Add(retryEvery)
-		b.tell("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), at)
+		b.emit("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), at)
 	}
-	b.tell("customer.subscription.updated", "subscription", string(s.ID), at)
+	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
 }
 
 func (b *book) retry(s *subscription, at time.Time) {
@@ -175,5 +175,5 @@ func (b *book) retry(s *subscription, at time.Time) {
 		s.Retries++
 		s.RetryAt = at.Add(retryEvery)
 	}
-	b.tell("customer.subscription.updated", "subscription", string(s.ID), at)
+	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
 }

@@ -43,11 +43,11 @@ func (g *Gateway) Confirm(ctx context.Context, c billing.CustomerID, id billing.
 		case shown.Expired(now):
 			return billing.ErrMethodExpired
 		case m.Behaviour == declined, m.Behaviour == noFunds:
-			b.tell("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
+			b.emit("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
 			return &billing.DeclinedError{DeclineCode: string(m.Behaviour)}
 		case m.Behaviour == wantsBank:
 			n.Status, n.Card = wantsAction, m
-			b.tell("setup_intent.requires_action", "setup_intent", string(n.ID), now)
+			b.emit("setup_intent.requires_action", "setup_intent", string(n.ID), now)
 			return nil
 		}
 		b.attach(n, m, now)
@@ -65,8 +65,8 @@ func (b *book) attach(n *intent, m *method, now time.Time) {
 			s.Intent = ""
 		}
 	}
-	b.tell("payment_method.attached", "payment_method", string(m.ID), now)
-	b.tell("setup_intent.succeeded", "setup_intent", string(n.ID), now)
+	b.emit("payment_method.attached", "payment_method", string(m.ID), now)
+	b.emit("setup_intent.succeeded", "setup_intent", string(n.ID), now)
 }
 
 // cancelIntents ends the setup intents that are not confirmed.
@@ -81,7 +81,7 @@ func (b *book) cancelIntents(now time.Time) {
 				s.Intent = ""
 			}
 		}
-		b.tell("setup_intent.canceled", "setup_intent", string(n.ID), now)
+		b.emit("setup_intent.canceled", "setup_intent", string(n.ID), now)
 	}
 }
 
@@ -96,7 +96,7 @@ func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id bil
 			b.authenticatePayment(n, success, now)
 		case !success:
 			n.Status, n.Card = wantsMethod, nil
-			b.tell("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
+			b.emit("setup_intent.setup_failed", "setup_intent", string(n.ID), now)
 		default:
 			m := n.Card
 			if n.Usage == billing.OffSession {
@@ -111,7 +111,7 @@ func (g *Gateway) Authenticate(ctx context.Context, c billing.CustomerID, id bil
 // authenticatePayment begins the subscription that waits for it. Who fails may try again, until it expires.
 func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
 	if !success {
-		b.tell("payment_intent.payment_failed", "payment_intent", string(n.ID), now)
+		b.emit("payment_intent.payment_failed", "payment_intent", string(n.ID), now)
 		return
 	}
 	n.Status = succeeded
@@ -126,7 +126,7 @@ func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
 		return
 	}
 	s.Status, s.Intent = billing.Active, ""
-	b.tell("customer.subscription.updated", "subscription", string(s.ID), now)
+	b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
 }
 
 // payer runs act for a caller who has an intent's secret. A refusal changes nothing, except that an event

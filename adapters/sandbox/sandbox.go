@@ -203,7 +203,7 @@ func (g *Gateway) CreateCustomer(ctx context.Context, key string, d billing.Deta
 			return nil, nil
 		}
 		b := &book{ID: id, Name: d.Name, Email: d.Email, CreatedAt: now}
-		b.tell("customer.created", "customer", string(id), now)
+		b.emit("customer.created", "customer", string(id), now)
 		return json.Marshal(b)
 	})
 	if err == nil {
@@ -220,7 +220,7 @@ func (g *Gateway) CreateSetupIntent(ctx context.Context, key string, c billing.C
 	n, err := keyed(ctx, g, c, key, "create setup intent "+string(u), func(b *book, now time.Time) (intent, error) {
 		n := &intent{ID: billing.IntentID("seti_" + name(string(b.ID), key)), Usage: u, Status: wantsMethod, CreatedAt: now}
 		b.Intents = append(b.Intents, n)
-		b.tell("setup_intent.created", "setup_intent", string(n.ID), now)
+		b.emit("setup_intent.created", "setup_intent", string(n.ID), now)
 		return *n, nil
 	})
 	if err != nil {
@@ -277,7 +277,7 @@ func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.Customer
 		}
 		if b.Default != m {
 			b.Default = m
-			b.tell("customer.updated", "customer", string(b.ID), now)
+			b.emit("customer.updated", "customer", string(b.ID), now)
 		}
 		return true, nil
 	})
@@ -294,7 +294,7 @@ func (g *Gateway) Detach(ctx context.Context, key string, c billing.CustomerID, 
 		if b.Default == m {
 			b.Default = ""
 		}
-		b.tell("payment_method.detached", "payment_method", string(m), now)
+		b.emit("payment_method.detached", "payment_method", string(m), now)
 		return true, nil
 	})
 	return err

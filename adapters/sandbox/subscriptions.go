@@ -9,7 +9,7 @@ import (
 )
 
 // Subscribe implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
 	s, err := keyed(ctx, g, c, key, "subscribe "+string(o.Plan.ID)+" "+itoa(o.Quantity), func(b *book, now time.Time) (subscription, error) {
 		for _, s := range b.Subscriptions { // of a key whose answer is forgotten
 			if s.Key == key {
@@ -28,7 +28,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 		}
 		switch got := b.charge(s.price(), true, now); {
 		case got.decline != "":
-			b.tell("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), key), now)
+			b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), key), now)
 			return subscription{}, &billing.DeclinedError{DeclineCode: got.decline}
 		case got.asks:
 			n := &intent{ID: billing.IntentID("pi_" + name(string(b.ID), key)), Status: wantsAction, Subscription: s.ID, CreatedAt: now}
@@ -41,7 +41,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 		return *s, nil
 	})
 	if err != nil {
-		return billing.Held{}, err
+		return billing.GatewaySubscription{}, err
 	}
 	return g.held(c, &s), nil
 }
@@ -59,12 +59,12 @@ func (b *book) tryOut(s *subscription, days int) {
 
 func (b *book) add(s *subscription, amount int64, paid bool, now time.Time) {
 	b.Subscriptions = append(b.Subscriptions, s)
-	b.tell("customer.subscription.created", "subscription", string(s.ID), now)
+	b.emit("customer.subscription.created", "subscription", string(s.ID), now)
 	b.bill(s, amount, paid, now)
 }
 
 // held is s with what the payer has to do.
-func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.Held {
+func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.GatewaySubscription {
 	h := s.held(c)
 	if s.Intent != "" {
 		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: g.clientSecret(s.Intent)}
@@ -76,7 +76,7 @@ func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.Held {
 }
 
 // Amend implements ports.GatewaySubscriptions.
-func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
 	s, err := keyed(ctx, g, c, key, "amend "+string(id), func(b *book, now time.Time) (subscription, error) {
 		s := b.subscription(id)
 		if s == nil || !s.Status.Live() {
@@ -93,11 +93,11 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 				s.Next = nil
 			}
 		}
-		b.tell("customer.subscription.updated", "subscription", string(s.ID), now)
+		b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
 		return *s, nil
 	})
 	if err != nil {
-		return billing.Held{}, err
+		return billing.GatewaySubscription{}, err
 	}
 	return g.held(c, &s), nil
 }
@@ -129,7 +129,7 @@ func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error
 		if a.Keep != nil {
 			s.Next = &sale{Plan: a.Keep.Plan, Quantity: a.Keep.Quantity}
 		}
-		b.tell("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.Told)), now)
+		b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), itoa(b.EventCount)), now)
 		return &billing.DeclinedError{DeclineCode: got.decline}
 	}
 	if amount > 0 {
@@ -169,12 +169,12 @@ func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, 
 }
 
 // Subscriptions implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.Held, error) {
+func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error) {
 	b, err := g.read(ctx, c, "subscriptions")
 	if err != nil {
 		return nil, err
 	}
-	var all []billing.Held
+	var all []billing.GatewaySubscription
 	for _, s := range b.Subscriptions {
 		all = append(all, g.held(c, s))
 	}

@@ -34,7 +34,7 @@ func (db *DB) methods(ctx context.Context, ws identity.WorkspaceID, account stri
 	for i, r := range rows {
 		methods[i] = billing.Method{
 			ID: r.ID, Type: r.Type, Brand: r.Brand, Last4: r.Last4, ExpMonth: r.ExpMonth, ExpYear: r.ExpYear, Country: r.Country,
-			Leaving: r.Leaving, CreatedAt: moment(r.CreatedAt),
+			Detaching: r.Leaving, CreatedAt: moment(r.CreatedAt),
 		}
 	}
 	return methods, nil
@@ -60,7 +60,7 @@ func (db *DB) saveMethods(ctx context.Context, c *billing.Customer) error {
 			INSERT INTO payment_methods (workspace_id, account, id, type, brand, last4, exp_month, exp_year, country, leaving, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE SET type = excluded.type, brand = excluded.brand, last4 = excluded.last4,
 				exp_month = excluded.exp_month, exp_year = excluded.exp_year, country = excluded.country, leaving = excluded.leaving, created_at = excluded.created_at`,
-			c.Workspace, c.Account, m.ID, m.Type, m.Brand, m.Last4, m.ExpMonth, m.ExpYear, m.Country, m.Leaving, micros(m.CreatedAt)); err != nil {
+			c.Workspace, c.Account, m.ID, m.Type, m.Brand, m.Last4, m.ExpMonth, m.ExpYear, m.Country, m.Detaching, micros(m.CreatedAt)); err != nil {
 			return err
 		}
 	}

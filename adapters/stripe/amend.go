@@ -12,29 +12,29 @@ import (
 // Amend implements ports.GatewaySubscriptions. A change at the end of the period is a subscription schedule at
 // Stripe. Amend releases it before any other change: while a schedule exists, it controls the subscription, and
 // the end of the subscription cannot be set directly. So Amend sets the end before it creates a schedule.
-func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, id billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
-		return billing.Held{}, failure(err)
+		return billing.GatewaySubscription{}, failure(err)
 	}
 	item := first(s)
 	if item == nil || item.Price == nil {
-		return billing.Held{}, &billing.Rejection{Reason: "the subscription has no item"}
+		return billing.GatewaySubscription{}, &billing.Rejection{Reason: "the subscription has no item"}
 	}
 	later := a.Resell && a.AtRenewal
 	if now := !later || a.CancelAtPeriodEnd != nil; now && s.Metadata[changedBy] != key {
 		before := *s
 		if s, err = g.update(ctx, key, s, item, a); err != nil {
-			return billing.Held{}, g.keep(ctx, key, &before, item, a, failure(err))
+			return billing.GatewaySubscription{}, g.keep(ctx, key, &before, item, a, failure(err))
 		}
 	}
 	if !later {
-		return held(s), nil
+		return mirrorSubscription(s), nil
 	}
 	if err := g.schedule(ctx, key, s, item, a); err != nil {
-		return billing.Held{}, err
+		return billing.GatewaySubscription{}, err
 	}
-	return g.heldNow(ctx, id)
+	return g.readNow(ctx, id)
 }
 
 // kept is the suffix of the key for the schedule that replaces one that was released for a declined change.
@@ -88,12 +88,12 @@ func (g *Gateway) subscription(ctx context.Context, id billing.SubscriptionID) (
 	return g.api.V1Subscriptions.Retrieve(ctx, string(id), &stripe.SubscriptionRetrieveParams{Params: g.read(), Expand: expand("")})
 }
 
-func (g *Gateway) heldNow(ctx context.Context, id billing.SubscriptionID) (billing.Held, error) {
+func (g *Gateway) readNow(ctx context.Context, id billing.SubscriptionID) (billing.GatewaySubscription, error) {
 	s, err := g.subscription(ctx, id)
 	if err != nil {
-		return billing.Held{}, failure(err)
+		return billing.GatewaySubscription{}, failure(err)
 	}
-	return held(s), nil
+	return mirrorSubscription(s), nil
 }
 
 // schedule changes a subscription at the end of its period. The schedule has a phase with the current terms until

@@ -48,12 +48,12 @@ func (f *forgetful) CreateCustomer(ctx context.Context, key string, d billing.De
 	return f.Gateway.CreateCustomer(ctx, key, d)
 }
 
-func (f *forgetful) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+func (f *forgetful) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
 	defer f.losing()()
 	return f.Gateway.Subscribe(ctx, key, c, o)
 }
 
-func (f *forgetful) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+func (f *forgetful) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
 	defer f.losing()()
 	return f.Gateway.Amend(ctx, key, c, s, a)
 }

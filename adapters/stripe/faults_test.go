@@ -236,7 +236,7 @@ func TestADeclinedFirstChargeEndsTheSubscription(t *testing.T) {
 			"DELETE /v1/subscriptions/sub_1": `{"id":"sub_1","status":"canceled"}`,
 		}
 	}
-	play := func(t *testing.T, answers map[string]string) (billing.Held, error, *server) {
+	play := func(t *testing.T, answers map[string]string) (billing.GatewaySubscription, error, *server) {
 		s := serve(t, func(call string, w http.ResponseWriter, _ *http.Request) {
 			body, known := answers[call]
 			if !known {

@@ -18,14 +18,14 @@ func (g *Gateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plan
 		if err != nil && !missing(err) {
 			return nil, failure(err)
 		}
-		p.Unavailable = err != nil || !sold(price, p)
+		p.Unavailable = err != nil || !matches(price, p)
 	}
 	return plans, nil
 }
 
-// sold reports whether a price matches a plan: an amount per unit, paid in advance. Tiered, package and usage-based
+// matches reports whether a price matches a plan: an amount per unit, paid in advance. Tiered, package and usage-based
 // prices do not match.
-func sold(price *stripe.Price, p *billing.Plan) bool {
+func matches(price *stripe.Price, p *billing.Plan) bool {
 	r := price.Recurring
 	return price.Active && r != nil && price.UnitAmount == p.Price.Amount && string(price.Currency) == p.Price.Currency &&
 		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
@@ -42,12 +42,12 @@ func (g *Gateway) Invoices(ctx context.Context, c billing.CustomerID) ([]billing
 		if len(all) == billing.MirroredInvoices {
 			break
 		}
-		all = append(all, mirrored(i))
+		all = append(all, mirrorInvoice(i))
 	}
 	return all, nil
 }
 
-func mirrored(i *stripe.Invoice) billing.Invoice {
+func mirrorInvoice(i *stripe.Invoice) billing.Invoice {
 	out := billing.Invoice{
 		ID: billing.InvoiceID(i.ID), Number: i.Number, Status: billing.InvoiceStatus(i.Status), Currency: string(i.Currency),
 		Subtotal: i.Subtotal, Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid,

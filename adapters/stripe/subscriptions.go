@@ -22,7 +22,7 @@ func expand(prefix string) []*string {
 }
 
 // Subscribe implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
 	p := &stripe.SubscriptionCreateParams{
 		Params: g.write(key), Customer: stripe.String(string(c)), Expand: expand(""),
 		Items:           []*stripe.SubscriptionCreateItemParams{{Price: &o.Plan.PriceRef, Quantity: stripe.Int64(int64(o.Quantity))}},
@@ -39,14 +39,14 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 		}
 	}
 	if err != nil {
-		return billing.Held{}, failure(err)
+		return billing.GatewaySubscription{}, failure(err)
 	}
 	if s.Status == stripe.SubscriptionStatusIncomplete || s.Status == stripe.SubscriptionStatusCanceled || s.Status == stripe.SubscriptionStatusIncompleteExpired {
 		if err := g.declined(ctx, key, s); err != nil {
-			return billing.Held{}, err
+			return billing.GatewaySubscription{}, err
 		}
 	}
-	return held(s), nil
+	return mirrorSubscription(s), nil
 }
 
 // subscriptionOf looks for the subscription that a call has made; nil if there is none.
@@ -98,9 +98,9 @@ func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscripti
 	return nil
 }
 
-// held returns a subscription as it is mirrored. Its period is that of its one item.
-func held(s *stripe.Subscription) billing.Held {
-	h := billing.Held{
+// mirrorSubscription returns a subscription as it is mirrored. Its period is that of its one item.
+func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
+	h := billing.GatewaySubscription{
 		ID: billing.SubscriptionID(s.ID), Status: billing.Status(s.Status), Plan: billing.PlanID(s.Metadata[planOf]), Key: s.Metadata[madeBy],
 		TrialEnd: moment(s.TrialEnd), CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: moment(s.Created),
 	}
@@ -220,13 +220,13 @@ func (g *Gateway) subscriptions(ctx context.Context, c billing.CustomerID) strip
 }
 
 // Subscriptions implements ports.GatewaySubscriptions.
-func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.Held, error) {
-	var all []billing.Held
+func (g *Gateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error) {
+	var all []billing.GatewaySubscription
 	for s, err := range g.subscriptions(ctx, c) {
 		if err != nil {
 			return nil, failure(err)
 		}
-		all = append(all, held(s))
+		all = append(all, mirrorSubscription(s))
 	}
 	return all, nil
 }

@@ -66,7 +66,7 @@ func TestDeclinesThatTheGatewayTellsOfPauseThePayments(t *testing.T) {
 		s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).Return(nil)
 		s.expectResync(billing.Wallet{}, nil)
 		s.gateway.MockGatewayCustomers.EXPECT().CancelSetupIntents(any, billing.CustomerID("cus_1")).Return(nil)
-		wantErr(t, s.WorkOff(s.ctx, system, "cus_1"), nil)
+		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 	})
 	t.Run("until the operator resumes them", func(t *testing.T) {
 		resumed, err := s.Resume(s.ctx, identity.System("org", "acme", "test", now.Add(time.Minute)))

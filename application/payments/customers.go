@@ -21,7 +21,7 @@ type Intent struct {
 // SetupIntent lets the payer add a payment method. key identifies the call: the same key returns the
 // same intent. billing.ErrPaused, billing.ErrIntentLimit.
 func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string, u billing.Usage) (*Intent, error) {
-	t, err := s.managed(by)
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Service) SetupIntent(ctx context.Context, by identity.Actor, key string
 	if err := s.beginIntent(ctx, calls, by, key, t, c); err != nil {
 		return nil, err
 	}
-	made, err := ask(calls, func(ctx context.Context) (billing.SetupIntent, error) {
+	made, err := callWithRetry(calls, func(ctx context.Context) (billing.SetupIntent, error) {
 		return t.Gateway.CreateSetupIntent(ctx, key, c.ID, u)
 	})
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Service) customer(ctx, calls context.Context, by identity.Actor, t Term
 	if err != nil || c.ID != "" {
 		return c, err
 	}
-	return s.make(ctx, calls, by, t, c)
+	return s.createCustomer(ctx, calls, by, t, c)
 }
 
 func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*billing.Customer, error) {
@@ -104,9 +104,9 @@ func (s *Service) reserve(ctx context.Context, by identity.Actor, t Terms) (*bil
 	return c, err
 }
 
-// make creates a reserved customer at the gateway.
-func (s *Service) make(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
-	made, err := ask(calls, func(ctx context.Context) (billing.CustomerID, error) {
+// createCustomer creates a reserved customer at the gateway.
+func (s *Service) createCustomer(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
+	made, err := callWithRetry(calls, func(ctx context.Context) (billing.CustomerID, error) {
 		d := c.Details
 		d.Workspace = c.Workspace
 		return t.Gateway.CreateCustomer(ctx, c.Key, d)
@@ -148,7 +148,7 @@ func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i b
 // pay performs an action of the payer and reads its result at once, so that no one has to wait for the
 // event.
 func (s *Service) pay(ctx context.Context, by identity.Actor, act func(ports.SandboxPayer, billing.CustomerID) (billing.SetupIntent, error)) (*Intent, error) {
-	t, err := s.managed(by)
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}

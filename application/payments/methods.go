@@ -11,7 +11,7 @@ import (
 
 // SetDefault makes a method the one that is charged.
 func (s *Service) SetDefault(ctx context.Context, by identity.Actor, m billing.MethodID) (*billing.Method, error) {
-	t, err := s.managed(by)
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *Service) SetDefault(ctx context.Context, by identity.Actor, m billing.M
 // idempotent: it sets a state.
 func (s *Service) makeDefault(calls context.Context, t Terms, c billing.CustomerID, m billing.MethodID) error {
 	key := id.New("atrium")
-	return done(calls, func(ctx context.Context) error { return t.Gateway.SetDefault(ctx, key, c, m) })
+	return call(calls, func(ctx context.Context) error { return t.Gateway.SetDefault(ctx, key, c, m) })
 }
 
 // owned returns by's customer. If a method is not among its methods, it reads them again, because the
@@ -70,7 +70,7 @@ const recently = billing.Fresh / 20
 // RemoveMethod removes a payment method permanently. If replacement is not empty, it becomes the
 // default.
 func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replacement billing.MethodID) error {
-	t, err := s.managed(by)
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return err
 	}
@@ -87,25 +87,25 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 	}
 	calls, cancel := outbound(ctx)
 	defer cancel()
-	return s.letGo(ctx, calls, by, t, c, next, m)
+	return s.detach(ctx, calls, by, t, c, next, m)
 }
 
-// letGo removes a leaving method at the gateway, after it has set another default if there is one. Both
+// detach removes a leaving method at the gateway, after it has set another default if there is one. Both
 // calls set a state, so they can be repeated at any time.
-func (s *Service) letGo(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, next, m billing.MethodID) error {
+func (s *Service) detach(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer, next, m billing.MethodID) error {
 	var err error
 	if next != "" {
 		err = s.makeDefault(calls, t, c.ID, next)
 	}
 	if err == nil || errors.Is(err, billing.ErrMethodNotFound) {
-		err = done(calls, func(ctx context.Context) error { return t.Gateway.Detach(ctx, "atrium_detach_"+string(m), c.ID, m) })
+		err = call(calls, func(ctx context.Context) error { return t.Gateway.Detach(ctx, "atrium_detach_"+string(m), c.ID, m) })
 	}
 	if billing.OutcomeUnknown(err) {
 		return err // the queued job finds out the outcome
 	}
 	_, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
 		if err != nil {
-			c.Kept(by, m)
+			c.RestoreMethod(by, m)
 		} else {
 			c.Removed(by, m)
 		}

@@ -20,23 +20,27 @@ func (s *Service) wallet(by identity.Actor) part {
 	return part{
 		at: func(c *billing.Customer) time.Time { return c.WalletAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
-			w, err := ask(ctx, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
-			return func(now *billing.Customer) { now.SeeWallet(mirror(by), c.Revision, w) }, err
+			w, err := callWithRetry(ctx, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
+			return func(now *billing.Customer) { now.ApplyWallet(mirrorActor(by), c.Revision, w) }, err
 		},
 	}
 }
 
-func (s *Service) subscription(by identity.Actor) part { return s.listing(by, new([]billing.Held)) }
+func (s *Service) subscription(by identity.Actor) part {
+	return s.listing(by, new([]billing.GatewaySubscription))
+}
 
 // listing returns the part for subscriptions. It stores what was read in into, with the payer's
 // required action, which is not saved.
-func (s *Service) listing(by identity.Actor, into *[]billing.Held) part {
+func (s *Service) listing(by identity.Actor, into *[]billing.GatewaySubscription) part {
 	return part{
 		at: func(c *billing.Customer) time.Time { return c.SubscriptionAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
-			held, err := ask(ctx, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
+			held, err := callWithRetry(ctx, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+				return t.Gateway.Subscriptions(ctx, c.ID)
+			})
 			*into = held
-			return func(now *billing.Customer) { now.SeeSubscriptions(mirror(by), c.Revision, held, t.Plans) }, err
+			return func(now *billing.Customer) { now.ApplySubscriptions(mirrorActor(by), c.Revision, held, t.Plans) }, err
 		},
 	}
 }
@@ -45,8 +49,8 @@ func (s *Service) invoices(by identity.Actor) part {
 	return part{
 		at: func(c *billing.Customer) time.Time { return c.InvoicesAt },
 		read: func(ctx context.Context, t Terms, c *billing.Customer) (func(*billing.Customer), error) {
-			newest, err := ask(ctx, func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
-			return func(now *billing.Customer) { now.SeeInvoices(mirror(by), newest) }, err
+			newest, err := callWithRetry(ctx, func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
+			return func(now *billing.Customer) { now.ApplyInvoices(mirrorActor(by), newest) }, err
 		},
 	}
 }
@@ -77,7 +81,7 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.payments.Update(ctx, mirror(by), t.Account, func(c *billing.Customer) error {
+	now, err := s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
 		see(c)
 		return nil
 	})
@@ -100,11 +104,11 @@ func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t T
 	if err := s.makeDefault(calls, t, c.ID, m.ID); err != nil {
 		return nil, err
 	}
-	return s.payments.Update(ctx, mirror(by), t.Account, func(now *billing.Customer) error {
+	return s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *billing.Customer) error {
 		if now.DefaultMethod() != nil { // a default was chosen in the meantime
 			return nil
 		}
-		if err := now.SetDefault(mirror(by), m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
+		if err := now.SetDefault(mirrorActor(by), m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
 			return err
 		}
 		return nil
@@ -123,19 +127,19 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 		if err != nil || c.ID == "" {
 			return c, err
 		}
-		var sees []func(*billing.Customer)
+		var applies []func(*billing.Customer)
 		for _, p := range []part{s.wallet(by), s.subscription(by), s.invoices(by)} {
 			see, err := p.read(calls, t, c)
 			if err != nil {
 				return nil, err
 			}
-			sees = append(sees, see)
+			applies = append(applies, see)
 		}
 		current := false
-		c, err = s.payments.Update(ctx, mirror(by), t.Account, func(now *billing.Customer) error {
+		c, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(now *billing.Customer) error {
 			current = now.Revision == c.Revision
 			if current {
-				seeAll(now, sees)
+				applyAll(now, applies)
 			}
 			return nil
 		})
@@ -149,11 +153,11 @@ func (s *Service) resync(ctx context.Context, by identity.Actor, t Terms) (*bill
 	return nil, errMoved
 }
 
-// seeAll applies all parts as of one revision, although each increments it.
-func seeAll(c *billing.Customer, sees []func(*billing.Customer)) {
+// applyAll applies all parts as of one revision, although each increments it.
+func applyAll(c *billing.Customer, applies []func(*billing.Customer)) {
 	of := c.Revision
 	changed := int64(0)
-	for _, see := range sees {
+	for _, see := range applies {
 		c.Revision = of
 		see(c)
 		changed = max(changed, c.Revision-of)
@@ -172,7 +176,7 @@ type Wallet struct {
 
 // Methods returns the workspace's payment methods.
 func (s *Service) Methods(ctx context.Context, by identity.Actor) (*Wallet, error) {
-	t, err := s.managed(by)
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +205,7 @@ type Bills struct {
 // Invoices returns the workspace's invoices, newest first. If status is not empty, only those with that
 // status.
 func (s *Service) Invoices(ctx context.Context, by identity.Actor, status billing.InvoiceStatus, q page.Query) (*Bills, error) {
-	t, err := s.managed(by)
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}

@@ -21,28 +21,28 @@ const settledAfter = 2 * time.Minute
 // the gateway refuses to repeat it.
 func (s *Service) outcome(
 	calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation,
-) ([]billing.Held, error) {
+) ([]billing.GatewaySubscription, error) {
 	plan, err := op.Bought(t.Plans)
 	if op.Kind != billing.Cancel && err != nil || by.At.Sub(op.At) > repeatable {
-		return s.lookUp(calls, by, t, c, op, &billing.Rejection{Reason: "expired"})
+		return s.lookUpOutcome(calls, by, t, c, op, &billing.Rejection{Reason: "expired"})
 	}
 	held, err := s.perform(calls, t, c, op, plan)
 	if errors.Is(err, billing.ErrCardDeclined) {
-		err = s.putBack(calls, t, c, op, err)
+		err = s.restoreDefault(calls, t, c, op, err)
 	}
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
 		return held, err
 	}
 	_, unsettled := errors.AsType[*billing.UnsettledError](err)
 	if unsettled || op.Repeated && !billing.OutcomeUnknown(err) {
-		return s.lookUp(calls, by, t, c, op, err)
+		return s.lookUpOutcome(calls, by, t, c, op, err)
 	}
 	return held, err
 }
 
-// putBack restores the default from before a declined purchase. It returns why the purchase was
+// restoreDefault restores the default from before a declined purchase. It returns why the purchase was
 // declined, or an unknown outcome if the default could not be restored.
-func (s *Service) putBack(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, declined error) error {
+func (s *Service) restoreDefault(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, declined error) error {
 	if op.Before == "" {
 		return declined
 	}
@@ -52,12 +52,14 @@ func (s *Service) putBack(calls context.Context, t Terms, c *billing.Customer, o
 	return declined
 }
 
-// lookUp determines the outcome of an operation from the gateway's current state. refusal is set if the
+// lookUpOutcome determines the outcome of an operation from the gateway's current state. refusal is set if the
 // operation had no effect. While that is uncertain, the error is one with an unknown outcome.
-func (s *Service) lookUp(
+func (s *Service) lookUpOutcome(
 	calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation, refusal error,
-) ([]billing.Held, error) {
-	held, err := ask(calls, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
+) ([]billing.GatewaySubscription, error) {
+	held, err := callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+		return t.Gateway.Subscriptions(ctx, c.ID)
+	})
 	if err != nil {
 		return nil, &billing.UnsettledError{Refusal: err.Error()}
 	}
@@ -65,9 +67,9 @@ func (s *Service) lookUp(
 	found := age > repeatable
 	switch op.Kind {
 	case billing.Subscribe:
-		found = slices.ContainsFunc(held, func(h billing.Held) bool { return h.Key == op.Key })
+		found = slices.ContainsFunc(held, func(h billing.GatewaySubscription) bool { return h.Key == op.Key })
 	case billing.Cancel:
-		found = found || !slices.ContainsFunc(held, func(h billing.Held) bool { return h.ID == op.Subscription && h.Status.Live() })
+		found = found || !slices.ContainsFunc(held, func(h billing.GatewaySubscription) bool { return h.ID == op.Subscription && h.Status.Live() })
 	}
 	switch {
 	case found:
@@ -81,23 +83,25 @@ func (s *Service) lookUp(
 // perform calls the gateway for an operation, however often it was called before.
 func (s *Service) perform(
 	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, plan *billing.Plan,
-) ([]billing.Held, error) {
-	one := func(h billing.Held, err error) ([]billing.Held, error) { return []billing.Held{h}, err }
+) ([]billing.GatewaySubscription, error) {
+	one := func(h billing.GatewaySubscription, err error) ([]billing.GatewaySubscription, error) {
+		return []billing.GatewaySubscription{h}, err
+	}
 	switch op.Kind {
 	case billing.Cancel:
 		for _, also := range op.Also {
-			if err := done(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key+"_"+string(also), c.ID, also) }); err != nil {
+			if err := call(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key+"_"+string(also), c.ID, also) }); err != nil {
 				return nil, err
 			}
 		}
-		return nil, done(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription) })
+		return nil, call(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription) })
 	case billing.Change:
-		return one(ask(calls, func(ctx context.Context) (billing.Held, error) {
+		return one(callWithRetry(calls, func(ctx context.Context) (billing.GatewaySubscription, error) {
 			return t.Gateway.Amend(ctx, op.Key, c.ID, op.Subscription, op.Amendment(*plan))
 		}))
 	}
 	if op.Subscription != "" {
-		if err := done(calls, func(ctx context.Context) error {
+		if err := call(calls, func(ctx context.Context) error {
 			return t.Gateway.GiveUp(ctx, op.Key+"_giveway", c.ID, op.Subscription)
 		}); err != nil {
 			return nil, err
@@ -108,7 +112,7 @@ func (s *Service) perform(
 			return nil, err
 		}
 	}
-	return one(ask(calls, func(ctx context.Context) (billing.Held, error) {
+	return one(callWithRetry(calls, func(ctx context.Context) (billing.GatewaySubscription, error) {
 		return t.Gateway.Subscribe(ctx, op.Key, c.ID, op.Order(*plan))
 	}))
 }

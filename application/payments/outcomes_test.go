@@ -17,23 +17,23 @@ import (
 func (s *stage) answers(errs ...error) {
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).AnyTimes().Return(nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(len(errs)).DoAndReturn(
-		func(context.Context, string, billing.CustomerID, billing.Order) (billing.Held, error) {
+		func(context.Context, string, billing.CustomerID, billing.Order) (billing.GatewaySubscription, error) {
 			err := errs[0]
 			errs = errs[1:]
-			return billing.Held{}, err
+			return billing.GatewaySubscription{}, err
 		})
 }
 
 // has sets the gateway's subscriptions.
-func (s *stage) has(held ...billing.Held) *gomock.Call {
+func (s *stage) has(held ...billing.GatewaySubscription) *gomock.Call {
 	return s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).Return(held, nil)
 }
 
 // hasThen sets that the gateway has no subscription at the first read, and these afterwards.
-func (s *stage) hasThen(err error, held ...billing.Held) {
+func (s *stage) hasThen(err error, held ...billing.GatewaySubscription) {
 	first := true
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MinTimes(1).DoAndReturn(
-		func(context.Context, billing.CustomerID) ([]billing.Held, error) {
+		func(context.Context, billing.CustomerID) ([]billing.GatewaySubscription, error) {
 			if first {
 				first = false
 				return nil, nil
@@ -44,7 +44,7 @@ func (s *stage) hasThen(err error, held ...billing.Held) {
 
 func TestARefusalAfterAnUnansweredCallIsNoOutcome(t *testing.T) {
 	refused := &billing.Rejection{Reason: "unauthorized"}
-	begin := func(t *testing.T, held ...billing.Held) *stage {
+	begin := func(t *testing.T, held ...billing.GatewaySubscription) *stage {
 		s := newStage(t)
 		s.kept = customer("pm_1")
 		s.answers(billing.ErrGatewayTimeout, refused)
@@ -120,13 +120,13 @@ func TestAnOperationKeepsWhatItSells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		s.kept = customer("pm_1")
-		s.expectSubscribe(t, 3, billing.Held{}, billing.ErrGatewayTimeout)
+		s.expectSubscribe(t, 3, billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 		wantErr(t, err, billing.ErrGatewayTimeout)
 		s.terms.Plans = slices.Clone(plans) // a deployment with another price
 		s.terms.Plans[0].PriceRef, s.terms.Plans[0].Price.Amount = "price_new", 1100
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).DoAndReturn(
-			func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.Held, error) {
+			func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
 				if o.Plan.PriceRef != "price_basic" || o.Plan.Price.Amount != 900 {
 					t.Errorf("the call is repeated with %+v", o.Plan)
 				}
@@ -226,9 +226,9 @@ func TestWhatWasPaidMeanwhileDoesNotGiveWay(t *testing.T) {
 	s.kept.Subscription.Status, s.kept.Subscription.Plan = billing.Incomplete, "pro"
 	waits, paid := held(billing.Incomplete), held(billing.Active)
 	waits.Key, paid.Key, waits.PriceRef, paid.PriceRef = "made", "made", "price_pro", "price_pro"
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.Held{waits}, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{waits}, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().GiveUp(any, any, any, billing.SubscriptionID("sub_1")).Return(billing.ErrSubscriptionExists)
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.Held{paid}, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{paid}, nil)
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	wantErr(t, err, billing.ErrSubscriptionExists)
 	if s.kept.Pending != nil || s.kept.Subscription.Status != billing.Active || s.kept.Subscription.Plan != "pro" {
@@ -254,11 +254,11 @@ func TestTheDefaultIsPutBackAfterADecline(t *testing.T) {
 		s.kept = customer("pm_1", "pm_2")
 		s.has()
 		s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, billing.MethodID("pm_2")).AnyTimes().Return(nil)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).MinTimes(1).Return(billing.Held{}, &billing.DeclinedError{DeclineCode: "x"})
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", any, any).MinTimes(1).Return(billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "x"})
 		return s
 	}
 	buy := func(s *stage) error {
-		_, err := s.Subscribe(s.ctx, owner, "k", billing.Wanted{Plan: "basic", Quantity: 1, Method: "pm_2"})
+		_, err := s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "pm_2"})
 		return err
 	}
 	t.Run("before the purchase is over", func(t *testing.T) {

@@ -48,25 +48,25 @@ type Service struct {
 	jobs       ports.Jobs
 	workspaces ports.Workspaces
 	users      ports.Users
-	terms      TermsOf
+	termsOf    TermsOf
 }
 
 // NewService returns the use cases on these stores.
 func NewService(a ports.Atomic, p ports.Payments, i ports.Inbox, j ports.Jobs, w ports.Workspaces, u ports.Users, t TermsOf) *Service {
-	return &Service{atomic: a, payments: p, inbox: i, jobs: j, workspaces: w, users: u, terms: t}
+	return &Service{atomic: a, payments: p, inbox: i, jobs: j, workspaces: w, users: u, termsOf: t}
 }
 
-// managed returns the terms if by manages payments.
-func (s *Service) managed(by identity.Actor) (Terms, error) {
+// termsForManager returns the terms if by manages payments.
+func (s *Service) termsForManager(by identity.Actor) (Terms, error) {
 	if err := billing.MayManage(by); err != nil {
 		return Terms{}, err
 	}
-	return s.sold(by)
+	return s.terms(by)
 }
 
-// sold returns the terms of by's org, or billing.ErrNotConfigured.
-func (s *Service) sold(by identity.Actor) (Terms, error) {
-	t := s.terms(by.Org)
+// terms returns the terms of by's org, or billing.ErrNotConfigured.
+func (s *Service) terms(by identity.Actor) (Terms, error) {
+	t := s.termsOf(by.Org)
 	if t.Gateway == nil {
 		return Terms{}, billing.ErrNotConfigured
 	}
@@ -94,12 +94,12 @@ func outbound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, budget)
 }
 
-// ask calls the gateway, and retries if the outcome is unknown. The retry uses the same key, which is
-// part of call. A refusal after a try without a response is a *billing.UnsettledError.
-func ask[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
+// callWithRetry calls the gateway, and retries if the outcome is unknown. The retry uses the same key, which is
+// part of f. A refusal after a try without a response is a *billing.UnsettledError.
+func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	wait := firstWait
 	for try := 1; ; try++ {
-		out, err := once(ctx, call)
+		out, err := callOnce(ctx, f)
 		if refused, is := errors.AsType[*billing.Rejection](err); is && try > 1 {
 			return out, &billing.UnsettledError{Refusal: refused.Reason}
 		}
@@ -107,8 +107,8 @@ func ask[T any](ctx context.Context, call func(context.Context) (T, error)) (T, 
 			return out, err
 		}
 		pause := time.Duration(float64(wait) * (0.75 + rand.Float64()/2)) //nolint:gosec // jitter needs no secrecy
-		if f, ok := errors.AsType[*fault.Error](err); ok {
-			pause = max(pause, f.RetryAfter)
+		if said, ok := errors.AsType[*fault.Error](err); ok {
+			pause = max(pause, said.RetryAfter)
 		}
 		if end, limited := ctx.Deadline(); limited && time.Until(end) < pause {
 			return out, err
@@ -122,26 +122,26 @@ func ask[T any](ctx context.Context, call func(context.Context) (T, error)) (T, 
 	}
 }
 
-// once calls the gateway once. A call that ran out of time has an unknown outcome.
-func once[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
+// callOnce calls the gateway once. A call that ran out of time has an unknown outcome.
+func callOnce[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
-	out, err := call(ctx)
+	out, err := f(ctx)
 	if _, foreseen := errors.AsType[*fault.Error](err); err != nil && !foreseen && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", billing.ErrGatewayTimeout, err)
 	}
 	return out, err
 }
 
-// done is ask for a call without a result.
-func done(ctx context.Context, call func(context.Context) error) error {
-	_, err := ask(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, call(ctx) })
+// call is callWithRetry for a call without a result.
+func call(ctx context.Context, f func(context.Context) error) error {
+	_, err := callWithRetry(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err
 }
 
-// mirror returns the system actor for changes of the mirror: the caller who triggered the read did not
+// mirrorActor returns the system actor for changes of the mirror: the caller who triggered the read did not
 // make them.
-func mirror(by identity.Actor) identity.Actor {
+func mirrorActor(by identity.Actor) identity.Actor {
 	return identity.System(by.Org, by.Workspace, "payment mirror", by.At)
 }
 
@@ -174,8 +174,8 @@ func code(err error) string {
 	if d, declined := errors.AsType[*billing.DeclinedError](err); declined {
 		return d.DeclineCode
 	}
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f.Code
+	if said, ok := errors.AsType[*fault.Error](err); ok {
+		return said.Code
 	}
 	return "internal"
 }

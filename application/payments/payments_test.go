@@ -55,7 +55,7 @@ func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
 		"default":      func(by identity.Actor) error { _, err := s.SetDefault(s.ctx, by, "pm"); return err },
 		"remove":       func(by identity.Actor) error { return s.RemoveMethod(s.ctx, by, "pm", "") },
 		"subscribe": func(by identity.Actor) error {
-			_, err := s.Subscribe(s.ctx, by, "k", billing.Wanted{Plan: "basic"})
+			_, err := s.Subscribe(s.ctx, by, "k", billing.SubscribeRequest{Plan: "basic"})
 			return err
 		},
 		"change": func(by identity.Actor) error {
@@ -245,7 +245,7 @@ func TestAMethodIsMarkedBeforeTheGatewayIsTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := detach(t, billing.ErrGatewayTimeout)
 			wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", ""), billing.ErrGatewayTimeout)
-			if len(s.kept.Leaving()) != 1 || len(s.queued) != 1 {
+			if len(s.kept.Detaching()) != 1 || len(s.queued) != 1 {
 				t.Errorf("%+v, %+v", s.kept, s.queued)
 			}
 		})
@@ -280,7 +280,7 @@ func TestThePayerOfTheSandbox(t *testing.T) {
 }
 
 // expectResync expects one read of all of the gateway's data.
-func (s *stage) expectResync(w billing.Wallet, held []billing.Held) {
+func (s *stage) expectResync(w billing.Wallet, held []billing.GatewaySubscription) {
 	s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, billing.CustomerID("cus_1")).Return(w, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, billing.CustomerID("cus_1")).Return(held, nil)
 	s.gateway.MockGatewaySubscriptions.EXPECT().Invoices(any, billing.CustomerID("cus_1")).Return(nil, nil)
@@ -299,5 +299,5 @@ func TestAnOrgWithoutAGatewayShowsNothing(t *testing.T) {
 	wantErr(t, err, billing.ErrNoSubscription)
 	wantErr(t, s.Reconcile(s.ctx, system), nil)
 	wantErr(t, s.Audit(s.ctx, system), nil)
-	wantErr(t, s.WorkOff(s.ctx, system, "cus_1"), nil)
+	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 }

@@ -12,7 +12,7 @@ import (
 // Quotas returns limits, replaced by those of the workspace's plan while it is entitled to the plan. It
 // calls no gateway, and reads nothing if no plan of the org has a limit.
 func (s *Service) Quotas(ctx context.Context, by identity.Actor, limits quota.Amounts) (quota.Amounts, error) {
-	t := s.terms(by.Org)
+	t := s.termsOf(by.Org)
 	if t.Gateway == nil || !t.Plans.Limiting(quota.Kinds()) {
 		return limits, nil
 	}

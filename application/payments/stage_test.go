@@ -150,8 +150,8 @@ func subscribed(methods ...billing.MethodID) *billing.Customer {
 	return c
 }
 
-func held(status billing.Status) billing.Held {
-	return billing.Held{ID: "sub_1", Customer: "cus_1", PriceRef: "price_basic", Quantity: 1, Status: status, Key: "k", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), CreatedAt: now}
+func held(status billing.Status) billing.GatewaySubscription {
+	return billing.GatewaySubscription{ID: "sub_1", Customer: "cus_1", PriceRef: "price_basic", Quantity: 1, Status: status, Key: "k", PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), CreatedAt: now}
 }
 
 func wantErr(t *testing.T, got, want error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
-// View is a subscription as its workspace sees it.
+// View is a subscription as its workspace applies it.
 type View struct {
 	billing.Subscription
 	Entitled bool
@@ -27,7 +27,7 @@ type View struct {
 
 // Plans returns the org's plans, and the workspace's current plan. The caller may be in no workspace.
 func (s *Service) Plans(ctx context.Context, by identity.Actor) (plans billing.Plans, current billing.PlanID, err error) {
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if errors.Is(err, billing.ErrNotConfigured) {
 		return nil, "", nil
 	}
@@ -49,7 +49,7 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 	if err := billing.MaySee(by); err != nil {
 		return nil, err
 	}
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if errors.Is(err, billing.ErrNotConfigured) {
 		return nil, billing.ErrNoSubscription
 	}
@@ -79,7 +79,7 @@ func (s *Service) Subscription(ctx context.Context, by identity.Actor) (*View, e
 func (s *Service) asking(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
 	calls, cancel := outbound(ctx)
 	defer cancel()
-	var held []billing.Held
+	var held []billing.GatewaySubscription
 	fresh, err := s.refresh(ctx, calls, by, t, c, s.listing(by, &held))
 	if errors.Is(err, billing.ErrGateway) || billing.OutcomeUnknown(err) {
 		v, err := s.view(ctx, by, t, c)
@@ -115,8 +115,8 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billi
 	return v, nil
 }
 
-func actionOf(held []billing.Held, id billing.SubscriptionID) *billing.Action {
-	if i := slices.IndexFunc(held, func(h billing.Held) bool { return h.ID == id }); i >= 0 {
+func actionOf(held []billing.GatewaySubscription, id billing.SubscriptionID) *billing.Action {
+	if i := slices.IndexFunc(held, func(h billing.GatewaySubscription) bool { return h.ID == id }); i >= 0 {
 		return held[i].Action
 	}
 	return nil
@@ -124,8 +124,8 @@ func actionOf(held []billing.Held, id billing.SubscriptionID) *billing.Action {
 
 // Subscribe starts a subscription. key identifies the call: the same key returns the same subscription,
 // and charges once.
-func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, w billing.Wanted) (*View, error) {
-	t, err := s.managed(by)
+func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, w billing.SubscribeRequest) (*View, error) {
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 	if err != nil {
 		return nil, err
 	}
-	plans, held := t.Plans, []billing.Held(nil)
+	plans, held := t.Plans, []billing.GatewaySubscription(nil)
 	if c.Pending == nil {
 		if plans, err = s.verified(calls, t, w.Plan); err != nil {
 			return nil, err
@@ -174,7 +174,7 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 		v.Action = actionOf(held, v.ID)
 		return v, nil
 	}
-	v, err := s.carryOut(ctx, calls, by, t, begun)
+	v, err := s.execute(ctx, calls, by, t, begun)
 	if err == nil && v == nil {
 		err = billing.ErrNoSubscription
 	}
@@ -192,7 +192,7 @@ func (s *Service) verified(calls context.Context, t Terms, wanted billing.PlanID
 	if err != nil {
 		return t.Plans, nil // the caller reports the unknown plan
 	}
-	now, err := ask(calls, func(ctx context.Context) (billing.Plans, error) { return t.Gateway.Prices(ctx, billing.Plans{*plan}) })
+	now, err := callWithRetry(calls, func(ctx context.Context) (billing.Plans, error) { return t.Gateway.Prices(ctx, billing.Plans{*plan}) })
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (s *Service) verifiedChange(ctx, calls context.Context, by identity.Actor, 
 
 // ChangeSubscription changes the live subscription. key as for Subscribe.
 func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match, ch billing.Changes) (*View, error) {
-	t, err := s.managed(by)
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 	if nothing {
 		return s.view(ctx, by, t, c)
 	}
-	v, err := s.carryOut(ctx, calls, by, t, c)
+	v, err := s.execute(ctx, calls, by, t, c)
 	if err == nil && v == nil {
 		err = billing.ErrNoSubscription
 	}
@@ -249,7 +249,7 @@ func (s *Service) ChangeSubscription(ctx context.Context, by identity.Actor, key
 
 // CancelSubscription ends the live subscription at once. key as for Subscribe.
 func (s *Service) CancelSubscription(ctx context.Context, by identity.Actor, key string, at revision.Match) error {
-	t, err := s.managed(by)
+	t, err := s.termsForManager(by)
 	if err != nil {
 		return err
 	}
@@ -262,13 +262,13 @@ func (s *Service) CancelSubscription(ctx context.Context, by identity.Actor, key
 	}
 	calls, cancel := outbound(ctx)
 	defer cancel()
-	_, err = s.carryOut(ctx, calls, by, t, c)
+	_, err = s.execute(ctx, calls, by, t, c)
 	return err
 }
 
-// carryOut performs the pending operation at the gateway, and records the outcome. The subscription is
+// execute performs the pending operation at the gateway, and records the outcome. The subscription is
 // nil if none is live afterwards. An operation with an unknown outcome stays pending for the job.
-func (s *Service) carryOut(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
+func (s *Service) execute(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
 	op := c.Pending
 	held, err := s.outcome(calls, by, t, c, op)
 	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {

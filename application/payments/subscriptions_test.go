@@ -15,14 +15,14 @@ import (
 
 // expectSubscribe expects calls that start a subscription, and checks that the operation has been
 // stored before each.
-func (s *stage) expectSubscribe(t *testing.T, times int, h billing.Held, err error) {
+func (s *stage) expectSubscribe(t *testing.T, times int, h billing.GatewaySubscription, err error) {
 	t.Helper()
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_1")).AnyTimes().Return(nil)
 	if s.kept.Subscription == nil {
 		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).MaxTimes(1).Return(nil, nil)
 	}
 	s.gateway.MockGatewaySubscriptions.EXPECT().Subscribe(any, "k", billing.CustomerID("cus_1"), any).Times(times).DoAndReturn(
-		func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.Held, error) {
+		func(_ context.Context, _ string, _ billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
 			if s.kept.Pending == nil || s.kept.Pending.Key != "k" || s.queued[billing.ReconcileJob].Due.After(system.At.Add(billing.ReconcileAfter)) {
 				t.Errorf("it is asked before it is stored: %+v", s.kept.Pending)
 			}
@@ -33,7 +33,7 @@ func (s *stage) expectSubscribe(t *testing.T, times int, h billing.Held, err err
 		})
 }
 
-var wanted = billing.Wanted{Plan: "basic", Quantity: 2}
+var wanted = billing.SubscribeRequest{Plan: "basic", Quantity: 2}
 
 func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 	s := newStage(t)
@@ -48,7 +48,7 @@ func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 	}
 	t.Run("and answered again, with what there is to do", func(t *testing.T) {
 		h.Quantity = 2
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Times(2).Return([]billing.Held{h}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Times(2).Return([]billing.GatewaySubscription{h}, nil)
 		for key, made := range map[string]bool{"k": true, "another": false} {
 			v, err := s.Subscribe(s.ctx, owner, key, wanted)
 			wantErr(t, err, nil)
@@ -62,7 +62,7 @@ func TestASubscriptionIsStoredWhenTheGatewayHasMadeIt(t *testing.T) {
 func TestWhatWasRefusedLeavesNothing(t *testing.T) {
 	s := newStage(t)
 	s.kept = customer("pm_1")
-	s.expectSubscribe(t, 1, billing.Held{}, &billing.DeclinedError{DeclineCode: "insufficient_funds"})
+	s.expectSubscribe(t, 1, billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "insufficient_funds"})
 	_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 	wantErr(t, err, billing.ErrCardDeclined)
 	if s.kept.Pending != nil || s.kept.Subscription != nil || len(s.queued) != 0 {
@@ -74,7 +74,7 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 	lost := func(t *testing.T) *stage {
 		s := newStage(t)
 		s.kept = customer("pm_1")
-		s.expectSubscribe(t, 3, billing.Held{}, billing.ErrGatewayTimeout)
+		s.expectSubscribe(t, 3, billing.GatewaySubscription{}, billing.ErrGatewayTimeout)
 		_, err := s.Subscribe(s.ctx, owner, "k", wanted)
 		wantErr(t, err, billing.ErrGatewayTimeout)
 		if s.kept.Pending == nil || s.queued[billing.ReconcileJob].Subject != "acme" {
@@ -97,7 +97,7 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 	t.Run("by the job, again and again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := lost(t)
-			s.expectSubscribe(t, 3, billing.Held{}, billing.ErrGatewayUnavailable)
+			s.expectSubscribe(t, 3, billing.GatewaySubscription{}, billing.ErrGatewayUnavailable)
 			wantErr(t, s.Reconcile(s.ctx, system), billing.ErrGatewayUnavailable)
 			if s.kept.Pending == nil {
 				t.Error("it was given up")
@@ -116,9 +116,9 @@ func TestWhatNobodyAnsweredIsFoundOutUnderTheSameKey(t *testing.T) {
 		})
 	})
 	for name, tt := range map[string]struct {
-		held []billing.Held
+		held []billing.GatewaySubscription
 		made bool
-	}{"after a day by what the gateway has": {[]billing.Held{held(billing.Active)}, true}, "which may be nothing": {nil, false}} {
+	}{"after a day by what the gateway has": {[]billing.GatewaySubscription{held(billing.Active)}, true}, "which may be nothing": {nil, false}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := lost(t)
@@ -179,7 +179,7 @@ func TestChangingAndEndingASubscription(t *testing.T) {
 	h := held(billing.Active)
 	h.PriceRef = "price_pro"
 	s.gateway.MockGatewaySubscriptions.EXPECT().Amend(any, "k", billing.CustomerID("cus_1"), billing.SubscriptionID("sub_1"), any).DoAndReturn(
-		func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+		func(_ context.Context, _ string, _ billing.CustomerID, _ billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
 			if a.Plan.ID != "pro" || a.AtRenewal || !a.Resell {
 				t.Errorf("%+v", a)
 			}
@@ -206,7 +206,7 @@ func TestTheActionIsForThoseWhoManagePayments(t *testing.T) {
 	s.kept.Subscription.Status = billing.Incomplete
 	h := held(billing.Incomplete)
 	h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New("s")}
-	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.Held{h}, nil)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{h}, nil)
 	v, err := s.Subscription(s.ctx, owner)
 	if wantErr(t, err, nil); v.Action == nil {
 		t.Errorf("%+v", v)
@@ -237,7 +237,7 @@ func TestAnAuditCorrectsTheMirror(t *testing.T) {
 		s := newStage(t)
 		s.kept = subscribed("pm_1")
 		s.gateway.MockGatewayCustomers.EXPECT().Wallet(any, any).Return(billing.Wallet{}, nil)
-		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.Held{held(billing.PastDue)}, nil)
+		s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).Return([]billing.GatewaySubscription{held(billing.PastDue)}, nil)
 		before := fmt.Sprintf("%+v %+v", *s.kept, *s.kept.Subscription)
 		found, err := s.Differences(s.ctx, system)
 		wantErr(t, err, nil)

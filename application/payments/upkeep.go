@@ -18,7 +18,7 @@ func gone(err error) bool {
 // Reconcile resolves calls without a known outcome: it repeats each under its own key until the gateway
 // responds. by is the system.
 func (s *Service) Reconcile(ctx context.Context, by identity.Actor) error {
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if err == nil {
 		err = s.reconcile(ctx, by, t)
 	}
@@ -36,18 +36,18 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 	calls, cancel := outbound(ctx)
 	defer cancel()
 	if c.ID == "" {
-		if c, err = s.make(ctx, calls, by, t, c); err != nil {
+		if c, err = s.createCustomer(ctx, calls, by, t, c); err != nil {
 			return err
 		}
 	}
 	if c.Pending != nil {
 		c.Pending.Repeated = true
-		if _, err := s.carryOut(ctx, calls, by, t, c); billing.OutcomeUnknown(err) {
+		if _, err := s.execute(ctx, calls, by, t, c); billing.OutcomeUnknown(err) {
 			return err
 		} // a refused operation is settled
 	}
-	for _, m := range c.Leaving() {
-		if err := s.letGo(ctx, calls, by, t, c, c.Default, m); err != nil {
+	for _, m := range c.Detaching() {
+		if err := s.detach(ctx, calls, by, t, c, c.Default, m); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 
 // Audit compares the mirror with the gateway, corrects it, and queues the next audit. by is the system.
 func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if err != nil {
 		return nil // audits start again with the next customer
 	}
@@ -77,8 +77,8 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if _, err := s.resync(ctx, by, t); err != nil {
 		return ignoring(err)
 	}
-	_, err = s.payments.Update(ctx, mirror(by), t.Account, func(c *billing.Customer) error {
-		c.Corrected(mirror(by), len(different))
+	_, err = s.payments.Update(ctx, mirrorActor(by), t.Account, func(c *billing.Customer) error {
+		c.Corrected(mirrorActor(by), len(different))
 		return nil
 	})
 	return ignoring(err)
@@ -94,20 +94,22 @@ func ignoring(err error) error {
 func (s *Service) differences(ctx context.Context, by identity.Actor, t Terms, c *billing.Customer) ([]event.Event, error) {
 	calls, cancel := outbound(ctx)
 	defer cancel()
-	w, err := ask(calls, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
+	w, err := callWithRetry(calls, func(ctx context.Context) (billing.Wallet, error) { return t.Gateway.Wallet(ctx, c.ID) })
 	if err != nil {
 		return nil, err
 	}
-	held, err := ask(calls, func(ctx context.Context) ([]billing.Held, error) { return t.Gateway.Subscriptions(ctx, c.ID) })
+	held, err := callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+		return t.Gateway.Subscriptions(ctx, c.ID)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return c.Differences(mirror(by), w, held, t.Plans), nil
+	return c.Differences(mirrorActor(by), w, held, t.Plans), nil
 }
 
 // Resume ends the pause of a workspace's payments, and reports whether there was one. by is the system.
 func (s *Service) Resume(ctx context.Context, by identity.Actor) (resumed bool, err error) {
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if err != nil {
 		return false, err
 	}
@@ -123,7 +125,7 @@ func (s *Service) Resume(ctx context.Context, by identity.Actor) (resumed bool, 
 
 // Paused returns the workspaces of by's org whose payments are paused. by is the system.
 func (s *Service) Paused(ctx context.Context, by identity.Actor) ([]identity.WorkspaceID, error) {
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if err != nil {
 		return nil, ignoring(err)
 	}
@@ -133,7 +135,7 @@ func (s *Service) Paused(ctx context.Context, by identity.Actor) ([]identity.Wor
 // Duplicates returns the workspaces of by's org with several live subscriptions, and the surplus ones.
 // by is the system.
 func (s *Service) Duplicates(ctx context.Context, by identity.Actor) (map[identity.WorkspaceID][]billing.SubscriptionID, error) {
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if err != nil {
 		return nil, ignoring(err)
 	}
@@ -142,7 +144,7 @@ func (s *Service) Duplicates(ctx context.Context, by identity.Actor) (map[identi
 
 // Customers lists the workspaces of by's org that are customers of its gateway. by is the system.
 func (s *Service) Customers(ctx context.Context, by identity.Actor, q page.Query) (page.Of[identity.WorkspaceID], error) {
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if err != nil {
 		return page.Of[identity.WorkspaceID]{}, err
 	}
@@ -152,7 +154,7 @@ func (s *Service) Customers(ctx context.Context, by identity.Actor, q page.Query
 // Differences returns how the mirror of by's workspace and the gateway differ, and changes nothing. by
 // is the system.
 func (s *Service) Differences(ctx context.Context, by identity.Actor) ([]event.Event, error) {
-	t, err := s.sold(by)
+	t, err := s.terms(by)
 	if err != nil {
 		return nil, err
 	}

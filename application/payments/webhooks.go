@@ -16,7 +16,7 @@ import (
 // trusted: the job reads the data from the gateway. billing.ErrGatewayNotFound, ErrSignature,
 // ErrEventMalformed.
 func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.GatewayKind, body []byte, signature string, now time.Time) error {
-	t := s.terms(org)
+	t := s.termsOf(org)
 	if t.Gateway == nil || t.Kind != kind {
 		return billing.ErrGatewayNotFound
 	}
@@ -51,20 +51,20 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind billing.
 				return err
 			}
 		}
-		return workOffLater(ctx, tx.Jobs, e, now)
+		return queueEvents(ctx, tx.Jobs, e, now)
 	})
 }
 
-func workOffLater(ctx context.Context, jobs ports.Jobs, e *billing.Event, now time.Time) error {
+func queueEvents(ctx context.Context, jobs ports.Jobs, e *billing.Event, now time.Time) error {
 	by := identity.System(e.Org, e.Workspace, "webhook "+e.ID, now)
 	return jobs.Enqueue(ctx, job.New(by, billing.EventsJob, string(e.Customer), now))
 }
 
-// WorkOff reads from the gateway the data that a customer's waiting events are about, for all of them
+// ProcessEvents reads from the gateway the data that a customer's waiting events are about, for all of them
 // at once. Only one such job per customer runs at a time, so that an older read cannot overwrite a
 // newer one. by is the system.
-func (s *Service) WorkOff(ctx context.Context, by identity.Actor, customer billing.CustomerID) error {
-	t, err := s.sold(by)
+func (s *Service) ProcessEvents(ctx context.Context, by identity.Actor, customer billing.CustomerID) error {
+	t, err := s.terms(by)
 	if err != nil {
 		return ignoring(err)
 	}
@@ -104,7 +104,7 @@ func (s *Service) cancelIntents(ctx context.Context, t Terms, c *billing.Custome
 	}
 	calls, cancel := outbound(ctx)
 	defer cancel()
-	return done(calls, func(ctx context.Context) error { return t.Gateway.CancelSetupIntents(ctx, c.ID) })
+	return call(calls, func(ctx context.Context) error { return t.Gateway.CancelSetupIntents(ctx, c.ID) })
 }
 
 // Events lists the events that by's org received from its gateways. by is the system.
@@ -128,7 +128,7 @@ func (s *Service) Replay(ctx context.Context, by identity.Actor, account, id str
 		if err := tx.Inbox.Save(ctx, by.Org, *e); err != nil {
 			return err
 		}
-		return workOffLater(ctx, tx.Jobs, e, by.At)
+		return queueEvents(ctx, tx.Jobs, e, by.At)
 	})
 	return e, err
 }

@@ -61,7 +61,7 @@ func TestAllThatWaitsAboutACustomerIsReadAnewAtOnce(t *testing.T) {
 	s := newStage(t)
 	s.kept = customer()
 	events := []billing.Event{{ID: "evt_1", State: billing.Received}, {ID: "evt_2", State: billing.Received, Attempts: 3}}
-	s.expectResync(billing.Wallet{}, []billing.Held{held(billing.Active)})
+	s.expectResync(billing.Wallet{}, []billing.GatewaySubscription{held(billing.Active)})
 	first := s.inbox.EXPECT().Waiting(any, identity.OrgID("org"), "sandbox", billing.CustomerID("cus_1")).Return(events, nil)
 	s.inbox.EXPECT().Waiting(any, any, any, any).Return(nil, nil).After(first)
 	s.inbox.EXPECT().Save(any, identity.OrgID("org"), any).DoAndReturn(func(_ context.Context, _ identity.OrgID, saved ...billing.Event) error {
@@ -75,7 +75,7 @@ func TestAllThatWaitsAboutACustomerIsReadAnewAtOnce(t *testing.T) {
 		}
 		return nil
 	})
-	wantErr(t, s.WorkOff(s.ctx, system, "cus_1"), nil)
+	wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), nil)
 	if s.kept.Subscription == nil {
 		t.Error("nothing was taken over")
 	}
@@ -93,7 +93,7 @@ func TestAnEventThatFailsForGoodIsADeadLetter(t *testing.T) {
 			}
 			return nil
 		})
-		wantErr(t, s.WorkOff(s.ctx, system, "cus_1"), billing.ErrGatewayUnavailable)
+		wantErr(t, s.ProcessEvents(s.ctx, system, "cus_1"), billing.ErrGatewayUnavailable)
 	})
 }
 

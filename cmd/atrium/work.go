@@ -53,7 +53,7 @@ func worked(s rest.Services) worker.Table {
 		billing.EventsJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: billing.MaxEventAttempts},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
-				return s.Payments.WorkOff(ctx, by, billing.CustomerID(subject))
+				return s.Payments.ProcessEvents(ctx, by, billing.CustomerID(subject))
 			},
 		},
 		billing.ReconcileJob: {

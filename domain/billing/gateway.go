@@ -97,8 +97,8 @@ type Action struct {
 	ClientSecret secret.String // only for the payer's browser; never stored
 }
 
-// Held is a subscription as the gateway has it.
-type Held struct {
+// GatewaySubscription is a subscription as the gateway has it.
+type GatewaySubscription struct {
 	ID       SubscriptionID
 	Customer CustomerID
 	PriceRef string

@@ -47,8 +47,8 @@ type InvoicePage = page.Of[Invoice]
 // longer change, and stay as stored.
 const MirroredInvoices = 100
 
-// SeeInvoices updates the mirror with the gateway's newest invoices.
-func (c *Customer) SeeInvoices(by identity.Actor, newest []Invoice) {
+// ApplyInvoices updates the mirror with the gateway's newest invoices.
+func (c *Customer) ApplyInvoices(by identity.Actor, newest []Invoice) {
 	c.Invoices = newest
 	c.InvoicesAt = by.At
 }

@@ -52,8 +52,8 @@ type Operation struct {
 	CancelAtPeriodEnd *bool          `json:"cancel_at_period_end,omitempty"`
 }
 
-// Wanted is a caller's request for a subscription.
-type Wanted struct {
+// SubscribeRequest is a caller's request for a subscription.
+type SubscribeRequest struct {
 	Plan     PlanID
 	Method   MethodID // "" for the default
 	Quantity int      // 1 to 10000
@@ -80,7 +80,7 @@ func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
 // Subscribe starts a subscription under key. ErrSubscriptionExists if one is live. It returns an
 // incomplete subscription of the same plan, quantity and method as it is (again), and so it does with
 // the one that the same key has created. It replaces an incomplete one that differs.
-func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plans) (again bool, err error) {
+func (c *Customer) Subscribe(by identity.Actor, key string, w SubscribeRequest, plans Plans) (again bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
@@ -94,7 +94,7 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w Wanted, plans Plan
 	if err := c.unpaused(); err != nil {
 		return false, err
 	}
-	op := &Operation{Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity, Sold: plan.sold()}
+	op := &Operation{Kind: Subscribe, Key: key, At: by.At, Plan: plan.ID, Quantity: w.Quantity, Sold: plan.snapshot()}
 	if s := c.Subscription; s != nil {
 		switch {
 		case s.Key == key, s.Status == Incomplete && s.Plan == plan.ID && s.Quantity == w.Quantity && (w.Method == "" || w.Method == c.Default):
@@ -204,7 +204,7 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	if err != nil {
 		return err
 	}
-	op.Sold = to.sold()
+	op.Sold = to.snapshot()
 	if to.Unavailable && op.Plan != s.Plan {
 		return ErrPlanUnavailable
 	}
@@ -246,7 +246,7 @@ func (c *Customer) begin(by identity.Actor, op *Operation, event, subject string
 
 // Settle ends the operation of a key, and updates the mirror with the gateway's state after it. If the
 // operation is settled already, it changes nothing.
-func (c *Customer) Settle(by identity.Actor, key string, held []Held, plans Plans) {
+func (c *Customer) Settle(by identity.Actor, key string, held []GatewaySubscription, plans Plans) {
 	if c.Pending == nil || c.Pending.Key != key {
 		return
 	}
@@ -256,7 +256,7 @@ func (c *Customer) Settle(by identity.Actor, key string, held []Held, plans Plan
 	if op.Kind == Subscribe && op.Method != "" && c.method(op.Method) != nil {
 		c.Default = op.Method
 	}
-	c.seeSubscriptions(by, held, plans)
+	c.applySubscriptions(by, held, plans)
 }
 
 // Abandon ends the operation of a key that had no effect at the gateway.

@@ -12,27 +12,27 @@ import (
 func TestSubscribing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		of    *billing.Customer
-		want  billing.Wanted
+		want  billing.SubscribeRequest
 		again bool
 		op    billing.Operation
 		err   error
 	}{
-		"charges the default":                         {of: customer(card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 2}, op: billing.Operation{Plan: "basic", Quantity: 2, Method: "a"}},
-		"or what the caller names":                    {of: customer(card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a"}},
-		"an incomplete one gives way to another card": {of: subscribed("basic", billing.Incomplete, card("a", 2), card("b", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a", Subscription: "sub_1"}},
-		"takes no expired one":                        {of: customer(card("a", 2), expired("b")), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, err: billing.ErrMethodExpired},
-		"nor another's":                               {of: customer(card("a", 2)), want: billing.Wanted{Plan: "basic", Quantity: 1, Method: "x"}, err: billing.ErrMethodNotFound},
-		"requires a method":                           {of: customer(), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
-		"one that is good":                            {of: customer(expired("a")), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
-		"but for a trial":                             {of: customer(), want: billing.Wanted{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, TrialDays: 14}},
-		"of which there is one":                       {of: hadTrial(customer(card("a", 1))), want: billing.Wanted{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
-		"requires a plan of the org":                  {of: customer(card("a", 1)), want: billing.Wanted{Plan: "other", Quantity: 1}, err: billing.ErrPlanNotFound},
-		"that the gateway knows":                      {of: customer(card("a", 1)), want: billing.Wanted{Plan: "gone", Quantity: 1}, err: billing.ErrPlanUnavailable},
-		"is done once":                                {of: subscribed("basic", billing.Active, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
-		"even if it is past due":                      {of: subscribed("basic", billing.PastDue, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
-		"an incomplete one is answered again":         {of: subscribed("basic", billing.Incomplete, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, again: true},
-		"one of another plan gives way":               {of: subscribed("pro", billing.Incomplete, card("a", 1)), want: billing.Wanted{Plan: "basic", Quantity: 1}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "a", Subscription: "sub_1"}},
-		"an operation that is under way comes first":  {of: pending(customer(card("a", 1)), "other"), want: billing.Wanted{Plan: "basic", Quantity: 1}, err: billing.ErrPending},
+		"charges the default":                         {of: customer(card("a", 2), card("b", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 2}, op: billing.Operation{Plan: "basic", Quantity: 2, Method: "a"}},
+		"or what the caller names":                    {of: customer(card("a", 2), card("b", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a"}},
+		"an incomplete one gives way to another card": {of: subscribed("basic", billing.Incomplete, card("a", 2), card("b", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "b", Before: "a", Subscription: "sub_1"}},
+		"takes no expired one":                        {of: customer(card("a", 2), expired("b")), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, err: billing.ErrMethodExpired},
+		"nor another's":                               {of: customer(card("a", 2)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "x"}, err: billing.ErrMethodNotFound},
+		"requires a method":                           {of: customer(), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
+		"one that is good":                            {of: customer(expired("a")), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrMethodRequired},
+		"but for a trial":                             {of: customer(), want: billing.SubscribeRequest{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, TrialDays: 14}},
+		"of which there is one":                       {of: hadTrial(customer(card("a", 1))), want: billing.SubscribeRequest{Plan: "trial", Quantity: 1}, op: billing.Operation{Plan: "trial", Quantity: 1, Method: "a"}},
+		"requires a plan of the org":                  {of: customer(card("a", 1)), want: billing.SubscribeRequest{Plan: "other", Quantity: 1}, err: billing.ErrPlanNotFound},
+		"that the gateway knows":                      {of: customer(card("a", 1)), want: billing.SubscribeRequest{Plan: "gone", Quantity: 1}, err: billing.ErrPlanUnavailable},
+		"is done once":                                {of: subscribed("basic", billing.Active, card("a", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
+		"even if it is past due":                      {of: subscribed("basic", billing.PastDue, card("a", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrSubscriptionExists},
+		"an incomplete one is answered again":         {of: subscribed("basic", billing.Incomplete, card("a", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, again: true},
+		"one of another plan gives way":               {of: subscribed("pro", billing.Incomplete, card("a", 1)), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, op: billing.Operation{Plan: "basic", Quantity: 1, Method: "a", Subscription: "sub_1"}},
+		"an operation that is under way comes first":  {of: pending(customer(card("a", 1)), "other"), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			again, err := tt.of.Subscribe(owner, "key", tt.want, plans)
@@ -62,7 +62,7 @@ func TestSubscribing(t *testing.T) {
 		})
 	}
 	t.Run("what the same key has made is answered again", func(t *testing.T) {
-		again, err := subscribed("basic", billing.Active, card("a", 1)).Subscribe(owner, "made", billing.Wanted{Plan: "basic", Quantity: 1}, plans)
+		again, err := subscribed("basic", billing.Active, card("a", 1)).Subscribe(owner, "made", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
 		if !again || err != nil {
 			t.Errorf("%v, %v", again, err)
 		}
@@ -140,13 +140,13 @@ func coming(c *billing.Customer) *billing.Customer {
 
 func TestAnOperationIsSettledOnce(t *testing.T) {
 	c := customer(card("a", 1), card("b", 2))
-	_, err := c.Subscribe(owner, "key", billing.Wanted{Plan: "basic", Quantity: 1, Method: "b"}, plans)
+	_, err := c.Subscribe(owner, "key", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, plans)
 	wantErr(t, err, nil)
 	c.Settle(owner, "another", nil, plans)
 	if c.Pending == nil {
 		t.Fatal("another key settled it")
 	}
-	c.Settle(owner, "key", []billing.Held{held(billing.Active)}, plans)
+	c.Settle(owner, "key", []billing.GatewaySubscription{held(billing.Active)}, plans)
 	if c.Pending != nil || c.Subscription == nil || c.Subscription.Plan != "basic" || c.Default != "b" {
 		t.Fatalf("%+v", c)
 	}
@@ -162,7 +162,7 @@ func TestAnOperationIsSettledOnce(t *testing.T) {
 	wantErr(t, c.CancelSubscription(owner, "end", nil), nil)
 	wantErr(t, c.CancelSubscription(owner, "end", nil), nil)
 	wantErr(t, c.CancelSubscription(owner, "other", nil), billing.ErrPending)
-	c.Settle(owner, "end", []billing.Held{held(billing.Canceled)}, plans)
+	c.Settle(owner, "end", []billing.GatewaySubscription{held(billing.Canceled)}, plans)
 	if c.Subscription != nil || c.Ended == nil || c.Ended.EndedAt != now {
 		t.Fatalf("%+v", c)
 	}
@@ -171,7 +171,7 @@ func TestAnOperationIsSettledOnce(t *testing.T) {
 
 func TestWhatHadNoEffectIsAbandoned(t *testing.T) {
 	c := customer(card("a", 1))
-	_, err := c.Subscribe(owner, "key", billing.Wanted{Plan: "basic", Quantity: 1}, plans)
+	_, err := c.Subscribe(owner, "key", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
 	wantErr(t, err, nil)
 	c.Abandon(owner, "key", "card_declined")
 	if c.Pending != nil || c.Subscription != nil || recorded(&c.Log) != "subscription.requested subscription.request_failed " {

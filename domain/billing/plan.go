@@ -82,8 +82,8 @@ type Plan struct {
 	Unavailable bool
 }
 
-// sold returns the part of p that an operation stores.
-func (p *Plan) sold() *Plan {
+// snapshot returns the part of p that an operation stores.
+func (p *Plan) snapshot() *Plan {
 	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
 }
 

@@ -91,7 +91,7 @@ func (p *PendingChange) sale(plans Plans) *Sale {
 	if err != nil {
 		return nil
 	}
-	return &Sale{Plan: *plan.sold(), Quantity: p.Quantity}
+	return &Sale{Plan: *plan.snapshot(), Quantity: p.Quantity}
 }
 
 // Asks reports whether the payer may have to act: to make the first payment, or to add a method before
@@ -107,7 +107,7 @@ func (s *Subscription) equal(o *Subscription) bool {
 }
 
 // subscription returns h as it is mirrored.
-func (h *Held) subscription(plans Plans) *Subscription {
+func (h *GatewaySubscription) subscription(plans Plans) *Subscription {
 	s := &Subscription{
 		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd,
 		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, CreatedAt: h.CreatedAt,
@@ -121,18 +121,18 @@ func (h *Held) subscription(plans Plans) *Subscription {
 	return s
 }
 
-// SeeSubscriptions updates the mirror with the gateway's subscriptions, which were read while the
+// ApplySubscriptions updates the mirror with the gateway's subscriptions, which were read while the
 // customer was at revision of. If the customer has changed since, nothing is updated. If several are
 // live, which Atrium never causes, the oldest one counts, the others are Surplus, and an event records
 // them.
-func (c *Customer) SeeSubscriptions(by identity.Actor, of int64, held []Held, plans Plans) {
+func (c *Customer) ApplySubscriptions(by identity.Actor, of int64, held []GatewaySubscription, plans Plans) {
 	if c.Revision != of {
 		return
 	}
-	c.seeSubscriptions(by, held, plans)
+	c.applySubscriptions(by, held, plans)
 }
 
-func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans) {
+func (c *Customer) applySubscriptions(by identity.Actor, held []GatewaySubscription, plans Plans) {
 	c.SubscriptionAt = by.At
 	var now *Subscription
 	var live []SubscriptionID
@@ -145,7 +145,7 @@ func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans)
 		}
 		c.HadTrial = c.HadTrial || !h.TrialEnd.IsZero()
 	}
-	c.seeSurplus(by, now, live)
+	c.applySurplus(by, now, live)
 	was := c.Subscription
 	if now != nil {
 		now.owe(was)
@@ -171,12 +171,12 @@ func (c *Customer) seeSubscriptions(by identity.Actor, held []Held, plans Plans)
 	c.touch(by)
 }
 
-func oldestFirst(a, b Held) int {
+func oldestFirst(a, b GatewaySubscription) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// seeSurplus updates which subscriptions are live besides the one that counts.
-func (c *Customer) seeSurplus(by identity.Actor, counts *Subscription, live []SubscriptionID) {
+// applySurplus updates which subscriptions are live besides the one that counts.
+func (c *Customer) applySurplus(by identity.Actor, counts *Subscription, live []SubscriptionID) {
 	surplus := slices.DeleteFunc(live, func(id SubscriptionID) bool { return counts == nil || id == counts.ID })
 	if slices.Equal(surplus, c.Surplus) {
 		return

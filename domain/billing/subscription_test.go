@@ -34,22 +34,22 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 	soldNoMore.PriceRef, soldNoMore.Plan = "price_old", "old"
 	for name, tt := range map[string]struct {
 		of     *billing.Customer
-		held   []billing.Held
+		held   []billing.GatewaySubscription
 		want   billing.SubscriptionID
 		events string
 	}{
-		"one that began":              {customer(), []billing.Held{held(billing.Active)}, "sub_1", "subscription.started "},
-		"one that has ended is not":   {customer(), []billing.Held{ended}, "", ""},
-		"one as it is known":          {subscribed("basic", billing.Active), []billing.Held{held(billing.Active), ended}, "sub_1", ""},
-		"one that changed":            {subscribed("basic", billing.Active), []billing.Held{changed}, "sub_1", "subscription.changed "},
+		"one that began":              {customer(), []billing.GatewaySubscription{held(billing.Active)}, "sub_1", "subscription.started "},
+		"one that has ended is not":   {customer(), []billing.GatewaySubscription{ended}, "", ""},
+		"one as it is known":          {subscribed("basic", billing.Active), []billing.GatewaySubscription{held(billing.Active), ended}, "sub_1", ""},
+		"one that changed":            {subscribed("basic", billing.Active), []billing.GatewaySubscription{changed}, "sub_1", "subscription.changed "},
 		"one that is gone":            {subscribed("basic", billing.Active), nil, "", "subscription.ended "},
-		"another in its place":        {subscribed("basic", billing.Active), []billing.Held{older}, "sub_0", "subscription.ended subscription.started "},
-		"of two, the older":           {customer(), []billing.Held{held(billing.Active), older}, "sub_0", "subscription.duplicated subscription.started "},
-		"but one that is paid for":    {customer(), []billing.Held{held(billing.Active), {ID: "sub_0", Status: billing.Incomplete}}, "sub_1", "subscription.duplicated subscription.started "},
-		"a plan that is sold no more": {customer(), []billing.Held{soldNoMore}, "sub_1", "subscription.started "},
+		"another in its place":        {subscribed("basic", billing.Active), []billing.GatewaySubscription{older}, "sub_0", "subscription.ended subscription.started "},
+		"of two, the older":           {customer(), []billing.GatewaySubscription{held(billing.Active), older}, "sub_0", "subscription.duplicated subscription.started "},
+		"but one that is paid for":    {customer(), []billing.GatewaySubscription{held(billing.Active), {ID: "sub_0", Status: billing.Incomplete}}, "sub_1", "subscription.duplicated subscription.started "},
+		"a plan that is sold no more": {customer(), []billing.GatewaySubscription{soldNoMore}, "sub_1", "subscription.started "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.of.SeeSubscriptions(owner, tt.of.Revision, tt.held, plans)
+			tt.of.ApplySubscriptions(owner, tt.of.Revision, tt.held, plans)
 			var got billing.SubscriptionID
 			if tt.of.Subscription != nil {
 				got = tt.of.Subscription.ID
@@ -64,7 +64,7 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 		see := func(status billing.Status, begins time.Time) *billing.Subscription {
 			h := held(status)
 			h.PeriodStart, h.PeriodEnd = begins, begins.AddDate(0, 0, 7)
-			c.SeeSubscriptions(owner, c.Revision, []billing.Held{h}, plans)
+			c.ApplySubscriptions(owner, c.Revision, []billing.GatewaySubscription{h}, plans)
 			return c.Subscription
 		}
 		const grace = 7 * 24 * time.Hour
@@ -88,17 +88,17 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 	t.Run("a change that is scheduled elsewhere is known by its price", func(t *testing.T) {
 		c, h := customer(), held(billing.Active)
 		h.Pending, h.PendingPrice = &billing.PendingChange{Quantity: 2, At: h.PeriodEnd}, "price_pro"
-		c.SeeSubscriptions(owner, c.Revision, []billing.Held{h}, plans)
+		c.ApplySubscriptions(owner, c.Revision, []billing.GatewaySubscription{h}, plans)
 		if p := c.Subscription.Pending; p == nil || p.Plan != "pro" || p.Quantity != 2 {
 			t.Errorf("%+v", p)
 		}
 	})
 	t.Run("several that live end together", func(t *testing.T) {
 		c := subscribed("basic", billing.Active)
-		both := []billing.Held{held(billing.Active), older}
+		both := []billing.GatewaySubscription{held(billing.Active), older}
 		c.Subscription.CreatedAt = older.CreatedAt
 		for range 2 {
-			c.SeeSubscriptions(owner, c.Revision, both, plans)
+			c.ApplySubscriptions(owner, c.Revision, both, plans)
 		}
 		if len(c.Surplus) != 1 || c.Surplus[0] != "sub_1" || strings.Count(recorded(&c.Log), "subscription.duplicated") != 1 {
 			t.Fatalf("surplus %v, recorded %s", c.Surplus, recorded(&c.Log))
@@ -114,7 +114,7 @@ func TestSubscriptionsOfTheGatewayAreTakenOver(t *testing.T) {
 	})
 	t.Run("what was read before a change is not", func(t *testing.T) {
 		c := subscribed("basic", billing.Active)
-		c.SeeSubscriptions(owner, c.Revision-1, nil, plans)
+		c.ApplySubscriptions(owner, c.Revision-1, nil, plans)
 		if c.Subscription == nil {
 			t.Error("it was taken over")
 		}

@@ -19,8 +19,8 @@ type Method struct {
 	ExpYear  int
 	Country  string // ISO 3166-1 alpha-2, of the issuer; "" if unknown
 
-	// Leaving says that the gateway is about to remove it; it no longer counts as a method.
-	Leaving bool
+	// Detaching says that the gateway is about to remove it; it no longer counts as a method.
+	Detaching bool
 
 	CreatedAt time.Time
 }
@@ -36,7 +36,7 @@ func (m *Method) Expired(now time.Time) bool {
 
 // Shown returns the payment methods, newest first.
 func (c *Customer) Shown() []Method {
-	shown := slices.DeleteFunc(slices.Clone(c.Methods), func(m Method) bool { return m.Leaving })
+	shown := slices.DeleteFunc(slices.Clone(c.Methods), func(m Method) bool { return m.Detaching })
 	slices.SortFunc(shown, newestFirst)
 	return shown
 }
@@ -71,7 +71,7 @@ func (c *Customer) newestValid(now time.Time, but MethodID) *Method {
 // method returns a method that is not leaving; nil if there is none.
 func (c *Customer) method(id MethodID) *Method {
 	for i := range c.Methods {
-		if m := &c.Methods[i]; m.ID == id && id != "" && !m.Leaving {
+		if m := &c.Methods[i]; m.ID == id && id != "" && !m.Detaching {
 			return m
 		}
 	}
@@ -115,7 +115,7 @@ func (c *Customer) Remove(by identity.Actor, id, replacement MethodID) (next Met
 			return "", err
 		}
 	}
-	if c.Methods[i].Leaving {
+	if c.Methods[i].Detaching {
 		return c.Default, nil
 	}
 	other := c.newestValid(by.At, id)
@@ -123,7 +123,7 @@ func (c *Customer) Remove(by identity.Actor, id, replacement MethodID) (next Met
 		return "", ErrMethodInUse
 	}
 	wasDefault := c.Default == id || c.Default == ""
-	c.Methods[i].Leaving = true
+	c.Methods[i].Detaching = true
 	c.Record(by, "payment_method.removed", string(id), nil)
 	switch {
 	case replacement != "":
@@ -146,27 +146,27 @@ func (c *Customer) charged() bool {
 // Removed deletes a method that the gateway has removed.
 func (c *Customer) Removed(by identity.Actor, id MethodID) {
 	before := len(c.Methods)
-	c.Methods = slices.DeleteFunc(c.Methods, func(m Method) bool { return m.ID == id && m.Leaving })
+	c.Methods = slices.DeleteFunc(c.Methods, func(m Method) bool { return m.ID == id && m.Detaching })
 	if len(c.Methods) != before {
 		c.touch(by)
 	}
 }
 
-// Kept restores a method that the gateway refused to remove.
-func (c *Customer) Kept(by identity.Actor, id MethodID) {
+// RestoreMethod restores a method that the gateway refused to remove.
+func (c *Customer) RestoreMethod(by identity.Actor, id MethodID) {
 	for i := range c.Methods {
-		if m := &c.Methods[i]; m.ID == id && m.Leaving {
-			m.Leaving = false
+		if m := &c.Methods[i]; m.ID == id && m.Detaching {
+			m.Detaching = false
 			c.touch(by)
 		}
 	}
 }
 
-// Leaving returns the methods that the gateway has yet to remove.
-func (c *Customer) Leaving() []MethodID {
+// Detaching returns the methods that the gateway has yet to remove.
+func (c *Customer) Detaching() []MethodID {
 	var ids []MethodID
 	for _, m := range c.Methods {
-		if m.Leaving {
+		if m.Detaching {
 			ids = append(ids, m.ID)
 		}
 	}
@@ -186,9 +186,9 @@ func (c *Customer) SetDefault(by identity.Actor, id MethodID) error {
 	return nil
 }
 
-// SeeWallet updates the mirror with the gateway's payment methods, which were read while the customer
+// ApplyWallet updates the mirror with the gateway's payment methods, which were read while the customer
 // was at revision of. If the customer has changed since, nothing is updated.
-func (c *Customer) SeeWallet(by identity.Actor, of int64, w Wallet) {
+func (c *Customer) ApplyWallet(by identity.Actor, of int64, w Wallet) {
 	if c.Revision != of {
 		return
 	}
@@ -200,7 +200,7 @@ func (c *Customer) SeeWallet(by identity.Actor, of int64, w Wallet) {
 	for _, m := range w.Methods {
 		was, there := known[m.ID]
 		delete(known, m.ID)
-		m.Leaving = was.Leaving
+		m.Detaching = was.Detaching
 		now = append(now, m)
 		if !there {
 			c.confirmIntent()
@@ -208,13 +208,13 @@ func (c *Customer) SeeWallet(by identity.Actor, of int64, w Wallet) {
 		}
 	}
 	for id, m := range known {
-		if !m.Leaving { // the removal of leaving ones is recorded already
+		if !m.Detaching { // the removal of leaving ones is recorded already
 			c.Record(by, "payment_method.removed", string(id), nil)
 		}
 	}
 	slices.SortFunc(now, newestFirst)
 	def := w.Default
-	if i := slices.IndexFunc(now, func(m Method) bool { return m.ID == def }); i < 0 || now[i].Leaving {
+	if i := slices.IndexFunc(now, func(m Method) bool { return m.ID == def }); i < 0 || now[i].Detaching {
 		def = ""
 	}
 	if !slices.Equal(now, c.Methods) || def != c.Default {

@@ -89,7 +89,7 @@ func TestRemovingAMethod(t *testing.T) {
 	})
 	t.Run("so too while a subscription is on its way", func(t *testing.T) {
 		c := customer(card("a", 1))
-		_, err := c.Subscribe(owner, "k", billing.Wanted{Plan: "basic", Quantity: 1}, plans)
+		_, err := c.Subscribe(owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
 		wantErr(t, err, nil)
 		_, err = c.Remove(owner, "a", "")
 		wantErr(t, err, billing.ErrMethodInUse)
@@ -121,7 +121,7 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 				"cancel": func(c *billing.Customer) error { return c.CancelSubscription(tt.by, "k", nil) },
 				"subscribe": func(c *billing.Customer) error {
 					c.Subscription = nil
-					_, err := c.Subscribe(tt.by, "k", billing.Wanted{Plan: "pro", Quantity: 1}, plans)
+					_, err := c.Subscribe(tt.by, "k", billing.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
 					return err
 				},
 			} {
@@ -135,8 +135,8 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 
 func TestTheWalletOfTheGatewayIsTakenOver(t *testing.T) {
 	c := customer(card("a", 1), card("b", 2))
-	c.Methods[1].Leaving = true
-	c.SeeWallet(owner, c.Revision, billing.Wallet{Methods: []billing.Method{card("b", 2), card("c", 0)}, Default: "b"})
+	c.Methods[1].Detaching = true
+	c.ApplyWallet(owner, c.Revision, billing.Wallet{Methods: []billing.Method{card("b", 2), card("c", 0)}, Default: "b"})
 	if got := c.Shown(); len(got) != 1 || got[0].ID != "c" || c.Default != "" || c.WalletAt != now || c.Revision != 6 {
 		t.Fatalf("%+v", c)
 	}
@@ -150,13 +150,13 @@ func TestTheWalletOfTheGatewayIsTakenOver(t *testing.T) {
 		t.Errorf("to be made the default: %+v", m)
 	}
 	t.Run("the same again is no change", func(t *testing.T) {
-		c.SeeWallet(owner, c.Revision, billing.Wallet{Methods: []billing.Method{card("c", 0), card("b", 2)}})
+		c.ApplyWallet(owner, c.Revision, billing.Wallet{Methods: []billing.Method{card("c", 0), card("b", 2)}})
 		if c.Revision != 6 {
 			t.Error("the revision moved")
 		}
 	})
 	t.Run("what was read before a change is not", func(t *testing.T) {
-		c.SeeWallet(owner, c.Revision-1, billing.Wallet{})
+		c.ApplyWallet(owner, c.Revision-1, billing.Wallet{})
 		if len(c.Methods) != 2 {
 			t.Error("it was taken over")
 		}

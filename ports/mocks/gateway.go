@@ -37,10 +37,10 @@ func (m *MockGateway) EXPECT() *MockGatewayMockRecorder {
 }
 
 // Amend mocks base method.
-func (m *MockGateway) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+func (m *MockGateway) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Amend", ctx, key, c, s, a)
-	ret0, _ := ret[0].(billing.Held)
+	ret0, _ := ret[0].(billing.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -182,10 +182,10 @@ func (mr *MockGatewayMockRecorder) SetDefault(ctx, key, c, m interface{}) *gomoc
 }
 
 // Subscribe mocks base method.
-func (m *MockGateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+func (m *MockGateway) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Subscribe", ctx, key, c, o)
-	ret0, _ := ret[0].(billing.Held)
+	ret0, _ := ret[0].(billing.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -197,10 +197,10 @@ func (mr *MockGatewayMockRecorder) Subscribe(ctx, key, c, o interface{}) *gomock
 }
 
 // Subscriptions mocks base method.
-func (m *MockGateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.Held, error) {
+func (m *MockGateway) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Subscriptions", ctx, c)
-	ret0, _ := ret[0].([]billing.Held)
+	ret0, _ := ret[0].([]billing.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -360,10 +360,10 @@ func (m *MockGatewaySubscriptions) EXPECT() *MockGatewaySubscriptionsMockRecorde
 }
 
 // Amend mocks base method.
-func (m *MockGatewaySubscriptions) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+func (m *MockGatewaySubscriptions) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Amend", ctx, key, c, s, a)
-	ret0, _ := ret[0].(billing.Held)
+	ret0, _ := ret[0].(billing.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -433,10 +433,10 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Prices(ctx, plans interface{}) *
 }
 
 // Subscribe mocks base method.
-func (m *MockGatewaySubscriptions) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+func (m *MockGatewaySubscriptions) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Subscribe", ctx, key, c, o)
-	ret0, _ := ret[0].(billing.Held)
+	ret0, _ := ret[0].(billing.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
@@ -448,10 +448,10 @@ func (mr *MockGatewaySubscriptionsMockRecorder) Subscribe(ctx, key, c, o interfa
 }
 
 // Subscriptions mocks base method.
-func (m *MockGatewaySubscriptions) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.Held, error) {
+func (m *MockGatewaySubscriptions) Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Subscriptions", ctx, c)
-	ret0, _ := ret[0].([]billing.Held)
+	ret0, _ := ret[0].([]billing.GatewaySubscription)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

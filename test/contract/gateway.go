@@ -76,11 +76,11 @@ func (g GatewayStage) order(plan int) billing.Order {
 }
 
 // only returns the one live subscription of a customer, or nil.
-func (g GatewayStage) only(t *testing.T, c billing.CustomerID) *billing.Held {
+func (g GatewayStage) only(t *testing.T, c billing.CustomerID) *billing.GatewaySubscription {
 	t.Helper()
 	all, err := g.Subscriptions(t.Context(), c)
 	must(t, err)
-	var live *billing.Held
+	var live *billing.GatewaySubscription
 	for _, h := range all {
 		if h.Status.Live() {
 			if live != nil {

@@ -57,8 +57,8 @@ func method(id billing.MethodID, minutes int) billing.Method {
 	return billing.Method{ID: id, Type: "card", Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2034, Country: "US", CreatedAt: fixture.At.Add(time.Duration(minutes) * time.Minute)}
 }
 
-func held(id billing.SubscriptionID) billing.Held {
-	return billing.Held{
+func held(id billing.SubscriptionID) billing.GatewaySubscription {
+	return billing.GatewaySubscription{
 		ID: id, PriceRef: "price_1", Quantity: 3, Status: billing.Trialing, Key: "k", PeriodStart: fixture.At, PeriodEnd: fixture.At.Add(time.Hour), TrialEnd: fixture.At.Add(time.Hour),
 		CancelAtPeriodEnd: true, Pending: &billing.PendingChange{Plan: "pro", Quantity: 9, At: fixture.At.Add(time.Hour)}, CreatedAt: fixture.At,
 	}
@@ -75,11 +75,11 @@ func customersAreKept(t *testing.T, a Adapter) {
 	customerOf(t, a.Stores, by)
 	yes := true
 	c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)}, Default: "pm_2"})
-		c.SeeSubscriptions(by, c.Revision, []billing.Held{held("sub_1")}, plansForSale)
+		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)}, Default: "pm_2"})
+		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
 		_, err := c.Remove(by, "pm_1", "")
 		must(t, err)
-		c.SeeInvoices(by, nil)
+		c.ApplyInvoices(by, nil)
 		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2, Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
 	})
 	for _, s := range []ports.Stores{a.Stores, a.Second()} {
@@ -91,8 +91,8 @@ func customersAreKept(t *testing.T, a Adapter) {
 	t.Run("and so is what takes its place", func(t *testing.T) {
 		c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
 			c.Pending = nil
-			c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
-			c.SeeSubscriptions(by, c.Revision, nil, plansForSale)
+			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_3", 3)}})
+			c.ApplySubscriptions(by, c.Revision, nil, plansForSale)
 		})
 		got, err := a.Payments.Customer(t.Context(), by.Workspace, sandboxAccount)
 		must(t, err)
@@ -140,13 +140,13 @@ func customersAreChangedWhole(t *testing.T, a Adapter) {
 	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
 	before := customerOf(t, a.Stores, by)
 	_, err := a.Payments.Update(t.Context(), by, sandboxAccount, func(c *billing.Customer) error {
-		c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
 		return errBoom
 	})
 	wantErr(t, err, errBoom)
 	wantErr(t, a.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
 		changeCustomer(t, tx, by, func(c *billing.Customer) {
-			c.SeeWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
+			c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1)}})
 		})
 		return errBoom
 	}), errBoom)
@@ -199,8 +199,8 @@ func duplicatesAreKept(t *testing.T, a Adapter) {
 		must(t, err)
 		return all[by.Workspace]
 	}
-	see := func(all ...billing.Held) *billing.Customer {
-		return changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeSubscriptions(by, c.Revision, all, plansForSale) })
+	see := func(all ...billing.GatewaySubscription) *billing.Customer {
+		return changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplySubscriptions(by, c.Revision, all, plansForSale) })
 	}
 	see(held("sub_1"))
 	same(t, "duplicates of one", duplicates(by.Org, sandboxAccount), []billing.SubscriptionID(nil))
@@ -279,7 +279,7 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.Pending = &billing.Operation{Kind: billing.Subscribe, Key: "k"} })
 	live(1)
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.Settle(by, "k", []billing.Held{held("sub_1")}, plansForSale)
+		c.Settle(by, "k", []billing.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	live(1)
 	if elsewhere(by.Org, "acct_1") != before+1 || elsewhere(by.Org, sandboxAccount) != 0 || elsewhere(a.Orgs[1], "acct_1") != foreign {
@@ -294,10 +294,10 @@ func subscriptionsAreOne(t *testing.T, a Adapter) {
 	}
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
 		next := held("sub_2")
-		c.SeeSubscriptions(by, c.Revision, []billing.Held{next}, plansForSale)
+		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{next}, plansForSale)
 	})
 	live(1)
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeSubscriptions(by, c.Revision, nil, plansForSale) })
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplySubscriptions(by, c.Revision, nil, plansForSale) })
 	live(0)
 	same(t, "elsewhere", elsewhere(by.Org, "acct_1"), before)
 }
@@ -317,8 +317,8 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 		})
 	}
 	want[2].Status, want[2].PaidAt = billing.Open, time.Time{}
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeInvoices(by, want) })
-	changeCustomer(t, a.Stores, other.Owner, func(c *billing.Customer) { c.SeeInvoices(by, want[:1]) })
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplyInvoices(by, want) })
+	changeCustomer(t, a.Stores, other.Owner, func(c *billing.Customer) { c.ApplyInvoices(by, want[:1]) })
 	list := func(status billing.InvoiceStatus) []billing.Invoice {
 		return fixture.Pages(t, 2, func(q page.Query) (billing.InvoicePage, error) {
 			return a.Payments.Invoices(ctx, by.Workspace, sandboxAccount, status, q)
@@ -327,7 +327,7 @@ func invoicesAreListed(t *testing.T, a Adapter) {
 	same(t, "invoices", list(""), want)
 	same(t, "open ones", list(billing.Open), want[2:3])
 	want[2].Status, want[2].AmountPaid = billing.Void, 77
-	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.SeeInvoices(by, want[2:3]) })
+	changeCustomer(t, a.Stores, by, func(c *billing.Customer) { c.ApplyInvoices(by, want[2:3]) })
 	same(t, "after a change of one", list(""), want)
 	if none, err := a.Payments.Invoices(ctx, by.Workspace, "acct_1", "", page.Query{Limit: 9}); err != nil || len(none.Items) != 0 {
 		t.Errorf("at another account: %+v, %v", none, err)
@@ -343,8 +343,8 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 		methods = append(methods, method(billing.MethodID(fmt.Sprint("pm_", i)), i))
 	}
 	changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.SeeWallet(by, c.Revision, billing.Wallet{Methods: methods, Default: "pm_0"})
-		c.SeeSubscriptions(by, c.Revision, []billing.Held{held("sub_1")}, plansForSale)
+		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: methods, Default: "pm_0"})
+		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
 	})
 	second := a.Second()
 	refused := make(chan error, len(methods))

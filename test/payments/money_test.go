@@ -58,7 +58,7 @@ func (s *shop) mirror(t *testing.T) *billing.Customer {
 
 func (s *shop) subscribe(t *testing.T, key string, plan billing.PlanID) (*payments.View, error) {
 	t.Helper()
-	return s.Subscribe(t.Context(), s.now(), key, billing.Wanted{Plan: plan, Quantity: 1})
+	return s.Subscribe(t.Context(), s.now(), key, billing.SubscribeRequest{Plan: plan, Quantity: 1})
 }
 
 func (s *shop) reconcile(t *testing.T) error {
@@ -291,7 +291,7 @@ func TestADeclinedPurchaseLeavesTheDefault(t *testing.T) {
 		}
 		bad := s.api.AddCard(s.customer, "0341")
 		s.later(time.Minute)
-		_, err := s.Subscribe(t.Context(), s.now(), "one", billing.Wanted{Plan: "basic", Quantity: 1, Method: billing.MethodID(bad)})
+		_, err := s.Subscribe(t.Context(), s.now(), "one", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(bad)})
 		wantErr(t, err, billing.ErrCardDeclined)
 		s.later(2 * time.Minute)
 		w, err := s.Methods(t.Context(), s.now())
@@ -337,7 +337,7 @@ func TestAnotherCardIsTriedForWhatIsIncomplete(t *testing.T) {
 		wantErr(t, err, nil)
 		good := s.api.AddCard(s.customer, "4242")
 		s.later(time.Minute)
-		v, err := s.Subscribe(t.Context(), s.now(), "two", billing.Wanted{Plan: "basic", Quantity: 1, Method: billing.MethodID(good)})
+		v, err := s.Subscribe(t.Context(), s.now(), "two", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: billing.MethodID(good)})
 		if wantErr(t, err, nil); v.Status != billing.Active || string(v.Default) != good {
 			t.Errorf("%+v", v)
 		}

@@ -36,13 +36,13 @@ func (m mortal) SetDefault(ctx context.Context, key string, c billing.CustomerID
 	return m.Gateway.SetDefault(ctx, key, c, id)
 }
 
-func (m mortal) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.Held, error) {
+func (m mortal) Subscribe(ctx context.Context, key string, c billing.CustomerID, o billing.Order) (billing.GatewaySubscription, error) {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.Subscribe(ctx, key, c, o)
 }
 
-func (m mortal) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.Held, error) {
+func (m mortal) Amend(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID, a billing.Amendment) (billing.GatewaySubscription, error) {
 	defer m.mayDie()
 	m.mayDie()
 	return m.Gateway.Amend(ctx, key, c, s, a)
@@ -166,7 +166,7 @@ func (w *walker) step(t *testing.T, key string) (err error) {
 	switch what {
 	case 0, 1:
 		w.asked[key] = true
-		_, err = w.till.troubled.Subscribe(ctx, w.now(), key, billing.Wanted{Plan: plan, Quantity: quantity})
+		_, err = w.till.troubled.Subscribe(ctx, w.now(), key, billing.SubscribeRequest{Plan: plan, Quantity: quantity})
 	case 2, 3:
 		w.changed[key] = true
 		_, err = w.till.troubled.ChangeSubscription(ctx, w.now(), key, nil, billing.Changes{Plan: &plan, Quantity: &quantity})

@@ -217,7 +217,7 @@ func (s *Server) answer(r *http.Request, fault Fault) (status int, body []byte, 
 	if fault == Failed && keyed {
 		out = failed
 	} else {
-		out = s.carryOut(r)
+		out = s.dispatch(r)
 	}
 	for i := range s.charges[before:] {
 		s.charges[before+i].Key = key
@@ -232,8 +232,8 @@ func (s *Server) answer(r *http.Request, fault Fault) (status int, body []byte, 
 	return status, body, false
 }
 
-// carryOut routes a call.
-func (s *Server) carryOut(r *http.Request) (out any) {
+// dispatch routes a call.
+func (s *Server) dispatch(r *http.Request) (out any) {
 	_, pattern := s.mux.Handler(r)
 	if pattern == "" {
 		s.t.Errorf("the stand-in for Stripe has no %s %s", r.Method, r.URL.Path)
