@@ -77,12 +77,12 @@ type choose func(named string) (account.Membership, error)
 
 // byKey proves a caller by an API key, which is bound to one workspace.
 func (a *API) byKey(r *http.Request, seen *observed, token string, at time.Time) (identity.Actor, *account.Person, choose, error) {
-	p, err := a.services.Accounts.Authenticate(r.Context(), seen.org, token, at)
+	p, err := a.Services.Accounts.Authenticate(r.Context(), seen.org, token, at)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
 	a.proven.note(token, at)
-	a.services.Uses.Note(p.Key, at)
+	a.Services.Uses.Note(p.Key, at)
 	by := bearerOf(p, seen, at)
 	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
 }
@@ -98,7 +98,7 @@ func (a *API) byToken(r *http.Request, seen *observed, token string, at time.Tim
 	}
 	by := identity.System(seen.org.ID, "", "sign-in", at)
 	by.Request = identity.Request{ID: seen.id, Address: seen.address}
-	p, apart, err := a.services.Accounts.SignIn(r.Context(), by, seen.org, *claims)
+	p, apart, err := a.Services.Accounts.SignIn(r.Context(), by, seen.org, *claims)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
@@ -144,7 +144,7 @@ func (a *API) standing(ctx context.Context, seen *observed, p account.Proof, at 
 	if !ok {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	found, err := a.services.Tickets.Standing(ctx, org, []account.Proof{p}, at)
+	found, err := a.Services.Tickets.Standing(ctx, org, []account.Proof{p}, at)
 	if err != nil {
 		return identity.Actor{}, err
 	}

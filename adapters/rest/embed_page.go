@@ -82,7 +82,7 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	var ticket secret.String
 	err := a.mayGuess(w.Header(), observation(r), token, visit.At)
 	if err == nil {
-		e, ticket, err = a.services.Embeds.Ticket(ctx, visit, token, a.visitLimit(w, r, visit.Origin, visit.At, "page"))
+		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, a.visitLimit(w, r, visit.Origin, visit.At, "page"))
 	}
 	if err == nil {
 		a.proven.note(token, visit.At)

@@ -45,7 +45,7 @@ func (a *API) visited(method, path string, act func(*visitor) (reply, error)) ht
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()
 		hr = hr.WithContext(ctx)
-		r := &request{Request: hr, Services: a.services, api: a, op: op, answer: w.Header()}
+		r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header()}
 		err := r.read(w)
 		var out reply
 		if err != nil {
@@ -214,7 +214,7 @@ func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 		a.problem(w, r, a.refuse("embed_address_rate", errRateLimited))
 		return true
 	}
-	expected, err := a.services.Embeds.Expected(r.Context(), a.visit(r))
+	expected, err := a.Services.Embeds.Expected(r.Context(), a.visit(r))
 	if err != nil {
 		a.problem(w, r, err)
 		return true

@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/id"
@@ -36,7 +37,7 @@ var (
 // request is one call of an operation, by a caller who is known.
 type request struct {
 	*http.Request
-	Services
+	application.Services
 	api   *API
 	op    *openapi.Operation
 	by    identity.Actor
@@ -68,7 +69,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		defer cancel()
 		hr = hr.WithContext(ctx)
 
-		r := &request{Request: hr, Services: a.services, api: a, op: op, anywhere: anywhere, answer: w.Header()}
+		r := &request{Request: hr, Services: a.Services, api: a, op: op, anywhere: anywhere, answer: w.Header()}
 		var err error
 		if r.by, r.who, err = a.authenticate(w, hr, seen, anywhere); err == nil {
 			err = r.read(w)
@@ -103,7 +104,7 @@ func (r *request) noteRefusal(err error) {
 		}
 		by.Workspace = named
 	}
-	r.api.services.Accounts.NoteRefusal(r.Context(), by, r.op.ID, r.Method == http.MethodDelete, err)
+	r.api.Services.Accounts.NoteRefusal(r.Context(), by, r.op.ID, r.Method == http.MethodDelete, err)
 }
 
 // inTurn performs the action when the gates let it. Reading the request and writing the answer, for which a

@@ -49,5 +49,5 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operat
 	if err != nil {
 		return errBodyUnreadable
 	}
-	return a.services.Payments.Receive(r.Context(), org.ID, billing.GatewayKind(mux.Vars(r)["gateway"]), body, r.Header.Get("Stripe-Signature"), now())
+	return a.Services.Payments.Receive(r.Context(), org.ID, billing.GatewayKind(mux.Vars(r)["gateway"]), body, r.Header.Get("Stripe-Signature"), now())
 }

@@ -85,7 +85,7 @@ func (a *API) askFor(id identity.OrgID, streams []*stream) {
 			proofs[i] = s.proof
 		}
 		var err error
-		if standing, err = a.services.Tickets.Standing(ctx, org, proofs, now()); err != nil {
+		if standing, err = a.Services.Tickets.Standing(ctx, org, proofs, now()); err != nil {
 			if a.streams.Err() == nil {
 				a.Log.WarnContext(ctx, "the callers of streams were not asked for; it is tried again", "streams", len(streams), "error", err)
 			}

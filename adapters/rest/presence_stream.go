@@ -39,7 +39,7 @@ func (a *API) streaming(op *openapi.Operation) http.Handler {
 		// The usual request timeout applies until the stream is open.
 		opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 		defer opened()
-		r := &request{Request: hr.WithContext(opening), Services: a.services, api: a, op: op, anywhere: true, produces: eventStream}
+		r := &request{Request: hr.WithContext(opening), Services: a.Services, api: a, op: op, anywhere: true, produces: eventStream}
 		s := &stream{request: r, seen: seen, end: cancel, to: http.NewResponseController(w)}
 		err := s.authenticate(w)
 		if err == nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/golang/mock/gomock"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/atrium-hq/atrium/application/accounts"
-	"github.com/atrium-hq/atrium/application/presences"
+	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/presence"
@@ -54,16 +53,15 @@ func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
 		h := &theatre{t: t, log: new(bytes.Buffer), bearers: map[account.Hash]*account.Principal{}, tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
 		notes := mocks.NewMockNotes(mock)
 		notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
-		service := presences.NewService(h.presences(mock), now, nil)
+		stores := ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock), Presences: h.presences(mock)}
+		bind := application.NewBind(stores, application.External{Notes: notes, Clock: now})
+		services := bind(stores)
 		directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
 		api, err := New(Config{
 			RequestTimeout: time.Minute, RateLimit: RateLimit{PerMinute: 1e6, Burst: 1e6, UnauthenticatedPerMinute: 1e6},
 			Concurrency: Concurrency{PerCaller: 100, PerWorkspace: 100, Wait: time.Second}, Streams: Streams{PerWorkspace: 1000, PerAddress: 1000},
 		}, Deps{
-			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Stores: ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock)},
-			Bind: func(s ports.Stores) Services {
-				return Services{Accounts: accounts.NewService(nil, nil, nil, nil, nil, s.Keys, nil, notes, nil, account.MailLimits{}), Tickets: accounts.NewTickets(s.Tickets), Uses: accounts.NewUses(s.Keys), Presences: service}
-			},
+			Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Services: services, Bind: bind,
 			Idempotency: mocks.NewMockIdempotency(mock), Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 		})
 		if err != nil {
@@ -73,7 +71,7 @@ func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
 		ctx, end := context.WithCancel(t.Context())
 		var kept sync.WaitGroup
 		kept.Go(func() {
-			service.Keep(ctx, func() []identity.OrgID { return []identity.OrgID{"org_1"} }, func(err error) { t.Error(err) })
+			services.Presences.Keep(ctx, func() []identity.OrgID { return []identity.OrgID{"org_1"} }, func(err error) { t.Error(err) })
 		})
 		defer func() {
 			api.EndStreams()

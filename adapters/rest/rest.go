@@ -16,40 +16,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application/accounts"
-	"github.com/atrium-hq/atrium/application/chats"
-	"github.com/atrium-hq/atrium/application/connections"
-	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/application/presences"
-	"github.com/atrium-hq/atrium/application/prompts"
-	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
-
-// Services has all use cases, on the stores of a pool or of one transaction.
-type Services struct {
-	Accounts    *accounts.Service
-	Tickets     *accounts.Tickets
-	Uses        *accounts.Uses
-	Prompts     *prompts.Service
-	Chats       *chats.Service
-	Embeds      *chats.Embeds
-	Connections *connections.Service
-	Sources     *sources.Service
-	Payments    *payments.Service
-	Presences   *presences.Service
-}
-
-// Bind makes the use cases on given stores.
-type Bind func(ports.Stores) Services
 
 // Deps are the dependencies of the API.
 type Deps struct {
 	Contract    *openapi.Contract
 	Orgs        func() *identity.Directory // the current one: a reload replaces it
-	Stores      ports.Stores
-	Bind        Bind
+	Services    application.Services       // on the stores of the pool
+	Bind        application.Bind
 	Idempotency ports.Idempotency
 	Verifier    ports.Verifier // of tokens that an org's issuers signed
 	Mailer      ports.Mailer
@@ -64,7 +41,6 @@ type Deps struct {
 type API struct {
 	Deps
 	config     Config
-	services   Services
 	router     *mux.Router
 	reads      map[string]read // by path template
 	callers    *limiter        // by API key, or by user for those who signed in
@@ -89,7 +65,7 @@ type API struct {
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.
 func New(c Config, d Deps) (*API, error) {
 	a := &API{
-		Deps: d, config: c, services: d.Bind(d.Stores),
+		Deps: d, config: c,
 		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
 		downloads: newLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute),
 		proven:    newProvenTokens(),
@@ -103,19 +79,25 @@ func New(c Config, d Deps) (*API, error) {
 	}
 	a.callers, a.users, a.workspaces = c.RateLimit.limiters()
 	a.streams, a.endStreams = context.WithCancel(context.Background())
-	return a, a.route(map[string][]operation{
-		"/api/prompt-templates": a.promptOperations(),
-		"/api/chat-templates":   append(a.chatOperations(), a.embedTokenOperations()...),
-		"/api/connections":      a.connectionOperations(),
-		"/api/datasources":      a.sourceOperations(),
-		paymentPaths:            a.paymentOperations(),
-		"/api/presence":         a.presenceOperations(),
-		"/api/":                 slices.Concat(a.accountOperations(), a.workspaceOperations(), a.peopleOperations()),
+	return a, a.route([]area{
+		{"/api/prompt-templates", a.promptOperations()},
+		{"/api/chat-templates", append(a.chatOperations(), a.embedTokenOperations()...)},
+		{"/api/connections", a.connectionOperations()},
+		{"/api/datasources", a.sourceOperations()},
+		{paymentPaths, a.paymentOperations()},
+		{"/api/presence", a.presenceOperations()},
+		{"/api/", slices.Concat(a.accountOperations(), a.workspaceOperations(), a.peopleOperations())},
 	})
 }
 
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.observe(w, r) }
+
+// area is the operations of callers below one prefix.
+type area struct {
+	prefix     string
+	operations []operation
+}
 
 // operation is one operation of openapi.yaml and its implementation.
 type operation struct {
@@ -126,17 +108,20 @@ type operation struct {
 // action carries out one operation for a caller who is known, and returns its answer.
 type action func(*request) (reply, error)
 
-// route registers every operation: those of callers, by area, and those that need no credential.
-func (a *API) route(areas map[string][]operation) error {
+// route registers every operation: those of callers, by area, and those that need no credential. Areas are tried in
+// order, so a prefix must come before its own prefixes.
+func (a *API) route(areas []area) error {
 	a.router = mux.NewRouter().SkipClean(true)
 	a.router.NotFoundHandler = http.HandlerFunc(a.unrouted)
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
 	a.reads = map[string]read{}
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
-	for _, prefix := range []string{"/api/prompt-templates", "/api/chat-templates", "/api/connections", "/api/datasources", paymentPaths, "/api/presence", "/api/"} {
-		area := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return strings.HasPrefix(r.URL.Path, prefix) }).Subrouter()
-		for _, op := range areas[prefix] {
+	for _, area := range areas {
+		router := a.router.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool {
+			return strings.HasPrefix(r.URL.Path, area.prefix)
+		}).Subrouter()
+		for _, op := range area.operations {
 			declared, ok := a.Contract.Operation(op.method, op.path)
 			if !ok {
 				return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
@@ -149,7 +134,7 @@ func (a *API) route(areas map[string][]operation) error {
 			case op.method == http.MethodGet:
 				a.reads[op.path] = read{declared, op.act}
 			}
-			register(area, op.method, op.path, handler)
+			register(router, op.method, op.path, handler)
 		}
 	}
 	public, err := a.publicOperations()

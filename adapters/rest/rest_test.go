@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -17,9 +16,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/connections"
-	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -81,24 +80,34 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 	h.seals.EXPECT().Compatible().AnyTimes()
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), connection.Previewing, gomock.Any(), gomock.Any()).AnyTimes()
 	directory := identity.NewDirectory([]identity.Org{{ID: "org_1", Slug: "default"}}, "")
-	api, err := New(c, Deps{
-		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory },
-		Stores: ports.Stores{Prompts: h.prompts, PromptLists: h.lists, Keys: keys, Connections: h.connections, Sources: h.sources, Atomic: h.atomic, Jobs: h.jobs},
-		Bind: func(s ports.Stores) Services {
-			c := connections.NewService(s.Atomic, s.Connections, h.seals, connections.Warehouses{connection.Postgres: h.warehouse},
-				func(identity.OrgID) connections.Offer {
-					return connections.Offer{Kinds: []connection.Kind{connection.Postgres}}
-				}, connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30})
-			return Services{
-				Accounts:    accounts.NewService(s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, notes, func(identity.OrgID) string { return "" }, account.MailLimits{}),
-				Uses:        accounts.NewUses(s.Keys),
-				Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, func(context.Context, identity.Actor) (quota.Amounts, error) { return quota.Default(), nil }),
-				Connections: c,
-				Sources: sources.NewService(s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, h.sheets, c.Use, func(identity.OrgID) sources.Offer {
-					return sources.Offer{Types: []source.Type{fixture.People}}
-				}, fixture.Digester{}, notes, sources.Limits{}),
-			}
+	stores := ports.Stores{
+		Prompts:     h.prompts,
+		PromptLists: h.lists,
+		Keys:        keys,
+		Connections: h.connections,
+		Sources:     h.sources,
+		Atomic:      h.atomic,
+		Jobs:        h.jobs,
+	}
+	bind := application.NewBind(stores, application.External{
+		Notes:       notes,
+		Digester:    fixture.Digester{},
+		Credentials: h.seals,
+		Quotas:      func(identity.OrgID) quota.Amounts { return quota.Default() },
+		Terms:       func(identity.OrgID) payments.Terms { return payments.Terms{} },
+		Warehouses:  connections.Warehouses{connection.Postgres: h.warehouse},
+		ConnectionOffers: func(identity.OrgID) connections.Offer {
+			return connections.Offer{Kinds: []connection.Kind{connection.Postgres}}
 		},
+		ProbeLimits: connection.ProbeLimits{WorkspacePerMinute: 10, TargetPerHour: 30},
+		Sheets:      h.sheets,
+		SourceOffers: func(identity.OrgID) sources.Offer {
+			return sources.Offer{Types: []source.Type{fixture.People}}
+		},
+		Clock: now,
+	})
+	api, err := New(c, Deps{
+		Contract: fixture.Contract(t), Orgs: func() *identity.Directory { return directory }, Services: bind(stores), Bind: bind,
 		Idempotency: h.idempotency, Sealer: mocks.NewMockSealer(mock), Digester: fixture.Digester{}, Metrics: prometheus.NewRegistry(),
 		Log: slog.New(slog.NewJSONHandler(h.log, nil)),
 	})
@@ -133,14 +142,14 @@ func TestRoutesAndContract(t *testing.T) {
 
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
 		h := newHouse(t)
-		err := h.route(map[string][]operation{"/api/": append(h.accountOperations(), operation{method: http.MethodGet, path: "/api/secret"})})
+		err := h.route([]area{{"/api/", append(h.accountOperations(), operation{method: http.MethodGet, path: "/api/secret"})}})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("an operation that has no route is an error", func(t *testing.T) {
 		h := newHouse(t)
-		err := h.route(map[string][]operation{"/api/": h.accountOperations()})
+		err := h.route([]area{{"/api/", h.accountOperations()}})
 		if err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
 			t.Errorf("error = %v", err)
 		}
@@ -148,7 +157,7 @@ func TestRoutesAndContract(t *testing.T) {
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
 		h := newHouse(t)
 		h.Contract = new(openapi.Contract)
-		if err := h.route(map[string][]operation{"/api/": h.accountOperations()}); err == nil {
+		if err := h.route([]area{{"/api/", h.accountOperations()}}); err == nil {
 			t.Error("no error")
 		}
 	})

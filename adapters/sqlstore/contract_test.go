@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"database/sql"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"time"
 
@@ -63,6 +64,16 @@ func TestContract(t *testing.T) {
 			t.Run("JobQueue", func(t *testing.T) { contract.JobQueue(t, open) })
 			t.Run("Idempotency", func(t *testing.T) { contract.Idempotency(t, open) })
 		})
+	}
+}
+
+// TestStoresAreComplete fails if a port of ports.Stores is not implemented: use cases would meet nil.
+func TestStoresAreComplete(t *testing.T) {
+	stores := reflect.ValueOf(new(sqlstore.DB).Stores())
+	for i := range stores.NumField() {
+		if stores.Field(i).IsNil() {
+			t.Errorf("%s is nil", stores.Type().Field(i).Name)
+		}
 	}
 }
 

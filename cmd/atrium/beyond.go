@@ -18,42 +18,28 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sheet/google"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
-	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
-	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// beyond holds the dependencies of use cases other than stores.
+// beyond holds the dependencies of use cases other than stores, and what commands need of them.
 type beyond struct {
-	passes      chats.PassSealers
-	envelope    *seal.Envelope
-	credentials ports.CredentialSealer // the envelope
-	digester    ports.Digester         // the envelope
-	notes       *sqlstore.Notes
-	registries  chats.Registries
-	warehouses  connections.Warehouses
-	children    []prometheus.Collector
-	sheets      ports.Sheets
-	offers      connections.Offers
-	intake      sources.Offers
-	limits      connection.ProbeLimits
-	mails       account.MailLimits
-	quotaOf     quotaOf
-	bounds      sources.Limits
-	gateways    *gateways
-	terms       payments.TermsOf // the gateways'
-	pays        accounts.PaysThrough
+	application.External
+	envelope *seal.Envelope
+	notes    *sqlstore.Notes
+	children []prometheus.Collector
+	gateways *gateways
 }
 
-func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *orgs) (beyond, func(), error) {
+func newBeyond(
+	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *orgs, signals ports.PresenceSignals,
+) (beyond, func(), error) {
 	envelope, err := seal.NewEnvelope(ring, func(fresh []byte) ([]byte, error) { return db.FingerprintKey(ctx, fresh) })
 	if err != nil {
 		return beyond{}, nil, err
@@ -67,10 +53,34 @@ func newBeyond(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sq
 	if err != nil {
 		return beyond{}, nil, err
 	}
+	notes := sqlstore.NewNotes(db)
 	return beyond{
-		gateways: g, terms: g.terms, pays: func(org identity.OrgID) string { return g.terms(org).Account }, passes: chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)}, envelope: envelope, credentials: envelope, digester: envelope, notes: sqlstore.NewNotes(db), registries: o.registry,
-		warehouses: t.warehouses, sheets: t.sheets, children: t.children, offers: o.offer, intake: o.intake, limits: c.Connections.ProbeLimits, mails: c.Mail.Limits, quotaOf: o.quota,
-		bounds: sources.Limits{Previews: c.Connections.PreviewLimits, Refresh: c.Connections.RefreshInterval},
+		External: application.External{
+			Notes:       notes,
+			Digester:    envelope,
+			Credentials: envelope,
+			Passes:      chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)},
+
+			MailLimits: c.Mail.Limits,
+			Quotas:     o.quota,
+			Registries: o.registry,
+			Terms:      g.terms,
+
+			Warehouses:       t.warehouses,
+			ConnectionOffers: o.offer,
+			ProbeLimits:      c.Connections.ProbeLimits,
+
+			Sheets:       t.sheets,
+			SourceOffers: o.intake,
+			SourceLimits: sources.Limits{Previews: c.Connections.PreviewLimits, Refresh: c.Connections.RefreshInterval},
+
+			Clock:   steady(time.Now()),
+			Signals: signals,
+		},
+		envelope: envelope,
+		notes:    notes,
+		children: t.children,
+		gateways: g,
 	}, closeAll, nil
 }
 
@@ -173,16 +183,3 @@ func (o *orgs) intake(id identity.OrgID) sources.Offer {
 	configured := (*o.sources.Load())[id]
 	return sources.Offer{Types: configured.Types, Egress: org.Egress, Sheets: ports.SheetOffer{Files: configured.Files, GoogleAPIKey: configured.GoogleAPIKey}}
 }
-
-// quotaOf returns the configured quotas of an org.
-type quotaOf func(identity.OrgID) quota.Amounts
-
-// newQuotas returns the quotas of workspaces: those of their org, or those of their plan.
-func newQuotas(of quotaOf, p *payments.Service) ports.Quotas {
-	return func(ctx context.Context, by identity.Actor) (quota.Amounts, error) {
-		return p.Quotas(ctx, by, of(by.Org))
-	}
-}
-
-// newLend lets sources read through connections.
-func newLend(c *connections.Service) sources.Lend { return c.Use }

@@ -30,7 +30,7 @@ type gateways struct {
 	sandboxes atomic.Pointer[map[identity.OrgID]*sandbox.Gateway]
 	books     ports.SandboxBooks
 	mac       func(text string) string
-	receiver  *payments.Service // receives the events of sandboxes
+	receiver  *payments.Service // receives the events of sandboxes; set when the use cases are composed
 	unsure    atomic.Pointer[[]error]
 
 	verifying  sync.Mutex // held while prices are verified; guards the fields below
@@ -43,8 +43,6 @@ func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelop
 		// Two fingerprints, since each is cut to 64 bits.
 		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text), []byte("sandbox 2"))
 	}}
-	s := db.Stores()
-	g.receiver = payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, g.terms)
 	return g, g.load(ctx, c, o)
 }
 

@@ -5,20 +5,13 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/redis"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
-	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// newPresences returns the node's only service of presences. Its memory belongs to the node, and its changes are never
-// part of another service's transaction.
-func newPresences(s ports.Stores, signals ports.PresenceSignals) *presences.Service {
-	return presences.NewService(s.Presences, steady(time.Now()), signals)
-}
-
 // steady returns a monotonic clock that begins at start, and ignores later changes of the system clock.
-func steady(start time.Time) presences.Clock {
+func steady(start time.Time) func() time.Time {
 	return func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
 }
 

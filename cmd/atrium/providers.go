@@ -20,6 +20,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -34,7 +35,8 @@ type core struct {
 	db       *sqlstore.DB
 	orgs     *orgs
 	beyond   beyond
-	services rest.Services
+	services application.Services // on the stores of db
+	bind     application.Bind
 }
 
 // keyring is the deployment's keyring, and whether this start created it.
@@ -203,16 +205,30 @@ func (o *orgs) registry(org identity.OrgID) *chat.Registry {
 	return &chat.Registry{}
 }
 
-func newBind(c *core) rest.Bind {
-	return func(stores ports.Stores) rest.Services {
-		return bindServices(stores, c.beyond, c.services.Presences, c.services.Uses)
-	}
+// newServices returns the use cases on the stores of the pool. One of them receives the events of sandboxes.
+func newServices(bind application.Bind, stores ports.Stores, b beyond) application.Services {
+	services := bind(stores)
+	b.gateways.receiver = services.Payments
+	return services
 }
 
-func newDeps(c *core, contract *openapi.Contract, idempotency ports.Idempotency, bind rest.Bind, verifier ports.Verifier, mailer ports.Mailer, metrics prometheus.Registerer, log *slog.Logger) rest.Deps {
+func newDeps(
+	c *core, contract *openapi.Contract, idempotency ports.Idempotency, verifier ports.Verifier, mailer ports.Mailer,
+	metrics prometheus.Registerer, log *slog.Logger,
+) rest.Deps {
 	return rest.Deps{
-		Contract: contract, Orgs: c.orgs.present.Load, Stores: c.db.Stores(), Bind: bind, Idempotency: idempotency, Verifier: verifier, Mailer: mailer, Sealer: c.keyring.For(seal.Cursors), Digester: c.beyond.envelope,
-		Ready: c.db.Ready, Metrics: metrics, Log: log,
+		Contract:    contract,
+		Orgs:        c.orgs.present.Load,
+		Services:    c.services,
+		Bind:        c.bind,
+		Idempotency: idempotency,
+		Verifier:    verifier,
+		Mailer:      mailer,
+		Sealer:      c.keyring.For(seal.Cursors),
+		Digester:    c.beyond.envelope,
+		Ready:       c.db.Ready,
+		Metrics:     metrics,
+		Log:         log,
 	}
 }
 

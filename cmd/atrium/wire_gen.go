@@ -13,15 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
-	"github.com/atrium-hq/atrium/application/accounts"
-	"github.com/atrium-hq/atrium/application/chats"
-	"github.com/atrium-hq/atrium/application/connections"
-	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/application/presences"
-	"github.com/atrium-hq/atrium/application/prompts"
-	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/configs"
-	"github.com/atrium-hq/atrium/ports"
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
 )
@@ -48,75 +41,21 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		cleanup()
 		return nil, nil, err
 	}
-	mainBeyond, cleanup2, err := newBeyond(ctx, c, sealKeyring, db, mainOrgs)
+	presenceSignals, cleanup2, err := newPresenceSignals(c, db)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	stores := newStores(db)
-	atomic := stores.Atomic
-	users := stores.Users
-	people := stores.People
-	workspaces := stores.Workspaces
-	invitations := stores.Invitations
-	keys := stores.Keys
-	events := stores.Events
-	notes := mainBeyond.notes
-	paysThrough := mainBeyond.pays
-	mailLimits := mainBeyond.mails
-	service := accounts.NewService(atomic, users, people, workspaces, invitations, keys, events, notes, paysThrough, mailLimits)
-	tickets := stores.Tickets
-	accountsTickets := accounts.NewTickets(tickets)
-	uses := accounts.NewUses(keys)
-	portsPrompts := stores.Prompts
-	promptLists := stores.PromptLists
-	mainQuotaOf := mainBeyond.quotaOf
-	portsPayments := stores.Payments
-	inbox := stores.Inbox
-	jobs := stores.Jobs
-	termsOf := mainBeyond.terms
-	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
-	quotas := newQuotas(mainQuotaOf, paymentsService)
-	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users, quotas)
-	portsChats := stores.Chats
-	chatLists := stores.ChatLists
-	registries := mainBeyond.registries
-	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries, mailLimits, quotas)
-	embeds := stores.Embeds
-	passSealers := mainBeyond.passes
-	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, passSealers, registries)
-	portsConnections := stores.Connections
-	credentialSealer := mainBeyond.credentials
-	connectionsWarehouses := mainBeyond.warehouses
-	offers := mainBeyond.offers
-	probeLimits := mainBeyond.limits
-	connectionsService := connections.NewService(atomic, portsConnections, credentialSealer, connectionsWarehouses, offers, probeLimits)
-	portsSources := stores.Sources
-	sheets := mainBeyond.sheets
-	lend := newLend(connectionsService)
-	sourcesOffers := mainBeyond.intake
-	digester := mainBeyond.digester
-	limits := mainBeyond.bounds
-	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers, digester, notes, limits)
-	presenceSignals, cleanup3, err := newPresenceSignals(c, db)
+	mainBeyond, cleanup3, err := newBeyond(ctx, c, sealKeyring, db, mainOrgs, presenceSignals)
 	if err != nil {
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	presencesService := newPresences(stores, presenceSignals)
-	services := rest.Services{
-		Accounts:    service,
-		Tickets:     accountsTickets,
-		Uses:        uses,
-		Prompts:     promptsService,
-		Chats:       chatsService,
-		Embeds:      chatsEmbeds,
-		Connections: connectionsService,
-		Sources:     sourcesService,
-		Payments:    paymentsService,
-		Presences:   presencesService,
-	}
+	stores := newStores(db)
+	external := mainBeyond.External
+	bind := application.NewBind(stores, external)
+	services := newServices(bind, stores, mainBeyond)
 	mainCore := &core{
 		config:   c,
 		keyring:  sealKeyring,
@@ -124,72 +63,13 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		orgs:     mainOrgs,
 		beyond:   mainBeyond,
 		services: services,
+		bind:     bind,
 	}
 	return mainCore, func() {
 		cleanup3()
 		cleanup2()
 		cleanup()
 	}, nil
-}
-
-// bindServices creates the use cases on the stores of a pool or of one transaction.
-func bindServices(stores ports.Stores, b beyond, p *presences.Service, u *accounts.Uses) rest.Services {
-	atomic := stores.Atomic
-	users := stores.Users
-	people := stores.People
-	workspaces := stores.Workspaces
-	invitations := stores.Invitations
-	keys := stores.Keys
-	events := stores.Events
-	notes := b.notes
-	paysThrough := b.pays
-	mailLimits := b.mails
-	service := accounts.NewService(atomic, users, people, workspaces, invitations, keys, events, notes, paysThrough, mailLimits)
-	tickets := stores.Tickets
-	accountsTickets := accounts.NewTickets(tickets)
-	portsPrompts := stores.Prompts
-	promptLists := stores.PromptLists
-	mainQuotaOf := b.quotaOf
-	portsPayments := stores.Payments
-	inbox := stores.Inbox
-	jobs := stores.Jobs
-	termsOf := b.terms
-	paymentsService := payments.NewService(atomic, portsPayments, inbox, jobs, workspaces, users, termsOf)
-	quotas := newQuotas(mainQuotaOf, paymentsService)
-	promptsService := prompts.NewService(atomic, portsPrompts, promptLists, users, quotas)
-	portsChats := stores.Chats
-	chatLists := stores.ChatLists
-	registries := b.registries
-	chatsService := chats.NewService(atomic, portsChats, chatLists, users, registries, mailLimits, quotas)
-	embeds := stores.Embeds
-	passSealers := b.passes
-	chatsEmbeds := chats.NewEmbeds(embeds, portsChats, passSealers, registries)
-	portsConnections := stores.Connections
-	credentialSealer := b.credentials
-	connectionsWarehouses := b.warehouses
-	offers := b.offers
-	probeLimits := b.limits
-	connectionsService := connections.NewService(atomic, portsConnections, credentialSealer, connectionsWarehouses, offers, probeLimits)
-	portsSources := stores.Sources
-	sheets := b.sheets
-	lend := newLend(connectionsService)
-	sourcesOffers := b.intake
-	digester := b.digester
-	limits := b.bounds
-	sourcesService := sources.NewService(atomic, portsSources, portsConnections, workspaces, jobs, sheets, lend, sourcesOffers, digester, notes, limits)
-	services := rest.Services{
-		Accounts:    service,
-		Tickets:     accountsTickets,
-		Uses:        u,
-		Prompts:     promptsService,
-		Chats:       chatsService,
-		Embeds:      chatsEmbeds,
-		Connections: connectionsService,
-		Sources:     sourcesService,
-		Payments:    paymentsService,
-		Presences:   p,
-	}
-	return services
 }
 
 // buildAPI puts the HTTP API on a core.
@@ -202,14 +82,13 @@ func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.A
 	}
 	db := c.db
 	idempotency := sqlstore.NewIdempotency(db)
-	bind := newBind(c)
 	verifier := oidc.New(log)
 	mailConfig := config.Mail
 	mailer, err := mail.New(mailConfig, log)
 	if err != nil {
 		return nil, err
 	}
-	deps := newDeps(c, contract, idempotency, bind, verifier, mailer, metrics, log)
+	deps := newDeps(c, contract, idempotency, verifier, mailer, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

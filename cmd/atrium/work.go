@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/atrium-hq/atrium/adapters/rest"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/worker"
+	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -36,7 +36,7 @@ func (workCommand) Run(p *process) error {
 }
 
 // worked maps each kind of job to its use case.
-func worked(s rest.Services) worker.Table {
+func worked(s application.Services) worker.Table {
 	return worker.Table{
 		connection.CheckJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},

@@ -2,6 +2,8 @@ package arch
 
 import (
 	"fmt"
+	"go/ast"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +17,14 @@ var may = map[string][]string{
 	"application": {"domain", "ports"},
 	"adapters":    {"domain", "ports"},
 	"configs":     {"domain", "adapters"},
-	"cmd":         {"domain", "ports", "application", "adapters", "configs"},
+	"cmd":         {"domain", "ports", "application", "adapters", "configs", "cmd"},
 }
 
 // inbound lists the adapters that call the application. It calls the others.
 var inbound = []string{"rest", "worker"}
+
+// root is the package that composes the areas of the application.
+const root = "application"
 
 // pure lists the modules that the inner layers may import, because they do no I/O.
 var pure = map[string]string{
@@ -34,8 +39,8 @@ var pure = map[string]string{
 
 // objection returns why the package in directory from must not import imp, or "" if it may.
 func objection(from, imp string) string {
-	path, ours := strings.CutPrefix(imp, module)
-	here, there := strings.Split(from, "/"), strings.Split(path, "/")
+	target, ours := strings.CutPrefix(imp, module)
+	here, there := strings.Split(from, "/"), strings.Split(target, "/")
 	layer := here[0]
 	allowed, checked := may[layer]
 	switch {
@@ -47,21 +52,31 @@ func objection(from, imp string) string {
 			return "the inner layers import the standard library and pure modules alone"
 		}
 		return ""
-	case path == "ports/mocks":
+	case target == "ports/mocks":
 		return "mocks are for tests"
+	case crossesInternal(from, target):
+		return "what is below internal/ is for the folder that holds it"
 	case layer == "adapters" && there[0] == "adapters":
 		if here[1] != there[1] {
 			return "adapters never import each other: what two need is a port, or a func that cmd hands over"
 		}
 		return ""
-	case layer == "application" && there[0] == "application":
-		return "areas of the application never import each other: what two need is a port"
+	case from == root && there[0] == root:
+		return "" // the composition of all areas
+	case layer == root && there[0] == root:
+		return "areas of the application never import each other: what two need is a port, or a func that the root passes"
 	case layer == "adapters" && there[0] == "application" && slices.Contains(inbound, here[1]):
 		return ""
 	case !slices.Contains(allowed, there[0]):
 		return fmt.Sprintf("%s may import %s alone", layer, strings.Join(allowed, ", "))
 	}
 	return ""
+}
+
+// crossesInternal reports whether target is below an internal folder that is not for from.
+func crossesInternal(from, target string) bool {
+	holder, _, internal := strings.Cut("/"+target+"/", "/internal/")
+	return internal && !strings.HasPrefix("/"+from+"/", holder+"/")
 }
 
 func isPure(imp string) bool {
@@ -90,6 +105,96 @@ func TestArrows(t *testing.T) {
 	}
 }
 
+// TestAreasMeetInTheRootOfTheApplication checks that only the root imports all areas, and that no one else composes use
+// cases: an area that is added there is known to the API, to jobs and to commands.
+func TestAreasMeetInTheRootOfTheApplication(t *testing.T) {
+	areas := map[string]bool{}
+	imports := map[string]map[string]bool{} // areas, by importing package
+	for _, s := range sources(t) {
+		if s.test() {
+			continue
+		}
+		if strings.HasPrefix(s.dir(), root+"/") {
+			areas[s.dir()] = true
+			continue
+		}
+		if imports[s.dir()] == nil {
+			imports[s.dir()] = map[string]bool{}
+		}
+		imported := areasOf(t, s)
+		for _, area := range imported {
+			imports[s.dir()][area] = true
+		}
+		if s.dir() != root {
+			for _, name := range constructors(s.file, imported) {
+				t.Errorf("%s calls %s: only the package application composes use cases", s.path, name)
+			}
+		}
+	}
+	if len(areas) < 7 {
+		t.Fatalf("only %d areas found", len(areas))
+	}
+	for dir, imported := range imports {
+		if all := len(imported) == len(areas); all != (dir == root) {
+			t.Errorf("%s imports %d of %d areas: only the package application imports all", dir, len(imported), len(areas))
+		}
+	}
+}
+
+// areasOf returns the areas of the application that s imports, by local name.
+func areasOf(t *testing.T, s source) map[string]string {
+	t.Helper()
+	areas := map[string]string{}
+	for _, spec := range s.file.Imports {
+		imp, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		area, ours := strings.CutPrefix(imp, module)
+		if !ours || !strings.HasPrefix(area, root+"/") {
+			continue
+		}
+		local := path.Base(area)
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		areas[local] = area
+	}
+	return areas
+}
+
+// constructors returns the calls of functions New… of areas.
+func constructors(f *ast.File, areas map[string]string) (calls []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if fun, ok := call.Fun.(*ast.SelectorExpr); ok && strings.HasPrefix(fun.Sel.Name, "New") {
+				if pkg, ok := fun.X.(*ast.Ident); ok && areas[pkg.Name] != "" {
+					calls = append(calls, pkg.Name+"."+fun.Sel.Name)
+				}
+			}
+		}
+		return true
+	})
+	return calls
+}
+
+func TestConstructors(t *testing.T) {
+	areas := map[string]string{"prompts": "application/prompts"}
+	for body, want := range map[string]int{
+		"prompts.NewService(nil)":   1,
+		"_ = prompts.Wanted{}":      0,
+		"other.NewService(nil)":     0,
+		"s.prompts.NewService(nil)": 0,
+	} {
+		t.Run(body, func(t *testing.T) {
+			s := parse(t, "x.go", []byte("package x\nfunc f() { "+body+" }\n"))
+			if got := constructors(s.file, areas); len(got) != want {
+				t.Errorf("constructors = %v", got)
+			}
+		})
+	}
+}
+
 func TestObjection(t *testing.T) {
 	const refused, allowed = true, false
 	for _, tt := range []struct {
@@ -110,6 +215,10 @@ func TestObjection(t *testing.T) {
 		{"application/prompts", module + "ports/mocks", refused},
 		{"application/prompts", module + "application/accounts", refused},
 		{"application/prompts", module + "adapters/sqlstore", refused},
+		{"application/prompts", module + "application", refused},
+		{"application", module + "application/prompts", allowed},
+		{"application", module + "ports", allowed},
+		{"application", module + "adapters/sqlstore", refused},
 		{"adapters/sqlstore", "github.com/jmoiron/sqlx", allowed},
 		{"adapters/sqlstore", module + "ports", allowed},
 		{"adapters/sqlstore", module + "application/prompts", refused},
@@ -121,6 +230,16 @@ func TestObjection(t *testing.T) {
 		{"adapters/warehouse/mysql", module + "adapters/warehouse", allowed},
 		{"adapters/worker", module + "application/prompts", allowed},
 		{"adapters/worker", module + "adapters/sqlstore", refused},
+		{"adapters/rest", module + "application", allowed},
+		{"adapters/worker", module + "application", allowed},
+		{"adapters/worker", module + "adapters/rest", refused},
+		{"adapters/sqlstore", module + "application", refused},
+		{"adapters/sqlstore", module + "adapters/sqlstore/internal/rows", allowed},
+		{"adapters/sqlstore/engine", module + "adapters/sqlstore/internal/rows", allowed},
+		{"adapters/sqlstorage", module + "adapters/sqlstore/internal/rows", refused},
+		{"cmd/atrium", module + "cmd/atrium/internal/node", allowed},
+		{"cmd/atrium/internal/demo", module + "cmd/atrium/internal/node", allowed},
+		{"cmd/atrium", module + "adapters/sqlstore/internal/rows", refused},
 		{"configs", module + "adapters/rest", allowed},
 		{"configs", module + "application/prompts", refused},
 		{"cmd/atrium", module + "configs", allowed},

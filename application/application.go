@@ -1,0 +1,95 @@
+// Package application composes the use cases. It is the only package that imports every area, so a new area is added
+// here and nowhere else: its service in Services, what it needs from outside in External, and one line in NewBind.
+package application
+
+import (
+	"context"
+
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/application/connections"
+	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/application/presences"
+	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Services has all use cases, on the stores of a pool or of one transaction.
+type Services struct {
+	Accounts    *accounts.Service
+	Tickets     *accounts.Tickets
+	Uses        *accounts.Uses
+	Prompts     *prompts.Service
+	Chats       *chats.Service
+	Embeds      *chats.Embeds
+	Connections *connections.Service
+	Sources     *sources.Service
+	Payments    *payments.Service
+	Presences   *presences.Service
+}
+
+// External has what use cases need besides stores. Functions of an org return its current settings.
+type External struct {
+	Notes       ports.Notes
+	Digester    ports.Digester
+	Credentials ports.CredentialSealer
+	Passes      chats.PassSealers
+
+	MailLimits account.MailLimits
+	Quotas     func(identity.OrgID) quota.Amounts // before the plan of the workspace changes them
+	Registries chats.Registries
+	Terms      payments.TermsOf
+
+	Warehouses       connections.Warehouses
+	ConnectionOffers connections.Offers
+	ProbeLimits      connection.ProbeLimits
+
+	Sheets       ports.Sheets
+	SourceOffers sources.Offers
+	SourceLimits sources.Limits
+
+	Clock   presences.Clock
+	Signals ports.PresenceSignals // nil if the node has no other nodes to tell
+}
+
+// Bind returns the use cases on given stores.
+type Bind func(ports.Stores) Services
+
+// NewBind returns the Bind of a node. All Services that it returns share what belongs to the node and is never part of
+// a transaction: the registry of presences and the usage of API keys, which are stored in pool.
+func NewBind(pool ports.Stores, e External) Bind {
+	usage := accounts.NewUses(pool.Keys)
+	presence := presences.NewService(pool.Presences, e.Clock, e.Signals)
+	paysThrough := func(org identity.OrgID) string { return e.Terms(org).Account }
+	return func(s ports.Stores) Services {
+		pay := payments.NewService(s.Atomic, s.Payments, s.Inbox, s.Jobs, s.Workspaces, s.Users, e.Terms)
+		quotas := func(ctx context.Context, by identity.Actor) (quota.Amounts, error) {
+			return pay.Quotas(ctx, by, e.Quotas(by.Org))
+		}
+		connect := connections.NewService(
+			s.Atomic, s.Connections, e.Credentials, e.Warehouses, e.ConnectionOffers, e.ProbeLimits,
+		)
+		return Services{
+			Accounts: accounts.NewService(
+				s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes, paysThrough, e.MailLimits,
+			),
+			Tickets:     accounts.NewTickets(s.Tickets),
+			Uses:        usage,
+			Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, quotas),
+			Chats:       chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.MailLimits, quotas),
+			Embeds:      chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries),
+			Connections: connect,
+			Sources: sources.NewService(
+				s.Atomic, s.Sources, s.Connections, s.Workspaces, s.Jobs, e.Sheets, connect.Use, e.SourceOffers,
+				e.Digester, e.Notes, e.SourceLimits,
+			),
+			Payments:  pay,
+			Presences: presence,
+		}
+	}
+}
