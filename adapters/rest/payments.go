@@ -111,11 +111,11 @@ func (a *API) deletePaymentMethod(r *request) (reply, error) {
 }
 
 func (a *API) setDefaultPaymentMethod(r *request) (reply, error) {
-	m, err := r.Payments.SetDefault(r.Context(), r.by, methodID(r))
+	m, now, err := r.Payments.SetDefault(r.Context(), r.by, methodID(r))
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toPaymentMethod(r.by.At, m, m.ID)), nil
+	return ok(toPaymentMethod(now, m, m.ID)), nil
 }
 
 func (a *API) listInvoices(r *request) (reply, error) {

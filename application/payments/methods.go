@@ -3,35 +3,42 @@ package payments
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// SetDefault makes a method the one that is charged.
-func (s *Service) SetDefault(ctx context.Context, by identity.Actor, m billing.MethodID) (*billing.Method, error) {
+// SetDefault makes a method the one that is charged. now is the time at the gateway.
+func (s *Service) SetDefault(
+	ctx context.Context, by identity.Actor, id billing.MethodID,
+) (m *billing.Method, now time.Time, err error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
-	c, err := s.owned(ctx, by, t, m)
+	if now, err = t.now(ctx, by); err != nil {
+		return nil, now, err
+	}
+	c, err := s.owned(ctx, by, t, id)
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
-	if _, err := c.Chargeable(by, m); err != nil {
-		return nil, err
+	if _, err := c.Chargeable(by, now, id); err != nil {
+		return nil, now, err
 	}
 	calls, cancel := outbound(ctx)
 	defer cancel()
-	if err := s.makeDefault(calls, t, c.ID, m); err != nil {
-		return nil, err
+	if err := s.makeDefault(calls, t, c.ID, id); err != nil {
+		return nil, now, err
 	}
-	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.SetDefault(by, m) })
+	c, err = s.payments.Update(ctx, by, t.Account, func(c *billing.Customer) error { return c.SetDefault(by, now, id) })
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
-	return c.Chargeable(by, m)
+	m, err = c.Chargeable(by, now, id)
+	return m, now, err
 }
 
 // makeDefault sets the default at the gateway. The key is only for retries of this call, which is
@@ -74,12 +81,16 @@ func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replac
 	if err != nil {
 		return err
 	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return err
+	}
 	if _, err := s.owned(ctx, by, t, m); err != nil {
 		return err
 	}
 	var next billing.MethodID
 	c, err := s.update(ctx, by, t, func(c *billing.Customer) error {
-		next, err = c.Remove(by, m, replacement)
+		next, err = c.Remove(by, now, m, replacement)
 		return err
 	})
 	if err != nil {

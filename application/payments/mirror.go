@@ -97,8 +97,15 @@ func (s *Service) refresh(ctx, calls context.Context, by identity.Actor, t Terms
 // withDefault makes the newest valid method the default if the gateway has none: without a default it
 // would charge nothing when a trial ends or a period is renewed.
 func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*billing.Customer, error) {
-	m := c.MissingDefault(by.At)
-	if m == nil || c.WalletAt.IsZero() {
+	if c.WalletAt.IsZero() || c.DefaultMethod() != nil {
+		return c, nil
+	}
+	at, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	m := c.MissingDefault(at)
+	if m == nil {
 		return c, nil
 	}
 	if err := s.makeDefault(calls, t, c.ID, m.ID); err != nil {
@@ -108,7 +115,7 @@ func (s *Service) withDefault(ctx, calls context.Context, by identity.Actor, t T
 		if now.DefaultMethod() != nil { // a default was chosen in the meantime
 			return nil
 		}
-		if err := now.SetDefault(mirrorActor(by), m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
+		if err := now.SetDefault(mirrorActor(by), at, m.ID); !errors.Is(err, billing.ErrMethodNotFound) {
 			return err
 		}
 		return nil

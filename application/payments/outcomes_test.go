@@ -306,3 +306,17 @@ func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
 		}
 	}
 }
+
+func TestExpiryFollowsTheClockOfTheGateway(t *testing.T) {
+	s := newStage(t)
+	s.kept = customer("pm_1", "pm_2")
+	s.terms.Clock = func(context.Context) (time.Time, error) { return now.AddDate(20, 0, 0), nil }
+	_, _, err := s.SetDefault(s.ctx, owner, "pm_2")
+	wantErr(t, err, billing.ErrMethodExpired)
+	wantErr(t, s.RemoveMethod(s.ctx, owner, "pm_1", "pm_2"), billing.ErrMethodExpired)
+	s.gateway.MockGatewaySubscriptions.EXPECT().Subscriptions(any, any).AnyTimes().Return(nil, nil)
+	_, err = s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Method: "pm_1", Quantity: 1})
+	wantErr(t, err, billing.ErrMethodExpired)
+	_, err = s.Subscribe(s.ctx, owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1})
+	wantErr(t, err, billing.ErrMethodRequired)
+}

@@ -52,7 +52,7 @@ func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
 		"setup intent": func(by identity.Actor) error { _, err := s.SetupIntent(s.ctx, by, "k", ""); return err },
 		"methods":      func(by identity.Actor) error { _, err := s.Methods(s.ctx, by); return err },
 		"invoices":     func(by identity.Actor) error { _, err := s.Invoices(s.ctx, by, "", page.Query{}); return err },
-		"default":      func(by identity.Actor) error { _, err := s.SetDefault(s.ctx, by, "pm"); return err },
+		"default":      func(by identity.Actor) error { _, _, err := s.SetDefault(s.ctx, by, "pm"); return err },
 		"remove":       func(by identity.Actor) error { return s.RemoveMethod(s.ctx, by, "pm", "") },
 		"subscribe": func(by identity.Actor) error {
 			_, err := s.Subscribe(s.ctx, by, "k", billing.SubscribeRequest{Plan: "basic"})
@@ -203,15 +203,15 @@ func TestTheDefaultIsTheGatewaysFirst(t *testing.T) {
 	s := newStage(t)
 	s.kept = customer("pm_1", "pm_2")
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, billing.CustomerID("cus_1"), billing.MethodID("pm_2")).Return(nil)
-	m, err := s.SetDefault(s.ctx, owner, "pm_2")
+	m, _, err := s.SetDefault(s.ctx, owner, "pm_2")
 	wantErr(t, err, nil)
 	if m.ID != "pm_2" || s.kept.Default != "pm_2" {
 		t.Errorf("%+v", s.kept)
 	}
-	_, err = s.SetDefault(s.ctx, owner, "pm_3")
+	_, _, err = s.SetDefault(s.ctx, owner, "pm_3")
 	wantErr(t, err, billing.ErrMethodNotFound)
 	s.gateway.MockGatewayCustomers.EXPECT().SetDefault(any, any, any, any).Return(billing.ErrMethodNotFound)
-	_, err = s.SetDefault(s.ctx, owner, "pm_1")
+	_, _, err = s.SetDefault(s.ctx, owner, "pm_1")
 	wantErr(t, err, billing.ErrMethodNotFound)
 	if s.kept.Default != "pm_2" {
 		t.Error("it was noted all the same")

@@ -23,5 +23,12 @@ func (s *Service) Quotas(ctx context.Context, by identity.Actor, limits quota.Am
 	if err != nil {
 		return quota.Amounts{}, err
 	}
-	return limits.With(t.Plans.LimitsOf(c.Subscription, by.At, t.Grace)), nil
+	if c.Subscription == nil {
+		return limits, nil
+	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return quota.Amounts{}, err
+	}
+	return limits.With(t.Plans.LimitsOf(c.Subscription, now, t.Grace)), nil
 }

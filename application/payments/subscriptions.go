@@ -148,10 +148,14 @@ func (s *Service) Subscribe(ctx context.Context, by identity.Actor, key string, 
 			return nil, err
 		}
 	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	again := false
 	begin := func() (*billing.Customer, error) {
 		return s.update(ctx, by, t, func(c *billing.Customer) error {
-			again, err = c.Subscribe(by, key, w, plans)
+			again, err = c.Subscribe(by, now, key, w, plans)
 			return err
 		})
 	}

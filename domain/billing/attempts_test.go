@@ -80,7 +80,7 @@ func TestManyDeclinesPauseThePayments(t *testing.T) {
 	c.Declined(at, limits) // which records nothing more
 
 	wantErr(t, c.BeginIntent(at, "k", limits), billing.ErrPaused)
-	_, err := c.Subscribe(at, "k", billing.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
+	_, err := c.Subscribe(at, now, "k", billing.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
 	wantErr(t, err, billing.ErrPaused)
 	c.Subscription = subscribed("basic", billing.Active).Subscription
 	change := func(ch billing.Changes) error {

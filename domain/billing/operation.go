@@ -79,8 +79,9 @@ func (c *Customer) resumes(kind OperationKind, key string) (bool, error) {
 
 // Subscribe starts a subscription under key. ErrSubscriptionExists if one is live. It returns an
 // incomplete subscription of the same plan, quantity and method as it is (again), and so it does with
-// the one that the same key has created. It replaces an incomplete one that differs.
-func (c *Customer) Subscribe(by identity.Actor, key string, w SubscribeRequest, plans Plans) (again bool, err error) {
+// the one that the same key has created. It replaces an incomplete one that differs. now is the time at
+// the gateway, which decides which methods have expired.
+func (c *Customer) Subscribe(by identity.Actor, now time.Time, key string, w SubscribeRequest, plans Plans) (again bool, err error) {
 	if err := c.allow(by); err != nil {
 		return false, err
 	}
@@ -108,14 +109,14 @@ func (c *Customer) Subscribe(by identity.Actor, key string, w SubscribeRequest, 
 		op.TrialDays = plan.TrialDays
 	}
 	if w.Method != "" {
-		m, err := c.Chargeable(by, w.Method)
+		m, err := c.Chargeable(by, now, w.Method)
 		if err != nil {
 			return false, err
 		}
 		op.Method = m.ID
-	} else if m := c.DefaultMethod(); m != nil && !m.Expired(by.At) {
+	} else if m := c.DefaultMethod(); m != nil && !m.Expired(now) {
 		op.Method = m.ID
-	} else if m := c.MissingDefault(by.At); m != nil {
+	} else if m := c.MissingDefault(now); m != nil {
 		op.Method = m.ID
 	}
 	if op.Method == "" && op.TrialDays == 0 && plan.Price.Amount > 0 {

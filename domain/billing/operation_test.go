@@ -35,7 +35,7 @@ func TestSubscribing(t *testing.T) {
 		"an operation that is under way comes first":  {of: pending(customer(card("a", 1)), "other"), want: billing.SubscribeRequest{Plan: "basic", Quantity: 1}, err: billing.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			again, err := tt.of.Subscribe(owner, "key", tt.want, plans)
+			again, err := tt.of.Subscribe(owner, now, "key", tt.want, plans)
 			wantErr(t, err, tt.err)
 			if again != tt.again {
 				t.Errorf("again = %v", again)
@@ -51,18 +51,18 @@ func TestSubscribing(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			revision := tt.of.Revision
-			if again, err := tt.of.Subscribe(owner, "key", tt.want, plans); again || err != nil || tt.of.Revision != revision {
+			if again, err := tt.of.Subscribe(owner, now, "key", tt.want, plans); again || err != nil || tt.of.Revision != revision {
 				t.Errorf("under the same key it resumes: %v, %v", again, err)
 			}
 			if !tt.of.Pending.Repeated {
 				t.Error("the operation does not say that it is repeated")
 			}
-			_, err = tt.of.Subscribe(owner, "another", tt.want, plans)
+			_, err = tt.of.Subscribe(owner, now, "another", tt.want, plans)
 			wantErr(t, err, billing.ErrPending)
 		})
 	}
 	t.Run("what the same key has made is answered again", func(t *testing.T) {
-		again, err := subscribed("basic", billing.Active, card("a", 1)).Subscribe(owner, "made", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
+		again, err := subscribed("basic", billing.Active, card("a", 1)).Subscribe(owner, now, "made", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
 		if !again || err != nil {
 			t.Errorf("%v, %v", again, err)
 		}
@@ -140,7 +140,7 @@ func coming(c *billing.Customer) *billing.Customer {
 
 func TestAnOperationIsSettledOnce(t *testing.T) {
 	c := customer(card("a", 1), card("b", 2))
-	_, err := c.Subscribe(owner, "key", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, plans)
+	_, err := c.Subscribe(owner, now, "key", billing.SubscribeRequest{Plan: "basic", Quantity: 1, Method: "b"}, plans)
 	wantErr(t, err, nil)
 	c.Settle(owner, "another", nil, plans)
 	if c.Pending == nil {
@@ -171,7 +171,7 @@ func TestAnOperationIsSettledOnce(t *testing.T) {
 
 func TestWhatHadNoEffectIsAbandoned(t *testing.T) {
 	c := customer(card("a", 1))
-	_, err := c.Subscribe(owner, "key", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
+	_, err := c.Subscribe(owner, now, "key", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
 	wantErr(t, err, nil)
 	c.Abandon(owner, "key", "card_declined")
 	if c.Pending != nil || c.Subscription != nil || recorded(&c.Log) != "subscription.requested subscription.request_failed " {

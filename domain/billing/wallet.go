@@ -79,8 +79,8 @@ func (c *Customer) method(id MethodID) *Method {
 }
 
 // Chargeable returns a method of the customer that can be charged, or ErrMethodNotFound or
-// ErrMethodExpired.
-func (c *Customer) Chargeable(by identity.Actor, id MethodID) (*Method, error) {
+// ErrMethodExpired. now is the time at the gateway, as for Remove and SetDefault.
+func (c *Customer) Chargeable(by identity.Actor, now time.Time, id MethodID) (*Method, error) {
 	if err := c.allow(by); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (c *Customer) Chargeable(by identity.Actor, id MethodID) (*Method, error) {
 	switch {
 	case m == nil:
 		return nil, ErrMethodNotFound
-	case m.Expired(by.At):
+	case m.Expired(now):
 		return nil, ErrMethodExpired
 	}
 	return m, nil
@@ -99,7 +99,7 @@ func (c *Customer) Chargeable(by identity.Actor, id MethodID) (*Method, error) {
 // if replacement is empty. next is the method that the gateway must make the default first; "" for
 // none. ErrMethodInUse if it is the last valid one and a subscription is live. Removing a leaving
 // method again is not an error.
-func (c *Customer) Remove(by identity.Actor, id, replacement MethodID) (next MethodID, err error) {
+func (c *Customer) Remove(by identity.Actor, now time.Time, id, replacement MethodID) (next MethodID, err error) {
 	if err := c.allow(by); err != nil {
 		return "", err
 	}
@@ -111,15 +111,15 @@ func (c *Customer) Remove(by identity.Actor, id, replacement MethodID) (next Met
 		if replacement == id {
 			return "", ErrMethodNotFound
 		}
-		if _, err := c.Chargeable(by, replacement); err != nil {
+		if _, err := c.Chargeable(by, now, replacement); err != nil {
 			return "", err
 		}
 	}
 	if c.Methods[i].Detaching {
 		return c.Default, nil
 	}
-	other := c.newestValid(by.At, id)
-	if other == nil && c.charged() && !c.Methods[i].Expired(by.At) {
+	other := c.newestValid(now, id)
+	if other == nil && c.charged() && !c.Methods[i].Expired(now) {
 		return "", ErrMethodInUse
 	}
 	wasDefault := c.Default == id || c.Default == ""
@@ -174,8 +174,8 @@ func (c *Customer) Detaching() []MethodID {
 }
 
 // SetDefault records the gateway's new default.
-func (c *Customer) SetDefault(by identity.Actor, id MethodID) error {
-	if _, err := c.Chargeable(by, id); err != nil {
+func (c *Customer) SetDefault(by identity.Actor, now time.Time, id MethodID) error {
+	if _, err := c.Chargeable(by, now, id); err != nil {
 		return err
 	}
 	if c.Default != id {

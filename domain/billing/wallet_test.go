@@ -55,7 +55,7 @@ func TestRemovingAMethod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := tt.of.Revision
-			next, err := tt.of.Remove(admin, tt.id, tt.replacement)
+			next, err := tt.of.Remove(admin, now, tt.id, tt.replacement)
 			wantErr(t, err, tt.err)
 			if err != nil {
 				if tt.of.Revision != before || len(tt.of.Recorded()) > 0 {
@@ -71,27 +71,27 @@ func TestRemovingAMethod(t *testing.T) {
 					t.Error("it is shown still")
 				}
 			}
-			if again, err := tt.of.Remove(admin, tt.id, ""); err != nil || again != tt.def {
+			if again, err := tt.of.Remove(admin, now, tt.id, ""); err != nil || again != tt.def {
 				t.Errorf("again: %q, %v", again, err)
 			}
 			tt.of.Removed(admin, tt.id)
-			if _, err := tt.of.Remove(admin, tt.id, ""); err == nil {
+			if _, err := tt.of.Remove(admin, now, tt.id, ""); err == nil {
 				t.Error("it is there still")
 			}
 		})
 	}
 	t.Run("of two that go at once, the second is the last", func(t *testing.T) {
 		c := subscribed("basic", billing.Active, card("a", 1), card("b", 2))
-		_, err := c.Remove(owner, "a", "")
+		_, err := c.Remove(owner, now, "a", "")
 		wantErr(t, err, nil)
-		_, err = c.Remove(owner, "b", "")
+		_, err = c.Remove(owner, now, "b", "")
 		wantErr(t, err, billing.ErrMethodInUse)
 	})
 	t.Run("so too while a subscription is on its way", func(t *testing.T) {
 		c := customer(card("a", 1))
-		_, err := c.Subscribe(owner, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
+		_, err := c.Subscribe(owner, now, "k", billing.SubscribeRequest{Plan: "basic", Quantity: 1}, plans)
 		wantErr(t, err, nil)
-		_, err = c.Remove(owner, "a", "")
+		_, err = c.Remove(owner, now, "a", "")
 		wantErr(t, err, billing.ErrMethodInUse)
 	})
 }
@@ -112,8 +112,8 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := billing.PlanID("pro")
 			for what, try := range map[string]func(*billing.Customer) error{
-				"remove":      func(c *billing.Customer) error { _, err := c.Remove(tt.by, "a", ""); return err },
-				"set default": func(c *billing.Customer) error { return c.SetDefault(tt.by, "b") },
+				"remove":      func(c *billing.Customer) error { _, err := c.Remove(tt.by, now, "a", ""); return err },
+				"set default": func(c *billing.Customer) error { return c.SetDefault(tt.by, now, "b") },
 				"change": func(c *billing.Customer) error {
 					_, err := c.ChangeSubscription(tt.by, "k", nil, billing.Changes{Plan: &plan}, plans)
 					return err
@@ -121,7 +121,7 @@ func TestOnlyOwnersAndAdminsManagePayments(t *testing.T) {
 				"cancel": func(c *billing.Customer) error { return c.CancelSubscription(tt.by, "k", nil) },
 				"subscribe": func(c *billing.Customer) error {
 					c.Subscription = nil
-					_, err := c.Subscribe(tt.by, "k", billing.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
+					_, err := c.Subscribe(tt.by, now, "k", billing.SubscribeRequest{Plan: "pro", Quantity: 1}, plans)
 					return err
 				},
 			} {

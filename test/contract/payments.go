@@ -77,7 +77,7 @@ func customersAreKept(t *testing.T, a Adapter) {
 	c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
 		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)}, Default: "pm_2"})
 		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
-		_, err := c.Remove(by, "pm_1", "")
+		_, err := c.Remove(by, by.At, "pm_1", "")
 		must(t, err)
 		c.ApplyInvoices(by, nil)
 		c.Pending = &billing.Operation{Kind: billing.Change, Key: "k2", At: fixture.At, Plan: "pro", Quantity: 2, Method: "pm_2", TrialDays: 3, Subscription: "sub_1", Resell: true, AtRenewal: true, CancelAtPeriodEnd: &yes}
@@ -352,7 +352,7 @@ func methodsAreRemovedOneByOne(t *testing.T, a Adapter) {
 	for i, m := range methods {
 		wg.Go(func() {
 			_, err := []ports.Stores{a.Stores, second}[i%2].Payments.Update(context.Background(), by, sandboxAccount, func(c *billing.Customer) error {
-				_, err := c.Remove(by, m.ID, "")
+				_, err := c.Remove(by, by.At, m.ID, "")
 				return err
 			})
 			if err != nil {

@@ -19,5 +19,6 @@ func TestGraceAndExpiryFollowTheClockOfTheSandbox(t *testing.T) {
 		ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.is_expired": "false"})
 		s.must(t, "payments", "sandbox", "advance", "2500d")
 		ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.is_expired": "true"})
+		ann.do(t, "POST", payments+"/methods/"+bad+"/default", nil).problem(t, 422, "payment_method_expired")
 	})
 }

@@ -188,7 +188,7 @@ func TestATrialEndsPaid(t *testing.T) {
 func TestASubscriptionThatWasMadeElsewhereIsAdopted(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop) {
 		m := s.api.AddCard(s.customer, "4242")
-		wantErr(t, func() error { _, err := s.SetDefault(t.Context(), s.now(), billing.MethodID(m)); return err }(), nil)
+		wantErr(t, func() error { _, _, err := s.SetDefault(t.Context(), s.now(), billing.MethodID(m)); return err }(), nil)
 		if _, err := s.Subscription(t.Context(), s.now()); !errors.Is(err, billing.ErrNoSubscription) { // the mirror is fresh
 			t.Fatal(err)
 		}
@@ -317,7 +317,7 @@ func TestADeclinedUpgradeLeavesAScheduledDowngrade(t *testing.T) {
 		wantErr(t, change("down", "basic", 1), nil)
 		bad := s.api.AddCard(s.customer, "0341")
 		s.later(time.Minute)
-		_, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(bad))
+		_, _, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(bad))
 		wantErr(t, err, nil)
 		wantErr(t, change("up", "pro", 5), billing.ErrCardDeclined)
 		s.later(2 * time.Minute)

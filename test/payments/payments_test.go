@@ -178,7 +178,7 @@ func TestTwoOrgsDoNotMeet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err, billing.ErrMethodNotFound) {
+		if _, _, err := w.receive.SetDefault(t.Context(), at(two), mine.Methods[0].ID); !errors.Is(err, billing.ErrMethodNotFound) {
 			t.Errorf("another org's method: %v", err)
 		}
 		if err := w.receive.RemoveMethod(t.Context(), at(two), mine.Methods[0].ID, ""); !errors.Is(err, billing.ErrMethodNotFound) {
