@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
@@ -30,6 +31,9 @@ Examples:
 func (workCommand) Run(p *process) error {
 	return p.runNode(nil, false, func(ctx context.Context, n *node) error {
 		n.log.Info("working", "version", version)
+		var linking sync.WaitGroup
+		defer linking.Wait()
+		linking.Go(func() { n.linkEvents(ctx) })
 		n.work(ctx)
 		return nil
 	})

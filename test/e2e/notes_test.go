@@ -139,6 +139,15 @@ func TestEventsVerify(t *testing.T) {
 		}
 		db := s.open(t)
 		defer db.Close()
+		s.stop(t)
+		s.must(t, "user", "create", "--email", "late@example.com", "--role", "member") // a command links nothing
+		if out := s.must(t, "events", "verify", "--workspace", admin.workspace); strings.Contains(out, " 0 not linked yet") {
+			t.Errorf("nothing is left to link: %s", out)
+		}
+		worker := s.spawn(t, s.command("work"))
+		awaits(t, "a node that only runs jobs links events", worker, func() bool {
+			return strings.Contains(s.must(t, "events", "verify", "--workspace", admin.workspace), " 0 not linked yet")
+		})
 		if _, err := db.ExecContext(t.Context(), `UPDATE events SET data = '{"name":"other"}' WHERE subject = '`+made+`'`); err != nil {
 			t.Fatal(err)
 		}

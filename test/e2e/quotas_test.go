@@ -6,6 +6,47 @@ import (
 	"testing"
 )
 
+// TestPlansReplaceQuotas subscribes to a plan that allows more than the org does, and then to one that allows less.
+func TestPlansReplaceQuotas(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, configured(`orgs:
+  - slug: default
+    quotas: {prompt_templates: 1, prompt_versions: 1, chat_templates: 1, storage_bytes: 10000}
+    payments:
+      gateway: sandbox
+      plans:
+        - id: large
+          name: Large
+          price: {amount: 2900, currency: usd}
+          interval: month
+          limits: {prompt_templates: 2, prompt_versions: 2, chat_templates: 2, storage_bytes: 50000}
+`))
+		ann, ben := s.user(t, "owner"), s.user(t, "owner", "--workspace", "free")
+		ann.card(t, cardNumber)
+		ann.subscribe(t, "large")
+		large := object{"text": strings.Repeat("x", 20_000)}
+		for _, c := range []*client{ann, ben} {
+			path := templates + "/" + c.create(t, templates, object{"name": "first"}).at("id") + "/versions"
+			more := []*answer{c.do(t, "POST", templates, object{"name": "second"})}
+			if c == ben {
+				c.do(t, "POST", path, large).problem(t, 409, "quota_exceeded") // by its bytes
+			}
+			c.create(t, path, object{"text": "small"})
+			more = append(more, c.do(t, "POST", path, large))
+			c.create(t, chats, object{"name": "first"})
+			more = append(more, c.do(t, "POST", chats, object{"name": "second"}))
+			for _, a := range more {
+				if c == ann {
+					a.is(t, 201)
+				} else {
+					a.problem(t, 409, "quota_exceeded")
+				}
+			}
+		}
+		ann.do(t, "POST", templates, object{"name": "third"}).problem(t, 409, "quota_exceeded")
+	})
+}
+
 // TestQuotas fills a workspace. What exceeds a quota is refused with the quota's name, and no data is lost.
 func TestQuotas(t *testing.T) {
 	const limited = `orgs:

@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +42,57 @@ func aged(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Args = append([]string{os.Args[0], onAnOldKernel, cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = os.Args[0]
 	return cmd
+}
+
+// TestTheServersMemoryIsClosed checks that the kernel gives the files of a server's process to root. It does so with
+// processes that are not dumpable: other processes of their user can neither trace nor read them.
+func TestTheServersMemoryIsClosed(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"serve", "work"} {
+		t.Run(command, func(t *testing.T) {
+			d := deploy(t, sqlite)
+			process := d.command(command)
+			if os.Getuid() == 0 { // whose own files say nothing
+				const other = 65534
+				process = d.copyFor(t, other, command)
+			}
+			s := d.spawn(t, process)
+			s.stderr.await(t, s, regexp.MustCompile(`"msg":"(serving|working)"`))
+			info, err := os.Stat(fmt.Sprintf("/proc/%d/mem", s.process.Process.Pid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if owner := info.Sys().(*syscall.Stat_t).Uid; owner != 0 {
+				t.Errorf("the memory of %s belongs to user %d", command, owner)
+			}
+			s.stop(t)
+		})
+	}
+}
+
+// copyFor returns a command that runs as another user, who gets the deployment's folder and a copy of the program.
+func (d *deployment) copyFor(t *testing.T, uid int, args ...string) *exec.Cmd {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "closed-") // t.TempDir is in a folder that others cannot enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	text, err := os.ReadFile(binary)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "atrium"), text, 0o700)
+	}
+	for _, name := range []string{folder, filepath.Join(folder, "atrium")} {
+		err = errors.Join(err, os.Chown(name, uid, uid))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	set("data", filepath.Join(folder, "data"))(d)
+	process := exec.Command(filepath.Join(folder, "atrium"), args...)
+	process.Dir, process.Env = folder, d.env
+	process.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	return process
 }
 
 func TestAKernelWithoutTheWall(t *testing.T) {

@@ -153,6 +153,9 @@ func TestOperations(t *testing.T) {
 		if summary, _ := d["summary"].(string); summary == "" || strings.HasSuffix(summary, ".") {
 			t.Errorf("summary = %q", summary)
 		}
+		if description, _ := d["description"].(string); len(description) < 20 || !strings.HasSuffix(strings.TrimSpace(description), ".") {
+			t.Errorf("description = %q", description)
+		}
 		if of, _ := d["tags"].([]any); len(of) != 1 || !tags[of[0].(string)] {
 			t.Errorf("tags = %v", of)
 		}
