@@ -27,10 +27,11 @@ type Warehouse interface {
 	// tables, in the order of connection.TableRef.Compare.
 	Tables(ctx context.Context, to Target, q connection.TableQuery) ([]connection.Table, error)
 
-	// Preview reads the columns and up to rows rows (0 to connection.MaxSampleRows) of a table.
+	// Preview reads the columns and first rows of a table in one session. It returns
 	// connection.TableNotFound if the catalogue has none with exactly this name that the user can
-	// see, PermissionDenied if the user may not read it.
-	Preview(ctx context.Context, to Target, table connection.TableRef, rows int) (connection.Preview, error)
+	// see, PermissionDenied if the user may not read it. A row estimate that cannot be read is
+	// unknown, and no error.
+	Preview(ctx context.Context, to Target, q connection.PreviewQuery) (connection.Preview, error)
 }
 
 // Target says what a Warehouse must reach, and with which limits.

@@ -37,8 +37,7 @@ type request struct {
 	Egress     identity.Egress
 	Limits     ports.Limits
 	Query      connection.TableQuery
-	Table      connection.TableRef
-	Rows       int
+	Preview    connection.PreviewQuery
 }
 
 // answer is the result of a request.
@@ -68,14 +67,14 @@ func (c *Confined) Tables(ctx context.Context, to ports.Target, q connection.Tab
 }
 
 // Preview is ports.Warehouse's.
-func (c *Confined) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (connection.Preview, error) {
-	a, err := c.call(ctx, to, request{Call: callPreview, Table: table, Rows: rows})
+func (c *Confined) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (connection.Preview, error) {
+	a, err := c.call(ctx, to, request{Call: callPreview, Preview: q})
 	return a.Preview, err
 }
 
 func (c *Confined) call(ctx context.Context, to ports.Target, r request) (answer, error) {
 	// JSON would replace invalid UTF-8, and the result may be a name that exists.
-	if !valid(r.Table) {
+	if !valid(r.Preview.Table) {
 		return answer{}, connection.TableNotFound
 	}
 	if !valid(r.Query.After) {
@@ -154,7 +153,7 @@ func do(ctx context.Context, w ports.Warehouse, to ports.Target, r request) (a a
 	case callTables:
 		a.Tables, err = w.Tables(ctx, to, r.Query)
 	case callPreview:
-		a.Preview, err = w.Preview(ctx, to, r.Table, r.Rows)
+		a.Preview, err = w.Preview(ctx, to, r.Preview)
 	default:
 		err = connection.Internal
 	}

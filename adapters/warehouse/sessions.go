@@ -15,7 +15,7 @@ type Session interface {
 	CanWrite() (bool, error)
 	// Tables implements ports.Warehouse.
 	Tables(q connection.TableQuery) ([]connection.Table, error)
-	// Preview implements ports.Warehouse.
+	// Preview reads the columns and up to rows rows of a table. Its RowEstimate is not used.
 	Preview(table connection.TableRef, rows int) (connection.Preview, error)
 	// Close ends the session without waiting for a server that may not answer.
 	Close()
@@ -66,12 +66,35 @@ func (w *Sessions) Tables(ctx context.Context, to ports.Target, q connection.Tab
 }
 
 // Preview implements ports.Warehouse.
-func (w *Sessions) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (p connection.Preview, err error) {
+func (w *Sessions) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (p connection.Preview, err error) {
 	err = w.in(ctx, to, NewTrace(), func(s Session) error {
-		p, err = s.Preview(table, rows)
-		return err
+		if p, err = s.Preview(q.Table, q.Rows); err != nil {
+			return err
+		}
+		p.RowEstimate = -1
+		if q.Estimate {
+			p.RowEstimate = estimate(s, q.Table)
+		}
+		return nil
 	})
 	return p, err
+}
+
+// estimate returns the row count of a table from the catalogue; -1 if it is unknown. It asks for the page of tables
+// that follows all shorter names.
+func estimate(s Session, t connection.TableRef) int64 {
+	name := []rune(t.Name)
+	before := connection.TableRef{Schema: t.Schema, Name: string(name[:max(len(name)-1, 0)])}
+	tables, err := s.Tables(connection.TableQuery{After: before, Limit: connection.MaxTables})
+	if err != nil {
+		return -1
+	}
+	for _, found := range tables {
+		if found.TableRef == t {
+			return found.RowEstimate
+		}
+	}
+	return -1
 }
 
 // in runs fn in a session of its own.
@@ -84,4 +107,20 @@ func (w *Sessions) in(ctx context.Context, to ports.Target, trace *Trace, fn fun
 	}
 	defer s.Close()
 	return fn(s)
+}
+
+// Cells returns what a server sent as the rows of a preview, each value cut to the length that is shown. It returns
+// connection.NotThisDatabase if a row does not have width values.
+func Cells(rows [][]*string, width int) ([][]*string, error) {
+	for _, row := range rows {
+		if len(row) != width {
+			return nil, connection.NotThisDatabase
+		}
+		for i, v := range row {
+			if v != nil {
+				row[i] = connection.Cell(*v)
+			}
+		}
+	}
+	return rows, nil
 }

@@ -156,7 +156,7 @@ func TestConfined(t *testing.T) {
 			if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, tt.want) {
 				t.Errorf("Tables = %v", err)
 			}
-			if _, err := w.Preview(t.Context(), to, connection.TableRef{Schema: "a", Name: "b"}, 1); !errors.Is(err, tt.want) {
+			if _, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err, tt.want) {
 				t.Errorf("Preview = %v", err)
 			}
 			if got := w.Probe(t.Context(), to).Failure(); got != tt.want {
@@ -171,7 +171,7 @@ func TestConfined(t *testing.T) {
 		if _, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: 1}); !errors.Is(err, connection.ErrTooManyReads) {
 			t.Errorf("Tables = %v", err)
 		}
-		if _, err := w.Preview(t.Context(), to, connection.TableRef{Schema: "a", Name: "b"}, 1); !errors.Is(err, connection.ErrTooManyReads) {
+		if _, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1}); !errors.Is(err, connection.ErrTooManyReads) {
 			t.Errorf("Preview = %v", err)
 		}
 		if got := w.Probe(t.Context(), to).Failure(); got != connection.TooManyReads {

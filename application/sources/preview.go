@@ -79,7 +79,7 @@ func (s *Service) PreviewTable(ctx context.Context, by identity.Actor, through c
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		out.Preview, err = w.Preview(ctx, to, table, rows)
+		out.Preview, err = w.Preview(ctx, to, connection.PreviewQuery{Table: table, Rows: rows})
 		return err
 	})
 	if err != nil {

@@ -52,8 +52,9 @@ func (s *Service) admit(ctx context.Context, by identity.Actor, target connectio
 	})
 }
 
-// read reads the first rows of a table. Its error may be a connection.Code.
-func (s *Service) read(ctx context.Context, by identity.Actor, at source.Location) (r source.Reading, err error) {
+// read reads the first rows of a table. For a warehouse, estimate says whether to look up its row count, too. Its
+// error may be a connection.Code.
+func (s *Service) read(ctx context.Context, by identity.Actor, at source.Location, estimate bool) (r source.Reading, err error) {
 	if at.Backend() == source.SheetBackend {
 		return s.readSheet(ctx, by, at)
 	}
@@ -61,7 +62,7 @@ func (s *Service) read(ctx context.Context, by identity.Actor, at source.Locatio
 		if err := s.admit(ctx, by, to.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		p, err := w.Preview(ctx, to, at.Table, connection.MaxSampleRows)
+		p, err := w.Preview(ctx, to, connection.PreviewQuery{Table: at.Table, Rows: connection.MaxSampleRows, Estimate: estimate})
 		r = ofTable(at, p)
 		return err
 	})
@@ -139,7 +140,7 @@ func ofSheet(at source.Location, sheet source.Sheet) source.Reading {
 }
 
 func ofTable(at source.Location, p connection.Preview) source.Reading {
-	return source.Reading{Location: at, Title: at.Table.Name, Columns: headers(p), Rows: p.Rows, RowEstimate: -1}
+	return source.Reading{Location: at, Title: at.Table.Name, Columns: headers(p), Rows: p.Rows, RowEstimate: p.RowEstimate}
 }
 
 // headers returns the headers of a table's columns. A text column of the database may hold another type
@@ -165,19 +166,4 @@ func headers(p connection.Preview) []column.Header {
 		}
 	}
 	return out
-}
-
-// estimate returns the row count of a table from the catalogue; -1 if it is unknown.
-func estimate(ctx context.Context, w ports.Warehouse, to ports.Target, t connection.TableRef) int64 {
-	before := []rune(t.Name)
-	tables, err := w.Tables(ctx, to, connection.TableQuery{After: connection.TableRef{Schema: t.Schema, Name: string(before[:max(len(before)-1, 0)])}, Limit: connection.MaxTables})
-	if err != nil {
-		return -1
-	}
-	for _, found := range tables {
-		if found.TableRef == t {
-			return found.RowEstimate
-		}
-	}
-	return -1
 }

@@ -125,7 +125,7 @@ func (s *Service) failed(ctx context.Context, by identity.Actor, src *source.Sou
 	return ok
 }
 
-// readWhile reads a source and counts its rows while its revision is unchanged; otherwise errOvertaken.
+// readWhile reads a source and estimates its rows while its revision is unchanged; otherwise errOvertaken.
 func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.Source) (r source.Reading, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -143,12 +143,7 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 			}
 		}
 	}()
-	if r, err = s.read(ctx, by, src.Location); err == nil && src.Location.Backend() == source.WarehouseBackend {
-		err = s.lend(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			r.RowEstimate = estimate(ctx, w, to, src.Location.Table)
-			return nil
-		})
-	}
+	r, err = s.read(ctx, by, src.Location, true)
 	if cause := context.Cause(ctx); cause != nil {
 		return source.Reading{}, cause
 	}

@@ -61,23 +61,17 @@ func TestRefresh(t *testing.T) {
 		s.expectLiveWorkspace()
 		return s
 	}
-	tables := func(s *stage) {
-		s.warehouse.EXPECT().Tables(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, _ ports.Target, q connection.TableQuery) ([]connection.Table, error) {
-			if q.After.Compare(table.Table) >= 0 {
-				t.Errorf("the table is looked for after %v", q.After)
-			}
-			return []connection.Table{{TableRef: connection.TableRef{Schema: "public", Name: "peopl2"}}, {TableRef: table.Table, RowEstimate: 77}}, nil
-		})
-	}
-	t.Run("what was found is stored, and the next one queued for tomorrow", func(t *testing.T) {
+	t.Run("what was found in one session is stored, and the next one queued for tomorrow", func(t *testing.T) {
 		src := stored(t, table)
 		s := begin(t, src)
-		s.expectTable(preview, nil)
-		tables(s)
+		s.expectRefreshed(counted, nil)
 		s.expectAtomic()
 		s.expectUpdate(src)
 		s.expectQueued(day)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
+		if s.sessions != 1 {
+			t.Errorf("it opened %d sessions, want 1", s.sessions)
+		}
 		if src.RowEstimate != 77 || !src.LastRefreshedAt.Equal(now) || src.Drift.Level != source.NoDrift {
 			t.Errorf("%+v", src)
 		}
@@ -114,7 +108,7 @@ func TestRefresh(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				src := stored(t, table)
 				s := begin(t, src)
-				s.expectTable(connection.Preview{}, tt.err)
+				s.expectRefreshed(connection.Preview{}, tt.err)
 				s.connections.EXPECT().Get(gomock.Any(), acme, connection.ID("con")).Return(&connection.Connection{Kind: connection.Postgres}, nil)
 				s.expectAtomic()
 				s.expectUpdate(src)
@@ -173,7 +167,7 @@ func TestRefresh(t *testing.T) {
 					s.sources.EXPECT().Get(gomock.Any(), acme, source.ID("src")).DoAndReturn(func(context.Context, identity.WorkspaceID, source.ID) (*source.Source, error) { return now(src) })
 					s.expectLiveWorkspace()
 					began := time.Now()
-					s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target, _ connection.TableRef, _ int) (connection.Preview, error) {
+					s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(func(ctx context.Context, _ ports.Target, _ connection.PreviewQuery) (connection.Preview, error) {
 						<-ctx.Done()
 						return connection.Preview{}, connection.QueryTimeout
 					})
@@ -188,8 +182,7 @@ func TestRefresh(t *testing.T) {
 	t.Run("one whose source changed at the last moment queues nothing", func(t *testing.T) {
 		src := stored(t, table)
 		s := begin(t, src)
-		s.expectTable(preview, nil)
-		tables(s)
+		s.expectRefreshed(counted, nil)
 		changed := *src
 		changed.Revision++
 		s.expectAtomic()
@@ -229,8 +222,7 @@ func TestRefresh(t *testing.T) {
 	t.Run("an outage comes out, after the next one is queued", func(t *testing.T) {
 		src := stored(t, table)
 		s := begin(t, src)
-		s.expectTable(preview, nil)
-		tables(s)
+		s.expectRefreshed(counted, nil)
 		s.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).Return(errOutage)
 		err := s.Refresh(s.ctx, system, "src")
 		wantErr(t, err, errOutage)
@@ -242,7 +234,7 @@ func TestRefresh(t *testing.T) {
 		for name, at := range map[string]source.Location{"a table": table, "a sheet": sheetAt} {
 			s := begin(t, stored(t, at))
 			if at == table {
-				s.expectTable(connection.Preview{}, connection.ErrTooManyReads)
+				s.expectRefreshed(connection.Preview{}, connection.ErrTooManyReads)
 			} else {
 				s.expectSheet(source.Sheet{}, connection.ErrTooManyReads)
 			}

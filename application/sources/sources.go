@@ -145,7 +145,7 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 	if err := d.Check(t); err != nil {
 		return source.Reading{}, err
 	}
-	r, err := s.read(ctx, by, d.Location)
+	r, err := s.read(ctx, by, d.Location, false)
 	if err == nil {
 		s.previewed(ctx, by, "", r.Location)
 	}
@@ -203,7 +203,7 @@ func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, a
 	if headerRow != 0 && location.Backend() == source.SheetBackend {
 		location.Sheet.HeaderRow = headerRow
 	}
-	r, err := s.read(ctx, by, location)
+	r, err := s.read(ctx, by, location, false)
 	if err == nil {
 		s.previewed(ctx, by, src.ID, r.Location)
 	}

@@ -304,7 +304,7 @@ func TestPreviews(t *testing.T) {
 	})
 	t.Run("of a table, without suggestions if no type is named", func(t *testing.T) {
 		s := newStage(t)
-		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), table.Table, 3).Return(preview, nil)
+		s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), connection.PreviewQuery{Table: table.Table, Rows: 3}).Return(preview, nil)
 		got, err := s.PreviewTable(s.ctx, peer, "con", table.Table, 3, "")
 		wantErr(t, err, nil)
 		s.wantNoted("connection.previewed", "con", peer)

@@ -67,6 +67,7 @@ type stage struct {
 	sheets      *mocks.MockSheets
 	warehouse   *mocks.MockWarehouse
 	lent        error               // instead of lending
+	sessions    int                 // how often a credential was lent
 	tried       connection.Attempts // by previews of the workspace
 	noted       []event.Note
 	ctx         context.Context
@@ -89,6 +90,7 @@ func newStage(t *testing.T) *stage {
 		if by.Workspace != acme || id != "con" && id != "con_google" {
 			t.Errorf("%s of %s was to be lent", id, by.Workspace)
 		}
+		s.sessions++
 		if s.lent != nil {
 			return s.lent
 		}
@@ -169,10 +171,20 @@ func (s *stage) expectBegun(src *source.Source) {
 
 // expectTable expects a preview of the table.
 func (s *stage) expectTable(p connection.Preview, err error) {
-	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), table.Table, connection.MaxSampleRows).Return(p, err)
+	q := connection.PreviewQuery{Table: table.Table, Rows: connection.MaxSampleRows}
+	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), q).Return(p, err)
 }
 
-var preview = connection.Preview{Columns: []connection.Column{{Name: "Mail", Type: connection.Text}, {Name: "Age", Type: connection.Integer}}, Rows: rows}
+// expectRefreshed expects a preview of the table with its row estimate.
+func (s *stage) expectRefreshed(p connection.Preview, err error) {
+	q := connection.PreviewQuery{Table: table.Table, Rows: connection.MaxSampleRows, Estimate: true}
+	s.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), q).Return(p, err)
+}
+
+var preview = connection.Preview{Columns: []connection.Column{{Name: "Mail", Type: connection.Text}, {Name: "Age", Type: connection.Integer}}, Rows: rows, RowEstimate: -1}
+
+// counted is preview with a row estimate.
+var counted = connection.Preview{Columns: preview.Columns, Rows: rows, RowEstimate: 77}
 
 // expectSheet expects a preview of a sheet.
 func (s *stage) expectSheet(sheet source.Sheet, err error) *gomock.Call {

@@ -52,6 +52,13 @@ type TableQuery struct {
 	Limit int      // 1 to MaxTables
 }
 
+// PreviewQuery asks for the first rows of a table.
+type PreviewQuery struct {
+	Table    TableRef
+	Rows     int  // 0 to MaxSampleRows
+	Estimate bool // also look up Preview.RowEstimate, in the same session
+}
+
 // Type says how values of a column can be used, whatever the database's own type.
 type Type string
 
@@ -77,8 +84,9 @@ type Column struct {
 // Preview shows the first rows of a table. Values are texts as the database writes them, cut to MaxCell
 // characters; nil for NULL.
 type Preview struct {
-	Columns []Column
-	Rows    [][]*string
+	Columns     []Column
+	Rows        [][]*string
+	RowEstimate int64 // from the catalogue's statistics; -1 if unknown, or if the query did not ask for it
 }
 
 // Cell returns s as a value of a preview: valid UTF-8, cut to MaxCell characters.

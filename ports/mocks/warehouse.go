@@ -37,18 +37,18 @@ func (m *MockWarehouse) EXPECT() *MockWarehouseMockRecorder {
 }
 
 // Preview mocks base method.
-func (m *MockWarehouse) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (connection.Preview, error) {
+func (m *MockWarehouse) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (connection.Preview, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Preview", ctx, to, table, rows)
+	ret := m.ctrl.Call(m, "Preview", ctx, to, q)
 	ret0, _ := ret[0].(connection.Preview)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Preview indicates an expected call of Preview.
-func (mr *MockWarehouseMockRecorder) Preview(ctx, to, table, rows interface{}) *gomock.Call {
+func (mr *MockWarehouseMockRecorder) Preview(ctx, to, q interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockWarehouse)(nil).Preview), ctx, to, table, rows)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Preview", reflect.TypeOf((*MockWarehouse)(nil).Preview), ctx, to, q)
 }
 
 // Probe mocks base method.

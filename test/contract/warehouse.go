@@ -146,8 +146,9 @@ func warehousePreviews(t *testing.T, rig WarehouseRig) {
 	for ref, want := range rig.Previews {
 		t.Run(ref.Name, func(t *testing.T) {
 			quiet(t, rig)
-			got, err := w.Preview(t.Context(), to, ref, 3)
+			got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 3})
 			must(t, err)
+			want.RowEstimate = -1 // it was not asked for
 			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("preview (-want +got):\n%s", d)
 			}
@@ -158,10 +159,20 @@ func warehousePreviews(t *testing.T, rig WarehouseRig) {
 			}
 		})
 		t.Run(ref.Name+" with no rows", func(t *testing.T) {
-			got, err := w.Preview(t.Context(), to, ref, 0)
+			got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 0})
 			must(t, err)
 			if d := cmp.Diff(want.Columns, got.Columns); d != "" || len(got.Rows) != 0 {
 				t.Errorf("%d rows, columns (-want +got):\n%s", len(got.Rows), d)
+			}
+		})
+		t.Run(ref.Name+" with its row estimate, which is that of the list of tables", func(t *testing.T) {
+			tables, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
+			must(t, err)
+			listed := slices.IndexFunc(tables, func(found connection.Table) bool { return found.TableRef == ref })
+			got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 1, Estimate: true})
+			must(t, err)
+			if len(got.Rows) > 1 || listed < 0 || got.RowEstimate != tables[listed].RowEstimate {
+				t.Errorf("%d rows and an estimate of %d; tables: %+v", len(got.Rows), got.RowEstimate, tables)
 			}
 		})
 		for how, other := range map[string]connection.TableRef{
@@ -173,7 +184,7 @@ func warehousePreviews(t *testing.T, rig WarehouseRig) {
 			"without a schema":                 {Name: ref.Name},
 		} {
 			t.Run(ref.Name+" "+how+" is not found", func(t *testing.T) {
-				_, err := w.Preview(t.Context(), to, other, 1)
+				_, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: other, Rows: 1})
 				wantErr(t, err, connection.TableNotFound)
 			})
 		}
@@ -227,7 +238,7 @@ func warehouseEnds(t *testing.T, rig WarehouseRig) {
 	}
 	_, err := w.Tables(ctx, to, connection.TableQuery{Limit: 1})
 	wantErr(t, err, context.Canceled)
-	_, err = w.Preview(ctx, to, connection.TableRef{Schema: "a", Name: "b"}, 1)
+	_, err = w.Preview(ctx, to, connection.PreviewQuery{Table: connection.TableRef{Schema: "a", Name: "b"}, Rows: 1})
 	wantErr(t, err, context.Canceled)
 	if took := time.Since(begun); took > 3*time.Second {
 		t.Errorf("they took %v", took)

@@ -95,7 +95,7 @@ func WireFailures(as func(changes map[string]any) func(*testing.T) ports.Target)
 // Previewing returns a WarehouseFailure's Call that previews a row of a table.
 func Previewing(ref connection.TableRef) func(context.Context, ports.Warehouse, ports.Target) error {
 	return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-		_, err := w.Preview(ctx, to, ref, 1)
+		_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref, Rows: 1})
 		return err
 	}
 }

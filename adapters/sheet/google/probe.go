@@ -79,6 +79,6 @@ func (a *Accounts) Tables(context.Context, ports.Target, connection.TableQuery) 
 }
 
 // Preview is ports.Warehouse's. There are no tables to look at.
-func (a *Accounts) Preview(context.Context, ports.Target, connection.TableRef, int) (connection.Preview, error) {
-	return connection.Preview{}, connection.TableNotFound
+func (a *Accounts) Preview(context.Context, ports.Target, connection.PreviewQuery) (connection.Preview, error) {
+	return connection.Preview{RowEstimate: -1}, connection.TableNotFound
 }

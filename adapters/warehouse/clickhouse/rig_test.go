@@ -117,7 +117,7 @@ func TestAUserWhoMayChooseNoSettingReadsAllTheSame(t *testing.T) {
 	if r := w.Probe(t.Context(), to); r.Failure() != "" || r.Server.CanWrite {
 		t.Errorf("probe: %+v", r)
 	}
-	if p, err := w.Preview(t.Context(), to, ref("kinds"), 1); err != nil || len(p.Rows) != 1 {
+	if p, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 1}); err != nil || len(p.Rows) != 1 {
 		t.Errorf("preview: %+v, %v", p, err)
 	}
 }
@@ -128,7 +128,7 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	s := shared(t)
 	to := s.target(t, nil)
 	to.Limits.Statement, to.Limits.Total = time.Second, 20*time.Second
-	_, err := direct(t).Preview(t.Context(), to, ref("slow"), 1)
+	_, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
 	if !errors.Is(err, connection.QueryTimeout) {
 		t.Errorf("error = %v", err)
 	}

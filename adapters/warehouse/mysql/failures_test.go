@@ -31,7 +31,7 @@ func failures(as func(map[string]any) func(*testing.T) ports.Target) []contract.
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: as(nil), Call: contract.Previewing(ref("Kinds"))},
 		{Name: "a table of the system", Code: connection.TableNotFound, Target: as(nil), Call: contract.Previewing(connection.TableRef{Schema: "information_schema", Name: "TABLES"})},
 		{Name: "a view that writes", Code: connection.PermissionDenied, Target: as(nil), Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			_, err := w.Preview(ctx, to, ref("writing"), 1)
+			_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("writing"), Rows: 1})
 			var n int
 			if s, failed := start(); failed != nil || s.admin.QueryRow(`SELECT count(*) FROM shop.written`).Scan(&n) != nil || n != 0 {
 				return fmt.Errorf("%d rows were written, %v", n, err)

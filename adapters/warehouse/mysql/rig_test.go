@@ -122,7 +122,7 @@ func TestTheServerEndsAStatementThatTakesTooLong(t *testing.T) {
 	to := shared(t).target(t, nil)
 	to.Limits.Statement, to.Limits.Total = 50*time.Millisecond, 20*time.Second
 	begun := time.Now()
-	_, err := direct(t).Preview(t.Context(), to, ref("slow"), 1)
+	_, err := direct(t).Preview(t.Context(), to, connection.PreviewQuery{Table: ref("slow"), Rows: 1})
 	if took := time.Since(begun); !errors.Is(err, connection.QueryTimeout) || took > 10*time.Second {
 		t.Errorf("after %v, error = %v", took, err)
 	}

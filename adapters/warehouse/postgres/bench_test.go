@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -106,7 +107,7 @@ func compare(b *testing.B, s *server, port uint16) {
 	}
 	preview := func(w ports.Warehouse) func(context.Context) {
 		return func(ctx context.Context) {
-			if _, err := w.Preview(ctx, to, ref("kinds"), 3); err != nil {
+			if _, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref("kinds"), Rows: 3}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -99,7 +99,11 @@ func TestRoundTrips(t *testing.T) {
 			return err
 		}},
 		"a preview, whose columns come first": {1, func() error {
-			_, err := w.Preview(t.Context(), to, ref("kinds"), 3)
+			_, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 3})
+			return err
+		}},
+		"a preview with a row estimate, in the same session": {2, func() error {
+			_, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref("kinds"), Rows: 3, Estimate: true})
 			return err
 		}},
 	} {

@@ -24,7 +24,7 @@ type session struct {
 	ctx   context.Context
 	conn  *pgconn.PgConn
 	wire  net.Conn
-	begin []string                   // the statements that make it so
+	begin []string                   // the statements that make it so; nil once they are sent
 	next  func() ([][][]byte, error) // answer to what Read has asked
 }
 
@@ -222,7 +222,7 @@ func (s statement) values() [][]byte {
 	return values
 }
 
-// ask begins the transaction and sends statements along with it, in one round trip. Each call of the func
+// ask sends statements in one round trip. The first call also begins the transaction. Each call of the func
 // that it returns reads the rows of the next, as text, nil for NULL; what a statement fails with comes in its
 // turn.
 func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
@@ -230,6 +230,7 @@ func (s *session) ask(statements ...statement) func() ([][][]byte, error) {
 	for _, sql := range s.begin {
 		batch.ExecParams(sql, nil, nil, nil, nil)
 	}
+	s.begin = nil
 	for _, one := range statements {
 		batch.ExecParams(one.sql, one.values(), nil, nil, nil)
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -36,18 +37,8 @@ func (s *session) Preview(ref connection.TableRef, rows int) (connection.Preview
 	if err != nil {
 		return p, err
 	}
-	for _, row := range values {
-		if len(row) != len(p.Columns) {
-			return p, connection.NotThisDatabase
-		}
-		for i, v := range row {
-			if v != nil {
-				row[i] = connection.Cell(*v)
-			}
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	return p, nil
+	p.Rows, err = warehouse.Cells(values, len(p.Columns))
+	return p, err
 }
 
 // columns lists a table's columns in their order; none if there is no such table.

@@ -191,7 +191,7 @@ func previews() map[connection.TableRef]connection.Preview {
 func failures() []contract.WarehouseFailure {
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
 		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			_, err := w.Preview(ctx, to, ref(name), 1)
+			_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1})
 			return err
 		}
 	}
@@ -216,7 +216,7 @@ func failures() []contract.WarehouseFailure {
 		{Name: "a table that there is not", Code: connection.TableNotFound, Target: reads, Call: preview("NOTHING")},
 		{Name: "a table in other letters", Code: connection.TableNotFound, Target: reads, Call: preview("kinds")},
 		{Name: "a table of the catalogue", Code: connection.TableNotFound, Target: reads, Call: func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			_, err := w.Preview(ctx, to, connection.TableRef{Schema: "INFORMATION_SCHEMA", Name: "TABLES"}, 1)
+			_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: connection.TableRef{Schema: "INFORMATION_SCHEMA", Name: "TABLES"}, Rows: 1})
 			return err
 		}},
 		{Name: "a view that takes too long", Code: connection.QueryTimeout, Target: reads, Call: preview("SLOW")},

@@ -46,6 +46,7 @@ func tables(ctx context.Context, db *sql.Conn, q connection.TableQuery) (found [
 
 // preview reads a table that the catalogue confirms.
 func preview(ctx context.Context, db *sql.Conn, ref connection.TableRef, rows int) (p connection.Preview, err error) {
+	p.RowEstimate = -1
 	if ref.Schema != schema || !utf8.ValidString(ref.Name) || strings.ContainsRune(ref.Name, 0) {
 		return p, connection.TableNotFound
 	}

@@ -63,12 +63,12 @@ func (w *Warehouse) Tables(ctx context.Context, to ports.Target, q connection.Ta
 	return found, err
 }
 
-// Preview implements ports.Warehouse.
-func (w *Warehouse) Preview(ctx context.Context, to ports.Target, table connection.TableRef, rows int) (p connection.Preview, err error) {
+// Preview implements ports.Warehouse. SQLite keeps no row counts, so that the estimate is unknown.
+func (w *Warehouse) Preview(ctx context.Context, to ports.Target, q connection.PreviewQuery) (p connection.Preview, err error) {
 	err = w.in(ctx, to, func(ctx context.Context, db *sql.Conn) error {
 		ctx, cancel := context.WithTimeout(ctx, to.Limits.Statement)
 		defer cancel()
-		p, err = preview(ctx, db, table, rows)
+		p, err = preview(ctx, db, q.Table, q.Rows)
 		return err
 	})
 	return p, err

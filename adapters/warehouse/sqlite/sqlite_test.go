@@ -117,7 +117,7 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 	}
 	preview := func(name string) func(context.Context, ports.Warehouse, ports.Target) error {
 		return func(ctx context.Context, w ports.Warehouse, to ports.Target) error {
-			_, err := w.Preview(ctx, to, ref(name), 1)
+			_, err := w.Preview(ctx, to, connection.PreviewQuery{Table: ref(name), Rows: 1})
 			return err
 		}
 	}

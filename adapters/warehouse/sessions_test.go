@@ -1,0 +1,60 @@
+package warehouse_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// session is a Session with one table, people. It has 77 rows, or fails to say so.
+type session struct {
+	warehouse.Session
+	failure error
+}
+
+func (s *session) Preview(connection.TableRef, int) (connection.Preview, error) {
+	return connection.Preview{Columns: []connection.Column{{Name: "Mail"}}}, nil
+}
+
+func (s *session) Tables(q connection.TableQuery) ([]connection.Table, error) {
+	people := connection.TableRef{Schema: "public", Name: "people"}
+	if q.After.Compare(people) >= 0 {
+		return nil, nil
+	}
+	return []connection.Table{{TableRef: connection.TableRef{Schema: "public", Name: "peopl2"}}, {TableRef: people, RowEstimate: 77}}, s.failure
+}
+
+func (s *session) Close() {}
+
+func TestAPreviewWithARowEstimateOpensOneSession(t *testing.T) {
+	for name, tt := range map[string]struct {
+		table   string
+		failure error
+		ask     bool
+		want    int64
+	}{
+		"the estimate of the table":         {"people", nil, true, 77},
+		"no estimate if no one asks":        {"people", nil, false, -1},
+		"no estimate of a table not listed": {"person", nil, true, -1},
+		"no estimate if the list fails":     {"people", connection.PermissionDenied, true, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opened := 0
+			guard := func(ports.Target, time.Time) warehouse.Network { return nil }
+			w := warehouse.NewSessions(guard, func(context.Context, warehouse.Network, ports.Target, *warehouse.Trace) (*session, error) {
+				opened++
+				return &session{failure: tt.failure}, nil
+			})
+			to := ports.Target{Limits: ports.DefaultLimits()}
+			q := connection.PreviewQuery{Table: connection.TableRef{Schema: "public", Name: tt.table}, Rows: 1, Estimate: tt.ask}
+			got, err := w.Preview(t.Context(), to, q)
+			if err != nil || opened != 1 || got.RowEstimate != tt.want || len(got.Columns) != 1 {
+				t.Errorf("%+v, %v after %d sessions", got, err, opened)
+			}
+		})
+	}
+}
