@@ -12,7 +12,6 @@ import (
 	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/application/prompts"
 	"github.com/atrium-hq/atrium/application/sources"
-	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
@@ -40,7 +39,7 @@ type External struct {
 	Credentials ports.CredentialSealer
 	Passes      chats.PassSealers
 
-	MailLimits account.MailLimits
+	Mails      accounts.InvitationMailer
 	Quotas     func(identity.OrgID) quota.Amounts // before the plan of the workspace changes them
 	Registries chats.Registries
 	Terms      payments.TermsOf
@@ -76,12 +75,14 @@ func NewBind(pool ports.Stores, e External) Bind {
 		)
 		return Services{
 			Accounts: accounts.NewService(
-				s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes, paysThrough, e.MailLimits,
+				s.Atomic, s.Users, s.People, s.Workspaces, s.Invitations, s.Keys, s.Events, e.Notes, paysThrough, &e.Mails,
 			),
-			Tickets:     accounts.NewTickets(s.Tickets),
-			Uses:        usage,
-			Prompts:     prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, quotas),
-			Chats:       chats.NewService(s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.MailLimits, quotas),
+			Tickets: accounts.NewTickets(s.Tickets),
+			Uses:    usage,
+			Prompts: prompts.NewService(s.Atomic, s.Prompts, s.PromptLists, s.Users, quotas),
+			Chats: chats.NewService(
+				s.Atomic, s.Chats, s.ChatLists, s.Users, e.Registries, e.Mails.Limits, e.Mails.Send, quotas,
+			),
 			Embeds:      chats.NewEmbeds(s.Embeds, s.Chats, e.Passes, e.Registries),
 			Connections: connect,
 			Sources: sources.NewService(

@@ -20,6 +20,12 @@ type Atomic interface {
 	// Atomically runs fn on stores that share one transaction: all changes of fn are saved, or none. fn
 	// may run again after a conflict, so it does no I/O except through the stores.
 	Atomically(ctx context.Context, fn func(Stores) error) error
+
+	// AfterCommit runs effect once, when the transaction that these stores belong to has been committed and before the
+	// call that opened it returns. It never runs effect if the transaction, or this attempt of it, is rolled back.
+	// Outside a transaction it runs effect at once. It is for what cannot be undone and must hold no locks, such as
+	// sending mail. effect must not use these stores.
+	AfterCommit(effect func())
 }
 
 // Stores holds every store: of a connection pool, or of one transaction, which Atomic then joins.

@@ -1,9 +1,8 @@
 package rest
 
 import (
-	"context"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -27,31 +26,39 @@ func (a *API) createChatMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	added, err := r.Chats.AddMember(r.Context(), r.by, chatID(r), chat.Grant{User: identity.UserID(in.UserID), Email: in.Email, Role: access.Parse(string(in.Role))})
+	grant := chat.Grant{User: identity.UserID(in.UserID), Email: in.Email, Role: access.Parse(string(in.Role))}
+	added, err := r.Chats.AddMember(r.Context(), r.by, observation(r.Request).org, chatID(r), grant)
 	if err != nil {
 		return reply{}, err
 	}
-	m := toChatMember(&added.Member)
-	body := openapi.ChatMemberAdded{
-		UserID: m.UserID, Email: m.Email, Name: m.Name, Role: m.Role, Status: m.Status, InvitedBy: m.InvitedBy,
-		Revision: m.Revision, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
-	}
-	i := added.Invitation
-	if i != nil {
-		body.AcceptURL, body.Mailed = acceptURL(observation(r.Request).org, added.Token), new(false)
-	}
-	out := created("/api/chat-templates/"+string(chatID(r))+"/members/"+m.UserID, body)
+	body := deferred(func() any { return toChatMemberAdded(added) })
+	out := created("/api/chat-templates/"+string(chatID(r))+"/members/"+string(added.Member.User), body)
 	if added.Again {
 		out = ok(body)
 	}
-	if i != nil {
-		out.reveals = string(i.ID)
-		out.after = func(ctx context.Context) any {
-			body.Mailed = new(a.mailInvitation(ctx, i, added.Workspace, body.AcceptURL))
-			return body
-		}
+	if added.Invitation != nil {
+		out.reveals = string(added.Invitation.ID)
 	}
 	return out.at(added.Member.Revision), nil
+}
+
+func toChatMemberAdded(added *chats.Added) openapi.ChatMemberAdded {
+	m := toChatMember(&added.Member)
+	out := openapi.ChatMemberAdded{
+		UserID:    m.UserID,
+		Email:     m.Email,
+		Name:      m.Name,
+		Role:      m.Role,
+		Status:    m.Status,
+		InvitedBy: m.InvitedBy,
+		Revision:  m.Revision,
+		CreatedAt: m.CreatedAt,
+		UpdatedAt: m.UpdatedAt,
+	}
+	if added.Invitation != nil {
+		out.AcceptURL, out.Mailed = added.AcceptURL, new(added.Mailed)
+	}
+	return out
 }
 
 func (a *API) updateChatMember(r *request) (reply, error) {

@@ -206,8 +206,7 @@ func (r *request) perform(act action) (answer ports.Answer, replayed bool, err e
 	if errors.Is(err, errNothingToStore) {
 		answer, err = out.encode()
 	}
-	if err == nil && !replayed && out.after != nil {
-		out.body = out.after(r.Context())
+	if _, late := out.body.(deferred); late && err == nil && !replayed {
 		answer, err = out.encode()
 	}
 	return answer, replayed, err

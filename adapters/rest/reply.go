@@ -2,7 +2,6 @@ package rest
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -18,7 +17,7 @@ import (
 // reply is the result of an action.
 type reply struct {
 	status   int
-	body     any    // nil for 204; encoded is sent as it is
+	body     any    // nil for 204; see encoded and deferred
 	revision int64  // of the resource; 0 if it has none
 	location string // of the created resource
 	vary     string // the request headers that the response depends on, if caches may keep it
@@ -29,14 +28,14 @@ type reply struct {
 	// then stores the findings of an operation that reaches another system (x-outbound). It runs in
 	// place of this reply, in the transaction of the Idempotency-Key if there is one.
 	then action
-
-	// after runs when the effect is committed, and not when the answer is replayed. It returns the body that
-	// the caller gets, with values that are known only then. An Idempotency-Key keeps the first body.
-	after func(context.Context) any
 }
 
 // encoded is a body that is JSON already.
 type encoded []byte
+
+// deferred is a body with values that are only known after the commit, such as whether a mail was sent. An
+// Idempotency-Key keeps what it returns before.
+type deferred func() any
 
 func ok(body any) reply { return reply{status: http.StatusOK, body: body} }
 
@@ -76,10 +75,14 @@ func (r reply) encode() (ports.Answer, error) {
 	if r.body == nil {
 		return a, nil
 	}
+	body := r.body
+	if late, ok := body.(deferred); ok {
+		body = late()
+	}
 	var isEncoded bool
-	if a.Body, isEncoded = r.body.(encoded); !isEncoded {
+	if a.Body, isEncoded = body.(encoded); !isEncoded {
 		var buf bytes.Buffer
-		if err := encode(&buf, r.body); err != nil {
+		if err := encode(&buf, body); err != nil {
 			return ports.Answer{}, err
 		}
 		a.Body = buf.Bytes()

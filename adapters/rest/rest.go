@@ -28,8 +28,7 @@ type Deps struct {
 	Services    application.Services       // on the stores of the pool
 	Bind        application.Bind
 	Idempotency ports.Idempotency
-	Verifier    ports.Verifier // of tokens that an org's issuers signed
-	Mailer      ports.Mailer
+	Verifier    ports.Verifier              // of tokens that an org's issuers signed
 	Sealer      ports.Sealer                // of cursors
 	Digester    ports.Digester              // of requests that are stored
 	Ready       func(context.Context) error // an error if the node should get no requests now

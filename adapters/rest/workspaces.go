@@ -1,14 +1,13 @@
 package rest
 
 import (
-	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -165,34 +164,36 @@ func (a *API) createInvitation(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := r.Accounts.Invite(r.Context(), r.by, workspaceID(r), in.Email, identity.ParseRole(string(in.Role)))
+	org, role := observation(r.Request).org, identity.ParseRole(string(in.Role))
+	made, err := r.Accounts.Invite(r.Context(), r.by, org, workspaceID(r), in.Email, role)
 	if err != nil {
 		return reply{}, err
 	}
-	i, url := toInvitation(made.Invitation, r.by.At), acceptURL(observation(r.Request).org, made.Token)
-	body := openapi.InvitationCreated{
-		AcceptURL: url, CreatedAt: i.CreatedAt, Email: i.Email, ExpiresAt: i.ExpiresAt, ID: i.ID, InvitedBy: i.InvitedBy,
-		Revision: i.Revision, Role: i.Role, Status: i.Status, UpdatedAt: i.UpdatedAt, Mailed: false,
-	}
-	out := created("/api/workspaces/"+string(made.Workspace.ID)+"/invitations/"+i.ID, body).at(made.Invitation.Revision)
+	body := deferred(func() any { return toInvitationCreated(made, r.by.At) })
+	id := string(made.Invitation.ID)
+	out := created("/api/workspaces/"+string(made.Workspace.ID)+"/invitations/"+id, body).at(made.Invitation.Revision)
 	if made.Renewed {
 		out.status, out.location = http.StatusOK, ""
 	}
-	out.reveals = i.ID
-	out.after = func(ctx context.Context) any {
-		body.Mailed = a.mailInvitation(ctx, made.Invitation, made.Workspace, url)
-		return body
-	}
+	out.reveals = id
 	return out, nil
 }
 
-// acceptURL is where the person accepts: the org's configured address, never one from a request.
-func acceptURL(org *identity.Org, token account.Token) string {
-	template := org.AcceptURL
-	if template == "" {
-		template = org.BaseURL + "/invitations/{token}"
+func toInvitationCreated(made *accounts.Invited, now time.Time) openapi.InvitationCreated {
+	i := toInvitation(made.Invitation, now)
+	return openapi.InvitationCreated{
+		AcceptURL: made.AcceptURL,
+		CreatedAt: i.CreatedAt,
+		Email:     i.Email,
+		ExpiresAt: i.ExpiresAt,
+		ID:        i.ID,
+		InvitedBy: i.InvitedBy,
+		Mailed:    made.Mailed,
+		Revision:  i.Revision,
+		Role:      i.Role,
+		Status:    i.Status,
+		UpdatedAt: i.UpdatedAt,
 	}
-	return strings.ReplaceAll(template, "{token}", token.Reveal())
 }
 
 func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +49,7 @@ type shared struct {
 type transaction struct {
 	*sqlx.Tx
 	afterCommit []func()
+	effects     []func() // of use cases; they may take seconds, so they run after afterCommit
 }
 
 // Stores returns every store on db.
@@ -63,6 +65,15 @@ func (db *DB) Stores() ports.Stores {
 // Atomically implements ports.Atomic.
 func (db *DB) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
 	return db.inTx(ctx, func(tx *DB) error { return fn(tx.Stores()) })
+}
+
+// AfterCommit implements ports.Atomic.
+func (db *DB) AfterCommit(effect func()) {
+	if db.tx == nil {
+		effect()
+		return
+	}
+	db.tx.effects = append(db.tx.effects, effect)
 }
 
 // maxTries is how often a transaction is tried that keeps losing races. The waits between tries add up to
@@ -101,7 +112,7 @@ func (db *DB) once(ctx context.Context, fn func(*DB) error) error {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	for _, f := range t.afterCommit {
+	for _, f := range slices.Concat(t.afterCommit, t.effects) {
 		f()
 	}
 	return nil

@@ -24,7 +24,7 @@ type Service struct {
 	events      ports.Events
 	notes       ports.Notes
 	pays        PaysThrough
-	mails       account.MailLimits
+	mails       *InvitationMailer
 }
 
 // PaysThrough returns the payment gateway account that an org currently uses; "" if it takes no
@@ -34,7 +34,7 @@ type PaysThrough func(identity.OrgID) string
 // NewService returns the use cases on these stores.
 func NewService(
 	a ports.Atomic, u ports.Users, people ports.People, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events,
-	n ports.Notes, p PaysThrough, m account.MailLimits,
+	n ports.Notes, p PaysThrough, m *InvitationMailer,
 ) *Service {
 	return &Service{atomic: a, users: u, people: people, workspaces: w, invitations: i, keys: k, events: e, notes: n, pays: p, mails: m}
 }

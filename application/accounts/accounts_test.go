@@ -48,6 +48,9 @@ type stage struct {
 	chats       *mocks.MockChats // only in a transaction
 	connections *mocks.MockConnections
 	payments    *mocks.MockPayments
+	mailer      *mocks.MockMailer
+	limits      *account.MailLimits
+	failed      *[]error // why invitations were not mailed
 	ctx         context.Context
 }
 
@@ -62,8 +65,25 @@ func newStage(t *testing.T) *stage {
 	s.noted = new([]event.Note)
 	notes := mocks.NewMockNotes(c)
 	notes.EXPECT().Note(s.ctx, gomock.Any()).Do(func(_ context.Context, n event.Note) { *s.noted = append(*s.noted, n) }).AnyTimes()
-	s.Service = accounts.NewService(s.atomic, s.users, s.people, s.workspaces, s.invitations, s.keys, s.events, notes, func(identity.OrgID) string { return "sandbox" }, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1})
+	s.mailer, s.failed = mocks.NewMockMailer(c), new([]error)
+	mails := &accounts.InvitationMailer{
+		Mailer: s.mailer,
+		Limits: account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1},
+		Failed: func(_ context.Context, _ account.InvitationID, err error) { *s.failed = append(*s.failed, err) },
+	}
+	s.limits = &mails.Limits
+	s.Service = accounts.NewService(
+		s.atomic, s.users, s.people, s.workspaces, s.invitations, s.keys, s.events, notes,
+		func(identity.OrgID) string { return "sandbox" }, mails,
+	)
 	return s
+}
+
+// expectEffect expects an effect of a use case, and returns the commit, which runs it.
+func (s *stage) expectEffect() (commit func()) {
+	var effect func()
+	s.atomic.EXPECT().AfterCommit(gomock.Any()).Do(func(f func()) { effect = f })
+	return func() { effect() }
 }
 
 // expectAtomically runs fn on the transaction's own stores, a number of times.

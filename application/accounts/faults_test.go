@@ -224,7 +224,10 @@ func TestStoreFaults(t *testing.T) {
 			func(_ *testing.T, s *stage) {
 				s.invitations.EXPECT().Invite(s.ctx, anything, anything, anything, anything).Return(errOutage)
 			},
-			func(s *stage) error { _, err := s.Invite(s.ctx, admin, "acme", email, identity.Viewer); return err },
+			func(s *stage) error {
+				_, err := s.Invite(s.ctx, admin, organisation(), "acme", email, identity.Viewer)
+				return err
+			},
 		},
 		"Withdraw": {
 			func(t *testing.T, s *stage) {

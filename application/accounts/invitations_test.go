@@ -2,7 +2,9 @@ package accounts_test
 
 import (
 	"context"
+	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,9 +16,15 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/ports"
 )
 
 const email = "ann@example.com"
+
+// organisation returns an org whose people accept invitations at an address of its own.
+func organisation() *identity.Org {
+	return &identity.Org{ID: "org", AcceptURL: "https://acme.example.com/join/{token}"}
+}
 
 // invitation returns an open invitation to acme.
 func invitation() *account.Invitation {
@@ -88,10 +96,13 @@ func TestInvite(t *testing.T) {
 					}
 					return nil
 				})
-			got, err := s.Invite(s.ctx, tt.by, "acme", email, tt.role)
+			if tt.want == nil {
+				s.expectEffect()
+			}
+			got, err := s.Invite(s.ctx, tt.by, organisation(), "acme", email, tt.role)
 			wantErr(t, err, tt.want)
-			if tt.want != nil {
-				if stored != nil || got.Invitation != nil || !got.Token.IsZero() {
+			if tt.want != nil { // and an effect would have failed the test
+				if stored != nil || got != nil {
 					t.Errorf("Invite = %+v", got)
 				}
 				return
@@ -101,6 +112,56 @@ func TestInvite(t *testing.T) {
 			}
 			if tt.pending && stored.Revision != 3 || !tt.pending && stored.Revision != 1 {
 				t.Errorf("invitation %+v", stored)
+			}
+		})
+	}
+}
+
+func TestInvitationMailsAreSentAfterTheCommit(t *testing.T) {
+	errRefused := errors.New("the server refused")
+	for name, tt := range map[string]struct {
+		limits   account.MailLimits
+		err      error // of the mailer
+		delivers bool
+		sent     bool // the mailer is called
+		mailed   bool
+	}{
+		"a server accepts the mail":       {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, nil, true, true, true},
+		"a server refuses it":             {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, errRefused, true, true, false},
+		"no server is configured":         {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, nil, false, true, false},
+		"a limit of mails is reached":     {account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1}, nil, true, false, false},
+		"the configuration sends no mail": {account.MailLimits{}, nil, true, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			*s.limits = tt.limits
+			s.invitations.EXPECT().Invite(s.ctx, admin, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {
+					_, err := change(acme(), "", nil)
+					return err
+				})
+			commit := s.expectEffect()
+			made, err := s.Invite(s.ctx, admin, organisation(), "acme", email, identity.Viewer)
+			wantErr(t, err, nil)
+			if made.Mailed || made.AcceptURL != "https://acme.example.com/join/"+made.Token.Reveal() {
+				t.Fatalf("before the commit: %+v", made)
+			}
+			// The mailer may be called from here on: before, the mock would have failed the test.
+			if tt.sent {
+				s.mailer.EXPECT().Send(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, m ports.Mail) error {
+					if m.To != email || strings.Count(m.Text, made.AcceptURL) != 1 {
+						t.Errorf("mail %+v", m)
+					}
+					return tt.err
+				})
+			}
+			s.mailer.EXPECT().Delivers().Return(tt.delivers).AnyTimes()
+			commit()
+			if made.Mailed != tt.mailed {
+				t.Errorf("mailed is %v", made.Mailed)
+			}
+			if failed := *s.failed; (len(failed) == 1) != (tt.err != nil) || len(failed) == 1 && !errors.Is(failed[0], tt.err) {
+				t.Errorf("reported failures: %v", failed)
 			}
 		})
 	}

@@ -144,20 +144,30 @@ type Invited struct {
 	Invitation *account.Invitation
 	Workspace  *account.Workspace
 	Token      account.Token
-	Renewed    bool // it replaced an open one, whose link stopped working
+	AcceptURL  string // the link with the token
+	Renewed    bool   // it replaced an open one, whose link stopped working
+	Mailed     bool   // a mail server accepted the link; false until the invitation is committed
 }
 
-// Invite invites the owner of an e-mail address to a workspace.
-func (s *Service) Invite(ctx context.Context, by identity.Actor, id identity.WorkspaceID, email string, role identity.Role) (out Invited, err error) {
-	err = s.invitations.Invite(ctx, by, id, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
+// Invite invites the owner of an e-mail address to a workspace of org. The link is mailed after the commit.
+func (s *Service) Invite(
+	ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, email string, role identity.Role,
+) (*Invited, error) {
+	out := &Invited{}
+	err := s.invitations.Invite(ctx, by, id, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (_ *account.Invitation, err error) {
 		out.Workspace, out.Renewed = w, pending != nil
 		if out.Invitation, out.Token, err = w.Invite(by, email, role, member, pending); err != nil {
 			return nil, err
 		}
-		w.Mail(by, out.Invitation, s.mails)
+		w.Mail(by, out.Invitation, s.mails.Limits)
 		return out.Invitation, nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	out.AcceptURL = account.AcceptURL(org, out.Token)
+	s.atomic.AfterCommit(func() { out.Mailed = s.mails.Send(ctx, out.Invitation, out.Workspace, out.AcceptURL) })
+	return out, nil
 }
 
 // Withdraw ends an invitation and the chat memberships that depend on it.

@@ -19,6 +19,9 @@ import (
 // Registries returns the current registry of an org. A reload of the configuration creates a new one.
 type Registries func(identity.OrgID) *chat.Registry
 
+// MailInvitation mails the link of a committed invitation, and returns whether a mail server accepted it.
+type MailInvitation func(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) bool
+
 // Service holds the use cases, one method each.
 type Service struct {
 	atomic     ports.Atomic
@@ -26,13 +29,17 @@ type Service struct {
 	lists      ports.ChatLists
 	users      ports.Users
 	registries Registries
-	mails      account.MailLimits
+	mailLimits account.MailLimits
+	mail       MailInvitation
 	quotas     ports.Quotas
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries, m account.MailLimits, q ports.Quotas) *Service {
-	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r, mails: m, quotas: q}
+func NewService(
+	a ports.Atomic, c ports.Chats, l ports.ChatLists, u ports.Users, r Registries, limits account.MailLimits, m MailInvitation,
+	q ports.Quotas,
+) *Service {
+	return &Service{atomic: a, chats: c, lists: l, users: u, registries: r, mailLimits: limits, mail: m, quotas: q}
 }
 
 // Registry returns what by's org offers to chats.

@@ -27,7 +27,7 @@ func TestOutages(t *testing.T) {
 		s.users.EXPECT().Member(s.ctx, anything, anything, anything).Return(identity.UserID(""), errOutage)
 	}
 	guest := chat.Grant{Email: "guest@example.com", Role: access.Viewer}
-	addGuest := func(s *stage) error { _, err := s.AddMember(s.ctx, admin, "ctpl", guest); return err }
+	addGuest := func(s *stage) error { _, err := s.AddMember(s.ctx, admin, organisation, "ctpl", guest); return err }
 	removeGuest := func(s *stage) error { return s.RemoveMember(s.ctx, manager, "ctpl", "usr_1", nil) }
 	invited := func(s *stage) *stage {
 		s.invitations.EXPECT().Invite(s.ctx, anything, anything, anything, anything).DoAndReturn(
@@ -90,7 +90,7 @@ func TestOutages(t *testing.T) {
 		"AddMember": {
 			update,
 			func(s *stage) error {
-				_, err := s.AddMember(s.ctx, owner, "ctpl", chat.Grant{User: "sam", Role: access.Viewer})
+				_, err := s.AddMember(s.ctx, owner, organisation, "ctpl", chat.Grant{User: "sam", Role: access.Viewer})
 				return err
 			},
 		},
@@ -101,7 +101,7 @@ func TestOutages(t *testing.T) {
 				s.users.EXPECT().Get(s.ctx, anything, anything).Return(nil, nil, errOutage)
 			},
 			func(s *stage) error {
-				_, err := s.AddMember(s.ctx, owner, "ctpl", chat.Grant{User: "sam", Role: access.Viewer})
+				_, err := s.AddMember(s.ctx, owner, organisation, "ctpl", chat.Grant{User: "sam", Role: access.Viewer})
 				return err
 			},
 		},

@@ -27,51 +27,59 @@ type Added struct {
 	Invitation *account.Invitation // nil: a member of the workspace
 	Workspace  *account.Workspace  // of the invitation
 	Token      account.Token
-	Again      bool // had been invited to the template before; the old link stopped working
+	AcceptURL  string // the link with the token
+	Mailed     bool   // a mail server accepted the link; false until the invitation is committed
+	Again      bool   // had been invited to the template before; the old link stopped working
 }
 
-// AddMember gives a member of the workspace access at once, and invites anyone else.
-func (s *Service) AddMember(ctx context.Context, by identity.Actor, id chat.ID, g chat.Grant) (out Added, err error) {
+// AddMember gives a member of the workspace access at once, and invites anyone else to it and to org.
+func (s *Service) AddMember(
+	ctx context.Context, by identity.Actor, org *identity.Org, id chat.ID, g chat.Grant,
+) (_ *Added, err error) {
 	user := g.User
 	if g.User == "" && g.Email != "" {
 		if user, err = s.users.Member(ctx, by.Workspace, "", g.Email); err != nil {
-			return Added{}, err
+			return nil, err
 		}
 		if user == "" {
-			return s.invite(ctx, by, id, g)
+			return s.invite(ctx, by, org, id, g)
 		}
 	}
+	out := &Added{}
 	if _, err = s.chats.Update(ctx, by, id, []identity.UserID{user}, func(t *chat.Template) error {
 		out.Member, err = t.Add(by, user, g)
 		return err
 	}); err != nil {
-		return Added{}, err
+		return nil, err
 	}
 	u, _, err := s.users.Get(ctx, by.Org, user)
 	if err != nil {
-		return Added{}, err
+		return nil, err
 	}
 	out.Member.Email, out.Member.Name = u.Email, u.Name
 	return out, nil
 }
 
 // invite invites a person to the workspace because of a template. The workspace is locked before the
-// template, as when an invitation is accepted.
-func (s *Service) invite(ctx context.Context, by identity.Actor, id chat.ID, g chat.Grant) (out Added, err error) {
+// template, as when an invitation is accepted. The link is mailed after the commit.
+func (s *Service) invite(
+	ctx context.Context, by identity.Actor, org *identity.Org, id chat.ID, g chat.Grant,
+) (*Added, error) {
 	t, err := s.chats.Get(ctx, by, id)
 	if err != nil {
-		return Added{}, err
+		return nil, err
 	}
 	if err := t.MayAdd(by, "", g); err != nil {
-		return Added{}, err
+		return nil, err
 	}
+	out := &Added{}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Invitations.Invite(ctx, by, by.Workspace, g.Email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
 			out.Workspace = w
 			if out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending); err != nil {
 				return nil, err
 			}
-			w.Mail(by, out.Invitation, s.mails)
+			w.Mail(by, out.Invitation, s.mailLimits)
 			return out.Invitation, nil
 		}); err != nil {
 			return err
@@ -84,7 +92,12 @@ func (s *Service) invite(ctx context.Context, by identity.Actor, id chat.ID, g c
 		})
 		return err
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	out.AcceptURL = account.AcceptURL(org, out.Token)
+	s.atomic.AfterCommit(func() { out.Mailed = s.mail(ctx, out.Invitation, out.Workspace, out.AcceptURL) })
+	return out, nil
 }
 
 // ChangeMember changes a member's role.

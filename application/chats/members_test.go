@@ -3,6 +3,7 @@ package chats_test
 import (
 	"context"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestAddMember(t *testing.T) {
 			var after *chat.Template
 			s.expectUpdate(manager, []identity.UserID{"sam"}, &after)
 			s.users.EXPECT().Get(s.ctx, identity.OrgID("org"), identity.UserID("sam")).Return(&account.User{ID: "sam", Email: "sam@example.com", Name: "Sam"}, nil, nil)
-			got, err := s.AddMember(s.ctx, manager, "ctpl", g)
+			got, err := s.AddMember(s.ctx, manager, organisation, "ctpl", g)
 			wantErr(t, err, nil)
 			if m := got.Member; m.User != "sam" || m.Email != "sam@example.com" || m.Name != "Sam" || m.Invited || got.Invitation != nil || after.Members["sam"].Role != access.Editor {
 				t.Errorf("AddMember = %+v", got)
@@ -48,7 +49,7 @@ func TestAddMember(t *testing.T) {
 		s := newStage(t)
 		var after *chat.Template
 		s.expectUpdate(manager, []identity.UserID{"usr"}, &after)
-		_, err := s.AddMember(s.ctx, manager, "ctpl", chat.Grant{User: "usr", Role: access.Editor})
+		_, err := s.AddMember(s.ctx, manager, organisation, "ctpl", chat.Grant{User: "usr", Role: access.Editor})
 		wantErr(t, err, chat.ErrUserNotInWorkspace)
 	})
 }
@@ -85,8 +86,16 @@ func TestInviteFromOutside(t *testing.T) {
 				after = template()
 				return after, change(after)
 			}).Times(2)
-		got, err := s.AddMember(s.ctx, admin, "ctpl", g)
+		commit := s.expectEffect()
+		got, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		wantErr(t, err, nil)
+		if url := "https://acme.example.com/join/" + got.Token.Reveal(); got.AcceptURL != url || got.Mailed || len(*s.mailed) > 0 {
+			t.Errorf("before the commit: %+v, mailed %q", got, *s.mailed)
+		}
+		commit()
+		if mails := []string{g.Email + " " + got.AcceptURL}; !got.Mailed || !slices.Equal(*s.mailed, mails) {
+			t.Errorf("after the commit: %+v, mailed %q", got, *s.mailed)
+		}
 		m := got.Member
 		if got.Invitation != stored || stored.Role != identity.Viewer || !stored.Guest || got.Token.Hash() != stored.Hash || got.Workspace.ID != "acme" || got.Again {
 			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
@@ -105,7 +114,8 @@ func TestInviteFromOutside(t *testing.T) {
 		var after *chat.Template
 		tx.expectInvite("", pending, &stored)
 		tx.expectUpdate(admin, []identity.UserID{"usr_1"}, &after).Times(2)
-		got, err := s.AddMember(s.ctx, admin, "ctpl", g)
+		s.expectEffect()
+		got, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		wantErr(t, err, nil)
 		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != access.Editor || stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
 			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
@@ -118,7 +128,7 @@ func TestInviteFromOutside(t *testing.T) {
 		tx := s.expectAtomically(t)
 		var stored *account.Invitation
 		tx.expectInvite("sam", nil, &stored)
-		_, err := s.AddMember(s.ctx, admin, "ctpl", g)
+		_, err := s.AddMember(s.ctx, admin, organisation, "ctpl", g)
 		wantErr(t, err, chat.ErrAlreadyMember)
 	})
 	for who, tt := range map[string]struct {
@@ -129,7 +139,7 @@ func TestInviteFromOutside(t *testing.T) {
 			s := newStage(t)
 			s.expectMember("", g.Email, "")
 			s.expectGet(tt.by)
-			_, err := s.AddMember(s.ctx, tt.by, "ctpl", g)
+			_, err := s.AddMember(s.ctx, tt.by, organisation, "ctpl", g)
 			wantErr(t, err, tt.want)
 		})
 	}

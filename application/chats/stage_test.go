@@ -47,6 +47,7 @@ type stage struct {
 	prompts     *mocks.MockPrompts     // only in a transaction
 	invitations *mocks.MockInvitations // only in a transaction
 	used        quota.Amounts          // of the workspace
+	mailed      *[]string              // the links of invitations that were mailed
 	ctx         context.Context
 }
 
@@ -56,20 +57,33 @@ func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
 		atomic: mocks.NewMockAtomic(c), chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c), users: mocks.NewMockUsers(c),
-		prompts: mocks.NewMockPrompts(c), invitations: mocks.NewMockInvitations(c), ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"),
+		prompts: mocks.NewMockPrompts(c), invitations: mocks.NewMockInvitations(c), ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"), mailed: new([]string),
 	}
 	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.users, func(org identity.OrgID) *chat.Registry {
 		if org != "org" {
 			t.Errorf("the registry of %s was asked for", org)
 		}
 		return fixture.Registry(t)
-	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, func(_ context.Context, by identity.Actor) (quota.Amounts, error) {
+	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
+		*s.mailed = append(*s.mailed, i.Email+" "+url)
+		return true
+	}, func(_ context.Context, by identity.Actor) (quota.Amounts, error) {
 		if by.Workspace != "acme" {
 			t.Errorf("the quotas of %s were asked for", by.Workspace)
 		}
 		return quota.Amounts{ChatTemplates: 1, StorageBytes: 1}, nil
 	})
 	return s
+}
+
+// organisation is an org whose people accept invitations at an address of its own.
+var organisation = &identity.Org{ID: "org", AcceptURL: "https://acme.example.com/join/{token}"}
+
+// expectEffect expects an effect of a use case, and returns the commit, which runs it.
+func (s *stage) expectEffect() (commit func()) {
+	var effect func()
+	s.atomic.EXPECT().AfterCommit(anything).Do(func(f func()) { effect = f })
+	return func() { effect() }
 }
 
 // expectAtomically runs fn twice on the transaction's own stores, as a store does after a conflict.

@@ -23,7 +23,7 @@ func (p *process) withCore(f func(*core) error) error {
 	if err != nil {
 		return err
 	}
-	app, closeAll, err := buildCore(p.ctx, c)
+	app, closeAll, err := buildCore(p.ctx, c, newLog(p.stderr, c.Log))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +20,12 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/application/chats"
 	"github.com/atrium-hq/atrium/application/connections"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/ports"
@@ -39,6 +42,7 @@ type beyond struct {
 
 func newBeyond(
 	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *orgs, signals ports.PresenceSignals,
+	mailer ports.Mailer, log *slog.Logger,
 ) (beyond, func(), error) {
 	envelope, err := seal.NewEnvelope(ring, func(fresh []byte) ([]byte, error) { return db.FingerprintKey(ctx, fresh) })
 	if err != nil {
@@ -61,7 +65,13 @@ func newBeyond(
 			Credentials: envelope,
 			Passes:      chats.PassSealers{Sessions: ring.For(seal.EmbedSessions), Tickets: ring.For(seal.EmbedTickets)},
 
-			MailLimits: c.Mail.Limits,
+			Mails: accounts.InvitationMailer{
+				Mailer: mailer,
+				Limits: c.Mail.Limits,
+				Failed: func(ctx context.Context, i account.InvitationID, err error) {
+					log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", i, "error", err)
+				},
+			},
 			Quotas:     o.quota,
 			Registries: o.registry,
 			Terms:      g.terms,

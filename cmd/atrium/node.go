@@ -72,7 +72,7 @@ func (p *process) runNode(flags map[string]string, serving bool, f func(context.
 		return err
 	}
 	defer stopTracing()
-	app, closeCore, err := buildCore(p.ctx, c)
+	app, closeCore, err := buildCore(p.ctx, c, log)
 	if err != nil {
 		return err
 	}

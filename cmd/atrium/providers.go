@@ -213,7 +213,7 @@ func newServices(bind application.Bind, stores ports.Stores, b beyond) applicati
 }
 
 func newDeps(
-	c *core, contract *openapi.Contract, idempotency ports.Idempotency, verifier ports.Verifier, mailer ports.Mailer,
+	c *core, contract *openapi.Contract, idempotency ports.Idempotency, verifier ports.Verifier,
 	metrics prometheus.Registerer, log *slog.Logger,
 ) rest.Deps {
 	return rest.Deps{
@@ -223,7 +223,6 @@ func newDeps(
 		Bind:        c.bind,
 		Idempotency: idempotency,
 		Verifier:    verifier,
-		Mailer:      mailer,
 		Sealer:      c.keyring.For(seal.Cursors),
 		Digester:    c.beyond.envelope,
 		Ready:       c.db.Ready,

@@ -19,6 +19,7 @@ var (
 	// storage is the data and the keys to it.
 	storage = wire.NewSet(
 		newKeyring, newDatabase, newOrgs, newStores, newBeyond, newPresenceSignals, wire.FieldsOf(new(keyring), "Keyring"),
+		mail.New, wire.FieldsOf(new(configs.Config), "Mail"),
 	)
 
 	// usecases is every use case on the stores of the pool, and the function that binds them to those of a transaction.
@@ -26,7 +27,7 @@ var (
 
 	// serving is the HTTP API on a core.
 	serving = wire.NewSet(
-		wire.FieldsOf(new(*core), "config", "db"), wire.FieldsOf(new(configs.Config), "Mail"), serverConfig, mail.New,
+		wire.FieldsOf(new(*core), "config", "db"), serverConfig,
 		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)), newDeps, openapi.Load, rest.New,
 		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
 	)

@@ -14,7 +14,7 @@ import (
 )
 
 // buildCore opens the data.
-func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
+func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*core, func(), error) {
 	panic(wire.Build(storage, usecases, wire.Struct(new(core), "*")))
 }
 

@@ -26,7 +26,7 @@ import (
 // Injectors from wire.go:
 
 // buildCore opens the data.
-func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
+func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*core, func(), error) {
 	mainKeyring, err := newKeyring(c)
 	if err != nil {
 		return nil, nil, err
@@ -46,7 +46,14 @@ func buildCore(ctx context.Context, c configs.Config) (*core, func(), error) {
 		cleanup()
 		return nil, nil, err
 	}
-	mainBeyond, cleanup3, err := newBeyond(ctx, c, sealKeyring, db, mainOrgs, presenceSignals)
+	config := c.Mail
+	mailer, err := mail.New(config, log)
+	if err != nil {
+		cleanup2()
+		cleanup()
+		return nil, nil, err
+	}
+	mainBeyond, cleanup3, err := newBeyond(ctx, c, sealKeyring, db, mainOrgs, presenceSignals, mailer, log)
 	if err != nil {
 		cleanup2()
 		cleanup()
@@ -83,12 +90,7 @@ func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.A
 	db := c.db
 	idempotency := sqlstore.NewIdempotency(db)
 	verifier := oidc.New(log)
-	mailConfig := config.Mail
-	mailer, err := mail.New(mailConfig, log)
-	if err != nil {
-		return nil, err
-	}
-	deps := newDeps(c, contract, idempotency, verifier, mailer, metrics, log)
+	deps := newDeps(c, contract, idempotency, verifier, metrics, log)
 	api, err := rest.New(restConfig, deps)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,16 @@ type Invitation struct {
 // Expired reports whether i can no longer be accepted: at ExpiresAt and later.
 func (i *Invitation) Expired(now time.Time) bool { return !now.Before(i.ExpiresAt) }
 
+// AcceptURL returns the link of an invitation to a workspace of org: at its configured address, never one from a
+// request.
+func AcceptURL(org *identity.Org, t Token) string {
+	template := org.AcceptURL
+	if template == "" {
+		template = org.BaseURL + "/invitations/{token}"
+	}
+	return strings.ReplaceAll(template, "{token}", t.Reveal())
+}
+
 // Mailed reports whether the current link is mailed. Workspace.Mail decides that.
 func (i *Invitation) Mailed() bool { return i.MailedAt.Equal(i.UpdatedAt) }
 

@@ -35,6 +35,18 @@ func (m *MockAtomic) EXPECT() *MockAtomicMockRecorder {
 	return m.recorder
 }
 
+// AfterCommit mocks base method.
+func (m *MockAtomic) AfterCommit(effect func()) {
+	m.ctrl.T.Helper()
+	m.ctrl.Call(m, "AfterCommit", effect)
+}
+
+// AfterCommit indicates an expected call of AfterCommit.
+func (mr *MockAtomicMockRecorder) AfterCommit(effect interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AfterCommit", reflect.TypeOf((*MockAtomic)(nil).AfterCommit), effect)
+}
+
 // Atomically mocks base method.
 func (m *MockAtomic) Atomically(ctx context.Context, fn func(ports.Stores) error) error {
 	m.ctrl.T.Helper()

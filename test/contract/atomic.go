@@ -3,6 +3,7 @@ package contract
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,6 +81,35 @@ func Atomic(t *testing.T, open Opener) {
 			t.Fatalf("description = %q", got)
 		}
 	})
+	t.Run("effects run after the commit, in order", func(t *testing.T) {
+		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
+		var ran []string
+		must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			ran = nil
+			tx.Atomic.AfterCommit(func() { ran = append(ran, "first "+description(t, by, made.ID)) })
+			must(t, change(ctx, tx, by, made.ID, "changed"))
+			return tx.Atomic.Atomically(ctx, func(inner ports.Stores) error {
+				inner.Atomic.AfterCommit(func() { ran = append(ran, "second "+description(t, by, made.ID)) })
+				if len(ran) > 0 {
+					t.Error("an effect ran before the commit")
+				}
+				return nil
+			})
+		}))
+		same(t, "effects", ran, []string{"first changed", "second changed"})
+	})
+	t.Run("an effect of a transaction that is rolled back never runs", func(t *testing.T) {
+		wantErr(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+			tx.Atomic.AfterCommit(func() { t.Error("it ran") })
+			return errBoom
+		}), errBoom)
+	})
+	t.Run("outside a transaction an effect runs at once", func(t *testing.T) {
+		ran := false
+		a.Atomic.AfterCommit(func() { ran = true })
+		same(t, "ran", ran, true)
+	})
 	t.Run("a panic rolls back and releases its locks", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{})
@@ -112,8 +142,10 @@ func Atomic(t *testing.T, open Opener) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		one, two := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "one"}), fixture.Template(t, a.Stores, by, prompt.Draft{Name: "two"})
 		done := make(chan error, 2)
+		var effects atomic.Int32 // of two commits, after any number of attempts
 		cross := func(first, second prompt.ID) {
 			done <- a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+				tx.Atomic.AfterCommit(func() { effects.Add(1) })
 				if err := change(ctx, tx, by, first, "a"); err != nil {
 					return err
 				}
@@ -124,6 +156,7 @@ func Atomic(t *testing.T, open Opener) {
 		go cross(one.ID, two.ID)
 		go cross(two.ID, one.ID)
 		must(t, errors.Join(<-done, <-done))
+		same(t, "effects", effects.Load(), int32(2))
 		for _, id := range []prompt.ID{one.ID, two.ID} {
 			if got := description(t, by, id); got != "ab" && got != "ba" {
 				t.Errorf("description = %q", got)

@@ -151,7 +151,7 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("no chat begins to use a prompt that is being deleted", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, noQuotas)
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
 		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 		for i := range 8 {
 			p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: fmt.Sprint("used ", i)})
@@ -183,7 +183,7 @@ func chatRaces(t *testing.T, a Adapter) {
 	t.Run("adding a prompt waits for its deletion, and the deletion waits for an addition", func(t *testing.T) {
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 		by, registry := team.Member, fixture.Registry(t)
-		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, noQuotas)
+		using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas)
 		deleting := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 		p := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "contended"})
 		fixture.Version(t, a.Stores, by, p.ID, "one", "live")
@@ -204,7 +204,7 @@ func chatRaces(t *testing.T, a Adapter) {
 			return <-waiting
 		}
 		wantErr(t, both(func(tx ports.Stores) error {
-			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, noQuotas).Create(ctx, by, draft)
+			_, err := chats.NewService(tx.Atomic, tx.Chats, tx.ChatLists, tx.Users, func(identity.OrgID) *chat.Registry { return registry }, account.MailLimits{}, nil, noQuotas).Create(ctx, by, draft)
 			return err
 		}, func() error { return deleting.Delete(ctx, by, p.ID, nil) }), prompt.ErrInUse)
 		found, err := a.ChatLists.Visible(ctx, by, chat.Filter{Prompt: p.ID}, page.Query{Limit: 1})

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -16,16 +17,18 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
+func noMail(context.Context, *account.Invitation, *account.Workspace, string) bool { return false }
+
 // guests runs invitations to chats through the use cases, because their transactions span several stores.
 func guests(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	registry := fixture.Registry(t)
-	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, mailLimits, noQuotas)
-	people := accounts.NewService(a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, mailLimits)
+	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, mailLimits, noMail, noQuotas)
+	people := accounts.NewService(a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{Limits: mailLimits})
 	email := func(who string, team *fixture.Team) string { return who + "@" + team.Workspace.Slug + ".example" }
-	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role access.Role) chats.Added {
+	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role access.Role) *chats.Added {
 		t.Helper()
-		added, err := using.AddMember(ctx, by, id, chat.Grant{Email: email, Role: role})
+		added, err := using.AddMember(ctx, by, &identity.Org{ID: by.Org}, id, chat.Grant{Email: email, Role: role})
 		must(t, err)
 		return added
 	}
@@ -122,7 +125,7 @@ func guests(t *testing.T, a Adapter) {
 				"remove":  func() error { return using.RemoveMember(ctx, team.Member, one.ID, link.Member.User, nil) },
 				"remove2": func() error { return using.RemoveMember(ctx, team.Member, two.ID, link.Member.User, nil) },
 				"invite": func() error {
-					_, err := using.AddMember(ctx, team.Admin, one.ID, chat.Grant{Email: email("new", team), Role: access.Viewer})
+					_, err := using.AddMember(ctx, team.Admin, &identity.Org{ID: team.Org}, one.ID, chat.Grant{Email: email("new", team), Role: access.Viewer})
 					return err
 				},
 				"change": func() error {

@@ -132,6 +132,26 @@ func answersKept(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "answer to the next request, replayed", got, answer("new"))
 	})
+	t.Run("an effect runs once, after the commit: not for a replay, and not for a failure", func(t *testing.T) {
+		var effects []string
+		making := func(name string, fails error) func(ports.Stores) (ports.Answer, error) {
+			return func(tx ports.Stores) (ports.Answer, error) {
+				tx.Atomic.AfterCommit(func() { effects = append(effects, name) })
+				return answer(name), fails
+			}
+		}
+		for range 2 {
+			_, _, err := once(r.key("effect", "", 0), making("made", nil))
+			must(t, err)
+		}
+		_, _, err := once(r.key("failure", "", 0), making("failed", errBoom))
+		wantErr(t, err, errBoom)
+		_, _, err = a.Idempotency.Once(ctx, r.key("outcome", "", 0), nil, making("refused", errBoom), func(error) (ports.Answer, bool) {
+			return answer("refused"), true
+		})
+		must(t, err)
+		same(t, "effects", effects, []string{"made"})
+	})
 	t.Run("another request with the same key is refused", func(t *testing.T) {
 		_, _, err := once(r.key("k", "another body", time.Second), never(t))
 		wantErr(t, err, ports.ErrKeyReused)

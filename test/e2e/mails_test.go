@@ -47,6 +47,17 @@ func TestMails(t *testing.T) {
 				invite(t, owner, fmt.Sprintf("victim+%d@example.com", i), mailed)
 			}
 		})
+		t.Run("a repeated request mails nothing", func(t *testing.T) {
+			other := s.user(t, "owner")
+			key := "Idempotency-Key: invite-once"
+			first := invite(t, other, "once@example.com", "true", key)
+			again := invite(t, other, "once@example.com", "false", key)
+			if again.header.Get("Idempotency-Replayed") != "true" || again.at("accept_url") != first.at("accept_url") {
+				t.Error(again)
+			}
+			refused := other.do(t, "POST", "/api/workspaces/"+other.workspace+"/invitations", object{"email": "once@example.com", "role": "owner"}, key)
+			refused.is(t, 422)
+		})
 		t.Run("nothing is mailed to a machine", func(t *testing.T) {
 			for _, email := range []string{"root@localhost", "a@[127.0.0.1]"} {
 				invite(t, owner, email, "false")
@@ -71,7 +82,7 @@ func TestMails(t *testing.T) {
 				owner.create(t, chat+"/members", object{"email": fmt.Sprint("guest-", i, "@example.com"), "role": "viewer"}).has(t, map[string]string{"mailed": mailed})
 			}
 			owner.create(t, chat+"/members", object{"email": "guest-2@example.com", "role": "viewer"}).has(t, map[string]string{"mailed": "false"})
-			if got := len(smtp.Letters()); got != 8 {
+			if got := len(smtp.Letters()); got != 9 {
 				t.Errorf("%d letters", got)
 			}
 			if a := owner.create(t, chat+"/members", object{"user_id": cannon.id, "role": "viewer"}); strings.Contains(a.text, "mailed") {

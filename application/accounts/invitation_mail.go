@@ -1,4 +1,4 @@
-package rest
+package accounts
 
 import (
 	"context"
@@ -9,17 +9,26 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// mailInvitation sends the link to the person invited, unless a limit of mails is reached, and returns whether
-// a mail server took it. The caller has the link too: a mail that is not taken only costs a line in the log.
-func (a *API) mailInvitation(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) bool {
+// InvitationMailer mails the links of invitations, within limits.
+type InvitationMailer struct {
+	Mailer ports.Mailer
+	Limits account.MailLimits
+
+	// Failed is told why an invitation was not mailed. The inviter has the link too, so nothing else is lost.
+	Failed func(ctx context.Context, i account.InvitationID, err error)
+}
+
+// Send sends the link to the person invited, unless a limit of mails was reached when i was stored. It returns
+// whether a mail server accepted the mail. It must be called after i is committed.
+func (m *InvitationMailer) Send(ctx context.Context, i *account.Invitation, to *account.Workspace, url string) bool {
 	if !i.Mailed() {
 		return false
 	}
-	if err := a.Mailer.Send(ctx, invitationMail(i, to, url)); err != nil {
-		a.Log.WarnContext(ctx, "an invitation was not mailed", "invitation_id", i.ID, "error", err)
+	if err := m.Mailer.Send(ctx, invitationMail(i, to, url)); err != nil {
+		m.Failed(ctx, i.ID, err)
 		return false
 	}
-	return a.Mailer.Delivers()
+	return m.Mailer.Delivers()
 }
 
 // invitationMail has no words of the inviter but the workspace's name, quoted and harmless: the mail comes
