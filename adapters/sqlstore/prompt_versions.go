@@ -291,7 +291,7 @@ func (db *DB) summarise(ctx context.Context, t *prompt.Template) error {
 		return err
 	}
 	all, frozen := row.All, row.Frozen
-	t.Drafts, t.Frozen = prompt.Summary(all), prompt.Summary(frozen)
+	t.AllVersions, t.FrozenVersions = prompt.Summary(all), prompt.Summary(frozen)
 	_, err := db.exec(ctx, `
 		UPDATE prompt_templates SET version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?, latest_frozen_number = ?
 		WHERE id = ?`, all.Count, all.Latest, all.LatestNumber, frozen.Count, frozen.Latest, frozen.LatestNumber, t.ID)

@@ -82,8 +82,8 @@ func (r *templateRow) template(by identity.Actor) (*prompt.Template, error) {
 	t.OwnerLeft, t.Description, t.Protected, t.LastNumber, t.Revision = r.OwnerLeft, r.Description, r.Protected, r.LastNumber, r.Revision
 	t.Active = prompt.Active{Version: r.ActiveVersion, Number: r.ActiveNumber, At: moment(r.ActivatedAt), By: r.ActivatedBy}
 	t.CreatedAt, t.CreatedBy, t.UpdatedAt = moment(r.CreatedAt), r.CreatedBy, moment(r.UpdatedAt)
-	t.Drafts = prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber}
-	t.Frozen = prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber}
+	t.AllVersions = prompt.Summary{Count: r.VersionCount, Latest: r.LatestVersion, LatestNumber: r.LatestNumber}
+	t.FrozenVersions = prompt.Summary{Count: r.FrozenCount, Latest: r.LatestFrozen, LatestNumber: r.LatestFrozenNumber}
 	if r.Metadata != "" {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}

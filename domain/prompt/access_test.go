@@ -278,9 +278,9 @@ func TestSeesDrafts(t *testing.T) {
 			if !tmpl.Has(tt.by, versions[1]) || tmpl.Has(tt.by, nil) || tmpl.Has(tt.by, foreign) {
 				t.Error("Has: frozen ones, and neither none nor another template's")
 			}
-			want := tmpl.Frozen
+			want := tmpl.FrozenVersions
 			if tt.sees {
-				want = tmpl.Drafts
+				want = tmpl.AllVersions
 			}
 			if got := tmpl.Versions(tt.by); got != want {
 				t.Errorf("Versions = %+v, want %+v", got, want)

@@ -52,7 +52,7 @@ func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 		ID: "tpl", Workspace: "acme", Owner: "ann", Name: "Greeting", Type: prompt.Text, Visibility: access.Private,
 		Tags: []string{"a"}, Revision: 7, LastNumber: 3, CreatedAt: now.Add(-time.Hour), UpdatedAt: now.Add(-time.Hour),
 		Active: prompt.Active{Version: "ver1", Number: 1}, ShareCount: 4,
-		Drafts: prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, Frozen: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},
+		AllVersions: prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, FrozenVersions: prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3},
 		Shares: map[identity.UserID]prompt.Share{}, Members: map[identity.UserID]bool{},
 	}
 	for _, user := range []identity.UserID{"ann", "max", "eve", "vic", "exp", "sam", "ada", "bob", "new"} {

@@ -67,8 +67,8 @@ type Template struct {
 	// Members says which of the users that a change names are members of the workspace.
 	Members map[identity.UserID]bool
 
-	// Drafts counts all versions, Frozen those that viewers see.
-	Drafts, Frozen Summary
+	AllVersions    Summary
+	FrozenVersions Summary // those that viewers see
 
 	// Labelled maps each label to the number of its version. It is loaded only to change versions.
 	Labelled map[string]int
@@ -104,9 +104,9 @@ type Activation struct {
 // Versions returns the summary of the versions that by may see.
 func (t *Template) Versions(by identity.Actor) Summary {
 	if t.SeesDrafts(by) {
-		return t.Drafts
+		return t.AllVersions
 	}
-	return t.Frozen
+	return t.FrozenVersions
 }
 
 // Draft is the caller's request for a new template.

@@ -102,7 +102,7 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, erro
 	if may != nil {
 		return nil, may
 	}
-	if d.Base != "" && d.Base != t.Drafts.Latest {
+	if d.Base != "" && d.Base != t.AllVersions.Latest {
 		return nil, ErrBaseOutdated
 	}
 	content, err := d.Content.checked(t.Type, d.VariablesDeclared)

@@ -74,7 +74,7 @@ func TestAddVersion(t *testing.T) {
 	})
 	t.Run("a number is never given twice, though the newest version was deleted", func(t *testing.T) {
 		tmpl, _ := cast()
-		tmpl.Drafts = prompt.Summary{Count: 1, Latest: "ver1", LatestNumber: 1}
+		tmpl.AllVersions = prompt.Summary{Count: 1, Latest: "ver1", LatestNumber: 1}
 		if v, err := add(tmpl, prompt.VersionDraft{}); err != nil || v.Number != 4 {
 			t.Fatalf("got %+v, %v", v, err)
 		}

@@ -151,8 +151,8 @@ func promptVersions(t *testing.T, a Adapter) {
 	t.Run("a template counts its versions and its drafts", func(t *testing.T) {
 		got, err := a.Prompts.Get(ctx, by, made.ID)
 		must(t, err)
-		same(t, "all", got.Drafts, prompt.Summary{Count: 3, Latest: three.ID, LatestNumber: 3})
-		same(t, "frozen", got.Frozen, prompt.Summary{Count: 2, Latest: two.ID, LatestNumber: 2})
+		same(t, "all", got.AllVersions, prompt.Summary{Count: 3, Latest: three.ID, LatestNumber: 3})
+		same(t, "frozen", got.FrozenVersions, prompt.Summary{Count: 2, Latest: two.ID, LatestNumber: 2})
 	})
 	t.Run("a changed version is stored", func(t *testing.T) {
 		later := fixture.Later(by, time.Second)
@@ -205,7 +205,7 @@ func promptVersions(t *testing.T, a Adapter) {
 		if len(k.Versions) != 3 || len(k.Ledger) != 2 || read(t, by, made.ID, prompt.Ref{Number: 2}) != nil {
 			t.Fatalf("%d versions, %d lines", len(k.Versions), len(k.Ledger))
 		}
-		same(t, "count", k.Template.Drafts.Count, 3)
+		same(t, "count", k.Template.AllVersions.Count, 3)
 	})
 }
 
