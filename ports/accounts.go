@@ -62,7 +62,7 @@ type People interface {
 	ChangeAccess(ctx context.Context, by identity.Actor, id identity.UserID, change func(*account.Access) error) error
 }
 
-// Workspaces stores workspaces and their members. Find, Get and Update return
+// Workspaces stores workspaces and their members. Find, Get, Lock and Update return
 // identity.ErrWorkspaceNotFound if the org never had such a workspace. A deleted workspace is found.
 type Workspaces interface {
 	// Add stores a new workspace with its initial members. account.ErrSlugTaken if another workspace of
@@ -81,6 +81,10 @@ type Workspaces interface {
 
 	// Member returns one member, or account.ErrMemberNotFound.
 	Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error)
+
+	// Lock locks a workspace of org until the transaction ends: until then every change of the
+	// workspace, its memberships and its invitations waits. Outside a transaction the lock ends at once.
+	Lock(ctx context.Context, org identity.OrgID, id identity.WorkspaceID) error
 
 	// Update loads a workspace with the memberships of by and of the users in also. It also loads the
 	// API keys in the workspace that are not revoked: those of the users in also, service keys that

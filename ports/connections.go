@@ -32,6 +32,10 @@ type Connections interface {
 	// connection.ErrRevoked if the credential was erased.
 	Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (connection.Stored, error)
 
+	// Lock locks a connection until the transaction ends, and returns it as Get does: until then every
+	// change of the connection waits. Outside a transaction the lock ends at once.
+	Lock(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error)
+
 	// Update changes a connection and saves it with the events that change recorded, all in one
 	// transaction, as Prompts.Update does. others counts as in Add, without this connection. If change
 	// sets Sealed, it replaces the stored credential. If change revokes the connection, its credential

@@ -24,6 +24,22 @@ type Prompts interface {
 
 	Get(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error)
 
+	// Update changes a template. It also loads the shares of the users in also, and which of them are
+	// members of the workspace; until the transaction ends, these memberships cannot change. Shares
+	// whose Access change set to None are removed; shares that it did not change are not written.
+	// prompt.ErrNameTaken as in Add.
+	Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error)
+
+	// Lock locks a template until the transaction ends, and returns it with the version that ref names,
+	// nil if ref names none. Until then every change of the template, its versions and its shares
+	// waits. Outside a transaction the lock ends at once.
+	Lock(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.VersionInfo, error)
+
+	PromptVersions
+}
+
+// PromptVersions is the part of Prompts that is about the versions of a template.
+type PromptVersions interface {
 	// GetVersion returns a nil version if ref names none. Applications call it all day, so it fills in
 	// only the fields of the template that decide about reading and that readers of a version see: ID,
 	// Workspace, Owner, Name, Type, Visibility, Active.Version, DeletedAt and Shares. (Users who act
@@ -36,19 +52,19 @@ type Prompts interface {
 	// prompt.ErrNotFound if by's workspace has none.
 	GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error)
 
-	// Update changes a template. It also loads the shares of the users in also, and which of them are
-	// members of the workspace; until the transaction ends, these memberships cannot change. Shares
-	// whose Access change set to None are removed; shares that it did not change are not written.
-	// prompt.ErrNameTaken as in Add.
-	Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error)
+	// UpdateVersion changes a template and one of its versions, nil if ref names none. It reads and
+	// writes no content of the version, and it does not save Labels.
+	UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error)
 
-	// UpdateWith changes a template, loaded with Labelled, and one of its versions, nil if ref names
-	// none. Labels that change gave to the version are removed from all others of the template. Each
-	// version that loses some gets a new revision, with the version's UpdatedAt as its time.
-	UpdateWith(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error)
+	// EditVersion is UpdateVersion for a change of the version's content and labels. used are the
+	// labels of the template. Labels that change gave to the version are removed from all others of the
+	// template. Each version that loses some gets a new revision, with the version's UpdatedAt as its
+	// time.
+	EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+		change func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error) (*prompt.Template, error)
 
-	// AddVersion stores the version that change returns, with labels and Labelled as in UpdateWith.
-	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error
+	// AddVersion stores the version that change returns, with labels as in EditVersion.
+	AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error)) error
 }
 
 // PromptLists reads the lists of prompt templates and of what belongs to one.

@@ -33,6 +33,10 @@ type Sources interface {
 	// none is named.
 	Through(ctx context.Context, ws identity.WorkspaceID, through connection.ID) ([]source.Source, error)
 
+	// Lock locks a source until the transaction ends, and returns it: until then every change of the
+	// source waits. Outside a transaction the lock ends at once.
+	Lock(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error)
+
 	// Update changes a source and saves it, with the events that change recorded and its Learnt, all in
 	// one transaction, as Prompts.Update does. A source that change Detached is removed.
 	// source.ErrAlreadyAttached as in Add.

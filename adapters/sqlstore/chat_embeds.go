@@ -2,12 +2,12 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
-	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -149,9 +149,9 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id c
 		if err != nil {
 			return err
 		}
-		var before secret.Hash
+		var before chat.EmbedToken
 		if token != nil {
-			before = token.Hash
+			before = *token
 		}
 		if err := change(t, token); err != nil {
 			return err
@@ -159,16 +159,16 @@ func (s *Embeds) Update(ctx context.Context, by identity.Actor, of chat.ID, id c
 		if token == nil || len(token.Recorded()) == 0 {
 			return nil
 		}
-		if token.Deleted || token.Hash != before {
+		if token.Deleted || token.Hash != before.Hash {
 			if err := tx.eraseAnswers(ctx, token.Org, string(token.ID)); err != nil {
 				return err
 			}
 		}
-		return tx.saveEmbedToken(ctx, token)
+		return tx.saveEmbedToken(ctx, &before, token)
 	})
 }
 
-func (db *DB) saveEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
+func (db *DB) saveEmbedToken(ctx context.Context, before, t *chat.EmbedToken) error {
 	if t.Deleted {
 		if _, err := db.exec(ctx, `DELETE FROM chat_embed_tokens WHERE id = ? AND workspace_id = ?`, t.ID, t.Workspace); err != nil {
 			return err
@@ -185,6 +185,9 @@ func (db *DB) saveEmbedToken(ctx context.Context, t *chat.EmbedToken) error {
 		t.Name, origins, t.AllowNoOrigin, t.Enabled, micros(t.ExpiresAt), int64(t.SessionTTL/time.Second), t.PerMinute,
 		t.Hash[:], t.Hint, t.Previous[:], micros(t.PreviousUntil), t.Revision, micros(t.UpdatedAt), t.ID, t.Workspace); err != nil {
 		return err
+	}
+	if slices.Equal(before.KnownPatterns(), t.KnownPatterns()) {
+		return db.record(ctx, t.Recorded())
 	}
 	if _, err := db.exec(ctx, `DELETE FROM chat_embed_origins WHERE org_id = ? AND token_id = ?`, t.Org, t.ID); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/atrium-hq/atrium/domain/access"
@@ -200,10 +202,25 @@ func (s *Chats) Update(ctx context.Context, by identity.Actor, id chat.ID, also 
 		if err := tx.loadChatMembers(ctx, t, append(also, by.User)); err != nil {
 			return err
 		}
+		before, members := *t, maps.Clone(t.Members)
 		if err := change(t); err != nil {
 			return err
 		}
-		return tx.saveChat(ctx, t)
+		if len(t.Recorded()) == 0 {
+			return nil
+		}
+		if err := tx.saveChat(ctx, &before, t); err != nil {
+			return err
+		}
+		for user, m := range t.Members {
+			if m == members[user] {
+				continue
+			}
+			if err := tx.saveChatMember(ctx, t, m); err != nil {
+				return err
+			}
+		}
+		return tx.record(ctx, t.Recorded())
 	})
 	if err != nil {
 		return nil, err
@@ -248,29 +265,23 @@ func (db *DB) loadChatMembers(ctx context.Context, t *chat.Template, users []ide
 	return err
 }
 
-// saveChat writes a template that was locked, if it recorded anything.
-func (db *DB) saveChat(ctx context.Context, t *chat.Template) error {
-	if len(t.Recorded()) == 0 {
-		return nil
-	}
-	args, err := chatArgs(t)
+// saveChat writes a template that was locked, unless its values are the same as before.
+func (db *DB) saveChat(ctx context.Context, before, t *chat.Template) error {
+	old, err := chatArgs(before)
 	if err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `
+	args, err := chatArgs(t)
+	if err != nil || slices.Equal(args, old) {
+		return err
+	}
+	_, err = db.exec(ctx, `
 		UPDATE chat_templates SET owner_id = ?, name = ?, description = ?, avatar_url = ?, instructions = ?, prompt_id = ?, prompt_ref = ?,
 			agents = ?, tools = ?, capabilities = ?, model_config = ?, starters = ?, workflows = ?,
 			configs = ?, greeting = ?, metadata = ?, status = ?, visibility = ?, search = ?, revision = ?, updated_at = ?, deleted_at = ?
 		WHERE id = ? AND workspace_id = ?`,
-		append(args, t.ID, t.Workspace)...); err != nil {
-		return err
-	}
-	for _, m := range t.Members {
-		if err := db.saveChatMember(ctx, t, m); err != nil {
-			return err
-		}
-	}
-	return db.record(ctx, t.Recorded())
+		append(args, t.ID, t.Workspace)...)
+	return err
 }
 
 const chatMemberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email, COALESCE(u.name, '') AS name,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -229,6 +230,11 @@ func (s *Connections) Sealed(ctx context.Context, ws identity.WorkspaceID, id co
 	return connection.Stored{Sealed: row.Sealed, Revision: row.Revision, Bound: row.For != 0}, nil
 }
 
+// Lock implements ports.Connections.
+func (s *Connections) Lock(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error) {
+	return s.db.connection(ctx, ws, id, s.db.dialect.lock)
+}
+
 // Update implements ports.Connections.
 func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
 	var c *connection.Connection
@@ -245,10 +251,14 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 		if err != nil {
 			return err
 		}
+		before, err := connectionValues(c)
+		if err != nil {
+			return err
+		}
 		if err := change(c, others); err != nil {
 			return err
 		}
-		if err := tx.saveConnection(ctx, c); err != nil {
+		if err := tx.saveConnection(ctx, before, c); err != nil {
 			return err
 		}
 		if c.Status == connection.Revoked || c.Sealed != nil {
@@ -265,18 +275,26 @@ func (s *Connections) Update(ctx context.Context, ws identity.WorkspaceID, id co
 	return c, nil
 }
 
-func (db *DB) saveConnection(ctx context.Context, c *connection.Connection) error {
+// connectionValues are the values of the columns that a change may touch, in the order of saveConnection.
+func connectionValues(c *connection.Connection) ([]any, error) {
 	config, secrets, checks, err := encoded(c)
-	if err != nil {
+	return []any{
+		c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
+		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures, micros(c.LastVerifiedAt),
+		micros(c.RevokedAt), c.Revision, micros(c.UpdatedAt),
+	}, err
+}
+
+// saveConnection writes a connection that is locked, unless its values are the same as before.
+func (db *DB) saveConnection(ctx context.Context, before []any, c *connection.Connection) error {
+	values, err := connectionValues(c)
+	if err != nil || slices.Equal(values, before) {
 		return err
 	}
 	_, err = db.exec(ctx, `
 		UPDATE connections SET status = ?, config = ?, secrets = ?, fingerprint = ?, secret_updated_at = ?, credential_revision = ?,
 			server_product = ?, server_version = ?, server_can_write = ?, checks = ?, failed = ?, failed_at = ?, failures = ?, last_verified_at = ?,
 			revoked_at = ?, revision = ?, updated_at = ?
-		WHERE workspace_id = ? AND id = ?`,
-		c.Status, config, secrets, c.Fingerprint, micros(c.SecretUpdatedAt), c.CredentialRevision,
-		c.Server.Product, c.Server.Version, c.Server.CanWrite, checks, c.Failed, micros(c.FailedAt), c.Failures, micros(c.LastVerifiedAt),
-		micros(c.RevokedAt), c.Revision, micros(c.UpdatedAt), c.Workspace, c.ID)
+		WHERE workspace_id = ? AND id = ?`, append(values, c.Workspace, c.ID)...)
 	return err
 }

@@ -20,6 +20,7 @@ type dialect struct {
 	goose     goose.Dialect
 	lock      string                             // suffix of a SELECT whose row is about to change
 	lockFree  string                             // suffix of one that leaves out the rows which another transaction is changing
+	joinable  bool                               // several writes can be one statement (DB.run)
 	tryLock   string                             // locks a text until the transaction ends, unless another has it; empty: there is one writer
 	retry     func(error) bool                   // the transaction lost a race and may run again
 	duplicate func(err error, index string) bool // the row breaks this unique index; SQLite tells only that it broke one
@@ -46,7 +47,7 @@ var sqliteDialect = dialect{
 }
 
 var postgresDialect = dialect{
-	name: "postgres", goose: goose.DialectPostgres, eventID: `id COLLATE "POSIX"`,
+	name: "postgres", goose: goose.DialectPostgres, eventID: `id COLLATE "POSIX"`, joinable: true,
 	migrated: `SELECT COUNT(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	// Rows that refer to the locked one can still be inserted (manual, 13.3.2). With FOR UPDATE a
 	// sign-in and an acceptance of the same user deadlock, and all wait a second until that is noticed.

@@ -21,23 +21,36 @@ var _ ports.Events = (*Events)(nil)
 // record writes what an aggregate recorded, in the transaction that saves the aggregate. LinkEvents makes
 // the events part of a chain later.
 func (db *DB) record(ctx context.Context, events []event.Event) error {
+	writes, err := db.eventWrites(events)
+	if err != nil {
+		return err
+	}
+	for _, w := range writes {
+		if err := db.run(ctx, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventWrites returns the writes that record does.
+func (db *DB) eventWrites(events []event.Event) ([]write, error) {
 	d := db.digester()
-	for _, e := range events {
+	writes := make([]write, len(events))
+	for i, e := range events {
 		data, err := json.Marshal(e.Data)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var signature []byte
 		if d != nil {
 			signature = event.Sign(d, &e, data)
 		}
-		if _, err := db.exec(ctx, `INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature)
+		writes[i] = write{`INSERT INTO events (id, org_id, workspace_id, type, actor_id, key_id, subject, data, created_at, request_id, address, signature)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Subject, string(data), micros(e.At), e.Request.ID, e.Request.Address, signature); err != nil {
-			return err
-		}
+			[]any{e.ID, e.Org, e.Workspace, e.Type, e.Actor, e.Key, e.Subject, string(data), micros(e.At), e.Request.ID, e.Request.Address, signature}}
 	}
-	return nil
+	return writes, nil
 }
 
 type eventRow struct {

@@ -10,7 +10,7 @@ func TestContentsKeepWhatIsAskedForWithinTheirRoom(t *testing.T) {
 	var c contents
 	const size = 64 << 10
 	often := contentKey{workspace: "w", version: "often", revision: 1}
-	c.remember(often, &prompt.Version{Number: 1}, size)
+	c.remember(often, &prompt.Version{VersionInfo: prompt.VersionInfo{Number: 1}}, size)
 	for i := range 10 * maxContents / size {
 		c.remember(contentKey{workspace: "w", version: "once", revision: int64(i)}, &prompt.Version{}, size)
 		if v := c.recall(often); v == nil || v.Number != 1 {

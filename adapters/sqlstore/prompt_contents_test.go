@@ -20,8 +20,8 @@ func TestAVersionReadBeforeIsReadAsItIsNow(t *testing.T) {
 		two := fixture.Version(t, a.Stores, by, made.ID, "other", "live")
 		rewrite := func(s ports.Stores, text string) {
 			t.Helper()
-			_, err := s.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{ID: one.ID}, func(p *prompt.Template, v *prompt.Version) error {
-				return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content { c.Text = text; return c }})
+			_, err := s.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{ID: one.ID}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+				return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Content: func(c prompt.Content) prompt.Content { c.Text = text; return c }}, used)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -187,17 +187,6 @@ func (l *PromptLists) Activations(ctx context.Context, ws identity.WorkspaceID, 
 	return cut, nil
 }
 
-// addActivation adds a line to the ledger. The template's row is locked, so that numbers follow
-// one another without a gap.
-func (db *DB) addActivation(ctx context.Context, id prompt.ID, a prompt.Activation) error {
-	_, err := db.exec(ctx, `
-		INSERT INTO prompt_activations (template_id, number, from_version_id, to_version_id, activated_by, activated_at, reason)
-		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
-		FROM prompt_activations WHERE template_id = ?`,
-		id, a.From, a.To, a.By, micros(a.At), a.Reason, id)
-	return err
-}
-
 // numberAt reads a position that numbers a row; positions come sealed, so only ours arrive.
 func numberAt(position string) int {
 	n, _ := strconv.Atoi(position)

@@ -30,16 +30,26 @@ func columns(pattern string, names []string) string {
 }
 
 type versionRow struct {
+	versionInfoRow
+	Text           string        `db:"text"`
+	Messages       string        `db:"messages"`
+	Format         prompt.Format `db:"format"`
+	Variables      string        `db:"variables"`
+	ModelConfig    string        `db:"model_config"`
+	Tools          string        `db:"tools"`
+	ResponseFormat string        `db:"response_format"`
+}
+
+// versionInfoColumns are the columns of a version except its content; zero values if a join found none.
+const versionInfoColumns = `COALESCE(v.id, '') AS "v.id", COALESCE(v.template_id, '') AS "v.template_id", COALESCE(v.number, 0) AS "v.number",
+	COALESCE(v.content_hash, '') AS "v.content_hash", ` + labelsColumn + ` AS "v.labels", COALESCE(v.commit_message, '') AS "v.commit_message",
+	COALESCE(v.frozen, FALSE) AS "v.frozen", COALESCE(v.first_activated_at, 0) AS "v.first_activated_at", COALESCE(v.revision, 0) AS "v.revision",
+	COALESCE(v.created_by, '') AS "v.created_by", COALESCE(v.created_at, 0) AS "v.created_at", COALESCE(v.updated_at, 0) AS "v.updated_at"`
+
+type versionInfoRow struct {
 	ID               prompt.VersionID `db:"id"`
 	Template         prompt.ID        `db:"template_id"`
 	Number           int              `db:"number"`
-	Text             string           `db:"text"`
-	Messages         string           `db:"messages"`
-	Format           prompt.Format    `db:"format"`
-	Variables        string           `db:"variables"`
-	ModelConfig      string           `db:"model_config"`
-	Tools            string           `db:"tools"`
-	ResponseFormat   string           `db:"response_format"`
 	ContentHash      string           `db:"content_hash"`
 	Labels           string           `db:"labels"`
 	CommitMessage    string           `db:"commit_message"`
@@ -51,12 +61,15 @@ type versionRow struct {
 	UpdatedAt        int64            `db:"updated_at"`
 }
 
-func (r *versionRow) version() (*prompt.Version, error) {
-	v := &prompt.Version{
-		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, CommitMessage: r.CommitMessage, Frozen: r.Frozen,
+func (r *versionInfoRow) info() prompt.VersionInfo {
+	return prompt.VersionInfo{
+		ID: r.ID, Template: r.Template, Number: r.Number, ContentHash: r.ContentHash, Labels: labelList(r.Labels), CommitMessage: r.CommitMessage, Frozen: r.Frozen,
 		FirstActivatedAt: moment(r.FirstActivatedAt), Revision: r.Revision, CreatedBy: r.CreatedBy, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
-		Content: prompt.Content{Text: r.Text, Format: r.Format}, Labels: labelList(r.Labels),
 	}
+}
+
+func (r *versionRow) version() (*prompt.Version, error) {
+	v := &prompt.Version{VersionInfo: r.info(), Content: prompt.Content{Text: r.Text, Format: r.Format}}
 	if r.Tools != "" {
 		v.Content.Tools = json.RawMessage(r.Tools)
 	}
@@ -134,38 +147,114 @@ func versionMatch(ref prompt.Ref) (condition string, args []any) {
 	}
 }
 
-// UpdateWith implements ports.Prompts.
-func (p *Prompts) UpdateWith(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error) {
-	var t *prompt.Template
-	err := p.db.inTx(ctx, func(tx *DB) (err error) {
-		if t, err = tx.labelledTemplate(ctx, by, id); err != nil {
-			return err
-		}
-		named := ref
-		if ref.Latest {
-			named = prompt.Ref{ID: t.Versions(by).Latest}
-		}
-		match, args := versionMatch(named)
-		var row versionRow
-		found, err := tx.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id AND `+match+` WHERE t.id = ?`, append(args, id)...)
+// Lock implements ports.Prompts.
+func (p *Prompts) Lock(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.VersionInfo, error) {
+	return p.db.lockedVersion(ctx, by, id, ref)
+}
+
+// lockedVersion locks a template, and reads it with the version that ref names, nil if there is none.
+func (db *DB) lockedVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.VersionInfo, error) {
+	if err := db.lockTemplate(ctx, by, id); err != nil {
+		return nil, nil, err
+	}
+	if ref.Latest { // which one that is depends on what by may see
+		t, err := db.template(ctx, by, templateByID, id, by.Workspace)
 		if err != nil {
+			return nil, nil, err
+		}
+		ref = prompt.Ref{ID: t.Versions(by).Latest}
+	}
+	var row struct {
+		templateRow
+		Version versionInfoRow `db:"v"`
+	}
+	match, args := versionMatch(ref)
+	found, err := db.get(ctx, &row, `SELECT `+templateColumns+`, `+versionInfoColumns+templateTables+
+		` LEFT JOIN prompt_versions v ON v.template_id = t.id AND `+match+` WHERE `+templateByID,
+		append(append([]any{by.User}, args...), id, by.Workspace)...)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !found:
+		return nil, nil, prompt.ErrNotFound
+	}
+	t, err := row.template(by)
+	if err != nil || row.Version.ID == "" {
+		return t, nil, err
+	}
+	v := row.Version.info()
+	return t, &v, nil
+}
+
+// UpdateVersion implements ports.Prompts.
+func (p *Prompts) UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
+	var t *prompt.Template
+	err := p.db.inTx(ctx, func(tx *DB) error {
+		var v *prompt.VersionInfo
+		var err error
+		if t, v, err = tx.lockedVersion(ctx, by, id, ref); err != nil {
 			return err
 		}
-		var v *prompt.Version
-		if found {
-			if v, err = row.version(); err != nil {
-				return err
-			}
+		before, revision := *t, int64(0)
+		if v != nil {
+			revision = v.Revision
 		}
 		if err := change(t, v); err != nil {
 			return err
 		}
-		if v != nil && len(t.Recorded()) > 0 {
-			if err := tx.saveVersion(ctx, t, v); err != nil {
+		var writes []write
+		switch {
+		case v == nil:
+		case v.Deleted:
+			if err := tx.deleteVersion(ctx, t, v); err != nil {
+				return err
+			}
+		case v.Revision != revision:
+			writes = append(writes, versionInfoWrite(v))
+		}
+		return tx.saveTemplate(ctx, &before, t, writes...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// EditVersion implements ports.Prompts.
+func (p *Prompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
+	change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (*prompt.Template, error) {
+	var t *prompt.Template
+	err := p.db.inTx(ctx, func(tx *DB) error {
+		var info *prompt.VersionInfo
+		var err error
+		if t, info, err = tx.lockedVersion(ctx, by, id, ref); err != nil {
+			return err
+		}
+		used, err := tx.labels(ctx, id)
+		if err != nil {
+			return err
+		}
+		if info == nil {
+			return change(t, nil, used)
+		}
+		var row versionRow
+		if _, err := tx.get(ctx, &row, `SELECT `+versionColumns+` FROM prompt_versions v WHERE v.id = ?`, info.ID); err != nil {
+			return err
+		}
+		v, err := row.version()
+		if err != nil {
+			return err
+		}
+		beforeT, before := *t, *v
+		if err := change(t, v, used); err != nil {
+			return err
+		}
+		if v.Revision != before.Revision {
+			if err := tx.saveVersion(ctx, &before, v); err != nil {
 				return err
 			}
 		}
-		return tx.saveTemplate(ctx, t)
+		return tx.saveTemplate(ctx, &beforeT, t)
 	})
 	if err != nil {
 		return nil, err
@@ -174,13 +263,18 @@ func (p *Prompts) UpdateWith(ctx context.Context, by identity.Actor, id prompt.I
 }
 
 // AddVersion implements ports.Prompts.
-func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error {
+func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
 	return p.db.inTx(ctx, func(tx *DB) error {
-		t, err := tx.labelledTemplate(ctx, by, id)
+		t, err := tx.lockedTemplate(ctx, by, id)
 		if err != nil {
 			return err
 		}
-		v, err := change(t)
+		used, err := tx.labels(ctx, id)
+		if err != nil {
+			return err
+		}
+		before := *t
+		v, err := change(t, used)
 		if err != nil {
 			return err
 		}
@@ -196,61 +290,86 @@ func (p *Prompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 			append(args, v.ContentHash, v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt), v.Revision, v.CreatedBy, micros(v.CreatedAt), micros(v.UpdatedAt))...); err != nil {
 			return err
 		}
-		if err := tx.saveLabels(ctx, v); err != nil {
-			return err
+		if len(v.Labels) > 0 {
+			if err := tx.saveLabels(ctx, &v.VersionInfo); err != nil {
+				return err
+			}
 		}
-		if err := tx.summarise(ctx, t); err != nil {
-			return err
-		}
-		return tx.saveTemplate(ctx, t)
+		return tx.saveTemplate(ctx, &before, t)
 	})
 }
 
-func (db *DB) saveVersion(ctx context.Context, t *prompt.Template, v *prompt.Version) error {
-	if v.Deleted {
-		if _, err := db.exec(ctx, `DELETE FROM prompt_versions WHERE id = ? AND template_id = ?`, v.ID, v.Template); err != nil {
-			return err
-		}
-		return db.summarise(ctx, t)
+// saveVersion writes what differs between a version as it was read and as it is now.
+func (db *DB) saveVersion(ctx context.Context, before, v *prompt.Version) error {
+	old, err := contentArgs(before.Content)
+	if err != nil {
+		return err
 	}
 	content, err := contentArgs(v.Content)
 	if err != nil {
 		return err
 	}
-	if _, err := db.exec(ctx, `
-		UPDATE prompt_versions SET text = ?, messages = ?, format = ?, variables = ?, model_config = ?, tools = ?, response_format = ?,
-			content_hash = ?, commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?, updated_at = ?
-		WHERE id = ? AND template_id = ?`,
-		append(content, v.ContentHash, v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt), v.Revision, micros(v.UpdatedAt), v.ID, v.Template)...); err != nil {
+	save := versionInfoWrite(&v.VersionInfo)
+	if !slices.Equal(old, content) {
+		save = write{`
+			UPDATE prompt_versions SET text = ?, messages = ?, format = ?, variables = ?, model_config = ?, tools = ?, response_format = ?, content_hash = ?,
+				commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?, updated_at = ?
+			WHERE id = ? AND template_id = ?`, slices.Concat(content, []any{v.ContentHash}, save.args)}
+	}
+	if err := db.run(ctx, save); err != nil || slices.Equal(before.Labels, v.Labels) {
 		return err
 	}
-	if err := db.saveLabels(ctx, v); err != nil {
-		return err
-	}
-	return db.summarise(ctx, t)
+	return db.saveLabels(ctx, &v.VersionInfo)
 }
 
-// labelledTemplate is lockedTemplate that also reads the versions with labels.
-func (db *DB) labelledTemplate(ctx context.Context, by identity.Actor, id prompt.ID) (*prompt.Template, error) {
-	t, err := db.lockedTemplate(ctx, by, id)
-	if err != nil {
-		return nil, err
+// versionInfoWrite writes what may change in a version except its content.
+func versionInfoWrite(v *prompt.VersionInfo) write {
+	return write{`UPDATE prompt_versions SET commit_message = ?, frozen = ?, first_activated_at = ?, revision = ?, updated_at = ? WHERE id = ? AND template_id = ?`,
+		[]any{v.CommitMessage, v.Frozen, micros(v.FirstActivatedAt), v.Revision, micros(v.UpdatedAt), v.ID, v.Template}}
+}
+
+// deleteVersion deletes a version of t, and counts the others.
+func (db *DB) deleteVersion(ctx context.Context, t *prompt.Template, v *prompt.VersionInfo) error {
+	if _, err := db.exec(ctx, `DELETE FROM prompt_versions WHERE id = ? AND template_id = ?`, v.ID, v.Template); err != nil {
+		return err
 	}
+	var row struct {
+		All    summaryRow `db:"a"`
+		Frozen summaryRow `db:"f"`
+	}
+	_, err := db.get(ctx, &row, `
+		SELECT COUNT(*) AS "a.count", COALESCE(MAX(number), 0) AS "a.latest_number",
+			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? ORDER BY number DESC LIMIT 1), '') AS "a.latest",
+			COUNT(*) FILTER (WHERE frozen) AS "f.count", COALESCE(MAX(number) FILTER (WHERE frozen), 0) AS "f.latest_number",
+			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? AND frozen ORDER BY number DESC LIMIT 1), '') AS "f.latest"
+		FROM prompt_versions WHERE template_id = ?`, t.ID, t.ID, t.ID)
+	t.AllVersions, t.FrozenVersions = prompt.Summary(row.All), prompt.Summary(row.Frozen)
+	return err
+}
+
+type summaryRow struct {
+	Count        int              `db:"count"`
+	Latest       prompt.VersionID `db:"latest"`
+	LatestNumber int              `db:"latest_number"`
+}
+
+// labels reads the labels of a template.
+func (db *DB) labels(ctx context.Context, id prompt.ID) (prompt.Labels, error) {
 	var rows []struct {
 		Label  string `db:"label"`
 		Number int    `db:"number"`
 	}
-	err = db.list(ctx, &rows, `SELECT l.label, v.number FROM prompt_labels l JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id)
-	t.Labelled = make(map[string]int, len(rows))
+	err := db.list(ctx, &rows, `SELECT l.label, v.number FROM prompt_labels l JOIN prompt_versions v ON v.id = l.version_id WHERE l.template_id = ?`, id)
+	labels := make(prompt.Labels, len(rows))
 	for _, row := range rows {
-		t.Labelled[row.Label] = row.Number
+		labels[row.Label] = row.Number
 	}
-	return t, err
+	return labels, err
 }
 
 // saveLabels makes v's labels exactly v.Labels and removes them from other versions. Each version that loses a label
 // gets a new revision.
-func (db *DB) saveLabels(ctx context.Context, v *prompt.Version) error {
+func (db *DB) saveLabels(ctx context.Context, v *prompt.VersionInfo) error {
 	if n := len(v.Labels); n > 0 {
 		args := []any{micros(v.UpdatedAt), v.Template, v.ID}
 		for _, label := range v.Labels {
@@ -273,33 +392,4 @@ func (db *DB) saveLabels(ctx context.Context, v *prompt.Version) error {
 		}
 	}
 	return nil
-}
-
-// summarise recounts t's versions, in the row and in t. The counts are stored because lists read them far more
-// often than versions change.
-func (db *DB) summarise(ctx context.Context, t *prompt.Template) error {
-	var row struct {
-		All    summaryRow `db:"a"`
-		Frozen summaryRow `db:"f"`
-	}
-	if _, err := db.get(ctx, &row, `
-		SELECT COUNT(*) AS "a.count", COALESCE(MAX(number), 0) AS "a.latest_number",
-			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? ORDER BY number DESC LIMIT 1), '') AS "a.latest",
-			COUNT(*) FILTER (WHERE frozen) AS "f.count", COALESCE(MAX(number) FILTER (WHERE frozen), 0) AS "f.latest_number",
-			COALESCE((SELECT id FROM prompt_versions WHERE template_id = ? AND frozen ORDER BY number DESC LIMIT 1), '') AS "f.latest"
-		FROM prompt_versions WHERE template_id = ?`, t.ID, t.ID, t.ID); err != nil {
-		return err
-	}
-	all, frozen := row.All, row.Frozen
-	t.AllVersions, t.FrozenVersions = prompt.Summary(all), prompt.Summary(frozen)
-	_, err := db.exec(ctx, `
-		UPDATE prompt_templates SET version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?, latest_frozen_number = ?
-		WHERE id = ?`, all.Count, all.Latest, all.LatestNumber, frozen.Count, frozen.Latest, frozen.LatestNumber, t.ID)
-	return err
-}
-
-type summaryRow struct {
-	Count        int              `db:"count"`
-	Latest       prompt.VersionID `db:"latest"`
-	LatestNumber int              `db:"latest_number"`
 }

@@ -222,15 +222,15 @@ func (p *Prompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, a
 			return err
 		}
 		t.Members = members
-		before := maps.Clone(t.Shares)
+		before, shares := *t, maps.Clone(t.Shares)
 		if err := change(t); err != nil {
 			return err
 		}
-		if err := tx.saveTemplate(ctx, t); err != nil {
+		if err := tx.saveTemplate(ctx, &before, t); err != nil {
 			return err
 		}
 		for user, s := range t.Shares {
-			if s == before[user] {
+			if s == shares[user] {
 				continue // it may have been removed with the membership
 			}
 			if err := tx.saveShare(ctx, t, s); err != nil {
@@ -281,13 +281,29 @@ func (db *DB) template(ctx context.Context, by identity.Actor, where string, arg
 	return row.template(by)
 }
 
-// lockedTemplate reads a template that is about to change, with the whole shares of by and also.
+// lockTemplate locks a template until the transaction ends. A later statement reads what other transactions
+// changed before: PostgreSQL would read other tables than the locked one as they were before it waited.
+func (db *DB) lockTemplate(ctx context.Context, by identity.Actor, id prompt.ID) error {
+	if db.dialect.lock == "" {
+		return nil // the transaction already has SQLite's only lock
+	}
+	var one int
+	found, err := db.get(ctx, &one, `SELECT 1 FROM prompt_templates t WHERE t.id = ? AND t.workspace_id = ?`+db.dialect.lock, id, by.Workspace)
+	if err == nil && !found {
+		err = prompt.ErrNotFound
+	}
+	return err
+}
+
+// lockedTemplate locks a template that is about to change, and reads it with the whole shares of by and also.
 func (db *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.ID, also ...identity.UserID) (*prompt.Template, error) {
-	t, err := db.template(ctx, by, `t.id = ? AND t.workspace_id = ?`+db.dialect.lock, id, by.Workspace)
-	if err != nil {
+	if err := db.lockTemplate(ctx, by, id); err != nil {
 		return nil, err
 	}
-	clear(t.Shares) // PostgreSQL read them before it waited for the lock: they may be gone
+	t, err := db.template(ctx, by, templateByID, id, by.Workspace)
+	if err != nil || len(also) == 0 {
+		return t, err
+	}
 	if _, err := db.get(ctx, &t.ShareCount, `SELECT COUNT(*) FROM prompt_shares WHERE template_id = ?`, id); err != nil {
 		return nil, err
 	}
@@ -302,56 +318,6 @@ func (db *DB) lockedTemplate(ctx context.Context, by identity.Actor, id prompt.I
 		}
 	}
 	return t, nil
-}
-
-// saveTemplate writes a template that lockedTemplate read, if it recorded anything.
-func (db *DB) saveTemplate(ctx context.Context, t *prompt.Template) error {
-	if len(t.Recorded()) == 0 {
-		return nil
-	}
-	if t.DeletedAt.IsZero() {
-		if err := db.nameIsFree(ctx, t); err != nil {
-			return err
-		}
-	}
-	_, err := db.exec(ctx, `
-		UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?, visibility = ?, protected = ?, search = ?,
-			active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?, revision = ?, updated_at = ?, deleted_at = ?
-		WHERE id = ? AND workspace_id = ?`,
-		t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t),
-		t.Active.Version, t.Active.Number, micros(t.Active.At), t.Active.By, t.LastNumber, t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt),
-		t.ID, t.Workspace)
-	if err != nil {
-		return db.nameTaken(err)
-	}
-	for _, a := range t.Activated {
-		if err := db.addActivation(ctx, t.ID, a); err != nil {
-			return err
-		}
-	}
-	return db.record(ctx, t.Recorded())
-}
-
-const nameIndex = "prompt_templates_name"
-
-// nameIsFree detects a duplicate name before the write. After a violation PostgreSQL aborts the
-// transaction, and SQLite does not say which index was violated.
-func (db *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
-	var other string
-	found, err := db.get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ? AND deleted_at = 0 AND id <> ?`,
-		t.Workspace, prompt.NameKey(t.Name), t.ID)
-	if found {
-		return prompt.ErrNameTaken
-	}
-	return err
-}
-
-// nameTaken is for the race that nameIsFree cannot see.
-func (db *DB) nameTaken(err error) error {
-	if db.dialect.duplicate(err, nameIndex) {
-		return prompt.ErrNameTaken
-	}
-	return err
 }
 
 // tagList keeps tags as a JSON array; no tags are [], never null.

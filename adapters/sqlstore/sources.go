@@ -118,6 +118,11 @@ func (db *DB) sources(ctx context.Context, where string, args ...any) ([]source.
 	return found, nil
 }
 
+// Lock implements ports.Sources.
+func (s *Sources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
+	return s.db.source(ctx, ws, id, s.db.dialect.lock)
+}
+
 // Update implements ports.Sources.
 func (s *Sources) Update(ctx context.Context, ws identity.WorkspaceID, id source.ID, change func(*source.Source) error) (*source.Source, error) {
 	var changed *source.Source
@@ -150,8 +155,12 @@ func (s *Sources) UpdateThrough(ctx context.Context, ws identity.WorkspaceID, th
 	})
 }
 
-// changeSource changes a source that is locked, and saves it.
+// changeSource changes a source that is locked, and saves what changed.
 func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*source.Source) error) error {
+	before, err := sourceValues(s)
+	if err != nil {
+		return err
+	}
 	if err := change(s); err != nil {
 		return err
 	}
@@ -165,12 +174,14 @@ func (db *DB) changeSource(ctx context.Context, s *source.Source, change func(*s
 	if err != nil {
 		return err
 	}
-	_, err = db.exec(ctx, updateSource, append(v, s.Workspace, s.ID)...)
-	if db.dialect.duplicate(err, sourcesPlace) {
-		return source.ErrAlreadyAttached
-	}
-	if err != nil {
-		return err
+	if !slices.Equal(v, before) {
+		_, err = db.exec(ctx, updateSource, append(v, s.Workspace, s.ID)...)
+		if db.dialect.duplicate(err, sourcesPlace) {
+			return source.ErrAlreadyAttached
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return db.keepLearnt(ctx, s)
 }

@@ -112,6 +112,16 @@ func (s *Workspaces) Member(ctx context.Context, org identity.OrgID, id identity
 	return row.member(), nil
 }
 
+// Lock implements ports.Workspaces.
+func (s *Workspaces) Lock(ctx context.Context, org identity.OrgID, id identity.WorkspaceID) error {
+	var one int
+	found, err := s.db.get(ctx, &one, `SELECT 1 FROM workspaces t WHERE t.org_id = ? AND t.id = ?`+s.db.dialect.lock, org, id)
+	if err == nil && !found {
+		err = identity.ErrWorkspaceNotFound
+	}
+	return err
+}
+
 // Update implements ports.Workspaces.
 func (s *Workspaces) Update(ctx context.Context, by identity.Actor, id identity.WorkspaceID, also []identity.UserID, change func(*account.Workspace) error) (*account.Workspace, error) {
 	var w *account.Workspace

@@ -52,7 +52,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f chat.Filter, q 
 
 // Create creates a template that by owns.
 func (s *Service) Create(ctx context.Context, by identity.Actor, d chat.Draft) (t *chat.Template, err error) {
-	err = s.holding(ctx, by, d.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
+	err = s.withPromptLocked(ctx, by, d.Prompt, func(tx ports.Stores, seen bool) ([]quota.Kind, error) {
 		if t, err = chat.New(by, d, chat.Facts{Registry: s.registries(by.Org), PromptSeen: seen}); err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 	if c.Prompt != nil {
 		wanted = *c.Prompt
 	}
-	err = s.holding(ctx, by, wanted, func(tx ports.Stores, seen bool) (kinds []quota.Kind, err error) {
+	err = s.withPromptLocked(ctx, by, wanted, func(tx ports.Stores, seen bool) (kinds []quota.Kind, err error) {
 		facts.PromptSeen = seen
 		t, err = tx.Chats.Update(ctx, by, id, also, func(t *chat.Template) error {
 			before := t.Content.Size()
@@ -97,11 +97,11 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 	return t, err
 }
 
-// holding runs do in one transaction, and tells it whether by may see the prompt. The prompt is locked:
-// a concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds that
-// do returns is exceeded, the transaction is rolled back with quota.ErrExceeded. Limits are read before
-// the transaction starts.
-func (s *Service) holding(ctx context.Context, by identity.Actor, p chat.Prompt, do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
+// withPromptLocked runs do in one transaction, and tells it whether by may see the prompt. The prompt is
+// locked: a concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds
+// that do returns is exceeded, the transaction is rolled back with quota.ErrExceeded. Limits are read
+// before the transaction starts.
+func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p chat.Prompt, do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)
 	if err != nil {
 		return err
@@ -109,11 +109,11 @@ func (s *Service) holding(ctx context.Context, by identity.Actor, p chat.Prompt,
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		seen := false
 		if ref := prompt.ParseRef(p.Ref); ref != (prompt.Ref{}) {
-			_, err := tx.Prompts.UpdateWith(ctx, by, p.Template, ref, func(t *prompt.Template, v *prompt.Version) error {
+			t, v, err := tx.Prompts.Lock(ctx, by, p.Template, ref)
+			switch {
+			case err == nil:
 				seen = t.Allow(by, access.Viewer) == nil && t.Has(by, v)
-				return nil
-			})
-			if err != nil && !errors.Is(err, prompt.ErrNotFound) {
+			case !errors.Is(err, prompt.ErrNotFound):
 				return err
 			}
 		}
@@ -138,7 +138,7 @@ func (s *Service) Delete(ctx context.Context, by identity.Actor, id chat.ID, at 
 // Restore restores a deleted template.
 func (s *Service) Restore(ctx context.Context, by identity.Actor, id chat.ID) (*chat.Template, error) {
 	var restored *chat.Template
-	err := s.holding(ctx, by, chat.Prompt{}, func(tx ports.Stores, _ bool) (_ []quota.Kind, err error) {
+	err := s.withPromptLocked(ctx, by, chat.Prompt{}, func(tx ports.Stores, _ bool) (_ []quota.Kind, err error) {
 		restored, err = tx.Chats.Update(ctx, by, id, nil, func(t *chat.Template) error { return t.Restore(by) })
 		return []quota.Kind{quota.ChatTemplates}, err
 	})

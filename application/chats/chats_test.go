@@ -65,23 +65,23 @@ func TestCreate(t *testing.T) {
 
 func TestPrompts(t *testing.T) {
 	ref := prompt.Ref{Number: 2}
-	draft, frozen := &prompt.Version{ID: "pver", Template: "ptpl", Number: 2}, &prompt.Version{ID: "pver", Template: "ptpl", Number: 2, Frozen: true}
+	draft, frozen := &prompt.VersionInfo{ID: "pver", Template: "ptpl", Number: 2}, &prompt.VersionInfo{ID: "pver", Template: "ptpl", Number: 2, Frozen: true}
 	for what, tt := range map[string]struct {
 		by   identity.Actor
-		v    *prompt.Version
+		v    *prompt.VersionInfo
 		want error
 	}{
 		"one that is the caller's":      {owner, draft, nil},
 		"a version that viewers see":    {manager, frozen, nil},
 		"a draft, which viewers do not": {manager, draft, chat.ErrPromptUnavailable},
 		"a version that is not there":   {owner, nil, chat.ErrPromptUnavailable},
-		"one that is not there":         {owner, &prompt.Version{ID: "none"}, chat.ErrPromptUnavailable},
+		"one that is not there":         {owner, &prompt.VersionInfo{ID: "none"}, chat.ErrPromptUnavailable},
 	} {
 		wanted := chat.Prompt{Template: "ptpl", Ref: "v2"}
 		t.Run(what+", in a new chat", func(t *testing.T) {
 			s := newStage(t)
 			tx := s.expectAtomically(t)
-			tx.expectPrompt(t, tt.by, ref, tt.v)
+			tx.expectPrompt(tt.by, ref, tt.v)
 			if tt.want == nil {
 				tx.chats.EXPECT().Add(s.ctx, anything).Return(nil).Times(2)
 			}
@@ -91,7 +91,7 @@ func TestPrompts(t *testing.T) {
 		t.Run(what+", in one that changes", func(t *testing.T) {
 			s := newStage(t)
 			tx := s.expectAtomically(t)
-			tx.expectPrompt(t, tt.by, ref, tt.v)
+			tx.expectPrompt(tt.by, ref, tt.v)
 			var after *chat.Template
 			tx.expectUpdate(tt.by, nil, &after).MinTimes(1)
 			_, err := s.Change(s.ctx, tt.by, "ctpl", nil, chat.Changes{Prompt: &wanted})
@@ -101,7 +101,7 @@ func TestPrompts(t *testing.T) {
 	t.Run("a template that is not there is no outage", func(t *testing.T) {
 		s := newStage(t)
 		tx := s.expectAtomically(t)
-		tx.prompts.EXPECT().UpdateWith(s.ctx, owner, prompt.ID("ptpl"), ref, anything).Return(nil, prompt.ErrNotFound)
+		tx.prompts.EXPECT().Lock(s.ctx, owner, prompt.ID("ptpl"), ref).Return(nil, nil, prompt.ErrNotFound)
 		_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "Support", Prompt: chat.Prompt{Template: "ptpl", Ref: "v2"}}})
 		wantErr(t, err, chat.ErrPromptUnavailable)
 	})

@@ -59,7 +59,7 @@ func TestOutages(t *testing.T) {
 		},
 		"Create, looking at the prompt": {
 			func(t *testing.T, s *stage) {
-				s.expectAtomically(t).prompts.EXPECT().UpdateWith(s.ctx, anything, anything, prompt.Ref{Active: true}, anything).Return(nil, errOutage)
+				s.expectAtomically(t).prompts.EXPECT().Lock(s.ctx, anything, anything, prompt.Ref{Active: true}).Return(nil, nil, errOutage)
 			},
 			func(s *stage) error {
 				_, err := s.Create(s.ctx, owner, chat.Draft{Content: chat.Content{Name: "x", Prompt: chat.Prompt{Template: "ptpl", Ref: "active"}}})
@@ -129,10 +129,10 @@ func TestOutages(t *testing.T) {
 			addGuest,
 		},
 		"RemoveMember, looking for the user": {member, removeGuest},
-		"RemoveMember, looking for the invitation": {
+		"RemoveMember, locking the workspace": {
 			func(t *testing.T, s *stage) {
 				s.expectMember("usr_1", "", "")
-				s.expectAtomically(t).invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(errOutage)
+				s.expectAtomically(t).workspaces.EXPECT().Lock(s.ctx, anything, anything).Return(errOutage)
 			},
 			removeGuest,
 		},
@@ -140,7 +140,7 @@ func TestOutages(t *testing.T) {
 			func(t *testing.T, s *stage) {
 				s.expectMember("usr_1", "", "")
 				tx := s.expectAtomically(t)
-				tx.invitations.EXPECT().Update(s.ctx, anything, anything, anything, anything).Return(nil)
+				tx.workspaces.EXPECT().Lock(s.ctx, anything, anything).Return(nil)
 				var after *chat.Template
 				tx.expectUpdate(manager, []identity.UserID{"usr_1"}, &after)
 				tx.chats.EXPECT().Invited(s.ctx, anything, anything).Return(nil, errOutage)

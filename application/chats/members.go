@@ -127,11 +127,10 @@ func (s *Service) RemoveMember(ctx context.Context, by identity.Actor, id chat.I
 		_, err = remove(s.chats)
 		return err
 	}
-	// The invitation of an invited member, if there is one: the workspace is locked first, as in
-	// invite.
-	invitation := account.InvitationFor(user)
+	// The workspace is locked before the template, as in invite.
+	invitation := account.InvitationFor(user) // if the user was invited
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := tx.Invitations.Update(ctx, by, by.Workspace, invitation, func(*account.Workspace, *account.Invitation) error { return nil }); err != nil {
+		if err := tx.Workspaces.Lock(ctx, by.Org, by.Workspace); err != nil {
 			return err
 		}
 		m, err := remove(tx.Chats)

@@ -188,20 +188,23 @@ func TestRemoveMember(t *testing.T) {
 			s := newStage(t)
 			s.expectMember(tt.user, "", "")
 			tx := s.expectAtomically(t)
-			var i *account.Invitation
+			tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).Return(nil).MinTimes(1)
+			withdrawn := false
 			tx.invitations.EXPECT().Update(s.ctx, tt.by, identity.WorkspaceID("acme"), account.InvitationFor(tt.user), anything).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
-					i = &account.Invitation{ID: "inv_1", Workspace: "acme", Guest: tt.guest}
-					return change(acme(), i)
-				}).MinTimes(1)
+					i := &account.Invitation{ID: "inv_1", Workspace: "acme", Guest: tt.guest}
+					err := change(acme(), i)
+					withdrawn = i.Withdrawn
+					return err
+				}).AnyTimes()
 			var after *chat.Template
 			tx.expectUpdate(tt.by, []identity.UserID{tt.user}, &after).MinTimes(1)
 			if tt.want == nil {
 				tx.chats.EXPECT().Invited(s.ctx, identity.WorkspaceID("acme"), tt.user).Return(tt.others, nil).MinTimes(1)
 			}
 			wantErr(t, s.RemoveMember(s.ctx, tt.by, "ctpl", tt.user, nil), tt.want)
-			if i.Withdrawn != tt.ends {
-				t.Errorf("withdrawn: %v", i.Withdrawn)
+			if withdrawn != tt.ends {
+				t.Errorf("withdrawn: %v", withdrawn)
 			}
 		})
 	}
@@ -209,6 +212,7 @@ func TestRemoveMember(t *testing.T) {
 		s := newStage(t)
 		s.expectMember("usr_1", "", "")
 		tx := s.expectAtomically(t)
+		tx.workspaces.EXPECT().Lock(s.ctx, identity.OrgID("org"), identity.WorkspaceID("acme")).Return(nil).MinTimes(1)
 		tx.invitations.EXPECT().Update(s.ctx, manager, identity.WorkspaceID("acme"), account.InvitationID("inv_1"), anything).DoAndReturn(
 			func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ account.InvitationID, change func(*account.Workspace, *account.Invitation) error) error {
 				return change(acme(), nil)

@@ -45,7 +45,8 @@ type stage struct {
 	lists       *mocks.MockChatLists
 	users       *mocks.MockUsers
 	prompts     *mocks.MockPrompts     // only in a transaction
-	invitations *mocks.MockInvitations // only in a transaction
+	workspaces  *mocks.MockWorkspaces  // only in a transaction
+	invitations *mocks.MockInvitations // the same
 	used        quota.Amounts          // of the workspace
 	mailed      *[]string              // the links of invitations that were mailed
 	ctx         context.Context
@@ -57,7 +58,7 @@ func newStage(t *testing.T) *stage {
 	c := gomock.NewController(t)
 	s := &stage{
 		atomic: mocks.NewMockAtomic(c), chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c), users: mocks.NewMockUsers(c),
-		prompts: mocks.NewMockPrompts(c), invitations: mocks.NewMockInvitations(c), ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"), mailed: new([]string),
+		prompts: mocks.NewMockPrompts(c), workspaces: mocks.NewMockWorkspaces(c), invitations: mocks.NewMockInvitations(c), ctx: context.WithValue(t.Context(), ctxKey{}, "the caller's own"), mailed: new([]string),
 	}
 	s.Service = chats.NewService(s.atomic, s.chats, s.lists, s.users, func(org identity.OrgID) *chat.Registry {
 		if org != "org" {
@@ -95,7 +96,7 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 		func(context.Context, identity.WorkspaceID) (quota.Amounts, error) { return s.used, nil })
 	s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range 2 {
-			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts, Invitations: tx.invitations, Usage: usage}); err != nil {
+			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts, Workspaces: tx.workspaces, Invitations: tx.invitations, Usage: usage}); err != nil {
 				return err
 			}
 		}
@@ -149,17 +150,10 @@ func (s *stage) expectMember(user identity.UserID, email string, is identity.Use
 	s.users.EXPECT().Member(s.ctx, identity.WorkspaceID("acme"), user, email).Return(is, nil)
 }
 
-// expectPrompt loads ptpl, which is ann's, with a draft that ref names, and lets change look at it.
-func (s *stage) expectPrompt(t *testing.T, by identity.Actor, ref prompt.Ref, v *prompt.Version) *gomock.Call {
-	return s.prompts.EXPECT().UpdateWith(s.ctx, by, prompt.ID("ptpl"), ref, anything).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error) {
-			p := &prompt.Template{ID: "ptpl", Workspace: "acme", Owner: "ann", Visibility: access.Workspace, Shares: map[identity.UserID]prompt.Share{}}
-			err := change(p, v)
-			if len(p.Recorded()) > 0 {
-				t.Error("the prompt was changed")
-			}
-			return p, err
-		}).AnyTimes()
+// expectPrompt lets by lock ptpl, which is ann's, with the version that ref names.
+func (s *stage) expectPrompt(by identity.Actor, ref prompt.Ref, v *prompt.VersionInfo) {
+	p := &prompt.Template{ID: "ptpl", Workspace: "acme", Owner: "ann", Visibility: access.Workspace}
+	s.prompts.EXPECT().Lock(s.ctx, by, prompt.ID("ptpl"), ref).Return(p, v, nil).MinTimes(1)
 }
 
 // acme returns the workspace, whose admin is ada.

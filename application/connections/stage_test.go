@@ -118,6 +118,11 @@ func (s *stage) expectUpdate(of func() *connection.Connection, others int) {
 		})
 }
 
+// expectLock expects that the connection is locked.
+func (s *stage) expectLock(c *connection.Connection) {
+	s.connections.EXPECT().Lock(s.ctx, identity.WorkspaceID("acme"), connection.ID("con")).Return(c, nil)
+}
+
 // expectAttempt expects an attempt of a workspace that has made this many within the last minute.
 func (s *stage) expectAttempt(t *testing.T, by identity.Actor, before int) {
 	t.Helper()
@@ -176,7 +181,7 @@ func (s *stage) expectCheckLater(t *testing.T, by identity.Actor, within time.Du
 func (s *stage) expectBegun(t *testing.T) {
 	t.Helper()
 	s.expectAtomic()
-	s.expectUpdate(func() *connection.Connection { return stored(t) }, 0)
+	s.expectLock(stored(t))
 	s.expectCheckLater(t, system, 6*time.Hour)
 }
 

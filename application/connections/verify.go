@@ -108,7 +108,10 @@ func (s *Service) Check(ctx context.Context, by identity.Actor, id connection.ID
 // revocation either comes first (connection.ErrRevoked) or finds the job to cancel.
 func (s *Service) beginCheck(ctx context.Context, by identity.Actor, id connection.ID) (c *connection.Connection, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if c, err = tx.Connections.Update(ctx, by.Workspace, id, func(c *connection.Connection, _ int) error { return c.MayTry(by, false) }); err != nil {
+		if c, err = tx.Connections.Lock(ctx, by.Workspace, id); err != nil {
+			return err
+		}
+		if err := c.MayTry(by, false); err != nil {
 			return err
 		}
 		return checkLater(ctx, tx.Jobs, by, c)

@@ -224,13 +224,13 @@ func TestCheck(t *testing.T) {
 	t.Run("one that is gone is no error", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
-		s.connections.EXPECT().Update(s.ctx, gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, connection.ErrNotFound)
+		s.connections.EXPECT().Lock(s.ctx, gomock.Any(), gomock.Any()).Return(nil, connection.ErrNotFound)
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("nor is one that is revoked, and it is not checked again", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
-		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 0)
+		s.expectLock(revoked(t))
 		wantErr(t, s.Check(s.ctx, system, "con"), nil)
 	})
 	t.Run("one that is revoked before it is dialled is not dialled", func(t *testing.T) {

@@ -26,8 +26,11 @@ func TestStoreFaults(t *testing.T) {
 		update = func(s *stage) {
 			s.prompts.EXPECT().Update(s.ctx, owner, anything, anything, anything).Return(nil, errOutage)
 		}
-		updateWith = func(s *stage) {
-			s.prompts.EXPECT().UpdateWith(s.ctx, owner, anything, anything, anything).Return(nil, errOutage)
+		updateVersion = func(s *stage) {
+			s.prompts.EXPECT().UpdateVersion(s.ctx, owner, anything, anything, anything).Return(nil, errOutage)
+		}
+		editVersion = func(s *stage) {
+			s.prompts.EXPECT().EditVersion(s.ctx, owner, anything, anything, anything).Return(nil, errOutage)
 		}
 		member = func(s *stage) {
 			s.users.EXPECT().Member(s.ctx, anything, anything, anything).Return(identity.UserID(""), errOutage)
@@ -54,7 +57,7 @@ func TestStoreFaults(t *testing.T) {
 		"Restore":                   {update, func(s *stage) error { _, err := s.Restore(s.ctx, owner, "tpl"); return err }},
 		"Versions, the template":    {get, func(s *stage) error { _, _, err := s.Versions(s.ctx, owner, "tpl", q); return err }},
 		"Version":                   {getVersion, func(s *stage) error { _, _, err := s.Version(s.ctx, owner, "tpl", ref); return err }},
-		"DeleteVersion":             {updateWith, func(s *stage) error { return s.DeleteVersion(s.ctx, owner, "tpl", ref, nil) }},
+		"DeleteVersion":             {updateVersion, func(s *stage) error { return s.DeleteVersion(s.ctx, owner, "tpl", ref, nil) }},
 		"Activations, the template": {get, func(s *stage) error { _, err := s.Activations(s.ctx, owner, "tpl", q); return err }},
 		"Shares, the template":      {get, func(s *stage) error { _, err := s.Shares(s.ctx, owner, "tpl", q); return err }},
 		"Render": {getVersion, func(s *stage) error {
@@ -83,11 +86,11 @@ func TestStoreFaults(t *testing.T) {
 				return err
 			},
 		},
-		"ChangeVersion": {updateWith, func(s *stage) error {
+		"ChangeVersion": {editVersion, func(s *stage) error {
 			_, _, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, nil, prompt.VersionChanges{})
 			return err
 		}},
-		"ActivateVersion": {updateWith, func(s *stage) error {
+		"ActivateVersion": {updateVersion, func(s *stage) error {
 			_, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, nil, nil, "")
 			return err
 		}},

@@ -145,9 +145,9 @@ func (s *Service) AddVersion(ctx context.Context, by identity.Actor, id prompt.I
 		}
 	}
 	err = s.adding(ctx, by, func(tx ports.Stores) ([]quota.Kind, error) {
-		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, tx.Prompts.AddVersion(ctx, by, id, func(t *prompt.Template) (*prompt.Version, error) {
+		return []quota.Kind{quota.PromptVersions, quota.StorageBytes}, tx.Prompts.AddVersion(ctx, by, id, func(t *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
 			of = t
-			v, err = t.AddVersion(by, d)
+			v, err = t.AddVersion(by, d, used)
 			return v, err
 		})
 	})
@@ -174,10 +174,10 @@ func readable(by identity.Actor, ref prompt.Ref, t *prompt.Template, v *prompt.V
 // ChangeVersion edits a draft's content, or any version's labels and commit message.
 func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match, c prompt.VersionChanges) (t *prompt.Template, changed *prompt.Version, err error) {
 	err = s.adding(ctx, by, func(tx ports.Stores) (kinds []quota.Kind, err error) {
-		t, err = tx.Prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
+		t, err = tx.Prompts.EditVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version, used prompt.Labels) error {
 			before := v.Size()
 			changed = v
-			err := t.ChangeVersion(by, at, v, c)
+			err := t.ChangeVersion(by, at, v, c, used)
 			kinds = grown(before, v.Size())
 			return err
 		})
@@ -190,7 +190,7 @@ func (s *Service) ChangeVersion(ctx context.Context, by identity.Actor, id promp
 func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		var refs []string
-		if _, err := tx.Prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
+		if _, err := tx.Prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
 			if err := t.DeleteVersion(by, at, v); err != nil {
 				return err
 			}
@@ -205,7 +205,7 @@ func (s *Service) DeleteVersion(ctx context.Context, by identity.Actor, id promp
 
 // ActivateVersion makes one version of a template the one that callers receive.
 func (s *Service) ActivateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, at revision.Match, expected *prompt.VersionID, reason string) (*prompt.Template, error) {
-	return s.prompts.UpdateWith(ctx, by, id, ref, func(t *prompt.Template, v *prompt.Version) error {
+	return s.prompts.UpdateVersion(ctx, by, id, ref, func(t *prompt.Template, v *prompt.VersionInfo) error {
 		return t.Activate(by, at, v, expected, reason)
 	})
 }

@@ -127,8 +127,8 @@ func TestWhatChatsUseIsNotDeleted(t *testing.T) {
 			return s.Delete(s.ctx, owner, "tpl", nil)
 		}},
 		"a version, by its id, number or label": {[]string{"ver2", "v2", "live"}, func(s *stage) error {
-			s.expectUpdateWith(owner, ref, func() *prompt.Version {
-				v := version(2)
+			s.expectUpdateVersion(owner, ref, func() *prompt.VersionInfo {
+				v := &version(2).VersionInfo
 				v.Labels = []string{"live"}
 				return v
 			})

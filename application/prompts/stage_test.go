@@ -76,7 +76,9 @@ func template() *prompt.Template {
 // version returns one of the template's versions: 1 is frozen, 2 a draft.
 func version(number int) *prompt.Version {
 	c := prompt.Content{Text: "Hello {{name}}", Format: prompt.Mustache, Variables: []prompt.Variable{{Name: "name", Type: "string", Required: true}}}
-	return &prompt.Version{ID: prompt.VersionID([]string{"", "ver1", "ver2"}[number]), Template: "tpl", Number: number, Content: c, ContentHash: c.Hash(), Frozen: number == 1, Revision: 1}
+	return &prompt.Version{Content: c, VersionInfo: prompt.VersionInfo{
+		ID: prompt.VersionID([]string{"", "ver1", "ver2"}[number]), Template: "tpl", Number: number, ContentHash: c.Hash(), Frozen: number == 1, Revision: 1,
+	}}
 }
 
 // The stores below run each change twice, on fresh aggregates, as stores do after a conflict.
@@ -94,9 +96,9 @@ func (s *stage) expectUpdate(by identity.Actor, also []identity.UserID) {
 		})
 }
 
-func (s *stage) expectUpdateWith(by identity.Actor, ref prompt.Ref, of func() *prompt.Version) {
-	s.prompts.EXPECT().UpdateWith(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (t *prompt.Template, err error) {
+func (s *stage) expectUpdateVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.VersionInfo) {
+	s.prompts.EXPECT().UpdateVersion(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (t *prompt.Template, err error) {
 			for range 2 {
 				t = template()
 				if err := change(t, of()); err != nil {
@@ -107,11 +109,24 @@ func (s *stage) expectUpdateWith(by identity.Actor, ref prompt.Ref, of func() *p
 		})
 }
 
+func (s *stage) expectEditVersion(by identity.Actor, ref prompt.Ref, of func() *prompt.Version) {
+	s.prompts.EXPECT().EditVersion(s.ctx, by, prompt.ID("tpl"), ref, gomock.Any()).DoAndReturn(
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, _ prompt.Ref, change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (t *prompt.Template, err error) {
+			for range 2 {
+				t = template()
+				if err := change(t, of(), nil); err != nil {
+					return nil, err
+				}
+			}
+			return t, nil
+		})
+}
+
 func (s *stage) expectAddVersion(by identity.Actor) {
 	s.prompts.EXPECT().AddVersion(s.ctx, by, prompt.ID("tpl"), gomock.Any()).DoAndReturn(
-		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error {
+		func(_ context.Context, _ identity.Actor, _ prompt.ID, change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
 			for range 2 {
-				if _, err := change(template()); err != nil {
+				if _, err := change(template(), nil); err != nil {
 					return err
 				}
 			}

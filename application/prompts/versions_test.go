@@ -101,7 +101,7 @@ func TestVersion(t *testing.T) {
 func TestChangeVersion(t *testing.T) {
 	s := newStage(t)
 	ref := prompt.Ref{Number: 2}
-	s.expectUpdateWith(owner, ref, func() *prompt.Version { return version(2) })
+	s.expectEditVersion(owner, ref, func() *prompt.Version { return version(2) })
 	of, v, err := s.ChangeVersion(s.ctx, owner, "tpl", ref, revision.Match{1}, prompt.VersionChanges{CommitMessage: new("why")})
 	if err != nil || of.ID != "tpl" || v.CommitMessage != "why" || v.Revision != 2 {
 		t.Fatalf("ChangeVersion = %+v, %+v, %v", of, v, err)
@@ -121,7 +121,7 @@ func TestDeleteVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			ref := prompt.Ref{Latest: true}
-			s.expectUpdateWith(tt.by, ref, func() *prompt.Version { return version(2) })
+			s.expectUpdateVersion(tt.by, ref, func() *prompt.VersionInfo { return &version(2).VersionInfo })
 			if tt.want == nil {
 				s.chats.EXPECT().Uses(s.ctx, tt.by.Workspace, prompt.ID("tpl"), []string{"ver2", "v2"}).Return(false, nil)
 			}
@@ -134,7 +134,7 @@ func TestActivateVersion(t *testing.T) {
 	ref := prompt.Ref{Label: "live"}
 	t.Run("it moves the pointer", func(t *testing.T) {
 		s := newStage(t)
-		s.expectUpdateWith(owner, ref, func() *prompt.Version { return version(1) })
+		s.expectUpdateVersion(owner, ref, func() *prompt.VersionInfo { return &version(1).VersionInfo })
 		got, err := s.ActivateVersion(s.ctx, owner, "tpl", ref, revision.Match{1}, new(prompt.VersionID("")), "why")
 		if err != nil || got.Active.Version != "ver1" || len(got.Activated) != 1 || got.Activated[0].Reason != "why" {
 			t.Fatalf("ActivateVersion = %+v, %v", got, err)
@@ -144,17 +144,17 @@ func TestActivateVersion(t *testing.T) {
 		by       identity.Actor
 		at       revision.Match
 		expected *prompt.VersionID
-		v        *prompt.Version
+		v        *prompt.VersionInfo
 		want     error
 	}{
-		"a viewer may not":                    {viewer, nil, nil, version(1), prompt.ErrForbidden},
-		"another revision was meant":          {owner, revision.Match{9}, nil, version(1), revision.ErrMismatch},
-		"another active version was expected": {owner, nil, new(prompt.VersionID("ver2")), version(1), prompt.ErrActiveChanged},
+		"a viewer may not":                    {viewer, nil, nil, &version(1).VersionInfo, prompt.ErrForbidden},
+		"another revision was meant":          {owner, revision.Match{9}, nil, &version(1).VersionInfo, revision.ErrMismatch},
+		"another active version was expected": {owner, nil, new(prompt.VersionID("ver2")), &version(1).VersionInfo, prompt.ErrActiveChanged},
 		"a version that is not there":         {owner, nil, nil, nil, prompt.ErrVersionNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
-			s.expectUpdateWith(tt.by, ref, func() *prompt.Version { return tt.v })
+			s.expectUpdateVersion(tt.by, ref, func() *prompt.VersionInfo { return tt.v })
 			_, err := s.ActivateVersion(s.ctx, tt.by, "tpl", ref, tt.at, tt.expected, "")
 			wantErr(t, err, tt.want)
 		})

@@ -90,14 +90,11 @@ func (s *Service) Refresh(ctx context.Context, by identity.Actor, id source.ID) 
 // detachment either comes first (source.ErrPaused or source.ErrNotFound) or finds the job to cancel.
 func (s *Service) begin(ctx context.Context, by identity.Actor, id source.ID, chance float64) (src *source.Source, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		src, err = tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
-			if src.Paused != "" {
-				return source.ErrPaused
-			}
-			return nil
-		})
-		if err != nil {
+		if src, err = tx.Sources.Lock(ctx, by.Workspace, id); err != nil {
 			return err
+		}
+		if src.Paused != "" {
+			return source.ErrPaused
 		}
 		return tx.Jobs.Enqueue(ctx, job.New(by, source.RefreshJob, string(id), by.At.Add(refreshLater(chance))))
 	})

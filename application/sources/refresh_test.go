@@ -123,13 +123,13 @@ func TestRefresh(t *testing.T) {
 	t.Run("a source that is gone or paused is not read", func(t *testing.T) {
 		s := newStage(t)
 		s.expectAtomic()
-		s.sources.EXPECT().Update(gomock.Any(), acme, source.ID("src"), gomock.Any()).Return(nil, source.ErrNotFound)
+		s.sources.EXPECT().Lock(gomock.Any(), acme, source.ID("src")).Return(nil, source.ErrNotFound)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 		paused := stored(t, table)
 		paused.Paused = source.ConnectionRevoked
 		s = newStage(t)
 		s.expectAtomic()
-		s.expectUpdate(paused)
+		s.expectLock(paused)
 		wantErr(t, s.Refresh(s.ctx, system, "src"), nil)
 	})
 	t.Run("nor is one of a deleted workspace; it is asked again tomorrow", func(t *testing.T) {

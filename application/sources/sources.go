@@ -159,8 +159,11 @@ func hold(ctx context.Context, tx ports.Stores, by identity.Actor, through conne
 	if through == "" {
 		return nil
 	}
-	_, err := tx.Connections.Update(ctx, by.Workspace, through, func(c *connection.Connection, _ int) error { return c.MayTry(by, false) })
-	return err
+	c, err := tx.Connections.Lock(ctx, by.Workspace, through)
+	if err != nil {
+		return err
+	}
+	return c.MayTry(by, false)
 }
 
 // Attach stores a source whose table Read has read, and queues its first refresh.

@@ -149,6 +149,11 @@ func (s *stage) expectUpdate(src *source.Source) {
 		})
 }
 
+// expectLock expects that src is locked.
+func (s *stage) expectLock(src *source.Source) {
+	s.sources.EXPECT().Lock(gomock.Any(), acme, source.ID("src")).Return(src, nil)
+}
+
 // expectQueued expects a refresh of the source, due after a time.
 func (s *stage) expectQueued(after time.Duration) {
 	s.t.Helper()
@@ -165,7 +170,7 @@ func (s *stage) expectQueued(after time.Duration) {
 func (s *stage) expectBegun(src *source.Source) {
 	s.t.Helper()
 	s.expectAtomic()
-	s.expectUpdate(src)
+	s.expectLock(src)
 	s.expectQueued(day)
 }
 
@@ -212,9 +217,7 @@ func (s *stage) expectGoogles() {
 
 // expectHeld expects that a connection with a status is locked.
 func (s *stage) expectHeld(id connection.ID, status connection.Status) {
-	s.connections.EXPECT().Update(gomock.Any(), acme, id, gomock.Any()).DoAndReturn(func(_ context.Context, _ identity.WorkspaceID, _ connection.ID, change func(*connection.Connection, int) error) (*connection.Connection, error) {
-		return nil, change(&connection.Connection{Workspace: acme, Status: status}, 0)
-	})
+	s.connections.EXPECT().Lock(gomock.Any(), acme, id).Return(&connection.Connection{Workspace: acme, Status: status}, nil)
 }
 
 func (s *stage) expectLiveWorkspace() {

@@ -56,7 +56,7 @@ func (t *Template) Readable(by identity.Actor, ref Ref, v *Version) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
-	if !t.Has(by, v) {
+	if !t.Has(by, v.info()) {
 		return t.lacks(ref)
 	}
 	return nil

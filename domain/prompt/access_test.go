@@ -34,8 +34,8 @@ func TestRefusalsSayWhatIsMissing(t *testing.T) {
 	}
 	tmpl.Protected = true
 	labels := []string{"live"}
-	_, added := tmpl.AddVersion(editor, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels})
-	for _, err := range []error{added, tmpl.Activate(editor, nil, versions[2], nil, ""), tmpl.ChangeVersion(editor, nil, versions[2], prompt.VersionChanges{Labels: &labels})} {
+	_, added := tmpl.AddVersion(editor, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels}, nil)
+	for _, err := range []error{added, tmpl.Activate(editor, nil, info(versions[2]), nil, ""), tmpl.ChangeVersion(editor, nil, versions[2], prompt.VersionChanges{Labels: &labels}, nil)} {
 		if !errors.Is(err, prompt.ErrForbidden) || !strings.Contains(detail(err), "is protected") {
 			t.Errorf("error = %v, want one about protection", err)
 		}
@@ -189,26 +189,26 @@ func change(c prompt.Changes) func(*prompt.Template, map[int]*prompt.Version, id
 
 func addVersion(labels ...string) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
 	return func(t *prompt.Template, _ map[int]*prompt.Version, by identity.Actor) error {
-		_, err := t.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels})
+		_, err := t.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: labels}, nil)
 		return err
 	}
 }
 
 func changeVersion(n int, c prompt.VersionChanges) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
 	return func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error {
-		return t.ChangeVersion(by, nil, v[n], c)
+		return t.ChangeVersion(by, nil, v[n], c, nil)
 	}
 }
 
 func deleteVersion(n int) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
 	return func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error {
-		return t.DeleteVersion(by, nil, v[n])
+		return t.DeleteVersion(by, nil, info(v[n]))
 	}
 }
 
 func activate(n int) func(*prompt.Template, map[int]*prompt.Version, identity.Actor) error {
 	return func(t *prompt.Template, v map[int]*prompt.Version, by identity.Actor) error {
-		return t.Activate(by, nil, v[n], nil, "why")
+		return t.Activate(by, nil, info(v[n]), nil, "why")
 	}
 }
 
@@ -266,16 +266,16 @@ func TestWhoMayDoWhat(t *testing.T) {
 
 func TestSeesDrafts(t *testing.T) {
 	tmpl, versions := cast()
-	foreign := &prompt.Version{ID: "ver1", Template: "another", Frozen: true}
+	foreign := &prompt.VersionInfo{ID: "ver1", Template: "another", Frozen: true}
 	for who, tt := range map[string]struct {
 		by   identity.Actor
 		sees bool
 	}{"an editor sees drafts": {editor, true}, "a viewer does not": {viewer, false}, "a viewing credential does not": {capped, false}} {
 		t.Run(who, func(t *testing.T) {
-			if tmpl.SeesDrafts(tt.by) != tt.sees || tmpl.Has(tt.by, versions[2]) != tt.sees {
+			if tmpl.SeesDrafts(tt.by) != tt.sees || tmpl.Has(tt.by, info(versions[2])) != tt.sees {
 				t.Error("drafts")
 			}
-			if !tmpl.Has(tt.by, versions[1]) || tmpl.Has(tt.by, nil) || tmpl.Has(tt.by, foreign) {
+			if !tmpl.Has(tt.by, info(versions[1])) || tmpl.Has(tt.by, nil) || tmpl.Has(tt.by, foreign) {
 				t.Error("Has: frozen ones, and neither none nor another template's")
 			}
 			want := tmpl.FrozenVersions
@@ -316,13 +316,13 @@ func TestRevisions(t *testing.T) {
 			return t.Delete(owner, at)
 		}},
 		"Activate": {7, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
-			return t.Activate(owner, at, v[2], nil, "")
+			return t.Activate(owner, at, info(v[2]), nil, "")
 		}},
 		"ChangeVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
-			return t.ChangeVersion(owner, at, v[2], prompt.VersionChanges{CommitMessage: new("x")})
+			return t.ChangeVersion(owner, at, v[2], prompt.VersionChanges{CommitMessage: new("x")}, nil)
 		}},
 		"DeleteVersion": {1, func(t *prompt.Template, v map[int]*prompt.Version, at revision.Match) error {
-			return t.DeleteVersion(owner, at, v[2])
+			return t.DeleteVersion(owner, at, info(v[2]))
 		}},
 		"ChangeShare": {1, func(t *prompt.Template, _ map[int]*prompt.Version, at revision.Match) error {
 			_, err := t.ChangeShare(owner, at, "vic", prompt.ShareChanges{Role: new(access.Editor)})

@@ -67,16 +67,34 @@ func cast() (t *prompt.Template, versions map[int]*prompt.Version) {
 	content := prompt.Content{Text: "Hello", Format: prompt.Mustache}
 	versions = map[int]*prompt.Version{}
 	for n, vid := range map[int]prompt.VersionID{1: "ver1", 2: "ver2", 3: "ver3"} {
-		versions[n] = &prompt.Version{ID: vid, Template: "tpl", Number: n, Content: content, ContentHash: content.Hash(), Frozen: n != 2, Revision: 1}
+		versions[n] = &prompt.Version{Content: content, VersionInfo: prompt.VersionInfo{
+			ID: vid, Template: "tpl", Number: n, ContentHash: content.Hash(), Frozen: n != 2, Revision: 1,
+		}}
 	}
 	versions[3].Labels = []string{"live", "stable"}
 	return t, versions
+}
+
+// info returns the VersionInfo of v; nil for nil.
+func info(v *prompt.Version) *prompt.VersionInfo {
+	if v == nil {
+		return nil
+	}
+	return &v.VersionInfo
 }
 
 func wantErr(t rapid.TB, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
 		t.Fatalf("error = %v, want %v", got, want)
+	}
+}
+
+// counted fails t unless the template counts its versions so.
+func counted(t testing.TB, tmpl *prompt.Template, all, frozen prompt.Summary) {
+	t.Helper()
+	if tmpl.AllVersions != all || tmpl.FrozenVersions != frozen {
+		t.Errorf("all versions %+v, frozen %+v; want %+v, %+v", tmpl.AllVersions, tmpl.FrozenVersions, all, frozen)
 	}
 }
 

@@ -70,9 +70,6 @@ type Template struct {
 	AllVersions    Summary
 	FrozenVersions Summary // those that viewers see
 
-	// Labelled maps each label to the number of its version. It is loaded only to change versions.
-	Labelled map[string]int
-
 	// Activated holds the activations by Activate, for the store to add to the ledger.
 	Activated []Activation
 }
@@ -90,6 +87,14 @@ type Summary struct {
 	Count        int
 	Latest       VersionID // empty if there is none
 	LatestNumber int
+}
+
+// add counts one more version.
+func (s *Summary) add(v *VersionInfo) {
+	s.Count++
+	if v.Number > s.LatestNumber {
+		s.Latest, s.LatestNumber = v.ID, v.Number
+	}
 }
 
 // Activation is an entry of the ledger: who activated which version instead of which, and why.

@@ -21,10 +21,15 @@ import (
 // Version is one state of a template's content. It starts as a draft that can be edited. The first
 // activation or label freezes it permanently.
 type Version struct {
+	VersionInfo
+	Content Content
+}
+
+// VersionInfo is everything of a version except its content.
+type VersionInfo struct {
 	ID               VersionID
 	Template         ID
 	Number           int // from 1, never reused
-	Content          Content
 	ContentHash      string
 	Labels           []string // sorted; each belongs to at most one version of a template
 	CommitMessage    string   // up to 500 characters
@@ -36,6 +41,17 @@ type Version struct {
 	UpdatedAt        time.Time
 	Deleted          bool // set by Delete, for the store to remove it
 }
+
+// info returns the VersionInfo of v; nil for nil.
+func (v *Version) info() *VersionInfo {
+	if v == nil {
+		return nil
+	}
+	return &v.VersionInfo
+}
+
+// Labels maps each label of a template to the number of its version.
+type Labels map[string]int
 
 // VersionPage is one page of versions.
 type VersionPage = page.Of[Version]
@@ -93,8 +109,8 @@ type VersionDraft struct {
 	Base              VersionID // if given, must be the latest
 }
 
-// AddVersion creates the next version of t, a draft unless it has labels.
-func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, error) {
+// AddVersion creates the next version of t, a draft unless it has labels. used are the labels of t.
+func (t *Template) AddVersion(by identity.Actor, d VersionDraft, used Labels) (*Version, error) {
 	may := t.Allow(by, access.Editor)
 	if len(d.Labels) > 0 {
 		may = t.mayRelease(by)
@@ -110,12 +126,16 @@ func (t *Template) AddVersion(by identity.Actor, d VersionDraft) (*Version, erro
 		return nil, err
 	}
 	t.LastNumber++
-	v := &Version{
-		ID: VersionID(id.New(VersionPrefix)), Template: t.ID, Number: t.LastNumber, Content: content, ContentHash: content.Hash(),
-		Labels: sorted(d.Labels), CommitMessage: d.CommitMessage, Frozen: len(d.Labels) > 0,
+	v := &Version{Content: content, VersionInfo: VersionInfo{
+		ID: VersionID(id.New(VersionPrefix)), Template: t.ID, Number: t.LastNumber, ContentHash: content.Hash(),
+		Labels: sorted(d.Labels), CommitMessage: d.CommitMessage,
 		Revision: 1, CreatedBy: by.User, CreatedAt: by.At, UpdatedAt: by.At,
+	}}
+	t.AllVersions.add(v.info())
+	if len(v.Labels) > 0 {
+		t.freeze(v.info())
 	}
-	t.Record(by, "prompt_version.created", string(t.ID), v.named(t.taken(v, map[string]any{"labels": v.Labels})))
+	t.Record(by, "prompt_version.created", string(t.ID), v.named(used.taken(v.info(), map[string]any{"labels": v.Labels})))
 	return v, nil
 }
 
@@ -143,12 +163,12 @@ func (c VersionChanges) of(t Type, old Content) (Content, error) {
 }
 
 // ChangeVersion edits a version: its content only while it is a draft, labels and commit message
-// always. A label of another version moves to v.
-func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Version, c VersionChanges) error {
+// always. A label of another version moves to v. used are the labels of t.
+func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Version, c VersionChanges, used Labels) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
-	if !t.Has(by, v) {
+	if !t.Has(by, v.info()) {
 		return ErrVersionNotFound
 	}
 	relabels := c.Labels != nil && !slices.Equal(sorted(*c.Labels), v.Labels)
@@ -188,8 +208,10 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 	if relabels {
 		changed["labels"] = event.Change{From: sorted(v.Labels), To: sorted(*c.Labels)}
 		v.Labels = sorted(*c.Labels)
-		t.taken(v, changed)
-		v.Frozen = v.Frozen || len(v.Labels) > 0
+		used.taken(v.info(), changed)
+		if len(v.Labels) > 0 {
+			t.freeze(v.info())
+		}
 	}
 	if len(changed) > 0 {
 		v.Revision++
@@ -202,7 +224,7 @@ func (t *Template) ChangeVersion(by identity.Actor, at revision.Match, v *Versio
 // Activate makes v the version that callers receive, and freezes it. Repeating it changes nothing. A
 // nil v is a version that t does not have; only callers who may see t learn that. expected, if given,
 // is the version that the caller believes to be active.
-func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, expected *VersionID, reason string) error {
+func (t *Template) Activate(by identity.Actor, at revision.Match, v *VersionInfo, expected *VersionID, reason string) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
@@ -225,7 +247,8 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, ex
 		return nil
 	}
 	if v.FirstActivatedAt.IsZero() {
-		v.Frozen, v.FirstActivatedAt = true, by.At
+		t.freeze(v)
+		v.FirstActivatedAt = by.At
 		v.Revision++
 		v.UpdatedAt = by.At
 	}
@@ -239,7 +262,7 @@ func (t *Template) Activate(by identity.Actor, at revision.Match, v *Version, ex
 
 // DeleteVersion deletes a version that is not active. A draft requires the editor role, any other
 // version the manager role. Its number is never reused.
-func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Version) error {
+func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *VersionInfo) error {
 	if err := t.Allow(by, access.Viewer); err != nil {
 		return err
 	}
@@ -265,8 +288,16 @@ func (t *Template) DeleteVersion(by identity.Actor, at revision.Match, v *Versio
 }
 
 // Has reports whether v, which may be nil, is a version of t that by may see.
-func (t *Template) Has(by identity.Actor, v *Version) bool {
+func (t *Template) Has(by identity.Actor, v *VersionInfo) bool {
 	return v != nil && v.Template == t.ID && (v.Frozen || t.SeesDrafts(by))
+}
+
+// freeze makes v permanent, and visible to viewers.
+func (t *Template) freeze(v *VersionInfo) {
+	if !v.Frozen {
+		v.Frozen = true
+		t.FrozenVersions.add(v)
+	}
 }
 
 // Diff compares the contents of two versions.
@@ -276,21 +307,21 @@ func Diff(from, to *Version) Difference {
 
 // Refs returns the references to v that do not depend on other versions: its id, its number and its
 // labels.
-func (v *Version) Refs() []string {
+func (v *VersionInfo) Refs() []string {
 	return append([]string{string(v.ID), fmt.Sprintf("v%d", v.Number)}, v.Labels...)
 }
 
 // named adds to an event's data the version that it is about.
-func (v *Version) named(data map[string]any) map[string]any {
+func (v *VersionInfo) named(data map[string]any) map[string]any {
 	data["version_id"], data["version_number"] = v.ID, v.Number
 	return data
 }
 
 // taken adds to an event's data the numbers of the versions that lose labels to v.
-func (t *Template) taken(v *Version, data map[string]any) map[string]any {
+func (l Labels) taken(v *VersionInfo, data map[string]any) map[string]any {
 	from := map[string]int{}
 	for _, label := range v.Labels {
-		if n := t.Labelled[label]; n != 0 && n != v.Number {
+		if n := l[label]; n != 0 && n != v.Number {
 			from[label] = n
 		}
 	}

@@ -54,7 +54,7 @@ func TestAddVersion(t *testing.T) {
 		if d.Content.Text == "" {
 			d.Content.Text = "Hello {{name}}"
 		}
-		return tmpl.AddVersion(owner, d)
+		return tmpl.AddVersion(owner, d, nil)
 	}
 	t.Run("it is a draft with the next number", func(t *testing.T) {
 		tmpl, _ := cast()
@@ -71,6 +71,7 @@ func TestAddVersion(t *testing.T) {
 		if tmpl.Active.Version != "ver1" || tmpl.Revision != 7 {
 			t.Error("the template itself changed")
 		}
+		counted(t, tmpl, prompt.Summary{Count: 4, Latest: v.ID, LatestNumber: 4}, prompt.Summary{Count: 2, Latest: "ver3", LatestNumber: 3})
 	})
 	t.Run("a number is never given twice, though the newest version was deleted", func(t *testing.T) {
 		tmpl, _ := cast()
@@ -86,6 +87,7 @@ func TestAddVersion(t *testing.T) {
 		if err != nil || !v.Frozen || !slices.Equal(v.Labels, []string{"canary", "stable"}) || labels[0] != "stable" {
 			t.Fatalf("got %+v, %v; the caller's are %q", v, err, labels)
 		}
+		counted(t, tmpl, prompt.Summary{Count: 4, Latest: v.ID, LatestNumber: 4}, prompt.Summary{Count: 3, Latest: v.ID, LatestNumber: 4})
 	})
 	t.Run("a base that is the latest is accepted", func(t *testing.T) {
 		tmpl, _ := cast()
@@ -109,7 +111,7 @@ func TestAddVersion(t *testing.T) {
 	t.Run("a chat's content is none of a text's", func(t *testing.T) {
 		tmpl, _ := cast()
 		before, _ := cast()
-		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Messages: []prompt.Message{{Role: "user", Content: "x"}}}})
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Messages: []prompt.Message{{Role: "user", Content: "x"}}}}, nil)
 		if len(wrongFields(t, err)) == 0 {
 			t.Fatal("it was accepted")
 		}
@@ -143,11 +145,11 @@ func TestLabels(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, versions := cast()
-			_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: tt.labels, CommitMessage: tt.message})
+			_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: tt.labels, CommitMessage: tt.message}, nil)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("AddVersion: wrong = %q, want %q", got, tt.want)
 			}
-			err = tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &tt.labels, CommitMessage: &tt.message})
+			err = tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &tt.labels, CommitMessage: &tt.message}, nil)
 			if got := wrongFields(t, err); !slices.Equal(got, tt.want) {
 				t.Errorf("ChangeVersion: wrong = %q, want %q", got, tt.want)
 			}
@@ -156,7 +158,7 @@ func TestLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		label := rapid.OneOf(rapid.StringMatching(`[a-z0-9_.-]{1,36}`), rapid.StringMatching(`v[0-9]{1,3}|active|latest`)).Draw(t, "label")
 		tmpl, _ := cast()
-		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{label}})
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{label}}, nil)
 		if reads := prompt.ParseRef(label) == (prompt.Ref{Label: label}); (err == nil) != reads {
 			t.Fatalf("label %q: %v, read as %+v", label, err, prompt.ParseRef(label))
 		}
@@ -172,7 +174,7 @@ func TestChangeVersion(t *testing.T) {
 		tmpl, versions := cast()
 		v := versions[2]
 		before := v.ContentHash
-		wantErr(t, tmpl.ChangeVersion(later, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}"), InferVariables: true}), nil)
+		wantErr(t, tmpl.ChangeVersion(later, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}"), InferVariables: true}, nil), nil)
 		if v.Content.Text != "Bye {{x}}" || len(v.Content.Variables) != 1 || v.ContentHash != v.Content.Hash() || v.Revision != 2 || v.UpdatedAt != later.At || v.Frozen {
 			t.Fatalf("got %+v", v)
 		}
@@ -184,23 +186,23 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("its variables stay declared unless they are to be inferred", func(t *testing.T) {
 		tmpl, versions := cast()
 		versions[2].Content.Variables = []prompt.Variable{{Name: "declared", Type: "string"}}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}), prompt.ErrUndeclaredVariable)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Bye {{x}}")}, nil), prompt.ErrUndeclaredVariable)
 	})
 	t.Run("those that were inferred follow the text, and those that come with it do not", func(t *testing.T) {
 		tmpl, versions := cast()
 		v := versions[2]
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}")}), nil)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{y}}")}), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{x}}")}, nil), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{y}}")}, nil), nil)
 		if len(v.Content.Variables) != 1 || v.Content.Variables[0].Name != "y" {
 			t.Fatalf("variables are %+v", v.Content.Variables)
 		}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}"), VariablesDeclared: true}), prompt.ErrUndeclaredVariable)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}"), VariablesDeclared: true}, nil), prompt.ErrUndeclaredVariable)
 		described := func(c prompt.Content) prompt.Content {
 			c.Variables = []prompt.Variable{{Name: "y", Type: "string", Required: true, Description: "name"}}
 			return c
 		}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true}), nil)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}")}), prompt.ErrUndeclaredVariable)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: described, VariablesDeclared: true}, nil), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, v, prompt.VersionChanges{Content: text("Bye {{z}}")}, nil), prompt.ErrUndeclaredVariable)
 	})
 	t.Run("all that is wrong with a body is said at once", func(t *testing.T) {
 		tmpl, versions := cast()
@@ -208,13 +210,13 @@ func TestChangeVersion(t *testing.T) {
 		bad := prompt.Content{Text: "{{#x}} {{y}}", Format: prompt.Mustache, Variables: []prompt.Variable{{Name: "0", Type: "string"}}, Tools: []byte(`{}`)}
 		want := []string{"/tools wrong_type", "/variables/0/name invalid_format", "/text unsupported_syntax", "/labels/0 not_allowed_value", "/commit_message too_long"}
 		labels, message := []string{"latest"}, strings.Repeat("x", 501)
-		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: bad, VariablesDeclared: true, Labels: labels, CommitMessage: message})
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: bad, VariablesDeclared: true, Labels: labels, CommitMessage: message}, nil)
 		if got := wrongFields(t, err); !slices.Equal(got, want) {
 			t.Errorf("AddVersion: wrong = %q", got)
 		}
 		err = tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{
 			Content: func(prompt.Content) prompt.Content { return bad }, VariablesDeclared: true, Labels: &labels, CommitMessage: &message,
-		})
+		}, nil)
 		if got := wrongFields(t, err); !slices.Equal(got, want) {
 			t.Errorf("ChangeVersion: wrong = %q", got)
 		}
@@ -226,13 +228,13 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("a frozen version keeps its content for ever", func(t *testing.T) {
 		tmpl, versions := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Content: text("x"), CommitMessage: new("x")}), prompt.ErrVersionFrozen)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Content: text("x"), CommitMessage: new("x")}, nil), prompt.ErrVersionFrozen)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("but not its message and labels", func(t *testing.T) {
 		tmpl, versions := cast()
 		v := versions[3]
-		wantErr(t, tmpl.ChangeVersion(later, nil, v, prompt.VersionChanges{CommitMessage: new("why"), Labels: &[]string{"z", "live"}}), nil)
+		wantErr(t, tmpl.ChangeVersion(later, nil, v, prompt.VersionChanges{CommitMessage: new("why"), Labels: &[]string{"z", "live"}}, nil), nil)
 		if v.CommitMessage != "why" || !slices.Equal(v.Labels, []string{"live", "z"}) || v.Revision != 2 {
 			t.Fatalf("got %+v", v)
 		}
@@ -240,11 +242,11 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("the event says from which versions labels were taken", func(t *testing.T) {
 		tmpl, versions := cast()
-		tmpl.Labelled = map[string]int{"live": 3, "stable": 3, "old": 1}
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}), nil)
-		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"stable"}})
+		used := prompt.Labels{"live": 3, "stable": 3, "old": 1}
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[1], prompt.VersionChanges{Labels: &[]string{"live", "old", "new"}}, used), nil)
+		_, err := tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"stable"}}, used)
 		wantErr(t, err, nil)
-		_, err = tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"fresh"}})
+		_, err = tmpl.AddVersion(owner, prompt.VersionDraft{Content: prompt.Content{Text: "x"}, Labels: []string{"fresh"}}, used)
 		wantErr(t, err, nil)
 		var got []any
 		for _, e := range tmpl.Recorded() {
@@ -256,21 +258,22 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("the first label freezes a draft", func(t *testing.T) {
 		tmpl, versions := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Labels: &[]string{"live"}}, nil), nil)
 		if !versions[2].Frozen {
 			t.Fatal("still a draft")
 		}
+		counted(t, tmpl, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3})
 	})
 	t.Run("and taking it off does not thaw it", func(t *testing.T) {
 		tmpl, versions := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}}), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{}}, nil), nil)
 		if v := versions[3]; !v.Frozen || len(v.Labels) != 0 {
 			t.Fatalf("got %+v", v)
 		}
 	})
 	t.Run("content and label may come together", func(t *testing.T) {
 		tmpl, versions := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("x"), Labels: &[]string{"live"}}), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("x"), Labels: &[]string{"live"}}, nil), nil)
 		if v := versions[2]; v.Content.Text != "x" || !v.Frozen {
 			t.Fatalf("got %+v", v)
 		}
@@ -278,8 +281,8 @@ func TestChangeVersion(t *testing.T) {
 	t.Run("what is sent as it is changes nothing", func(t *testing.T) {
 		tmpl, versions := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Hello"), CommitMessage: new(""), Labels: &[]string{}}), nil)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{"stable", "live"}}), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[2], prompt.VersionChanges{Content: text("Hello"), CommitMessage: new(""), Labels: &[]string{}}, nil), nil)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, versions[3], prompt.VersionChanges{Labels: &[]string{"stable", "live"}}, nil), nil)
 		unchanged(t, tmpl, before)
 		if versions[2].Revision != 1 || versions[2].Frozen || versions[3].Revision != 1 {
 			t.Fatal("a version changed")
@@ -287,16 +290,16 @@ func TestChangeVersion(t *testing.T) {
 	})
 	t.Run("a version that is not there is not found", func(t *testing.T) {
 		tmpl, _ := cast()
-		wantErr(t, tmpl.ChangeVersion(owner, nil, nil, prompt.VersionChanges{}), prompt.ErrVersionNotFound)
-		wantErr(t, tmpl.ChangeVersion(owner, nil, &prompt.Version{ID: "ver1", Template: "another"}, prompt.VersionChanges{}), prompt.ErrVersionNotFound)
-		wantErr(t, tmpl.ChangeVersion(stranger, nil, nil, prompt.VersionChanges{}), prompt.ErrNotFound)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrVersionNotFound)
+		wantErr(t, tmpl.ChangeVersion(owner, nil, &prompt.Version{VersionInfo: prompt.VersionInfo{ID: "ver1", Template: "another"}}, prompt.VersionChanges{}, nil), prompt.ErrVersionNotFound)
+		wantErr(t, tmpl.ChangeVersion(stranger, nil, nil, prompt.VersionChanges{}, nil), prompt.ErrNotFound)
 	})
 }
 
 func TestActivate(t *testing.T) {
 	t.Run("it moves the pointer, freezes the version and writes one line and one event", func(t *testing.T) {
 		tmpl, versions := cast()
-		wantErr(t, tmpl.Activate(editor, nil, versions[2], nil, "better"), nil)
+		wantErr(t, tmpl.Activate(editor, nil, info(versions[2]), nil, "better"), nil)
 		v := versions[2]
 		if tmpl.Active != (prompt.Active{Version: "ver2", Number: 2, At: now, By: "eve"}) || !v.Frozen || v.FirstActivatedAt != now || tmpl.Revision != 8 || tmpl.UpdatedAt != now {
 			t.Fatalf("got %+v, %+v", tmpl.Active, v)
@@ -304,6 +307,7 @@ func TestActivate(t *testing.T) {
 		if want := (prompt.Activation{From: "ver1", To: "ver2", By: "eve", At: now, Reason: "better"}); len(tmpl.Activated) != 1 || tmpl.Activated[0] != want {
 			t.Errorf("ledger = %+v", tmpl.Activated)
 		}
+		counted(t, tmpl, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3}, prompt.Summary{Count: 3, Latest: "ver3", LatestNumber: 3})
 		recorded(t, tmpl, editor, "prompt_template.activated")
 		if data := tmpl.Recorded()[0].Data; data["reason"] != "better" || data["active_version_id"] != (event.Change{From: prompt.VersionID("ver1"), To: prompt.VersionID("ver2")}) {
 			t.Errorf("data = %v", data)
@@ -312,14 +316,14 @@ func TestActivate(t *testing.T) {
 	t.Run("again changes nothing", func(t *testing.T) {
 		tmpl, versions := cast()
 		before, _ := cast()
-		wantErr(t, tmpl.Activate(owner, nil, versions[1], new(prompt.VersionID("ver1")), "again"), nil)
+		wantErr(t, tmpl.Activate(owner, nil, info(versions[1]), new(prompt.VersionID("ver1")), "again"), nil)
 		unchanged(t, tmpl, before)
 	})
 	t.Run("the first activation is remembered", func(t *testing.T) {
 		tmpl, versions := cast()
 		first := now.Add(-time.Hour)
 		versions[3].FirstActivatedAt = first
-		wantErr(t, tmpl.Activate(owner, nil, versions[3], nil, ""), nil)
+		wantErr(t, tmpl.Activate(owner, nil, info(versions[3]), nil, ""), nil)
 		if versions[3].FirstActivatedAt != first {
 			t.Fatal("it was forgotten")
 		}
@@ -347,7 +351,7 @@ func TestActivate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tmpl, versions := cast()
 			before, _ := cast()
-			wantErr(t, tmpl.Activate(tt.by, tt.at, versions[tt.v], tt.expected, tt.reason), tt.want)
+			wantErr(t, tmpl.Activate(tt.by, tt.at, info(versions[tt.v]), tt.expected, tt.reason), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)
 			}
@@ -356,7 +360,7 @@ func TestActivate(t *testing.T) {
 	t.Run("a reason of 501 characters is too long", func(t *testing.T) {
 		tmpl, versions := cast()
 		before, _ := cast()
-		if got := wrongFields(t, tmpl.Activate(owner, nil, versions[2], nil, strings.Repeat("ä", 501))); !slices.Equal(got, []string{"/reason too_long"}) {
+		if got := wrongFields(t, tmpl.Activate(owner, nil, info(versions[2]), nil, strings.Repeat("ä", 501))); !slices.Equal(got, []string{"/reason too_long"}) {
 			t.Fatalf("wrong = %q", got)
 		}
 		unchanged(t, tmpl, before)
@@ -365,7 +369,7 @@ func TestActivate(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			tmpl, versions := cast()
 			for _, n := range rapid.SliceOf(rapid.IntRange(1, 3)).Draw(t, "versions") {
-				wantErr(t, tmpl.Activate(owner, nil, versions[n], nil, ""), nil)
+				wantErr(t, tmpl.Activate(owner, nil, info(versions[n]), nil, ""), nil)
 			}
 			at := prompt.VersionID("ver1")
 			for _, line := range tmpl.Activated {
@@ -400,7 +404,7 @@ func TestDeleteVersion(t *testing.T) {
 			tmpl, versions := cast()
 			before, _ := cast()
 			v := versions[tt.v]
-			wantErr(t, tmpl.DeleteVersion(tt.by, nil, v), tt.want)
+			wantErr(t, tmpl.DeleteVersion(tt.by, nil, info(v)), tt.want)
 			if tt.want != nil {
 				unchanged(t, tmpl, before)
 				if v != nil && v.Deleted {

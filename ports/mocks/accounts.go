@@ -263,6 +263,20 @@ func (mr *MockWorkspacesMockRecorder) Get(ctx, by, id interface{}) *gomock.Call 
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Get", reflect.TypeOf((*MockWorkspaces)(nil).Get), ctx, by, id)
 }
 
+// Lock mocks base method.
+func (m *MockWorkspaces) Lock(ctx context.Context, org identity.OrgID, id identity.WorkspaceID) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Lock", ctx, org, id)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Lock indicates an expected call of Lock.
+func (mr *MockWorkspacesMockRecorder) Lock(ctx, org, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockWorkspaces)(nil).Lock), ctx, org, id)
+}
+
 // Member mocks base method.
 func (m *MockWorkspaces) Member(ctx context.Context, org identity.OrgID, id identity.WorkspaceID, user identity.UserID) (account.Member, error) {
 	m.ctrl.T.Helper()

@@ -109,6 +109,21 @@ func (mr *MockConnectionsMockRecorder) Live(ctx, ws interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Live", reflect.TypeOf((*MockConnections)(nil).Live), ctx, ws)
 }
 
+// Lock mocks base method.
+func (m *MockConnections) Lock(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (*connection.Connection, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Lock", ctx, ws, id)
+	ret0, _ := ret[0].(*connection.Connection)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Lock indicates an expected call of Lock.
+func (mr *MockConnectionsMockRecorder) Lock(ctx, ws, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockConnections)(nil).Lock), ctx, ws, id)
+}
+
 // Sealed mocks base method.
 func (m *MockConnections) Sealed(ctx context.Context, ws identity.WorkspaceID, id connection.ID) (connection.Stored, error) {
 	m.ctrl.T.Helper()

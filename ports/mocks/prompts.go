@@ -52,7 +52,7 @@ func (mr *MockPromptsMockRecorder) Add(ctx, t interface{}) *gomock.Call {
 }
 
 // AddVersion mocks base method.
-func (m *MockPrompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template) (*prompt.Version, error)) error {
+func (m *MockPrompts) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "AddVersion", ctx, by, id, change)
 	ret0, _ := ret[0].(error)
@@ -63,6 +63,21 @@ func (m *MockPrompts) AddVersion(ctx context.Context, by identity.Actor, id prom
 func (mr *MockPromptsMockRecorder) AddVersion(ctx, by, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddVersion", reflect.TypeOf((*MockPrompts)(nil).AddVersion), ctx, by, id, change)
+}
+
+// EditVersion mocks base method.
+func (m *MockPrompts) EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (*prompt.Template, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "EditVersion", ctx, by, id, ref, change)
+	ret0, _ := ret[0].(*prompt.Template)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// EditVersion indicates an expected call of EditVersion.
+func (mr *MockPromptsMockRecorder) EditVersion(ctx, by, id, ref, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "EditVersion", reflect.TypeOf((*MockPrompts)(nil).EditVersion), ctx, by, id, ref, change)
 }
 
 // Get mocks base method.
@@ -112,6 +127,22 @@ func (mr *MockPromptsMockRecorder) GetVersionByName(ctx, by, name, ref interface
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GetVersionByName", reflect.TypeOf((*MockPrompts)(nil).GetVersionByName), ctx, by, name, ref)
 }
 
+// Lock mocks base method.
+func (m *MockPrompts) Lock(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.VersionInfo, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Lock", ctx, by, id, ref)
+	ret0, _ := ret[0].(*prompt.Template)
+	ret1, _ := ret[1].(*prompt.VersionInfo)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// Lock indicates an expected call of Lock.
+func (mr *MockPromptsMockRecorder) Lock(ctx, by, id, ref interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockPrompts)(nil).Lock), ctx, by, id, ref)
+}
+
 // Update mocks base method.
 func (m *MockPrompts) Update(ctx context.Context, by identity.Actor, id prompt.ID, also []identity.UserID, change func(*prompt.Template) error) (*prompt.Template, error) {
 	m.ctrl.T.Helper()
@@ -127,19 +158,118 @@ func (mr *MockPromptsMockRecorder) Update(ctx, by, id, also, change interface{})
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockPrompts)(nil).Update), ctx, by, id, also, change)
 }
 
-// UpdateWith mocks base method.
-func (m *MockPrompts) UpdateWith(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version) error) (*prompt.Template, error) {
+// UpdateVersion mocks base method.
+func (m *MockPrompts) UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "UpdateWith", ctx, by, id, ref, change)
+	ret := m.ctrl.Call(m, "UpdateVersion", ctx, by, id, ref, change)
 	ret0, _ := ret[0].(*prompt.Template)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
-// UpdateWith indicates an expected call of UpdateWith.
-func (mr *MockPromptsMockRecorder) UpdateWith(ctx, by, id, ref, change interface{}) *gomock.Call {
+// UpdateVersion indicates an expected call of UpdateVersion.
+func (mr *MockPromptsMockRecorder) UpdateVersion(ctx, by, id, ref, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateWith", reflect.TypeOf((*MockPrompts)(nil).UpdateWith), ctx, by, id, ref, change)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateVersion", reflect.TypeOf((*MockPrompts)(nil).UpdateVersion), ctx, by, id, ref, change)
+}
+
+// MockPromptVersions is a mock of PromptVersions interface.
+type MockPromptVersions struct {
+	ctrl     *gomock.Controller
+	recorder *MockPromptVersionsMockRecorder
+}
+
+// MockPromptVersionsMockRecorder is the mock recorder for MockPromptVersions.
+type MockPromptVersionsMockRecorder struct {
+	mock *MockPromptVersions
+}
+
+// NewMockPromptVersions creates a new mock instance.
+func NewMockPromptVersions(ctrl *gomock.Controller) *MockPromptVersions {
+	mock := &MockPromptVersions{ctrl: ctrl}
+	mock.recorder = &MockPromptVersionsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockPromptVersions) EXPECT() *MockPromptVersionsMockRecorder {
+	return m.recorder
+}
+
+// AddVersion mocks base method.
+func (m *MockPromptVersions) AddVersion(ctx context.Context, by identity.Actor, id prompt.ID, change func(*prompt.Template, prompt.Labels) (*prompt.Version, error)) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "AddVersion", ctx, by, id, change)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// AddVersion indicates an expected call of AddVersion.
+func (mr *MockPromptVersionsMockRecorder) AddVersion(ctx, by, id, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "AddVersion", reflect.TypeOf((*MockPromptVersions)(nil).AddVersion), ctx, by, id, change)
+}
+
+// EditVersion mocks base method.
+func (m *MockPromptVersions) EditVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.Version, prompt.Labels) error) (*prompt.Template, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "EditVersion", ctx, by, id, ref, change)
+	ret0, _ := ret[0].(*prompt.Template)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// EditVersion indicates an expected call of EditVersion.
+func (mr *MockPromptVersionsMockRecorder) EditVersion(ctx, by, id, ref, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "EditVersion", reflect.TypeOf((*MockPromptVersions)(nil).EditVersion), ctx, by, id, ref, change)
+}
+
+// GetVersion mocks base method.
+func (m *MockPromptVersions) GetVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "GetVersion", ctx, by, id, ref)
+	ret0, _ := ret[0].(*prompt.Template)
+	ret1, _ := ret[1].(*prompt.Version)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// GetVersion indicates an expected call of GetVersion.
+func (mr *MockPromptVersionsMockRecorder) GetVersion(ctx, by, id, ref interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GetVersion", reflect.TypeOf((*MockPromptVersions)(nil).GetVersion), ctx, by, id, ref)
+}
+
+// GetVersionByName mocks base method.
+func (m *MockPromptVersions) GetVersionByName(ctx context.Context, by identity.Actor, name string, ref prompt.Ref) (*prompt.Template, *prompt.Version, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "GetVersionByName", ctx, by, name, ref)
+	ret0, _ := ret[0].(*prompt.Template)
+	ret1, _ := ret[1].(*prompt.Version)
+	ret2, _ := ret[2].(error)
+	return ret0, ret1, ret2
+}
+
+// GetVersionByName indicates an expected call of GetVersionByName.
+func (mr *MockPromptVersionsMockRecorder) GetVersionByName(ctx, by, name, ref interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "GetVersionByName", reflect.TypeOf((*MockPromptVersions)(nil).GetVersionByName), ctx, by, name, ref)
+}
+
+// UpdateVersion mocks base method.
+func (m *MockPromptVersions) UpdateVersion(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref, change func(*prompt.Template, *prompt.VersionInfo) error) (*prompt.Template, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "UpdateVersion", ctx, by, id, ref, change)
+	ret0, _ := ret[0].(*prompt.Template)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// UpdateVersion indicates an expected call of UpdateVersion.
+func (mr *MockPromptVersionsMockRecorder) UpdateVersion(ctx, by, id, ref, change interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "UpdateVersion", reflect.TypeOf((*MockPromptVersions)(nil).UpdateVersion), ctx, by, id, ref, change)
 }
 
 // MockPromptLists is a mock of PromptLists interface.

@@ -83,6 +83,21 @@ func (mr *MockSourcesMockRecorder) List(ctx, ws, q interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "List", reflect.TypeOf((*MockSources)(nil).List), ctx, ws, q)
 }
 
+// Lock mocks base method.
+func (m *MockSources) Lock(ctx context.Context, ws identity.WorkspaceID, id source.ID) (*source.Source, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Lock", ctx, ws, id)
+	ret0, _ := ret[0].(*source.Source)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Lock indicates an expected call of Lock.
+func (mr *MockSourcesMockRecorder) Lock(ctx, ws, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Lock", reflect.TypeOf((*MockSources)(nil).Lock), ctx, ws, id)
+}
+
 // Memory mocks base method.
 func (m *MockSources) Memory(ctx context.Context, ws identity.WorkspaceID, t source.TypeKey) (column.Memory, error) {
 	m.ctrl.T.Helper()

@@ -24,6 +24,7 @@ func Connections(t *testing.T, open Opener) {
 	t.Run("Update", func(t *testing.T) { connectionUpdates(t, a) })
 	t.Run("credentials", func(t *testing.T) { connectionCredentials(t, a) })
 	t.Run("the limit", func(t *testing.T) { connectionLimit(t, a) })
+	t.Run("a lock waits for changes, and changes wait for it", func(t *testing.T) { connectionLock(t, a) })
 	t.Run("attempts", func(t *testing.T) { connectionAttempts(t, a) })
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
@@ -46,8 +47,8 @@ func promptRaces(t *testing.T, a Adapter) {
 	t.Run("concurrent versions get distinct numbers", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "numbered"})
 		all(20, func(i int) error {
-			return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template) (*prompt.Version, error) {
-				return p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: fmt.Sprint(i)}})
+			return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
+				return p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: fmt.Sprint(i)}}, used)
 			})
 		})
 		for i, v := range keptOf(t, a.Stores, by, made.ID).Versions {
@@ -63,7 +64,7 @@ func promptRaces(t *testing.T, a Adapter) {
 			fixture.Version(t, a.Stores, by, made.ID, fmt.Sprint(i))
 		}
 		all(n, func(i int) error {
-			_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: i + 1}, func(p *prompt.Template, v *prompt.Version) error {
+			_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: i + 1}, func(p *prompt.Template, v *prompt.VersionInfo) error {
 				return p.Activate(by, nil, v, nil, "")
 			})
 			return err
@@ -112,6 +113,19 @@ func promptRaces(t *testing.T, a Adapter) {
 		if won != 1 {
 			t.Fatalf("%d got the name", won)
 		}
+	})
+	t.Run("a lock waits for changes, and changes wait for it", func(t *testing.T) {
+		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "locked"})
+		fixture.Version(t, a.Stores, by, made.ID, "one")
+		before := keptOf(t, a.Stores, by, made.ID)
+		lockSerialises(t, a, by, func(tx ports.Stores) error {
+			_, _, err := tx.Prompts.Lock(ctx, by, made.ID, prompt.Ref{Number: 1})
+			return err
+		}, func(tx ports.Stores) error {
+			_, err := tx.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 1}, func(*prompt.Template, *prompt.VersionInfo) error { return nil })
+			return err
+		})
+		same(t, "the template, which was only locked", keptOf(t, a.Stores, by, made.ID), before)
 	})
 	t.Run("a waiting change sees that a share was removed meanwhile", func(t *testing.T) {
 		made := fixture.Template(t, a.Stores, by, prompt.Draft{Name: "unshared"})

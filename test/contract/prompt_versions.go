@@ -97,13 +97,30 @@ func promptVersions(t *testing.T, a Adapter) {
 			must(t, err)
 			same(t, name+" by name", sameTemplate, got)
 			same(t, name+" by name", sameVersion, v)
-			_, err = a.Prompts.UpdateWith(ctx, tt.by, made.ID, tt.ref, func(_ *prompt.Template, v *prompt.Version) error {
-				if v == nil != (tt.want == "") || v != nil && v.ID != tt.want {
-					t.Errorf("%s: UpdateWith gets %+v", name, v)
-				}
+			locked, info, err := a.Prompts.Lock(ctx, tt.by, made.ID, tt.ref)
+			must(t, err)
+			whole, err := a.Prompts.Get(ctx, tt.by, made.ID)
+			must(t, err)
+			same(t, name+": the template that Lock returns", locked, whole)
+			if v == nil != (info == nil) {
+				t.Fatalf("%s: Lock returns %+v", name, info)
+			}
+			_, err = a.Prompts.UpdateVersion(ctx, tt.by, made.ID, tt.ref, func(p *prompt.Template, got *prompt.VersionInfo) error {
+				same(t, name+": UpdateVersion's template", p, whole)
+				same(t, name+": UpdateVersion's version", got, info)
 				return nil
 			})
 			must(t, err)
+			_, err = a.Prompts.EditVersion(ctx, tt.by, made.ID, tt.ref, func(p *prompt.Template, got *prompt.Version, used prompt.Labels) error {
+				same(t, name+": EditVersion's template", p, whole)
+				same(t, name+": EditVersion's version", got, v)
+				same(t, name+": labels", used, prompt.Labels{"live": 1})
+				return nil
+			})
+			must(t, err)
+			if v != nil {
+				same(t, name+": version", info, &v.VersionInfo)
+			}
 		}
 	})
 	t.Run("GetVersion returns a deleted template's deletion time and owner", func(t *testing.T) {
@@ -157,11 +174,11 @@ func promptVersions(t *testing.T, a Adapter) {
 	t.Run("a changed version is stored", func(t *testing.T) {
 		later := fixture.Later(by, time.Second)
 		var want prompt.Version
-		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
+		_, err := a.Prompts.EditVersion(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
 			err := p.ChangeVersion(later, nil, v, prompt.VersionChanges{
 				Content:        func(c prompt.Content) prompt.Content { c.Text = "drei {{x}}"; return c },
 				InferVariables: true, CommitMessage: new("in German"),
-			})
+			}, used)
 			want = *v
 			return err
 		})
@@ -174,7 +191,7 @@ func promptVersions(t *testing.T, a Adapter) {
 	})
 	t.Run("an activation is one pointer, one ledger entry and one event", func(t *testing.T) {
 		later := fixture.Later(by, time.Minute)
-		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
+		_, err := a.Prompts.UpdateVersion(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.VersionInfo) error {
 			return p.Activate(later, nil, v, nil, "better")
 		})
 		must(t, err)
@@ -189,12 +206,12 @@ func promptVersions(t *testing.T, a Adapter) {
 		}
 	})
 	t.Run("a deleted version keeps its number and its ledger entry", func(t *testing.T) {
-		_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.Version) error {
+		_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.VersionInfo) error {
 			return p.DeleteVersion(by, nil, v)
 		})
 		must(t, err)
 		last := fixture.Version(t, a.Stores, by, made.ID, "four")
-		_, err = a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Latest: true}, func(p *prompt.Template, v *prompt.Version) error {
+		_, err = a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Latest: true}, func(p *prompt.Template, v *prompt.VersionInfo) error {
 			return p.DeleteVersion(by, nil, v)
 		})
 		must(t, err)
@@ -217,8 +234,8 @@ func promptLabels(t *testing.T, a Adapter) {
 	fixture.Version(t, a.Stores, by, made.ID, "one", "production", "stable")
 	two := fixture.Version(t, a.Stores, by, made.ID, "two")
 	label := func(number int, labels ...string) error {
-		_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: number}, func(p *prompt.Template, v *prompt.Version) error {
-			return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &labels})
+		_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: number}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+			return p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: &labels}, used)
 		})
 		return err
 	}
@@ -246,13 +263,13 @@ func promptLabels(t *testing.T, a Adapter) {
 		for _, l := range [][]string{{"a", "b", "c"}, {"d"}, nil} {
 			fixture.Version(t, a.Stores, by, made.ID, "text", l...)
 		}
-		var where map[string]int
-		_, err := a.Prompts.UpdateWith(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version) error {
-			where = p.Labelled
-			return p.ChangeVersion(later, nil, v, prompt.VersionChanges{Labels: &[]string{"a", "b", "e"}})
+		var before prompt.Labels
+		_, err := a.Prompts.EditVersion(ctx, later, made.ID, prompt.Ref{Number: 3}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+			before = used
+			return p.ChangeVersion(later, nil, v, prompt.VersionChanges{Labels: &[]string{"a", "b", "e"}}, used)
 		})
 		must(t, err)
-		same(t, "where labels stood", where, map[string]int{"a": 1, "b": 1, "c": 1, "d": 2})
+		same(t, "labels before", before, prompt.Labels{"a": 1, "b": 1, "c": 1, "d": 2})
 		fixture.Version(t, a.Stores, later, made.ID, "four", "e")
 		got := map[int]any{}
 		k := keptOf(t, a.Stores, by, made.ID)

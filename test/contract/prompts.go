@@ -209,12 +209,20 @@ func promptStrangers(t *testing.T, a Adapter) {
 					_, err := a.Prompts.Update(ctx, tt.by, tt.id, nil, func(*prompt.Template) error { return never() })
 					return err
 				},
-				"UpdateWith": func() error {
-					_, err := a.Prompts.UpdateWith(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID}, func(*prompt.Template, *prompt.Version) error { return never() })
+				"Lock": func() error {
+					_, _, err := a.Prompts.Lock(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID})
+					return err
+				},
+				"UpdateVersion": func() error {
+					_, err := a.Prompts.UpdateVersion(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID}, func(*prompt.Template, *prompt.VersionInfo) error { return never() })
+					return err
+				},
+				"EditVersion": func() error {
+					_, err := a.Prompts.EditVersion(ctx, tt.by, tt.id, prompt.Ref{ID: v.ID}, func(*prompt.Template, *prompt.Version, prompt.Labels) error { return never() })
 					return err
 				},
 				"AddVersion": func() error {
-					return a.Prompts.AddVersion(ctx, tt.by, tt.id, func(*prompt.Template) (*prompt.Version, error) { return nil, never() })
+					return a.Prompts.AddVersion(ctx, tt.by, tt.id, func(*prompt.Template, prompt.Labels) (*prompt.Version, error) { return nil, never() })
 				},
 			} {
 				if err := call(); !errors.Is(err, prompt.ErrNotFound) {
@@ -287,15 +295,21 @@ func promptUpdates(t *testing.T, a Adapter) {
 				})
 				return err
 			},
-			"UpdateWith": func() error {
-				_, err := a.Prompts.UpdateWith(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.Version) error {
-					return errors.Join(p.Activate(by, nil, v, nil, "why"), p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: new([]string{"live"})}), errBoom)
+			"UpdateVersion": func() error {
+				_, err := a.Prompts.UpdateVersion(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.VersionInfo) error {
+					return errors.Join(p.Activate(by, nil, v, nil, "why"), errBoom)
+				})
+				return err
+			},
+			"EditVersion": func() error {
+				_, err := a.Prompts.EditVersion(ctx, by, made.ID, prompt.Ref{Number: 2}, func(p *prompt.Template, v *prompt.Version, used prompt.Labels) error {
+					return errors.Join(p.ChangeVersion(by, nil, v, prompt.VersionChanges{Labels: new([]string{"live"})}, used), errBoom)
 				})
 				return err
 			},
 			"AddVersion": func() error {
-				return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template) (*prompt.Version, error) {
-					v, err := p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: "three"}, Labels: []string{"live"}})
+				return a.Prompts.AddVersion(ctx, by, made.ID, func(p *prompt.Template, used prompt.Labels) (*prompt.Version, error) {
+					v, err := p.AddVersion(by, prompt.VersionDraft{Content: prompt.Content{Text: "three"}, Labels: []string{"live"}}, used)
 					return v, errors.Join(err, errBoom)
 				})
 			},

@@ -26,6 +26,7 @@ func Workspaces(t *testing.T, open Opener) {
 	t.Run("Update of members", func(t *testing.T) { membersUpdated(t, a) })
 	t.Run("a member who is removed", func(t *testing.T) { memberRemoved(t, a) })
 	t.Run("a workspace that is deleted", func(t *testing.T) { workspaceDeleted(t, a) })
+	t.Run("a lock waits for changes, and changes wait for it", func(t *testing.T) { workspaceLock(t, a) })
 }
 
 // ownSpace stores another workspace, owned by by.

@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+// saveTemplate writes what differs between a locked template as it was read and as it is now, if it recorded
+// anything. also are writes of what belongs to it.
+func (db *DB) saveTemplate(ctx context.Context, before, t *prompt.Template, also ...write) error {
+	if len(t.Recorded()) == 0 {
+		return nil
+	}
+	if live := t.DeletedAt.IsZero(); live && (t.Name != before.Name || !before.DeletedAt.IsZero()) {
+		if err := db.nameIsFree(ctx, t); err != nil {
+			return err
+		}
+	}
+	writes := slices.Concat(also, templateWrites(before, t))
+	for _, a := range t.Activated {
+		writes = append(writes, activationWrite(t.ID, a))
+	}
+	events, err := db.eventWrites(t.Recorded())
+	if err != nil {
+		return err
+	}
+	return db.nameTaken(db.run(ctx, slices.Concat(writes, events)...))
+}
+
+// templateWrites returns the write of a template's row. The wide columns are written only if one of them changed.
+func templateWrites(before, t *prompt.Template) []write {
+	fields, state := templateFields(t), templateState(t)
+	key := []any{t.ID, t.Workspace}
+	switch {
+	case !slices.Equal(fields, templateFields(before)):
+		return []write{{`
+			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?, visibility = ?, protected = ?, search = ?,
+				active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?,
+				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?, latest_frozen_number = ?,
+				revision = ?, updated_at = ?, deleted_at = ?
+			WHERE id = ? AND workspace_id = ?`, slices.Concat(fields, state, key)}}
+	case !slices.Equal(state, templateState(before)):
+		return []write{{`
+			UPDATE prompt_templates SET active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?, last_number = ?,
+				version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?, latest_frozen_id = ?, latest_frozen_number = ?,
+				revision = ?, updated_at = ?, deleted_at = ?
+			WHERE id = ? AND workspace_id = ?`, slices.Concat(state, key)}}
+	}
+	return nil
+}
+
+// templateFields are the values of the columns that hold what people enter.
+func templateFields(t *prompt.Template) []any {
+	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata), t.Visibility, t.Protected, searchText(t)}
+}
+
+// templateState are the values of the columns that follow from what was done.
+func templateState(t *prompt.Template) []any {
+	all, frozen := t.AllVersions, t.FrozenVersions
+	return []any{
+		t.Active.Version, t.Active.Number, micros(t.Active.At), t.Active.By, t.LastNumber,
+		all.Count, all.Latest, all.LatestNumber, frozen.Count, frozen.Latest, frozen.LatestNumber,
+		t.Revision, micros(t.UpdatedAt), micros(t.DeletedAt),
+	}
+}
+
+// activationWrite adds a line to the ledger. The template's row is locked, so that numbers follow one another
+// without a gap.
+func activationWrite(id prompt.ID, a prompt.Activation) write {
+	return write{`
+		INSERT INTO prompt_activations (template_id, number, from_version_id, to_version_id, activated_by, activated_at, reason)
+		SELECT CAST(? AS TEXT), COALESCE(MAX(number), 0) + 1, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT)
+		FROM prompt_activations WHERE template_id = ?`,
+		[]any{id, a.From, a.To, a.By, micros(a.At), a.Reason, id}}
+}
+
+const nameIndex = "prompt_templates_name"
+
+// nameIsFree detects a duplicate name before the write. After a violation PostgreSQL aborts the
+// transaction, and SQLite does not say which index was violated.
+func (db *DB) nameIsFree(ctx context.Context, t *prompt.Template) error {
+	var other string
+	found, err := db.get(ctx, &other, `SELECT id FROM prompt_templates WHERE workspace_id = ? AND name_key = ? AND deleted_at = 0 AND id <> ?`,
+		t.Workspace, prompt.NameKey(t.Name), t.ID)
+	if found {
+		return prompt.ErrNameTaken
+	}
+	return err
+}
+
+// nameTaken is for the race that nameIsFree cannot see.
+func (db *DB) nameTaken(err error) error {
+	if db.dialect.duplicate(err, nameIndex) {
+		return prompt.ErrNameTaken
+	}
+	return err
+}
