@@ -7,12 +7,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 
@@ -86,17 +86,17 @@ func (db *DB) inTx(ctx context.Context, fn func(tx *DB) error) error {
 	if db.tx != nil {
 		return fn(db)
 	}
-	for try := 1; ; try++ {
-		err := db.once(ctx, fn)
-		if err == nil || try == maxTries || !db.dialect.retry(err) && !errors.Is(err, errRaced) {
-			return db.explain(ctx, err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(rand.N(time.Duration(try) * 50 * time.Millisecond)): //nolint:gosec // jitter needs no secrecy
-		}
+	waits := &backoff.ExponentialBackOff{
+		InitialInterval: 25 * time.Millisecond, RandomizationFactor: 1, Multiplier: 1.5, MaxInterval: 250 * time.Millisecond,
 	}
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := db.once(ctx, fn)
+		if err != nil && !db.dialect.retry(err) && !errors.Is(err, errRaced) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(0))
+	return db.explain(ctx, err)
 }
 
 func (db *DB) once(ctx context.Context, fn func(*DB) error) error {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -148,21 +149,24 @@ func (db *DB) migrate(ctx context.Context, c Config, open OpenPool) (err error) 
 			return err
 		}
 	}
-	for range 50 {
-		var ours, theirs int64
-		ours, theirs, err = db.versions(ctx)
-		switch {
-		case err == nil && theirs > ours:
-			return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, theirs, ours)
-		case err == nil && theirs == ours:
-			return nil
-		case err == nil:
-			_, err = apply.Up(ctx)
+	_, err = backoff.Retry(ctx, func() (struct{}, error) {
+		err := db.applyMissing(ctx, apply)
+		if errors.Is(err, ErrNewerSchema) || db.dialect.name != sqliteDialect.name {
+			err = backoff.Permanent(err)
 		}
-		if err == nil || db.dialect.name != sqliteDialect.name || ctx.Err() != nil {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond)
+		return struct{}{}, err
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(100*time.Millisecond)), backoff.WithMaxTries(50), backoff.WithMaxElapsedTime(0))
+	return err
+}
+
+// applyMissing applies the missing migrations once.
+func (db *DB) applyMissing(ctx context.Context, apply *goose.Provider) error {
+	ours, theirs, err := db.versions(ctx)
+	switch {
+	case err == nil && theirs > ours:
+		return fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, theirs, ours)
+	case err == nil && theirs < ours:
+		_, err = apply.Up(ctx)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -187,17 +188,14 @@ func (w *Worker) run(ctx context.Context, j job.Job, taken time.Time) {
 // settle retries until the lease expires, so that a short outage of the database does not make the work run
 // again.
 func (w *Worker) settle(ctx context.Context, j job.Job, o job.Outcome, until time.Time) error {
-	for {
+	var err error
+	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides that of the queue when ctx ends
 		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
-		err := w.queue.Settle(try, j, o)
-		cancel()
-		if err == nil || errors.Is(err, ports.ErrJobLost) || time.Now().Add(w.Poll).After(until) {
-			return err
+		defer cancel()
+		if err = w.queue.Settle(try, j, o); errors.Is(err, ports.ErrJobLost) {
+			return struct{}{}, backoff.Permanent(err)
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(w.Poll):
-		}
-	}
+		return struct{}{}, err
+	}, backoff.WithBackOff(backoff.NewConstantBackOff(w.Poll)), backoff.WithMaxElapsedTime(max(time.Until(until), 1)))
+	return err
 }

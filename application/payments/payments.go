@@ -8,8 +8,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -97,29 +98,49 @@ func outbound(ctx context.Context) (context.Context, context.CancelFunc) {
 // callWithRetry calls the gateway, and retries if the outcome is unknown. The retry uses the same key, which is
 // part of f. A refusal after a try without a response is a *billing.UnsettledError.
 func callWithRetry[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
-	wait := firstWait
-	for try := 1; ; try++ {
-		out, err := callOnce(ctx, f)
-		if refused, is := errors.AsType[*billing.Rejection](err); is && try > 1 {
-			return out, &billing.UnsettledError{Refusal: refused.Reason}
+	waits := &gatewayBackOff{ExponentialBackOff: backoff.ExponentialBackOff{
+		InitialInterval: firstWait, RandomizationFactor: 0.25, Multiplier: 2, MaxInterval: budget,
+	}}
+	var out T
+	var err error
+	tries := 0
+	_, _ = backoff.Retry(ctx, func() (struct{}, error) { // its own error hides that of the gateway when ctx ends
+		out, err = callOnce(ctx, f)
+		tries++
+		if refused, is := errors.AsType[*billing.Rejection](err); is && tries > 1 {
+			err = &billing.UnsettledError{Refusal: refused.Reason}
+			return struct{}{}, backoff.Permanent(err)
 		}
-		if err == nil || try == maxTries || !billing.OutcomeUnknown(err) {
-			return out, err
+		if err != nil && !billing.OutcomeUnknown(err) {
+			return struct{}{}, backoff.Permanent(err)
 		}
-		pause := time.Duration(float64(wait) * (0.75 + rand.Float64()/2)) //nolint:gosec // jitter needs no secrecy
+		waits.least = 0
 		if said, ok := errors.AsType[*fault.Error](err); ok {
-			pause = max(pause, said.RetryAfter)
+			waits.least = said.RetryAfter
 		}
-		if end, limited := ctx.Deadline(); limited && time.Until(end) < pause {
-			return out, err
-		}
-		select {
-		case <-ctx.Done():
-			return out, err
-		case <-time.After(pause):
-		}
-		wait *= 2
+		return struct{}{}, err
+	}, backoff.WithBackOff(waits), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(timeLeft(ctx)))
+	return out, err
+}
+
+// gatewayBackOff is an exponential backoff that waits at least as long as the gateway asked for.
+type gatewayBackOff struct {
+	backoff.ExponentialBackOff
+	least time.Duration
+}
+
+// NextBackOff implements backoff.BackOff.
+func (b *gatewayBackOff) NextBackOff() time.Duration {
+	return max(b.ExponentialBackOff.NextBackOff(), b.least)
+}
+
+// timeLeft returns the time until the deadline of ctx, at least a nanosecond; 0 without a deadline.
+func timeLeft(ctx context.Context) time.Duration {
+	end, limited := ctx.Deadline()
+	if !limited {
+		return 0
 	}
+	return max(time.Until(end), 1)
 }
 
 // callOnce calls the gateway once. A call that ran out of time has an unknown outcome.

@@ -29,6 +29,7 @@ const root = "application"
 // pure lists the modules that the inner layers may import, because they do no I/O.
 var pure = map[string]string{
 	"github.com/google/uuid":                   "identifiers are UUIDv7",
+	"github.com/cenkalti/backoff/v5":           "calls to a gateway are retried; it does nothing but wait",
 	"github.com/cbroglie/mustache":             "prompts are Mustache templates; partials, its one way to a file, are refused before",
 	"github.com/aymanbagabas/go-udiff":         "versions of a prompt are compared as unified diffs",
 	"github.com/santhosh-tekuri/jsonschema/v6": "configurations and credentials are held to JSON Schemas; its one way to a file, the loader, is replaced",
