@@ -16,7 +16,7 @@ type object = map[string]any
 
 // client calls a node as one caller of one org.
 type client struct {
-	url, host, token string
+	url, host, token string // without a token it is anonymous
 	workspace        string // sent as Workspace-Id; empty: not sent
 	http             *http.Client
 }
@@ -44,7 +44,9 @@ func (c *client) try(ctx context.Context, method, path string, body any) (*answe
 		return nil, err
 	}
 	r.Host = c.host
-	r.Header.Set("Authorization", "Bearer "+c.token)
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	if content != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -68,6 +70,20 @@ func (c *client) do(t *testing.T, method, path string, body any) *answer {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return a
+}
+
+// ask is try for attacks: a call that was cut off has the status 0.
+func (c *client) ask(ctx context.Context, method, path string, body any) *answer {
+	a, err := c.try(ctx, method, path, body)
+	if err != nil {
+		return &answer{call: method + " " + path, text: err.Error()}
+	}
+	return a
+}
+
+// status is the status of ask.
+func (c *client) status(ctx context.Context, method, path string, body any) int {
+	return c.ask(ctx, method, path, body).status
 }
 
 // in is the same caller in another workspace.

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/id"
-	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
 )
 
 // samples is how many requests of a victim are measured, quiet and under attack each.
-var samples = proof.Sample(80, 400)
+var samples = proof.Sample(60, 400)
 
 // pace is the time between two requests of the victims together.
 const pace = 25 * time.Millisecond
@@ -73,34 +73,6 @@ func (w *world) seedEvents(t *testing.T, n int) {
 	}
 }
 
-func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
-	onEach(t, func(t *testing.T, database string) {
-		w := newAttack(t, database, "ATRIUM_CONNECTIONS_PROBE_LIMITS_TARGET_PER_HOUR=10000", "ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=10000")
-		silent := fixture.Listener(t, fixture.Silence)
-		var spaces []string
-		for i := range proof.Sample(8, 19) {
-			a := w.attacker.in("").do(t, "POST", "/api/workspaces", object{"name": "Space " + strconv.Itoa(i)}).is(t, 201)
-			spaces = append(spaces, a.at(t, "id"))
-		}
-		credential, _ := w.warehouse(1)
-		connection := w.victims[0].do(t, "POST", "/api/connections", object{"kind": "postgres", "credential": credential}).is(t, 201).at(t, "id")
-		preview := func(ctx context.Context, _ int) error {
-			a, err := w.victims[0].try(ctx, "GET", "/api/datasources/warehouse-preview?connection_id="+connection, nil)
-			if err == nil && a.status != http.StatusOK {
-				err = fmt.Errorf("the victim's preview returns %d: %s", a.status, a.text)
-			}
-			return err
-		}
-		statuses := w.under(2*len(spaces), func(ctx context.Context, caller int) int {
-			path := "/api/datasources/sheet-preview?url=" + fmt.Sprintf("https://127.0.0.1:%d/%d.csv", silent, caller)
-			return w.attacker.in(spaces[caller/2]).status(ctx, "GET", path, nil)
-		}, proof.Sample(20, 60), 100*time.Millisecond, preview)
-		if statuses[http.StatusTooManyRequests] == 0 {
-			t.Errorf("with %d previews at a time, the attacker was never refused", 2*len(spaces))
-		}
-	})
-}
-
 func TestManyKeysOfOnePersonShareOneLimit(t *testing.T) {
 	onEach(t, func(t *testing.T, database string) {
 		w := newAttack(t, database)
@@ -125,28 +97,50 @@ func TestManyKeysOfOnePersonShareOneLimit(t *testing.T) {
 func TestOnePersonsProgramsShareOneLimitOfStreams(t *testing.T) {
 	onEach(t, func(t *testing.T, database string) {
 		w := newAttack(t, database)
-		open, refused := 0, 0
+		quiet := w.measure(samples, pace, w.reads)
+		statuses := map[int]int{}
 		for i := range proof.Sample(12, 50) {
-			a := w.attacker.do(t, "POST", "/api/api-keys", object{"name": "program " + strconv.Itoa(i), "kind": "service", "role_ceiling": "member"})
-			if a.status != http.StatusCreated {
-				t.Fatalf("%s returns %d: %s", a.call, a.status, a.text)
-			}
+			made := w.attacker.do(t, "POST", "/api/api-keys", object{"name": "program " + strconv.Itoa(i), "kind": "service", "role_ceiling": "member"})
 			for range 20 {
-				conn, status := w.stream(t, a.at(t, "token"))
+				conn, status := w.stream(t, made.is(t, 201).at(t, "token"))
 				t.Cleanup(func() { conn.Close() })
-				switch status {
-				case http.StatusOK:
-					open++
-				case http.StatusConflict, http.StatusTooManyRequests: // stream_limit_reached, rate_limited
-					refused++
-				default:
-					t.Fatalf("a stream returns %d", status)
-				}
+				statuses[status]++
 			}
 		}
-		t.Logf("%d streams are open, %d were refused", open, refused)
-		if refused == 0 || open > 200 {
-			t.Errorf("one person's programs hold %d streams, and %d were refused", open, refused)
+		w.report(quiet, w.measure(samples, pace, w.reads), statuses)
+		refused := statuses[http.StatusConflict] + statuses[http.StatusTooManyRequests] // stream_limit_reached, rate_limited
+		if open := statuses[http.StatusOK]; refused == 0 || open > 200 || len(statuses) > 3 {
+			t.Errorf("one person's programs got these statuses for streams: %v", statuses)
+		}
+	})
+}
+
+func TestGuessesOfCredentialsDelayNoKnownCaller(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database)
+		stranger := *w.attacker
+		stranger.token, stranger.workspace = "", ""
+		statuses := w.under(8, func(ctx context.Context, _ int) int {
+			guess := stranger
+			guess.token = account.NewToken().Reveal()
+			return guess.status(ctx, "GET", "/api/prompt-templates", nil)
+		}, samples, pace, w.reads) // from the same address
+		if statuses[http.StatusOK] > 0 || statuses[http.StatusTooManyRequests] == 0 {
+			t.Errorf("guesses were answered %v", statuses)
+		}
+	})
+}
+
+func TestAnonymousDownloadsDelayNoOne(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database)
+		stranger := *w.attacker
+		stranger.token, stranger.workspace = "", ""
+		statuses := w.under(8, func(ctx context.Context, caller int) int {
+			return stranger.status(ctx, "GET", []string{"/api/openapi.json", "/api/docs/swagger-ui-bundle.js"}[caller%2], nil)
+		}, samples, pace, w.reads)
+		if statuses[http.StatusTooManyRequests] == 0 {
+			t.Errorf("downloads without a credential were answered %v", statuses)
 		}
 	})
 }

@@ -42,9 +42,7 @@ const arena = "sign_up: open\n    issuers: [{url: ISSUER, audiences: [atrium]}]"
 // issuer. settings are further environment variables.
 func newWorld(t *testing.T, database, rules string, settings ...string) *world {
 	t.Helper()
-	issuer, smtp := fixture.NewIssuer(t, "ES256"), fixture.NewSMTP(t, "none")
-	config := fmt.Sprintf(`
-mail: {smtp: {addr: %q, from: atrium@example.com, tls: none}}
+	w, d := deploy(t, database, fmt.Sprintf(`
 orgs:
   - slug: arena
     hosts: [arena.example]
@@ -64,10 +62,7 @@ orgs:
       gateway: sandbox
       plans:
         - {id: team, name: Team, price: {amount: 2900, currency: usd}, interval: month}
-`, smtp.Addr(), strings.ReplaceAll(rules, "ISSUER", strconv.Quote(issuer.URL)))
-	d := program.Deploy(t, database, config, settings...)
-	w := &world{t: t, issuer: issuer, smtp: smtp, http: newHTTP()}
-	t.Cleanup(w.http.CloseIdleConnections)
+`, rules), settings...)
 	var keys []string
 	for i := range victimCount {
 		name := "victim-" + strconv.Itoa(i)
@@ -75,9 +70,19 @@ orgs:
 	}
 	w.Node = d.Start(t, suite.Binary(t))
 	for _, key := range keys {
-		w.victims = append(w.victims, w.shop(key))
+		w.victims = append(w.victims, &client{url: w.URL, host: "shop.example", token: key, http: w.http})
 	}
 	return w
+}
+
+// deploy prepares a node with an issuer and a mail server. orgs is YAML, in which ISSUER stands for the URL of the issuer.
+func deploy(t *testing.T, database, orgs string, settings ...string) (*world, *program.Deployment) {
+	t.Helper()
+	w := &world{t: t, issuer: fixture.NewIssuer(t, "ES256"), smtp: fixture.NewSMTP(t, "none"), http: newHTTP()}
+	t.Cleanup(w.http.CloseIdleConnections)
+	mail := fmt.Sprintf("mail: {smtp: {addr: %q, from: atrium@example.com, tls: none}}\n", w.smtp.Addr())
+	config := mail + strings.ReplaceAll(orgs, "ISSUER", strconv.Quote(w.issuer.URL))
+	return w, program.Deploy(t, database, config, settings...)
 }
 
 // newAttack is a world in which mallory has made an account and owns a workspace.
@@ -87,10 +92,6 @@ func newAttack(t *testing.T, database string, settings ...string) *world {
 	w.attacker = w.stranger("mallory")
 	w.attacker.workspace = w.attacker.do(t, "GET", "/api/me", nil).is(t, 200).at(t, "workspaces.0.id")
 	return w
-}
-
-func (w *world) shop(token string) *client {
-	return &client{url: w.URL, host: "shop.example", token: token, http: w.http}
 }
 
 // stranger is someone who has an account at arena's issuer, and who may have none at Atrium yet.
@@ -166,7 +167,9 @@ func (w *world) measure(n int, pace time.Duration, do func(context.Context, int)
 
 // under measures a victim while it is quiet and while an attack runs. attack is run by several callers at once,
 // again and again, until the measurement has ended; it returns a status, or 0 for a call that was cut off.
-func (w *world) under(callers int, attack func(ctx context.Context, caller int) int, n int, pace time.Duration, victim func(context.Context, int) error) map[int]int {
+func (w *world) under(callers int, attack func(ctx context.Context, caller int) int, n int, pace time.Duration,
+	victim func(context.Context, int) error,
+) map[int]int {
 	w.t.Helper()
 	quiet := w.measure(n, pace, victim)
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -190,11 +193,20 @@ func (w *world) under(callers int, attack func(ctx context.Context, caller int) 
 	attacked := w.measure(n, pace, victim)
 	cancel()
 	running.Wait()
-	w.t.Logf("victim's p99: quiet %s, attacked %s; the attacker was answered %v", quiet, attacked, statuses)
-	if limit := 5*quiet + 50*time.Millisecond; proof.Running() && attacked > limit {
+	w.report(quiet, attacked, statuses)
+	return statuses
+}
+
+// report logs the victim's 99th percentiles and, when proving, compares them.
+func (w *world) report(quiet, attacked time.Duration, statuses map[int]int) {
+	w.t.Helper()
+	limit := 5*quiet + 50*time.Millisecond
+	round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
+	w.t.Logf("victim's p99: quiet %s, under attack %s (limit %s); the attacker was answered %v",
+		round(quiet), round(attacked), round(limit), statuses)
+	if proof.Running() && attacked > limit {
 		w.t.Errorf("the victim's p99 is %s under attack, more than %s", attacked, limit)
 	}
-	return statuses
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -202,13 +214,4 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(d):
 	}
-}
-
-// status tries a call and returns its status, 0 if it was cut off.
-func (c *client) status(ctx context.Context, method, path string, body any) int {
-	a, err := c.try(ctx, method, path, body)
-	if err != nil {
-		return 0
-	}
-	return a.status
 }

@@ -154,6 +154,9 @@ func (n *Node) Await(t testing.TB, pattern *regexp.Regexp) []string {
 	}
 }
 
+// Pid returns the id of the process.
+func (n *Node) Pid() int { return n.process.Process.Pid }
+
 func (n *Node) running() bool {
 	select {
 	case <-n.ended:

@@ -1,0 +1,264 @@
+package hostile
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/program"
+	"github.com/atrium-hq/atrium/test/proof"
+)
+
+// unlimitedReads raises the limits of probes and previews, which would end most attacks on child processes.
+var unlimitedReads = []string{
+	"ATRIUM_CONNECTIONS_PROBE_LIMITS_WORKSPACE_PER_MINUTE=10000", "ATRIUM_CONNECTIONS_PROBE_LIMITS_TARGET_PER_HOUR=10000",
+	"ATRIUM_CONNECTIONS_PREVIEW_LIMITS_WORKSPACE_PER_MINUTE=100000", "ATRIUM_CONNECTIONS_PREVIEW_LIMITS_TARGET_PER_HOUR=100000",
+}
+
+func TestPreviewsOfASilentHostDelayNoOtherOrgsPreviews(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database, unlimitedReads...)
+		silent := fixture.Listener(t, fixture.Silence)
+		var spaces []string
+		for i := range proof.Sample(8, 19) {
+			a := w.attacker.in("").do(t, "POST", "/api/workspaces", object{"name": "Space " + strconv.Itoa(i)}).is(t, 201)
+			spaces = append(spaces, a.at(t, "id"))
+		}
+		credential, _ := w.warehouse(1)
+		connection := w.victims[0].do(t, "POST", "/api/connections", object{"kind": "postgres", "credential": credential}).is(t, 201).at(t, "id")
+		preview := func(ctx context.Context, _ int) error {
+			a, err := w.victims[0].try(ctx, "GET", "/api/datasources/warehouse-preview?connection_id="+connection, nil)
+			if err == nil && a.status != http.StatusOK {
+				err = fmt.Errorf("the victim's preview returns %d: %s", a.status, a.text)
+			}
+			return err
+		}
+		statuses := w.under(2*len(spaces), func(ctx context.Context, caller int) int {
+			path := "/api/datasources/sheet-preview?url=" + fmt.Sprintf("https://127.0.0.1:%d/%d.csv", silent, caller)
+			return w.attacker.in(spaces[caller/2]).status(ctx, "GET", path, nil)
+		}, proof.Sample(20, 60), 100*time.Millisecond, preview)
+		if statuses[http.StatusTooManyRequests] == 0 {
+			t.Errorf("with %d previews at a time, the attacker was never refused", 2*len(spaces))
+		}
+	})
+}
+
+// sheetOf returns the path of a preview of a sheet on a port of loopback.
+func sheetOf(port uint16, name string) string {
+	return "/api/datasources/sheet-preview?url=" + url.QueryEscape(fmt.Sprintf("https://127.0.0.1:%d/%s.csv", port, name))
+}
+
+// TestTheChildrenOfAnAttackAreWalled looks at the child processes that serve an attacker. What the wall refuses is
+// listed by TestHostileCodeIsRefusedEverything in adapters/confine, where hostile code runs in a child.
+func TestTheChildrenOfAnAttackAreWalled(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w := newAttack(t, database, unlimitedReads...)
+		const busy = 2 // half of the places of a node
+		connected := make(chan struct{}, 10_000)
+		silent := fixture.Listener(t, func(c net.Conn) {
+			connected <- struct{}{}
+			fixture.Silence(c)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var previews sync.WaitGroup
+		for i := range busy {
+			previews.Go(func() { w.attacker.status(ctx, "GET", sheetOf(silent, strconv.Itoa(i)), nil) })
+		}
+		for range busy { // a child connects after it has confined itself
+			select {
+			case <-connected:
+			case <-time.After(program.Patience):
+				t.Fatal("no child has connected")
+			}
+		}
+		walled := walledChildren(t, w.Pid())
+		if len(walled) < busy {
+			t.Errorf("%d of %d children have a filter of system calls", len(walled), busy)
+		}
+		for _, child := range walled {
+			child.check(t)
+		}
+		cancel()
+		previews.Wait()
+		for late := time.Now().Add(program.Patience); len(walledChildren(t, w.Pid())) > 0; pause(t.Context(), 10*time.Millisecond) {
+			if time.Now().After(late) {
+				t.Fatal("children live on after their jobs")
+			}
+		}
+		w.under(4, func(ctx context.Context, caller int) int {
+			return w.attacker.status(ctx, "GET", sheetOf(silent, strconv.Itoa(caller)), nil)
+		}, samples, pace, w.reads)
+	})
+}
+
+// child is a process with what the kernel says about it.
+type child struct {
+	pid            string
+	status, limits map[string]string
+}
+
+// walledChildren returns the children of a process that have a filter of system calls.
+func walledChildren(t *testing.T, parent int) (found []child) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range all {
+		status := fields(filepath.Join(folder, "status"), ":")
+		if status["PPid"] == strconv.Itoa(parent) && status["Seccomp"] == "2" {
+			found = append(found, child{filepath.Base(folder), status, fields(filepath.Join(folder, "limits"), "  ")})
+		}
+	}
+	return found
+}
+
+// fields reads the lines of a file of /proc, each with a name and a value. It returns nil for a process that has ended.
+func fields(path, separator string) map[string]string {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	found := map[string]string{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), separator)
+		found[name] = strings.TrimSpace(value)
+	}
+	return found
+}
+
+// check compares a child with what docs/adr/0011-confined-children.md says.
+func (c child) check(t *testing.T) {
+	t.Helper()
+	if c.status["NoNewPrivs"] != "1" {
+		t.Errorf("child %s can get privileges", c.pid)
+	}
+	const readers = 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH // of a root's child, to read files of other users
+	if caps, err := strconv.ParseUint(c.status["CapEff"], 16, 64); err != nil || caps&^readers != 0 {
+		t.Errorf("child %s has the capabilities %s", c.pid, c.status["CapEff"])
+	}
+	for name, want := range map[string]string{
+		"Max cpu time": "3", "Max file size": "0", "Max core file size": "0", "Max open files": "64", "Max locked memory": "0", "Max msgqueue size": "0",
+	} {
+		if got, _, _ := strings.Cut(c.limits[name], " "); got != want {
+			t.Errorf("child %s has the limit %q of %s", c.pid, c.limits[name], name)
+		}
+	}
+	for _, name := range []string{"Max processes", "Max data size"} {
+		if c.limits[name] == "" || strings.HasPrefix(c.limits[name], "unlimited") {
+			t.Errorf("child %s has the limit %q of %s", c.pid, c.limits[name], name)
+		}
+	}
+	stat, err := os.ReadFile(filepath.Join("/proc", c.pid, "stat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	if nice, err := strconv.Atoi(strings.Fields(after)[16]); err != nil || nice < 10 {
+		t.Errorf("child %s has the niceness %d, %v", c.pid, nice, err)
+	}
+}
+
+// TestBombsDelayNoOtherReader has an attacker preview files that are small and expensive, and probe a database that
+// answers without end, while others preview a small file or a table.
+func TestBombsDelayNoOtherReader(t *testing.T) {
+	onEach(t, func(t *testing.T, database string) {
+		w, d := deploy(t, database, `
+orgs:
+  - slug: arena
+    hosts: [arena.example]
+    personal_workspaces: true
+    sign_up: open
+    issuers: [{url: ISSUER, audiences: [atrium]}]
+    egress: {allow: [127.0.0.0/8]}
+`, unlimitedReads...)
+		w.Node = d.Start(t, suite.Binary(t))
+		for i := range victimCount {
+			w.victims = append(w.victims, w.stranger("victim-"+strconv.Itoa(i)))
+		}
+		w.attacker = w.stranger("mallory")
+		endless := fixture.Listener(t, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 4096))
+			_, err := c.Write([]byte{'E', 0x7f, 0xff, 0xff, 0xff}) // an error message of 2 GiB
+			for more := make([]byte, 64<<10); err == nil; {
+				_, err = c.Write(more)
+			}
+		})
+		credential := object{"host": "127.0.0.1", "port": endless, "database": "d", "username": "u", "password": "p", "tls": "disable"}
+		bombs := []func(context.Context) *answer{func(ctx context.Context) *answer {
+			return w.attacker.ask(ctx, "POST", "/api/connections?dry_run=true", object{"kind": "postgres", "credential": credential})
+		}}
+		preview := func(file string) string { return "/api/datasources/sheet-preview?url=file:" + file }
+		harmless := "/api/datasources"
+		if database == "" { // files are offered only beside SQLite
+			for name := range w.bombFiles() {
+				bombs = append(bombs, func(ctx context.Context) *answer { return w.attacker.ask(ctx, "GET", preview(name), nil) })
+			}
+			harmless = preview("people.csv")
+		}
+		for _, bomb := range bombs {
+			begun := time.Now()
+			a := bomb(t.Context())
+			if a.status < 400 || a.status > 502 || a.status == http.StatusInternalServerError {
+				t.Errorf("%s returns %d: %s", a.call, a.status, a.text)
+			}
+			took := time.Since(begun)
+			t.Logf("%s: %d after %s", a.call, a.status, took.Round(time.Millisecond))
+			if proof.Running() && took > time.Second {
+				t.Errorf("%s takes %s", a.call, took)
+			}
+		}
+		statuses := w.under(4, func(ctx context.Context, caller int) int { return bombs[caller%len(bombs)](ctx).status },
+			samples, 4*pace, func(ctx context.Context, i int) error {
+				a, err := w.victims[i%len(w.victims)].try(ctx, "GET", harmless, nil)
+				if err == nil && a.status != http.StatusOK {
+					err = fmt.Errorf("%s returns %d: %s", a.call, a.status, a.text)
+				}
+				return err
+			})
+		if statuses[http.StatusOK] > 0 {
+			t.Errorf("bombs were answered %v", statuses)
+		}
+	})
+}
+
+// bombFiles writes bombs and one harmless file into the folder of sheets, and returns the names and sizes of the bombs.
+func (w *world) bombFiles() map[string]int {
+	w.t.Helper()
+	folder := filepath.Join(w.Data(), "sheets")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	put := func(name string, content []byte) {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	put("people.csv", []byte("email,name\nann@example.com,Ann\n"))
+	sizes := map[string]int{}
+	for name, content := range map[string]string{
+		"deep.ods":      strings.Repeat("<a>", 3_000_000),
+		"deeper.ods":    strings.Repeat("<a>", 6_000_000),
+		"attribute.ods": `<a a="` + strings.Repeat("a", 60<<20) + `"/>`,
+		"elements.ods":  strings.Repeat("<a/>", 15<<20),
+	} {
+		file := fixture.ODSOf(w.t, content)
+		put(name, file)
+		sizes[name] = len(file)
+	}
+	return sizes
+}
