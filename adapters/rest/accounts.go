@@ -14,14 +14,14 @@ import (
 
 func (a *API) accountOperations() []operation {
 	return []operation{
-		{http.MethodGet, "/api/me", a.getMe},
-		{http.MethodPatch, "/api/me", a.updateMe},
-		{http.MethodGet, "/api/api-keys", a.listKeys},
-		{http.MethodPost, "/api/api-keys", a.createKey},
-		{http.MethodGet, "/api/api-keys/{api_key_id}", a.getKey},
-		{http.MethodDelete, "/api/api-keys/{api_key_id}", a.revokeKey},
-		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", a.rotateKey},
-		{http.MethodGet, "/api/events", a.listEvents},
+		{http.MethodGet, "/api/me", query(a.getMe)},
+		{http.MethodPatch, "/api/me", command(a.updateMe)},
+		{http.MethodGet, "/api/api-keys", query(a.listKeys)},
+		{http.MethodPost, "/api/api-keys", command(a.createKey)},
+		{http.MethodGet, "/api/api-keys/{api_key_id}", query(a.getKey)},
+		{http.MethodDelete, "/api/api-keys/{api_key_id}", command(a.revokeKey)},
+		{http.MethodPost, "/api/api-keys/{api_key_id}/rotate", command(a.rotateKey)},
+		{http.MethodGet, "/api/events", query(a.listEvents)},
 	}
 }
 

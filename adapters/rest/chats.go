@@ -17,19 +17,19 @@ import (
 func (a *API) chatOperations() []operation {
 	const template = "/api/chat-templates/{template_id}"
 	return []operation{
-		{http.MethodGet, "/api/chat-templates", a.listChats},
-		{http.MethodPost, "/api/chat-templates", a.createChat},
-		{http.MethodGet, "/api/chat-templates/registry", a.getRegistry}, // before what takes any id
-		{http.MethodGet, template, a.getChat},
-		{http.MethodPatch, template, a.updateChat},
-		{http.MethodDelete, template, a.deleteChat},
-		{http.MethodPost, template + "/restore", a.restoreChat},
-		{http.MethodGet, template + "/members", a.listChatMembers},
-		{http.MethodPost, template + "/members", a.createChatMember},
-		{http.MethodPatch, template + "/members/{user_id}", a.updateChatMember},
-		{http.MethodDelete, template + "/members/{user_id}", a.deleteChatMember},
-		{http.MethodPost, template + "/workflows/{workflow_id}", a.attachWorkflow},
-		{http.MethodDelete, template + "/workflows/{workflow_id}", a.detachWorkflow},
+		{http.MethodGet, "/api/chat-templates", query(a.listChats)},
+		{http.MethodPost, "/api/chat-templates", command(a.createChat)},
+		{http.MethodGet, "/api/chat-templates/registry", query(a.getRegistry)}, // before what takes any id
+		{http.MethodGet, template, query(a.getChat)},
+		{http.MethodPatch, template, command(a.updateChat)},
+		{http.MethodDelete, template, command(a.deleteChat)},
+		{http.MethodPost, template + "/restore", command(a.restoreChat)},
+		{http.MethodGet, template + "/members", query(a.listChatMembers)},
+		{http.MethodPost, template + "/members", command(a.createChatMember)},
+		{http.MethodPatch, template + "/members/{user_id}", command(a.updateChatMember)},
+		{http.MethodDelete, template + "/members/{user_id}", command(a.deleteChatMember)},
+		{http.MethodPost, template + "/workflows/{workflow_id}", command(a.attachWorkflow)},
+		{http.MethodDelete, template + "/workflows/{workflow_id}", command(a.detachWorkflow)},
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 func (a *API) connectionOperations() []operation {
 	const one = "/api/connections/{connection_id}"
 	return []operation{
-		{http.MethodGet, "/api/connections", a.listConnections},
-		{http.MethodPost, "/api/connections", a.createConnection},
-		{http.MethodGet, one, a.getConnection},
-		{http.MethodDelete, one, a.revokeConnection},
-		{http.MethodPost, one + "/verify", a.verifyConnection},
+		{http.MethodGet, "/api/connections", query(a.listConnections)},
+		{http.MethodPost, "/api/connections", dryRunnable{a.createConnection, a.testConnection}},
+		{http.MethodGet, one, query(a.getConnection)},
+		{http.MethodDelete, one, command(a.revokeConnection)},
+		{http.MethodPost, one + "/verify", outbound(a.verifyConnection)},
 	}
 }
 
@@ -43,22 +43,13 @@ func (a *API) listConnections(r *request) (reply, error) {
 	}), nil
 }
 
-// createConnection probes the credential, and returns the action that stores the connection.
-func (a *API) createConnection(r *request) (reply, error) {
-	in, err := decode[openapi.ConnectionCreate](r)
+// createConnection probes the credential, and returns the command that stores the connection.
+func (a *API) createConnection(r *request) (command, error) {
+	trial, err := r.probe()
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	trial, err := r.Connections.Probe(r.Context(), r.by, connection.Draft{Kind: connection.Kind(in.Kind), Name: in.Name, Credential: in.Credential})
-	if err != nil {
-		return reply{}, err
-	}
-	if r.query.Get("dry_run") == "true" {
-		return ok(openapi.ProbeReport{
-			Checks: each(trial.Report.Checks, toCheck), Server: toServer(trial.Report.Server), Warnings: toCodes(trial.Report.Warnings()),
-		}), nil
-	}
-	return reply{then: func(r *request) (reply, error) {
+	return func(r *request) (reply, error) {
 		c, err := r.Connections.Create(r.Context(), r.by, trial)
 		if err != nil {
 			return reply{}, err
@@ -66,7 +57,30 @@ func (a *API) createConnection(r *request) (reply, error) {
 		out := created("/api/connections/"+string(c.ID), toConnection(c, nil)).at(c.Revision)
 		out.brought = string(c.ID)
 		return out, nil
-	}}, nil
+	}, nil
+}
+
+// testConnection is createConnection as a dry run.
+func (a *API) testConnection(r *request) (reply, error) {
+	trial, err := r.probe()
+	if err != nil {
+		return reply{}, err
+	}
+	return ok(openapi.ProbeReport{
+		Checks:   each(trial.Report.Checks, toCheck),
+		Server:   toServer(trial.Report.Server),
+		Warnings: toCodes(trial.Report.Warnings()),
+	}), nil
+}
+
+// probe tries the credential of a new connection.
+func (r *request) probe() (connection.Trial, error) {
+	in, err := decode[openapi.ConnectionCreate](r)
+	if err != nil {
+		return connection.Trial{}, err
+	}
+	d := connection.Draft{Kind: connection.Kind(in.Kind), Name: in.Name, Credential: in.Credential}
+	return r.Connections.Probe(r.Context(), r.by, d)
 }
 
 func (a *API) getConnection(r *request) (reply, error) {
@@ -74,24 +88,24 @@ func (a *API) getConnection(r *request) (reply, error) {
 	return r.connection(c, err)
 }
 
-// verifyConnection probes the credential, and returns the action that stores the result.
-func (a *API) verifyConnection(r *request) (reply, error) {
+// verifyConnection probes the credential, and returns the command that stores the result.
+func (a *API) verifyConnection(r *request) (command, error) {
 	in, err := decode[openapi.ConnectionVerify](r)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	trial, err := r.Connections.Reprobe(r.Context(), r.by, connectionID(r), in.Credential)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return reply{then: func(r *request) (reply, error) {
+	return func(r *request) (reply, error) {
 		c, err := r.Connections.Verify(r.Context(), r.by, trial)
 		out, err := r.connection(c, err)
 		if trial.New != nil && err == nil {
 			out.brought = string(c.ID)
 		}
 		return out, err
-	}}, nil
+	}, nil
 }
 
 func (a *API) revokeConnection(r *request) (reply, error) {

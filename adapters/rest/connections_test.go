@@ -131,18 +131,11 @@ func TestCreateConnection(t *testing.T) {
 			t.Errorf("%d %v", w.Code, got)
 		}
 	})
-	t.Run("nor is it kept under a key", func(t *testing.T) {
-		h := newHouse(t)
-		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
-			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
-				h.expectProbe(fixture.Passed())
-				err := before(ctx)
-				if _, kept := keep(err); err == nil || kept {
-					t.Errorf("error %v, kept %v", err, kept)
-				}
-				return ports.Answer{}, false, err
-			})
-		if w := h.call("POST", connectionsPath+"?dry_run=true", newConnection, "Idempotency-Key: k"); w.Code != 200 || w.Header().Get("Idempotency-Replayed") != "" {
+	t.Run("a dry run ignores its key", func(t *testing.T) {
+		h := newHouse(t) // storing under the key would fail the test
+		h.expectProbe(fixture.Passed())
+		w := h.call("POST", connectionsPath+"?dry_run=true", newConnection, "Idempotency-Key: k")
+		if w.Code != 200 || w.Header().Get("Idempotency-Replayed") != "" {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	})

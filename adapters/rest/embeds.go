@@ -12,12 +12,12 @@ import (
 func (a *API) embedTokenOperations() []operation {
 	const path = "/api/chat-templates/{template_id}/embed-tokens"
 	return []operation{
-		{http.MethodGet, path, a.listEmbedTokens},
-		{http.MethodPost, path, a.createEmbedToken},
-		{http.MethodGet, path + "/{token_id}", a.getEmbedToken},
-		{http.MethodPatch, path + "/{token_id}", a.updateEmbedToken},
-		{http.MethodDelete, path + "/{token_id}", a.deleteEmbedToken},
-		{http.MethodPost, path + "/{token_id}/rotate", a.rotateEmbedToken},
+		{http.MethodGet, path, query(a.listEmbedTokens)},
+		{http.MethodPost, path, command(a.createEmbedToken)},
+		{http.MethodGet, path + "/{token_id}", query(a.getEmbedToken)},
+		{http.MethodPatch, path + "/{token_id}", command(a.updateEmbedToken)},
+		{http.MethodDelete, path + "/{token_id}", command(a.deleteEmbedToken)},
+		{http.MethodPost, path + "/{token_id}/rotate", command(a.rotateEmbedToken)},
 	}
 }
 

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -53,9 +52,16 @@ type request struct {
 	answer   http.Header // of the response, errors included
 }
 
-// handle returns the handler of an operation. It authenticates the caller, checks the request against the
-// contract, and carries it out.
-func (a *API) handle(op *openapi.Operation, act action) http.Handler {
+// on returns r with the use cases on given stores, such as those of a transaction.
+func (r *request) on(stores ports.Stores) *request {
+	bound := *r
+	bound.Services = r.api.Bind(stores)
+	return &bound
+}
+
+// handle returns the handler of an operation that runs as one request. It authenticates the caller, checks the request
+// against the contract, and runs it.
+func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 	// The header is optional for operations about the caller, and for those that name the workspace in the path.
 	anywhere := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
 	gates := a.gates
@@ -77,7 +83,7 @@ func (a *API) handle(op *openapi.Operation, act action) http.Handler {
 		var answer ports.Answer
 		replayed := false
 		if err == nil {
-			answer, replayed, err = r.inTurn(gates, act)
+			answer, replayed, err = r.inTurn(gates, run)
 		}
 		if err != nil {
 			r.noteRefusal(err)
@@ -107,14 +113,18 @@ func (r *request) noteRefusal(err error) {
 	r.api.Services.Accounts.NoteRefusal(r.Context(), by, r.op.ID, r.Method == http.MethodDelete, err)
 }
 
-// inTurn performs the action when the gates let it. Reading the request and writing the answer, for which a
-// client takes as long as it likes, take no place.
-func (r *request) inTurn(gates *gates, act action) (answer ports.Answer, replayed bool, err error) {
+// inTurn runs the request when the gates let it. Reading a request and writing the response take as long as the client
+// likes, so they occupy no place.
+func (r *request) inTurn(gates *gates, run perform) (answer ports.Answer, replayed bool, err error) {
 	if err := r.api.enter(r.Context(), gates, r.by); err != nil {
 		return ports.Answer{}, false, err
 	}
 	defer gates.leave(r.by)
-	return r.perform(act)
+	answer, replayed, err = run(r)
+	if r.weak && errors.Is(err, revision.ErrMismatch) {
+		err = errWeakTag
+	}
+	return answer, replayed, err
 }
 
 // read holds the shape of the request to the contract.
@@ -154,104 +164,6 @@ func (r *request) read(w http.ResponseWriter) error {
 		return errMediaType.Because("The Content-Type of the body must be " + strings.Join(r.op.MediaTypes, " or ") + ".")
 	}
 	return r.op.CheckBody(r.body)
-}
-
-// perform carries out the action: at once, or under the request's Idempotency-Key.
-func (r *request) perform(act action) (answer ports.Answer, replayed bool, err error) {
-	var out reply
-	run := func(act action) (err error) { out, err = act(r); return err }
-	store := func() (ports.Answer, error) {
-		if err := run(act); err != nil {
-			return ports.Answer{}, err
-		}
-		return out.encode()
-	}
-	// What reaches another system ends with what is left to store, for which it hands over an action.
-	reach := func(context.Context) error {
-		if err := run(act); err != nil {
-			return err
-		}
-		if act = out.then; act == nil {
-			return errNothingToStore
-		}
-		return nil
-	}
-	if !r.op.Outbound {
-		reach = nil
-	}
-	if key := r.Header.Get("Idempotency-Key"); key == "" || !r.op.TakesHeader("Idempotency-Key") {
-		if reach != nil {
-			err = reach(r.Context())
-		}
-		if err == nil {
-			answer, err = store()
-		}
-	} else {
-		answer, replayed, err = r.api.Idempotency.Once(r.Context(), r.idempotencyKey(key), reach,
-			func(stores ports.Stores) (ports.Answer, error) {
-				r.Services = r.api.Bind(stores)
-				return store()
-			},
-			func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
-	}
-	switch {
-	case replayed && answer.Shows != "":
-		answer, err = r.readAgain(answer)
-	case replayed:
-		answer = ofRequest(answer, observation(r.Request).id)
-	}
-	if r.weak && errors.Is(err, revision.ErrMismatch) {
-		err = errWeakTag
-	}
-	if errors.Is(err, errNothingToStore) {
-		answer, err = out.encode()
-	}
-	if _, late := out.body.(deferred); late && err == nil && !replayed {
-		answer, err = out.encode()
-	}
-	return answer, replayed, err
-}
-
-// errNothingToStore ends a request that has its answer, and none that could be kept.
-var errNothingToStore = errors.New("rest: there is nothing to store")
-
-// scope is what an Idempotency-Key is unique in: caller, credential, workspace, method and path. The
-// answer to one credential may be more than another of the same user may see or do. Where a request
-// needs no workspace, the one that it happens to be in does not count, since the call itself may
-// change which that is: accepting an invitation does. An API key's own never changes, and what its
-// bearer was answered elsewhere is not for it.
-func (r *request) scope(key string) []byte {
-	ws := string(r.by.Workspace)
-	if r.anywhere && r.by.Key == "" {
-		ws = ""
-	}
-	parts := []string{string(r.by.User), string(r.by.Key), r.by.Ceiling.String(), ws, r.Method, r.URL.Path, key}
-	return []byte(strings.Join(parts, "\x00"))
-}
-
-// idempotencyKey is the request's Idempotency-Key as it is kept.
-func (r *request) idempotencyKey(key string) ports.IdempotencyKey {
-	scope, content := r.scope(key), append([]byte(r.URL.RawQuery+"\x00"), r.body...)
-	return ports.IdempotencyKey{
-		Org: r.by.Org, At: r.by.At, Secret: r.op.Secret,
-		Scope:   r.api.Digester.Digest("idempotency scope", scope),
-		Request: r.api.Digester.Digest("idempotency request", content),
-		Plain:   ports.PlainDigests{Scope: sha256.Sum256(scope), Request: sha256.Sum256(content)},
-	}
-}
-
-// outcome is the answer to an error that ends a request for good: repeating it changes nothing.
-func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok {
-		return ports.Answer{}, false
-	}
-	switch f.Kind {
-	case fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired:
-		return a.problemAnswer(r, f, err), true
-	default:
-		return ports.Answer{}, false
-	}
 }
 
 // printable reports whether s is some visible ASCII.

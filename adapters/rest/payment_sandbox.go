@@ -14,27 +14,27 @@ func sandboxIntent(r *request, clientSecret string) billing.SetupIntent {
 
 // confirmSandboxIntent does what Stripe's form does in the payer's browser. The card is held as a secret from
 // here on, and goes only to the sandbox.
-func (a *API) confirmSandboxIntent(r *request) (reply, error) {
+func (a *API) confirmSandboxIntent(r *request) (command, error) {
 	in, err := decode[openapi.SandboxConfirm](r)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	card := billing.Card{Number: secret.New(in.Card.Number), CVC: secret.New(in.Card.Cvc), ExpMonth: in.Card.ExpMonth, ExpYear: in.Card.ExpYear}
 	i, err := r.Payments.ConfirmIntent(r.Context(), r.by, sandboxIntent(r, in.ClientSecret), card)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return kept(intentReply(i)), nil
+	return respond(intentReply(i)), nil
 }
 
-func (a *API) authenticateSandboxIntent(r *request) (reply, error) {
+func (a *API) authenticateSandboxIntent(r *request) (command, error) {
 	in, err := decode[openapi.SandboxAuthenticate](r)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	i, err := r.Payments.AuthenticateIntent(r.Context(), r.by, sandboxIntent(r, in.ClientSecret), in.Success)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return kept(intentReply(i)), nil
+	return respond(intentReply(i)), nil
 }

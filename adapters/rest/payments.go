@@ -23,18 +23,18 @@ const (
 func (a *API) paymentOperations() []operation {
 	const sandboxIntent = paymentPaths + "/sandbox/setup-intents/{intent_id}"
 	return []operation{
-		{http.MethodGet, paymentPaths + "/plans", a.listPlans},
-		{http.MethodPost, paymentPaths + "/setup-intent", a.createSetupIntent},
-		{http.MethodGet, paymentMethods, a.listPaymentMethods},
-		{http.MethodDelete, paymentMethods + "/{payment_method_id}", a.deletePaymentMethod},
-		{http.MethodPost, paymentMethods + "/{payment_method_id}/default", a.setDefaultPaymentMethod},
-		{http.MethodGet, paymentPaths + "/invoices", a.listInvoices},
-		{http.MethodPost, subscriptionPath, a.createSubscription},
-		{http.MethodGet, mySubscription, a.getSubscription},
-		{http.MethodPatch, mySubscription, a.updateSubscription},
-		{http.MethodDelete, mySubscription, a.cancelSubscription},
-		{http.MethodPost, sandboxIntent + "/confirm", a.confirmSandboxIntent},
-		{http.MethodPost, sandboxIntent + "/authenticate", a.authenticateSandboxIntent},
+		{http.MethodGet, paymentPaths + "/plans", query(a.listPlans)},
+		{http.MethodPost, paymentPaths + "/setup-intent", outbound(a.createSetupIntent)},
+		{http.MethodGet, paymentMethods, query(a.listPaymentMethods)},
+		{http.MethodDelete, paymentMethods + "/{payment_method_id}", command(a.deletePaymentMethod)},
+		{http.MethodPost, paymentMethods + "/{payment_method_id}/default", command(a.setDefaultPaymentMethod)},
+		{http.MethodGet, paymentPaths + "/invoices", query(a.listInvoices)},
+		{http.MethodPost, subscriptionPath, outbound(a.createSubscription)},
+		{http.MethodGet, mySubscription, query(a.getSubscription)},
+		{http.MethodPatch, mySubscription, command(a.updateSubscription)},
+		{http.MethodDelete, mySubscription, command(a.cancelSubscription)},
+		{http.MethodPost, sandboxIntent + "/confirm", outbound(a.confirmSandboxIntent)},
+		{http.MethodPost, sandboxIntent + "/authenticate", outbound(a.authenticateSandboxIntent)},
 	}
 }
 
@@ -47,11 +47,6 @@ func (r *request) gatewayKey() string {
 	}
 	scope := r.scope(key)
 	return "atrium_" + base64.RawURLEncoding.EncodeToString(scope)
-}
-
-// kept is the answer of a request that has stored its effect already, to be kept under its Idempotency-Key.
-func kept(out reply) reply {
-	return reply{then: func(*request) (reply, error) { return out, nil }}
 }
 
 func methodID(r *request) billing.MethodID {
@@ -68,10 +63,10 @@ func (a *API) listPlans(r *request) (reply, error) {
 	return out, nil
 }
 
-func (a *API) createSetupIntent(r *request) (reply, error) {
+func (a *API) createSetupIntent(r *request) (command, error) {
 	in, err := decode[openapi.SetupIntentCreate](r)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	usage := billing.OffSession
 	if in.Usage != "" {
@@ -79,11 +74,11 @@ func (a *API) createSetupIntent(r *request) (reply, error) {
 	}
 	made, err := r.Payments.SetupIntent(r.Context(), r.by, r.gatewayKey(), usage)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	out := intentReply(made)
 	out.status = http.StatusCreated
-	return kept(out), nil
+	return respond(out), nil
 }
 
 func intentReply(i *payments.Intent) reply {
@@ -131,15 +126,15 @@ func (a *API) listInvoices(r *request) (reply, error) {
 	return ok(openapi.InvoiceList{Data: each(found.Items, toInvoice), NextCursor: next, Stale: found.Stale, Gateway: openapi.PaymentGateway(found.Gateway)}), err
 }
 
-func (a *API) createSubscription(r *request) (reply, error) {
+func (a *API) createSubscription(r *request) (command, error) {
 	in, err := decode[openapi.SubscriptionCreate](r)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	w := billing.SubscribeRequest{Plan: billing.PlanID(in.PlanID), Method: billing.MethodID(in.PaymentMethodID), Quantity: max(in.Quantity, 1)}
 	v, err := r.Payments.Subscribe(r.Context(), r.by, r.gatewayKey(), w)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	out := ok(openapi.SubscriptionCreated{Subscription: toSubscription(v), Action: toAction(v.Action)}).at(v.Revision)
 	if v.Made {
@@ -148,7 +143,7 @@ func (a *API) createSubscription(r *request) (reply, error) {
 	if v.Action != nil {
 		out.reveals = string(v.ID)
 	}
-	return kept(out), nil
+	return respond(out), nil
 }
 
 func (a *API) getSubscription(r *request) (reply, error) {

@@ -9,8 +9,8 @@ import (
 
 func (a *API) peopleOperations() []operation {
 	return []operation{
-		{http.MethodPost, "/api/people/{user_id}/disable", a.disablePerson},
-		{http.MethodPost, "/api/people/{user_id}/enable", a.enablePerson},
+		{http.MethodPost, "/api/people/{user_id}/disable", command(a.disablePerson)},
+		{http.MethodPost, "/api/people/{user_id}/enable", command(a.enablePerson)},
 	}
 }
 

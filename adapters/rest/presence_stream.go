@@ -27,8 +27,8 @@ const (
 // EndStreams ends all open and future streams, so that the server can stop. Clients reconnect to another node.
 func (a *API) EndStreams() { a.endStreams() }
 
-// streaming is handle for the stream of presences. It is long-lived, so its caller is checked repeatedly.
-func (a *API) streaming(op *openapi.Operation) http.Handler {
+// streamPresences is handle for the stream of presences. It is long-lived, so its caller is checked repeatedly.
+func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		seen := observation(hr)
 		seen.route = op.Path

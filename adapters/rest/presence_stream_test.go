@@ -13,7 +13,7 @@ import (
 )
 
 func TestAStreamOpensAsEventSourceExpects(t *testing.T) {
-	perform(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *theatre) {
 		ann, token := h.caller(1)
 		l := h.open(token, "")
 		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
@@ -34,7 +34,7 @@ func TestAStreamOpensAsEventSourceExpects(t *testing.T) {
 }
 
 func TestAStreamResumesWhereItsReaderWas(t *testing.T) {
-	perform(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *theatre) {
 		_, ann := h.caller(1)
 		user, bob := h.caller(2)
 		named := "?user_id=" + string(user)
@@ -75,7 +75,7 @@ func TestAStreamResumesWhereItsReaderWas(t *testing.T) {
 }
 
 func TestAReaderWhoTakesNothingIsCutAfterTenSeconds(t *testing.T) {
-	perform(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *theatre) {
 		_, token := h.caller(1)
 		l := h.open(token, "")
 		l.expect("", "retry:", "snapshot")
@@ -96,7 +96,7 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 		"that now belongs to another user":   func(p *account.Principal) { p.User.ID = "usr_other" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			perform(t, func(t *testing.T, h *theatre) {
+			withStreams(t, func(t *testing.T, h *theatre) {
 				_, token := h.caller(1)
 				_, other := h.caller(2)
 				l, stays := h.open(token, ""), h.open(other, "")
@@ -112,7 +112,7 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 		})
 	}
 	t.Run("but not with the store", func(t *testing.T) {
-		perform(t, func(t *testing.T, h *theatre) {
+		withStreams(t, func(t *testing.T, h *theatre) {
 			_, token := h.caller(1)
 			l := h.open(token, "")
 			h.mu.Lock()
@@ -138,7 +138,7 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 }
 
 func TestAThousandStreamsAreAskedForAtOnce(t *testing.T) {
-	perform(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *theatre) {
 		during := func() int {
 			before := h.asks()
 			time.Sleep(10 * time.Second)
@@ -179,7 +179,7 @@ func TestAThousandStreamsAreAskedForAtOnce(t *testing.T) {
 }
 
 func TestAServerThatStopsEndsEveryStream(t *testing.T) {
-	perform(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *theatre) {
 		_, token := h.caller(1)
 		open := []*line{h.open(token, ""), h.open(token, "")}
 		h.EndStreams()
@@ -192,7 +192,7 @@ func TestAServerThatStopsEndsEveryStream(t *testing.T) {
 }
 
 func TestATicketOpensAStreamOnce(t *testing.T) {
-	perform(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *theatre) {
 		ann, token := h.caller(1)
 		issued := account.Proof{Key: token.Hash()}
 		ticket, kept := account.NewTicket("org_1", issued, now())
@@ -212,7 +212,7 @@ func TestATicketOpensAStreamOnce(t *testing.T) {
 }
 
 func TestTwoHundredPeopleAreFollowedAtMost(t *testing.T) {
-	perform(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *theatre) {
 		_, token := h.caller(0)
 		named := func(n int) string {
 			users := make([]string, n)

@@ -45,8 +45,8 @@ type theatre struct {
 	fails   error // the error of resolving proofs, if any
 }
 
-// perform runs a test in a bubble, where no time passes while something happens.
-func perform(t *testing.T, test func(t *testing.T, h *theatre)) {
+// withStreams runs a test in a bubble, where no time passes while something happens.
+func withStreams(t *testing.T, test func(t *testing.T, h *theatre)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		mock := gomock.NewController(t)

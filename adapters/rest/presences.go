@@ -23,12 +23,12 @@ const (
 func (a *API) presenceOperations() []operation {
 	const one = "/api/presence/{presence_id}"
 	return []operation{
-		{http.MethodPost, "/api/presence", a.sendHeartbeat}, // first, where the router finds it soonest
-		{http.MethodGet, "/api/presence", a.listPresences},
-		{http.MethodGet, streamPath, nil},
-		{http.MethodPost, "/api/presence/stream-tickets", a.issueStreamTicket},
-		{http.MethodGet, one, a.getPresence},
-		{http.MethodDelete, one, a.deletePresence},
+		{http.MethodPost, "/api/presence", command(a.sendHeartbeat)}, // first, where the router finds it soonest
+		{http.MethodGet, "/api/presence", query(a.listPresences)},
+		{http.MethodGet, streamPath, streaming(a.streamPresences)},
+		{http.MethodPost, "/api/presence/stream-tickets", command(a.issueStreamTicket)},
+		{http.MethodGet, one, query(a.getPresence)},
+		{http.MethodDelete, one, command(a.deletePresence)},
 	}
 }
 

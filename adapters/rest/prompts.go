@@ -16,27 +16,27 @@ import (
 func (a *API) promptOperations() []operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []operation{
-		{http.MethodGet, template + "/versions/{version_id}", a.getVersion}, // first, where the router finds it soonest: applications repeat it all day
-		{http.MethodGet, "/api/prompt-templates", a.listPrompts},
-		{http.MethodPost, "/api/prompt-templates", a.createPrompt},
-		{http.MethodPost, "/api/prompt-templates/resolve", a.resolvePrompts},
-		{http.MethodGet, template, a.getPrompt},
-		{http.MethodPatch, template, a.updatePrompt},
-		{http.MethodDelete, template, a.deletePrompt},
-		{http.MethodPost, template + "/restore", a.restorePrompt},
-		{http.MethodGet, template + "/versions", a.listVersions},
-		{http.MethodPost, template + "/versions", a.createVersion},
-		{http.MethodPatch, template + "/versions/{version_id}", a.updateVersion},
-		{http.MethodDelete, template + "/versions/{version_id}", a.deleteVersion},
-		{http.MethodPost, template + "/versions/{version_id}/activate", a.activateVersion},
-		{http.MethodGet, template + "/versions/{version_id}/diff", a.diffVersions},
-		{http.MethodGet, template + "/activations", a.listActivations},
-		{http.MethodPost, template + "/render", a.renderPrompt},
-		{http.MethodGet, template + "/shares", a.listShares},
-		{http.MethodPost, template + "/shares", a.createShare},
-		{http.MethodGet, template + "/shares/{user_id}", a.getShare},
-		{http.MethodPatch, template + "/shares/{user_id}", a.updateShare},
-		{http.MethodDelete, template + "/shares/{user_id}", a.deleteShare},
+		{http.MethodGet, template + "/versions/{version_id}", query(a.getVersion)}, // first, where the router finds it soonest: applications repeat it all day
+		{http.MethodGet, "/api/prompt-templates", query(a.listPrompts)},
+		{http.MethodPost, "/api/prompt-templates", command(a.createPrompt)},
+		{http.MethodPost, "/api/prompt-templates/resolve", query(a.resolvePrompts)},
+		{http.MethodGet, template, query(a.getPrompt)},
+		{http.MethodPatch, template, command(a.updatePrompt)},
+		{http.MethodDelete, template, command(a.deletePrompt)},
+		{http.MethodPost, template + "/restore", command(a.restorePrompt)},
+		{http.MethodGet, template + "/versions", query(a.listVersions)},
+		{http.MethodPost, template + "/versions", command(a.createVersion)},
+		{http.MethodPatch, template + "/versions/{version_id}", command(a.updateVersion)},
+		{http.MethodDelete, template + "/versions/{version_id}", command(a.deleteVersion)},
+		{http.MethodPost, template + "/versions/{version_id}/activate", command(a.activateVersion)},
+		{http.MethodGet, template + "/versions/{version_id}/diff", query(a.diffVersions)},
+		{http.MethodGet, template + "/activations", query(a.listActivations)},
+		{http.MethodPost, template + "/render", query(a.renderPrompt)},
+		{http.MethodGet, template + "/shares", query(a.listShares)},
+		{http.MethodPost, template + "/shares", command(a.createShare)},
+		{http.MethodGet, template + "/shares/{user_id}", query(a.getShare)},
+		{http.MethodPatch, template + "/shares/{user_id}", command(a.updateShare)},
+		{http.MethodDelete, template + "/shares/{user_id}", command(a.deleteShare)},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// reply is the result of an action.
+// reply is what an operation responds.
 type reply struct {
 	status   int
 	body     any    // nil for 204; see encoded and deferred
@@ -24,10 +24,6 @@ type reply struct {
 	reveals  string // the id of the thing whose secret the body shows
 	brought  string // the id of the thing whose secret came with the request
 	shows    string // the path whose GET returns this body; "": none
-
-	// then stores the findings of an operation that reaches another system (x-outbound). It runs in
-	// place of this reply, in the transaction of the Idempotency-Key if there is one.
-	then action
 }
 
 // encoded is a body that is JSON already.

@@ -1,6 +1,6 @@
 // Package rest serves the HTTP API that openapi/openapi.yaml describes. A request passes through
 // observe (request id, log, metrics, panics), the host's org, the router, and handle (credential,
-// rate, workspace, shape, idempotency) into one action, which calls one use case.
+// rate, workspace, shape, idempotency) into the handler of one operation, which calls one use case.
 package rest
 
 import (
@@ -101,11 +101,8 @@ type area struct {
 // operation is one operation of openapi.yaml and its implementation.
 type operation struct {
 	method, path string
-	act          action // nil for the stream, which is no single reply
+	kind         kind
 }
-
-// action carries out one operation for a caller who is known, and returns its answer.
-type action func(*request) (reply, error)
 
 // route registers every operation: those of callers, by area, and those that need no credential. Areas are tried in
 // order, so a prefix must come before its own prefixes.
@@ -125,15 +122,14 @@ func (a *API) route(areas []area) error {
 			if !ok {
 				return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
 			}
-			registered[op.method+" "+op.path] = true
-			handler := a.handle(declared, op.act)
-			switch {
-			case op.act == nil:
-				handler = a.streaming(declared)
-			case op.method == http.MethodGet:
-				a.reads[op.path] = read{declared, op.act}
+			if err := fits(declared, op.kind); err != nil {
+				return err
 			}
-			register(router, op.method, op.path, handler)
+			if q, ok := op.kind.(query); ok && op.method == http.MethodGet {
+				a.reads[op.path] = read{declared, q}
+			}
+			registered[op.method+" "+op.path] = true
+			register(router, op.method, op.path, op.kind.handler(a, declared))
 		}
 	}
 	public, err := a.publicOperations()

@@ -142,9 +142,21 @@ func TestRoutesAndContract(t *testing.T) {
 
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
 		h := newHouse(t)
-		err := h.route([]area{{"/api/", append(h.accountOperations(), operation{method: http.MethodGet, path: "/api/secret"})}})
+		err := h.route([]area{{"/api/", append(h.accountOperations(), operation{http.MethodGet, "/api/secret", query(h.getMe)})}})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("a route of another kind than its operation is an error", func(t *testing.T) {
+		h := newHouse(t)
+		for want, op := range map[string]operation{
+			"createAPIKey is a query":             {http.MethodPost, "/api/api-keys", query(h.createKey)},
+			"listAPIKeys is outbound in one":      {http.MethodGet, "/api/api-keys", outbound(h.createConnection)},
+			"createConnection is outbound in one": {http.MethodPost, "/api/connections", command(h.createKey)},
+		} {
+			if err := h.route([]area{{"/api/", []operation{op}}}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error = %v, want %q", err, want)
+			}
 		}
 	})
 	t.Run("an operation that has no route is an error", func(t *testing.T) {

@@ -15,16 +15,16 @@ import (
 func (a *API) sourceOperations() []operation {
 	const one = "/api/datasources/{source_id}"
 	return []operation{
-		{http.MethodGet, "/api/datasources", a.listSources},
-		{http.MethodPost, "/api/datasources", a.attachSource},
-		{http.MethodGet, "/api/datasources/types", a.listSourceTypes}, // before what an id could be
-		{http.MethodGet, "/api/datasources/sheet-preview", a.previewSheet},
-		{http.MethodGet, "/api/datasources/warehouse-preview", a.previewWarehouse},
-		{http.MethodGet, one, a.getSource},
-		{http.MethodDelete, one, a.detachSource},
-		{http.MethodPut, one, a.mapSource},
-		{http.MethodPost, one + "/refresh", a.refreshSource},
-		{http.MethodGet, one + "/jobs", a.listSourceJobs},
+		{http.MethodGet, "/api/datasources", query(a.listSources)},
+		{http.MethodPost, "/api/datasources", outbound(a.attachSource)},
+		{http.MethodGet, "/api/datasources/types", query(a.listSourceTypes)}, // before what an id could be
+		{http.MethodGet, "/api/datasources/sheet-preview", query(a.previewSheet)},
+		{http.MethodGet, "/api/datasources/warehouse-preview", query(a.previewWarehouse)},
+		{http.MethodGet, one, query(a.getSource)},
+		{http.MethodDelete, one, command(a.detachSource)},
+		{http.MethodPut, one, outbound(a.mapSource)},
+		{http.MethodPost, one + "/refresh", command(a.refreshSource)},
+		{http.MethodGet, one + "/jobs", query(a.listSourceJobs)},
 	}
 }
 
@@ -136,24 +136,24 @@ func (a *API) listTables(r *request, through connection.ID) (reply, error) {
 	return ok(openapi.WarehouseTableList{Data: each(tables, toWarehouseTable), NextCursor: next}), err
 }
 
-// attachSource reads the table, and returns the action that stores the source.
-func (a *API) attachSource(r *request) (reply, error) {
+// attachSource reads the table, and returns the command that stores the source.
+func (a *API) attachSource(r *request) (command, error) {
 	in, err := decode[openapi.SourceAttach](r)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	d := source.Draft{Type: source.TypeKey(in.Type), Name: in.Name, Location: fromLocation(in.Location), Mapping: fromPairs(in.Mapping)}
 	reading, err := r.Sources.Read(r.Context(), r.by, d)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return reply{then: func(r *request) (reply, error) {
+	return func(r *request) (reply, error) {
 		s, err := r.Sources.Attach(r.Context(), r.by, d, reading)
 		if err != nil {
 			return reply{}, err
 		}
 		return created(sourcePath(&s), toSource(&s)).at(s.Revision).of(sourcePath(&s)), nil
-	}}, nil
+	}, nil
 }
 
 func (a *API) getSource(r *request) (reply, error) {
@@ -172,23 +172,23 @@ func (a *API) detachSource(r *request) (reply, error) {
 	return noContent, r.Sources.DetachSource(r.Context(), r.by, sourceID(r), r.match)
 }
 
-// mapSource reads the table again, and returns the action that stores the mapping.
-func (a *API) mapSource(r *request) (reply, error) {
+// mapSource reads the table again, and returns the command that stores the mapping.
+func (a *API) mapSource(r *request) (command, error) {
 	in, err := decode[openapi.SourceMap](r)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
 	reading, err := r.Sources.Reread(r.Context(), r.by, sourceID(r), r.match, in.HeaderRow)
 	if err != nil {
-		return reply{}, err
+		return nil, err
 	}
-	return reply{then: func(r *request) (reply, error) {
+	return func(r *request) (reply, error) {
 		s, rows, err := r.Sources.Map(r.Context(), r.by, sourceID(r), r.match, fromPairs(in.Mapping), reading)
 		if err != nil {
 			return reply{}, err
 		}
 		return ok(openapi.SourceMapped{Source: toSource(&s), Rows: rows}).at(s.Revision), nil
-	}}, nil
+	}, nil
 }
 
 func (a *API) refreshSource(r *request) (reply, error) {

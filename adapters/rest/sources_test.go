@@ -202,7 +202,7 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 	})
 	t.Run("shows a table", func(t *testing.T) {
 		h := reach(t)
-		h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), connection.TableRef{Schema: `a"b`, Name: "c d"}, 3).Return(connection.Preview{
+		h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), connection.PreviewQuery{Table: connection.TableRef{Schema: `a"b`, Name: "c d"}, Rows: 3}).Return(connection.Preview{
 			Columns: []connection.Column{{Name: "Mail", DatabaseType: "varchar(255)", Type: connection.Text, Nullable: true}}, Rows: [][]*string{{new("ann@example.com")}, {nil}},
 		}, nil)
 		got := body(t, h, get(h, "&schema=a%22b&table=c+d"))
@@ -216,7 +216,7 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 	} {
 		t.Run("tells of "+string(code), func(t *testing.T) {
 			h := reach(t)
-			h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any(), 5).Return(connection.Preview{}, code)
+			h.warehouse.EXPECT().Preview(gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.Preview{}, code)
 			w := get(h, "&schema=a&table=b&sample_rows=5")
 			if got := body(t, h, w); fmt.Sprint(w.Code, " ", got["code"]) != want {
 				t.Errorf("%d %v", w.Code, got)

@@ -15,20 +15,20 @@ import (
 func (a *API) workspaceOperations() []operation {
 	const workspace = "/api/workspaces/{workspace_id}"
 	return []operation{
-		{http.MethodGet, "/api/workspaces", a.listWorkspaces},
-		{http.MethodPost, "/api/workspaces", a.createWorkspace},
-		{http.MethodGet, workspace, a.getWorkspace},
-		{http.MethodPatch, workspace, a.updateWorkspace},
-		{http.MethodDelete, workspace, a.deleteWorkspace},
-		{http.MethodGet, workspace + "/members", a.listMembers},
-		{http.MethodGet, workspace + "/members/{user_id}", a.getMember},
-		{http.MethodPatch, workspace + "/members/{user_id}", a.updateMember},
-		{http.MethodDelete, workspace + "/members/{user_id}", a.removeMember},
-		{http.MethodGet, workspace + "/invitations", a.listInvitations},
-		{http.MethodPost, workspace + "/invitations", a.createInvitation},
-		{http.MethodGet, workspace + "/invitations/{invitation_id}", a.getInvitation},
-		{http.MethodDelete, workspace + "/invitations/{invitation_id}", a.deleteInvitation},
-		{http.MethodPost, "/api/invitations/accept", a.acceptInvitation},
+		{http.MethodGet, "/api/workspaces", query(a.listWorkspaces)},
+		{http.MethodPost, "/api/workspaces", command(a.createWorkspace)},
+		{http.MethodGet, workspace, query(a.getWorkspace)},
+		{http.MethodPatch, workspace, command(a.updateWorkspace)},
+		{http.MethodDelete, workspace, command(a.deleteWorkspace)},
+		{http.MethodGet, workspace + "/members", query(a.listMembers)},
+		{http.MethodGet, workspace + "/members/{user_id}", query(a.getMember)},
+		{http.MethodPatch, workspace + "/members/{user_id}", command(a.updateMember)},
+		{http.MethodDelete, workspace + "/members/{user_id}", command(a.removeMember)},
+		{http.MethodGet, workspace + "/invitations", query(a.listInvitations)},
+		{http.MethodPost, workspace + "/invitations", command(a.createInvitation)},
+		{http.MethodGet, workspace + "/invitations/{invitation_id}", query(a.getInvitation)},
+		{http.MethodDelete, workspace + "/invitations/{invitation_id}", command(a.deleteInvitation)},
+		{http.MethodPost, "/api/invitations/accept", command(a.acceptInvitation)},
 	}
 }
 

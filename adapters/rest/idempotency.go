@@ -1,0 +1,125 @@
+package rest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// once runs a request under its Idempotency-Key: reach, unless it is nil, outside of any transaction, and then store in
+// one transaction with the record of the response. If the key has a response already, it returns that (replayed).
+func (r *request) once(
+	key ports.IdempotencyKey, reach func(context.Context) error, store func(*request) (ports.Answer, error),
+) (answer ports.Answer, replayed bool, err error) {
+	answer, replayed, err = r.api.Idempotency.Once(r.Context(), key, reach,
+		func(stores ports.Stores) (ports.Answer, error) { return store(r.on(stores)) },
+		func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
+	switch {
+	case replayed && answer.Shows != "":
+		answer, err = r.readAgain(answer)
+	case replayed:
+		answer = ofRequest(answer, observation(r.Request).id)
+	}
+	return answer, replayed, err
+}
+
+// scope is what an Idempotency-Key is unique in: caller, credential, workspace, method and path. The
+// answer to one credential may be more than another of the same user may see or do. Where a request
+// needs no workspace, the one that it happens to be in does not count, since the call itself may
+// change which that is: accepting an invitation does. An API key's own never changes, and what its
+// bearer was answered elsewhere is not for it.
+func (r *request) scope(key string) []byte {
+	ws := string(r.by.Workspace)
+	if r.anywhere && r.by.Key == "" {
+		ws = ""
+	}
+	parts := []string{string(r.by.User), string(r.by.Key), r.by.Ceiling.String(), ws, r.Method, r.URL.Path, key}
+	return []byte(strings.Join(parts, "\x00"))
+}
+
+// idempotencyKey returns the request's Idempotency-Key as it is stored, and false if the request has none or its
+// operation ignores it.
+func (r *request) idempotencyKey() (_ ports.IdempotencyKey, ok bool) {
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" || !r.op.TakesHeader("Idempotency-Key") {
+		return ports.IdempotencyKey{}, false
+	}
+	scope, content := r.scope(key), append([]byte(r.URL.RawQuery+"\x00"), r.body...)
+	return ports.IdempotencyKey{
+		Org: r.by.Org, At: r.by.At, Secret: r.op.Secret,
+		Scope:   r.api.Digester.Digest("idempotency scope", scope),
+		Request: r.api.Digester.Digest("idempotency request", content),
+		Plain:   ports.PlainDigests{Scope: sha256.Sum256(scope), Request: sha256.Sum256(content)},
+	}, true
+}
+
+// outcome is the answer to an error that ends a request for good: repeating it changes nothing.
+func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return ports.Answer{}, false
+	}
+	switch f.Kind {
+	case fault.NotFound, fault.Conflict, fault.Invalid, fault.PaymentRequired:
+		return a.problemAnswer(r, f, err), true
+	default:
+		return ports.Answer{}, false
+	}
+}
+
+// read is a GET operation of one thing, which reads the body of a stored answer again.
+type read struct {
+	op    *openapi.Operation
+	query query
+}
+
+// errNoLongerReadable is returned for a repeated request whose body must be read again and which the caller
+// can no longer read.
+var errNoLongerReadable = ports.ErrAnswerErased.Because("This request was carried out. The resource was deleted since, or you can no longer read it.")
+
+// readAgain returns kept with the body and the ETag that a GET of kept.Shows has for the caller now: the
+// status and the other headers stay those of the first answer. It returns ports.ErrAnswerErased if the
+// caller can no longer read it.
+func (r *request) readAgain(kept ports.Answer) (ports.Answer, error) {
+	hr := r.Clone(r.Context())
+	hr.Method, hr.URL, hr.Body = http.MethodGet, &url.URL{Path: kept.Shows}, http.NoBody
+	var match mux.RouteMatch
+	if !r.api.router.Match(hr, &match) || match.MatchErr != nil {
+		return ports.Answer{}, errNoLongerReadable // a path that another version of Atrium had
+	}
+	path, err := match.Route.GetPathTemplate()
+	if err != nil {
+		return ports.Answer{}, err
+	}
+	get, ok := r.api.reads[path]
+	if !ok {
+		return ports.Answer{}, errNoLongerReadable
+	}
+	again := *r
+	again.Request, again.op, again.body, again.query, again.match = mux.SetURLVars(hr, match.Vars), get.op, nil, nil, nil
+	now, _, err := get.query.perform(&again)
+	if err != nil {
+		if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.NotFound || f.Kind == fault.Forbidden) {
+			err = errNoLongerReadable
+		}
+		return ports.Answer{}, err
+	}
+	header := map[string]string{}
+	for name, value := range kept.Header {
+		header[name] = value
+	}
+	for _, name := range []string{"Content-Type", "Etag"} {
+		header[name] = now.Header[name]
+	}
+	kept.Header, kept.Body = header, now.Body
+	return kept, nil
+}

@@ -1,0 +1,124 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// kind is how requests of an operation run: query, command, outbound, dryRunnable or streaming.
+type kind interface {
+	handler(a *API, op *openapi.Operation) http.Handler
+}
+
+// query reads, and stores nothing.
+type query func(*request) (reply, error)
+
+// command changes something. Under an Idempotency-Key it runs in one transaction with the record of its response, and
+// again if that transaction loses a race.
+type command func(*request) (reply, error)
+
+// outbound reaches another system (x-outbound), outside of any transaction, and returns the command that stores the
+// result. Under an Idempotency-Key it runs once, between the key's reservation and the command.
+type outbound func(*request) (command, error)
+
+// dryRunnable is an outbound operation that only tests if the request has dry_run. It then ignores Idempotency-Key.
+type dryRunnable struct {
+	outbound
+	dryRun query
+}
+
+// streaming writes to the response for as long as the client wants, so it outlasts every timeout of a request.
+type streaming func(op *openapi.Operation) http.Handler
+
+func (q query) handler(a *API, op *openapi.Operation) http.Handler    { return a.handle(op, q.perform) }
+func (c command) handler(a *API, op *openapi.Operation) http.Handler  { return a.handle(op, c.perform) }
+func (o outbound) handler(a *API, op *openapi.Operation) http.Handler { return a.handle(op, o.perform) }
+func (d dryRunnable) handler(a *API, op *openapi.Operation) http.Handler {
+	return a.handle(op, d.perform)
+}
+func (s streaming) handler(_ *API, op *openapi.Operation) http.Handler { return s(op) }
+
+// perform runs one request and returns its response, and whether it is that of an earlier request with the same
+// Idempotency-Key.
+type perform func(*request) (answer ports.Answer, replayed bool, err error)
+
+func (q query) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	out, err := q(r)
+	if err != nil {
+		return ports.Answer{}, false, err
+	}
+	answer, err = out.encode()
+	return answer, false, err
+}
+
+func (c command) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	var out reply
+	store := func(r *request) (_ ports.Answer, err error) {
+		if out, err = c(r); err != nil {
+			out = reply{}
+			return ports.Answer{}, err
+		}
+		return out.encode()
+	}
+	if key, ok := r.idempotencyKey(); ok {
+		answer, replayed, err = r.once(key, nil, store)
+	} else {
+		answer, err = store(r)
+	}
+	if _, isDeferred := out.body.(deferred); isDeferred && !replayed && err == nil {
+		answer, err = out.encode() // what it waited for is known now
+	}
+	return answer, replayed, err
+}
+
+func (o outbound) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	var store command
+	reach := func(context.Context) (err error) {
+		store, err = o(r)
+		return err
+	}
+	key, ok := r.idempotencyKey()
+	if !ok {
+		if err := reach(r.Context()); err != nil {
+			return ports.Answer{}, false, err
+		}
+		return store.perform(r)
+	}
+	return r.once(key, reach, func(r *request) (ports.Answer, error) {
+		answer, _, err := query(store).perform(r)
+		return answer, err
+	})
+}
+
+func (d dryRunnable) perform(r *request) (answer ports.Answer, replayed bool, err error) {
+	if r.query.Get("dry_run") == "true" {
+		return d.dryRun.perform(r)
+	}
+	return d.outbound.perform(r)
+}
+
+// respond returns the command of an outbound operation whose effect is already stored: only its response is left.
+func respond(out reply) command {
+	return func(*request) (reply, error) { return out, nil }
+}
+
+// fits returns an error if an operation of the contract cannot be of kind k.
+func fits(op *openapi.Operation, k kind) error {
+	isOutbound := false
+	switch k.(type) {
+	case query:
+		if op.TakesHeader("Idempotency-Key") {
+			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
+		}
+	case outbound, dryRunnable:
+		isOutbound = true
+	}
+	if isOutbound != op.Outbound {
+		return fmt.Errorf("rest: %s is outbound in one of its route and openapi.yaml, and not in the other", op.ID)
+	}
+	return nil
+}
