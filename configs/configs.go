@@ -170,7 +170,7 @@ func defaults() Config {
 			IdleTimeout:       120 * time.Second,
 			ShutdownTimeout:   20 * time.Second,
 			RateLimit:         rest.RateLimit{PerMinute: 600, Burst: 100, UnauthenticatedPerMinute: 60, DownloadsPerMinute: 300},
-			Concurrency:       rest.Concurrency{PerCaller: 4, PerWorkspace: 6, Wait: time.Second},
+			Concurrency:       rest.Concurrency{PerCaller: 4, PerWorkspace: 5, Wait: time.Second},
 			Streams:           rest.Streams{PerWorkspace: 200, PerAddress: 1000},
 		},
 		Database: sqlstore.Config{MaxConns: 20, StatementTimeout: 10 * time.Second, Synchronous: "full"},

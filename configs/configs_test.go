@@ -53,6 +53,9 @@ func TestLoad(t *testing.T) {
 		if len(c.Orgs) != 1 || c.Orgs[0].Slug != "default" || len(c.Orgs[0].Hosts) != 0 {
 			t.Errorf("orgs = %+v, want only default, without hosts", c.Orgs)
 		}
+		if n := c.Server.Concurrency.PerWorkspace; 4*n > c.Database.MaxConns {
+			t.Errorf("%d requests of a workspace take more than a quarter of %d connections", n, c.Database.MaxConns)
+		}
 	})
 
 	t.Run("what the defaults derive from the data directory moves with it", func(t *testing.T) {

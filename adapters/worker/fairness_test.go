@@ -19,7 +19,10 @@ import (
 
 func TestAPostponedJobIsQueuedForSoonAndCountsAsNoFailure(t *testing.T) {
 	perform(t, func(s *stage) {
-		s.do = func(context.Context, identity.Actor, string) error {
+		s.do = func(ctx context.Context, _ identity.Actor, _ string) error {
+			if ports.MayWait(ctx) {
+				t.Error("a job may wait for a child process within its slot")
+			}
 			return fmt.Errorf("read: %w", job.Postponed(errBoom))
 		}
 		s.start("a")

@@ -117,7 +117,7 @@ func (c *client) attack(t *testing.T, atOnce int, paths ...string) (end func() *
 // defaultLimits are those that a server has which no test has raised.
 var defaultLimits = []option{
 	set("server.rate_limit.per_minute", "600"), set("server.rate_limit.burst", "100"),
-	set("server.concurrency.per_caller", "4"), set("server.concurrency.per_workspace", "6"),
+	set("server.concurrency.per_caller", "4"), set("server.concurrency.per_workspace", "5"),
 }
 
 // TestFilteredListsHoldUpNoOne lets one key list events by filters that match none, many at a time, in a
