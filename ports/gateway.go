@@ -76,6 +76,13 @@ type GatewaySubscriptions interface {
 	// voided; other open invoices stay.
 	Cancel(ctx context.Context, key string, c billing.CustomerID, s billing.SubscriptionID) error
 
+	// Pay charges the default method for an invoice, while the payer is present. A draft is finalized
+	// first. It returns no error if the invoice is paid already. If the payer must authenticate, the
+	// payment has an Action, and the invoice stays open until then. A past due or unpaid subscription is
+	// active again when its newest invoice is paid. billing.ErrInvoiceNotFound if the invoice is not the
+	// customer's, billing.ErrInvoiceNotPayable if it is void or was written off.
+	Pay(ctx context.Context, key string, c billing.CustomerID, i billing.InvoiceID) (billing.InvoicePayment, error)
+
 	// Subscriptions returns the live subscriptions and at least the last one that ended, with the
 	// payer's required action for incomplete ones.
 	Subscriptions(ctx context.Context, c billing.CustomerID) ([]billing.GatewaySubscription, error)

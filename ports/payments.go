@@ -30,6 +30,9 @@ type Payments interface {
 	// status is not empty.
 	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus, q page.Query) (billing.InvoicePage, error)
 
+	// Invoice returns an invoice of a workspace at an account, or billing.ErrInvoiceNotFound.
+	Invoice(ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID) (*billing.Invoice, error)
+
 	// Find returns the workspace of an org whose customer c is, or billing.ErrNoCustomer.
 	Find(ctx context.Context, org identity.OrgID, account string, c billing.CustomerID) (identity.WorkspaceID, error)
 

@@ -29,6 +29,7 @@ func (a *API) paymentOperations() []operation {
 		{http.MethodDelete, paymentMethods + "/{payment_method_id}", command(a.deletePaymentMethod)},
 		{http.MethodPost, paymentMethods + "/{payment_method_id}/default", command(a.setDefaultPaymentMethod)},
 		{http.MethodGet, paymentPaths + "/invoices", query(a.listInvoices)},
+		{http.MethodPost, paymentPaths + "/invoices/{invoice_id}/pay", outbound(a.payInvoice)},
 		{http.MethodPost, subscriptionPath, outbound(a.createSubscription)},
 		{http.MethodGet, mySubscription, query(a.getSubscription)},
 		{http.MethodPatch, mySubscription, command(a.updateSubscription)},
@@ -124,6 +125,21 @@ func (a *API) listInvoices(r *request) (reply, error) {
 	}
 	next, err := r.next(found.Next)
 	return ok(openapi.InvoiceList{Data: each(found.Items, toInvoice), NextCursor: next, Stale: found.Stale, Gateway: openapi.PaymentGateway(found.Gateway)}), err
+}
+
+func (a *API) payInvoice(r *request) (command, error) {
+	id := billing.InvoiceID(mux.Vars(r.Request)["invoice_id"])
+	p, err := r.Payments.PayInvoice(r.Context(), r.by, r.gatewayKey(), id)
+	if err != nil {
+		return nil, err
+	}
+	out := ok(openapi.InvoicePayment{
+		Invoice: toInvoice(&p.Invoice), Action: toAction(p.Action), Gateway: openapi.PaymentGateway(p.Gateway),
+	})
+	if p.Action != nil {
+		out.reveals = string(id)
+	}
+	return respond(out), nil
 }
 
 func (a *API) createSubscription(r *request) (command, error) {

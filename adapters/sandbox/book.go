@@ -65,6 +65,7 @@ type intent struct {
 	Status       string                 `json:"status"`
 	Card         *method                `json:"card,omitempty"`         // that waits for the bank
 	Subscription billing.SubscriptionID `json:"subscription,omitempty"` // of a payment
+	Invoice      billing.InvoiceID      `json:"invoice,omitempty"`      // of a payment that is not the first one
 	CreatedAt    time.Time              `json:"created_at"`
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -38,22 +39,56 @@ func (b *book) charge(amount int64, present bool, now time.Time) outcome {
 
 // bill writes an invoice for a subscription's present period.
 func (b *book) bill(s *subscription, amount int64, paid bool, now time.Time) *invoice {
-	i := &invoice{Subscription: s.ID, Invoice: billing.Invoice{
-		ID: billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(len(b.Invoices)))), Number: "SANDBOX-" + itoa(len(b.Invoices)+1),
-		Status: billing.Open, Currency: s.Plan.Price.Currency, Subtotal: amount, Total: amount, AmountDue: amount,
-		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, DueAt: now, CreatedAt: now,
-	}}
-	b.Invoices = append(b.Invoices, i)
-	b.emit("invoice.created", "invoice", string(i.ID), now)
+	i := b.write(s, amount, billing.Open, now)
 	if paid {
 		b.pay(i, now)
 	}
 	return i
 }
 
+func (b *book) write(s *subscription, amount int64, status billing.InvoiceStatus, now time.Time) *invoice {
+	i := &invoice{Subscription: s.ID, Invoice: billing.Invoice{
+		ID: billing.InvoiceID("in_" + name(string(b.ID), "invoice", itoa(len(b.Invoices)))), Number: "SANDBOX-" + itoa(len(b.Invoices)+1),
+		Status: status, Currency: s.Plan.Price.Currency, Subtotal: amount, Total: amount, AmountDue: amount,
+		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, DueAt: now, CreatedAt: now,
+	}}
+	b.Invoices = append(b.Invoices, i)
+	b.emit("invoice.created", "invoice", string(i.ID), now)
+	return i
+}
+
 func (b *book) pay(i *invoice, now time.Time) {
 	i.Status, i.AmountPaid, i.PaidAt = billing.Paid, i.Total, now
 	b.emit("invoice.paid", "invoice", string(i.ID), now)
+}
+
+// invoice returns an invoice, or nil.
+func (b *book) invoice(id billing.InvoiceID) *invoice {
+	for _, i := range b.Invoices {
+		if i.ID == id {
+			return i
+		}
+	}
+	return nil
+}
+
+// paid makes the subscription of an invoice active again if the invoice is its newest one.
+func (b *book) paid(i *invoice, now time.Time) {
+	b.pay(i, now)
+	s := b.subscription(i.Subscription)
+	if s == nil || !s.Status.Live() {
+		return
+	}
+	for _, newer := range b.Invoices[slices.Index(b.Invoices, i)+1:] {
+		if newer.Subscription == s.ID {
+			return
+		}
+	}
+	switch s.Status {
+	case billing.Incomplete, billing.PastDue, billing.Unpaid:
+		s.Status, s.Intent, s.Retries = billing.Active, "", 0
+		b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
+	}
 }
 
 // open is the newest unpaid invoice of a subscription; nil if there is none.
@@ -131,8 +166,17 @@ func (b *book) step(s *subscription, now time.Time) bool {
 			return true
 		}
 	case billing.PastDue:
+		if at := s.PeriodEnd; at.Before(s.RetryAt) && !now.Before(at) {
+			b.renew(s, at)
+			return true
+		}
 		if at := s.RetryAt; !now.Before(at) {
 			b.retry(s, at)
+			return true
+		}
+	case billing.Unpaid:
+		if at := s.PeriodEnd; !now.Before(at) {
+			b.draft(s, at)
 			return true
 		}
 	}
@@ -153,12 +197,27 @@ func (b *book) renew(s *subscription, at time.Time) {
 	s.PeriodStart, s.PeriodEnd = at, s.next(at)
 	got := b.charge(s.price(), false, at)
 	b.bill(s, s.price(), got.paid, at)
+	was := s.Status
 	s.Status = billing.Active
 	if !got.paid {
-		s.Status, s.Retries, s.RetryAt = billing.PastDue, 0, at.Add(retryEvery)
+		s.Status = billing.PastDue
+		if was != billing.PastDue {
+			s.Retries, s.RetryAt = 0, at.Add(retryEvery)
+		}
 		b.emit("invoice.payment_failed", "invoice", string(b.open(s.ID).ID), at)
 	}
 	b.emit("customer.subscription.updated", "subscription", string(s.ID), at)
+}
+
+// draft begins a period of an unpaid subscription. Its invoice stays a draft, which is not charged
+// (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
+func (b *book) draft(s *subscription, at time.Time) {
+	if s.CancelAtPeriodEnd {
+		b.end(s, billing.Canceled, at)
+		return
+	}
+	s.PeriodStart, s.PeriodEnd = at, s.next(at)
+	b.write(s, s.price(), billing.Draft, at)
 }
 
 func (b *book) retry(s *subscription, at time.Time) {

@@ -118,15 +118,13 @@ func (b *book) authenticatePayment(n *intent, success bool, now time.Time) {
 	if m := b.method(b.Default); m != nil && m.Behaviour == wantsBank {
 		m.Behaviour = bankIsAsked
 	}
-	if i := b.open(n.Subscription); i != nil {
-		b.pay(i, now)
+	i := b.invoice(n.Invoice)
+	if n.Invoice == "" {
+		i = b.open(n.Subscription)
 	}
-	s := b.subscription(n.Subscription)
-	if s == nil || s.Status != billing.Incomplete {
-		return
+	if i != nil && i.Status == billing.Open {
+		b.paid(i, now)
 	}
-	s.Status, s.Intent = billing.Active, ""
-	b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
 }
 
 // payer runs act for a caller who has an intent's secret. A refusal changes nothing, except that an event

@@ -170,6 +170,32 @@ func (db *DB) saveInvoices(ctx context.Context, c *billing.Customer) error {
 	return nil
 }
 
+const invoiceColumns = `id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
+	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at`
+
+func (r *invoiceRow) invoice() billing.Invoice {
+	return billing.Invoice{
+		ID: r.ID, Number: r.Number, Status: r.Status, Currency: r.Currency,
+		Subtotal: r.Subtotal, Tax: r.Tax, Total: r.Total, AmountDue: r.AmountDue, AmountPaid: r.AmountPaid,
+		PeriodStart: moment(r.PeriodStart), PeriodEnd: moment(r.PeriodEnd), DueAt: moment(r.DueAt), PaidAt: moment(r.PaidAt),
+		HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: moment(r.CreatedAt),
+	}
+}
+
+// Invoice implements ports.Payments.
+func (s *Payments) Invoice(ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID) (*billing.Invoice, error) {
+	var row invoiceRow
+	found, err := s.db.get(ctx, &row, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE workspace_id = ? AND account = ? AND id = ?`, ws, account, id)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, billing.ErrInvoiceNotFound
+	}
+	i := row.invoice()
+	return &i, nil
+}
+
 // Invoices implements ports.Payments. A position is a time and an identifier.
 func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus, q page.Query) (billing.InvoicePage, error) {
 	where := newConditions(`workspace_id = ? AND account = ?`, ws, account)
@@ -179,18 +205,12 @@ func (s *Payments) Invoices(ctx context.Context, ws identity.WorkspaceID, accoun
 		where.when(true, `(created_at < ? OR created_at = ? AND id < ?)`, at, at, id)
 	}
 	var rows []invoiceRow
-	if err := s.db.list(ctx, &rows, `
-		SELECT id, number, status, currency, subtotal, tax, total, amount_due, amount_paid, period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at
-		FROM payment_invoices WHERE `+where.sql()+` ORDER BY created_at DESC, id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
+	if err := s.db.list(ctx, &rows, `SELECT `+invoiceColumns+` FROM payment_invoices WHERE `+where.sql()+` ORDER BY created_at DESC, id DESC LIMIT ?`, where.args(q.Limit+1)...); err != nil {
 		return billing.InvoicePage{}, err
 	}
 	invoices := make([]billing.Invoice, len(rows))
 	for i, r := range rows {
-		invoices[i] = billing.Invoice{
-			ID: r.ID, Number: r.Number, Status: r.Status, Currency: r.Currency, Subtotal: r.Subtotal, Tax: r.Tax, Total: r.Total, AmountDue: r.AmountDue, AmountPaid: r.AmountPaid,
-			PeriodStart: moment(r.PeriodStart), PeriodEnd: moment(r.PeriodEnd), DueAt: moment(r.DueAt), PaidAt: moment(r.PaidAt),
-			HostedURL: r.HostedURL, PDFURL: r.PDFURL, CreatedAt: moment(r.CreatedAt),
-		}
+		invoices[i] = r.invoice()
 	}
 	return page.Cut(invoices, q.Limit, func(i billing.Invoice) string { return position(micros(i.CreatedAt), string(i.ID)) }), nil
 }

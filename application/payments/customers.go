@@ -133,21 +133,21 @@ func auditLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *bill
 
 // ConfirmIntent adds a test card as the payer's browser would. Sandbox only.
 func (s *Service) ConfirmIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent, card billing.Card) (*Intent, error) {
-	return s.pay(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
+	return s.actAsPayer(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
 		return p.Confirm(ctx, c, i.ID, i.ClientSecret, card)
 	})
 }
 
 // AuthenticateIntent completes the authentication of the payer's bank. Sandbox only.
 func (s *Service) AuthenticateIntent(ctx context.Context, by identity.Actor, i billing.SetupIntent, success bool) (*Intent, error) {
-	return s.pay(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
+	return s.actAsPayer(ctx, by, func(p ports.SandboxPayer, c billing.CustomerID) (billing.SetupIntent, error) {
 		return p.Authenticate(ctx, c, i.ID, i.ClientSecret, success)
 	})
 }
 
-// pay performs an action of the payer and reads its result at once, so that no one has to wait for the
+// actAsPayer performs an action of the payer and reads its result at once, so that no one has to wait for the
 // event.
-func (s *Service) pay(ctx context.Context, by identity.Actor, act func(ports.SandboxPayer, billing.CustomerID) (billing.SetupIntent, error)) (*Intent, error) {
+func (s *Service) actAsPayer(ctx context.Context, by identity.Actor, act func(ports.SandboxPayer, billing.CustomerID) (billing.SetupIntent, error)) (*Intent, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
 		return nil, err

@@ -17,27 +17,63 @@ const repeatable = 23 * time.Hour
 // unanswered call may still be running at the gateway.
 const settledAfter = 2 * time.Minute
 
+// result is what came of an operation at the gateway.
+type result struct {
+	held []billing.GatewaySubscription
+	paid billing.InvoicePayment // of a Pay
+}
+
+// settle performs the pending operation at the gateway, and records what came of it. An operation with
+// an unknown outcome stays pending for the job.
+func (s *Service) settle(
+	ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer,
+) (*billing.Customer, result, error) {
+	op := c.Pending
+	out, err := s.outcome(calls, by, t, c, op)
+	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
+		return nil, result{}, err
+	}
+	now, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
+		switch {
+		case err != nil:
+			c.Abandon(by, op.Key, code(err))
+		case op.Kind == billing.Pay:
+			c.SettlePayment(by, op.Key, out.paid, out.held, t.Plans)
+		default:
+			c.Settle(by, op.Key, out.held, t.Plans)
+		}
+		return nil
+	})
+	if stored != nil {
+		return nil, result{}, errors.Join(err, stored)
+	}
+	if err != nil && op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended
+		_, _ = s.refresh(ctx, calls, by, t, now, s.subscription(by))
+	}
+	return now, out, err
+}
+
 // outcome performs an operation, or looks up its outcome if the operation is too old to be repeated or
 // the gateway refuses to repeat it.
 func (s *Service) outcome(
 	calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation,
-) ([]billing.GatewaySubscription, error) {
+) (result, error) {
 	plan, err := op.Bought(t.Plans)
 	if op.Kind != billing.Cancel && err != nil || by.At.Sub(op.At) > repeatable {
 		return s.lookUpOutcome(calls, by, t, c, op, &billing.Rejection{Reason: "expired"})
 	}
-	held, err := s.perform(calls, t, c, op, plan)
+	out, err := s.perform(calls, t, c, op, plan)
 	if errors.Is(err, billing.ErrCardDeclined) {
 		err = s.restoreDefault(calls, t, c, op, err)
 	}
 	if errors.Is(err, billing.ErrCardDeclined) || errors.Is(err, billing.ErrSubscriptionExists) || err == nil {
-		return held, err
+		return out, err
 	}
 	_, unsettled := errors.AsType[*billing.UnsettledError](err)
 	if unsettled || op.Repeated && !billing.OutcomeUnknown(err) {
 		return s.lookUpOutcome(calls, by, t, c, op, err)
 	}
-	return held, err
+	return out, err
 }
 
 // restoreDefault restores the default from before a declined purchase. It returns why the purchase was
@@ -56,45 +92,68 @@ func (s *Service) restoreDefault(calls context.Context, t Terms, c *billing.Cust
 // operation had no effect. While that is uncertain, the error is one with an unknown outcome.
 func (s *Service) lookUpOutcome(
 	calls context.Context, by identity.Actor, t Terms, c *billing.Customer, op *billing.Operation, refusal error,
-) ([]billing.GatewaySubscription, error) {
+) (result, error) {
 	held, err := callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
 		return t.Gateway.Subscriptions(ctx, c.ID)
 	})
 	if err != nil {
-		return nil, &billing.UnsettledError{Refusal: err.Error()}
+		return result{}, &billing.UnsettledError{Refusal: err.Error()}
 	}
+	out := result{held: held}
 	age := by.At.Sub(op.At)
 	found := age > repeatable
 	switch op.Kind {
 	case billing.Subscribe:
 		found = slices.ContainsFunc(held, func(h billing.GatewaySubscription) bool { return h.Key == op.Key })
+	case billing.Pay:
+		if found, out.paid, err = s.paidInvoice(calls, t, c, op); err != nil {
+			return result{}, &billing.UnsettledError{Refusal: err.Error()}
+		}
 	case billing.Cancel:
 		found = found || !slices.ContainsFunc(held, func(h billing.GatewaySubscription) bool { return h.ID == op.Subscription && h.Status.Live() })
 	}
 	switch {
 	case found:
-		return held, nil
+		return out, nil
 	case age < settledAfter:
-		return nil, &billing.UnsettledError{Refusal: refusal.Error()}
+		return result{}, &billing.UnsettledError{Refusal: refusal.Error()}
 	}
-	return nil, &billing.Rejection{Reason: refusal.Error()}
+	return result{}, &billing.Rejection{Reason: refusal.Error()}
+}
+
+// paidInvoice reports whether the invoice of a Pay is paid at the gateway.
+func (s *Service) paidInvoice(
+	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation,
+) (found bool, p billing.InvoicePayment, err error) {
+	all, err := callWithRetry(calls, func(ctx context.Context) ([]billing.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID) })
+	if err != nil {
+		return false, p, err
+	}
+	for _, i := range all {
+		if i.ID == op.Invoice && i.Status == billing.Paid {
+			return true, billing.InvoicePayment{Invoice: i}, nil
+		}
+	}
+	return false, p, nil
 }
 
 // perform calls the gateway for an operation, however often it was called before.
 func (s *Service) perform(
 	calls context.Context, t Terms, c *billing.Customer, op *billing.Operation, plan *billing.Plan,
-) ([]billing.GatewaySubscription, error) {
-	one := func(h billing.GatewaySubscription, err error) ([]billing.GatewaySubscription, error) {
-		return []billing.GatewaySubscription{h}, err
+) (result, error) {
+	one := func(h billing.GatewaySubscription, err error) (result, error) {
+		return result{held: []billing.GatewaySubscription{h}}, err
 	}
 	switch op.Kind {
+	case billing.Pay:
+		return s.pay(calls, t, c, op)
 	case billing.Cancel:
 		for _, also := range op.Also {
 			if err := call(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key+"_"+string(also), c.ID, also) }); err != nil {
-				return nil, err
+				return result{}, err
 			}
 		}
-		return nil, call(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription) })
+		return result{}, call(calls, func(ctx context.Context) error { return t.Gateway.Cancel(ctx, op.Key, c.ID, op.Subscription) })
 	case billing.Change:
 		return one(callWithRetry(calls, func(ctx context.Context) (billing.GatewaySubscription, error) {
 			return t.Gateway.Amend(ctx, op.Key, c.ID, op.Subscription, op.Amendment(*plan))
@@ -104,12 +163,12 @@ func (s *Service) perform(
 		if err := call(calls, func(ctx context.Context) error {
 			return t.Gateway.GiveUp(ctx, op.Key+"_giveway", c.ID, op.Subscription)
 		}); err != nil {
-			return nil, err
+			return result{}, err
 		}
 	}
 	if op.Method != "" {
 		if err := s.makeDefault(calls, t, c.ID, op.Method); err != nil {
-			return nil, err
+			return result{}, err
 		}
 	}
 	return one(callWithRetry(calls, func(ctx context.Context) (billing.GatewaySubscription, error) {

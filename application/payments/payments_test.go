@@ -52,6 +52,7 @@ func TestNothingIsAskedForThoseWhoMayNot(t *testing.T) {
 		"setup intent": func(by identity.Actor) error { _, err := s.SetupIntent(s.ctx, by, "k", ""); return err },
 		"methods":      func(by identity.Actor) error { _, err := s.Methods(s.ctx, by); return err },
 		"invoices":     func(by identity.Actor) error { _, err := s.Invoices(s.ctx, by, "", page.Query{}); return err },
+		"pay":          func(by identity.Actor) error { _, err := s.PayInvoice(s.ctx, by, "k", "in"); return err },
 		"default":      func(by identity.Actor) error { _, _, err := s.SetDefault(s.ctx, by, "pm"); return err },
 		"remove":       func(by identity.Actor) error { return s.RemoveMethod(s.ctx, by, "pm", "") },
 		"subscribe": func(by identity.Actor) error {

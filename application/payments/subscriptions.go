@@ -273,26 +273,8 @@ func (s *Service) CancelSubscription(ctx context.Context, by identity.Actor, key
 // execute performs the pending operation at the gateway, and records the outcome. The subscription is
 // nil if none is live afterwards. An operation with an unknown outcome stays pending for the job.
 func (s *Service) execute(ctx, calls context.Context, by identity.Actor, t Terms, c *billing.Customer) (*View, error) {
-	op := c.Pending
-	held, err := s.outcome(calls, by, t, c, op)
-	if billing.OutcomeUnknown(err) || err != nil && ctx.Err() != nil {
-		return nil, err
-	}
-	now, stored := s.update(ctx, by, t, func(c *billing.Customer) error {
-		if err != nil {
-			c.Abandon(by, op.Key, code(err))
-		} else {
-			c.Settle(by, op.Key, held, t.Plans)
-		}
-		return nil
-	})
-	if stored != nil {
-		return nil, errors.Join(err, stored)
-	}
+	now, out, err := s.settle(ctx, calls, by, t, c)
 	if err != nil {
-		if op.Kind == billing.Subscribe && op.Subscription != "" { // the replaced subscription has ended
-			_, _ = s.refresh(ctx, calls, by, t, now, s.subscription(by))
-		}
 		return nil, err
 	}
 	if now.Subscription == nil {
@@ -302,6 +284,6 @@ func (s *Service) execute(ctx, calls context.Context, by identity.Actor, t Terms
 	if err != nil {
 		return nil, err
 	}
-	v.Action = actionOf(held, v.ID)
+	v.Action = actionOf(out.held, v.ID)
 	return v, nil
 }

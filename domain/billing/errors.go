@@ -25,6 +25,9 @@ var (
 	ErrNoSubscription        = &fault.Error{Kind: fault.NotFound, Code: "no_active_subscription", Detail: "The workspace has no subscription."}
 	ErrPending               = &fault.Error{Kind: fault.Conflict, Code: "payment_pending", Detail: "Another change of the subscription is in progress and its outcome is not known yet. Wait for the number of seconds in Retry-After."}
 
+	ErrInvoiceNotFound   = &fault.Error{Kind: fault.NotFound, Code: "invoice_not_found", Detail: "The workspace has no such invoice."}
+	ErrInvoiceNotPayable = &fault.Error{Kind: fault.Conflict, Code: "invoice_not_payable", Detail: "The invoice is void or was written off, so it cannot be paid."}
+
 	ErrIntentLimit = &fault.Error{
 		Kind: fault.RateLimited, Code: "setup_intent_rate_limited",
 		Detail: "The workspace has created too many setup intents, or has too many that are not confirmed. Wait as long as Retry-After says.",

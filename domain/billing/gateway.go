@@ -97,6 +97,12 @@ type Action struct {
 	ClientSecret secret.String // only for the payer's browser; never stored
 }
 
+// InvoicePayment is what came of paying an invoice.
+type InvoicePayment struct {
+	Invoice Invoice
+	Action  *Action // what the payer must do; then the invoice is still open. Nil if there is nothing
+}
+
 // GatewaySubscription is a subscription as the gateway has it.
 type GatewaySubscription struct {
 	ID       SubscriptionID

@@ -15,9 +15,10 @@ const (
 	Subscribe OperationKind = "subscribe"
 	Change    OperationKind = "change"
 	Cancel    OperationKind = "cancel"
+	Pay       OperationKind = "pay" // an open invoice
 )
 
-// Operation is one requested change of the subscription. It is stored before the gateway is called, so
+// Operation is one requested change of the subscription, or one requested payment. It is stored before the gateway is called, so
 // that any node can repeat the call under the same key.
 type Operation struct {
 	Kind OperationKind `json:"kind"`
@@ -45,6 +46,8 @@ type Operation struct {
 
 	// Also lists live subscriptions that end together with Subscription.
 	Also []SubscriptionID `json:"also,omitempty"`
+
+	Invoice InvoiceID `json:"invoice,omitempty"` // that a Pay pays
 
 	Subscription      SubscriptionID `json:"subscription,omitempty"` // changes or ends; for Subscribe, an incomplete one that it replaces
 	Resell            bool           `json:"resell,omitempty"`
@@ -220,6 +223,34 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	return nil
 }
 
+// PayInvoice starts to charge the default method for an invoice, under key. If the invoice is paid
+// already, done is true and err is nil. now is the time at the gateway. ErrInvoiceNotPayable,
+// ErrMethodRequired.
+func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *Invoice) (done bool, err error) {
+	if err := c.allow(by); err != nil {
+		return false, err
+	}
+	if resumed, err := c.resumes(Pay, key); resumed || err != nil {
+		return false, err
+	}
+	switch i.Status {
+	case Paid:
+		return true, nil
+	case Draft, Open:
+	default:
+		return false, ErrInvoiceNotPayable
+	}
+	if err := c.unpaused(); err != nil {
+		return false, err
+	}
+	if m := c.DefaultMethod(); i.AmountDue > 0 && (m == nil || m.Expired(now)) {
+		return false, ErrMethodRequired
+	}
+	op := &Operation{Kind: Pay, Key: key, At: by.At, Invoice: i.ID}
+	c.begin(by, op, "invoice.payment_requested", string(i.ID), nil)
+	return false, nil
+}
+
 // CancelSubscription starts to end the subscription, and all other live ones, at once, under key.
 func (c *Customer) CancelSubscription(by identity.Actor, key string, at revision.Match) error {
 	if err := c.allow(by); err != nil {
@@ -260,6 +291,18 @@ func (c *Customer) Settle(by identity.Actor, key string, held []GatewaySubscript
 	c.applySubscriptions(by, held, plans)
 }
 
+// SettlePayment is Settle for a Pay, with what came of it.
+func (c *Customer) SettlePayment(by identity.Actor, key string, p InvoicePayment, held []GatewaySubscription, plans Plans) {
+	if c.Pending == nil || c.Pending.Key != key {
+		return
+	}
+	if p.Invoice.Status == Paid {
+		c.Record(by, "invoice.paid", string(p.Invoice.ID), map[string]any{"amount": p.Invoice.AmountPaid, "currency": p.Invoice.Currency})
+	}
+	c.Settle(by, key, held, plans)
+	c.Invoices = []Invoice{p.Invoice}
+}
+
 // Abandon ends the operation of a key that had no effect at the gateway.
 func (c *Customer) Abandon(by identity.Actor, key string, why string) {
 	if c.Pending == nil || c.Pending.Key != key {
@@ -276,7 +319,7 @@ func (o *Operation) Bought(plans Plans) (*Plan, error) {
 	switch {
 	case o.Sold != nil:
 		return o.Sold, nil
-	case o.Kind == Change && !o.Resell: // nothing is sold
+	case o.Kind == Pay, o.Kind == Change && !o.Resell: // nothing is sold
 		return &Plan{ID: o.Plan}, nil
 	}
 	return plans.Find(o.Plan)

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
@@ -189,4 +190,61 @@ func TestAChangeMayBeMeantForOneRevision(t *testing.T) {
 	wantErr(t, err, nil)
 	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, billing.Changes{Plan: &plan}, plans)
 	wantErr(t, err, nil) // it resumes
+}
+
+func TestInvoicesThatCanBePaid(t *testing.T) {
+	invoice := func(s billing.InvoiceStatus, due int64) *billing.Invoice {
+		return &billing.Invoice{ID: "in_1", Status: s, AmountDue: due}
+	}
+	paused := subscribed("basic", billing.PastDue, card("a", 1))
+	paused.PausedAt = now
+	busy := subscribed("basic", billing.PastDue, card("a", 1))
+	busy.Pending = &billing.Operation{Kind: billing.Change, Key: "other"}
+	for name, tt := range map[string]struct {
+		of      *billing.Customer
+		by      identity.Actor
+		invoice *billing.Invoice
+		done    bool
+		err     error
+	}{
+		"an open invoice can be paid":              {of: subscribed("basic", billing.Unpaid, card("a", 1)), invoice: invoice(billing.Open, 900)},
+		"a draft can be paid":                      {of: subscribed("basic", billing.Unpaid, card("a", 1)), invoice: invoice(billing.Draft, 900)},
+		"a paid invoice is done":                   {of: customer(), invoice: invoice(billing.Paid, 0), done: true},
+		"a void invoice cannot be paid":            {of: customer(card("a", 1)), invoice: invoice(billing.Void, 900), err: billing.ErrInvoiceNotPayable},
+		"nor can one that was written off":         {of: customer(card("a", 1)), invoice: invoice(billing.Uncollectible, 900), err: billing.ErrInvoiceNotPayable},
+		"a payment needs a payment method":         {of: customer(), invoice: invoice(billing.Open, 900), err: billing.ErrMethodRequired},
+		"a payment needs one that has not expired": {of: customer(expired("a")), invoice: invoice(billing.Open, 900), err: billing.ErrMethodRequired},
+		"nothing due needs no payment method":      {of: customer(), invoice: invoice(billing.Open, 0)},
+		"a pause prevents payments":                {of: paused, invoice: invoice(billing.Open, 900), err: billing.ErrPaused},
+		"another operation goes first":             {of: busy, invoice: invoice(billing.Open, 900), err: billing.ErrPending},
+		"a member cannot pay":                      {of: customer(card("a", 1)), by: member, invoice: invoice(billing.Open, 900), err: billing.ErrRoleRequired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			by := tt.by
+			if by.User == "" {
+				by = admin
+			}
+			done, err := tt.of.PayInvoice(by, now, "key", tt.invoice)
+			if wantErr(t, err, tt.err); done != tt.done {
+				t.Fatalf("done = %v", done)
+			}
+			if err != nil || done {
+				if len(tt.of.Recorded()) > 0 {
+					t.Error("a refusal recorded something")
+				}
+				return
+			}
+			if op := tt.of.Pending; op.Kind != billing.Pay || op.Invoice != "in_1" || recorded(&tt.of.Log) != "invoice.payment_requested " {
+				t.Fatalf("%+v", op)
+			}
+			if done, err := tt.of.PayInvoice(by, now, "key", tt.invoice); done || err != nil || !tt.of.Pending.Repeated {
+				t.Errorf("the same call again: %v, %v", done, err)
+			}
+			paid := billing.InvoicePayment{Invoice: billing.Invoice{ID: "in_1", Status: billing.Paid}}
+			tt.of.SettlePayment(by, "key", paid, []billing.GatewaySubscription{held(billing.Active)}, plans)
+			if tt.of.Pending != nil || tt.of.Subscription.Status != billing.Active || len(tt.of.Invoices) != 1 {
+				t.Errorf("%+v", tt.of)
+			}
+		})
+	}
 }

@@ -152,6 +152,21 @@ func (mr *MockGatewayMockRecorder) Invoices(ctx, c interface{}) *gomock.Call {
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invoices", reflect.TypeOf((*MockGateway)(nil).Invoices), ctx, c)
 }
 
+// Pay mocks base method.
+func (m *MockGateway) Pay(ctx context.Context, key string, c billing.CustomerID, i billing.InvoiceID) (billing.InvoicePayment, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Pay", ctx, key, c, i)
+	ret0, _ := ret[0].(billing.InvoicePayment)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Pay indicates an expected call of Pay.
+func (mr *MockGatewayMockRecorder) Pay(ctx, key, c, i interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pay", reflect.TypeOf((*MockGateway)(nil).Pay), ctx, key, c, i)
+}
+
 // Prices mocks base method.
 func (m *MockGateway) Prices(ctx context.Context, plans billing.Plans) (billing.Plans, error) {
 	m.ctrl.T.Helper()
@@ -415,6 +430,21 @@ func (m *MockGatewaySubscriptions) Invoices(ctx context.Context, c billing.Custo
 func (mr *MockGatewaySubscriptionsMockRecorder) Invoices(ctx, c interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invoices", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Invoices), ctx, c)
+}
+
+// Pay mocks base method.
+func (m *MockGatewaySubscriptions) Pay(ctx context.Context, key string, c billing.CustomerID, i billing.InvoiceID) (billing.InvoicePayment, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Pay", ctx, key, c, i)
+	ret0, _ := ret[0].(billing.InvoicePayment)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Pay indicates an expected call of Pay.
+func (mr *MockGatewaySubscriptionsMockRecorder) Pay(ctx, key, c, i interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Pay", reflect.TypeOf((*MockGatewaySubscriptions)(nil).Pay), ctx, key, c, i)
 }
 
 // Prices mocks base method.

@@ -113,6 +113,21 @@ func (mr *MockPaymentsMockRecorder) Find(ctx, org, account, c interface{}) *gomo
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Find", reflect.TypeOf((*MockPayments)(nil).Find), ctx, org, account, c)
 }
 
+// Invoice mocks base method.
+func (m *MockPayments) Invoice(ctx context.Context, ws identity.WorkspaceID, account string, id billing.InvoiceID) (*billing.Invoice, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Invoice", ctx, ws, account, id)
+	ret0, _ := ret[0].(*billing.Invoice)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Invoice indicates an expected call of Invoice.
+func (mr *MockPaymentsMockRecorder) Invoice(ctx, ws, account, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Invoice", reflect.TypeOf((*MockPayments)(nil).Invoice), ctx, ws, account, id)
+}
+
 // Invoices mocks base method.
 func (m *MockPayments) Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status billing.InvoiceStatus, q page.Query) (billing.InvoicePage, error) {
 	m.ctrl.T.Helper()

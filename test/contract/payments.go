@@ -21,6 +21,7 @@ func Payments(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("a customer is stored with every field", func(t *testing.T) { customersAreKept(t, a) })
 	t.Run("a second Reserve returns the first customer", func(t *testing.T) { customersAreReservedOnce(t, a) })
+	t.Run("an invoice is found by its id", func(t *testing.T) { invoicesAreFound(t, a) })
 	t.Run("a change that fails is not stored", func(t *testing.T) { customersAreChangedWhole(t, a) })
 	t.Run("customers of other workspaces and orgs", func(t *testing.T) { customersAreApart(t, a) })
 	t.Run("pauses", func(t *testing.T) { pausesAreKept(t, a) })
@@ -101,6 +102,22 @@ func customersAreKept(t *testing.T, a Adapter) {
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+func invoicesAreFound(t *testing.T, a Adapter) {
+	team, other := fixture.NewTeam(t, a.Stores, a.Orgs[0]), fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	customerOf(t, a.Stores, team.Owner)
+	want := billing.Invoice{ID: "in_1", Status: billing.Open, Currency: "usd", Total: 900, AmountDue: 900, CreatedAt: fixture.At}
+	changeCustomer(t, a.Stores, team.Owner, func(c *billing.Customer) { c.ApplyInvoices(team.Owner, []billing.Invoice{want}) })
+	got, err := a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_1")
+	must(t, err)
+	same(t, "the invoice", *got, want)
+	_, err = a.Payments.Invoice(t.Context(), team.Owner.Workspace, sandboxAccount, "in_2")
+	wantErr(t, err, billing.ErrInvoiceNotFound)
+	_, err = a.Payments.Invoice(t.Context(), other.Owner.Workspace, sandboxAccount, "in_1")
+	wantErr(t, err, billing.ErrInvoiceNotFound)
+	_, err = a.Payments.Invoice(t.Context(), team.Owner.Workspace, "another account", "in_1")
+	wantErr(t, err, billing.ErrInvoiceNotFound)
 }
 
 func customersAreReservedOnce(t *testing.T, a Adapter) {

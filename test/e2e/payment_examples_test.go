@@ -59,6 +59,10 @@ var paymentExamples = map[string]example{
 	"setDefaultPaymentMethod": inHousePaid(func(t *testing.T, who *client, headers []string) target {
 		return target{ids: []string{who.card(t, cardNumber, headers...)}}
 	}),
+	"payInvoice": inHousePaid(func(t *testing.T, who *client, headers []string) target {
+		ensureSubscribed(t, who, headers)
+		return target{ids: []string{who.get(t, payments+"/invoices?status=paid", headers...).at("data.0.id")}}
+	}),
 	"createSubscription": sells(func(t *testing.T, who *client, headers []string) target {
 		ensureNotSubscribed(t, who, headers)
 		return target{body: object{"plan_id": "basic", "payment_method_id": who.card(t, cardNumber, headers...)}}

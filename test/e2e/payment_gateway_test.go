@@ -142,7 +142,7 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 func TestAnOrgThatTakesNoPayments(t *testing.T) {
 	t.Parallel()
 	ann := start(t, sqlite, configured("orgs: [{slug: default}]")).user(t, "owner")
-	for _, call := range []string{"GET /methods", "GET /invoices", "POST /methods/pm_1/default", "POST /setup-intent"} {
+	for _, call := range []string{"GET /methods", "GET /invoices", "POST /methods/pm_1/default", "POST /setup-intent", "POST /invoices/in_1/pay"} {
 		method, path, _ := strings.Cut(call, " ")
 		ann.do(t, method, payments+path, nil).problem(t, 409, "payments_not_configured")
 	}

@@ -344,3 +344,45 @@ func TestAnotherCardIsTriedForWhatIsIncomplete(t *testing.T) {
 		s.agrees(t, 1, "900")
 	})
 }
+
+func TestAnInvoiceIsPaidOnceWhateverIsLost(t *testing.T) {
+	for name, faults := range map[string][]stripeapi.Fault{
+		"the response":                {stripeapi.Lost},
+		"the response, then a denial": {stripeapi.Lost, stripeapi.Denied},
+		"a stored failure":            {stripeapi.FailedAfter},
+		"the request":                 {stripeapi.Dropped, stripeapi.None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachShop(t, func(t *testing.T, s *shop) {
+				good, bad := s.api.AddCard(s.customer, "4242"), s.api.AddCard(s.customer, "0341")
+				s.later(time.Minute)
+				_, _, err := s.SetDefault(t.Context(), s.now(), billing.MethodID(good))
+				wantErr(t, err, nil)
+				_, err = s.subscribe(t, "buy", "basic")
+				wantErr(t, err, nil)
+				_, _, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(bad))
+				wantErr(t, err, nil)
+				s.api.Advance(32 * 24 * time.Hour)
+				s.later(32 * 24 * time.Hour)
+				_, _, err = s.SetDefault(t.Context(), s.now(), billing.MethodID(good))
+				wantErr(t, err, nil)
+				open := billing.InvoiceID(s.api.OpenInvoices(s.customer)[0])
+				s.api.Provoke(inTurn("POST /v1/invoices/"+string(open)+"/pay", faults...))
+				_, err = s.PayInvoice(t.Context(), s.now(), "pay", open)
+				if err != nil && !billing.OutcomeUnknown(err) {
+					t.Errorf("a payment without response: %v", err)
+				}
+				s.api.Provoke(nil)
+				wantErr(t, s.reconcile(t), nil)
+				p, err := s.PayInvoice(t.Context(), s.now(), "again", open)
+				if wantErr(t, err, nil); p.Invoice.Status != billing.Paid {
+					t.Errorf("%+v", p)
+				}
+				s.agrees(t, 1, "900 900")
+				if c := s.mirror(t); c.Pending != nil || c.Subscription.Status != billing.Active {
+					t.Errorf("%+v", c.Subscription)
+				}
+			})
+		})
+	}
+}

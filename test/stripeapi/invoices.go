@@ -35,7 +35,7 @@ func (i *invoice) show(expanded []string) map[string]any {
 		"hosted_invoice_url": "https://invoice.example.com/" + i.id, "invoice_pdf": "https://invoice.example.com/" + i.id + "/pdf", "total_taxes": []any{}, "livemode": false,
 		"status_transitions": map[string]any{"paid_at": unix(i.paidAt), "finalized_at": i.created.Unix(), "marked_uncollectible_at": nil, "voided_at": nil},
 	}
-	if slices.Contains(expanded, "latest_invoice.confirmation_secret") {
+	if slices.Contains(expanded, "latest_invoice.confirmation_secret") || slices.Contains(expanded, "confirmation_secret") {
 		out["confirmation_secret"] = nil
 		if i.intent != nil {
 			out["confirmation_secret"] = map[string]any{"type": "payment_intent", "client_secret": clientSecret(i.intent.id)}
@@ -98,10 +98,7 @@ func (s *Server) bill(u *subscription, amount int64, present bool) *invoice {
 		m := c.method(c.def)
 		i.intent.settled = func() {
 			m.authenticated = true
-			s.pay(i)
-			if u.status == "incomplete" {
-				u.status = "active"
-			}
+			s.collect(i)
 		}
 	case decline != "":
 		i.status, i.paidAt, i.intent.status, i.intent.decline = "open", time.Time{}, "requires_payment_method", decline
@@ -140,12 +137,75 @@ func (s *Server) invoice(id string) *invoice {
 	return s.invoices[n]
 }
 
-func (s *Server) readInvoice(_ form, r *http.Request) any {
+func (s *Server) readInvoice(f form, r *http.Request) any {
 	i := s.invoice(r.PathValue("id"))
 	if i == nil {
 		return missing(404, "invoice")
 	}
+	return i.show(f.expanded())
+}
+
+func (s *Server) finalizeInvoice(_ form, r *http.Request) any {
+	i := s.invoice(r.PathValue("id"))
+	switch {
+	case i == nil:
+		return missing(404, "invoice")
+	case i.status != "draft":
+		return invalid("invoice")
+	}
+	s.finalize(i)
 	return i.show(nil)
+}
+
+// finalize gives a draft its payment intent.
+func (s *Server) finalize(i *invoice) {
+	i.status = "open"
+	i.intent = &paymentIntent{id: s.id("pi"), customer: i.customer, amount: i.total, status: "requires_payment_method", created: s.now()}
+	s.payments[i.intent.id] = i.intent
+}
+
+// payInvoice charges the default method for an open invoice. On session, a bank that wants to ask the payer leaves the
+// payment intent waiting for the payer, and the call fails (https://docs.stripe.com/error-codes).
+func (s *Server) payInvoice(f form, r *http.Request) any {
+	i := s.invoice(r.PathValue("id"))
+	switch {
+	case i == nil:
+		return missing(404, "invoice")
+	case i.status != "open":
+		return invalid("invoice")
+	case f.Get("off_session") != "false":
+		return invalid("off_session") // the one way that is modelled
+	}
+	c := s.customer(i.customer)
+	decline, asks := s.wouldDecline(c, true)
+	switch {
+	case asks:
+		i.intent.status = "requires_action"
+		m := c.method(c.def)
+		i.intent.settled = func() {
+			m.authenticated = true
+			s.collect(i)
+		}
+		return refusal{402, "card_error", "invoice_payment_intent_requires_action", "", ""}
+	case decline != "":
+		i.intent.status, i.intent.decline = "requires_payment_method", decline
+		return refusal{402, "card_error", "card_declined", decline, ""}
+	}
+	s.collect(i)
+	return i.show(f.expanded())
+}
+
+// collect pays an invoice. Its subscription is active again if it is the newest one.
+func (s *Server) collect(i *invoice) {
+	s.pay(i)
+	u := s.subscription(i.subscription)
+	if u == nil || u.latest != i {
+		return
+	}
+	switch u.status {
+	case "incomplete", "past_due", "unpaid":
+		u.status, u.retries = "active", 0
+	}
 }
 
 func (s *Server) voidInvoice(_ form, r *http.Request) any {
@@ -196,8 +256,12 @@ func (s *Server) step(u *subscription, now time.Time) bool {
 		s.end(u, "incomplete_expired")
 	case (u.status == "active" || u.status == "trialing") && !now.Before(u.end):
 		s.renew(u)
+	case u.status == "past_due" && u.end.Before(u.retryAt) && !now.Before(u.end):
+		s.renew(u)
 	case u.status == "past_due" && !now.Before(u.retryAt):
 		s.retry(u)
+	case u.status == "unpaid" && !now.Before(u.end):
+		s.draft(u)
 	default:
 		return false
 	}
@@ -217,10 +281,29 @@ func (s *Server) renew(u *subscription) {
 		u.anchor = at.Day()
 	}
 	u.start, u.end = at, u.plan.Interval.After(at, u.plan.IntervalCount, u.anchor)
+	was := u.status
 	u.status = "active"
-	if s.bill(u, u.amount(), false).status != "paid" {
-		u.status, u.retries, u.retryAt = "past_due", 0, at.Add(retryEvery)
+	if s.bill(u, u.amount(), false).status == "paid" {
+		return
 	}
+	if u.status = "past_due"; was != "past_due" {
+		u.retries, u.retryAt = 0, at.Add(retryEvery)
+	}
+}
+
+// draft begins a period of an unpaid subscription, whose invoice stays a draft
+// (https://docs.stripe.com/billing/subscriptions/overview#unpaid).
+func (s *Server) draft(u *subscription) {
+	if u.cancelAtPeriodEnd {
+		s.end(u, "canceled")
+		return
+	}
+	u.start, u.end = u.end, u.plan.Interval.After(u.end, u.plan.IntervalCount, u.anchor)
+	i := &invoice{
+		id: s.id("in"), number: "STANDIN-" + strconv.Itoa(len(s.invoices)+1), customer: u.customer, subscription: u.id, status: "draft",
+		total: u.amount(), start: u.start, end: u.end, created: s.now(),
+	}
+	s.invoices, u.latest = append(s.invoices, i), i
 }
 
 func (s *Server) retry(u *subscription) {

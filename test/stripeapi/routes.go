@@ -32,8 +32,10 @@ var parameters = map[string]string{
 	"POST /v1/subscription_schedules/{id}":            "end_behavior proration_behavior metadata phases",
 	"POST /v1/subscription_schedules/{id}/release":    "",
 	"GET /v1/invoices":                                "customer limit starting_after",
-	"GET /v1/invoices/{id}":                           "",
+	"GET /v1/invoices/{id}":                           "expand",
 	"POST /v1/invoices/{id}/void":                     "",
+	"POST /v1/invoices/{id}/finalize":                 "",
+	"POST /v1/invoices/{id}/pay":                      "off_session expand",
 }
 
 func (s *Server) routes() {
@@ -62,6 +64,8 @@ func (s *Server) routes() {
 		"GET /v1/invoices":                                s.listInvoices,
 		"GET /v1/invoices/{id}":                           s.readInvoice,
 		"POST /v1/invoices/{id}/void":                     s.voidInvoice,
+		"POST /v1/invoices/{id}/finalize":                 s.finalizeInvoice,
+		"POST /v1/invoices/{id}/pay":                      s.payInvoice,
 	}
 	for pattern, handle := range handlers {
 		s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

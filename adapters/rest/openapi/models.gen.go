@@ -1315,6 +1315,15 @@ type InvoiceList struct {
 	Stale bool `json:"stale"`
 }
 
+// InvoicePayment defines model for InvoicePayment.
+type InvoicePayment struct {
+	Action nullable.Nullable[SubscriptionAction] `json:"action"`
+
+	// Gateway The payment gateway. In the `sandbox`, no money moves.
+	Gateway PaymentGateway `json:"gateway"`
+	Invoice Invoice        `json:"invoice"`
+}
+
 // Labels Names for a version, unique in the template. Setting a label that another version has moves it. A label freezes its version. `latest`, `active`, version numbers (`v12`) and ids are reserved.
 type Labels = []string
 

@@ -1,0 +1,75 @@
+package sandbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// paying is what came of a Pay.
+type paying struct {
+	Invoice billing.InvoiceID `json:"invoice"`
+	Intent  billing.IntentID  `json:"intent,omitempty"` // that the payer must authenticate
+}
+
+// Pay implements ports.GatewaySubscriptions.
+func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id billing.InvoiceID) (billing.InvoicePayment, error) {
+	var invoice billing.Invoice
+	p, err := keyed(ctx, g, c, key, "pay "+string(id), func(b *book, now time.Time) (paying, error) {
+		i := b.invoice(id)
+		if i == nil {
+			return paying{}, billing.ErrInvoiceNotFound
+		}
+		switch i.Status {
+		case billing.Paid:
+			return paying{Invoice: id}, nil
+		case billing.Draft:
+			i.Status = billing.Open
+		case billing.Open:
+		default:
+			return paying{}, billing.ErrInvoiceNotPayable
+		}
+		got := b.charge(i.AmountDue, true, now)
+		switch {
+		case got.decline != "":
+			b.emit("invoice.payment_failed", "invoice", string(id), now)
+			return paying{}, &billing.DeclinedError{DeclineCode: got.decline}
+		case got.asks:
+			return paying{Invoice: id, Intent: b.askPayer(i, now)}, nil
+		}
+		b.paid(i, now)
+		return paying{Invoice: id}, nil
+	})
+	if err != nil {
+		return billing.InvoicePayment{}, err
+	}
+	b, err := g.look(ctx, c)
+	if err != nil {
+		return billing.InvoicePayment{}, err
+	}
+	if i := b.invoice(p.Invoice); i != nil {
+		invoice = i.Invoice
+	}
+	out := billing.InvoicePayment{Invoice: invoice}
+	if n := b.intent(p.Intent); n != nil && n.Status == wantsAction {
+		out.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: g.clientSecret(n.ID)}
+	}
+	return out, nil
+}
+
+// askPayer returns the intent by which the payer authenticates the payment of an invoice.
+func (b *book) askPayer(i *invoice, now time.Time) billing.IntentID {
+	for _, n := range b.Intents {
+		if n.Status == wantsAction && (n.Invoice == i.ID || n.Invoice == "" && n.Subscription == i.Subscription && n.Subscription != "") {
+			return n.ID
+		}
+	}
+	n := &intent{
+		ID: billing.IntentID("pi_" + name(string(b.ID), "invoice", string(i.ID))), Status: wantsAction,
+		Subscription: i.Subscription, Invoice: i.ID, CreatedAt: now,
+	}
+	b.Intents = append(b.Intents, n)
+	b.emit("invoice.payment_action_required", "invoice", string(i.ID), now)
+	return n.ID
+}

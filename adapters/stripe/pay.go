@@ -1,0 +1,87 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/secret"
+)
+
+// Pay implements ports.GatewaySubscriptions. Whatever Stripe answers, the invoice itself tells whether it is paid.
+func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id billing.InvoiceID) (billing.InvoicePayment, error) {
+	i, err := g.invoice(ctx, id)
+	switch {
+	case missing(err), err == nil && (i.Customer == nil || i.Customer.ID != string(c)):
+		return billing.InvoicePayment{}, billing.ErrInvoiceNotFound
+	case err != nil:
+		return billing.InvoicePayment{}, failure(err)
+	}
+	if i.Status == stripe.InvoiceStatusDraft {
+		if i, err = g.finalize(ctx, key, id); err != nil {
+			return billing.InvoicePayment{}, err
+		}
+	}
+	switch i.Status {
+	case stripe.InvoiceStatusPaid:
+		return billing.InvoicePayment{Invoice: mirrorInvoice(i)}, nil
+	case stripe.InvoiceStatusOpen:
+	default:
+		return billing.InvoicePayment{}, billing.ErrInvoiceNotPayable
+	}
+	p := &stripe.InvoicePayParams{Params: g.write(key), OffSession: stripe.Bool(false), Expand: []*string{stripe.String(confirmation)}}
+	paid, err := g.api.V1Invoices.Pay(ctx, string(id), p)
+	if err == nil {
+		return payment(paid), nil
+	}
+	refused := failure(err)
+	if errors.Is(refused, billing.ErrCardDeclined) && !wantsPayer(err) || ctx.Err() != nil {
+		return billing.InvoicePayment{}, refused
+	}
+	now, looked := g.invoice(ctx, id)
+	switch {
+	case looked != nil && wantsPayer(err):
+		return billing.InvoicePayment{}, failure(looked)
+	case looked != nil:
+		return billing.InvoicePayment{}, refused
+	case now.Status == stripe.InvoiceStatusPaid, wantsPayer(err):
+		return payment(now), nil
+	}
+	return billing.InvoicePayment{}, refused
+}
+
+const confirmation = "confirmation_secret"
+
+func (g *Gateway) invoice(ctx context.Context, id billing.InvoiceID) (*stripe.Invoice, error) {
+	p := &stripe.InvoiceRetrieveParams{Params: g.read(), Expand: []*string{stripe.String(confirmation)}}
+	return g.api.V1Invoices.Retrieve(ctx, string(id), p)
+}
+
+// finalize makes a draft payable. The subscription that it belongs to is unpaid, or renews within the hour.
+func (g *Gateway) finalize(ctx context.Context, key string, id billing.InvoiceID) (*stripe.Invoice, error) {
+	i, err := g.api.V1Invoices.FinalizeInvoice(ctx, string(id), &stripe.InvoiceFinalizeInvoiceParams{Params: g.write(key + "_finalize")})
+	if err != nil && ctx.Err() == nil {
+		if now, looked := g.invoice(ctx, id); looked == nil && now.Status != stripe.InvoiceStatusDraft {
+			return now, nil
+		}
+	}
+	return i, failure(err)
+}
+
+// wantsPayer reports whether a charge was refused because the payer must authenticate it.
+func wantsPayer(err error) bool {
+	var said *stripe.Error
+	return errors.As(err, &said) &&
+		(said.Code == stripe.ErrorCodeInvoicePaymentIntentRequiresAction || said.Code == "subscription_payment_intent_requires_action")
+}
+
+// payment returns what came of paying an invoice.
+func payment(i *stripe.Invoice) billing.InvoicePayment {
+	p := billing.InvoicePayment{Invoice: mirrorInvoice(i)}
+	if s := i.ConfirmationSecret; i.Status == stripe.InvoiceStatusOpen && s != nil {
+		p.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New(s.ClientSecret)}
+	}
+	return p
+}

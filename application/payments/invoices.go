@@ -1,0 +1,102 @@
+package payments
+
+import (
+	"context"
+	"errors"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// InvoicePayment is what came of paying an invoice.
+type InvoicePayment struct {
+	billing.InvoicePayment
+	Gateway billing.GatewayKind
+}
+
+// PayInvoice charges the default method for an invoice. key identifies the call: the same key charges
+// once. If the payer must authenticate, the payment has an Action; the payer confirms it, or the caller
+// repeats the call with another key. billing.ErrInvoiceNotFound, billing.ErrInvoiceNotPayable,
+// billing.ErrMethodRequired, *billing.DeclinedError.
+func (s *Service) PayInvoice(
+	ctx context.Context, by identity.Actor, key string, id billing.InvoiceID,
+) (*InvoicePayment, error) {
+	t, err := s.termsForManager(by)
+	if err != nil {
+		return nil, err
+	}
+	now, err := t.now(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	calls, cancel := outbound(ctx)
+	defer cancel()
+	c, invoice, err := s.ownInvoice(ctx, calls, by, t, id)
+	if err != nil {
+		return nil, err
+	}
+	done := false
+	begin := func() (*billing.Customer, error) {
+		return s.update(ctx, by, t, func(c *billing.Customer) error {
+			done, err = c.PayInvoice(by, now, key, invoice)
+			return err
+		})
+	}
+	begun, err := begin()
+	if errors.Is(err, billing.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently { // a card may just have been added
+		if _, err := s.refresh(ctx, calls, by, t, c, s.wallet(by)); err != nil {
+			return nil, err
+		}
+		begun, err = begin()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if done {
+		return &InvoicePayment{billing.InvoicePayment{Invoice: *invoice}, t.Kind}, nil
+	}
+	_, out, err := s.settle(ctx, calls, by, t, begun)
+	if err != nil {
+		return nil, err
+	}
+	return &InvoicePayment{out.paid, t.Kind}, nil
+}
+
+// ownInvoice returns by's customer and one of its invoices. It reads the invoices again if they do not
+// contain it, because it may just have been created.
+func (s *Service) ownInvoice(
+	ctx, calls context.Context, by identity.Actor, t Terms, id billing.InvoiceID,
+) (*billing.Customer, *billing.Invoice, error) {
+	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
+	if errors.Is(err, billing.ErrNoCustomer) || err == nil && c.ID == "" {
+		return nil, nil, billing.ErrInvoiceNotFound
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	i, err := s.payments.Invoice(ctx, by.Workspace, t.Account, id)
+	if errors.Is(err, billing.ErrInvoiceNotFound) && by.At.Sub(c.InvoicesAt) >= recently {
+		if c, err = s.refresh(ctx, calls, by, t, c, s.invoices(by)); err != nil {
+			return nil, nil, err
+		}
+		i, err = s.payments.Invoice(ctx, by.Workspace, t.Account, id)
+	}
+	return c, i, err
+}
+
+// pay performs a Pay, and reads the subscriptions, which it may make active again.
+func (s *Service) pay(calls context.Context, t Terms, c *billing.Customer, op *billing.Operation) (out result, err error) {
+	out.paid, err = callWithRetry(calls, func(ctx context.Context) (billing.InvoicePayment, error) {
+		return t.Gateway.Pay(ctx, op.Key, c.ID, op.Invoice)
+	})
+	if err != nil {
+		return out, err
+	}
+	out.held, err = callWithRetry(calls, func(ctx context.Context) ([]billing.GatewaySubscription, error) {
+		return t.Gateway.Subscriptions(ctx, c.ID)
+	})
+	if err != nil { // it is paid: the repetition finds that
+		err = &billing.UnsettledError{Refusal: err.Error()}
+	}
+	return out, err
+}

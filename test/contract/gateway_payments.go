@@ -1,0 +1,121 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// newest returns the newest invoice of a customer with a status.
+func (g GatewayStage) newest(t *testing.T, c billing.CustomerID, status billing.InvoiceStatus) billing.Invoice {
+	t.Helper()
+	all, err := g.Invoices(t.Context(), c)
+	must(t, err)
+	for _, i := range all {
+		if i.Status == status {
+			return i
+		}
+	}
+	t.Fatalf("no %s invoice among %+v", status, all)
+	return billing.Invoice{}
+}
+
+// overdue returns a customer whose first renewal was charged to a card, in vain.
+func (g GatewayStage) overdue(t *testing.T, last4 string) (billing.CustomerID, billing.GatewaySubscription) {
+	t.Helper()
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(t.Context(), key(), c, g.order(0))
+	must(t, err)
+	must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, last4)))
+	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+	if h = *g.only(t, c); h.Status != billing.PastDue {
+		t.Fatalf("%+v", h)
+	}
+	return c, h
+}
+
+func gatewayPayments(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c, _ := g.overdue(t, "0341")
+	open := g.newest(t, c, billing.Open)
+	before, _ := g.paid(t, c)
+	_, err := g.Pay(ctx, key(), c, open.ID)
+	wantDecline(t, err, "generic_decline")
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
+	k := key()
+	for range 2 {
+		p, err := g.Pay(ctx, k, c, open.ID)
+		must(t, err)
+		if p.Invoice.ID != open.ID || p.Invoice.Status != billing.Paid || p.Action != nil {
+			t.Fatalf("%+v", p)
+		}
+	}
+	p, err := g.Pay(ctx, key(), c, open.ID)
+	must(t, err)
+	same(t, "paid already", p.Invoice.Status, billing.Paid)
+	if sum, _ := g.paid(t, c); sum != before+open.AmountDue {
+		t.Errorf("paid %d, want %d", sum, before+open.AmountDue)
+	}
+	same(t, "status", g.only(t, c).Status, billing.Active)
+	_, err = g.Pay(ctx, key(), g.customer(t, "4242"), open.ID)
+	wantErr(t, err, billing.ErrInvoiceNotFound)
+	_, err = g.Pay(ctx, key(), c, "in_never_there")
+	wantErr(t, err, billing.ErrInvoiceNotFound)
+	t.Run("a void invoice cannot be paid", func(t *testing.T) {
+		c := g.customer(t, "3155")
+		h, err := g.Subscribe(ctx, key(), c, g.order(0))
+		must(t, err)
+		must(t, g.GiveUp(ctx, key(), c, h.ID))
+		_, err = g.Pay(ctx, key(), c, g.newest(t, c, billing.Void).ID)
+		wantErr(t, err, billing.ErrInvoiceNotPayable)
+	})
+}
+
+func gatewayPaymentActions(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c, _ := g.overdue(t, "3155")
+	open := g.newest(t, c, billing.Open)
+	p, err := g.Pay(ctx, key(), c, open.ID)
+	must(t, err)
+	if p.Invoice.Status != billing.Open || p.Action == nil || p.Action.Type != billing.ConfirmPayment || p.Action.ClientSecret.IsZero() {
+		t.Fatalf("%+v", p)
+	}
+	again, err := g.Pay(ctx, key(), c, open.ID)
+	must(t, err)
+	if again.Action == nil || again.Action.ClientSecret.Reveal() != p.Action.ClientSecret.Reveal() {
+		t.Fatalf("%+v, then %+v", p, again)
+	}
+	g.Authenticate(t, c, p.Action)
+	same(t, "status", g.only(t, c).Status, billing.Active)
+	p, err = g.Pay(ctx, key(), c, open.ID)
+	must(t, err)
+	if p.Invoice.Status != billing.Paid || p.Action != nil {
+		t.Errorf("%+v", p)
+	}
+}
+
+func gatewayUnpaid(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c, h := g.overdue(t, "0341")
+	open := g.newest(t, c, billing.Open)
+	g.Advance(t, 14*24*time.Hour)
+	same(t, "after all retries", g.only(t, c).Status, billing.Unpaid)
+	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart)-13*24*time.Hour)
+	if got := g.only(t, c); got.Status != billing.Unpaid || !got.PeriodStart.Equal(h.PeriodEnd) {
+		t.Fatalf("an unpaid subscription goes on: %+v", got)
+	}
+	draft := g.newest(t, c, billing.Draft)
+	must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "4242")))
+	_, err := g.Pay(ctx, key(), c, open.ID)
+	must(t, err)
+	same(t, "after the older invoice", g.only(t, c).Status, billing.Unpaid)
+	p, err := g.Pay(ctx, key(), c, draft.ID)
+	must(t, err)
+	same(t, "the draft", p.Invoice.Status, billing.Paid)
+	same(t, "after the newest invoice", g.only(t, c).Status, billing.Active)
+	g.Advance(t, h.PeriodEnd.Sub(h.PeriodStart))
+	if sum, _ := g.paid(t, c); sum != 4*2*g.Plans[0].Price.Amount {
+		t.Errorf("paid %d, want four periods", sum)
+	}
+}
