@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -18,12 +19,12 @@ import (
 )
 
 // withCore runs f on opened data.
-func (p *process) withCore(f func(*core) error) error {
+func (p *process) withCore(f func(*node.Core) error) error {
 	c, err := p.config(nil)
 	if err != nil {
 		return err
 	}
-	app, closeAll, err := buildCore(p.ctx, c, newLog(p.stderr, c.Log))
+	app, closeAll, err := buildCore(p.ctx, c, node.NewLog(p.stderr, c.Log))
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (p *process) print(asJSON bool, v any, format string, args ...any) error {
 }
 
 // inOrg returns the actor of the command line in the org that orgNamed finds.
-func inOrg(app *core, slug string) (identity.Actor, error) {
+func inOrg(app *node.Core, slug string) (identity.Actor, error) {
 	org, err := orgNamed(app, slug)
 	if err != nil {
 		return identity.Actor{}, err
@@ -55,18 +56,18 @@ func byCommand(org *identity.Org) identity.Actor {
 }
 
 // orgNamed returns the configured org with a slug. An empty slug names the only org.
-func orgNamed(app *core, slug string) (*identity.Org, error) {
-	d := app.orgs.present.Load()
+func orgNamed(app *node.Core, slug string) (*identity.Org, error) {
+	d := app.Orgs.Directory()
 	if slug == "" {
 		if all := d.All(); len(all) == 1 {
 			slug = all[0].Slug
 		} else {
-			return nil, misuse{errors.New("several orgs are configured: name one with --org")}
+			return nil, usageError{errors.New("several orgs are configured: name one with --org")}
 		}
 	}
 	org, ok := d.BySlug(slug)
 	if !ok {
-		return nil, misuse{fmt.Errorf("no org %q is configured", slug)}
+		return nil, usageError{fmt.Errorf("no org %q is configured", slug)}
 	}
 	return org, nil
 }
@@ -96,8 +97,8 @@ Examples:
 
 // Run implements the command.
 func (m *migrateCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
-		return p.print(m.JSON, map[string]any{"engine": app.db.Engine(), "up_to_date": true}, "The %s database is up to date.\n", app.db.Engine())
+	return p.withCore(func(app *node.Core) error {
+		return p.print(m.JSON, map[string]any{"engine": app.DB.Engine(), "up_to_date": true}, "The %s database is up to date.\n", app.DB.Engine())
 	})
 }
 
@@ -162,7 +163,7 @@ func (k *keysCreateCommand) Run(p *process) error {
 	if err := refuseSealed(p, c); err != nil {
 		return err
 	}
-	if err := createKeyFile(c); err != nil {
+	if err := node.CreateKeyFile(c); err != nil {
 		return err
 	}
 	return p.print(false, nil, "Created %s. Back it up: without it sealed secrets are lost.\n", c.Keyring.KeyFile)
@@ -171,7 +172,7 @@ func (k *keysCreateCommand) Run(p *process) error {
 // refuseSealed returns an error if the database is sealed with another keyring: that key file is missing, and a new
 // one would not open the data.
 func refuseSealed(p *process, c configs.Config) error {
-	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, openPool)
+	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, node.OpenPool)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -184,7 +185,7 @@ func refuseSealed(p *process, c configs.Config) error {
 	}
 	check, err := db.SealedBy(p.ctx)
 	if err == nil && check != nil {
-		err = errKeyFileMissing(c)
+		err = node.KeyFileMissing(c)
 	}
 	return err
 }
@@ -253,12 +254,12 @@ Examples:
 
 // Run implements the command.
 func (u *userCreateCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		org, err := orgNamed(app, u.Org)
 		if err != nil {
 			return err
 		}
-		made, err := app.services.Accounts.Provision(p.ctx, byCommand(org), org, accounts.Provision{
+		made, err := app.Services.Accounts.Provision(p.ctx, byCommand(org), org, accounts.Provision{
 			Email: u.Email, Verified: true, Name: u.Name, Role: identity.ParseRole(u.Role), Operator: u.Operator, Workspace: u.Workspace, KeyName: "made by atrium user create",
 		})
 		if errors.Is(err, account.ErrAlreadyMember) {
@@ -312,7 +313,7 @@ func (tokenCreateCommand) Help() string {
 
 // Run implements the command.
 func (t *tokenCreateCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		org, err := orgNamed(app, t.Org)
 		if err != nil {
 			return err
@@ -322,7 +323,7 @@ func (t *tokenCreateCommand) Run(p *process) error {
 		if t.Expires != nil {
 			d.ExpiresAt = by.At.Add(time.Duration(*t.Expires))
 		}
-		k, token, err := app.services.Accounts.KeyFor(p.ctx, by, org, t.Email, t.Workspace, d)
+		k, token, err := app.Services.Accounts.KeyFor(p.ctx, by, org, t.Email, t.Workspace, d)
 		if err != nil {
 			return fmt.Errorf("%s in the workspace %s: %w", t.Email, t.Workspace, explain(err))
 		}
@@ -347,12 +348,12 @@ Example:
 
 // Run implements the command.
 func (t *tokenRevokeCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, t.Org)
 		if err != nil {
 			return err
 		}
-		if err := app.services.Accounts.RevokeKeyOf(p.ctx, by, t.Workspace, identity.KeyID(t.ID)); err != nil {
+		if err := app.Services.Accounts.RevokeKeyOf(p.ctx, by, t.Workspace, identity.KeyID(t.ID)); err != nil {
 			return err
 		}
 		return p.print(false, nil, "Revoked %s.\n", t.ID)

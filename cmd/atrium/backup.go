@@ -16,6 +16,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/seal"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -46,7 +47,7 @@ func (b *backupCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, openPool)
+	db, closeDB, err := sqlstore.Inspect(p.ctx, c.Database, node.OpenPool)
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func unpack(root *os.Root, header *tar.Header, content io.Reader) error {
 func checkRestored(ctx context.Context, c configs.Config, file string) (note string, err error) {
 	database := c.Database
 	database.URL = secret.New("sqlite:" + file)
-	db, closeDB, err := sqlstore.Inspect(ctx, database, openPool)
+	db, closeDB, err := sqlstore.Inspect(ctx, database, node.OpenPool)
 	if err != nil {
 		return "", err
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/oidc"
-	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/doctor"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -40,13 +40,13 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 	all := directory.All()
 	i := slices.IndexFunc(all, func(o identity.Org) bool { return o.Slug == d.Org || d.Org == "" && len(all) == 1 })
 	if i < 0 {
-		return misuse{errors.New("name a configured org with --org")}
+		return usageError{errors.New("name a configured org with --org")}
 	}
 	org, verifier := all[i], oidc.New(slog.New(slog.DiscardHandler))
-	findings := []finding{{Check: "issuers", OK: len(org.Issuers) > 0, Note: fmt.Sprintf("%d configured for %s", len(org.Issuers), org.Slug)}}
+	findings := []doctor.Finding{{Check: "issuers", OK: len(org.Issuers) > 0, Note: fmt.Sprintf("%d configured for %s", len(org.Issuers), org.Slug)}}
 	for _, issuer := range org.Issuers {
 		for _, f := range verifier.Diagnose(p.ctx, issuer) {
-			findings = append(findings, finding{Check: f.Check, OK: f.OK, Note: f.Note})
+			findings = append(findings, doctor.Finding{Check: f.Check, OK: f.OK, Note: f.Note})
 		}
 	}
 	if d.TokenFile != "" {
@@ -56,23 +56,14 @@ func (d *doctorOIDCCommand) Run(p *process) error {
 		}
 		claims, err := verifier.Verify(p.ctx, org.Issuers, token, time.Now().UTC())
 		if reason := oidc.Reason(err); reason != "" {
-			findings = append(findings, bad("token", errors.New("not accepted: "+reason)))
+			findings = append(findings, doctor.Failed("token", errors.New("not accepted: "+reason)))
 		} else if err != nil {
-			findings = append(findings, bad("token", fmt.Errorf("not verified: %w", err)))
+			findings = append(findings, doctor.Failed("token", fmt.Errorf("not verified: %w", err)))
 		} else {
-			findings = append(findings, wouldBecome(&org, claims))
+			findings = append(findings, doctor.Token(&org, claims))
 		}
 	}
 	return p.report(findings, d.JSON)
-}
-
-// wouldBecome reports on a genuine token.
-func wouldBecome(org *identity.Org, c *account.Claims) finding {
-	note, err := becomes(org, c)
-	if err != nil {
-		return bad("token", err)
-	}
-	return good("token", "%s", note)
 }
 
 func readToken(file string) (string, error) {

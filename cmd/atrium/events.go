@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -36,21 +37,21 @@ Examples:
 
 // Run implements the command.
 func (v *eventsVerifyCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		var ws identity.WorkspaceID
 		if v.Workspace != "" {
 			by, err := inOrg(app, v.Org)
 			if err != nil {
 				return err
 			}
-			found, err := app.db.Stores().Workspaces.Find(p.ctx, by.Org, v.Workspace)
+			found, err := app.DB.Stores().Workspaces.Find(p.ctx, by.Org, v.Workspace)
 			if err != nil {
 				return err
 			}
 			ws = found.ID
 		}
 		chains, broken := 0, 0
-		err := app.db.VerifyEvents(p.ctx, ws, func(r event.Report) error {
+		err := app.DB.VerifyEvents(p.ctx, ws, func(r event.Report) error {
 			chains++
 			if r.Broken > 0 {
 				broken++

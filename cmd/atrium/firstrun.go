@@ -12,6 +12,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -38,9 +39,9 @@ type firstOwner struct {
 //
 // The key is printed only to a terminal, or with sample data: otherwise it would stay in a journal. In other cases it
 // is in a file that only its owner can read.
-func (p *process) firstRun(ctx context.Context, app *core, demo bool) (*firstOwner, error) {
-	all := app.orgs.present.Load().All()
-	if empty, err := app.db.Empty(ctx); err != nil || !empty || len(all) != 1 {
+func (p *process) firstRun(ctx context.Context, app *node.Core, demo bool) (*firstOwner, error) {
+	all := app.Orgs.Directory().All()
+	if empty, err := app.DB.Empty(ctx); err != nil || !empty || len(all) != 1 {
 		return nil, err
 	}
 	if all[0].Keys.NoPersonal { // people sign in, and create workspaces of their own
@@ -51,7 +52,7 @@ func (p *process) firstRun(ctx context.Context, app *core, demo bool) (*firstOwn
 	if !demo {
 		first.KeyEndsAt = by.At.Add(firstKeyLasts)
 	}
-	made, err := app.services.Accounts.Provision(ctx, by, &all[0], first)
+	made, err := app.Services.Accounts.Provision(ctx, by, &all[0], first)
 	if errors.Is(err, account.ErrEmailTaken) || errors.Is(err, account.ErrAlreadyMember) { // another node was faster, and has printed the key
 		return nil, nil
 	}
@@ -62,7 +63,7 @@ func (p *process) firstRun(ctx context.Context, app *core, demo bool) (*firstOwn
 	if demo || p.atTerminal() {
 		return owner, nil
 	}
-	owner.file = filepath.Join(app.config.Data, "first-api-key")
+	owner.file = filepath.Join(app.Config.Data, "first-api-key")
 	if err := writeFirstKey(owner.file, owner.token); err != nil {
 		return nil, fmt.Errorf("the first API key was not written, create another one with %s --email %s: %w", p.self("token create"), firstEmail, err)
 	}

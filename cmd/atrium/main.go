@@ -62,7 +62,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	p := &process{ctx: ctx, environ: environ, stdout: stdout, stderr: stderr, line: &line}
 	if err := parsed.Run(p); err != nil {
 		fmt.Fprintln(stderr, "atrium:", err)
-		if _, wrong := errors.AsType[misuse](err); wrong {
+		if _, wrong := errors.AsType[usageError](err); wrong {
 			return exitUsage
 		}
 		return exitFailed
@@ -124,10 +124,10 @@ type process struct {
 	line           *commandLine
 }
 
-// misuse is an error of the command line or the configuration.
-type misuse struct{ error }
+// usageError is an error of the command line or the configuration.
+type usageError struct{ error }
 
-func (m misuse) Unwrap() error { return m.error }
+func (m usageError) Unwrap() error { return m.error }
 
 // duration is a flag in the format of the settings: 30s, 12h, 30d.
 type duration time.Duration
@@ -156,7 +156,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 func (p *process) config(flags map[string]string) (configs.Config, error) {
 	c, err := configs.Load(configs.Source{File: p.line.Config, Data: string(p.line.Data), Environ: p.environ, Flags: flags})
 	if err != nil {
-		return c, misuse{fmt.Errorf("the configuration is wrong:\n%w", err)}
+		return c, usageError{fmt.Errorf("the configuration is wrong:\n%w", err)}
 	}
 	return c, nil
 }

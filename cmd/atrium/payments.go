@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/doctor"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -51,12 +51,12 @@ Example:
 
 // Run implements the command.
 func (l *paymentEventsListCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, l.Org)
 		if err != nil {
 			return err
 		}
-		all, err := app.services.Payments.Events(p.ctx, by, billing.EventState(l.State), page.Query{Limit: min(max(l.Limit, 1), 1000)})
+		all, err := app.Services.Payments.Events(p.ctx, by, billing.EventState(l.State), page.Query{Limit: min(max(l.Limit, 1), 1000)})
 		if err != nil {
 			return err
 		}
@@ -88,16 +88,16 @@ Example:
 
 // Run implements the command.
 func (r *paymentEventsReplayCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, r.Org)
 		if err != nil {
 			return err
 		}
 		account := r.Account
 		if account == "" {
-			account = app.beyond.gateways.terms(by.Org).Account
+			account = app.External.Gateways.Terms(by.Org).Account
 		}
-		e, err := app.services.Payments.Replay(p.ctx, by, account, r.ID)
+		e, err := app.Services.Payments.Replay(p.ctx, by, account, r.ID)
 		if err != nil {
 			return err
 		}
@@ -122,16 +122,16 @@ Example:
 
 // Run implements the command.
 func (r *paymentResumeCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, r.Org)
 		if err != nil {
 			return err
 		}
-		ws, err := app.db.Stores().Workspaces.Find(p.ctx, by.Org, r.Workspace)
+		ws, err := app.DB.Stores().Workspaces.Find(p.ctx, by.Org, r.Workspace)
 		if err != nil {
 			return err
 		}
-		resumed, err := app.services.Payments.Resume(p.ctx, identity.System(by.Org, ws.ID, "atrium payments resume", time.Now()))
+		resumed, err := app.Services.Payments.Resume(p.ctx, identity.System(by.Org, ws.ID, "atrium payments resume", time.Now()))
 		if err != nil {
 			return err
 		}
@@ -166,14 +166,14 @@ Example:
 
 // Run implements the command.
 func (a *paymentSandboxAdvanceCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		org, err := orgNamed(app, a.Org)
 		if err != nil {
 			return err
 		}
-		s, err := app.beyond.gateways.sandbox(org.ID)
+		s, err := app.External.Gateways.Sandbox(org.ID)
 		if err != nil {
-			return err
+			return usageError{err}
 		}
 		now, customers, err := s.Advance(p.ctx, time.Duration(a.By))
 		if err != nil {
@@ -202,20 +202,20 @@ Examples:
 
 // Run implements the command.
 func (v *paymentSandboxProvokeCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		org, err := orgNamed(app, v.Org)
 		if err != nil {
 			return err
 		}
-		s, err := app.beyond.gateways.sandbox(org.ID)
+		s, err := app.External.Gateways.Sandbox(org.ID)
 		if err != nil {
-			return err
+			return usageError{err}
 		}
 		var troubles []sandbox.Kind
 		for _, t := range v.Trouble {
 			kind, ok := sandbox.ParseKind(t)
 			if !ok {
-				return misuse{fmt.Errorf("unknown failure %q", t)}
+				return usageError{fmt.Errorf("unknown failure %q", t)}
 			}
 			troubles = append(troubles, kind)
 		}
@@ -242,89 +242,15 @@ Example:
 
 // Run implements the command.
 func (d *doctorPaymentsCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, d.Org)
 		if err != nil {
 			return err
 		}
-		findings, err := diagnosePayments(p, app, by)
+		findings, err := doctor.Payments(p.ctx, app, by)
 		if err != nil {
 			return err
 		}
 		return p.report(findings, d.JSON)
 	})
-}
-
-// leftBehind reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway about them,
-// and the gateway may still charge them.
-func leftBehind(p *process, app *core, org identity.OrgID, account string) ([]finding, error) {
-	counts, err := app.db.Stores().Payments.Elsewhere(p.ctx, org, account)
-	var findings []finding
-	for _, left := range slices.Sorted(maps.Keys(counts)) {
-		f := good("subscriptions", "%d lived at the account %s when the org left it: end them there, if the account still charges", counts[left], left)
-		f.Warning = left != sandbox.Account
-		findings = append(findings, f)
-	}
-	return findings, err
-}
-
-func diagnosePayments(p *process, app *core, by identity.Actor) ([]finding, error) {
-	t := app.beyond.gateways.terms(by.Org)
-	findings, err := leftBehind(p, app, by.Org, t.Account)
-	if err != nil {
-		return nil, err
-	}
-	if t.Gateway == nil {
-		return append(findings, good("gateway", "none: the org takes no payments")), nil
-	}
-	findings = append(findings, good("gateway", "%s, account %s, %d plan(s)", t.Kind, t.Account, len(t.Plans)))
-	for _, err := range *app.beyond.gateways.unsure.Load() {
-		findings = append(findings, bad("plans", err))
-	}
-	waiting, dead, since, err := app.db.Stores().Inbox.Backlog(p.ctx, by.Org)
-	if err != nil {
-		return nil, err
-	}
-	inbox := good("events", "%d waiting, %d dead", waiting, dead)
-	inbox.Warning = dead > 0 || !since.IsZero() && time.Since(since) > time.Hour
-	findings = append(findings, inbox)
-	paused, err := app.services.Payments.Paused(p.ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	for _, ws := range paused {
-		f := good("cards", "payments of %s are paused after too many declined cards; atrium payments resume ends the pause", ws)
-		f.Warning = true
-		findings = append(findings, f)
-	}
-	duplicates, err := app.services.Payments.Duplicates(p.ctx, by)
-	if err != nil {
-		return nil, err
-	}
-	for _, ws := range slices.Sorted(maps.Keys(duplicates)) {
-		f := good("subscriptions", "%s has more than one subscription, and each is charged; the surplus ones are: %v", ws, duplicates[ws])
-		f.Warning = true
-		findings = append(findings, f)
-	}
-	customers, differ := 0, 0
-	for q := (page.Query{Limit: 100}); ; {
-		some, err := app.services.Payments.Customers(p.ctx, by, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, ws := range some.Items {
-			customers++
-			different, err := app.services.Payments.Differences(p.ctx, identity.System(by.Org, ws, "doctor", time.Now()))
-			if err != nil {
-				findings = append(findings, bad("mirror", fmt.Errorf("%s: %w", ws, err)))
-			}
-			for _, e := range different {
-				differ++
-				findings = append(findings, finding{Check: "mirror", OK: true, Warning: true, Note: fmt.Sprintf("%s: %s %s %v", ws, e.Type, e.Subject, e.Data)})
-			}
-		}
-		if q.After = some.Next; q.After == "" {
-			return append(findings, good("mirror", "%d customer(s), %d difference(s)", customers, differ)), nil
-		}
-	}
 }

@@ -2,21 +2,11 @@ package main
 
 import (
 	"os"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/confine"
-	"github.com/atrium-hq/atrium/adapters/egress"
 	"github.com/atrium-hq/atrium/adapters/sheet"
 	"github.com/atrium-hq/atrium/adapters/warehouse"
-	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
-	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
-	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
-	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
-	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
-	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
-	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/identity"
-	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 )
 
 // probeWorkerCommand is started by Atrium itself, never by people. It does one job that parses a tenant's data, and
@@ -28,39 +18,11 @@ type probeWorkerCommand struct {
 
 func (c *probeWorkerCommand) Run() error {
 	os.Exit(confine.Serve(map[string]confine.Job{
-		warehouse.JobName: {Do: warehouse.Job(warehouses(c.Warehouses)), Needs: warehouse.Needs(c.Warehouses)},
+		warehouse.JobName: {Do: warehouse.Job(node.Warehouses(c.Warehouses)), Needs: warehouse.Needs(c.Warehouses)},
 		sheet.JobName: {
-			Do:    sheet.Job(sheet.NewDocuments(sheetGuard, nil, c.Sheets, sheet.DefaultLimits())),
+			Do:    sheet.Job(sheet.NewDocuments(node.SheetGuard, nil, c.Sheets, sheet.DefaultLimits())),
 			Needs: sheet.Needs(c.Sheets),
 		},
 	}, os.Stdin, os.Stdout))
 	return nil
-}
-
-// warehouses returns every kind of warehouse, as it runs in a child.
-func warehouses(folder string) map[connection.Kind]ports.Warehouse {
-	return map[connection.Kind]ports.Warehouse{
-		connection.BigQuery:   bigquery.New(guard),
-		connection.ClickHouse: clickhouse.New(guard),
-		connection.MySQL:      mysql.New(guard),
-		connection.Postgres:   postgres.New(guard),
-		connection.Snowflake:  snowflake.New(guard),
-		connection.SQLite:     sqlite.New(folder),
-	}
-}
-
-// guard limits a call to a warehouse to the egress of its org and the ports of its kind.
-func guard(to ports.Target, end time.Time) warehouse.Network {
-	port := func(uint16) bool { return false }
-	if d, ok := connection.Describe(to.Credential.Kind()); ok {
-		port = d.AllowsPort
-	}
-	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
-}
-
-// sheetGuard limits the fetch of a sheet to the egress of its org. Its byte budget adds the overhead of TLS, headers
-// and redirects to the size of the file.
-func sheetGuard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end time.Time) sheet.Network {
-	const around = 1 << 20
-	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + l.Bytes/16 + around})
 }

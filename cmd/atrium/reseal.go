@@ -1,52 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
-	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
-	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 )
-
-// resealQuietly seals stored credentials under the primary key. A server does so at its start and after each reload.
-func resealQuietly(ctx context.Context, app *core, log *slog.Logger) {
-	var done sqlstore.Resealed
-	err := app.db.Reseal(ctx, app.beyond.envelope.Rewrap, app.beyond.rebind, func(r sqlstore.Resealed) { done = r })
-	switch {
-	case err != nil && ctx.Err() == nil:
-		log.Warn("credentials were not sealed under the primary key", "error", err)
-	case done.Changed > 0 || done.Unopened > 0:
-		log.Info("credentials were sealed under the primary key", "changed", done.Changed, "unopened", done.Unopened, "of", done.Credentials)
-	}
-}
-
-// resealAtStart calls resealQuietly at once, since the keyring may have been rotated while no server ran, and again
-// when derived keys begin to seal.
-func resealAtStart(ctx context.Context, app *core, log *slog.Logger) {
-	resealQuietly(ctx, app, log)
-	wait := app.keyring.DerivesIn()
-	if wait <= 0 {
-		return
-	}
-	log.Info("until keys are derived, nodes of v0.1.0 can run beside this one; stop them before", "at", time.Now().Add(wait).UTC().Format(time.RFC3339))
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait):
-		resealQuietly(ctx, app, log)
-	}
-}
-
-// rebind converts a credential that v0.1.0 sealed to the current format, which binds it to its revision. It returns nil
-// while nodes of v0.1.0 may have to open the credential.
-func (b *beyond) rebind(c *sqlstore.SealedCredential) ([]byte, error) {
-	if b.envelope.Compatible() {
-		return nil, nil
-	}
-	place := connection.Seal(c.Org, c.Workspace, c.ID, c.Kind)
-	return b.envelope.Rebind(c.Sealed, place, connection.SealRevision(place, c.Revision))
-}
 
 type keysResealCommand struct{}
 
@@ -63,13 +22,13 @@ Example:
 
 // Run implements the command.
 func (keysResealCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
-		total, err := app.db.Credentials(p.ctx)
+	return p.withCore(func(app *node.Core) error {
+		total, err := app.DB.Credentials(p.ctx)
 		if err != nil {
 			return err
 		}
 		var done sqlstore.Resealed
-		if err := app.db.Reseal(p.ctx, app.beyond.envelope.Rewrap, app.beyond.rebind, func(r sqlstore.Resealed) {
+		if err := app.Reseal(p.ctx, func(r sqlstore.Resealed) {
 			done = r
 			fmt.Fprintf(p.stdout, "%d of %d\n", r.Credentials, total)
 		}); err != nil {

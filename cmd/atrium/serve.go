@@ -17,6 +17,8 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/demo"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 )
 
 type serveCommand struct {
@@ -44,13 +46,17 @@ func (s *serveCommand) Run(p *process) error {
 	if s.Addr != "" {
 		flags["server.addr"] = s.Addr
 	}
-	return p.runNode(flags, true, func(ctx context.Context, n *node) error {
-		owner, err := p.firstRun(ctx, n.core, s.Demo)
+	return p.runNode(flags, true, func(ctx context.Context, n *node.Node) error {
+		owner, err := p.firstRun(ctx, n.Core, s.Demo)
 		if err != nil {
 			return err
 		}
 		if s.Demo {
-			why, err := seedDemo(ctx, n.core)
+			by, err := inOrg(n.Core, "")
+			if err != nil {
+				return err
+			}
+			why, err := demo.Seed(ctx, n.Core, by, firstEmail)
 			if err != nil {
 				return fmt.Errorf("demo data: %w", err)
 			}
@@ -58,33 +64,27 @@ func (s *serveCommand) Run(p *process) error {
 				fmt.Fprintf(p.stdout, "No sample data was added: %s.\n", why)
 			}
 		}
-		n.beyond.notes.Report(func(err error) { n.log.Error("an event was not written", "error", err) })
-		api, err := buildAPI(n.core, n.registry, n.log)
+		n.External.Notes.Report(func(err error) { n.Log.Error("an event was not written", "error", err) })
+		api, err := buildAPI(n.Core, n.Registry, n.Log)
 		if err != nil {
 			return err
 		}
 		var handler http.Handler = api
-		if tracing() {
+		if node.Tracing() {
 			handler = otelhttp.NewHandler(handler, "http", otelhttp.WithFilter(rest.Traceable))
 		}
 		work, stopWork := context.WithCancel(ctx)
 		var working sync.WaitGroup
 		defer working.Wait()
 		defer stopWork()
-		if !s.NoWork {
-			working.Go(func() { n.work(work) })
-		}
-		working.Go(func() { n.keepPresences(work) })
-		working.Go(func() { n.keepUses(work) })
-		working.Go(func() { n.beyond.gateways.keepPrices(work) })
-		working.Go(func() { n.linkEvents(work) })
-		if err := p.greet(n.core, n.api.Addr(), owner); err != nil {
+		working.Go(func() { n.Background(work, !s.NoWork) })
+		if err := p.printBanner(n.Core, n.API.Addr(), owner); err != nil {
 			return err
 		}
-		server := rest.Server(n.config.Server, handler, n.log)
+		server := rest.Server(n.Config.Server, handler, n.Log)
 		server.RegisterOnShutdown(api.EndStreams)
 		go debug.FreeOSMemory() // memory that only the start needed
-		return serveUntil(ctx, server, n.api, n.config.Server.ShutdownTimeout, n.log)
+		return serveUntil(ctx, server, n.API, n.Config.Server.ShutdownTimeout, n.Log)
 	})
 }
 
@@ -108,8 +108,8 @@ func serveUntil(ctx context.Context, srv *http.Server, l net.Listener, timeout t
 	return nil
 }
 
-// greet prints the address of the API, and on the first start how to use it.
-func (p *process) greet(app *core, addr net.Addr, owner *firstOwner) error {
+// printBanner prints the address of the API, and on the first start how to use it.
+func (p *process) printBanner(app *node.Core, addr net.Addr, owner *firstOwner) error {
 	url := "http://" + strings.Replace(addr.String(), "[::]", "localhost", 1)
 	var next string
 	if owner != nil {
@@ -137,33 +137,33 @@ curl %s/api/prompt-templates -H 'Authorization: Bearer %s'
 }
 
 // nextKey returns the command that creates an API key or, if there are no people, the first person.
-func (p *process) nextKey(app *core) (string, error) {
-	empty, err := app.db.Empty(p.ctx)
+func (p *process) nextKey(app *node.Core) (string, error) {
+	empty, err := app.DB.Empty(p.ctx)
 	if err != nil {
 		return "", err
 	}
-	email, err := app.db.OnlyPerson(p.ctx)
+	email, err := app.DB.OnlyPerson(p.ctx)
 	what, command := "an API key", p.self("token create")+" --email "+cmp.Or(email, "EMAIL")
 	if empty {
 		what, command = "the first person", p.self("user create")+" --email EMAIL --role owner"
 	}
-	if len(app.orgs.present.Load().All()) > 1 {
+	if len(app.Orgs.Directory().All()) > 1 {
 		command += " --org SLUG"
 	}
 	return "Make " + what + " with: " + command + "\n", err
 }
 
 // whereKept describes what to back up.
-func whereKept(app *core) string {
-	database, key := "the "+app.db.Engine()+" database", app.config.Keyring.KeyFile
-	if file, ok := strings.CutPrefix(app.config.Database.URL.Reveal(), "sqlite:"); ok {
+func whereKept(app *node.Core) string {
+	database, key := "the "+app.DB.Engine()+" database", app.Config.Keyring.KeyFile
+	if file, ok := strings.CutPrefix(app.Config.Database.URL.Reveal(), "sqlite:"); ok {
 		database = file
 	}
 	switch {
-	case !app.config.Keyring.Keyset.IsZero():
+	case !app.Config.Keyring.Keyset.IsZero():
 		return "everything is kept in " + database
-	case filepath.Dir(database) == filepath.Clean(app.config.Data) && filepath.Dir(key) == filepath.Clean(app.config.Data):
-		return "everything is kept in " + app.config.Data
+	case filepath.Dir(database) == filepath.Clean(app.Config.Data) && filepath.Dir(key) == filepath.Clean(app.Config.Data):
+		return "everything is kept in " + app.Config.Data
 	}
 	return "everything is kept in " + database + " and sealed by " + key
 }

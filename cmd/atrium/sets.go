@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -18,16 +19,17 @@ import (
 var (
 	// storage is the data and the keys to it.
 	storage = wire.NewSet(
-		newKeyring, newDatabase, newOrgs, newStores, newBeyond, newPresenceSignals, wire.FieldsOf(new(keyring), "Keyring"),
+		node.NewKeyring, node.NewDatabase, node.NewOrgs, node.NewStores, node.NewExternal, node.NewPresenceSignals,
+		wire.FieldsOf(new(node.OpenedKeyring), "Keyring"),
 		mail.New, wire.FieldsOf(new(configs.Config), "Mail"),
 	)
 
 	// usecases is every use case on the stores of the pool, and the function that binds them to those of a transaction.
-	usecases = wire.NewSet(wire.FieldsOf(new(beyond), "External"), application.NewBind, newServices)
+	usecases = wire.NewSet(wire.FieldsOf(new(node.External), "External"), application.NewBind, node.NewServices)
 
 	// serving is the HTTP API on a core.
 	serving = wire.NewSet(
-		wire.FieldsOf(new(*core), "config", "db"), serverConfig,
+		wire.FieldsOf(new(*node.Core), "Config", "DB"), serverConfig,
 		oidc.New, wire.Bind(new(ports.Verifier), new(*oidc.Verifier)), newDeps, openapi.Load, rest.New,
 		sqlstore.NewIdempotency, wire.Bind(new(ports.Idempotency), new(*sqlstore.Idempotency)),
 	)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -27,9 +28,9 @@ Example:
 
 // Run implements the command.
 func (u *userDisableCommand) Run(p *process) error {
-	return p.withPerson(u.Org, u.Email, func(app *core, by identity.Actor, id identity.UserID) error {
+	return p.withPerson(u.Org, u.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
 		keep := account.KeepServiceKeys(u.KeepServiceKeys)
-		if err := app.services.Accounts.DisablePerson(p.ctx, by, id, u.Reason, keep); err != nil {
+		if err := app.Services.Accounts.DisablePerson(p.ctx, by, id, u.Reason, keep); err != nil {
 			return explain(err)
 		}
 		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": true}, "The account of %s (%s) is disabled.\n", u.Email, id)
@@ -53,8 +54,8 @@ Example:
 
 // Run implements the command.
 func (u *userEnableCommand) Run(p *process) error {
-	return p.withPerson(u.Org, u.Email, func(app *core, by identity.Actor, id identity.UserID) error {
-		if err := app.services.Accounts.EnablePerson(p.ctx, by, id, u.Reason); err != nil {
+	return p.withPerson(u.Org, u.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
+		if err := app.Services.Accounts.EnablePerson(p.ctx, by, id, u.Reason); err != nil {
 			return explain(err)
 		}
 		return p.print(u.JSON, map[string]any{"user_id": id, "disabled": false}, "The account of %s (%s) is enabled.\n", u.Email, id)
@@ -62,13 +63,13 @@ func (u *userEnableCommand) Run(p *process) error {
 }
 
 // withPerson runs f for the person of an org with an e-mail address.
-func (p *process) withPerson(org, email string, f func(*core, identity.Actor, identity.UserID) error) error {
-	return p.withCore(func(app *core) error {
+func (p *process) withPerson(org, email string, f func(*node.Core, identity.Actor, identity.UserID) error) error {
+	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, org)
 		if err != nil {
 			return err
 		}
-		who, _, err := app.services.Accounts.Find(p.ctx, by, email)
+		who, _, err := app.Services.Accounts.Find(p.ctx, by, email)
 		if err != nil {
 			return fmt.Errorf("%s: %w", email, err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
@@ -26,12 +27,12 @@ Example:
 
 // Run implements the command.
 func (u *userLinkCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		org, err := orgNamed(app, u.Org)
 		if err != nil {
 			return err
 		}
-		linked, err := app.services.Accounts.LinkSignIn(p.ctx, identity.System(org.ID, "", "cli", time.Now()), org, u.Email, u.Issuer, u.Subject)
+		linked, err := app.Services.Accounts.LinkSignIn(p.ctx, identity.System(org.ID, "", "cli", time.Now()), org, u.Email, u.Issuer, u.Subject)
 		if err != nil {
 			return explain(err)
 		}

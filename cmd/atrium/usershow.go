@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/account"
 )
 
@@ -47,12 +48,12 @@ type shownMembership struct {
 
 // Run implements the command.
 func (s *userShowCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, s.Org)
 		if err != nil {
 			return err
 		}
-		u, memberships, err := app.services.Accounts.UserByEmail(p.ctx, by, s.Email)
+		u, memberships, err := app.Services.Accounts.UserByEmail(p.ctx, by, s.Email)
 		if err != nil {
 			return explain(err)
 		}

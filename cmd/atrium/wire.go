@@ -10,15 +10,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/rest"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 )
 
 // buildCore opens the data.
-func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*core, func(), error) {
-	panic(wire.Build(storage, usecases, wire.Struct(new(core), "*")))
+func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.Core, func(), error) {
+	panic(wire.Build(storage, usecases, wire.Struct(new(node.Core), "*")))
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+func buildAPI(c *node.Core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
 	panic(wire.Build(serving))
 }

@@ -14,34 +14,31 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/configs"
 	"github.com/prometheus/client_golang/prometheus"
 	"log/slog"
 )
 
-import (
-	_ "embed"
-)
-
 // Injectors from wire.go:
 
 // buildCore opens the data.
-func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*core, func(), error) {
-	mainKeyring, err := newKeyring(c)
+func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*node.Core, func(), error) {
+	openedKeyring, err := node.NewKeyring(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	sealKeyring := mainKeyring.Keyring
-	db, cleanup, err := newDatabase(ctx, c, mainKeyring)
+	keyring := openedKeyring.Keyring
+	db, cleanup, err := node.NewDatabase(ctx, c, openedKeyring)
 	if err != nil {
 		return nil, nil, err
 	}
-	mainOrgs, err := newOrgs(ctx, c, db)
+	orgs, err := node.NewOrgs(ctx, c, db)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
 	}
-	presenceSignals, cleanup2, err := newPresenceSignals(c, db)
+	presenceSignals, cleanup2, err := node.NewPresenceSignals(c, db)
 	if err != nil {
 		cleanup()
 		return nil, nil, err
@@ -53,26 +50,26 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*core, 
 		cleanup()
 		return nil, nil, err
 	}
-	mainBeyond, cleanup3, err := newBeyond(ctx, c, sealKeyring, db, mainOrgs, presenceSignals, mailer, log)
+	external, cleanup3, err := node.NewExternal(ctx, c, keyring, db, orgs, presenceSignals, mailer, log)
 	if err != nil {
 		cleanup2()
 		cleanup()
 		return nil, nil, err
 	}
-	stores := newStores(db)
-	external := mainBeyond.External
-	bind := application.NewBind(stores, external)
-	services := newServices(bind, stores, mainBeyond)
-	mainCore := &core{
-		config:   c,
-		keyring:  sealKeyring,
-		db:       db,
-		orgs:     mainOrgs,
-		beyond:   mainBeyond,
-		services: services,
-		bind:     bind,
+	stores := node.NewStores(db)
+	applicationExternal := external.External
+	bind := application.NewBind(stores, applicationExternal)
+	services := node.NewServices(bind, stores, external)
+	core := &node.Core{
+		Config:   c,
+		Keyring:  keyring,
+		DB:       db,
+		Orgs:     orgs,
+		External: external,
+		Services: services,
+		Bind:     bind,
 	}
-	return mainCore, func() {
+	return core, func() {
 		cleanup3()
 		cleanup2()
 		cleanup()
@@ -80,14 +77,14 @@ func buildCore(ctx context.Context, c configs.Config, log *slog.Logger) (*core, 
 }
 
 // buildAPI puts the HTTP API on a core.
-func buildAPI(c *core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
-	config := c.config
+func buildAPI(c *node.Core, metrics prometheus.Registerer, log *slog.Logger) (*rest.API, error) {
+	config := c.Config
 	restConfig := serverConfig(config)
 	contract, err := openapi.Load()
 	if err != nil {
 		return nil, err
 	}
-	db := c.db
+	db := c.DB
 	idempotency := sqlstore.NewIdempotency(db)
 	verifier := oidc.New(log)
 	deps := newDeps(c, contract, idempotency, verifier, metrics, log)

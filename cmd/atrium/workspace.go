@@ -1,5 +1,7 @@
 package main
 
+import "github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+
 type workspaceCommand struct {
 	Restore workspaceRestoreCommand `cmd:"" help:"Restore a deleted workspace, within 30 days."`
 }
@@ -22,12 +24,12 @@ Example:
 
 // Run implements the command.
 func (w *workspaceRestoreCommand) Run(p *process) error {
-	return p.withCore(func(app *core) error {
+	return p.withCore(func(app *node.Core) error {
 		by, err := inOrg(app, w.Org)
 		if err != nil {
 			return err
 		}
-		ws, err := app.services.Accounts.RestoreWorkspace(p.ctx, by, w.Workspace)
+		ws, err := app.Services.Accounts.RestoreWorkspace(p.ctx, by, w.Workspace)
 		if err != nil {
 			return err
 		}

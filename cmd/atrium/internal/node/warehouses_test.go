@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 )
 
 func TestEveryKindThatIsDescribedIsReached(t *testing.T) {
-	all := warehouses(t.TempDir())
-	all[connection.GoogleSheets] = nil // it has no child: newTenants reaches Google itself
+	all := Warehouses(t.TempDir())
+	all[connection.GoogleSheets] = nil // it has no child: newSandboxedReaders reaches Google itself
 	for _, d := range connection.Kinds() {
 		if _, there := all[d.Kind]; !there {
 			t.Errorf("%s is described, and the program does not reach it", d.Kind)

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/sandbox"
 	"github.com/atrium-hq/atrium/adapters/seal"
@@ -24,8 +22,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// gateways holds the current terms of each org; a reload replaces them.
-type gateways struct {
+// Gateways holds the current terms of each org; a reload replaces them.
+type Gateways struct {
 	present   atomic.Pointer[map[identity.OrgID]payments.Terms]
 	sandboxes atomic.Pointer[map[identity.OrgID]*sandbox.Gateway]
 	books     ports.SandboxBooks
@@ -38,8 +36,9 @@ type gateways struct {
 	unanswered bool // whether a gateway did not respond the last time
 }
 
-func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *orgs) (*gateways, error) {
-	g := &gateways{books: sqlstore.NewSandboxBooks(db), mac: func(text string) string {
+// newGateways returns the gateways of a configuration.
+func newGateways(ctx context.Context, c configs.Config, db *sqlstore.DB, envelope *seal.Envelope, o *Orgs) (*Gateways, error) {
+	g := &Gateways{books: sqlstore.NewSandboxBooks(db), mac: func(text string) string {
 		// Two fingerprints, since each is cut to 64 bits.
 		return envelope.Fingerprint([]byte(text), []byte("sandbox 1")) + envelope.Fingerprint([]byte(text), []byte("sandbox 2"))
 	}}
@@ -55,11 +54,11 @@ const (
 
 // load reads the terms from settings. A plan whose price was not verified at its gateway cannot be bought, and a
 // warning names it.
-func (g *gateways) load(ctx context.Context, c configs.Config, o *orgs) error {
+func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
 	present, sandboxes := map[identity.OrgID]payments.Terms{}, map[identity.OrgID]*sandbox.Gateway{}
 	slugs := map[identity.OrgID]string{}
 	for _, configured := range c.Orgs {
-		org, ok := o.present.Load().BySlug(configured.Slug)
+		org, ok := o.Directory().BySlug(configured.Slug)
 		if !ok {
 			continue
 		}
@@ -86,7 +85,7 @@ func (g *gateways) load(ctx context.Context, c configs.Config, o *orgs) error {
 
 // verify looks up the prices of all plans and stores the result. If a gateway does not respond, its plans stay as they
 // are in present.
-func (g *gateways) verify(ctx context.Context, present map[identity.OrgID]payments.Terms) {
+func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]payments.Terms) {
 	var unsure []error
 	unanswered := false
 	for org, t := range present {
@@ -115,8 +114,8 @@ func (g *gateways) verify(ctx context.Context, present map[identity.OrgID]paymen
 	g.unsure.Store(&unsure)
 }
 
-// keepPrices verifies prices periodically, until ctx ends.
-func (g *gateways) keepPrices(ctx context.Context) {
+// runPrices verifies prices periodically, until ctx ends.
+func (g *Gateways) runPrices(ctx context.Context) {
 	for {
 		g.verifying.Lock()
 		wait := pricesEvery
@@ -135,7 +134,7 @@ func (g *gateways) keepPrices(ctx context.Context) {
 	}
 }
 
-func (g *gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Terms, error) {
+func (g *Gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Terms, error) {
 	var keys []secret.String
 	for _, ref := range p.WebhookSecrets {
 		key, err := ref.Resolve()
@@ -167,79 +166,21 @@ func (g *gateways) termsOf(org identity.OrgID, p configs.Payments) (payments.Ter
 }
 
 // deliver passes an event of a sandbox to the inbox, the same way as events of real gateways.
-func (g *gateways) deliver(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
+func (g *Gateways) deliver(ctx context.Context, org identity.OrgID, body []byte, signature string) error {
 	return g.receiver.Receive(ctx, org, billing.Sandbox, body, signature, time.Now().UTC().Truncate(time.Microsecond))
 }
 
-// terms returns the current terms of an org; empty terms if a reload has just removed the org.
-func (g *gateways) terms(org identity.OrgID) payments.Terms { return (*g.present.Load())[org] }
+// Terms returns the current terms of an org; empty terms if a reload has just removed the org.
+func (g *Gateways) Terms(org identity.OrgID) payments.Terms { return (*g.present.Load())[org] }
 
-// sandbox returns the sandbox of an org.
-func (g *gateways) sandbox(org identity.OrgID) (*sandbox.Gateway, error) {
+// Sandbox returns the sandbox of an org; an error if its payments go through another gateway.
+func (g *Gateways) Sandbox(org identity.OrgID) (*sandbox.Gateway, error) {
 	s, ok := (*g.sandboxes.Load())[org]
 	if !ok {
-		return nil, misuse{errors.New("the payments of this org do not go through the sandbox")}
+		return nil, errors.New("the payments of this org do not go through the sandbox")
 	}
 	return s, nil
 }
 
-// inboxes measures the events of payment gateways that wait to be processed.
-type inboxes struct {
-	app                              *core
-	lag, wait, dead, paused, surplus *prometheus.Desc
-}
-
-func newInboxes(app *core) *inboxes {
-	return &inboxes{
-		app:  app,
-		lag:  prometheus.NewDesc("atrium_payment_event_lag_seconds", "How long the oldest unprocessed event of a payment gateway has waited, in seconds.", []string{"org"}, nil),
-		wait: prometheus.NewDesc("atrium_payment_events_waiting", "How many events of a payment gateway wait to be processed.", []string{"org"}, nil),
-		dead: prometheus.NewDesc("atrium_payment_events_dead", "How many events of a payment gateway failed too often; atrium payments events replay retries them.", []string{"org"}, nil),
-		surplus: prometheus.NewDesc("atrium_payment_duplicate_subscriptions",
-			"How many live subscriptions exist at the gateway in addition to the one that their workspace should have.", []string{"org"}, nil),
-		paused: prometheus.NewDesc("atrium_payments_paused_workspaces",
-			"How many workspaces have paused payments because too many cards were declined; atrium payments resume ends a pause.", []string{"org"}, nil),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (i *inboxes) Describe(all chan<- *prometheus.Desc) {
-	all <- i.lag
-	all <- i.wait
-	all <- i.dead
-	all <- i.paused
-	all <- i.surplus
-}
-
-// Collect implements prometheus.Collector. It leaves out metrics that cannot be read.
-func (i *inboxes) Collect(all chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	for _, org := range i.app.orgs.present.Load().All() {
-		account := i.app.beyond.gateways.terms(org.ID).Account
-		if account == "" {
-			continue
-		}
-		if duplicates, err := i.app.db.Stores().Payments.Duplicates(ctx, org.ID, account); err == nil {
-			n := 0
-			for _, surplus := range duplicates {
-				n += len(surplus)
-			}
-			all <- prometheus.MustNewConstMetric(i.surplus, prometheus.GaugeValue, float64(n), org.Slug)
-		}
-		if paused, err := i.app.db.Stores().Payments.Paused(ctx, org.ID, account); err == nil {
-			all <- prometheus.MustNewConstMetric(i.paused, prometheus.GaugeValue, float64(len(paused)), org.Slug)
-		}
-		waiting, dead, since, err := i.app.db.Stores().Inbox.Backlog(ctx, org.ID)
-		if err != nil {
-			continue
-		}
-		lag := 0.0
-		if !since.IsZero() {
-			lag = max(0, time.Since(since).Seconds())
-		}
-		all <- prometheus.MustNewConstMetric(i.lag, prometheus.GaugeValue, lag, org.Slug)
-		all <- prometheus.MustNewConstMetric(i.wait, prometheus.GaugeValue, float64(waiting), org.Slug)
-		all <- prometheus.MustNewConstMetric(i.dead, prometheus.GaugeValue, float64(dead), org.Slug)
-	}
-}
+// Unsure returns why some plans cannot be bought.
+func (g *Gateways) Unsure() []error { return *g.unsure.Load() }

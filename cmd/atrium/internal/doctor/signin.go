@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // checkEntry reports who can sign in to each org. It warns if everyone can sign up, and if two issuers
 // may vouch for the same addresses.
-func checkEntry(c configs.Config) finding {
+func checkEntry(c configs.Config) Finding {
 	var notes []string
 	warning := false
 	for _, org := range c.Directory(func(string) identity.OrgID { return "" }).All() {
@@ -35,7 +35,7 @@ func checkEntry(c configs.Config) finding {
 		}
 		notes = append(notes, org.Slug+": "+strings.Join(said, ", "))
 	}
-	return finding{Check: "sign-in", OK: true, Warning: warning, Note: strings.Join(notes, "; ")}
+	return Finding{Check: "sign-in", OK: true, Warning: warning, Note: strings.Join(notes, "; ")}
 }
 
 // vouches describes the e-mail addresses for which an issuer may vouch.
@@ -63,8 +63,8 @@ func overlaps(issuers []identity.Issuer) (pairs [][2]string) {
 	return pairs
 }
 
-// becomes describes the account and roles that a token gives its bearer. It returns an error if the token is refused.
-func becomes(org *identity.Org, c *account.Claims) (string, error) {
+// describeLogin describes the account and roles that a token gives its bearer. It returns an error if the token is refused.
+func describeLogin(org *identity.Org, c *account.Claims) (string, error) {
 	if missing := c.Lacks(org); len(missing) > 0 {
 		var names []string
 		for _, m := range missing {
@@ -97,4 +97,13 @@ func becomes(org *identity.Org, c *account.Claims) (string, error) {
 		fmt.Fprintf(&out, "; without an account or an invitation refused with %s", account.ErrSignUpClosed.Code)
 	}
 	return out.String(), nil
+}
+
+// Token reports which account and roles a genuine token gives its bearer.
+func Token(org *identity.Org, c *account.Claims) Finding {
+	note, err := describeLogin(org, c)
+	if err != nil {
+		return Failed("token", err)
+	}
+	return Passed("token", "%s", note)
 }

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"cmp"
@@ -31,34 +31,35 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// beyond holds the dependencies of use cases other than stores, and what commands need of them.
-type beyond struct {
+// External holds the dependencies of use cases other than stores, and what commands need of them.
+type External struct {
 	application.External
-	envelope *seal.Envelope
-	notes    *sqlstore.Notes
-	children []prometheus.Collector
-	gateways *gateways
+	Envelope *seal.Envelope
+	Notes    *sqlstore.Notes
+	Children []prometheus.Collector
+	Gateways *Gateways
 }
 
-func newBeyond(
-	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *orgs, signals ports.PresenceSignals,
+// NewExternal returns the dependencies that a configuration names. Call the returned function to end its children.
+func NewExternal(
+	ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB, o *Orgs, signals ports.PresenceSignals,
 	mailer ports.Mailer, log *slog.Logger,
-) (beyond, func(), error) {
+) (External, func(), error) {
 	envelope, err := seal.NewEnvelope(ring, func(fresh []byte) ([]byte, error) { return db.FingerprintKey(ctx, fresh) })
 	if err != nil {
-		return beyond{}, nil, err
+		return External{}, nil, err
 	}
 	db.SignEvents(envelope)
 	g, err := newGateways(ctx, c, db, envelope, o)
 	if err != nil {
-		return beyond{}, nil, err
+		return External{}, nil, err
 	}
-	t, closeAll, err := newTenants(c, tenantOf(db))
+	t, closeAll, err := newSandboxedReaders(c, tenantOf(db))
 	if err != nil {
-		return beyond{}, nil, err
+		return External{}, nil, err
 	}
 	notes := sqlstore.NewNotes(db)
-	return beyond{
+	return External{
 		External: application.External{
 			Notes:       notes,
 			Digester:    envelope,
@@ -74,23 +75,23 @@ func newBeyond(
 			},
 			Quotas:     o.quota,
 			Registries: o.registry,
-			Terms:      g.terms,
+			Terms:      g.Terms,
 
 			Warehouses:       t.warehouses,
-			ConnectionOffers: o.offer,
+			ConnectionOffers: o.connectionOffer,
 			ProbeLimits:      c.Connections.ProbeLimits,
 
 			Sheets:       t.sheets,
-			SourceOffers: o.intake,
+			SourceOffers: o.sourceOffer,
 			SourceLimits: sources.Limits{Previews: c.Connections.PreviewLimits, Refresh: c.Connections.RefreshInterval},
 
 			Clock:   steady(time.Now()),
 			Signals: signals,
 		},
-		envelope: envelope,
-		notes:    notes,
-		children: t.children,
-		gateways: g,
+		Envelope: envelope,
+		Notes:    notes,
+		Children: t.children,
+		Gateways: g,
 	}, closeAll, nil
 }
 
@@ -100,14 +101,14 @@ const (
 	sheetChildren     = 4
 )
 
-// warehousesFolder returns the folder of the SQLite files that connections may name.
-func warehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "warehouses") }
+// WarehousesFolder returns the folder of the SQLite files that connections may name.
+func WarehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "warehouses") }
 
-// sheetsFolder returns the folder of the spreadsheets that sources may name.
-func sheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheets") }
+// SheetsFolder returns the folder of the spreadsheets that sources may name.
+func SheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheets") }
 
-// tenants holds the adapters that reach tenants' warehouses and sheets.
-type tenants struct {
+// sandboxedReaders holds the adapters that reach tenants' warehouses and sheets.
+type sandboxedReaders struct {
 	warehouses connections.Warehouses
 	sheets     ports.Sheets
 	children   []prometheus.Collector
@@ -122,19 +123,19 @@ func tenantOf(db *sqlstore.DB) confine.TenantOf {
 	}
 }
 
-// newTenants returns the adapters for warehouses and sheets. Warehouses and files are read in child processes of this
+// newSandboxedReaders returns the adapters for warehouses and sheets. Warehouses and files are read in child processes of this
 // program, Google's services in this process. If the system cannot confine children, warehouses and files are
 // unavailable; the rest of Atrium works.
-func newTenants(c configs.Config, share confine.TenantOf) (t tenants, closeAll func(), err error) {
+func newSandboxedReaders(c configs.Config, share confine.TenantOf) (t sandboxedReaders, closeAll func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return tenants{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
+		return sandboxedReaders{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
 	}
 	command := []string{program, "probe-worker"}
-	for _, folder := range []string{warehousesFolder(c), sheetsFolder(c)} {
+	for _, folder := range []string{WarehousesFolder(c), SheetsFolder(c)} {
 		absolute, err := filepath.Abs(folder) // children run in another directory
 		if err != nil {
-			return tenants{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
+			return sandboxedReaders{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
 		}
 		command = append(command, absolute)
 	}
@@ -147,33 +148,33 @@ func newTenants(c configs.Config, share confine.TenantOf) (t tenants, closeAll f
 		nothing := func(context.Context, identity.WorkspaceID, string, time.Duration, any, any) error {
 			return ports.ErrUnavailable
 		}
-		return tenants{warehouses: all, sheets: newSheets(nothing, atGoogle)}, func() {}, nil
+		return sandboxedReaders{warehouses: all, sheets: newSheets(nothing, atGoogle)}, func() {}, nil
 	}
 	if err != nil {
-		return tenants{}, nil, fmt.Errorf("sheets: %w", err)
+		return sandboxedReaders{}, nil, fmt.Errorf("sheets: %w", err)
 	}
 	prober, err := confine.New(confine.DefaultLimits(), warehouseChildren, command...)
 	if err != nil {
-		return tenants{}, nil, errors.Join(fmt.Errorf("warehouses: %w", err), reader.Close())
+		return sandboxedReaders{}, nil, errors.Join(fmt.Errorf("warehouses: %w", err), reader.Close())
 	}
 	reader.Share(share)
 	prober.Share(share)
 	confined := warehouse.NewConfined(prober.Run)
-	for kind := range warehouses("") { // only their kinds are needed here
+	for kind := range Warehouses("") { // only their kinds are needed here
 		all[kind] = confined
 	}
 	children := slices.Concat(reader.Metrics("sheets"), prober.Metrics("warehouses"))
 	closeAll = func() { _ = errors.Join(prober.Close(), reader.Close()) }
-	return tenants{warehouses: all, sheets: newSheets(reader.Run, atGoogle), children: children}, closeAll, nil
+	return sandboxedReaders{warehouses: all, sheets: newSheets(reader.Run, atGoogle), children: children}, closeAll, nil
 }
 
 func newSheets(run ports.Confined, atGoogle google.Config) ports.Sheets {
 	return sheet.NewRouter(sheet.NewConfined(run, sheet.DefaultLimits().Total), google.New(atGoogle))
 }
 
-// offer returns the kinds and networks that an org lets its workspaces connect to, by the current configuration.
-func (o *orgs) offer(id identity.OrgID) connections.Offer {
-	org, ok := o.present.Load().ByID(id)
+// connectionOffer returns the kinds and networks that an org lets its workspaces connect to, by the current configuration.
+func (o *Orgs) connectionOffer(id identity.OrgID) connections.Offer {
+	org, ok := o.Directory().ByID(id)
 	if !ok {
 		return connections.Offer{}
 	}
@@ -184,9 +185,9 @@ func (o *orgs) offer(id identity.OrgID) connections.Offer {
 	return out
 }
 
-// intake returns the source types and sheets that an org lets its workspaces attach, by the current configuration.
-func (o *orgs) intake(id identity.OrgID) sources.Offer {
-	org, ok := o.present.Load().ByID(id)
+// sourceOffer returns the source types and sheets that an org lets its workspaces attach, by the current configuration.
+func (o *Orgs) sourceOffer(id identity.OrgID) sources.Offer {
+	org, ok := o.Directory().ByID(id)
 	if !ok {
 		return sources.Offer{}
 	}

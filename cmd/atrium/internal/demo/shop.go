@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -8,28 +8,29 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-//go:embed demo_shop.sql
-var demoShop string
+//go:embed shop.sql
+var shopSchema string
 
-// demoWarehouse is the file name of the sample warehouse.
-const demoWarehouse = "demo.db"
+// shopFile is the file name of the sample warehouse.
+const shopFile = "demo.db"
 
 // seedShop creates the sample warehouse and a connection to it, unless the workspace already had connections or its
 // org does not offer SQLite.
-func seedShop(ctx context.Context, app *core, by identity.Actor) error {
-	service := app.services.Connections
+func seedShop(ctx context.Context, app *node.Core, by identity.Actor) error {
+	service := app.Services.Connections
 	there, _, err := service.List(ctx, by)
 	if err != nil || len(there) > 0 {
 		return err
 	}
-	if err := makeShop(ctx, warehousesFolder(app.config)); err != nil {
+	if err := makeShop(ctx, node.WarehousesFolder(app.Config)); err != nil {
 		return err
 	}
-	trial, err := service.Probe(ctx, by, connection.Draft{Kind: connection.SQLite, Name: "Demo shop", Credential: []byte(`{"file":"` + demoWarehouse + `"}`)})
+	trial, err := service.Probe(ctx, by, connection.Draft{Kind: connection.SQLite, Name: "Demo shop", Credential: []byte(`{"file":"` + shopFile + `"}`)})
 	if errors.Is(err, connection.ErrKindNotOffered) {
 		return nil
 	}
@@ -41,7 +42,7 @@ func seedShop(ctx context.Context, app *core, by identity.Actor) error {
 
 // makeShop creates the file, unless it exists. It gets its final name when it is complete.
 func makeShop(ctx context.Context, folder string) (err error) {
-	path := filepath.Join(folder, demoWarehouse)
+	path := filepath.Join(folder, shopFile)
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -56,7 +57,7 @@ func makeShop(ctx context.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, demoShop)
+	_, err = db.ExecContext(ctx, shopSchema)
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}

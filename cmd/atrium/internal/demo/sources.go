@@ -1,10 +1,11 @@
-package main
+package demo
 
 import (
 	"context"
 	"errors"
 
 	"github.com/atrium-hq/atrium/application/sources"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -14,14 +15,14 @@ import (
 
 // seedSources attaches the sample shop's customers, mapped, and a sample workbook, unmapped, unless the workspace
 // already had sources. Types that the org does not offer are left out.
-func seedSources(ctx context.Context, app *core, by identity.Actor) error {
-	service := app.services.Sources
+func seedSources(ctx context.Context, app *node.Core, by identity.Actor) error {
+	service := app.Services.Sources
 	there, err := service.List(ctx, by, page.Query{Limit: 1})
 	if err != nil || len(there.Items) > 0 {
 		return err
 	}
-	drafts := []source.Draft{{Type: "contacts", Name: "Sign-ups", Location: source.Location{Sheet: source.SheetLocation{URL: source.FileScheme + demoSignups}}}}
-	connections, _, err := app.services.Connections.List(ctx, by)
+	drafts := []source.Draft{{Type: "contacts", Name: "Sign-ups", Location: source.Location{Sheet: source.SheetLocation{URL: source.FileScheme + signups}}}}
+	connections, _, err := app.Services.Connections.List(ctx, by)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -18,15 +18,15 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// tracing reports whether the environment names a collector, in the variables that OpenTelemetry
+// Tracing reports whether the environment names a collector, in the variables that OpenTelemetry
 // defines for every program.
-func tracing() bool {
+func Tracing() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
 // startTracing sends traces to the collector, if the environment names one. OTEL_TRACES_SAMPLER sets the sampling.
-func startTracing(ctx context.Context) (stop func(), err error) {
-	if !tracing() {
+func startTracing(ctx context.Context, version string) (stop func(), err error) {
+	if !Tracing() {
 		return func() {}, nil
 	}
 	exporter, err := otlptracehttp.New(ctx)
@@ -47,7 +47,8 @@ func startTracing(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-func newLog(w io.Writer, c configs.Log) *slog.Logger {
+// NewLog returns a log in the configured format.
+func NewLog(w io.Writer, c configs.Log) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.Level}
 	if c.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))

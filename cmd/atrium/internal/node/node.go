@@ -1,9 +1,11 @@
-package main
+// Package node holds the parts of a running Atrium process: its data, its loops, its metrics and its tracing.
+package node
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,12 +22,20 @@ import (
 	"github.com/atrium-hq/atrium/configs"
 )
 
-// node is a long-running process: the common part of serve and work.
-type node struct {
-	*core
-	api      net.Listener // of serve; already listening
-	registry *prometheus.Registry
-	log      *slog.Logger
+// Node is a long-running process: the common part of serve and work.
+type Node struct {
+	*Core
+	API      net.Listener // of serve; already listening
+	Registry *prometheus.Registry
+	Log      *slog.Logger
+}
+
+// Program says how this program starts a node.
+type Program struct {
+	Version string
+	Load    func() (configs.Config, error) // called at the start, and again on each SIGHUP
+	Open    func(context.Context, configs.Config, *slog.Logger) (*Core, func(), error)
+	Stderr  io.Writer // of the log
 }
 
 // gcPercent lets the heap grow further between collections than Go's 100. A server's live heap is about 10 MB, so that
@@ -38,21 +48,21 @@ const gcPercent = 400
 // server that needs more memory gets it.
 const memoryLimit = 512 << 20
 
-// runNode runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and Prometheus can scrape.
+// Run runs f on opened data, until f ends. Meanwhile SIGHUP reloads the configuration, and Prometheus can scrape.
 // A stop during the start is not an error.
-func (p *process) runNode(flags map[string]string, serving bool, f func(context.Context, *node) error) (err error) {
+func (p Program) Run(ctx context.Context, serving bool, f func(context.Context, *Node) error) (err error) {
 	opened := false
 	defer func() {
-		if p.ctx.Err() != nil && (!opened || errors.Is(err, context.Canceled)) {
+		if ctx.Err() != nil && (!opened || errors.Is(err, context.Canceled)) {
 			err = nil
 		}
 	}()
-	c, err := p.config(flags)
+	c, err := p.Load()
 	if err != nil {
 		return err
 	}
-	log := newLog(p.stderr, c.Log)
-	if err := raiseWall(c, log); err != nil {
+	log := NewLog(p.Stderr, c.Log)
+	if err := confineChildren(c, log); err != nil {
 		return err
 	}
 	if os.Getenv("GOGC") == "" {
@@ -62,47 +72,47 @@ func (p *process) runNode(flags map[string]string, serving bool, f func(context.
 		debug.SetMemoryLimit(memoryLimit)
 	}
 	// A port that is in use ends the start before anything is created.
-	api, metrics, err := listen(p.ctx, c, serving)
+	api, metrics, err := listen(ctx, c, serving)
 	if err != nil {
 		return err
 	}
 	defer closeAll(api, metrics)
-	stopTracing, err := startTracing(p.ctx)
+	stopTracing, err := startTracing(ctx, p.Version)
 	if err != nil {
 		return err
 	}
 	defer stopTracing()
-	app, closeCore, err := buildCore(p.ctx, c, log)
+	app, closeCore, err := p.Open(ctx, c, log)
 	if err != nil {
 		return err
 	}
 	defer closeCore()
 	opened = true
-	n := &node{core: app, api: api, registry: newRegistry(app), log: log}
+	n := &Node{Core: app, API: api, Registry: newRegistry(app, p.Version), Log: log}
 	if metrics != nil {
-		go serveMetrics(metrics, c, n.registry, log)
+		go serveMetrics(metrics, c, n.Registry, log)
 	}
-	app.warn(p.ctx, log)
-	ctx, cancel := context.WithCancel(p.ctx)
+	app.warn(ctx, log)
+	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go reloadOnHangup(ctx, p, flags, app, log)
-	return f(ctx, n)
+	go reloadOnHangup(running, p.Load, app, log)
+	return f(running, n)
 }
 
 // newRegistry returns the metrics of a node, except those of requests, which the API adds.
-func newRegistry(app *core) *prometheus.Registry {
+func newRegistry(app *Core, version string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for name, pool := range app.db.Pools() {
+	for name, pool := range app.DB.Pools() {
 		registry.MustRegister(collectors.NewDBStatsCollector(pool, name))
 	}
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "atrium_build_info", Help: "1, with the version and the database engine.",
-		ConstLabels: prometheus.Labels{"version": version, "engine": app.db.Engine()},
+		ConstLabels: prometheus.Labels{"version": version, "engine": app.DB.Engine()},
 	})
 	info.Set(1)
 	registry.MustRegister(info, newInboxes(app))
-	registry.MustRegister(app.beyond.children...)
+	registry.MustRegister(app.External.Children...)
 	return registry
 }
 
@@ -142,7 +152,7 @@ func serveMetrics(l net.Listener, c configs.Config, registry *prometheus.Registr
 
 // reloadOnHangup reads the configuration again on each SIGHUP, and applies its orgs and the keys that were added to the
 // key file. If the configuration is invalid, nothing of it is applied.
-func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, app *core, log *slog.Logger) {
+func reloadOnHangup(ctx context.Context, load func() (configs.Config, error), app *Core, log *slog.Logger) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
@@ -152,20 +162,20 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 			return
 		case <-hangup:
 		}
-		c, err := p.config(flags)
-		before := app.orgs.present.Load().All()
+		c, err := load()
+		before := app.Orgs.Directory().All()
 		if err == nil {
-			err = errors.Join(app.orgs.load(ctx, c), app.keyring.Reload(), app.beyond.gateways.load(ctx, c, app.orgs))
+			err = errors.Join(app.Orgs.load(ctx, c), app.Keyring.Reload(), app.External.Gateways.load(ctx, c, app.Orgs))
 		}
 		if err != nil {
 			log.Error("the configuration was not reloaded; the current one stays", "error", err)
 			continue
 		}
-		if keys := configs.NeedRestart(app.config, c); len(keys) > 0 {
+		if keys := configs.NeedRestart(app.Config, c); len(keys) > 0 {
 			log.Warn("these settings have changed and take effect at the next start", "keys", keys)
 		}
 		for _, org := range before {
-			if _, there := app.orgs.present.Load().BySlug(org.Slug); !there {
+			if _, there := app.Orgs.Directory().BySlug(org.Slug); !there {
 				log.Warn("an org is no longer configured: its people, keys and data cannot be reached until it is configured again", "org", org.Slug)
 			}
 		}
@@ -176,23 +186,23 @@ func reloadOnHangup(ctx context.Context, p *process, flags map[string]string, ap
 }
 
 // warn logs the parts of the configuration that are probably not intended.
-func (c *core) warn(ctx context.Context, log *slog.Logger) {
-	missing, err := missingWorkspaces(ctx, c.orgs.present.Load(), c.db.Stores().Workspaces)
+func (c *Core) warn(ctx context.Context, log *slog.Logger) {
+	missing, err := MissingWorkspaces(ctx, c.Orgs.Directory(), c.DB.Stores().Workspaces)
 	for _, m := range missing {
 		log.Warn("a claim rule has no effect", "reason", m)
 	}
 	if err != nil {
 		log.Warn("claim rules were not checked", "error", err)
 	}
-	for _, err := range *c.beyond.gateways.unsure.Load() {
+	for _, err := range c.External.Gateways.Unsure() {
 		log.Warn("some plans cannot be bought", "reason", err)
 	}
 }
 
 // sweep removes expired records, once an hour.
-func sweep(ctx context.Context, app *core, log *slog.Logger) {
+func sweep(ctx context.Context, app *Core, log *slog.Logger) {
 	for tick := time.NewTicker(time.Hour); ; {
-		if err := app.db.Sweep(ctx, time.Now(), app.config.Events.Retention); err != nil && ctx.Err() == nil {
+		if err := app.DB.Sweep(ctx, time.Now(), app.Config.Events.Retention); err != nil && ctx.Err() == nil {
 			log.Warn("old records were not removed", "error", err)
 		}
 		select {

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// seedChats creates a public chat and a private draft. The instructions of the first are a prompt of demoPrompts, if
+// seedChats creates a public chat and a private draft. The instructions of the first are a prompt of samplePrompts, if
 // it still exists.
 func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Service, by identity.Actor) error {
 	if there, err := service.List(ctx, by, chat.Filter{}, page.Query{Limit: 1}); err != nil || len(there.Items) > 0 {
 		return err
 	}
-	resolved, err := texts.Resolve(ctx, by, []prompts.Wanted{{Name: demoPrompts[0].draft.Name, Ref: prompt.Ref{Label: "production"}}})
+	resolved, err := texts.Resolve(ctx, by, []prompts.Wanted{{Name: samplePrompts[0].draft.Name, Ref: prompt.Ref{Label: "production"}}})
 	if err != nil {
 		return err
 	}
-	for i, d := range demoChats {
+	for i, d := range sampleChats {
 		if found := resolved[0]; i == 0 && found.Err == nil {
 			d.Instructions, d.Prompt = "", chat.Prompt{Template: found.Template.ID, Ref: "production"}
 		}
@@ -45,7 +45,7 @@ func seedChats(ctx context.Context, service *chats.Service, texts *prompts.Servi
 	return nil
 }
 
-var demoChats = []chat.Draft{
+var sampleChats = []chat.Draft{
 	{
 		Content: chat.Content{
 			Name: "Customer support", Description: "Answers customers on the website from the help centre's articles.",

@@ -1,10 +1,11 @@
-package main
+package demo
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/atrium-hq/atrium/adapters/sheet"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -17,17 +18,17 @@ func TestTheSampleWorkbooksAreSuggestedRight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	documents := sheet.NewDocuments(sheetGuard, nil, folder, sheet.DefaultLimits())
+	documents := sheet.NewDocuments(node.SheetGuard, nil, folder, sheet.DefaultLimits())
 	for name, want := range map[string]struct {
 		headerRow int
 		headers   []string
 		mapping   map[string]string
 	}{
-		demoSignups: {
+		signups: {
 			1, []string{"First Name", "Last Name", "E-mail Address", "Company", "Country", "Signed up", "Newsletter"},
 			map[string]string{"email": "E-mail Address", "first_name": "First Name", "last_name": "Last Name", "company": "Company", "country": "Country", "created_at": "Signed up"},
 		},
-		demoTraders: {
+		traders: {
 			3, []string{"No.", "Name", "Name (2)", "E-mail", "Phone", "City", "Country", "Q1", "Column I"},
 			map[string]string{"email": "E-mail", "phone": "Phone", "city": "City", "country": "Country", "full_name": "Name"},
 		},

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"time"
@@ -15,9 +15,9 @@ func steady(start time.Time) func() time.Time {
 	return func() time.Time { return start.Add(time.Since(start)).UTC().Truncate(time.Microsecond) }
 }
 
-// newPresenceSignals returns the signals that tell nodes about changed presences: through Redis if it is configured,
+// NewPresenceSignals returns the signals that tell nodes about changed presences: through Redis if it is configured,
 // else through PostgreSQL. It returns nil on SQLite, which has no other nodes.
-func newPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignals, func(), error) {
+func NewPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignals, func(), error) {
 	switch {
 	case db.Engine() != "postgres":
 		return nil, func() {}, nil
@@ -29,8 +29,8 @@ func newPresenceSignals(c configs.Config, db *sqlstore.DB) (ports.PresenceSignal
 }
 
 // ids returns the IDs of the current orgs.
-func (o *orgs) ids() []identity.OrgID {
-	all := o.present.Load().All()
+func (o *Orgs) ids() []identity.OrgID {
+	all := o.Directory().All()
 	out := make([]identity.OrgID, len(all))
 	for i := range all {
 		out[i] = all[i].ID

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 
 // File names of the sample workbooks.
 const (
-	demoSignups = "signups.xlsx" // one table with a plain header
-	demoTraders = "traders.xlsx" // a title, groups of columns over merged cells, columns of the same names, one without
+	signups = "signups.xlsx" // one table with a plain header
+	traders = "traders.xlsx" // a title, groups of columns over merged cells, columns of the same names, one without
 )
 
 // makeSheets creates the sample workbooks that do not exist yet. Each gets its final name when it is complete.
@@ -21,7 +21,7 @@ func makeSheets(folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	for name, fill := range map[string]func(*excelize.File, string) error{demoSignups: fillSignups, demoTraders: fillTraders} {
+	for name, fill := range map[string]func(*excelize.File, string) error{signups: fillSignups, traders: fillTraders} {
 		path := filepath.Join(folder, name)
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			if err != nil {

@@ -1,4 +1,5 @@
-package main
+// Package demo fills a new workspace with sample data.
+package demo
 
 import (
 	"context"
@@ -6,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -13,36 +15,32 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// demoPrompt is a sample template with its versions, oldest first.
-type demoPrompt struct {
+// samplePrompt is a sample template with its versions, oldest first.
+type samplePrompt struct {
 	draft    prompt.Draft
 	versions []prompt.VersionDraft
 	active   int // number of the version to activate
 	reason   string
 }
 
-// seedDemo fills the first owner's workspace with prompts, chats and a connection to a sample warehouse, and creates
-// sample workbooks. If the workspace has prompts already, or the first owner does not exist, it adds nothing and
+// Seed fills the workspace of the person with an e-mail address with prompts, chats and a connection to a sample warehouse, and creates
+// sample workbooks. If the workspace has prompts already, or the person does not exist, it adds nothing and
 // returns the reason.
-func seedDemo(ctx context.Context, app *core) (why string, err error) {
-	by, err := inOrg(app, "")
-	if err != nil {
-		return "", err
-	}
-	owner, memberships, err := app.services.Accounts.Find(ctx, by, firstEmail)
+func Seed(ctx context.Context, app *node.Core, by identity.Actor, email string) (why string, err error) {
+	owner, memberships, err := app.Services.Accounts.Find(ctx, by, email)
 	if errors.Is(err, account.ErrUserNotFound) || err == nil && len(memberships) == 0 {
-		return firstEmail + " has no workspace here", nil
+		return email + " has no workspace here", nil
 	}
 	if err != nil {
 		return "", err
 	}
 	by.User, by.Workspace, by.Request = owner.ID, memberships[0].Workspace.ID, identity.Request{ID: "demo"}
-	there, err := app.services.Prompts.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1})
+	there, err := app.Services.Prompts.List(ctx, by, prompt.Filter{}, page.Query{Limit: 1})
 	if err == nil && len(there.Items) > 0 {
 		return "the workspace " + memberships[0].Workspace.Slug + " is in use", nil
 	}
 	if err == nil {
-		err = makeSheets(sheetsFolder(app.config))
+		err = makeSheets(node.SheetsFolder(app.Config))
 	}
 	if err == nil {
 		err = seedShop(ctx, app, by)
@@ -51,16 +49,16 @@ func seedDemo(ctx context.Context, app *core) (why string, err error) {
 		err = seedSources(ctx, app, by)
 	}
 	if err == nil {
-		err = seedPrompts(ctx, app.services.Prompts, by)
+		err = seedPrompts(ctx, app.Services.Prompts, by)
 	}
 	if err == nil {
-		err = seedChats(ctx, app.services.Chats, app.services.Prompts, by)
+		err = seedChats(ctx, app.Services.Chats, app.Services.Prompts, by)
 	}
 	return "", err
 }
 
 func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Actor) error {
-	for _, d := range demoPrompts {
+	for _, d := range samplePrompts {
 		t, err := service.Create(ctx, by, d.draft)
 		if err != nil {
 			return err
@@ -78,7 +76,7 @@ func seedPrompts(ctx context.Context, service *prompts.Service, by identity.Acto
 	return nil
 }
 
-var demoPrompts = []demoPrompt{
+var samplePrompts = []samplePrompt{
 	{
 		draft: prompt.Draft{
 			Name: "support/answer-ticket", Type: prompt.Chat, Visibility: access.Workspace, Tags: []string{"support", "production"},

@@ -1,0 +1,178 @@
+// Package doctor checks a deployment without changing it.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/confine"
+	"github.com/atrium-hq/atrium/adapters/seal"
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Check   string `json:"check"`
+	OK      bool   `json:"ok"`
+	Warning bool   `json:"warning,omitempty"` // OK, but probably not intended
+	Note    string `json:"note"`
+}
+
+// Diagnose runs the checks in order, as far as the results allow, and changes nothing: it reports what a start would
+// do. createPerson is the command that creates a person, for hints.
+func Diagnose(ctx context.Context, c configs.Config, createPerson string) []Finding {
+	findings := []Finding{Passed("configuration", "%d org(s)", len(c.Orgs)), checkEntry(c), checkData(c), checkChildren(c)}
+	ring, err := seal.Open(c.Keyring)
+	noKeys := errors.Is(err, seal.ErrNoKeyFile)
+	if err != nil && !noKeys {
+		findings = append(findings, Failed("keyring", err))
+	}
+	db, closeDB, err := sqlstore.Inspect(ctx, c.Database, node.OpenPool)
+	if errors.Is(err, fs.ErrNotExist) {
+		db, err = nil, nil
+	}
+	if err != nil {
+		return append(findings, Failed("database", err))
+	}
+	pending := 0
+	if db != nil {
+		defer closeDB()
+		if pending, err = db.Pending(ctx); err != nil {
+			return append(findings, Failed("database", err))
+		}
+	}
+	switch {
+	case db == nil:
+		findings = append(findings, Passed("database", "none yet: serve makes it"))
+	case pending > 0:
+		findings = append(findings, Passed("database", "%s, %d migration(s) pending: serve and migrate apply them", db.Engine(), pending))
+	default:
+		findings = append(findings, Passed("database", "%s, schema up to date", db.Engine()))
+	}
+	if db == nil || pending > 0 {
+		db = nil // an older schema cannot be queried
+	}
+	switch {
+	case noKeys && db == nil:
+		findings = append(findings, Passed("keyring", "no key file yet: serve makes %s", c.Keyring.KeyFile))
+	case ring != nil || noKeys:
+		findings = append(findings, checkKeyring(ctx, c, ring, db))
+	}
+	if db == nil {
+		return findings
+	}
+	return append(findings, checkPeople(ctx, db, createPerson), checkRules(ctx, c, db), checkJobs(ctx, db))
+}
+
+// checkKeyring checks that a keyring opens the secrets of the database. The keyring is nil if there is no key file.
+func checkKeyring(ctx context.Context, c configs.Config, ring *seal.Keyring, db *sqlstore.DB) Finding {
+	var check []byte
+	if db != nil {
+		var err error
+		if check, err = db.SealedBy(ctx); err != nil {
+			return Failed("keyring", err)
+		}
+	}
+	switch {
+	case ring == nil && check == nil:
+		return Passed("keyring", "no key file yet: serve makes %s", c.Keyring.KeyFile)
+	case ring == nil:
+		return Failed("keyring", node.KeyFileMissing(c))
+	case check == nil:
+		return Passed("keyring", "%d key(s)", len(ring.Keys()))
+	}
+	if err := ring.Verify(check); err != nil {
+		return Failed("keyring", err)
+	}
+	return Passed("keyring", "%d key(s); opens what the database holds", len(ring.Keys()))
+}
+
+func checkPeople(ctx context.Context, db *sqlstore.DB, createPerson string) Finding {
+	empty, err := db.Empty(ctx)
+	switch {
+	case err != nil:
+		return Failed("people", err)
+	case empty:
+		return Passed("people", "none yet: %s --email EMAIL --role owner", createPerson)
+	}
+	return Passed("people", "at least one exists")
+}
+
+// checkJobs reports the state of the queue. Failed jobs, and jobs that wait because no server runs, do not fail the
+// check.
+func checkJobs(ctx context.Context, db *sqlstore.DB) Finding {
+	now := time.Now()
+	b, err := sqlstore.NewJobQueue(db).Backlog(ctx, now)
+	if err != nil {
+		return Failed("jobs", err)
+	}
+	note := fmt.Sprintf("%d queued, %d running", b.Queued, b.Running)
+	if !b.Due.IsZero() {
+		note += fmt.Sprintf(", the first has been due for %s: serve or work runs them", now.Sub(b.Due).Round(time.Second))
+	}
+	if b.Failed > 0 {
+		note += fmt.Sprintf("; %d failed permanently within a week, last %s of %s (%s) at %s",
+			b.Failed, b.LastFailed.Kind, b.LastFailed.Subject, b.LastFailure, b.LastFailedAt.Format(time.RFC3339))
+	}
+	return Finding{Check: "jobs", OK: true, Note: note}
+}
+
+// checkRules checks that the workspaces exist that claim rules name.
+func checkRules(ctx context.Context, c configs.Config, db *sqlstore.DB) Finding {
+	ids, err := db.Orgs(ctx)
+	if err != nil {
+		return Failed("claim rules", err)
+	}
+	missing, err := node.MissingWorkspaces(ctx, c.Directory(func(slug string) identity.OrgID { return ids[slug] }), db.Stores().Workspaces)
+	if err != nil {
+		return Failed("claim rules", err)
+	}
+	if len(missing) > 0 {
+		return Finding{Check: "claim rules", OK: true, Warning: true, Note: strings.Join(missing, "; ")}
+	}
+	return Passed("claim rules", "every workspace that they name exists")
+}
+
+// Passed returns a finding of a check that passed.
+func Passed(check, format string, args ...any) Finding {
+	return Finding{Check: check, OK: true, Note: fmt.Sprintf(format, args...)}
+}
+
+// Failed returns a failed check. It removes the name of the check from the beginning of the error.
+func Failed(check string, err error) Finding {
+	return Finding{Check: check, Note: strings.TrimPrefix(err.Error(), check+": ")}
+}
+
+// checkData checks that only its owner can read the data directory.
+func checkData(c configs.Config) Finding {
+	info, err := os.Stat(c.Data)
+	switch {
+	case os.IsNotExist(err):
+		return Passed("data directory", "none yet: serve makes %s", c.Data)
+	case err != nil:
+		return Failed("data directory", err)
+	case info.Mode().Perm()&0o077 != 0:
+		return Failed("data directory", fmt.Errorf("%s can be read by others: chmod 700 %s", c.Data, c.Data))
+	}
+	return Passed("data directory", "%s", c.Data)
+}
+
+// checkChildren checks whether the kernel has all parts of the confinement of child processes.
+func checkChildren(c configs.Config) Finding {
+	missing := confine.Missing()
+	switch {
+	case len(missing) == 0:
+		return Passed("children", "the kernel has Landlock and seccomp")
+	case c.Children.Confine == configs.Strict:
+		return Failed("children", node.NotConfined(missing))
+	}
+	return Finding{Check: "children", OK: true, Warning: true, Note: "this system lacks: " + strings.Join(missing, "; ")}
+}

@@ -1,0 +1,89 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/cmd/atrium/internal/node"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
+)
+
+// leftBehind reports subscriptions at accounts that an org no longer uses. Atrium no longer asks a gateway about them,
+// and the gateway may still charge them.
+func leftBehind(ctx context.Context, app *node.Core, org identity.OrgID, account string) ([]Finding, error) {
+	counts, err := app.DB.Stores().Payments.Elsewhere(ctx, org, account)
+	var findings []Finding
+	for _, left := range slices.Sorted(maps.Keys(counts)) {
+		f := Passed("subscriptions", "%d lived at the account %s when the org left it: end them there, if the account still charges", counts[left], left)
+		f.Warning = left != sandbox.Account
+		findings = append(findings, f)
+	}
+	return findings, err
+}
+
+// Payments checks the plans, the events and the mirror of the payment gateway of by's org.
+func Payments(ctx context.Context, app *node.Core, by identity.Actor) ([]Finding, error) {
+	t := app.External.Gateways.Terms(by.Org)
+	findings, err := leftBehind(ctx, app, by.Org, t.Account)
+	if err != nil {
+		return nil, err
+	}
+	if t.Gateway == nil {
+		return append(findings, Passed("gateway", "none: the org takes no payments")), nil
+	}
+	findings = append(findings, Passed("gateway", "%s, account %s, %d plan(s)", t.Kind, t.Account, len(t.Plans)))
+	for _, err := range app.External.Gateways.Unsure() {
+		findings = append(findings, Failed("plans", err))
+	}
+	waiting, dead, since, err := app.DB.Stores().Inbox.Backlog(ctx, by.Org)
+	if err != nil {
+		return nil, err
+	}
+	inbox := Passed("events", "%d waiting, %d dead", waiting, dead)
+	inbox.Warning = dead > 0 || !since.IsZero() && time.Since(since) > time.Hour
+	findings = append(findings, inbox)
+	paused, err := app.Services.Payments.Paused(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	for _, ws := range paused {
+		f := Passed("cards", "payments of %s are paused after too many declined cards; atrium payments resume ends the pause", ws)
+		f.Warning = true
+		findings = append(findings, f)
+	}
+	duplicates, err := app.Services.Payments.Duplicates(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	for _, ws := range slices.Sorted(maps.Keys(duplicates)) {
+		f := Passed("subscriptions", "%s has more than one subscription, and each is charged; the surplus ones are: %v", ws, duplicates[ws])
+		f.Warning = true
+		findings = append(findings, f)
+	}
+	customers, differ := 0, 0
+	for q := (page.Query{Limit: 100}); ; {
+		some, err := app.Services.Payments.Customers(ctx, by, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, ws := range some.Items {
+			customers++
+			different, err := app.Services.Payments.Differences(ctx, identity.System(by.Org, ws, "doctor", time.Now()))
+			if err != nil {
+				findings = append(findings, Failed("mirror", fmt.Errorf("%s: %w", ws, err)))
+			}
+			for _, e := range different {
+				differ++
+				findings = append(findings, Finding{Check: "mirror", OK: true, Warning: true, Note: fmt.Sprintf("%s: %s %s %v", ws, e.Type, e.Subject, e.Data)})
+			}
+		}
+		if q.After = some.Next; q.After == "" {
+			return append(findings, Passed("mirror", "%d customer(s), %d difference(s)", customers, differ)), nil
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package node
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// flushWithin is how long the end of the process may wait for data that is written late.
+const flushWithin = 2 * time.Second
+
+// Background runs the loops of a server, and with jobs also queued jobs, until ctx ends. It returns when all of them
+// have stored what they hold in memory.
+func (n *Node) Background(ctx context.Context, jobs bool) {
+	var running sync.WaitGroup
+	if jobs {
+		running.Go(func() { n.work(ctx) })
+	}
+	running.Go(func() { n.runPresences(ctx) })
+	running.Go(func() { n.runKeyUsage(ctx) })
+	running.Go(func() { n.External.Gateways.runPrices(ctx) })
+	running.Go(func() { n.linkEvents(ctx) })
+	running.Wait()
+}
+
+// Work runs queued jobs until ctx ends. Running jobs then have as long to finish as requests.
+func (n *Node) Work(ctx context.Context) {
+	var linking sync.WaitGroup
+	defer linking.Wait()
+	linking.Go(func() { n.linkEvents(ctx) })
+	n.work(ctx)
+}
+
+// runPresences ends expired presences, until ctx ends. Then it stores the heartbeats that are not stored yet, for
+// other nodes and the next start.
+func (n *Node) runPresences(ctx context.Context) {
+	report := func(err error) { n.Log.Warn("presences were not updated; retrying", "error", err) }
+	n.Services.Presences.Keep(ctx, n.Orgs.ids, report)
+	flush(ctx, n.Services.Presences.Flush, report)
+}
+
+// runKeyUsage stores when keys were used, until ctx ends.
+func (n *Node) runKeyUsage(ctx context.Context) {
+	report := func(err error) {
+		n.Log.Warn("the last uses of API keys were not stored; retrying", "error", err)
+	}
+	n.Services.Uses.Keep(ctx, report)
+	flush(ctx, n.Services.Uses.Store, report)
+}
+
+// linkEventsEvery is the interval at which new events are linked into the chain of their workspace.
+const linkEventsEvery = time.Second
+
+// linkEvents links events into the chains of their workspaces, until ctx ends. It does not log the same error twice in
+// a row.
+func (n *Node) linkEvents(ctx context.Context) {
+	ticker := time.NewTicker(linkEventsEvery)
+	defer ticker.Stop()
+	last := ""
+	for {
+		now := ""
+		if err := n.DB.LinkEvents(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			if now = err.Error(); now != last {
+				n.Log.Warn("events were not linked into their chains; retrying", "error", err)
+			}
+		}
+		last = now
+		select {
+		case <-ctx.Done():
+			flush(ctx, func(ctx context.Context) error { return n.DB.LinkEvents(ctx, time.Now()) }, func(err error) {
+				n.Log.Warn("events were not linked into their chains; the next start links them", "error", err)
+			})
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// flush stores data that is only in memory, at the end of a process.
+func flush(ctx context.Context, store func(context.Context) error, report func(error)) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
+	defer cancel()
+	if err := store(last); err != nil {
+		report(err)
+	}
+}

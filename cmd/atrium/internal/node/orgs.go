@@ -1,0 +1,89 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/configs"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Orgs holds the current directory of orgs, and the registry and source types of each; a reload replaces them.
+type Orgs struct {
+	present    atomic.Pointer[identity.Directory]
+	registries atomic.Pointer[map[identity.OrgID]*chat.Registry]
+	sources    atomic.Pointer[map[identity.OrgID]configs.SourceOffer]
+	quotas     atomic.Pointer[map[identity.OrgID]quota.Amounts]
+	db         *sqlstore.DB
+}
+
+// NewOrgs returns the orgs of a configuration. It stores those that are new.
+func NewOrgs(ctx context.Context, c configs.Config, db *sqlstore.DB) (*Orgs, error) {
+	o := &Orgs{db: db}
+	return o, o.load(ctx, c)
+}
+
+func (o *Orgs) load(ctx context.Context, c configs.Config) error {
+	slugs := make([]string, len(c.Orgs))
+	for i, org := range c.Orgs {
+		slugs[i] = org.Slug
+	}
+	ids, err := o.db.EnsureOrgs(ctx, slugs)
+	if err != nil {
+		return fmt.Errorf("orgs: %w", err)
+	}
+	byID := func(slug string) identity.OrgID { return ids[slug] }
+	offered := c.Registries(byID)
+	o.registries.Store(&offered)
+	taken := c.SourceOffers(byID)
+	o.sources.Store(&taken)
+	limits := c.Quotas(byID)
+	o.quotas.Store(&limits)
+	o.present.Store(c.Directory(byID))
+	return nil
+}
+
+// MissingWorkspaces describes the claim rules whose workspace does not exist. They have no effect until it is
+// created.
+func MissingWorkspaces(ctx context.Context, d *identity.Directory, workspaces ports.Workspaces) ([]string, error) {
+	var missing []string
+	for _, org := range d.All() {
+		for i, r := range org.ClaimRules {
+			if r.Workspace == "" {
+				continue
+			}
+			w, err := workspaces.Find(ctx, org.ID, r.Workspace)
+			switch {
+			case errors.Is(err, identity.ErrWorkspaceNotFound):
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which does not exist: the rule has no effect", i, org.Slug, r.Workspace))
+			case err != nil:
+				return nil, err
+			case !w.DeletedAt.IsZero():
+				missing = append(missing, fmt.Sprintf("claim_rules[%d] of the org %s names the workspace %s, which was deleted", i, org.Slug, r.Workspace))
+			}
+		}
+	}
+	return missing, nil
+}
+
+// Directory returns the current orgs.
+func (o *Orgs) Directory() *identity.Directory { return o.present.Load() }
+
+// quota returns the current quotas of an org's workspaces; the defaults if a reload has just removed the org.
+func (o *Orgs) quota(org identity.OrgID) quota.Amounts {
+	return (*o.quotas.Load())[org].Or(quota.Default())
+}
+
+// registry returns the current registry of an org; empty if a reload has just removed the org.
+func (o *Orgs) registry(org identity.OrgID) *chat.Registry {
+	if r, ok := (*o.registries.Load())[org]; ok {
+		return r
+	}
+	return &chat.Registry{}
+}

@@ -1,0 +1,46 @@
+package node
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/egress"
+	"github.com/atrium-hq/atrium/adapters/sheet"
+	"github.com/atrium-hq/atrium/adapters/warehouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/bigquery"
+	"github.com/atrium-hq/atrium/adapters/warehouse/clickhouse"
+	"github.com/atrium-hq/atrium/adapters/warehouse/mysql"
+	"github.com/atrium-hq/atrium/adapters/warehouse/postgres"
+	"github.com/atrium-hq/atrium/adapters/warehouse/snowflake"
+	"github.com/atrium-hq/atrium/adapters/warehouse/sqlite"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
+)
+
+// Warehouses returns every kind of warehouse, as it runs in a child.
+func Warehouses(folder string) map[connection.Kind]ports.Warehouse {
+	return map[connection.Kind]ports.Warehouse{
+		connection.BigQuery:   bigquery.New(guard),
+		connection.ClickHouse: clickhouse.New(guard),
+		connection.MySQL:      mysql.New(guard),
+		connection.Postgres:   postgres.New(guard),
+		connection.Snowflake:  snowflake.New(guard),
+		connection.SQLite:     sqlite.New(folder),
+	}
+}
+
+// guard limits a call to a warehouse to the egress of its org and the ports of its kind.
+func guard(to ports.Target, end time.Time) warehouse.Network {
+	port := func(uint16) bool { return false }
+	if d, ok := connection.Describe(to.Credential.Kind()); ok {
+		port = d.AllowsPort
+	}
+	return egress.New(egress.Rules{Allow: to.Egress.Allow, Port: port, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes})
+}
+
+// SheetGuard limits the fetch of a sheet to the egress of its org. Its byte budget adds the overhead of TLS, headers
+// and redirects to the size of the file.
+func SheetGuard(e identity.Egress, allows func(uint16) bool, l sheet.Limits, end time.Time) sheet.Network {
+	const around = 1 << 20
+	return egress.New(egress.Rules{Allow: e.Allow, Port: allows, Connect: l.Connect, Deadline: end, Bytes: l.Bytes + l.Bytes/16 + around})
+}

@@ -1,0 +1,55 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sqlstore"
+	"github.com/atrium-hq/atrium/adapters/worker"
+	"github.com/atrium-hq/atrium/application"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/source"
+)
+
+// jobTable maps each kind of job to its use case.
+func jobTable(s application.Services) worker.Table {
+	return worker.Table{
+		connection.CheckJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Connections.Check(ctx, by, connection.ID(subject))
+			},
+		},
+		source.RefreshJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Sources.Refresh(ctx, by, source.ID(subject))
+			},
+		},
+		billing.EventsJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: billing.MaxEventAttempts},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Payments.ProcessEvents(ctx, by, billing.CustomerID(subject))
+			},
+		},
+		billing.ReconcileJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 40}, // more than a day: after that the outcome is looked up, not retried
+			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Reconcile(ctx, by) },
+		},
+		billing.AuditJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do:     func(ctx context.Context, by identity.Actor, _ string) error { return s.Payments.Audit(ctx, by) },
+		},
+	}
+}
+
+// work runs background jobs until ctx ends. Running jobs then have as long to finish as requests.
+func (n *Node) work(ctx context.Context) {
+	go sweep(ctx, n.Core, n.Log)
+	go resealAtStart(ctx, n.Core, n.Log)
+	config := worker.Config{Slots: 10, Reserved: 3, Poll: time.Second, Grace: 30 * time.Second}
+	worker.New(config, sqlstore.NewJobQueue(n.DB), jobTable(n.Services), n.Registry, n.Log).Run(ctx, n.Config.Server.ShutdownTimeout)
+}
