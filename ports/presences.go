@@ -23,7 +23,7 @@ type Presences interface {
 
 	// Update loads the records of users of org, calls change for each, and saves those that it changed
 	// with what they recorded, all in one transaction. A user without a record gets a presence.New one.
-	// A record that is no longer Same gets the org's next Seq. Seqs are assigned in the order in which
+	// A record that is no longer EqualVisible gets the org's next Seq. Seqs are assigned in the order in which
 	// transactions commit: a reader who has read up to one has missed none below it. If change fails,
 	// nothing is saved. change may run again after a conflict, so it does no I/O. Update returns the
 	// records as they are now, in the order of users.
@@ -40,7 +40,7 @@ type Presences interface {
 
 	// Due returns the records of org that are due at a time, those that have been due longest first,
 	// then in the order of users. With after, only those that come after it.
-	Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.Owed, limit int) ([]presence.Owed, error)
+	Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int) ([]presence.DueEntry, error)
 
 	// Changes returns the records of org whose Seq is above a number, in the order of Seq, deleted ones
 	// included; with users, only theirs. A reader who always continues with the last Seq sees the

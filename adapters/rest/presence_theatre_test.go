@@ -154,7 +154,7 @@ func (h *theatre) presences(mock *gomock.Controller) ports.Presences {
 			if err := change(r); err != nil {
 				return nil, err
 			}
-			if !r.Same(was) {
+			if !r.EqualVisible(was) {
 				h.seq++
 				r.Seq = h.seq
 			}

@@ -62,16 +62,16 @@ func (s *Presences) Counts(ctx context.Context, org identity.OrgID) (presence.Co
 }
 
 // Due implements ports.Presences.
-func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.Owed, limit int) ([]presence.Owed, error) {
+func (s *Presences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int) ([]presence.DueEntry, error) {
 	var rows []struct {
 		User identity.UserID `db:"user_id"`
 		Due  int64           `db:"due_at"`
 	}
 	err := s.db.list(ctx, &rows, `SELECT user_id, due_at FROM presences WHERE org_id = ? AND due_at > 0 AND due_at <= ? AND (due_at, user_id) > (?, ?)
 		ORDER BY due_at, user_id LIMIT ?`, org, micros(by), micros(after.Due), after.User, limit)
-	out := make([]presence.Owed, len(rows))
+	out := make([]presence.DueEntry, len(rows))
 	for i, row := range rows {
-		out[i] = presence.Owed{User: row.User, Due: moment(row.Due)}
+		out[i] = presence.DueEntry{User: row.User, Due: moment(row.Due)}
 	}
 	return out, err
 }

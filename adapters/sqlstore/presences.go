@@ -58,12 +58,12 @@ func (row *presenceRow) record() (*presence.Record, error) {
 	}
 	r := &presence.Record{
 		ID: row.ID, Org: row.Org, User: row.User,
-		Lasting: presence.Claim{Status: row.LastingStatus, Text: row.LastingText, Emoji: row.LastingEmoji},
+		Default: presence.Claim{Status: row.LastingStatus, Text: row.LastingText, Emoji: row.LastingEmoji},
 		Since:   moment(row.Since), ActiveAt: moment(row.ActiveAt), SeenAt: moment(row.SeenAt),
-		Shown: row.Shown, Due: moment(row.Due), Seq: row.Seq, Life: row.Life, Deleted: row.Deleted,
+		Shown: row.Shown, Due: moment(row.Due), Seq: row.Seq, Generation: row.Life, Deleted: row.Deleted,
 	}
 	if row.Until != 0 {
-		r.Passing = &presence.Passing{Claim: presence.Claim{Status: row.PassingStatus, Text: row.PassingText, Emoji: row.PassingEmoji}, Until: moment(row.Until)}
+		r.Temporary = &presence.Temporary{Claim: presence.Claim{Status: row.PassingStatus, Text: row.PassingText, Emoji: row.PassingEmoji}, Until: moment(row.Until)}
 	}
 	for _, d := range devices {
 		r.Devices = append(r.Devices, presence.Device{ID: d.ID, Kind: d.Kind, Idle: d.Idle, SeenAt: moment(d.SeenAt), TTL: time.Duration(d.TTL) * time.Second})
@@ -115,11 +115,11 @@ func (s *Presences) Update(ctx context.Context, org identity.OrgID, users []iden
 			if err := change(r); err != nil {
 				return err
 			}
-			if !r.Same(was) {
+			if !r.EqualVisible(was) {
 				given++
 				r.Seq = given
 			}
-			if !r.As(was) {
+			if !r.Equal(was) {
 				if err := tx.savePresence(ctx, r); err != nil {
 					return err
 				}
@@ -163,9 +163,9 @@ func (db *DB) savePresence(ctx context.Context, r *presence.Record) error {
 	if err != nil {
 		return err
 	}
-	var passing presence.Passing
-	if r.Passing != nil {
-		passing = *r.Passing
+	var temporary presence.Temporary
+	if r.Temporary != nil {
+		temporary = *r.Temporary
 	}
 	_, err = db.exec(ctx, `
 		INSERT INTO presences (id, org_id, user_id, lasting_status, lasting_text, lasting_emoji, passing_status, passing_text, passing_emoji,
@@ -175,7 +175,7 @@ func (db *DB) savePresence(ctx context.Context, r *presence.Record) error {
 			passing_status = excluded.passing_status, passing_text = excluded.passing_text, passing_emoji = excluded.passing_emoji, passing_until = excluded.passing_until,
 			claimed_at = excluded.claimed_at, devices = excluded.devices, active_at = excluded.active_at, seen_at = excluded.seen_at, shown = excluded.shown,
 			due_at = excluded.due_at, seq = excluded.seq, life = excluded.life, deleted = excluded.deleted`,
-		r.ID, r.Org, r.User, r.Lasting.Status, r.Lasting.Text, r.Lasting.Emoji, passing.Status, passing.Text, passing.Emoji,
-		micros(passing.Until), micros(r.Since), string(encoded), micros(r.ActiveAt), micros(r.SeenAt), r.Shown, micros(r.Due), r.Seq, r.Life, r.Deleted)
+		r.ID, r.Org, r.User, r.Default.Status, r.Default.Text, r.Default.Emoji, temporary.Status, temporary.Text, temporary.Emoji,
+		micros(temporary.Until), micros(r.Since), string(encoded), micros(r.ActiveAt), micros(r.SeenAt), r.Shown, micros(r.Due), r.Seq, r.Generation, r.Deleted)
 	return err
 }

@@ -61,7 +61,7 @@ func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report
 // adopt settles records that are due by a time, whichever node heard of them last, because a node may
 // have stopped.
 func (s *Service) adopt(ctx context.Context, org identity.OrgID, by time.Time) error {
-	for after := (presence.Owed{}); ; {
+	for after := (presence.DueEntry{}); ; {
 		owed, err := s.store.Due(ctx, org, by, after, together)
 		if err != nil || len(owed) == 0 {
 			return err

@@ -60,7 +60,7 @@ func (s *Service) Beat(ctx context.Context, by identity.Actor, h presence.Heartb
 // then every StreamEvery, which does not revive a deleted presence. A caller who may not report, or has
 // too many devices, has a stream without a presence.
 func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, first bool) error {
-	h := presence.Heartbeat{Device: device, Kind: presence.Web, TTL: presence.DefaultTTL, Keep: true}
+	h := presence.Heartbeat{Device: device, Kind: presence.Web, TTL: presence.DefaultTTL, KeepActivity: true}
 	if _, ok := s.registry.beat(by, &h, s.now()); ok || by.ReadOnly() {
 		return nil
 	}

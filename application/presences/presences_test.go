@@ -75,7 +75,7 @@ func TestAClaimIsStoredBeforeItIsAcknowledged(t *testing.T) {
 	staged(t, func(t *testing.T, s *stage, n *node) {
 		send(t, n, ann, beat("web"))
 		send(t, n, ann, claim(presence.ManualDND))
-		if r := s.record("ann"); r.Lasting.Status != presence.ManualDND || r.Shown != presence.DND {
+		if r := s.record("ann"); r.Default.Status != presence.ManualDND || r.Shown != presence.DND {
 			t.Errorf("%+v", r)
 		}
 		s.fail(errOutage)
@@ -135,7 +135,7 @@ func TestAClaimEndsByItself(t *testing.T) {
 			h.Until = new(now().Add(time.Hour))
 			send(t, n, ann, h)
 			time.Sleep(time.Hour + 2*time.Second)
-			if r := s.record("ann"); r.Passing != nil || !r.Due.IsZero() {
+			if r := s.record("ann"); r.Temporary != nil || !r.Due.IsZero() {
 				t.Errorf("%+v", r)
 			}
 		})

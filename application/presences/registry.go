@@ -86,7 +86,7 @@ func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time)
 func (g *registry) freshen(r *presence.Record) {
 	g.with(who{r.Org, r.User}, func(_ *shard, e *entry) {
 		if e != nil {
-			r.Freshen(&e.record)
+			r.MergeDevices(&e.record)
 		}
 	})
 }
@@ -103,13 +103,13 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 		}
 		// A record that has ended is not kept: it would be due forever.
 		e.record.Settle(now)
-		if e.record.Next().IsZero() && e.record.Same(stored) {
+		if e.record.Next().IsZero() && e.record.EqualVisible(stored) {
 			s.wheel.remove(e)
 			delete(s.entries[w.org], w.user)
 			return
 		}
 		e.until, e.ahead = stored.Due.UnixMicro(), 0
-		if !e.record.As(stored) {
+		if !e.record.Equal(stored) {
 			e.ahead = uint32(now.Unix()) //nolint:gosec // until 2106
 		}
 		if s.entries[w.org] == nil {
@@ -117,7 +117,7 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 		}
 		s.entries[w.org][e.record.User] = e
 		moment := g.moment(e)
-		if !e.record.Same(stored) { // it must be stored at once
+		if !e.record.EqualVisible(stored) { // it must be stored at once
 			moment = now
 		}
 		s.wheel.put(e, moment)
@@ -128,15 +128,15 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 // fresher (done). A heartbeat that was acknowledged after a deletion, which this node learns of only
 // now, revives the presence.
 func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.Time) (done bool) {
-	if e.record.Life > stored.Life || e.record.Life == stored.Life && e.record.Seq > stored.Seq {
-		e.record.Freshen(stored)
+	if e.record.Generation > stored.Generation || e.record.Generation == stored.Generation && e.record.Seq > stored.Seq {
+		e.record.MergeDevices(stored)
 		s.wheel.put(e, g.moment(e))
 		return true
 	}
-	r := e.record.Outlive(stored, now)
+	r := e.record.Revive(stored, now)
 	if r == nil {
 		r = stored.Copy()
-		r.Freshen(&e.record)
+		r.MergeDevices(&e.record)
 	}
 	e.record = *r
 	return false
@@ -146,7 +146,7 @@ func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.T
 func (g *registry) follow(stored *presence.Record, now time.Time) {
 	here := false
 	g.with(who{stored.Org, stored.User}, func(_ *shard, e *entry) {
-		here = e != nil && (e.record.Seq < stored.Seq || e.record.Life < stored.Life)
+		here = e != nil && (e.record.Seq < stored.Seq || e.record.Generation < stored.Generation)
 	})
 	if here {
 		g.put(stored, now)

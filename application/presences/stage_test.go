@@ -76,9 +76,9 @@ func newStage(t *testing.T) *stage {
 		return counts, s.seq, s.fails
 	})
 	at.Due(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, by time.Time, after presence.Owed, limit int) (out []presence.Owed, err error) {
+		func(_ context.Context, _ identity.OrgID, by time.Time, after presence.DueEntry, limit int) (out []presence.DueEntry, err error) {
 			for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.User, b.User)) }) {
-				if o := (presence.Owed{User: r.User, Due: r.Due}); !r.Due.IsZero() && !r.Due.After(by) && (r.Due.After(after.Due) || r.Due.Equal(after.Due) && r.User > after.User) && len(out) < limit {
+				if o := (presence.DueEntry{User: r.User, Due: r.Due}); !r.Due.IsZero() && !r.Due.After(by) && (r.Due.After(after.Due) || r.Due.Equal(after.Due) && r.User > after.User) && len(out) < limit {
 					out = append(out, o)
 				}
 			}
@@ -186,7 +186,7 @@ func (s *stage) update(users []identity.UserID, change func(*presence.Record) er
 			if err := change(r); err != nil {
 				return nil, err
 			}
-			if !r.As(was) {
+			if !r.Equal(was) {
 				changed[user] = r
 			}
 			out = append(out, r)
@@ -197,7 +197,7 @@ func (s *stage) update(users []identity.UserID, change func(*presence.Record) er
 		if changed[r.User] == nil {
 			continue
 		}
-		if !there || !r.Same(was) {
+		if !there || !r.EqualVisible(was) {
 			s.seq++
 			r.Seq = s.seq
 		}

@@ -107,7 +107,7 @@ func (r *Record) Delete(by identity.Actor, now time.Time) error {
 	case a == Whole:
 		r.Record(by, "presence.deleted", string(r.ID), map[string]any{"user_id": string(r.User)})
 	}
-	r.Lasting, r.Passing, r.Since, r.Devices, r.ActiveAt, r.SeenAt = Claim{}, nil, now, nil, time.Time{}, time.Time{}
+	r.Default, r.Temporary, r.Since, r.Devices, r.ActiveAt, r.SeenAt = Claim{}, nil, now, nil, time.Time{}, time.Time{}
 	r.Deleted = true
 	r.Settle(now)
 	return nil

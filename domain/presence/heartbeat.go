@@ -17,8 +17,8 @@ type Heartbeat struct {
 	Idle   bool
 	TTL    time.Duration
 
-	// Keep says that the device's activity is unknown: a known device keeps its state.
-	Keep bool
+	// KeepActivity says that the device's activity is unknown: a known device keeps its state.
+	KeepActivity bool
 
 	Status *Manual
 	Text   *string
@@ -59,8 +59,8 @@ func (r *Record) Refresh(by identity.Actor, h *Heartbeat, now time.Time) bool {
 		return false
 	}
 	d := &r.Devices[i]
-	if h.Keep {
-		h.of(d)
+	if h.KeepActivity {
+		h.copyActivity(d)
 	}
 	if d.Kind != h.Kind || d.Idle != h.Idle || now.Add(h.TTL).Before(d.ExpiresAt()) {
 		return false
@@ -68,14 +68,14 @@ func (r *Record) Refresh(by identity.Actor, h *Heartbeat, now time.Time) bool {
 	if !d.SeenAt.After(now) {
 		d.SeenAt, d.TTL = now, h.TTL
 	}
-	r.seen(h, now)
+	r.recordActivity(h, now)
 	r.Due = r.Next()
 	return true
 }
 
-func (h *Heartbeat) of(d *Device) { h.Kind, h.Idle = d.Kind, d.Idle }
+func (h *Heartbeat) copyActivity(d *Device) { h.Kind, h.Idle = d.Kind, d.Idle }
 
-func (r *Record) seen(h *Heartbeat, now time.Time) {
+func (r *Record) recordActivity(h *Heartbeat, now time.Time) {
 	r.SeenAt = later(r.SeenAt, now)
 	if !h.Idle {
 		r.ActiveAt = later(r.ActiveAt, now)
@@ -91,11 +91,11 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 		return ErrNotOwn
 	}
 	if r.Deleted {
-		*r = *r.anew()
+		*r = *r.nextGeneration()
 	}
 	r.Settle(now)
-	if i, known := r.find(h.Device); known && h.Keep {
-		h.of(&r.Devices[i])
+	if i, known := r.find(h.Device); known && h.KeepActivity {
+		h.copyActivity(&r.Devices[i])
 	}
 	d := Device{ID: h.Device, Kind: h.Kind, Idle: h.Idle, SeenAt: now, TTL: h.TTL}
 	switch i, known := r.find(h.Device); {
@@ -107,7 +107,7 @@ func (r *Record) Beat(by identity.Actor, h Heartbeat, now time.Time) error {
 	default:
 		r.Devices = slices.Insert(r.Devices, i, d)
 	}
-	r.seen(&h, now)
+	r.recordActivity(&h, now)
 	if h.Claims() {
 		r.claim(&h, now)
 	}
@@ -121,19 +121,19 @@ func (r *Record) claim(h *Heartbeat, now time.Time) {
 	before := r.Claim(now).Status
 	switch {
 	case h.Until != nil:
-		r.Passing = &Passing{h.over(r.Claim(now)), h.Until.Truncate(time.Microsecond)}
+		r.Temporary = &Temporary{h.mergeInto(r.Claim(now)), h.Until.Truncate(time.Microsecond)}
 	case h.Status == nil && now.Before(r.Until()):
-		r.Passing = &Passing{h.over(r.Passing.Claim), r.Passing.Until}
+		r.Temporary = &Temporary{h.mergeInto(r.Temporary.Claim), r.Temporary.Until}
 	default:
-		r.Lasting, r.Passing = h.over(r.Lasting), nil
+		r.Default, r.Temporary = h.mergeInto(r.Default), nil
 	}
 	if r.Claim(now).Status != before {
 		r.Since = now
 	}
 }
 
-// over returns claim c with the fields that h sets.
-func (h *Heartbeat) over(c Claim) Claim {
+// mergeInto returns claim c with the fields that h sets.
+func (h *Heartbeat) mergeInto(c Claim) Claim {
 	if h.Status != nil {
 		c.Status = *h.Status
 	}

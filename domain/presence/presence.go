@@ -64,8 +64,8 @@ type Claim struct {
 	Emoji  string
 }
 
-// Passing is a claim with an end.
-type Passing struct {
+// Temporary is a claim with an end.
+type Temporary struct {
 	Claim
 	Until time.Time
 }
@@ -99,13 +99,13 @@ func (d Device) ExpiresAt() time.Time { return d.SeenAt.Add(d.TTL) }
 // Record is the presence of one user in an org. Settle computes Shown and Due from the other fields.
 type Record struct {
 	event.Log
-	ID      ID
-	Org     identity.OrgID
-	User    identity.UserID
-	Lasting Claim     // the claim without an end
-	Passing *Passing  // replaces Lasting until it ends; nil: none. Never changed in place: copies share it
-	Since   time.Time // when the claimed status was claimed; of a deleted record, when it was deleted
-	Devices []Device  // by id
+	ID        ID
+	Org       identity.OrgID
+	User      identity.UserID
+	Default   Claim      // the claim without an end
+	Temporary *Temporary // replaces Default until it ends; nil: none. Never changed in place: copies share it
+	Since     time.Time  // when the claimed status was claimed; of a deleted record, when it was deleted
+	Devices   []Device   // by id
 
 	ActiveAt time.Time // the latest heartbeat of a device in use
 	SeenAt   time.Time // the latest heartbeat
@@ -113,9 +113,9 @@ type Record struct {
 	Shown Status    // the status that others saw when the record was settled
 	Due   time.Time // when that may change without a heartbeat; zero: never
 
-	Seq     int64 // grows with each visible change, over all records of the org
-	Life    int64 // grows when a deleted record is revived: data of an earlier life no longer counts
-	Deleted bool
+	Seq        int64 // grows with each visible change, over all records of the org
+	Generation int64 // grows when a deleted record is revived: data of an earlier generation no longer counts
+	Deleted    bool
 }
 
 // Filter narrows a list of presences. Empty fields match every record.
@@ -128,8 +128,8 @@ type Filter struct {
 // Page is one page of records.
 type Page = page.Of[Record]
 
-// Owed says when a user's record is due.
-type Owed struct {
+// DueEntry says when a user's record is due.
+type DueEntry struct {
 	User identity.UserID
 	Due  time.Time
 }
@@ -146,17 +146,17 @@ func New(org identity.OrgID, user identity.UserID, id ID) *Record {
 // Claim returns the claim in effect at a time.
 func (r *Record) Claim(now time.Time) Claim {
 	if now.Before(r.Until()) {
-		return r.Passing.Claim
+		return r.Temporary.Claim
 	}
-	return r.Lasting
+	return r.Default
 }
 
-// Until returns when the passing claim ends; zero if there is none.
+// Until returns when the temporary claim ends; zero if there is none.
 func (r *Record) Until() time.Time {
-	if r.Passing == nil {
+	if r.Temporary == nil {
 		return time.Time{}
 	}
-	return r.Passing.Until
+	return r.Temporary.Until
 }
 
 // live returns the devices that count at a time.
@@ -206,11 +206,11 @@ func (r *Record) Public(now time.Time) Status {
 
 // Settle drops what has ended, and sets Shown and Due.
 func (r *Record) Settle(now time.Time) {
-	if r.Passing != nil && !now.Before(r.Passing.Until) {
-		if r.Passing.Status != r.Lasting.Status {
-			r.Since = r.Passing.Until
+	if r.Temporary != nil && !now.Before(r.Temporary.Until) {
+		if r.Temporary.Status != r.Default.Status {
+			r.Since = r.Temporary.Until
 		}
-		r.Passing = nil
+		r.Temporary = nil
 	}
 	r.Devices = r.live(now)
 	r.Shown, r.Due = r.Public(now), r.Next()
@@ -227,26 +227,26 @@ func (r *Record) Next() time.Time {
 	return next
 }
 
-// Same reports whether r and was look the same to everyone, except for how recently devices were heard
+// EqualVisible reports whether r and was look the same to everyone, except for how recently devices were heard
 // from. A device that ends sooner than before is a difference: a reader who missed it would consider
 // the device live.
-func (r *Record) Same(was *Record) bool {
-	return r.Life == was.Life && r.Deleted == was.Deleted && r.Lasting == was.Lasting && r.Passing.same(was.Passing) &&
+func (r *Record) EqualVisible(was *Record) bool {
+	return r.Generation == was.Generation && r.Deleted == was.Deleted && r.Default == was.Default && r.Temporary.equal(was.Temporary) &&
 		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool {
 			return a.ID == b.ID && a.Kind == b.Kind && a.Idle == b.Idle && !a.ExpiresAt().Before(b.ExpiresAt())
 		})
 }
 
-func (p *Passing) same(was *Passing) bool {
+func (p *Temporary) equal(was *Temporary) bool {
 	if p == nil || was == nil {
 		return p == was
 	}
 	return p.Claim == was.Claim && p.Until.Equal(was.Until)
 }
 
-// As reports whether r equals was in all fields, so that there is nothing to store.
-func (r *Record) As(was *Record) bool {
-	return r.Same(was) && r.ActiveAt.Equal(was.ActiveAt) && r.SeenAt.Equal(was.SeenAt) && r.Shown == was.Shown && r.Due.Equal(was.Due) &&
+// Equal reports whether r equals was in all fields, so that there is nothing to store.
+func (r *Record) Equal(was *Record) bool {
+	return r.EqualVisible(was) && r.ActiveAt.Equal(was.ActiveAt) && r.SeenAt.Equal(was.SeenAt) && r.Shown == was.Shown && r.Due.Equal(was.Due) &&
 		slices.EqualFunc(r.Devices, was.Devices, func(a, b Device) bool { return a.SeenAt.Equal(b.SeenAt) && a.TTL == b.TTL })
 }
 
@@ -258,13 +258,13 @@ func (r *Record) Copy() *Record {
 	return &c
 }
 
-// Outlive returns how r continues after a deletion that r did not know of: its next life, with the
+// Revive returns how r continues after a deletion that r did not know of: its next generation, with the
 // devices that sent heartbeats after the deletion; nil if there are none.
-func (r *Record) Outlive(deleted *Record, now time.Time) *Record {
-	if !deleted.Deleted || r.Deleted || r.Life != deleted.Life || deleted.Since.IsZero() {
+func (r *Record) Revive(deleted *Record, now time.Time) *Record {
+	if !deleted.Deleted || r.Deleted || r.Generation != deleted.Generation || deleted.Since.IsZero() {
 		return nil
 	}
-	next := deleted.anew()
+	next := deleted.nextGeneration()
 	for _, d := range r.live(now) {
 		if d.SeenAt.After(deleted.Since) {
 			next.Devices, next.SeenAt = append(next.Devices, d), later(next.SeenAt, d.SeenAt)
@@ -280,18 +280,18 @@ func (r *Record) Outlive(deleted *Record, now time.Time) *Record {
 	return next
 }
 
-// anew returns the first record of r's next life.
-func (r *Record) anew() *Record {
-	return &Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Life: r.Life + 1}
+// nextGeneration returns the first record of r's next generation.
+func (r *Record) nextGeneration() *Record {
+	return &Record{ID: r.ID, Org: r.Org, User: r.User, Seq: r.Seq, Generation: r.Generation + 1}
 }
 
-// Freshen copies newer heartbeats of devices from other. It ignores a deleted record and one of another
-// life, except a life that continues r's after its deletion.
-func (r *Record) Freshen(other *Record) {
-	if other != nil && r.Deleted && !other.Deleted && other.Life == r.Life+1 {
-		*r = *r.anew()
+// MergeDevices copies newer heartbeats of devices from other. It ignores a deleted record and one
+// of another generation, except the generation that continues r's after its deletion.
+func (r *Record) MergeDevices(other *Record) {
+	if other != nil && r.Deleted && !other.Deleted && other.Generation == r.Generation+1 {
+		*r = *r.nextGeneration()
 	}
-	if other == nil || r.Deleted || other.Deleted || r.Life != other.Life {
+	if other == nil || r.Deleted || other.Deleted || r.Generation != other.Generation {
 		return
 	}
 	for _, d := range other.Devices {

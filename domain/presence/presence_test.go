@@ -95,7 +95,7 @@ func TestWhatDevicesAndClaimsAddUpTo(t *testing.T) {
 		"but no one is online without one":             {[]step{{0, claiming(presence.ManualDND)}}, 90, presence.Offline, presence.Offline, false, ""},
 		"it counts again when one is back":             {[]step{{0, claiming(presence.ManualDND)}, {500, beat("b", false)}}, 501, presence.DND, presence.DND, true, ""},
 		"auto takes it back":                           {[]step{{0, claiming(presence.ManualDND)}, {1, claiming(presence.Auto)}}, 2, presence.Online, presence.Online, false, ""},
-		"a passing claim ends":                         {[]step{{0, until(claiming(presence.ManualAway), 30)}}, 30, presence.Online, presence.Online, false, ""},
+		"a temporary claim ends":                       {[]step{{0, until(claiming(presence.ManualAway), 30)}}, 30, presence.Online, presence.Online, false, ""},
 		"and what was before holds again":              {[]step{{0, saying(claiming(presence.ManualDND), "writing")}, {1, until(saying(claiming(presence.ManualAway), "lunch"), 30)}}, 31, presence.DND, presence.DND, true, "writing"},
 		"while it lasts, it holds":                     {[]step{{0, saying(claiming(presence.ManualDND), "writing")}, {1, until(saying(claiming(presence.ManualAway), "lunch"), 30)}}, 29, presence.Away, presence.Away, true, "lunch"},
 		"a new text goes with it":                      {[]step{{0, until(claiming(presence.ManualAway), 30)}, {1, saying(beat("web", false), "tea")}}, 31, presence.Online, presence.Online, false, ""},
@@ -146,8 +146,8 @@ func TestHeartbeatsAreRefused(t *testing.T) {
 			}
 			was := r.Copy()
 			err := r.Beat(tt.by, tt.beat, start)
-			if f, ok := codeOf(err); !ok || f != tt.want || !r.As(was) {
-				t.Errorf("error = %v, changed %v; want %s", err, !r.As(was), tt.want)
+			if f, ok := codeOf(err); !ok || f != tt.want || !r.Equal(was) {
+				t.Errorf("error = %v, changed %v; want %s", err, !r.Equal(was), tt.want)
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func TestFreshness(t *testing.T) {
 	must(t, here.Beat(ann, beat("a", false), start))
 	must(t, there.Beat(ann, beat("a", true), after(10)))
 	must(t, there.Beat(ann, beat("b", true), after(5)))
-	here.Freshen(there)
+	here.MergeDevices(there)
 	if len(here.Devices) != 2 || !here.Devices[0].Idle || !here.SeenAt.Equal(after(10)) || !here.ActiveAt.Equal(start) {
 		t.Errorf("%+v", here)
 	}
@@ -177,22 +177,22 @@ func TestFreshness(t *testing.T) {
 		old := annsOwn()
 		must(t, old.Beat(ann, beat("a", false), after(9)))
 		old.ActiveAt = start
-		here.Freshen(old)
-		if !here.As(was) {
+		here.MergeDevices(old)
+		if !here.Equal(was) {
 			t.Errorf("%+v", here)
 		}
 	})
-	t.Run("nor what is of another life", func(t *testing.T) {
+	t.Run("nor what is of another generation", func(t *testing.T) {
 		next := here.Copy()
 		must(t, next.Delete(ann, after(20)))
 		deleted := next.Copy()
-		next.Freshen(here)
-		if !next.As(deleted) {
+		next.MergeDevices(here)
+		if !next.Equal(deleted) {
 			t.Error("a deleted record was freshened")
 		}
 		must(t, next.Beat(ann, beat("c", false), after(30)))
-		next.Freshen(here)
-		if len(next.Devices) != 1 || next.Life != here.Life+1 || next.ID != here.ID {
+		next.MergeDevices(here)
+		if len(next.Devices) != 1 || next.Generation != here.Generation+1 || next.ID != here.ID {
 			t.Errorf("%+v", next)
 		}
 	})
@@ -259,7 +259,7 @@ func TestDeleting(t *testing.T) {
 				t.Errorf("deleted %v, recorded %v", r.Deleted, r.Recorded())
 			}
 			if tt.want == nil {
-				if r.Shown != presence.Offline || !r.Due.IsZero() || r.Lasting != (presence.Claim{}) || r.ID != "prs_1" {
+				if r.Shown != presence.Offline || !r.Due.IsZero() || r.Default != (presence.Claim{}) || r.ID != "prs_1" {
 					t.Errorf("%+v", r)
 				}
 				wantErr(t, r.Delete(tt.by, start), presence.ErrNotFound)
@@ -278,7 +278,7 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 			idle     bool
 		}
 		devices := map[string]heard{}
-		lasting, passing, ends := presence.Auto, presence.Auto, time.Time{}
+		permanent, temporary, ends := presence.Auto, presence.Auto, time.Time{}
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 120).Draw(t, "seconds")) * time.Second)
 			h := beat(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "device"), rapid.Bool().Draw(t, "idle"))
@@ -289,10 +289,10 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 			case 0:
 				r.Settle(now)
 			case 1:
-				h.Status, lasting, ends = &claim, claim, time.Time{}
+				h.Status, permanent, ends = &claim, claim, time.Time{}
 			case 2:
 				e := now.Add(time.Duration(rapid.IntRange(1, 200).Draw(t, "for")) * time.Second)
-				h.Status, h.Until, passing, ends = &claim, &e, claim, e
+				h.Status, h.Until, temporary, ends = &claim, &e, claim, e
 			}
 			if action != 0 {
 				quick := r.Copy()
@@ -300,20 +300,20 @@ func TestARecordAgreesWithItsHistory(t *testing.T) {
 				refreshed := quick.Refresh(ann, &h, now)
 				must(t, r.Beat(ann, h, now))
 				// The short path gives the same result as the long path, and no visible change.
-				if want := r.Same(was); refreshed && !(want && quick.As(r)) || !refreshed && !quick.As(was) {
+				if want := r.EqualVisible(was); refreshed && !(want && quick.Equal(r)) || !refreshed && !quick.Equal(was) {
 					t.Fatalf("refreshed %v: %+v, want %+v", refreshed, quick, r)
 				}
-				if settled := was.Copy(); !refreshed && !h.Claims() && r.Same(was) {
-					if settled.Settle(now); settled.Same(was) {
+				if settled := was.Copy(); !refreshed && !h.Claims() && r.EqualVisible(was) {
+					if settled.Settle(now); settled.EqualVisible(was) {
 						t.Fatalf("%+v took the long way for nothing", h)
 					}
 				}
 				devices[h.Device] = heard{now, now.Add(h.TTL), h.Idle}
 			}
 
-			want := lasting
+			want := permanent
 			if now.Before(ends) {
-				want = passing
+				want = temporary
 			}
 			live, active := false, false
 			for _, d := range devices {

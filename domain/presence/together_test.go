@@ -17,11 +17,11 @@ func TestTogetherAreThoseInOneWorkspace(t *testing.T) {
 		by          identity.Actor
 		users, want []identity.UserID
 	}{
-		"those who are, in the order that they were named in":    {by("ann", "", ""), []identity.UserID{"dora", "carl", "bob", "nobody"}, []identity.UserID{"carl", "bob"}},
+		"those who are, in the order that they were named in":    {by("ann", "", ""), []identity.UserID{"dora", "carl", "bob", "nat"}, []identity.UserID{"carl", "bob"}},
 		"in whichever workspace the request is made":             {by("ann", "", "red"), []identity.UserID{"carl", "bob"}, []identity.UserID{"carl", "bob"}},
 		"by a key, in the workspace of that key":                 {by("ann", "key", "red"), []identity.UserID{"carl", "bob"}, []identity.UserID{"bob"}},
 		"by a key of a workspace that the user has left: no one": {by("dora", "key", "red"), []identity.UserID{"ann", "bob", "carl"}, nil},
-		"a user in no workspace is with no one":                  {by("nobody", "", ""), []identity.UserID{"ann", "nobody"}, nil},
+		"a user in no workspace is with no one":                  {by("nat", "", ""), []identity.UserID{"ann", "nat"}, nil},
 		"no one, of no users":                                    {by("ann", "", ""), nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

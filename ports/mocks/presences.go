@@ -70,10 +70,10 @@ func (mr *MockPresencesMockRecorder) Counts(ctx, org interface{}) *gomock.Call {
 }
 
 // Due mocks base method.
-func (m *MockPresences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.Owed, limit int) ([]presence.Owed, error) {
+func (m *MockPresences) Due(ctx context.Context, org identity.OrgID, by time.Time, after presence.DueEntry, limit int) ([]presence.DueEntry, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Due", ctx, org, by, after, limit)
-	ret0, _ := ret[0].([]presence.Owed)
+	ret0, _ := ret[0].([]presence.DueEntry)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -46,9 +46,9 @@ func presenceUpdated(t *testing.T, a Adapter) {
 	h := heartbeat("phone")
 	h.Status, h.Text, h.Emoji = new(presence.ManualDND), new("Grüße \U0001F3D6"), new(":beach:")
 	first := beats(t, a.Stores, who, h, fixture.At)
-	passing := heartbeat("laptop")
-	passing.Idle, passing.Text, passing.Until = true, new("lunch"), new(fixture.At.Add(time.Hour))
-	made := beats(t, a.Stores, who, passing, fixture.At.Add(time.Second))
+	temporary := heartbeat("laptop")
+	temporary.Idle, temporary.Text, temporary.Until = true, new("lunch"), new(fixture.At.Add(time.Hour))
+	made := beats(t, a.Stores, who, temporary, fixture.At.Add(time.Second))
 	if made.ID != first.ID || len(made.Devices) != 2 {
 		t.Errorf("%+v", made)
 	}
@@ -71,7 +71,7 @@ func presenceUpdated(t *testing.T, a Adapter) {
 			if r.User == team.Peer.User {
 				return errBoom
 			}
-			r.Lasting.Text = "changed"
+			r.Default.Text = "changed"
 			return nil
 		})
 		wantErr(t, err, errBoom)
@@ -102,7 +102,7 @@ func presenceUpdated(t *testing.T, a Adapter) {
 		if got := kinds(eventsOn(t, a.Stores, operator.Workspace, string(made.ID))); !slices.Equal(got, []string{"presence.deleted"}) {
 			t.Errorf("events %v", got)
 		}
-		if again := beats(t, a.Stores, who, heartbeat("phone"), fixture.At); again.ID != made.ID || again.Life != made.Life+1 || again.Deleted {
+		if again := beats(t, a.Stores, who, heartbeat("phone"), fixture.At); again.ID != made.ID || again.Generation != made.Generation+1 || again.Deleted {
 			t.Errorf("%+v", again)
 		}
 	})
@@ -234,7 +234,7 @@ func presencesDue(t *testing.T, a Adapter) {
 // dueBy returns the users that are due, read in pages of limit. With a limit of 1 it returns only the first.
 func dueBy(t *testing.T, a Adapter, org identity.OrgID, by time.Time, limit int) (users []identity.UserID) {
 	t.Helper()
-	for after := (presence.Owed{}); ; {
+	for after := (presence.DueEntry{}); ; {
 		owed, err := a.Presences.Due(t.Context(), org, by, after, limit)
 		must(t, err)
 		for _, o := range owed {

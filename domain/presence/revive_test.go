@@ -6,7 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-func TestWhatIsHeardOfAfterADeletionOutlivesIt(t *testing.T) {
+func TestARecordIsRevivedByHeartbeatsAfterItsDeletion(t *testing.T) {
 	begun := func() *presence.Record {
 		r := annsOwn()
 		must(t, r.Beat(ann, saying(claiming(presence.ManualDND), "secret"), start))
@@ -21,10 +21,10 @@ func TestWhatIsHeardOfAfterADeletionOutlivesIt(t *testing.T) {
 		return r
 	}
 	next := heard(20, "a", true)
-	next.Life++
+	next.Generation++
 	for name, tt := range map[string]struct {
 		r      *presence.Record
-		as     *presence.Record // that was deleted
+		gone   *presence.Record // as it was deleted
 		now    int
 		shown  presence.Status
 		device string // empty if r does not continue
@@ -35,24 +35,24 @@ func TestWhatIsHeardOfAfterADeletionOutlivesIt(t *testing.T) {
 		"not what was heard of before":     {heard(9, "a", false), deleted, 12, "", ""},
 		"not what was at the same moment":  {heard(10, "a", false), deleted, 12, "", ""},
 		"not what has ended meanwhile":     {heard(11, "a", false), deleted, 12 + 90, "", ""},
-		"nothing of another life":          {next, deleted, 21, "", ""},
+		"nothing of another generation":    {next, deleted, 21, "", ""},
 		"nothing of what is deleted too":   {deleted.Copy(), deleted, 12, "", ""},
 		"nothing, if there is no deletion": {heard(11, "a", false), begun(), 12, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := tt.r.Outlive(tt.as, after(tt.now))
+			got := tt.r.Revive(tt.gone, after(tt.now))
 			if got == nil || tt.device == "" {
 				if got != nil || tt.device != "" {
 					t.Fatalf("%+v", got)
 				}
 				return
 			}
-			if got.Shown != tt.shown || len(got.Devices) != 1 || got.Devices[0].ID != tt.device || got.Life != deleted.Life+1 || got.Lasting != (presence.Claim{}) || got.Deleted || got.Seq != deleted.Seq {
+			if got.Shown != tt.shown || len(got.Devices) != 1 || got.Devices[0].ID != tt.device || got.Generation != deleted.Generation+1 || got.Default != (presence.Claim{}) || got.Deleted || got.Seq != deleted.Seq {
 				t.Errorf("%+v", got)
 			}
 			kept := deleted.Copy()
-			kept.Freshen(got)
-			if kept.Settle(after(tt.now)); !kept.Same(got) || kept.Shown != tt.shown {
+			kept.MergeDevices(got)
+			if kept.Settle(after(tt.now)); !kept.EqualVisible(got) || kept.Shown != tt.shown {
 				t.Errorf("the store would keep %+v, want %+v", kept, got)
 			}
 		})
@@ -60,7 +60,7 @@ func TestWhatIsHeardOfAfterADeletionOutlivesIt(t *testing.T) {
 	t.Run("a deleted record is revived only by a heartbeat", func(t *testing.T) {
 		old := deleted.Copy()
 		old.Since = presence.Record{}.Since
-		if got := heard(11, "a", false).Outlive(old, after(12)); got != nil {
+		if got := heard(11, "a", false).Revive(old, after(12)); got != nil {
 			t.Errorf("%+v", got)
 		}
 	})
