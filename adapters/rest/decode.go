@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-
-	"github.com/oapi-codegen/nullable"
 )
 
 // decode reads the body into the type that openapi.yaml declares for it. The body has already been
@@ -21,30 +19,4 @@ func decode[T any](r *request) (T, error) {
 		return in, fmt.Errorf("rest: a body passed the contract but not its type: %w", err)
 	}
 	return in, nil
-}
-
-// cleared is a member of a merge patch (RFC 7396) for a text that null clears: nil if it is
-// absent, empty if it is null.
-func cleared[T ~string](n nullable.Nullable[string]) *T {
-	if !n.IsSpecified() {
-		return nil
-	}
-	var v T
-	if !n.IsNull() {
-		v = T(n.MustGet())
-	}
-	return &v
-}
-
-// orZero returns a member of a merge patch, with null as its type's zero value. It returns nil if the member
-// is absent.
-func orZero[T any](n nullable.Nullable[T]) *T {
-	if !n.IsSpecified() {
-		return nil
-	}
-	var v T
-	if !n.IsNull() {
-		v = n.MustGet()
-	}
-	return &v
 }

@@ -138,16 +138,6 @@ func getEmbedTemplate(v *visitor) (reply, error) {
 	}), nil
 }
 
-func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
-	t := &s.Embedding.Template
-	return openapi.EmbedTemplate{
-		Name: t.Name, AvatarURL: openapi.OrNull(t.AvatarURL), Greeting: t.Greeting, ConversationStarters: append([]string{}, t.Starters...),
-		Tools: each(s.Tools, func(i *chat.Item) openapi.EmbedTool {
-			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
-		}),
-	}
-}
-
 // perToken is the most requests per minute of all addresses together for one token, and of preflights of one
 // address.
 const perToken = 600

@@ -6,7 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/chat"
-	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/page"
 )
 
 func (a *API) embedTokenOperations() []operation {
@@ -26,16 +26,10 @@ func embedTokenID(r *request) chat.EmbedTokenID {
 }
 
 func (a *API) listEmbedTokens(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	found, err := r.Embeds.List(r.Context(), r.by, chatID(r), q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.EmbedTokenList{Data: each(found.Items, func(t *chat.EmbedToken) openapi.EmbedToken { return toEmbedToken(t, r.by.At) }), NextCursor: next}), err
+	token := func(t *chat.EmbedToken) openapi.EmbedToken { return toEmbedToken(t, r.by.At) }
+	return listing(r, token, func(q page.Query) (chat.EmbedTokenPage, error) {
+		return r.Embeds.List(r.Context(), r.by, chatID(r), q)
+	})
 }
 
 func (a *API) createEmbedToken(r *request) (reply, error) {
@@ -92,43 +86,4 @@ func (a *API) rotateEmbedToken(r *request) (reply, error) {
 
 func (a *API) deleteEmbedToken(r *request) (reply, error) {
 	return noContent, r.Embeds.Delete(r.Context(), r.by, chatID(r), embedTokenID(r), r.match)
-}
-
-func seconds(n *int64) *time.Duration {
-	if n == nil {
-		return nil
-	}
-	d := time.Duration(*n) * time.Second
-	return &d
-}
-
-func perMinute(l *openapi.EmbedRateLimit) *int {
-	if l == nil {
-		return nil
-	}
-	return &l.PerMinute
-}
-
-func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
-	origins := make([]string, len(t.Origins))
-	for i, o := range t.Origins {
-		origins[i] = string(o)
-	}
-	return openapi.EmbedToken{
-		ID: string(t.ID), Name: t.Name, AllowedOrigins: origins, AllowNoOrigin: t.AllowNoOrigin, Enabled: t.Enabled,
-		ExpiresAt: openapi.OrNull(openapi.Time(t.ExpiresAt)), SessionTTLSeconds: int64(t.SessionTTL / time.Second),
-		RateLimit: openapi.EmbedRateLimit{PerMinute: t.PerMinute}, Hint: t.Hint, Status: openapi.EmbedTokenStatus(t.Status(now)),
-		LastUsedAt: openapi.OrNull(openapi.Time(t.LastUsedAt)), LastUsedOrigin: openapi.OrNull(string(t.LastUsedOrigin)),
-		CreatedBy: string(t.CreatedBy), Revision: t.Revision, CreatedAt: openapi.Time(t.CreatedAt), UpdatedAt: openapi.Time(t.UpdatedAt),
-	}
-}
-
-func toEmbedTokenCreated(t *chat.EmbedToken, made secret.Token, now time.Time) openapi.EmbedTokenCreated {
-	s := toEmbedToken(t, now)
-	return openapi.EmbedTokenCreated{
-		ID: s.ID, Name: s.Name, AllowedOrigins: s.AllowedOrigins, AllowNoOrigin: s.AllowNoOrigin, Enabled: s.Enabled, ExpiresAt: s.ExpiresAt,
-		SessionTTLSeconds: s.SessionTTLSeconds, RateLimit: s.RateLimit, Hint: s.Hint, Status: s.Status,
-		LastUsedAt: s.LastUsedAt, LastUsedOrigin: s.LastUsedOrigin, CreatedBy: s.CreatedBy,
-		Revision: s.Revision, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Token: made.Reveal(),
-	}
 }

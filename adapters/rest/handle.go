@@ -11,13 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorilla/mux"
-
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/fault"
-	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
@@ -191,14 +188,4 @@ func accepts(header, produces string) bool {
 		}
 	}
 	return false
-}
-
-// pathID is the identifier in a path; a malformed one, or of another kind, is the empty one, which
-// no thing has.
-func pathID[T ~string](r *request, variable, prefix string) T {
-	s := mux.Vars(r.Request)[variable]
-	if !id.Valid(prefix, s) {
-		return ""
-	}
-	return T(s)
 }

@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/base64"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -50,19 +49,40 @@ func (r *request) next(position string) (nullable.Nullable[string], error) {
 	return nullable.NewNullableWithValue(base64.RawURLEncoding.EncodeToString(sealed)), nil
 }
 
+// pageBody is the body of a list that has nothing but its items.
+type pageBody[Item any] struct {
+	Data       []Item                    `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// listing responds with the page of a list that the request asks for. load returns it, and to maps an item.
+func listing[T, Item any](
+	r *request, to func(*T) Item, load func(page.Query) (page.Of[T], error),
+) (reply, error) {
+	items, next, err := pageOf(r, to, load)
+	return ok(pageBody[Item]{items, next}), err
+}
+
+// pageOf returns the items of a page and the cursor of the next page, for lists that have more than these.
+func pageOf[T, Item any](
+	r *request, to func(*T) Item, load func(page.Query) (page.Of[T], error),
+) (items []Item, next nullable.Nullable[string], err error) {
+	q, err := r.page()
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := load(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	next, err = r.next(found.Next)
+	return each(found.Items, to), next, err
+}
+
 // list identifies the list that a cursor belongs to: the request without its position and page size.
 func (r *request) list() []byte {
 	filter := maps.Clone(r.query)
 	filter.Del("cursor")
 	filter.Del("limit")
 	return []byte(strings.Join([]string{"cursor", string(r.by.Org), string(r.by.Workspace), r.URL.Path, filter.Encode()}, "\x00"))
-}
-
-// each maps a slice. An empty result is an empty array, never null.
-func each[From, To any](from []From, f func(*From) To) []To {
-	to := make([]To, len(from))
-	for i := range from {
-		to[i] = f(&from[i])
-	}
-	return slices.Clip(to)
 }

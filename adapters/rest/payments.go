@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/billing"
 	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/page"
 )
 
 const (
@@ -115,16 +116,21 @@ func (a *API) setDefaultPaymentMethod(r *request) (reply, error) {
 }
 
 func (a *API) listInvoices(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	found, err := r.Payments.Invoices(r.Context(), r.by, billing.InvoiceStatus(r.query.Get("status")), q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.InvoiceList{Data: each(found.Items, toInvoice), NextCursor: next, Stale: found.Stale, Gateway: openapi.PaymentGateway(found.Gateway)}), err
+	status := billing.InvoiceStatus(r.query.Get("status"))
+	var found payments.Bills
+	invoices, next, err := pageOf(r, toInvoice, func(q page.Query) (billing.InvoicePage, error) {
+		bills, err := r.Payments.Invoices(r.Context(), r.by, status, q)
+		if err == nil {
+			found = *bills
+		}
+		return found.InvoicePage, err
+	})
+	return ok(openapi.InvoiceList{
+		Data:       invoices,
+		NextCursor: next,
+		Stale:      found.Stale,
+		Gateway:    openapi.PaymentGateway(found.Gateway),
+	}), err
 }
 
 func (a *API) payInvoice(r *request) (command, error) {

@@ -2,14 +2,14 @@ package rest
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/gorilla/mux"
-	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/presences"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
@@ -79,26 +79,24 @@ func (a *API) sendHeartbeat(r *request) (reply, error) {
 }
 
 func (a *API) listPresences(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
+	f := presence.Filter{
+		Status:   presence.Status(r.query.Get("status")),
+		User:     identity.UserID(r.query.Get("user_id")),
+		SinceSeq: int64(r.number("since_seq", 0)),
 	}
-	f := presence.Filter{Status: presence.Status(r.query.Get("status")), User: identity.UserID(r.query.Get("user_id"))}
-	if since := r.query.Get("since_seq"); since != "" {
-		if f.SinceSeq, err = strconv.ParseInt(since, 10, 64); err != nil { // the contract has let only whole numbers through
-			return reply{}, err
-		}
-	}
-	found, err := r.Presences.List(r.Context(), r.by, f, q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	out := openapi.PresenceList{Data: each(found.Items, toPresence), NextCursor: next}
+	var found presences.Listed
+	items, next, err := pageOf(r, toPresence, func(q page.Query) (_ page.Of[presence.View], err error) {
+		found, err = r.Presences.List(r.Context(), r.by, f, q)
+		return found.Of, err
+	})
+	out := openapi.PresenceList{Data: items, NextCursor: next}
 	if r.by.Operator {
 		out.Seq = &found.Seq
 		out.Counts = &openapi.PresenceCounts{
-			Online: found.Counts[presence.Online], Away: found.Counts[presence.Away], Dnd: found.Counts[presence.DND], Offline: found.Counts[presence.Offline],
+			Online:  found.Counts[presence.Online],
+			Away:    found.Counts[presence.Away],
+			Dnd:     found.Counts[presence.DND],
+			Offline: found.Counts[presence.Offline],
 		}
 	}
 	return ok(out), err
@@ -126,35 +124,3 @@ func (a *API) deletePresence(r *request) (reply, error) {
 	}
 	return noContent, r.Presences.Delete(r.Context(), r.by, id)
 }
-
-// toPresence returns a presence as the caller may see it, without hidden fields.
-func toPresence(v *presence.View) openapi.Presence {
-	out := openapi.Presence{
-		ID: string(v.ID), UserID: string(v.User), Status: openapi.PresenceStatus(v.Status), Text: v.Claim.Text, Emoji: v.Claim.Emoji, LastActiveAt: orNullTime(v.ActiveAt),
-	}
-	if v.Access < presence.Whole {
-		return out
-	}
-	out.Source = openapi.PresenceSourceAuto
-	if v.Manual {
-		out.Source = openapi.PresenceSourceManual
-	}
-	out.Seq, out.ManualUntil, out.LastSeenAt, out.ExpiresAt = &v.Seq, orNullTime(v.Until), orNullTime(v.SeenAt), orNullTime(v.ExpiresAt)
-	devices := make([]openapi.PresenceDevice, len(v.Devices))
-	for i, d := range v.Devices {
-		devices[i] = openapi.PresenceDevice{ID: d.ID, Kind: openapi.DeviceKind(d.Kind), State: openapi.DeviceActivityActive, LastSeenAt: openapi.Time(d.SeenAt)}
-		if d.Idle {
-			devices[i].State = openapi.DeviceActivityIdle
-		}
-	}
-	out.Devices = &devices
-	if v.Access == presence.Own {
-		out.ManualStatus = openapi.ClaimedStatus(v.Claim.Status)
-		if v.Claim.Status == presence.Auto {
-			out.ManualStatus = openapi.ClaimedStatusAuto
-		}
-	}
-	return out
-}
-
-func orNullTime(t time.Time) nullable.Nullable[openapi.Time] { return openapi.OrNull(openapi.Time(t)) }

@@ -6,6 +6,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
@@ -14,16 +15,9 @@ func sharedWith(r *request) identity.UserID {
 }
 
 func (a *API) listShares(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	found, err := r.Prompts.Shares(r.Context(), r.by, promptID(r), q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.ShareList{Data: each(found.Items, toShare), NextCursor: next}), err
+	return listing(r, toShare, func(q page.Query) (prompt.SharePage, error) {
+		return r.Prompts.Shares(r.Context(), r.by, promptID(r), q)
+	})
 }
 
 func (a *API) createShare(r *request) (reply, error) {
@@ -70,11 +64,4 @@ func (a *API) updateShare(r *request) (reply, error) {
 
 func (a *API) deleteShare(r *request) (reply, error) {
 	return noContent, r.Prompts.Unshare(r.Context(), r.by, promptID(r), sharedWith(r), r.match)
-}
-
-func toShare(s *prompt.Share) openapi.Share {
-	return openapi.Share{
-		UserID: string(s.User), Role: openapi.ShareRole(s.Role.String()), ExpiresAt: openapi.OrNull(openapi.Time(s.ExpiresAt)), GrantedBy: string(s.GrantedBy),
-		Revision: s.Revision, CreatedAt: openapi.Time(s.CreatedAt), UpdatedAt: openapi.Time(s.UpdatedAt),
-	}
 }

@@ -2,31 +2,24 @@ package rest
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/gorilla/mux"
-	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/prompts"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
 func versionRef(r *request) prompt.Ref { return prompt.ParseRef(mux.Vars(r.Request)["version_id"]) }
 
 func (a *API) listVersions(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	t, found, err := r.Prompts.Versions(r.Context(), r.by, promptID(r), q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.PromptVersionList{
-		Data: each(found.Items, func(v *prompt.Version) openapi.PromptVersionSummary { return toVersionSummary(t, v) }), NextCursor: next,
-	}), err
+	var of *prompt.Template
+	summary := func(v *prompt.Version) openapi.PromptVersionSummary { return toVersionSummary(of, v) }
+	return listing(r, summary, func(q page.Query) (found prompt.VersionPage, err error) {
+		of, found, err = r.Prompts.Versions(r.Context(), r.by, promptID(r), q)
+		return found, err
+	})
 }
 
 func (a *API) createVersion(r *request) (reply, error) {
@@ -69,34 +62,6 @@ func (a *API) updateVersion(r *request) (reply, error) {
 	}
 	t, v, err := r.Prompts.ChangeVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, c)
 	return versionReply(t, v, err)
-}
-
-// patchContent merges a patch into a version's content (RFC 7396). Absent fields stay.
-func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Content {
-	if in.Text != nil {
-		c.Text = *in.Text
-	}
-	if in.Messages != nil {
-		c.Messages = toMessages(*in.Messages)
-	}
-	if in.Format != nil {
-		c.Format = prompt.Format(*in.Format)
-	}
-	if v := orZero(in.Variables); v != nil {
-		c.Variables = toVariables(*v)
-	}
-	if in.ModelConfig.IsNull() {
-		c.Model = nil
-	} else if in.ModelConfig.IsSpecified() {
-		c.Model = patchModel(c.Model, in.ModelConfig.MustGet())
-	}
-	if v := orZero(in.Tools); v != nil {
-		c.Tools = *v
-	}
-	if merge := merging(in.ResponseFormat); merge != nil {
-		c.ResponseFormat = merge(c.ResponseFormat)
-	}
-	return c
 }
 
 func (a *API) deleteVersion(r *request) (reply, error) {
@@ -190,56 +155,9 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 
 func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(or(ref, otherwise)) }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 func versionReply(t *prompt.Template, v *prompt.Version, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
 	return ok(toVersion(t, v)).at(v.Revision), nil
-}
-
-func toVersionRef(v *prompt.Version) openapi.PromptVersionRef {
-	return openapi.PromptVersionRef{ID: string(v.ID), Number: v.Number}
-}
-
-func toVersion(t *prompt.Template, v *prompt.Version) openapi.PromptVersion {
-	s, c := toVersionSummary(t, v), v.Content
-	out := openapi.PromptVersion{
-		ID: s.ID, PromptTemplateID: s.PromptTemplateID, Number: s.Number, Format: s.Format, Variables: s.Variables, ModelConfig: s.ModelConfig,
-		Tools: orEmpty(c.Tools, "[]"), ResponseFormat: rawOrNull(c.ResponseFormat), Labels: s.Labels, CommitMessage: s.CommitMessage, State: s.State,
-		IsActive: s.IsActive, ContentHash: s.ContentHash, FirstActivatedAt: s.FirstActivatedAt,
-		Revision: s.Revision, CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, UpdatedAt: s.UpdatedAt,
-	}
-	if t.Type == prompt.Chat {
-		out.Messages = fromMessages(c.Messages)
-	} else {
-		out.Text = c.Text
-	}
-	return out
-}
-
-func toVersionSummary(t *prompt.Template, v *prompt.Version) openapi.PromptVersionSummary {
-	state := openapi.VersionStateDraft
-	if v.Frozen {
-		state = openapi.VersionStateFrozen
-	}
-	return openapi.PromptVersionSummary{
-		ID: string(v.ID), PromptTemplateID: string(v.Template), Number: v.Number, Format: openapi.PromptFormat(v.Content.Format),
-		Variables: fromVariables(v.Content.Variables), ModelConfig: fromModel(v.Content.Model), Labels: list(v.Labels), CommitMessage: v.CommitMessage,
-		State: state, IsActive: t.Active.Version == v.ID, ContentHash: v.ContentHash, FirstActivatedAt: openapi.OrNull(openapi.Time(v.FirstActivatedAt)),
-		Revision: v.Revision, CreatedAt: openapi.Time(v.CreatedAt), CreatedBy: string(v.CreatedBy), UpdatedAt: openapi.Time(v.UpdatedAt),
-	}
-}
-
-func rawOrNull(raw json.RawMessage) nullable.Nullable[json.RawMessage] {
-	if raw == nil {
-		return nullable.NewNullNullable[json.RawMessage]()
-	}
-	return nullable.NewNullableWithValue(raw)
 }

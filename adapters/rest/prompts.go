@@ -1,15 +1,13 @@
 package rest
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
-
-	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/access"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
@@ -47,17 +45,10 @@ func promptID(r *request) prompt.ID {
 func promptPath(t *prompt.Template) string { return "/api/prompt-templates/" + string(t.ID) }
 
 func (a *API) listPrompts(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
 	f := prompt.Filter{Query: r.query.Get("q"), Tag: r.query.Get("tag"), Folder: strings.TrimSuffix(r.query.Get("folder"), "/")}
-	found, err := r.Prompts.List(r.Context(), r.by, f, q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.PromptTemplateList{Data: each(found.Items, r.template), NextCursor: next}), err
+	return listing(r, r.template, func(q page.Query) (prompt.Page, error) {
+		return r.Prompts.List(r.Context(), r.by, f, q)
+	})
 }
 
 func (a *API) createPrompt(r *request) (reply, error) {
@@ -112,23 +103,9 @@ func (a *API) activateVersion(r *request) (reply, error) {
 }
 
 func (a *API) listActivations(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	found, err := r.Prompts.Activations(r.Context(), r.by, promptID(r), q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.ActivationList{Data: each(found.Items, toActivation), NextCursor: next}), err
-}
-
-func toActivation(a *prompt.Activation) openapi.Activation {
-	return openapi.Activation{
-		FromVersionID: openapi.OrNull(string(a.From)), ToVersionID: string(a.To),
-		ActivatedBy: string(a.By), ActivatedAt: openapi.Time(a.At), Reason: a.Reason,
-	}
+	return listing(r, toActivation, func(q page.Query) (page.Of[prompt.Activation], error) {
+		return r.Prompts.Activations(r.Context(), r.by, promptID(r), q)
+	})
 }
 
 func (r *request) templateReply(t *prompt.Template, err error) (reply, error) {
@@ -136,41 +113,4 @@ func (r *request) templateReply(t *prompt.Template, err error) (reply, error) {
 		return reply{}, err
 	}
 	return ok(r.template(t)).at(t.Revision).of(promptPath(t)), nil
-}
-
-// template is a template as this caller sees it.
-func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
-	seen := t.Versions(r.by)
-	out := openapi.PromptTemplate{
-		ID: string(t.ID), Name: t.Name, Type: openapi.PromptType(t.Type), Description: t.Description, Tags: list(t.Tags),
-		Metadata: orEmpty(t.Metadata, "{}"), Visibility: openapi.Visibility(t.Visibility), Protected: t.Protected, OwnerID: string(t.Owner),
-		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](), LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
-		VersionCount: seen.Count, MyRole: openapi.PromptRole(t.Access(r.by).String()),
-		Revision: t.Revision, CreatedAt: openapi.Time(t.CreatedAt), CreatedBy: string(t.CreatedBy), UpdatedAt: openapi.Time(t.UpdatedAt),
-	}
-	if v := t.Active; v.Version != "" {
-		out.ActiveVersion = nullable.NewNullableWithValue(openapi.ActiveVersion{
-			ID: string(v.Version), Number: v.Number, ActivatedAt: openapi.Time(v.At), ActivatedBy: string(v.By),
-		})
-	}
-	if seen.Latest != "" {
-		out.LatestVersion = nullable.NewNullableWithValue(openapi.PromptVersionRef{ID: string(seen.Latest), Number: seen.LatestNumber})
-	}
-	return out
-}
-
-// list is a slice that encodes as an array even if it is nil.
-func list[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}
-
-// orEmpty returns raw, or empty if there is none.
-func orEmpty(raw json.RawMessage, empty string) json.RawMessage {
-	if raw == nil {
-		return json.RawMessage(empty)
-	}
-	return raw
 }

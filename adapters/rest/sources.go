@@ -3,12 +3,12 @@ package rest
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/connection"
-	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -30,35 +30,12 @@ func (a *API) sourceOperations() []operation {
 
 func sourceID(r *request) source.ID { return pathID[source.ID](r, "source_id", source.Prefix) }
 
-// queryID returns the identifier in a query parameter. A malformed one, or one of another kind, identifies nothing.
-func queryID[T ~string](r *request, name, prefix string) T {
-	if s := r.query.Get(name); id.Valid(prefix, s) {
-		return T(s)
-	}
-	return T(prefix)
-}
-
-// number returns an integer in a query parameter, which the contract check has ensured.
-func (r *request) number(name string, otherwise int) int {
-	if n, err := strconv.Atoi(r.query.Get(name)); err == nil {
-		return n
-	}
-	return otherwise
-}
-
 func sourcePath(s *sources.Seen) string { return "/api/datasources/" + string(s.ID) }
 
 func (a *API) listSources(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	found, err := r.Sources.List(r.Context(), r.by, q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.SourceList{Data: each(found.Items, toSource), NextCursor: next}), err
+	return listing(r, toSource, func(q page.Query) (page.Of[sources.Seen], error) {
+		return r.Sources.List(r.Context(), r.by, q)
+	})
 }
 
 func (a *API) listSourceTypes(r *request) (reply, error) {
@@ -109,31 +86,20 @@ func (a *API) previewWarehouse(r *request) (reply, error) {
 
 // listTables returns a page of a warehouse's tables. Its cursors hold names of tables.
 func (a *API) listTables(r *request, through connection.ID) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	var after connection.TableRef
-	if q.After != "" {
-		if err := json.Unmarshal([]byte(q.After), &after); err != nil {
-			return reply{}, openapi.ErrInvalidCursor
+	return listing(r, toWarehouseTable, func(q page.Query) (page.Of[connection.Table], error) {
+		var after connection.TableRef
+		if q.After != "" {
+			if err := json.Unmarshal([]byte(q.After), &after); err != nil {
+				return page.Of[connection.Table]{}, openapi.ErrInvalidCursor
+			}
 		}
-	}
-	tables, err := r.Sources.Tables(r.Context(), r.by, through, connection.TableQuery{After: after, Limit: q.Limit + 1})
-	if err != nil {
-		return reply{}, err
-	}
-	position := ""
-	if len(tables) > q.Limit {
-		tables = tables[:q.Limit]
-		text, err := json.Marshal(tables[q.Limit-1].TableRef)
-		if err != nil {
-			return reply{}, err
+		tables, err := r.Sources.Tables(r.Context(), r.by, through, connection.TableQuery{After: after, Limit: q.Limit + 1})
+		if err != nil || len(tables) <= q.Limit {
+			return page.Of[connection.Table]{Items: tables}, err
 		}
-		position = string(text)
-	}
-	next, err := r.next(position)
-	return ok(openapi.WarehouseTableList{Data: each(tables, toWarehouseTable), NextCursor: next}), err
+		last, err := json.Marshal(tables[q.Limit-1].TableRef)
+		return page.Of[connection.Table]{Items: tables[:q.Limit], Next: string(last)}, err
+	})
 }
 
 // attachSource reads the table, and returns the command that stores the source.
@@ -199,14 +165,7 @@ func (a *API) refreshSource(r *request) (reply, error) {
 }
 
 func (a *API) listSourceJobs(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	found, err := r.Sources.Jobs(r.Context(), r.by, sourceID(r), q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.SourceJobList{Data: each(found.Items, toSourceJob), NextCursor: next}), err
+	return listing(r, toSourceJob, func(q page.Query) (page.Of[job.Entry], error) {
+		return r.Sources.Jobs(r.Context(), r.by, sourceID(r), q)
+	})
 }

@@ -2,14 +2,13 @@ package rest
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
-	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/page"
 )
 
 func (a *API) workspaceOperations() []operation {
@@ -88,26 +87,10 @@ func (r *request) workspaceReply(w *account.Workspace, err error) (reply, error)
 	return ok(r.membership(&account.Membership{Workspace: *w, Role: w.RoleOf(r.by)})).at(w.Revision), nil
 }
 
-// membership is a workspace as the caller sees it.
-func (r *request) membership(m *account.Membership) openapi.Workspace {
-	w := m.Workspace
-	return openapi.Workspace{
-		ID: string(w.ID), Slug: w.Slug, Name: w.Name, MyRole: openapi.WorkspaceRole(min(m.Role, r.by.Ceiling).String()),
-		Revision: w.Revision, CreatedAt: openapi.Time(w.CreatedAt), UpdatedAt: openapi.Time(w.UpdatedAt),
-	}
-}
-
 func (a *API) listMembers(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	found, err := r.Accounts.Members(r.Context(), r.by, workspaceID(r), q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.MemberList{Data: each(found.Items, toMember), NextCursor: next}), err
+	return listing(r, toMember, func(q page.Query) (account.MemberPage, error) {
+		return r.Accounts.Members(r.Context(), r.by, workspaceID(r), q)
+	})
 }
 
 func (a *API) getMember(r *request) (reply, error) {
@@ -135,28 +118,11 @@ func (a *API) removeMember(r *request) (reply, error) {
 	return noContent, r.Accounts.RemoveMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, keep)
 }
 
-func toMember(m *account.Member) openapi.Member {
-	kind := openapi.MemberKindPerson
-	if m.Service {
-		kind = openapi.MemberKindService
-	}
-	return openapi.Member{
-		UserID: string(m.User), Kind: kind, Email: openapi.OrNull(m.Email), Name: m.Name, Role: openapi.WorkspaceRole(m.Role.String()),
-		Revision: m.Revision, CreatedAt: openapi.Time(m.CreatedAt), UpdatedAt: openapi.Time(m.UpdatedAt),
-	}
-}
-
 func (a *API) listInvitations(r *request) (reply, error) {
-	q, err := r.page()
-	if err != nil {
-		return reply{}, err
-	}
-	found, err := r.Accounts.Invitations(r.Context(), r.by, workspaceID(r), q)
-	if err != nil {
-		return reply{}, err
-	}
-	next, err := r.next(found.Next)
-	return ok(openapi.InvitationList{Data: each(found.Items, func(i *account.Invitation) openapi.Invitation { return toInvitation(i, r.by.At) }), NextCursor: next}), err
+	invitation := func(i *account.Invitation) openapi.Invitation { return toInvitation(i, r.by.At) }
+	return listing(r, invitation, func(q page.Query) (account.InvitationPage, error) {
+		return r.Accounts.Invitations(r.Context(), r.by, workspaceID(r), q)
+	})
 }
 
 func (a *API) createInvitation(r *request) (reply, error) {
@@ -177,34 +143,6 @@ func (a *API) createInvitation(r *request) (reply, error) {
 	}
 	out.reveals = id
 	return out, nil
-}
-
-func toInvitationCreated(made *accounts.Invited, now time.Time) openapi.InvitationCreated {
-	i := toInvitation(made.Invitation, now)
-	return openapi.InvitationCreated{
-		AcceptURL: made.AcceptURL,
-		CreatedAt: i.CreatedAt,
-		Email:     i.Email,
-		ExpiresAt: i.ExpiresAt,
-		ID:        i.ID,
-		InvitedBy: i.InvitedBy,
-		Mailed:    made.Mailed,
-		Revision:  i.Revision,
-		Role:      i.Role,
-		Status:    i.Status,
-		UpdatedAt: i.UpdatedAt,
-	}
-}
-
-func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {
-	status := openapi.InvitationStatusPending
-	if i.Expired(now) {
-		status = openapi.InvitationStatusExpired
-	}
-	return openapi.Invitation{
-		ID: string(i.ID), Email: i.Email, Role: openapi.WorkspaceRole(i.Role.String()), InvitedBy: string(i.InvitedBy), Status: status,
-		ExpiresAt: openapi.Time(i.ExpiresAt), Revision: i.Revision, CreatedAt: openapi.Time(i.CreatedAt), UpdatedAt: openapi.Time(i.UpdatedAt),
-	}
 }
 
 func invitationID(r *request) account.InvitationID {

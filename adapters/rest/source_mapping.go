@@ -52,21 +52,13 @@ func toSource(s *sources.Seen) openapi.Source {
 				return openapi.SourceDriftedColumn{Column: c.Column, Change: openapi.SourceDriftedColumnChange(c.Change), To: openapi.OrNull(c.To)}
 			}),
 		},
-		LastRefreshedAt: openapi.OrNull(openapi.Time(s.LastRefreshedAt)), NextRefreshAt: openapi.OrNull(openapi.Time(s.NextRefreshAt)),
+		LastRefreshedAt: orNullTime(s.LastRefreshedAt), NextRefreshAt: orNullTime(s.NextRefreshAt),
 		RowEstimate: orUnknown(s.RowEstimate), OwnerID: string(s.Owner), Revision: s.Revision, CreatedAt: openapi.Time(s.CreatedAt), UpdatedAt: openapi.Time(s.UpdatedAt),
 	}
 	if f := s.Failure; f != nil {
 		out.Failure = nullable.NewNullableWithValue(openapi.SourceFailure{Code: f.Code, Retryable: f.Transient, Hint: f.Hint, At: openapi.Time(f.At)})
 	}
 	return out
-}
-
-// orUnknown returns an estimate, or null if it is unknown.
-func orUnknown[T int | int64](n T) nullable.Nullable[T] {
-	if n < 0 {
-		return nullable.NewNullNullable[T]()
-	}
-	return nullable.NewNullableWithValue(n)
 }
 
 func toColumn(h *column.Header) openapi.SourceColumn {
@@ -127,7 +119,7 @@ func toWarehouseTable(t *connection.Table) openapi.WarehouseTable {
 func toSourceJob(e *job.Entry) openapi.SourceJob {
 	out := openapi.SourceJob{
 		ID: string(e.ID), Kind: string(e.Kind), State: openapi.SourceJobState(e.State), Attempt: e.Attempt, Failures: e.Failures, Failure: openapi.OrNull(e.Failure),
-		DueAt: nullable.NewNullNullable[openapi.Time](), CreatedAt: openapi.Time(e.CreatedAt), StartedAt: openapi.OrNull(openapi.Time(e.StartedAt)), EndedAt: openapi.OrNull(openapi.Time(e.EndedAt)),
+		DueAt: nullable.NewNullNullable[openapi.Time](), CreatedAt: openapi.Time(e.CreatedAt), StartedAt: orNullTime(e.StartedAt), EndedAt: orNullTime(e.EndedAt),
 	}
 	if e.State == job.Queued {
 		out.DueAt = nullable.NewNullableWithValue(openapi.Time(e.Due))

@@ -38,16 +38,14 @@ func toInvoice(i *billing.Invoice) openapi.Invoice {
 	return openapi.Invoice{
 		ID: string(i.ID), Number: openapi.OrNull(i.Number), Status: openapi.InvoiceStatus(i.Status), Subtotal: money(i.Subtotal), Tax: money(i.Tax), Total: money(i.Total),
 		AmountDue: money(i.AmountDue), AmountPaid: money(i.AmountPaid), PeriodStart: openapi.Time(i.PeriodStart), PeriodEnd: openapi.Time(i.PeriodEnd),
-		DueAt: orNever(i.DueAt), PaidAt: orNever(i.PaidAt), HostedURL: openapi.OrNull(i.HostedURL), PdfURL: openapi.OrNull(i.PDFURL), CreatedAt: openapi.Time(i.CreatedAt),
+		DueAt: orNullTime(i.DueAt), PaidAt: orNullTime(i.PaidAt), HostedURL: openapi.OrNull(i.HostedURL), PdfURL: openapi.OrNull(i.PDFURL), CreatedAt: openapi.Time(i.CreatedAt),
 	}
 }
-
-func orNever(t time.Time) nullable.Nullable[openapi.Time] { return openapi.OrNull(openapi.Time(t)) }
 
 func toSubscription(v *payments.View) openapi.Subscription {
 	out := openapi.Subscription{
 		ID: string(v.ID), PlanID: openapi.OrNull(string(v.Plan)), Quantity: v.Quantity, Status: openapi.SubscriptionStatus(v.Status), Entitled: v.Entitled,
-		CurrentPeriodStart: openapi.Time(v.PeriodStart), CurrentPeriodEnd: openapi.Time(v.PeriodEnd), TrialEnd: orNever(v.TrialEnd), CancelAtPeriodEnd: v.CancelAtPeriodEnd,
+		CurrentPeriodStart: openapi.Time(v.PeriodStart), CurrentPeriodEnd: openapi.Time(v.PeriodEnd), TrialEnd: orNullTime(v.TrialEnd), CancelAtPeriodEnd: v.CancelAtPeriodEnd,
 		PendingChange: nullable.NewNullNullable[openapi.SubscriptionPendingChange](), DefaultPaymentMethodID: openapi.OrNull(string(v.Default)), Action: toAction(v.Action),
 		Stale: v.Stale, Gateway: openapi.PaymentGateway(v.Gateway), Revision: v.Revision, CreatedAt: openapi.Time(v.CreatedAt), UpdatedAt: openapi.Time(v.UpdatedAt),
 	}

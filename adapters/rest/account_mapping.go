@@ -1,0 +1,73 @@
+package rest
+
+import (
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
+)
+
+func (r *request) me(u *account.User, memberships []account.Membership) openapi.Me {
+	org := observation(r.Request).org
+	me := openapi.Me{
+		User: openapi.User{
+			ID: string(u.ID), Email: openapi.OrNull(u.Email), Name: u.Name, Operator: u.Operator,
+			DefaultWorkspaceID: openapi.OrNull(string(u.DefaultSeen(r.by))),
+		},
+		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
+		Workspace:   nullable.NewNullNullable[openapi.Workspace](),
+		Workspaces:  each(memberships, r.membership),
+		Role:        openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
+		Permissions: account.Permissions(r.by),
+		Limits:      openapi.Limits{RequestsPerMinute: r.api.config.RateLimit.PerMinute, Burst: r.api.config.RateLimit.Burst},
+		Revision:    u.Revision, CreatedAt: openapi.Time(u.CreatedAt), UpdatedAt: openapi.Time(u.UpdatedAt),
+	}
+	for _, ws := range me.Workspaces {
+		if ws.ID == string(r.by.Workspace) {
+			me.Workspace = nullable.NewNullableWithValue(ws)
+		}
+	}
+	return me
+}
+
+func toKey(k *account.Key, now time.Time) openapi.APIKey {
+	status := openapi.APIKeyStatusActive
+	switch {
+	case !k.RevokedAt.IsZero():
+		status = openapi.APIKeyStatusRevoked
+	case !k.Live(now):
+		status = openapi.APIKeyStatusExpired
+	}
+	kind := openapi.APIKeyKindPersonal
+	if k.Service {
+		kind = openapi.APIKeyKindService
+	}
+	return openapi.APIKey{
+		Kind: kind, ID: string(k.ID), Name: k.Name, UserID: string(k.User), RoleCeiling: openapi.WorkspaceRole(k.Ceiling.String()), Hint: k.Hint, Status: status,
+		ExpiresAt: orNullTime(k.ExpiresAt), LastUsedAt: orNullTime(k.LastUsedAt), RevokedAt: orNullTime(k.RevokedAt),
+		CreatedBy: string(k.CreatedBy), Revision: k.Revision, CreatedAt: openapi.Time(k.CreatedAt), UpdatedAt: openapi.Time(k.UpdatedAt),
+	}
+}
+
+func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.APIKeyCreated {
+	s := toKey(k, now)
+	return openapi.APIKeyCreated{
+		Kind: s.Kind, ID: s.ID, Name: s.Name, UserID: s.UserID, RoleCeiling: s.RoleCeiling, Hint: s.Hint, Status: s.Status,
+		ExpiresAt: s.ExpiresAt, LastUsedAt: s.LastUsedAt, RevokedAt: s.RevokedAt, CreatedBy: s.CreatedBy,
+		Revision: s.Revision, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Token: token.Reveal(),
+	}
+}
+
+func toEvent(e *event.Event) openapi.Event {
+	data := e.Data
+	if data == nil { // the contract promises an object, also of an event that has nothing to add
+		data = map[string]any{}
+	}
+	return openapi.Event{
+		ID: e.ID, Type: e.Type, Actor: openapi.OrNull(string(e.Actor)), APIKeyID: openapi.OrNull(string(e.Key)), Subject: e.Subject,
+		Data: data, RequestID: e.Request.ID, Address: openapi.OrNull(e.Request.Address), CreatedAt: openapi.Time(e.At),
+	}
+}

@@ -1,0 +1,135 @@
+package rest
+
+import (
+	"encoding/json"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/chats"
+	"github.com/atrium-hq/atrium/domain/access"
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func toChatMemberAdded(added *chats.Added) openapi.ChatMemberAdded {
+	m := toChatMember(&added.Member)
+	out := openapi.ChatMemberAdded{
+		UserID:    m.UserID,
+		Email:     m.Email,
+		Name:      m.Name,
+		Role:      m.Role,
+		Status:    m.Status,
+		InvitedBy: m.InvitedBy,
+		Revision:  m.Revision,
+		CreatedAt: m.CreatedAt,
+		UpdatedAt: m.UpdatedAt,
+	}
+	if added.Invitation != nil {
+		out.AcceptURL, out.Mailed = added.AcceptURL, new(added.Mailed)
+	}
+	return out
+}
+
+func toChatMember(m *chat.Member) openapi.ChatMember {
+	status := openapi.ChatMemberStatusActive
+	if m.Invited {
+		status = openapi.ChatMemberStatusInvited
+	}
+	return openapi.ChatMember{
+		UserID: string(m.User), Email: openapi.OrNull(m.Email), Name: m.Name, Role: openapi.ChatRole(m.Role.String()), Status: status, InvitedBy: openapi.OrNull(string(m.InvitedBy)),
+		Revision: m.Revision, CreatedAt: openapi.Time(m.CreatedAt), UpdatedAt: openapi.Time(m.UpdatedAt),
+	}
+}
+
+// chatChanges reads a merge patch (RFC 7396).
+func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
+	c := chat.Changes{
+		Name: in.Name, Description: orZero(in.Description), AvatarURL: orZero(in.AvatarURL), Instructions: orZero(in.Instructions),
+		Capabilities: orZero(in.Capabilities), Greeting: orZero(in.Greeting), Starters: orZero(in.ConversationStarters),
+		Status: (*chat.Status)(in.Status), Visibility: (*access.Visibility)(in.Visibility), Owner: (*identity.UserID)(in.OwnerID), Metadata: merging(in.Metadata),
+	}
+	if p := orZero(in.Prompt); p != nil {
+		c.Prompt = new(toChatPrompt(*p))
+	}
+	if v := orZero(in.Agents); v != nil {
+		c.Agents = new(toSelected(*v))
+	}
+	if v := orZero(in.Tools); v != nil {
+		c.Tools = new(toSelected(*v))
+	}
+	if in.ModelConfig.IsSpecified() {
+		c.Model = func(old *prompt.ModelConfig) *prompt.ModelConfig {
+			if in.ModelConfig.IsNull() {
+				return nil
+			}
+			return patchModel(old, in.ModelConfig.MustGet())
+		}
+	}
+	return c
+}
+
+func toRegistryItem(i *chat.Item) openapi.RegistryItem {
+	out := openapi.RegistryItem{
+		ID: i.ID, Name: i.Name, Description: i.Description, Version: i.Version, Status: openapi.RegistryStatus(i.Status),
+		ConfigSchema: nullable.NewNullNullable[json.RawMessage](), Requires: list(i.Requires), Effects: openapi.RegistryEffects(i.Effects), EmbedSafe: i.EmbedSafe,
+	}
+	if i.ConfigSchema != nil {
+		out.ConfigSchema = nullable.NewNullableWithValue(i.ConfigSchema)
+	}
+	return out
+}
+
+// chat is a template as this caller sees it.
+func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
+	out := r.chatSummary(t)
+	if !t.SeesInside(r.by) {
+		return out
+	}
+	out.Instructions = &t.Instructions
+	out.Agents, out.Tools = each(t.Agents, fromSelected), each(t.Tools, fromSelected)
+	out.ModelConfig = new(fromModel(t.Model))
+	out.Prompt = nullable.NewNullNullable[openapi.ChatPrompt]()
+	if t.Prompt != (chat.Prompt{}) {
+		out.Prompt = nullable.NewNullableWithValue(openapi.ChatPrompt{PromptTemplateID: string(t.Prompt.Template), Ref: t.Prompt.Ref})
+	}
+	return out
+}
+
+// chatSummary returns a template without its content.
+func (r *request) chatSummary(t *chat.Template) openapi.ChatTemplate {
+	issues := r.Chats.Registry(r.by).Issues(t)
+	health := openapi.ChatHealthOk
+	if len(issues) > 0 {
+		health = openapi.ChatHealthDegraded
+	}
+	id := func(s *chat.Selected) openapi.ChatItem { return openapi.ChatItem{ID: s.ID} }
+	return openapi.ChatTemplate{
+		ID: string(t.ID), Name: t.Name, Description: t.Description, AvatarURL: openapi.OrNull(t.AvatarURL), Status: openapi.ChatStatus(t.Status),
+		Agents: each(t.Agents, id), Tools: each(t.Tools, id), Capabilities: list(t.Capabilities), Greeting: t.Greeting, ConversationStarters: list(t.Starters),
+		Visibility: openapi.Visibility(t.Visibility), Metadata: orEmpty(t.Metadata, "{}"), OwnerID: string(t.Owner), Workflows: each(t.Workflows, toWorkflow),
+		MyRole: openapi.ChatRole(t.Access(r.by).String()), Health: health, Issues: each(issues, toIssue),
+		Revision: t.Revision, CreatedAt: openapi.Time(t.CreatedAt), CreatedBy: string(t.CreatedBy), UpdatedAt: openapi.Time(t.UpdatedAt),
+	}
+}
+
+func toIssue(i *chat.Issue) openapi.ChatIssue {
+	return openapi.ChatIssue{Code: openapi.ChatIssueCode(i.Code), Pointer: i.Pointer, Detail: i.Detail}
+}
+
+func toWorkflow(w *chat.Workflow) openapi.ChatWorkflow {
+	return openapi.ChatWorkflow{WorkflowID: w.ID, AttachedBy: string(w.AttachedBy), AttachedAt: openapi.Time(w.AttachedAt)}
+}
+
+func toChatPrompt(in openapi.ChatPrompt) chat.Prompt {
+	return chat.Prompt{Template: prompt.ID(in.PromptTemplateID), Ref: in.Ref}
+}
+
+func toSelected(in []openapi.ChatItem) []chat.Selected {
+	return each(in, func(i *openapi.ChatItem) chat.Selected { return chat.Selected{ID: i.ID, Config: i.Config} })
+}
+
+func fromSelected(s *chat.Selected) openapi.ChatItem {
+	return openapi.ChatItem{ID: s.ID, Config: s.Config}
+}

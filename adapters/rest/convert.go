@@ -1,0 +1,112 @@
+package rest
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+)
+
+// cleared is a member of a merge patch (RFC 7396) for a text that null clears: nil if it is
+// absent, empty if it is null.
+func cleared[T ~string](n nullable.Nullable[string]) *T {
+	if !n.IsSpecified() {
+		return nil
+	}
+	var v T
+	if !n.IsNull() {
+		v = T(n.MustGet())
+	}
+	return &v
+}
+
+// orZero returns a member of a merge patch, with null as its type's zero value. It returns nil if the member
+// is absent.
+func orZero[T any](n nullable.Nullable[T]) *T {
+	if !n.IsSpecified() {
+		return nil
+	}
+	var v T
+	if !n.IsNull() {
+		v = n.MustGet()
+	}
+	return &v
+}
+
+func seconds(n *int64) *time.Duration {
+	if n == nil {
+		return nil
+	}
+	d := time.Duration(*n) * time.Second
+	return &d
+}
+
+// each maps a slice. An empty result is an empty array, never null.
+func each[From, To any](from []From, f func(*From) To) []To {
+	to := make([]To, len(from))
+	for i := range from {
+		to[i] = f(&from[i])
+	}
+	return slices.Clip(to)
+}
+
+func orNullTime(t time.Time) nullable.Nullable[openapi.Time] { return openapi.OrNull(openapi.Time(t)) }
+
+func replace[T any](field *T, n nullable.Nullable[T]) {
+	if v := orZero(n); v != nil {
+		*field = *v
+	}
+}
+
+func pointed[T any](old *T, n nullable.Nullable[T]) *T {
+	switch {
+	case !n.IsSpecified():
+		return old
+	case n.IsNull():
+		return nil
+	default:
+		v := n.MustGet()
+		return &v
+	}
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func rawOrNull(raw json.RawMessage) nullable.Nullable[json.RawMessage] {
+	if raw == nil {
+		return nullable.NewNullNullable[json.RawMessage]()
+	}
+	return nullable.NewNullableWithValue(raw)
+}
+
+// list is a slice that encodes as an array even if it is nil.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// orEmpty returns raw, or empty if there is none.
+func orEmpty(raw json.RawMessage, empty string) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage(empty)
+	}
+	return raw
+}
+
+// orUnknown returns an estimate, or null if it is unknown.
+func orUnknown[T int | int64](n T) nullable.Nullable[T] {
+	if n < 0 {
+		return nullable.NewNullNullable[T]()
+	}
+	return nullable.NewNullableWithValue(n)
+}

@@ -1,0 +1,35 @@
+package rest
+
+import (
+	"strconv"
+
+	"github.com/gorilla/mux"
+
+	"github.com/atrium-hq/atrium/domain/id"
+)
+
+// pathID is the identifier in a path; a malformed one, or of another kind, is the empty one, which
+// no thing has.
+func pathID[T ~string](r *request, variable, prefix string) T {
+	s := mux.Vars(r.Request)[variable]
+	if !id.Valid(prefix, s) {
+		return ""
+	}
+	return T(s)
+}
+
+// queryID returns the identifier in a query parameter. A malformed one, or one of another kind, identifies nothing.
+func queryID[T ~string](r *request, name, prefix string) T {
+	if s := r.query.Get(name); id.Valid(prefix, s) {
+		return T(s)
+	}
+	return T(prefix)
+}
+
+// number returns an integer in a query parameter, which the contract check has ensured.
+func (r *request) number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(r.query.Get(name)); err == nil {
+		return n
+	}
+	return otherwise
+}

@@ -1,0 +1,185 @@
+package rest
+
+import (
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/domain/prompt"
+)
+
+func toMessages(in []openapi.PromptMessage) []prompt.Message {
+	out := make([]prompt.Message, len(in))
+	for i, m := range in {
+		out[i] = prompt.Message{Role: string(m.Role), Placeholder: m.Placeholder, Required: m.Required}
+		if m.Content != nil {
+			out[i].Content = *m.Content
+		}
+	}
+	return out
+}
+
+func fromMessages(in []prompt.Message) []openapi.PromptMessage {
+	return each(in, func(m *prompt.Message) openapi.PromptMessage {
+		if m.Placeholder != "" {
+			return openapi.PromptMessage{Placeholder: m.Placeholder, Required: m.Required}
+		}
+		return openapi.PromptMessage{Role: openapi.MessageRole(m.Role), Content: &m.Content}
+	})
+}
+
+func toVariables(in []openapi.PromptVariable) []prompt.Variable {
+	out := make([]prompt.Variable, len(in))
+	for i, v := range in {
+		out[i] = prompt.Variable{
+			Name: v.Name, Type: or(string(v.Type), "string"), Required: v.Required == nil || *v.Required,
+			Default: v.Default, Enum: v.Enum, Description: v.Description, Sensitive: v.Sensitive,
+		}
+	}
+	return out
+}
+
+func fromVariables(in []prompt.Variable) []openapi.PromptVariable {
+	return each(in, func(v *prompt.Variable) openapi.PromptVariable {
+		return openapi.PromptVariable{
+			Name: v.Name, Type: openapi.VariableType(v.Type), Required: &v.Required,
+			Default: v.Default, Enum: v.Enum, Description: v.Description, Sensitive: v.Sensitive,
+		}
+	})
+}
+
+// toModel is nil for a configuration that says nothing.
+func toModel(in openapi.PromptModelConfig) *prompt.ModelConfig {
+	m := prompt.ModelConfig{
+		Provider: in.Provider, ModelName: in.ModelName, Temperature: in.Temperature, MaxTokens: in.MaxTokens,
+		TopP: in.TopP, TopK: in.TopK, StopSequences: in.StopSequences, ExtraParams: in.ExtraParams,
+	}
+	if m.Provider == "" && m.ModelName == "" && m.Temperature == nil && m.MaxTokens == nil && m.TopP == nil && m.TopK == nil &&
+		m.StopSequences == nil && m.ExtraParams == nil {
+		return nil
+	}
+	return &m
+}
+
+func fromModel(m *prompt.ModelConfig) openapi.PromptModelConfig {
+	if m == nil {
+		return openapi.PromptModelConfig{}
+	}
+	return openapi.PromptModelConfig{
+		Provider: m.Provider, ModelName: m.ModelName, Temperature: m.Temperature, MaxTokens: m.MaxTokens,
+		TopP: m.TopP, TopK: m.TopK, StopSequences: m.StopSequences, ExtraParams: m.ExtraParams,
+	}
+}
+
+// patchModel merges a patch into a model configuration.
+func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *prompt.ModelConfig {
+	m := fromModel(old)
+	replace(&m.Provider, in.Provider)
+	replace(&m.ModelName, in.ModelName)
+	replace(&m.StopSequences, in.StopSequences)
+	m.Temperature = pointed(m.Temperature, in.Temperature)
+	m.MaxTokens = pointed(m.MaxTokens, in.MaxTokens)
+	m.TopP = pointed(m.TopP, in.TopP)
+	m.TopK = pointed(m.TopK, in.TopK)
+	if in.ExtraParams.IsNull() {
+		m.ExtraParams = nil
+	} else if in.ExtraParams.IsSpecified() {
+		m.ExtraParams = mergeMembers(m.ExtraParams, in.ExtraParams.MustGet())
+	}
+	return toModel(m)
+}
+
+func toShare(s *prompt.Share) openapi.Share {
+	return openapi.Share{
+		UserID: string(s.User), Role: openapi.ShareRole(s.Role.String()), ExpiresAt: orNullTime(s.ExpiresAt), GrantedBy: string(s.GrantedBy),
+		Revision: s.Revision, CreatedAt: openapi.Time(s.CreatedAt), UpdatedAt: openapi.Time(s.UpdatedAt),
+	}
+}
+
+// patchContent merges a patch into a version's content (RFC 7396). Absent fields stay.
+func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Content {
+	if in.Text != nil {
+		c.Text = *in.Text
+	}
+	if in.Messages != nil {
+		c.Messages = toMessages(*in.Messages)
+	}
+	if in.Format != nil {
+		c.Format = prompt.Format(*in.Format)
+	}
+	if v := orZero(in.Variables); v != nil {
+		c.Variables = toVariables(*v)
+	}
+	if in.ModelConfig.IsNull() {
+		c.Model = nil
+	} else if in.ModelConfig.IsSpecified() {
+		c.Model = patchModel(c.Model, in.ModelConfig.MustGet())
+	}
+	if v := orZero(in.Tools); v != nil {
+		c.Tools = *v
+	}
+	if merge := merging(in.ResponseFormat); merge != nil {
+		c.ResponseFormat = merge(c.ResponseFormat)
+	}
+	return c
+}
+
+func toVersionRef(v *prompt.Version) openapi.PromptVersionRef {
+	return openapi.PromptVersionRef{ID: string(v.ID), Number: v.Number}
+}
+
+func toVersion(t *prompt.Template, v *prompt.Version) openapi.PromptVersion {
+	s, c := toVersionSummary(t, v), v.Content
+	out := openapi.PromptVersion{
+		ID: s.ID, PromptTemplateID: s.PromptTemplateID, Number: s.Number, Format: s.Format, Variables: s.Variables, ModelConfig: s.ModelConfig,
+		Tools: orEmpty(c.Tools, "[]"), ResponseFormat: rawOrNull(c.ResponseFormat), Labels: s.Labels, CommitMessage: s.CommitMessage, State: s.State,
+		IsActive: s.IsActive, ContentHash: s.ContentHash, FirstActivatedAt: s.FirstActivatedAt,
+		Revision: s.Revision, CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, UpdatedAt: s.UpdatedAt,
+	}
+	if t.Type == prompt.Chat {
+		out.Messages = fromMessages(c.Messages)
+	} else {
+		out.Text = c.Text
+	}
+	return out
+}
+
+func toVersionSummary(t *prompt.Template, v *prompt.Version) openapi.PromptVersionSummary {
+	state := openapi.VersionStateDraft
+	if v.Frozen {
+		state = openapi.VersionStateFrozen
+	}
+	return openapi.PromptVersionSummary{
+		ID: string(v.ID), PromptTemplateID: string(v.Template), Number: v.Number, Format: openapi.PromptFormat(v.Content.Format),
+		Variables: fromVariables(v.Content.Variables), ModelConfig: fromModel(v.Content.Model), Labels: list(v.Labels), CommitMessage: v.CommitMessage,
+		State: state, IsActive: t.Active.Version == v.ID, ContentHash: v.ContentHash, FirstActivatedAt: orNullTime(v.FirstActivatedAt),
+		Revision: v.Revision, CreatedAt: openapi.Time(v.CreatedAt), CreatedBy: string(v.CreatedBy), UpdatedAt: openapi.Time(v.UpdatedAt),
+	}
+}
+
+func toActivation(a *prompt.Activation) openapi.Activation {
+	return openapi.Activation{
+		FromVersionID: openapi.OrNull(string(a.From)), ToVersionID: string(a.To),
+		ActivatedBy: string(a.By), ActivatedAt: openapi.Time(a.At), Reason: a.Reason,
+	}
+}
+
+// template is a template as this caller sees it.
+func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
+	seen := t.Versions(r.by)
+	out := openapi.PromptTemplate{
+		ID: string(t.ID), Name: t.Name, Type: openapi.PromptType(t.Type), Description: t.Description, Tags: list(t.Tags),
+		Metadata: orEmpty(t.Metadata, "{}"), Visibility: openapi.Visibility(t.Visibility), Protected: t.Protected, OwnerID: string(t.Owner),
+		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](), LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
+		VersionCount: seen.Count, MyRole: openapi.PromptRole(t.Access(r.by).String()),
+		Revision: t.Revision, CreatedAt: openapi.Time(t.CreatedAt), CreatedBy: string(t.CreatedBy), UpdatedAt: openapi.Time(t.UpdatedAt),
+	}
+	if v := t.Active; v.Version != "" {
+		out.ActiveVersion = nullable.NewNullableWithValue(openapi.ActiveVersion{
+			ID: string(v.Version), Number: v.Number, ActivatedAt: openapi.Time(v.At), ActivatedBy: string(v.By),
+		})
+	}
+	if seen.Latest != "" {
+		out.LatestVersion = nullable.NewNullableWithValue(openapi.PromptVersionRef{ID: string(seen.Latest), Number: seen.LatestNumber})
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package rest
+
+import (
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/rest/openapi"
+	"github.com/atrium-hq/atrium/application/accounts"
+	"github.com/atrium-hq/atrium/domain/account"
+)
+
+// membership is a workspace as the caller sees it.
+func (r *request) membership(m *account.Membership) openapi.Workspace {
+	w := m.Workspace
+	return openapi.Workspace{
+		ID: string(w.ID), Slug: w.Slug, Name: w.Name, MyRole: openapi.WorkspaceRole(min(m.Role, r.by.Ceiling).String()),
+		Revision: w.Revision, CreatedAt: openapi.Time(w.CreatedAt), UpdatedAt: openapi.Time(w.UpdatedAt),
+	}
+}
+
+func toMember(m *account.Member) openapi.Member {
+	kind := openapi.MemberKindPerson
+	if m.Service {
+		kind = openapi.MemberKindService
+	}
+	return openapi.Member{
+		UserID: string(m.User), Kind: kind, Email: openapi.OrNull(m.Email), Name: m.Name, Role: openapi.WorkspaceRole(m.Role.String()),
+		Revision: m.Revision, CreatedAt: openapi.Time(m.CreatedAt), UpdatedAt: openapi.Time(m.UpdatedAt),
+	}
+}
+
+func toInvitationCreated(made *accounts.Invited, now time.Time) openapi.InvitationCreated {
+	i := toInvitation(made.Invitation, now)
+	return openapi.InvitationCreated{
+		AcceptURL: made.AcceptURL,
+		CreatedAt: i.CreatedAt,
+		Email:     i.Email,
+		ExpiresAt: i.ExpiresAt,
+		ID:        i.ID,
+		InvitedBy: i.InvitedBy,
+		Mailed:    made.Mailed,
+		Revision:  i.Revision,
+		Role:      i.Role,
+		Status:    i.Status,
+		UpdatedAt: i.UpdatedAt,
+	}
+}
+
+func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {
+	status := openapi.InvitationStatusPending
+	if i.Expired(now) {
+		status = openapi.InvitationStatusExpired
+	}
+	return openapi.Invitation{
+		ID: string(i.ID), Email: i.Email, Role: openapi.WorkspaceRole(i.Role.String()), InvitedBy: string(i.InvitedBy), Status: status,
+		ExpiresAt: openapi.Time(i.ExpiresAt), Revision: i.Revision, CreatedAt: openapi.Time(i.CreatedAt), UpdatedAt: openapi.Time(i.UpdatedAt),
+	}
+}
