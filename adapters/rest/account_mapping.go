@@ -14,7 +14,10 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 	org := observation(r.Request).org
 	me := openapi.Me{
 		User: openapi.User{
-			ID: string(u.ID), Email: openapi.OrNull(u.Email), Name: u.Name, Operator: u.Operator,
+			ID:                 string(u.ID),
+			Email:              openapi.OrNull(u.Email),
+			Name:               u.Name,
+			Operator:           u.Operator,
 			DefaultWorkspaceID: openapi.OrNull(string(u.DefaultSeen(r.by))),
 		},
 		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
@@ -22,8 +25,13 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 		Workspaces:  each(memberships, r.membership),
 		Role:        openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
 		Permissions: account.Permissions(r.by),
-		Limits:      openapi.Limits{RequestsPerMinute: r.api.config.RateLimit.PerMinute, Burst: r.api.config.RateLimit.Burst},
-		Revision:    u.Revision, CreatedAt: openapi.Time(u.CreatedAt), UpdatedAt: openapi.Time(u.UpdatedAt),
+		Limits: openapi.Limits{
+			RequestsPerMinute: r.api.config.RateLimit.PerMinute,
+			Burst:             r.api.config.RateLimit.Burst,
+		},
+		Revision:  u.Revision,
+		CreatedAt: openapi.Time(u.CreatedAt),
+		UpdatedAt: openapi.Time(u.UpdatedAt),
 	}
 	for _, ws := range me.Workspaces {
 		if ws.ID == string(r.by.Workspace) {
@@ -46,18 +54,41 @@ func toKey(k *account.Key, now time.Time) openapi.APIKey {
 		kind = openapi.APIKeyKindService
 	}
 	return openapi.APIKey{
-		Kind: kind, ID: string(k.ID), Name: k.Name, UserID: string(k.User), RoleCeiling: openapi.WorkspaceRole(k.Ceiling.String()), Hint: k.Hint, Status: status,
-		ExpiresAt: orNullTime(k.ExpiresAt), LastUsedAt: orNullTime(k.LastUsedAt), RevokedAt: orNullTime(k.RevokedAt),
-		CreatedBy: string(k.CreatedBy), Revision: k.Revision, CreatedAt: openapi.Time(k.CreatedAt), UpdatedAt: openapi.Time(k.UpdatedAt),
+		Kind:        kind,
+		ID:          string(k.ID),
+		Name:        k.Name,
+		UserID:      string(k.User),
+		RoleCeiling: openapi.WorkspaceRole(k.Ceiling.String()),
+		Hint:        k.Hint,
+		Status:      status,
+		ExpiresAt:   orNullTime(k.ExpiresAt),
+		LastUsedAt:  orNullTime(k.LastUsedAt),
+		RevokedAt:   orNullTime(k.RevokedAt),
+		CreatedBy:   string(k.CreatedBy),
+		Revision:    k.Revision,
+		CreatedAt:   openapi.Time(k.CreatedAt),
+		UpdatedAt:   openapi.Time(k.UpdatedAt),
 	}
 }
 
 func toKeyCreated(k *account.Key, token account.Token, now time.Time) openapi.APIKeyCreated {
 	s := toKey(k, now)
 	return openapi.APIKeyCreated{
-		Kind: s.Kind, ID: s.ID, Name: s.Name, UserID: s.UserID, RoleCeiling: s.RoleCeiling, Hint: s.Hint, Status: s.Status,
-		ExpiresAt: s.ExpiresAt, LastUsedAt: s.LastUsedAt, RevokedAt: s.RevokedAt, CreatedBy: s.CreatedBy,
-		Revision: s.Revision, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Token: token.Reveal(),
+		Kind:        s.Kind,
+		ID:          s.ID,
+		Name:        s.Name,
+		UserID:      s.UserID,
+		RoleCeiling: s.RoleCeiling,
+		Hint:        s.Hint,
+		Status:      s.Status,
+		ExpiresAt:   s.ExpiresAt,
+		LastUsedAt:  s.LastUsedAt,
+		RevokedAt:   s.RevokedAt,
+		CreatedBy:   s.CreatedBy,
+		Revision:    s.Revision,
+		CreatedAt:   s.CreatedAt,
+		UpdatedAt:   s.UpdatedAt,
+		Token:       token.Reveal(),
 	}
 }
 
@@ -67,7 +98,14 @@ func toEvent(e *event.Event) openapi.Event {
 		data = map[string]any{}
 	}
 	return openapi.Event{
-		ID: e.ID, Type: e.Type, Actor: openapi.OrNull(string(e.Actor)), APIKeyID: openapi.OrNull(string(e.Key)), Subject: e.Subject,
-		Data: data, RequestID: e.Request.ID, Address: openapi.OrNull(e.Request.Address), CreatedAt: openapi.Time(e.At),
+		ID:        e.ID,
+		Type:      e.Type,
+		Actor:     openapi.OrNull(string(e.Actor)),
+		APIKeyID:  openapi.OrNull(string(e.Key)),
+		Subject:   e.Subject,
+		Data:      data,
+		RequestID: e.Request.ID,
+		Address:   openapi.OrNull(e.Request.Address),
+		CreatedAt: openapi.Time(e.At),
 	}
 }

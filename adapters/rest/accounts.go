@@ -34,7 +34,10 @@ func (a *API) updateMe(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	changes := account.UserChanges{Name: in.Name, DefaultWorkspace: cleared[identity.WorkspaceID](in.DefaultWorkspaceID)}
+	changes := account.UserChanges{
+		Name:             in.Name,
+		DefaultWorkspace: cleared[identity.WorkspaceID](in.DefaultWorkspaceID),
+	}
 	if _, err := r.Accounts.ChangeMe(r.Context(), r.by, r.match, changes); err != nil {
 		return reply{}, err
 	}
@@ -66,7 +69,9 @@ func (a *API) createKey(r *request) (reply, error) {
 		create = r.Accounts.CreateServiceKey
 	}
 	k, token, err := create(r.Context(), r.by, observation(r.Request).org, account.KeyDraft{
-		Name: in.Name, Ceiling: identity.ParseRole(string(in.RoleCeiling)), ExpiresAt: time.Time(in.ExpiresAt),
+		Name:      in.Name,
+		Ceiling:   identity.ParseRole(string(in.RoleCeiling)),
+		ExpiresAt: time.Time(in.ExpiresAt),
 	})
 	return r.newKey(k, token, err)
 }
@@ -76,7 +81,9 @@ func (a *API) rotateKey(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	k, token, err := r.Accounts.RotateKey(r.Context(), r.by, observation(r.Request).org, keyID(r), r.match, time.Duration(in.GraceSeconds)*time.Second)
+	k, token, err := r.Accounts.RotateKey(
+		r.Context(), r.by, observation(r.Request).org, keyID(r), r.match, time.Duration(in.GraceSeconds)*time.Second,
+	)
 	return r.newKey(k, token, err)
 }
 
@@ -103,7 +110,11 @@ func (a *API) revokeKey(r *request) (reply, error) {
 }
 
 func (a *API) listEvents(r *request) (reply, error) {
-	f := event.Filter{Type: r.query.Get("type"), Actor: identity.UserID(r.query.Get("actor")), Subject: r.query.Get("subject")}
+	f := event.Filter{
+		Type:    r.query.Get("type"),
+		Actor:   identity.UserID(r.query.Get("actor")),
+		Subject: r.query.Get("subject"),
+	}
 	if after := r.query.Get("created_after"); after != "" {
 		f.CreatedAfter, _ = time.Parse(time.RFC3339, after) // the contract has let only times through
 	}

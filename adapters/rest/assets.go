@@ -48,7 +48,13 @@ func joinAsset(plain, zipped []byte, contentType, cacheControl string) *asset {
 		zipped = nil
 	}
 	sum := sha256.Sum256(plain)
-	return &asset{plain: plain, zipped: zipped, tag: hex.EncodeToString(sum[:16]), contentType: contentType, cacheControl: cacheControl}
+	return &asset{
+		plain:        plain,
+		zipped:       zipped,
+		tag:          hex.EncodeToString(sum[:16]),
+		contentType:  contentType,
+		cacheControl: cacheControl,
+	}
 }
 
 // openAsset returns the asset of an embedded file, whose name ends with .gz if it is compressed already.
@@ -95,9 +101,13 @@ func (a *API) serveAsset(w http.ResponseWriter, r *http.Request, f *asset) {
 	if zipped && !known {
 		h.Set("Content-Encoding", "gzip")
 	}
-	write(w, r, ports.Answer{Status: http.StatusOK, Body: body, Header: map[string]string{
-		"Content-Type": f.contentType, "Etag": tag, "Cache-Control": f.cacheControl,
-	}})
+	write(w, r, ports.Answer{
+		Status: http.StatusOK,
+		Body:   body,
+		Header: map[string]string{
+			"Content-Type": f.contentType, "Etag": tag, "Cache-Control": f.cacheControl,
+		},
+	})
 }
 
 // mayDownload counts an answer of so many bytes against the downloads of its address; a problem is sent if

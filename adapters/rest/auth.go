@@ -12,11 +12,17 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-var errRateLimited = &fault.Error{Kind: fault.RateLimited, Code: "rate_limited", Detail: "Too many requests. Wait for the number of seconds in Retry-After."}
+var errRateLimited = &fault.Error{
+	Kind:   fault.RateLimited,
+	Code:   "rate_limited",
+	Detail: "Too many requests. Wait for the number of seconds in Retry-After.",
+}
 
 // authenticate returns the caller of a request. It verifies the credential, then applies the rate limits,
 // then selects the workspace. If anywhere is true, the request need not name a workspace.
-func (a *API) authenticate(w http.ResponseWriter, r *http.Request, seen *observed, anywhere bool) (identity.Actor, *account.Person, error) {
+func (a *API) authenticate(
+	w http.ResponseWriter, r *http.Request, seen *observed, anywhere bool,
+) (identity.Actor, *account.Person, error) {
 	at := now()
 	token := bearer(r.Header.Get("Authorization"))
 	prove := a.byToken
@@ -76,7 +82,9 @@ func bearer(authorization string) string {
 type choose func(named string) (account.Membership, error)
 
 // byKey proves a caller by an API key, which is bound to one workspace.
-func (a *API) byKey(r *http.Request, seen *observed, token string, at time.Time) (identity.Actor, *account.Person, choose, error) {
+func (a *API) byKey(
+	r *http.Request, seen *observed, token string, at time.Time,
+) (identity.Actor, *account.Person, choose, error) {
 	p, err := a.Services.Accounts.Authenticate(r.Context(), seen.org, token, at)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
@@ -88,7 +96,9 @@ func (a *API) byKey(r *http.Request, seen *observed, token string, at time.Time)
 }
 
 // byToken proves a caller by a token that one of the org's issuers signed.
-func (a *API) byToken(r *http.Request, seen *observed, token string, at time.Time) (identity.Actor, *account.Person, choose, error) {
+func (a *API) byToken(
+	r *http.Request, seen *observed, token string, at time.Time,
+) (identity.Actor, *account.Person, choose, error) {
 	if token == "" || len(seen.org.Issuers) == 0 {
 		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
 	}
@@ -103,17 +113,27 @@ func (a *API) byToken(r *http.Request, seen *observed, token string, at time.Tim
 		return identity.Actor{}, nil, nil, err
 	}
 	if apart != nil {
-		a.Log.WarnContext(r.Context(), "a user signed in with the e-mail address of an account that could not be joined, and got a separate account", "issuer", claims.Issuer, "user_id", p.User.ID, "address_of", apart.ID)
+		a.Log.WarnContext(
+			r.Context(),
+			"a user signed in with the e-mail address of an account that could not be joined, and got another one",
+			"issuer", claims.Issuer, "user_id", p.User.ID, "address_of", apart.ID,
+		)
 	}
 	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
-	return actor(&p.User, seen, at), p, func(named string) (account.Membership, error) { return p.Select(named, safe) }, nil
+	selected := func(named string) (account.Membership, error) { return p.Select(named, safe) }
+	return actor(&p.User, seen, at), p, selected, nil
 }
 
 // actor is the caller that a user makes, whose credential sets no ceiling, in no workspace yet.
 func actor(u *account.User, seen *observed, at time.Time) identity.Actor {
 	return identity.Actor{
-		Org: u.Org, User: u.ID, Service: u.Service, Ceiling: identity.Owner, Operator: u.Operator,
-		At: at, Request: identity.Request{ID: seen.id, Address: seen.address},
+		Org:      u.Org,
+		User:     u.ID,
+		Service:  u.Service,
+		Ceiling:  identity.Owner,
+		Operator: u.Operator,
+		At:       at,
+		Request:  identity.Request{ID: seen.id, Address: seen.address},
 	}
 }
 

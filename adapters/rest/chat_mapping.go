@@ -38,17 +38,32 @@ func toChatMember(m *chat.Member) openapi.ChatMember {
 		status = openapi.ChatMemberStatusInvited
 	}
 	return openapi.ChatMember{
-		UserID: string(m.User), Email: openapi.OrNull(m.Email), Name: m.Name, Role: openapi.ChatRole(m.Role.String()), Status: status, InvitedBy: openapi.OrNull(string(m.InvitedBy)),
-		Revision: m.Revision, CreatedAt: openapi.Time(m.CreatedAt), UpdatedAt: openapi.Time(m.UpdatedAt),
+		UserID:    string(m.User),
+		Email:     openapi.OrNull(m.Email),
+		Name:      m.Name,
+		Role:      openapi.ChatRole(m.Role.String()),
+		Status:    status,
+		InvitedBy: openapi.OrNull(string(m.InvitedBy)),
+		Revision:  m.Revision,
+		CreatedAt: openapi.Time(m.CreatedAt),
+		UpdatedAt: openapi.Time(m.UpdatedAt),
 	}
 }
 
 // chatChanges reads a merge patch (RFC 7396).
 func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 	c := chat.Changes{
-		Name: in.Name, Description: orZero(in.Description), AvatarURL: orZero(in.AvatarURL), Instructions: orZero(in.Instructions),
-		Capabilities: orZero(in.Capabilities), Greeting: orZero(in.Greeting), Starters: orZero(in.ConversationStarters),
-		Status: (*chat.Status)(in.Status), Visibility: (*access.Visibility)(in.Visibility), Owner: (*identity.UserID)(in.OwnerID), Metadata: merging(in.Metadata),
+		Name:         in.Name,
+		Description:  orZero(in.Description),
+		AvatarURL:    orZero(in.AvatarURL),
+		Instructions: orZero(in.Instructions),
+		Capabilities: orZero(in.Capabilities),
+		Greeting:     orZero(in.Greeting),
+		Starters:     orZero(in.ConversationStarters),
+		Status:       (*chat.Status)(in.Status),
+		Visibility:   (*access.Visibility)(in.Visibility),
+		Owner:        (*identity.UserID)(in.OwnerID),
+		Metadata:     merging(in.Metadata),
 	}
 	if p := orZero(in.Prompt); p != nil {
 		c.Prompt = new(toChatPrompt(*p))
@@ -72,8 +87,15 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 
 func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 	out := openapi.RegistryItem{
-		ID: i.ID, Name: i.Name, Description: i.Description, Version: i.Version, Status: openapi.RegistryStatus(i.Status),
-		ConfigSchema: nullable.NewNullNullable[json.RawMessage](), Requires: list(i.Requires), Effects: openapi.RegistryEffects(i.Effects), EmbedSafe: i.EmbedSafe,
+		ID:           i.ID,
+		Name:         i.Name,
+		Description:  i.Description,
+		Version:      i.Version,
+		Status:       openapi.RegistryStatus(i.Status),
+		ConfigSchema: nullable.NewNullNullable[json.RawMessage](),
+		Requires:     list(i.Requires),
+		Effects:      openapi.RegistryEffects(i.Effects),
+		EmbedSafe:    i.EmbedSafe,
 	}
 	if i.ConfigSchema != nil {
 		out.ConfigSchema = nullable.NewNullableWithValue(i.ConfigSchema)
@@ -92,7 +114,10 @@ func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
 	out.ModelConfig = new(fromModel(t.Model))
 	out.Prompt = nullable.NewNullNullable[openapi.ChatPrompt]()
 	if t.Prompt != (chat.Prompt{}) {
-		out.Prompt = nullable.NewNullableWithValue(openapi.ChatPrompt{PromptTemplateID: string(t.Prompt.Template), Ref: t.Prompt.Ref})
+		out.Prompt = nullable.NewNullableWithValue(openapi.ChatPrompt{
+			PromptTemplateID: string(t.Prompt.Template),
+			Ref:              t.Prompt.Ref,
+		})
 	}
 	return out
 }
@@ -106,11 +131,27 @@ func (r *request) chatSummary(t *chat.Template) openapi.ChatTemplate {
 	}
 	id := func(s *chat.Selected) openapi.ChatItem { return openapi.ChatItem{ID: s.ID} }
 	return openapi.ChatTemplate{
-		ID: string(t.ID), Name: t.Name, Description: t.Description, AvatarURL: openapi.OrNull(t.AvatarURL), Status: openapi.ChatStatus(t.Status),
-		Agents: each(t.Agents, id), Tools: each(t.Tools, id), Capabilities: list(t.Capabilities), Greeting: t.Greeting, ConversationStarters: list(t.Starters),
-		Visibility: openapi.Visibility(t.Visibility), Metadata: orEmpty(t.Metadata, "{}"), OwnerID: string(t.Owner), Workflows: each(t.Workflows, toWorkflow),
-		MyRole: openapi.ChatRole(t.Access(r.by).String()), Health: health, Issues: each(issues, toIssue),
-		Revision: t.Revision, CreatedAt: openapi.Time(t.CreatedAt), CreatedBy: string(t.CreatedBy), UpdatedAt: openapi.Time(t.UpdatedAt),
+		ID:                   string(t.ID),
+		Name:                 t.Name,
+		Description:          t.Description,
+		AvatarURL:            openapi.OrNull(t.AvatarURL),
+		Status:               openapi.ChatStatus(t.Status),
+		Agents:               each(t.Agents, id),
+		Tools:                each(t.Tools, id),
+		Capabilities:         list(t.Capabilities),
+		Greeting:             t.Greeting,
+		ConversationStarters: list(t.Starters),
+		Visibility:           openapi.Visibility(t.Visibility),
+		Metadata:             orEmpty(t.Metadata, "{}"),
+		OwnerID:              string(t.Owner),
+		Workflows:            each(t.Workflows, toWorkflow),
+		MyRole:               openapi.ChatRole(t.Access(r.by).String()),
+		Health:               health,
+		Issues:               each(issues, toIssue),
+		Revision:             t.Revision,
+		CreatedAt:            openapi.Time(t.CreatedAt),
+		CreatedBy:            string(t.CreatedBy),
+		UpdatedAt:            openapi.Time(t.UpdatedAt),
 	}
 }
 
@@ -119,7 +160,11 @@ func toIssue(i *chat.Issue) openapi.ChatIssue {
 }
 
 func toWorkflow(w *chat.Workflow) openapi.ChatWorkflow {
-	return openapi.ChatWorkflow{WorkflowID: w.ID, AttachedBy: string(w.AttachedBy), AttachedAt: openapi.Time(w.AttachedAt)}
+	return openapi.ChatWorkflow{
+		WorkflowID: w.ID,
+		AttachedBy: string(w.AttachedBy),
+		AttachedAt: openapi.Time(w.AttachedAt),
+	}
 }
 
 func toChatPrompt(in openapi.ChatPrompt) chat.Prompt {

@@ -35,7 +35,11 @@ func chatID(r *request) chat.ID { return pathID[chat.ID](r, "template_id", chat.
 func chatPath(t *chat.Template) string { return "/api/chat-templates/" + string(t.ID) }
 
 func (a *API) listChats(r *request) (reply, error) {
-	f := chat.Filter{Query: r.query.Get("q"), Status: chat.Status(r.query.Get("status")), Visibility: access.Visibility(r.query.Get("visibility"))}
+	f := chat.Filter{
+		Query:      r.query.Get("q"),
+		Status:     chat.Status(r.query.Get("status")),
+		Visibility: access.Visibility(r.query.Get("visibility")),
+	}
 	return listing(r, r.chatSummary, func(q page.Query) (chat.Page, error) {
 		return r.Chats.List(r.Context(), r.by, f, q)
 	})
@@ -48,11 +52,21 @@ func (a *API) createChat(r *request) (reply, error) {
 	}
 	t, err := r.Chats.Create(r.Context(), r.by, chat.Draft{
 		Content: chat.Content{
-			Name: in.Name, Description: in.Description, AvatarURL: in.AvatarURL, Instructions: in.Instructions, Prompt: toChatPrompt(in.Prompt),
-			Agents: toSelected(in.Agents), Tools: toSelected(in.Tools), Capabilities: in.Capabilities, Model: toModel(in.ModelConfig),
-			Greeting: in.Greeting, Starters: in.ConversationStarters, Metadata: in.Metadata,
+			Name:         in.Name,
+			Description:  in.Description,
+			AvatarURL:    in.AvatarURL,
+			Instructions: in.Instructions,
+			Prompt:       toChatPrompt(in.Prompt),
+			Agents:       toSelected(in.Agents),
+			Tools:        toSelected(in.Tools),
+			Capabilities: in.Capabilities,
+			Model:        toModel(in.ModelConfig),
+			Greeting:     in.Greeting,
+			Starters:     in.ConversationStarters,
+			Metadata:     in.Metadata,
 		},
-		Status: chat.Status(in.Status), Visibility: access.Visibility(in.Visibility),
+		Status:     chat.Status(in.Status),
+		Visibility: access.Visibility(in.Visibility),
 	})
 	if err != nil {
 		return reply{}, err
@@ -102,8 +116,11 @@ func (a *API) detachWorkflow(r *request) (reply, error) {
 func (a *API) getRegistry(r *request) (reply, error) {
 	of := r.Chats.Registry(r.by)
 	return ok(openapi.ChatRegistry{
-		Revision: of.Revision, Agents: each(of.Agents, toRegistryItem), Tools: each(of.Tools, toRegistryItem),
-		Capabilities: each(of.Capabilities, toRegistryItem), Workflows: each(of.Workflows, toRegistryItem),
+		Revision:     of.Revision,
+		Agents:       each(of.Agents, toRegistryItem),
+		Tools:        each(of.Tools, toRegistryItem),
+		Capabilities: each(of.Capabilities, toRegistryItem),
+		Workflows:    each(of.Workflows, toRegistryItem),
 	}).at(1), nil // the API cannot change it, so the tag's hash identifies it
 }
 

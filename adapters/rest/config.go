@@ -13,7 +13,7 @@ type Config struct {
 	RequestTimeout    time.Duration // for the whole of a use case; streams are excepted
 	ReadHeaderTimeout time.Duration // until the request's header is in
 	ReadTimeout       time.Duration // until its body is in
-	WriteTimeout      time.Duration // from the header until the answer is out; above RequestTimeout, so that its 504 still is
+	WriteTimeout      time.Duration // from the header to the end of the response; above RequestTimeout, for its 504
 	IdleTimeout       time.Duration // of a kept-alive connection between two requests
 	ShutdownTimeout   time.Duration // for running requests when the program is told to stop
 

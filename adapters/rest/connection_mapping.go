@@ -14,12 +14,28 @@ import (
 // toConnection returns c with those of sources that read through it.
 func toConnection(c *connection.Connection, sources []source.Source) openapi.Connection {
 	out := openapi.Connection{
-		ID: string(c.ID), Kind: string(c.Kind), Name: c.Name, Status: openapi.ConnectionStatus(c.Status), Config: c.Config,
-		Secret: openapi.ConnectionSecret{Set: list(c.Secrets), Fingerprint: openapi.OrNull(c.Fingerprint), UpdatedAt: openapi.Time(c.SecretUpdatedAt)},
-		Server: toServer(c.Server), Checks: each(c.Checks, toCheck), Failure: nullable.NewNullNullable[openapi.ConnectionFailure](),
-		Warnings: toCodes(connection.Report{Checks: c.Checks}.Warnings()), ConsecutiveFailures: c.Failures, LastVerifiedAt: orNullTime(c.LastVerifiedAt),
-		Sources: []openapi.ConnectionSource{}, CreatedBy: openapi.OrNull(string(c.CreatedBy)), RevokedAt: orNullTime(c.RevokedAt),
-		Revision: c.Revision, CreatedAt: openapi.Time(c.CreatedAt), UpdatedAt: openapi.Time(c.UpdatedAt),
+		ID:     string(c.ID),
+		Kind:   string(c.Kind),
+		Name:   c.Name,
+		Status: openapi.ConnectionStatus(c.Status),
+		Config: c.Config,
+		Secret: openapi.ConnectionSecret{
+			Set:         list(c.Secrets),
+			Fingerprint: openapi.OrNull(c.Fingerprint),
+			UpdatedAt:   openapi.Time(c.SecretUpdatedAt),
+		},
+		Server:              toServer(c.Server),
+		Checks:              each(c.Checks, toCheck),
+		Failure:             nullable.NewNullNullable[openapi.ConnectionFailure](),
+		Warnings:            toCodes(connection.Report{Checks: c.Checks}.Warnings()),
+		ConsecutiveFailures: c.Failures,
+		LastVerifiedAt:      orNullTime(c.LastVerifiedAt),
+		Sources:             []openapi.ConnectionSource{},
+		CreatedBy:           openapi.OrNull(string(c.CreatedBy)),
+		RevokedAt:           orNullTime(c.RevokedAt),
+		Revision:            c.Revision,
+		CreatedAt:           openapi.Time(c.CreatedAt),
+		UpdatedAt:           openapi.Time(c.UpdatedAt),
 	}
 	for i := range sources {
 		if sources[i].Location.Connection == c.ID {
@@ -42,14 +58,21 @@ func toServer(s connection.Server) openapi.ConnectionServer {
 
 func toCheck(c *connection.Check) openapi.ProbeCheck {
 	return openapi.ProbeCheck{
-		Step: openapi.ProbeStep(c.Step), Result: openapi.ProbeResult(c.Result), Code: openapi.OrNull(string(c.Code)),
-		Ms: math.Round(float64(c.Took)/float64(time.Millisecond)*10) / 10,
+		Step:   openapi.ProbeStep(c.Step),
+		Result: openapi.ProbeResult(c.Result),
+		Code:   openapi.OrNull(string(c.Code)),
+		Ms:     math.Round(float64(c.Took)/float64(time.Millisecond)*10) / 10,
 	}
 }
 
 func toFailure(f *connection.Failure) openapi.ConnectionFailure {
 	return openapi.ConnectionFailure{
-		Code: string(f.Code), Category: openapi.FailureCategory(f.Category), Fields: list(f.Fields), Retryable: f.Retryable, Hint: f.Hint, At: openapi.Time(f.At),
+		Code:      string(f.Code),
+		Category:  openapi.FailureCategory(f.Category),
+		Fields:    list(f.Fields),
+		Retryable: f.Retryable,
+		Hint:      f.Hint,
+		At:        openapi.Time(f.At),
 	}
 }
 
@@ -59,7 +82,12 @@ func toCodes(codes []connection.Code) []string {
 
 func toKind(d *connection.Descriptor) openapi.ConnectionKind {
 	return openapi.ConnectionKind{
-		Kind: string(d.Kind), Title: d.Title, DocsURL: d.DocsURL, Capabilities: list(d.Capabilities), Grants: d.Grants, CredentialSchema: d.Schema,
-		Ports: each(d.Ports, func(p *uint16) int { return int(*p) }),
+		Kind:             string(d.Kind),
+		Title:            d.Title,
+		DocsURL:          d.DocsURL,
+		Capabilities:     list(d.Capabilities),
+		Grants:           d.Grants,
+		CredentialSchema: d.Schema,
+		Ports:            each(d.Ports, func(p *uint16) int { return int(*p) }),
 	}
 }

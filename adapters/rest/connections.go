@@ -35,8 +35,9 @@ func (a *API) listConnections(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.ConnectionList{
-		Data: each(all, func(c *connection.Connection) openapi.Connection { return toConnection(c, sources) }), NextCursor: nullable.NewNullNullable[string](),
-		Kinds: each(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(*d) }),
+		Data:       each(all, func(c *connection.Connection) openapi.Connection { return toConnection(c, sources) }),
+		NextCursor: nullable.NewNullNullable[string](),
+		Kinds:      each(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(*d) }),
 	}), nil
 }
 
@@ -111,7 +112,9 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.ConnectionRevocation{
-		Connection: toConnection(out.Connection, out.Paused), PausedSources: each(out.Paused, toConnectionSource), CancelledJobs: out.CancelledJobs,
+		Connection:    toConnection(out.Connection, out.Paused),
+		PausedSources: each(out.Paused, toConnectionSource),
+		CancelledJobs: out.CancelledJobs,
 	}).at(out.Connection.Revision), nil
 }
 

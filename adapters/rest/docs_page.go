@@ -17,7 +17,8 @@ const docsPage = `<!doctype html>
 <title>Atrium API</title>
 <link rel="stylesheet" href="/api/docs/swagger-ui.css">
 <link rel="icon" type="image/png" href="/api/docs/favicon-32x32.png" sizes="32x32">
-<style>html{box-sizing:border-box;overflow-y:scroll}*,*:before,*:after{box-sizing:inherit}body{margin:0;background:#fafafa}</style>
+<style>html{box-sizing:border-box;overflow-y:scroll}
+*,*:before,*:after{box-sizing:inherit}body{margin:0;background:#fafafa}</style>
 </head><body><div id="swagger-ui"></div>
 <script src="/api/docs/swagger-ui-bundle.js"></script>
 <script src="/api/docs/swagger-ui-standalone-preset.js"></script>
@@ -46,19 +47,26 @@ func (a *API) docsOperations() ([]publicOperation, error) {
 	var operations []publicOperation
 	add := func(path string, load func() (*asset, error)) {
 		serve := a.asset("/api/docs", load)
-		operations = append(operations, publicOperation{http.MethodGet, path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler := func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Security-Policy", docsPolicy)
 			serve.ServeHTTP(w, r)
-		})})
+		}
+		operations = append(operations, publicOperation{http.MethodGet, path, http.HandlerFunc(handler)})
 	}
 	const forMinutes = "public, max-age=300"
-	add("/api/docs", func() (*asset, error) { return newAsset([]byte(docsPage), "text/html; charset=utf-8", forMinutes) })
+	add(
+		"/api/docs",
+		func() (*asset, error) { return newAsset([]byte(docsPage), "text/html; charset=utf-8", forMinutes) },
+	)
 	add("/api/docs/start.js", func() (*asset, error) {
 		return newAsset([]byte(docsScript), "text/javascript; charset=utf-8", forMinutes)
 	})
 	files, err := static.FS.ReadDir(".")
 	for _, f := range files {
-		add("/api/docs/"+strings.TrimSuffix(f.Name(), ".gz"), func() (*asset, error) { return openAsset(static.FS, f.Name(), forMinutes) })
+		add(
+			"/api/docs/"+strings.TrimSuffix(f.Name(), ".gz"),
+			func() (*asset, error) { return openAsset(static.FS, f.Name(), forMinutes) },
+		)
 	}
 	return operations, err
 }

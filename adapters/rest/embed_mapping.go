@@ -12,7 +12,10 @@ import (
 func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
 	t := &s.Embedding.Template
 	return openapi.EmbedTemplate{
-		Name: t.Name, AvatarURL: openapi.OrNull(t.AvatarURL), Greeting: t.Greeting, ConversationStarters: append([]string{}, t.Starters...),
+		Name:                 t.Name,
+		AvatarURL:            openapi.OrNull(t.AvatarURL),
+		Greeting:             t.Greeting,
+		ConversationStarters: append([]string{}, t.Starters...),
 		Tools: each(s.Tools, func(i *chat.Item) openapi.EmbedTool {
 			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
 		}),
@@ -32,20 +35,44 @@ func toEmbedToken(t *chat.EmbedToken, now time.Time) openapi.EmbedToken {
 		origins[i] = string(o)
 	}
 	return openapi.EmbedToken{
-		ID: string(t.ID), Name: t.Name, AllowedOrigins: origins, AllowNoOrigin: t.AllowNoOrigin, Enabled: t.Enabled,
-		ExpiresAt: orNullTime(t.ExpiresAt), SessionTTLSeconds: int64(t.SessionTTL / time.Second),
-		RateLimit: openapi.EmbedRateLimit{PerMinute: t.PerMinute}, Hint: t.Hint, Status: openapi.EmbedTokenStatus(t.Status(now)),
-		LastUsedAt: orNullTime(t.LastUsedAt), LastUsedOrigin: openapi.OrNull(string(t.LastUsedOrigin)),
-		CreatedBy: string(t.CreatedBy), Revision: t.Revision, CreatedAt: openapi.Time(t.CreatedAt), UpdatedAt: openapi.Time(t.UpdatedAt),
+		ID:                string(t.ID),
+		Name:              t.Name,
+		AllowedOrigins:    origins,
+		AllowNoOrigin:     t.AllowNoOrigin,
+		Enabled:           t.Enabled,
+		ExpiresAt:         orNullTime(t.ExpiresAt),
+		SessionTTLSeconds: int64(t.SessionTTL / time.Second),
+		RateLimit:         openapi.EmbedRateLimit{PerMinute: t.PerMinute},
+		Hint:              t.Hint,
+		Status:            openapi.EmbedTokenStatus(t.Status(now)),
+		LastUsedAt:        orNullTime(t.LastUsedAt),
+		LastUsedOrigin:    openapi.OrNull(string(t.LastUsedOrigin)),
+		CreatedBy:         string(t.CreatedBy),
+		Revision:          t.Revision,
+		CreatedAt:         openapi.Time(t.CreatedAt),
+		UpdatedAt:         openapi.Time(t.UpdatedAt),
 	}
 }
 
 func toEmbedTokenCreated(t *chat.EmbedToken, made secret.Token, now time.Time) openapi.EmbedTokenCreated {
 	s := toEmbedToken(t, now)
 	return openapi.EmbedTokenCreated{
-		ID: s.ID, Name: s.Name, AllowedOrigins: s.AllowedOrigins, AllowNoOrigin: s.AllowNoOrigin, Enabled: s.Enabled, ExpiresAt: s.ExpiresAt,
-		SessionTTLSeconds: s.SessionTTLSeconds, RateLimit: s.RateLimit, Hint: s.Hint, Status: s.Status,
-		LastUsedAt: s.LastUsedAt, LastUsedOrigin: s.LastUsedOrigin, CreatedBy: s.CreatedBy,
-		Revision: s.Revision, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, Token: made.Reveal(),
+		ID:                s.ID,
+		Name:              s.Name,
+		AllowedOrigins:    s.AllowedOrigins,
+		AllowNoOrigin:     s.AllowNoOrigin,
+		Enabled:           s.Enabled,
+		ExpiresAt:         s.ExpiresAt,
+		SessionTTLSeconds: s.SessionTTLSeconds,
+		RateLimit:         s.RateLimit,
+		Hint:              s.Hint,
+		Status:            s.Status,
+		LastUsedAt:        s.LastUsedAt,
+		LastUsedOrigin:    s.LastUsedOrigin,
+		CreatedBy:         s.CreatedBy,
+		Revision:          s.Revision,
+		CreatedAt:         s.CreatedAt,
+		UpdatedAt:         s.UpdatedAt,
+		Token:             made.Reveal(),
 	}
 }

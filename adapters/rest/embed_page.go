@@ -103,9 +103,17 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 		a.problem(w, r, err)
 		return
 	}
-	write(w, r, ports.Answer{Status: status, Body: page.Bytes(), Header: map[string]string{
-		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Vary": "Referer",
-		"Content-Security-Policy": "default-src 'none'; script-src 'nonce-" + view.Nonce + "'; style-src 'nonce-" + view.Nonce +
-			"'; img-src https:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors " + ancestors,
-	}})
+	write(w, r, ports.Answer{
+		Status: status,
+		Body:   page.Bytes(),
+		Header: map[string]string{
+			"Content-Type":    "text/html; charset=utf-8",
+			"Cache-Control":   "no-store",
+			"Referrer-Policy": "no-referrer",
+			"Vary":            "Referer",
+			"Content-Security-Policy": "default-src 'none'; script-src 'nonce-" + view.Nonce + "'; " +
+				"style-src 'nonce-" + view.Nonce + "'; img-src https:; connect-src 'self'; base-uri 'none'; " +
+				"form-action 'none'; frame-ancestors " + ancestors,
+		},
+	})
 }

@@ -110,7 +110,11 @@ func openEmbedSession(v *visitor) (reply, error) {
 	if err := v.api.mayGuess(v.answer, observation(v.Request), in.Token, v.At); err != nil {
 		return reply{}, err
 	}
-	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, chats.SessionRequest{Secret: in.Token, Ticket: in.Ticket, Visitor: in.Visitor}, v.limit)
+	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, chats.SessionRequest{
+		Secret:  in.Token,
+		Ticket:  in.Ticket,
+		Visitor: in.Visitor,
+	}, v.limit)
 	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
 		v.api.proven.forget(in.Token)
 	}
@@ -119,10 +123,14 @@ func openEmbedSession(v *visitor) (reply, error) {
 	}
 	v.api.proven.note(in.Token, v.At)
 	if err := v.Embeds.NoteUse(v.Context(), s, v.At); err != nil {
-		v.api.Log.WarnContext(v.Context(), "the use of an embed token was not noted", "embed_token_id", s.Pass.Token, "error", err)
+		v.api.Log.WarnContext(
+			v.Context(), "the use of an embed token was not noted", "embed_token_id", s.Pass.Token, "error", err,
+		)
 	}
 	out := ok(openapi.EmbedSessionCreated{
-		Session: s.Text.Reveal(), ExpiresAt: openapi.Time(s.Pass.ExpiresAt), Template: toEmbedTemplate(s),
+		Session:   s.Text.Reveal(),
+		ExpiresAt: openapi.Time(s.Pass.ExpiresAt),
+		Template:  toEmbedTemplate(s),
 	})
 	out.reveals = string(s.Pass.Token)
 	return out, nil
@@ -134,7 +142,9 @@ func getEmbedTemplate(v *visitor) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.EmbedSession{
-		ExpiresAt: openapi.Time(s.Pass.ExpiresAt), Visitor: openapi.OrNull(s.Pass.Visitor), Template: toEmbedTemplate(s),
+		ExpiresAt: openapi.Time(s.Pass.ExpiresAt),
+		Visitor:   openapi.OrNull(s.Pass.Visitor),
+		Template:  toEmbedTemplate(s),
 	}), nil
 }
 
@@ -167,7 +177,9 @@ func (l *visitLimits) of(perMinute int) *limiter {
 // visitLimit returns a limit that counts a call against the rates of the visitor's address and of the embed
 // token. It also lets scripts of an origin on the token's list read the response, errors included. Each
 // kind of call (what) is counted separately, since a page in a frame is loaded before its session starts.
-func (a *API) visitLimit(w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string) chats.Limit {
+func (a *API) visitLimit(
+	w http.ResponseWriter, r *http.Request, origin chat.Origin, at time.Time, what string,
+) chats.Limit {
 	return func(t *chat.EmbedToken) error {
 		if sent := r.Header.Get("Origin"); sent != "" && t.Lets(origin) {
 			allowOrigin(w, sent)

@@ -37,13 +37,21 @@ func (a *API) createEmbedToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	c := chat.EmbedChanges{Name: &in.Name, Origins: &in.AllowedOrigins, AllowNoOrigin: &in.AllowNoOrigin, Enabled: in.Enabled, ExpiresAt: (*time.Time)(orZero(in.ExpiresAt))}
+	c := chat.EmbedChanges{
+		Name:          &in.Name,
+		Origins:       &in.AllowedOrigins,
+		AllowNoOrigin: &in.AllowNoOrigin,
+		Enabled:       in.Enabled,
+		ExpiresAt:     (*time.Time)(orZero(in.ExpiresAt)),
+	}
 	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
 	t, made, err := r.Embeds.Create(r.Context(), r.by, chatID(r), c)
 	if err != nil {
 		return reply{}, err
 	}
-	out := created("/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), toEmbedTokenCreated(t, made, r.by.At)).at(t.Revision)
+	out := created(
+		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), toEmbedTokenCreated(t, made, r.by.At),
+	).at(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
 }
@@ -61,7 +69,13 @@ func (a *API) updateEmbedToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	c := chat.EmbedChanges{Name: in.Name, Origins: in.AllowedOrigins, AllowNoOrigin: in.AllowNoOrigin, Enabled: in.Enabled, ExpiresAt: (*time.Time)(orZero(in.ExpiresAt))}
+	c := chat.EmbedChanges{
+		Name:          in.Name,
+		Origins:       in.AllowedOrigins,
+		AllowNoOrigin: in.AllowNoOrigin,
+		Enabled:       in.Enabled,
+		ExpiresAt:     (*time.Time)(orZero(in.ExpiresAt)),
+	}
 	c.SessionTTL, c.PerMinute = seconds(in.SessionTTLSeconds), perMinute(in.RateLimit)
 	t, err := r.Embeds.Change(r.Context(), r.by, chatID(r), embedTokenID(r), r.match, c)
 	if err != nil {
@@ -75,7 +89,9 @@ func (a *API) rotateEmbedToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	t, made, err := r.Embeds.Rotate(r.Context(), r.by, chatID(r), embedTokenID(r), r.match, time.Duration(in.GraceSeconds)*time.Second)
+	t, made, err := r.Embeds.Rotate(
+		r.Context(), r.by, chatID(r), embedTokenID(r), r.match, time.Duration(in.GraceSeconds)*time.Second,
+	)
 	if err != nil {
 		return reply{}, err
 	}

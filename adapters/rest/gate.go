@@ -12,12 +12,16 @@ import (
 
 var (
 	errCallerBusy = &fault.Error{
-		Kind: fault.RateLimited, Code: "rate_limited", RetryAfter: time.Second,
-		Detail: "Too many of your requests are running at the same time. Wait until some have ended.",
+		Kind:       fault.RateLimited,
+		Code:       "rate_limited",
+		RetryAfter: time.Second,
+		Detail:     "Too many of your requests are running at the same time. Wait until some have ended.",
 	}
 	errWorkspaceBusy = &fault.Error{
-		Kind: fault.RateLimited, Code: "rate_limited", RetryAfter: time.Second,
-		Detail: "Too many requests are running in this workspace at the same time. Wait until some have ended.",
+		Kind:       fault.RateLimited,
+		Code:       "rate_limited",
+		RetryAfter: time.Second,
+		Detail:     "Too many requests are running in this workspace at the same time. Wait until some have ended.",
 	}
 )
 

@@ -22,12 +22,36 @@ import (
 
 // What can be wrong with a request before any use case sees it.
 var (
-	errNoSuchPath       = &fault.Error{Kind: fault.NotFound, Code: "not_found", Detail: "There is no resource at this path."}
-	errMethodNotAllowed = &fault.Error{Kind: fault.MethodNotAllowed, Code: "method_not_allowed", Detail: "This path does not support the method. See the Allow header."}
-	errNotAcceptable    = &fault.Error{Kind: fault.NotAcceptable, Code: "not_acceptable", Detail: "The Accept header must allow application/json, and application/problem+json for errors."}
-	errMediaType        = &fault.Error{Kind: fault.UnsupportedMedia, Code: "unsupported_media_type", Detail: "This operation does not support the Content-Type of the body."}
-	errBodyTooLarge     = &fault.Error{Kind: fault.TooLarge, Code: "body_too_large", Detail: "The body is larger than this operation allows."}
-	errBodyUnreadable   = &fault.Error{Kind: fault.Malformed, Code: "malformed_request", Detail: "The body could not be read to its end."}
+	errNoSuchPath = &fault.Error{
+		Kind:   fault.NotFound,
+		Code:   "not_found",
+		Detail: "There is no resource at this path.",
+	}
+	errMethodNotAllowed = &fault.Error{
+		Kind:   fault.MethodNotAllowed,
+		Code:   "method_not_allowed",
+		Detail: "This path does not support the method. See the Allow header.",
+	}
+	errNotAcceptable = &fault.Error{
+		Kind:   fault.NotAcceptable,
+		Code:   "not_acceptable",
+		Detail: "The Accept header must allow application/json, and application/problem+json for errors.",
+	}
+	errMediaType = &fault.Error{
+		Kind:   fault.UnsupportedMedia,
+		Code:   "unsupported_media_type",
+		Detail: "This operation does not support the Content-Type of the body.",
+	}
+	errBodyTooLarge = &fault.Error{
+		Kind:   fault.TooLarge,
+		Code:   "body_too_large",
+		Detail: "The body is larger than this operation allows.",
+	}
+	errBodyUnreadable = &fault.Error{
+		Kind:   fault.Malformed,
+		Code:   "malformed_request",
+		Detail: "The body could not be read to its end.",
+	}
 )
 
 // request is one call of an operation, by a caller who is known.
@@ -149,7 +173,9 @@ func (r *request) read(w http.ResponseWriter) error {
 	}
 	if r.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, r.op.MaxBody)); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return errBodyTooLarge.Because(fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", r.op.MaxBody))
+			return errBodyTooLarge.Because(
+				fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", r.op.MaxBody),
+			)
 		}
 		return errBodyUnreadable
 	}
@@ -158,7 +184,9 @@ func (r *request) read(w http.ResponseWriter) error {
 	}
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !slices.Contains(r.op.MediaTypes, media) {
-		return errMediaType.Because("The Content-Type of the body must be " + strings.Join(r.op.MediaTypes, " or ") + ".")
+		return errMediaType.Because(
+			"The Content-Type of the body must be " + strings.Join(r.op.MediaTypes, " or ") + ".",
+		)
 	}
 	return r.op.CheckBody(r.body)
 }

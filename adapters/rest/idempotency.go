@@ -55,7 +55,9 @@ func (r *request) idempotencyKey() (_ ports.IdempotencyKey, ok bool) {
 	}
 	scope, content := r.scope(key), append([]byte(r.URL.RawQuery+"\x00"), r.body...)
 	return ports.IdempotencyKey{
-		Org: r.by.Org, At: r.by.At, Secret: r.op.Secret,
+		Org:     r.by.Org,
+		At:      r.by.At,
+		Secret:  r.op.Secret,
 		Scope:   r.api.Digester.Digest("idempotency scope", scope),
 		Request: r.api.Digester.Digest("idempotency request", content),
 		Plain:   ports.PlainDigests{Scope: sha256.Sum256(scope), Request: sha256.Sum256(content)},
@@ -84,7 +86,9 @@ type read struct {
 
 // errNoLongerReadable is returned for a repeated request whose body must be read again and which the caller
 // can no longer read.
-var errNoLongerReadable = ports.ErrAnswerErased.Because("This request was carried out. The resource was deleted since, or you can no longer read it.")
+var errNoLongerReadable = ports.ErrAnswerErased.Because(
+	"This request was carried out. The resource was deleted since, or you can no longer read it.",
+)
 
 // readAgain returns kept with the body and the ETag that a GET of kept.Shows has for the caller now: the
 // status and the other headers stay those of the first answer. It returns ports.ErrAnswerErased if the
@@ -105,7 +109,8 @@ func (r *request) readAgain(kept ports.Answer) (ports.Answer, error) {
 		return ports.Answer{}, errNoLongerReadable
 	}
 	again := *r
-	again.Request, again.op, again.body, again.query, again.match = mux.SetURLVars(hr, match.Vars), get.op, nil, nil, nil
+	again.Request, again.op = mux.SetURLVars(hr, match.Vars), get.op
+	again.body, again.query, again.match = nil, nil, nil
 	now, _, err := get.query.perform(&again)
 	if err != nil {
 		if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.NotFound || f.Kind == fault.Forbidden) {

@@ -51,7 +51,9 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
 				panic(p)
 			}
-			a.Log.ErrorContext(r.Context(), "panic", "request_id", o.id, "route", o.route, "panic", p, "stack", string(debug.Stack()))
+			a.Log.ErrorContext(
+				r.Context(), "panic", "request_id", o.id, "route", o.route, "panic", p, "stack", string(debug.Stack()),
+			)
 			if o.status == 0 {
 				a.problem(rec, r, errInternal)
 			}
@@ -108,8 +110,13 @@ func (a *API) conclude(r *http.Request, o *observed, took time.Duration) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("request_id", o.id), slog.String("method", r.Method), slog.String("route", o.route), slog.Int("status", o.status),
-		slog.Int("bytes", o.bytes), slog.Float64("ms", float64(took.Microseconds())/1000), slog.String("address", o.address),
+		slog.String("request_id", o.id),
+		slog.String("method", r.Method),
+		slog.String("route", o.route),
+		slog.Int("status", o.status),
+		slog.Int("bytes", o.bytes),
+		slog.Float64("ms", float64(took.Microseconds())/1000),
+		slog.String("address", o.address),
 	}
 	if o.org != nil {
 		attrs = append(attrs, slog.String("org", o.org.Slug))
@@ -123,7 +130,8 @@ func (a *API) conclude(r *http.Request, o *observed, took time.Duration) {
 // methodLabel limits the values that clients can give to a label.
 func methodLabel(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodOptions, http.MethodGet, http.MethodHead,
+		http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 		return method
 	}
 	return "other"
@@ -169,12 +177,17 @@ type measures struct {
 }
 
 func newMeasures(reg prometheus.Registerer) *measures {
-	m := &measures{refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "atrium_refusals_total", Help: "Requests that a limit refused, by the limit.",
-	}, []string{"reason"}), requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "http_server_request_duration_seconds", Help: "How long requests took, by method, route template and status.",
-		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
-	}, []string{"method", "route", "status"})}
+	m := &measures{
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "atrium_refusals_total",
+			Help: "Requests that a limit refused, by the limit.",
+		}, []string{"reason"}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "http_server_request_duration_seconds",
+			Help:    "How long requests took, by method, route template and status.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"method", "route", "status"}),
+	}
 	reg.MustRegister(m.requests, m.refusals)
 	return m
 }

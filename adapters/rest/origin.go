@@ -20,7 +20,9 @@ func answersAnyHost(path string) bool {
 
 // errAmbiguousHost is about a trusted proxy that added its X-Forwarded-Host to the one of the client.
 var errAmbiguousHost = &fault.Error{
-	Kind: fault.Misdirected, Code: "ambiguous_host", Detail: "The request has more than one X-Forwarded-Host header. The proxy must replace the header of the client.",
+	Kind:   fault.Misdirected,
+	Code:   "ambiguous_host",
+	Detail: "The request has more than one X-Forwarded-Host header. The proxy must replace the header of the client.",
 }
 
 // host is the name that the client asked for: from X-Forwarded-Host if a trusted proxy says so.
@@ -58,7 +60,9 @@ func (a *API) trusted(address string) bool {
 		return false
 	}
 	ip, err := netip.ParseAddr(remote(address))
-	return err == nil && slices.ContainsFunc(a.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
+	return err == nil && slices.ContainsFunc(
+		a.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) },
+	)
 }
 
 func remote(addr string) string {
@@ -79,7 +83,13 @@ func printableHost(host string) string {
 	return clean[:min(len(clean), 255)]
 }
 
-const exposedHeaders = "ETag, Location, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Workspace-Id, Idempotency-Replayed"
+// Headers of responses that scripts of other origins may read, and headers of requests that they may send.
+const (
+	exposedHeaders = "ETag, Location, Request-Id, Retry-After, RateLimit, RateLimit-Policy, Workspace-Id, " +
+		"Idempotency-Replayed"
+	allowedHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, " +
+		"Request-Id, Workspace-Id, traceparent"
+)
 
 // cors lets the org's configured origins read responses, and handles their preflights (done). Any other origin gets
 // no header at all, so browsers refuse access.
@@ -99,7 +109,7 @@ func cors(w http.ResponseWriter, r *http.Request, org *identity.Org) (done bool)
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Request-Id, Workspace-Id, traceparent")
+	h.Set("Access-Control-Allow-Headers", allowedHeaders)
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true

@@ -84,5 +84,7 @@ func (r *request) list() []byte {
 	filter := maps.Clone(r.query)
 	filter.Del("cursor")
 	filter.Del("limit")
-	return []byte(strings.Join([]string{"cursor", string(r.by.Org), string(r.by.Workspace), r.URL.Path, filter.Encode()}, "\x00"))
+	return []byte(
+		strings.Join([]string{"cursor", string(r.by.Org), string(r.by.Workspace), r.URL.Path, filter.Encode()}, "\x00"),
+	)
 }

@@ -20,37 +20,83 @@ func toPlan(p *billing.Plan, current billing.PlanID) openapi.Plan {
 		limits[name] = n
 	}
 	return openapi.Plan{
-		ID: string(p.ID), Key: string(p.ID), Name: p.Name, Description: p.Description, Price: toMoney(p.Price), Interval: openapi.PlanInterval(p.Interval),
-		IntervalCount: p.IntervalCount, TrialDays: p.TrialDays, Features: list(p.Features), Limits: limits,
-		Available: !p.Unavailable, IsCurrent: current != "" && p.ID == current,
+		ID:            string(p.ID),
+		Key:           string(p.ID),
+		Name:          p.Name,
+		Description:   p.Description,
+		Price:         toMoney(p.Price),
+		Interval:      openapi.PlanInterval(p.Interval),
+		IntervalCount: p.IntervalCount,
+		TrialDays:     p.TrialDays,
+		Features:      list(p.Features),
+		Limits:        limits,
+		Available:     !p.Unavailable,
+		IsCurrent:     current != "" && p.ID == current,
 	}
 }
 
 func toPaymentMethod(now time.Time, m *billing.Method, def billing.MethodID) openapi.PaymentMethod {
 	return openapi.PaymentMethod{
-		ID: string(m.ID), Type: m.Type, Brand: openapi.OrNull(m.Brand), Last4: openapi.OrNull(m.Last4), ExpMonth: openapi.OrNull(m.ExpMonth), ExpYear: openapi.OrNull(m.ExpYear),
-		Country: openapi.OrNull(m.Country), IsDefault: m.ID == def, IsExpired: m.Expired(now), CreatedAt: openapi.Time(m.CreatedAt),
+		ID:        string(m.ID),
+		Type:      m.Type,
+		Brand:     openapi.OrNull(m.Brand),
+		Last4:     openapi.OrNull(m.Last4),
+		ExpMonth:  openapi.OrNull(m.ExpMonth),
+		ExpYear:   openapi.OrNull(m.ExpYear),
+		Country:   openapi.OrNull(m.Country),
+		IsDefault: m.ID == def,
+		IsExpired: m.Expired(now),
+		CreatedAt: openapi.Time(m.CreatedAt),
 	}
 }
 
 func toInvoice(i *billing.Invoice) openapi.Invoice {
 	money := func(amount int64) openapi.Money { return toMoney(i.Money(amount)) }
 	return openapi.Invoice{
-		ID: string(i.ID), Number: openapi.OrNull(i.Number), Status: openapi.InvoiceStatus(i.Status), Subtotal: money(i.Subtotal), Tax: money(i.Tax), Total: money(i.Total),
-		AmountDue: money(i.AmountDue), AmountPaid: money(i.AmountPaid), PeriodStart: openapi.Time(i.PeriodStart), PeriodEnd: openapi.Time(i.PeriodEnd),
-		DueAt: orNullTime(i.DueAt), PaidAt: orNullTime(i.PaidAt), HostedURL: openapi.OrNull(i.HostedURL), PdfURL: openapi.OrNull(i.PDFURL), CreatedAt: openapi.Time(i.CreatedAt),
+		ID:          string(i.ID),
+		Number:      openapi.OrNull(i.Number),
+		Status:      openapi.InvoiceStatus(i.Status),
+		Subtotal:    money(i.Subtotal),
+		Tax:         money(i.Tax),
+		Total:       money(i.Total),
+		AmountDue:   money(i.AmountDue),
+		AmountPaid:  money(i.AmountPaid),
+		PeriodStart: openapi.Time(i.PeriodStart),
+		PeriodEnd:   openapi.Time(i.PeriodEnd),
+		DueAt:       orNullTime(i.DueAt),
+		PaidAt:      orNullTime(i.PaidAt),
+		HostedURL:   openapi.OrNull(i.HostedURL),
+		PdfURL:      openapi.OrNull(i.PDFURL),
+		CreatedAt:   openapi.Time(i.CreatedAt),
 	}
 }
 
 func toSubscription(v *payments.View) openapi.Subscription {
 	out := openapi.Subscription{
-		ID: string(v.ID), PlanID: openapi.OrNull(string(v.Plan)), Quantity: v.Quantity, Status: openapi.SubscriptionStatus(v.Status), Entitled: v.Entitled,
-		CurrentPeriodStart: openapi.Time(v.PeriodStart), CurrentPeriodEnd: openapi.Time(v.PeriodEnd), TrialEnd: orNullTime(v.TrialEnd), CancelAtPeriodEnd: v.CancelAtPeriodEnd,
-		PendingChange: nullable.NewNullNullable[openapi.SubscriptionPendingChange](), DefaultPaymentMethodID: openapi.OrNull(string(v.Default)), Action: toAction(v.Action),
-		Stale: v.Stale, Gateway: openapi.PaymentGateway(v.Gateway), Revision: v.Revision, CreatedAt: openapi.Time(v.CreatedAt), UpdatedAt: openapi.Time(v.UpdatedAt),
+		ID:                     string(v.ID),
+		PlanID:                 openapi.OrNull(string(v.Plan)),
+		Quantity:               v.Quantity,
+		Status:                 openapi.SubscriptionStatus(v.Status),
+		Entitled:               v.Entitled,
+		CurrentPeriodStart:     openapi.Time(v.PeriodStart),
+		CurrentPeriodEnd:       openapi.Time(v.PeriodEnd),
+		TrialEnd:               orNullTime(v.TrialEnd),
+		CancelAtPeriodEnd:      v.CancelAtPeriodEnd,
+		PendingChange:          nullable.NewNullNullable[openapi.SubscriptionPendingChange](),
+		DefaultPaymentMethodID: openapi.OrNull(string(v.Default)),
+		Action:                 toAction(v.Action),
+		Stale:                  v.Stale,
+		Gateway:                openapi.PaymentGateway(v.Gateway),
+		Revision:               v.Revision,
+		CreatedAt:              openapi.Time(v.CreatedAt),
+		UpdatedAt:              openapi.Time(v.UpdatedAt),
 	}
 	if p := v.Pending; p != nil {
-		out.PendingChange = nullable.NewNullableWithValue(openapi.SubscriptionPendingChange{PlanID: string(p.Plan), Quantity: p.Quantity, At: openapi.Time(p.At)})
+		out.PendingChange = nullable.NewNullableWithValue(openapi.SubscriptionPendingChange{
+			PlanID:   string(p.Plan),
+			Quantity: p.Quantity,
+			At:       openapi.Time(p.At),
+		})
 	}
 	return out
 }
@@ -59,5 +105,8 @@ func toAction(a *billing.Action) nullable.Nullable[openapi.SubscriptionAction] {
 	if a == nil {
 		return nullable.NewNullNullable[openapi.SubscriptionAction]()
 	}
-	return nullable.NewNullableWithValue(openapi.SubscriptionAction{Type: openapi.SubscriptionActionType(a.Type), ClientSecret: a.ClientSecret.Reveal()})
+	return nullable.NewNullableWithValue(openapi.SubscriptionAction{
+		Type:         openapi.SubscriptionActionType(a.Type),
+		ClientSecret: a.ClientSecret.Reveal(),
+	})
 }

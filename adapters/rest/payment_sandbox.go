@@ -9,7 +9,10 @@ import (
 )
 
 func sandboxIntent(r *request, clientSecret string) billing.SetupIntent {
-	return billing.SetupIntent{ID: billing.IntentID(mux.Vars(r.Request)["intent_id"]), ClientSecret: secret.New(clientSecret)}
+	return billing.SetupIntent{
+		ID:           billing.IntentID(mux.Vars(r.Request)["intent_id"]),
+		ClientSecret: secret.New(clientSecret),
+	}
 }
 
 // confirmSandboxIntent does what Stripe's form does in the payer's browser. The card is held as a secret from
@@ -19,7 +22,12 @@ func (a *API) confirmSandboxIntent(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	card := billing.Card{Number: secret.New(in.Card.Number), CVC: secret.New(in.Card.Cvc), ExpMonth: in.Card.ExpMonth, ExpYear: in.Card.ExpYear}
+	card := billing.Card{
+		Number:   secret.New(in.Card.Number),
+		CVC:      secret.New(in.Card.Cvc),
+		ExpMonth: in.Card.ExpMonth,
+		ExpYear:  in.Card.ExpYear,
+	}
 	i, err := r.Payments.ConfirmIntent(r.Context(), r.by, sandboxIntent(r, in.ClientSecret), card)
 	if err != nil {
 		return nil, err

@@ -44,10 +44,14 @@ func (a *API) receive(w http.ResponseWriter, r *http.Request, op *openapi.Operat
 	observation(r).org = org
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, op.MaxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return errBodyTooLarge.Because(fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", op.MaxBody))
+		return errBodyTooLarge.Because(
+			fmt.Sprintf("The body is larger than the %d bytes that this operation takes.", op.MaxBody),
+		)
 	}
 	if err != nil {
 		return errBodyUnreadable
 	}
-	return a.Services.Payments.Receive(r.Context(), org.ID, billing.GatewayKind(mux.Vars(r)["gateway"]), body, r.Header.Get("Stripe-Signature"), now())
+	return a.Services.Payments.Receive(
+		r.Context(), org.ID, billing.GatewayKind(mux.Vars(r)["gateway"]), body, r.Header.Get("Stripe-Signature"), now(),
+	)
 }

@@ -60,7 +60,10 @@ func (a *API) listPlans(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := ok(openapi.PlanList{Data: each(plans, func(p *billing.Plan) openapi.Plan { return toPlan(p, current) }), NextCursor: nullable.NewNullNullable[string]()}).at(1)
+	out := ok(openapi.PlanList{
+		Data:       each(plans, func(p *billing.Plan) openapi.Plan { return toPlan(p, current) }),
+		NextCursor: nullable.NewNullNullable[string](),
+	}).at(1)
 	out.vary = "Host, Authorization, Workspace-Id"
 	return out, nil
 }
@@ -85,8 +88,11 @@ func (a *API) createSetupIntent(r *request) (command, error) {
 
 func intentReply(i *payments.Intent) reply {
 	out := ok(openapi.SetupIntent{
-		ID: string(i.ID), ClientSecret: i.ClientSecret.Reveal(), PublishableKey: openapi.OrNull(i.PublishableKey),
-		Status: openapi.SetupIntentStatus(i.Status), Gateway: openapi.PaymentGateway(i.Gateway),
+		ID:             string(i.ID),
+		ClientSecret:   i.ClientSecret.Reveal(),
+		PublishableKey: openapi.OrNull(i.PublishableKey),
+		Status:         openapi.SetupIntentStatus(i.Status),
+		Gateway:        openapi.PaymentGateway(i.Gateway),
 	})
 	out.reveals = string(i.ID)
 	return out
@@ -98,13 +104,19 @@ func (a *API) listPaymentMethods(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.PaymentMethodList{
-		Data:       each(w.Methods, func(m *billing.Method) openapi.PaymentMethod { return toPaymentMethod(w.Now, m, w.Default) }),
-		NextCursor: nullable.NewNullNullable[string](), Stale: w.Stale, Gateway: openapi.PaymentGateway(w.Gateway),
+		Data: each(
+			w.Methods, func(m *billing.Method) openapi.PaymentMethod { return toPaymentMethod(w.Now, m, w.Default) },
+		),
+		NextCursor: nullable.NewNullNullable[string](),
+		Stale:      w.Stale,
+		Gateway:    openapi.PaymentGateway(w.Gateway),
 	}), nil
 }
 
 func (a *API) deletePaymentMethod(r *request) (reply, error) {
-	return noContent, r.Payments.RemoveMethod(r.Context(), r.by, methodID(r), billing.MethodID(r.query.Get("replacement_id")))
+	return noContent, r.Payments.RemoveMethod(
+		r.Context(), r.by, methodID(r), billing.MethodID(r.query.Get("replacement_id")),
+	)
 }
 
 func (a *API) setDefaultPaymentMethod(r *request) (reply, error) {
@@ -153,7 +165,11 @@ func (a *API) createSubscription(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := billing.SubscribeRequest{Plan: billing.PlanID(in.PlanID), Method: billing.MethodID(in.PaymentMethodID), Quantity: max(in.Quantity, 1)}
+	w := billing.SubscribeRequest{
+		Plan:     billing.PlanID(in.PlanID),
+		Method:   billing.MethodID(in.PaymentMethodID),
+		Quantity: max(in.Quantity, 1),
+	}
 	v, err := r.Payments.Subscribe(r.Context(), r.by, r.gatewayKey(), w)
 	if err != nil {
 		return nil, err
@@ -179,7 +195,9 @@ func (a *API) updateSubscription(r *request) (reply, error) {
 		return reply{}, err
 	}
 	v, err := r.Payments.ChangeSubscription(r.Context(), r.by, r.gatewayKey(), r.match, billing.Changes{
-		Plan: (*billing.PlanID)(in.PlanID), Quantity: in.Quantity, CancelAtPeriodEnd: in.CancelAtPeriodEnd,
+		Plan:              (*billing.PlanID)(in.PlanID),
+		Quantity:          in.Quantity,
+		CancelAtPeriodEnd: in.CancelAtPeriodEnd,
 	})
 	return subscriptionReply(v, err)
 }

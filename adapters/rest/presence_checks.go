@@ -87,7 +87,10 @@ func (a *API) askFor(id identity.OrgID, streams []*stream) {
 		var err error
 		if standing, err = a.Services.Tickets.Standing(ctx, org, proofs, now()); err != nil {
 			if a.streams.Err() == nil {
-				a.Log.WarnContext(ctx, "the callers of streams were not asked for; it is tried again", "streams", len(streams), "error", err)
+				a.Log.WarnContext(
+					ctx, "the callers of streams were not asked for; it is tried again", "streams", len(streams),
+					"error", err,
+				)
 			}
 			return
 		}

@@ -8,7 +8,12 @@ import (
 // toPresence returns a presence as the caller may see it, without hidden fields.
 func toPresence(v *presence.View) openapi.Presence {
 	out := openapi.Presence{
-		ID: string(v.ID), UserID: string(v.User), Status: openapi.PresenceStatus(v.Status), Text: v.Claim.Text, Emoji: v.Claim.Emoji, LastActiveAt: orNullTime(v.ActiveAt),
+		ID:           string(v.ID),
+		UserID:       string(v.User),
+		Status:       openapi.PresenceStatus(v.Status),
+		Text:         v.Claim.Text,
+		Emoji:        v.Claim.Emoji,
+		LastActiveAt: orNullTime(v.ActiveAt),
 	}
 	if v.Access < presence.Whole {
 		return out
@@ -17,10 +22,16 @@ func toPresence(v *presence.View) openapi.Presence {
 	if v.Manual {
 		out.Source = openapi.PresenceSourceManual
 	}
-	out.Seq, out.ManualUntil, out.LastSeenAt, out.ExpiresAt = &v.Seq, orNullTime(v.Until), orNullTime(v.SeenAt), orNullTime(v.ExpiresAt)
+	out.Seq, out.ManualUntil = &v.Seq, orNullTime(v.Until)
+	out.LastSeenAt, out.ExpiresAt = orNullTime(v.SeenAt), orNullTime(v.ExpiresAt)
 	devices := make([]openapi.PresenceDevice, len(v.Devices))
 	for i, d := range v.Devices {
-		devices[i] = openapi.PresenceDevice{ID: d.ID, Kind: openapi.DeviceKind(d.Kind), State: openapi.DeviceActivityActive, LastSeenAt: openapi.Time(d.SeenAt)}
+		devices[i] = openapi.PresenceDevice{
+			ID:         d.ID,
+			Kind:       openapi.DeviceKind(d.Kind),
+			State:      openapi.DeviceActivityActive,
+			LastSeenAt: openapi.Time(d.SeenAt),
+		}
 		if d.Idle {
 			devices[i].State = openapi.DeviceActivityIdle
 		}

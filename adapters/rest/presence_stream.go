@@ -39,7 +39,14 @@ func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 		// The usual request timeout applies until the stream is open.
 		opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 		defer opened()
-		r := &request{Request: hr.WithContext(opening), Services: a.Services, api: a, op: op, anywhere: true, produces: eventStream}
+		r := &request{
+			Request:  hr.WithContext(opening),
+			Services: a.Services,
+			api:      a,
+			op:       op,
+			anywhere: true,
+			produces: eventStream,
+		}
 		s := &stream{request: r, seen: seen, end: cancel, to: http.NewResponseController(w)}
 		err := s.authenticate(w)
 		if err == nil {
@@ -173,7 +180,9 @@ func (s *stream) resumesFrom() (above int64, resumes, known bool) {
 
 // streamKey identifies a caller and a query: event ids are valid only for the same key.
 func streamKey(by identity.Actor, users string) string {
-	h := sha256.Sum256([]byte(strings.Join([]string{string(by.Org), string(by.User), strconv.FormatBool(by.Operator), users}, "\x00")))
+	h := sha256.Sum256(
+		[]byte(strings.Join([]string{string(by.Org), string(by.User), strconv.FormatBool(by.Operator), users}, "\x00")),
+	)
 	return base64.RawURLEncoding.EncodeToString(h[:9])
 }
 
@@ -230,7 +239,12 @@ func (s *stream) next() (goOn bool) {
 	if b.Snapshot {
 		kind = "snapshot"
 	}
-	data := openapi.PresenceBatch{Data: each(b.Views, toPresence), Gone: []string{}, Seq: b.Seq, More: b.Snapshot && !b.Last}
+	data := openapi.PresenceBatch{
+		Data: each(b.Views, toPresence),
+		Gone: []string{},
+		Seq:  b.Seq,
+		More: b.Snapshot && !b.Last,
+	}
 	for _, id := range b.Gone {
 		data.Gone = append(data.Gone, string(id))
 	}
@@ -245,7 +259,10 @@ func (s *stream) next() (goOn bool) {
 // trouble logs an error without ending the stream.
 func (s *stream) trouble(err error) {
 	if err != nil && s.Context().Err() == nil {
-		s.api.Log.WarnContext(s.Context(), "a stream of presences was not kept up; it is tried again", "request_id", s.seen.id, "error", err)
+		s.api.Log.WarnContext(
+			s.Context(), "a stream of presences was not kept up; it is tried again", "request_id", s.seen.id, "error",
+			err,
+		)
 	}
 }
 

@@ -48,8 +48,14 @@ func (a *API) sendHeartbeat(r *request) (reply, error) {
 		return reply{}, err
 	}
 	h := presence.Heartbeat{
-		User: identity.UserID(in.UserID), Device: in.DeviceID, Kind: presence.Kind(in.DeviceKind), Idle: in.Activity == openapi.DeviceActivityIdle,
-		TTL: time.Duration(in.TTLSeconds) * time.Second, Text: in.Text, Emoji: in.Emoji, Until: (*time.Time)(in.ManualUntil),
+		User:   identity.UserID(in.UserID),
+		Device: in.DeviceID,
+		Kind:   presence.Kind(in.DeviceKind),
+		Idle:   in.Activity == openapi.DeviceActivityIdle,
+		TTL:    time.Duration(in.TTLSeconds) * time.Second,
+		Text:   in.Text,
+		Emoji:  in.Emoji,
+		Until:  (*time.Time)(in.ManualUntil),
 	}
 	if h.Device == "" {
 		h.Device = presence.DefaultDevice

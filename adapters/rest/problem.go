@@ -41,8 +41,15 @@ var statuses = map[fault.Kind]int{
 }
 
 var (
-	errInternal = &fault.Error{Code: "internal", Detail: "Something went wrong on our side. The request_id helps us to find out what."}
-	errTimeout  = &fault.Error{Kind: fault.UpstreamTimeout, Code: "timeout", Detail: "The request took too long and was cancelled."}
+	errInternal = &fault.Error{
+		Code:   "internal",
+		Detail: "Something went wrong on our side. The request_id helps us to find out what.",
+	}
+	errTimeout = &fault.Error{
+		Kind:   fault.UpstreamTimeout,
+		Code:   "timeout",
+		Detail: "The request took too long and was cancelled.",
+	}
 )
 
 // problem writes err as application/problem+json (RFC 9457). An unexpected error is logged in full, and the
@@ -70,7 +77,10 @@ func (a *API) mark(w http.ResponseWriter, r *http.Request, f *fault.Error, err e
 		if errors.Is(err, context.Canceled) {
 			level = a.Log.DebugContext // the client went away
 		}
-		level(r.Context(), "request failed", "request_id", observation(r).id, "method", r.Method, "route", observation(r).route, "error", err)
+		level(
+			r.Context(), "request failed", "request_id", observation(r).id, "method", r.Method, "route",
+			observation(r).route, "error", err,
+		)
 	}
 }
 
@@ -93,7 +103,12 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 		title = declared.Title
 	}
 	p := openapi.Problem{
-		Type: "/problems/" + f.Code, Title: title, Status: status, Detail: f.Detail, Code: f.Code, RequestID: observation(r).id,
+		Type:      "/problems/" + f.Code,
+		Title:     title,
+		Status:    status,
+		Detail:    f.Detail,
+		Code:      f.Code,
+		RequestID: observation(r).id,
 	}
 	if errors.Is(f, identity.ErrUnknownHost) {
 		p.Detail = "No organisation answers on the host " + printableHost(a.host(r)) + "."
@@ -114,7 +129,11 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	if err != nil { // a Problem always encodes
 		panic(err)
 	}
-	return ports.Answer{Status: status, Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"}, Body: append(body, '\n')}
+	return ports.Answer{
+		Status: status,
+		Header: map[string]string{"Content-Type": problemType, "Cache-Control": "no-store"},
+		Body:   append(body, '\n'),
+	}
 }
 
 // ofRequest returns a stored problem with the id of the current request. Any other answer stays the same to

@@ -31,8 +31,13 @@ func toVariables(in []openapi.PromptVariable) []prompt.Variable {
 	out := make([]prompt.Variable, len(in))
 	for i, v := range in {
 		out[i] = prompt.Variable{
-			Name: v.Name, Type: or(string(v.Type), "string"), Required: v.Required == nil || *v.Required,
-			Default: v.Default, Enum: v.Enum, Description: v.Description, Sensitive: v.Sensitive,
+			Name:        v.Name,
+			Type:        or(string(v.Type), "string"),
+			Required:    v.Required == nil || *v.Required,
+			Default:     v.Default,
+			Enum:        v.Enum,
+			Description: v.Description,
+			Sensitive:   v.Sensitive,
 		}
 	}
 	return out
@@ -41,8 +46,13 @@ func toVariables(in []openapi.PromptVariable) []prompt.Variable {
 func fromVariables(in []prompt.Variable) []openapi.PromptVariable {
 	return each(in, func(v *prompt.Variable) openapi.PromptVariable {
 		return openapi.PromptVariable{
-			Name: v.Name, Type: openapi.VariableType(v.Type), Required: &v.Required,
-			Default: v.Default, Enum: v.Enum, Description: v.Description, Sensitive: v.Sensitive,
+			Name:        v.Name,
+			Type:        openapi.VariableType(v.Type),
+			Required:    &v.Required,
+			Default:     v.Default,
+			Enum:        v.Enum,
+			Description: v.Description,
+			Sensitive:   v.Sensitive,
 		}
 	})
 }
@@ -50,11 +60,17 @@ func fromVariables(in []prompt.Variable) []openapi.PromptVariable {
 // toModel is nil for a configuration that says nothing.
 func toModel(in openapi.PromptModelConfig) *prompt.ModelConfig {
 	m := prompt.ModelConfig{
-		Provider: in.Provider, ModelName: in.ModelName, Temperature: in.Temperature, MaxTokens: in.MaxTokens,
-		TopP: in.TopP, TopK: in.TopK, StopSequences: in.StopSequences, ExtraParams: in.ExtraParams,
+		Provider:      in.Provider,
+		ModelName:     in.ModelName,
+		Temperature:   in.Temperature,
+		MaxTokens:     in.MaxTokens,
+		TopP:          in.TopP,
+		TopK:          in.TopK,
+		StopSequences: in.StopSequences,
+		ExtraParams:   in.ExtraParams,
 	}
-	if m.Provider == "" && m.ModelName == "" && m.Temperature == nil && m.MaxTokens == nil && m.TopP == nil && m.TopK == nil &&
-		m.StopSequences == nil && m.ExtraParams == nil {
+	if m.Provider == "" && m.ModelName == "" && m.Temperature == nil && m.MaxTokens == nil && m.TopP == nil &&
+		m.TopK == nil && m.StopSequences == nil && m.ExtraParams == nil {
 		return nil
 	}
 	return &m
@@ -65,8 +81,14 @@ func fromModel(m *prompt.ModelConfig) openapi.PromptModelConfig {
 		return openapi.PromptModelConfig{}
 	}
 	return openapi.PromptModelConfig{
-		Provider: m.Provider, ModelName: m.ModelName, Temperature: m.Temperature, MaxTokens: m.MaxTokens,
-		TopP: m.TopP, TopK: m.TopK, StopSequences: m.StopSequences, ExtraParams: m.ExtraParams,
+		Provider:      m.Provider,
+		ModelName:     m.ModelName,
+		Temperature:   m.Temperature,
+		MaxTokens:     m.MaxTokens,
+		TopP:          m.TopP,
+		TopK:          m.TopK,
+		StopSequences: m.StopSequences,
+		ExtraParams:   m.ExtraParams,
 	}
 }
 
@@ -90,8 +112,13 @@ func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *pro
 
 func toShare(s *prompt.Share) openapi.Share {
 	return openapi.Share{
-		UserID: string(s.User), Role: openapi.ShareRole(s.Role.String()), ExpiresAt: orNullTime(s.ExpiresAt), GrantedBy: string(s.GrantedBy),
-		Revision: s.Revision, CreatedAt: openapi.Time(s.CreatedAt), UpdatedAt: openapi.Time(s.UpdatedAt),
+		UserID:    string(s.User),
+		Role:      openapi.ShareRole(s.Role.String()),
+		ExpiresAt: orNullTime(s.ExpiresAt),
+		GrantedBy: string(s.GrantedBy),
+		Revision:  s.Revision,
+		CreatedAt: openapi.Time(s.CreatedAt),
+		UpdatedAt: openapi.Time(s.UpdatedAt),
 	}
 }
 
@@ -130,10 +157,24 @@ func toVersionRef(v *prompt.Version) openapi.PromptVersionRef {
 func toVersion(t *prompt.Template, v *prompt.Version) openapi.PromptVersion {
 	s, c := toVersionSummary(t, v), v.Content
 	out := openapi.PromptVersion{
-		ID: s.ID, PromptTemplateID: s.PromptTemplateID, Number: s.Number, Format: s.Format, Variables: s.Variables, ModelConfig: s.ModelConfig,
-		Tools: orEmpty(c.Tools, "[]"), ResponseFormat: rawOrNull(c.ResponseFormat), Labels: s.Labels, CommitMessage: s.CommitMessage, State: s.State,
-		IsActive: s.IsActive, ContentHash: s.ContentHash, FirstActivatedAt: s.FirstActivatedAt,
-		Revision: s.Revision, CreatedAt: s.CreatedAt, CreatedBy: s.CreatedBy, UpdatedAt: s.UpdatedAt,
+		ID:               s.ID,
+		PromptTemplateID: s.PromptTemplateID,
+		Number:           s.Number,
+		Format:           s.Format,
+		Variables:        s.Variables,
+		ModelConfig:      s.ModelConfig,
+		Tools:            orEmpty(c.Tools, "[]"),
+		ResponseFormat:   rawOrNull(c.ResponseFormat),
+		Labels:           s.Labels,
+		CommitMessage:    s.CommitMessage,
+		State:            s.State,
+		IsActive:         s.IsActive,
+		ContentHash:      s.ContentHash,
+		FirstActivatedAt: s.FirstActivatedAt,
+		Revision:         s.Revision,
+		CreatedAt:        s.CreatedAt,
+		CreatedBy:        s.CreatedBy,
+		UpdatedAt:        s.UpdatedAt,
 	}
 	if t.Type == prompt.Chat {
 		out.Messages = fromMessages(c.Messages)
@@ -149,17 +190,32 @@ func toVersionSummary(t *prompt.Template, v *prompt.Version) openapi.PromptVersi
 		state = openapi.VersionStateFrozen
 	}
 	return openapi.PromptVersionSummary{
-		ID: string(v.ID), PromptTemplateID: string(v.Template), Number: v.Number, Format: openapi.PromptFormat(v.Content.Format),
-		Variables: fromVariables(v.Content.Variables), ModelConfig: fromModel(v.Content.Model), Labels: list(v.Labels), CommitMessage: v.CommitMessage,
-		State: state, IsActive: t.Active.Version == v.ID, ContentHash: v.ContentHash, FirstActivatedAt: orNullTime(v.FirstActivatedAt),
-		Revision: v.Revision, CreatedAt: openapi.Time(v.CreatedAt), CreatedBy: string(v.CreatedBy), UpdatedAt: openapi.Time(v.UpdatedAt),
+		ID:               string(v.ID),
+		PromptTemplateID: string(v.Template),
+		Number:           v.Number,
+		Format:           openapi.PromptFormat(v.Content.Format),
+		Variables:        fromVariables(v.Content.Variables),
+		ModelConfig:      fromModel(v.Content.Model),
+		Labels:           list(v.Labels),
+		CommitMessage:    v.CommitMessage,
+		State:            state,
+		IsActive:         t.Active.Version == v.ID,
+		ContentHash:      v.ContentHash,
+		FirstActivatedAt: orNullTime(v.FirstActivatedAt),
+		Revision:         v.Revision,
+		CreatedAt:        openapi.Time(v.CreatedAt),
+		CreatedBy:        string(v.CreatedBy),
+		UpdatedAt:        openapi.Time(v.UpdatedAt),
 	}
 }
 
 func toActivation(a *prompt.Activation) openapi.Activation {
 	return openapi.Activation{
-		FromVersionID: openapi.OrNull(string(a.From)), ToVersionID: string(a.To),
-		ActivatedBy: string(a.By), ActivatedAt: openapi.Time(a.At), Reason: a.Reason,
+		FromVersionID: openapi.OrNull(string(a.From)),
+		ToVersionID:   string(a.To),
+		ActivatedBy:   string(a.By),
+		ActivatedAt:   openapi.Time(a.At),
+		Reason:        a.Reason,
 	}
 }
 
@@ -167,19 +223,37 @@ func toActivation(a *prompt.Activation) openapi.Activation {
 func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
 	seen := t.Versions(r.by)
 	out := openapi.PromptTemplate{
-		ID: string(t.ID), Name: t.Name, Type: openapi.PromptType(t.Type), Description: t.Description, Tags: list(t.Tags),
-		Metadata: orEmpty(t.Metadata, "{}"), Visibility: openapi.Visibility(t.Visibility), Protected: t.Protected, OwnerID: string(t.Owner),
-		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](), LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
-		VersionCount: seen.Count, MyRole: openapi.PromptRole(t.Access(r.by).String()),
-		Revision: t.Revision, CreatedAt: openapi.Time(t.CreatedAt), CreatedBy: string(t.CreatedBy), UpdatedAt: openapi.Time(t.UpdatedAt),
+		ID:            string(t.ID),
+		Name:          t.Name,
+		Type:          openapi.PromptType(t.Type),
+		Description:   t.Description,
+		Tags:          list(t.Tags),
+		Metadata:      orEmpty(t.Metadata, "{}"),
+		Visibility:    openapi.Visibility(t.Visibility),
+		Protected:     t.Protected,
+		OwnerID:       string(t.Owner),
+		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](),
+		LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
+		VersionCount:  seen.Count,
+		MyRole:        openapi.PromptRole(t.Access(r.by).String()),
+		Revision:      t.Revision,
+		CreatedAt:     openapi.Time(t.CreatedAt),
+		CreatedBy:     string(t.CreatedBy),
+		UpdatedAt:     openapi.Time(t.UpdatedAt),
 	}
 	if v := t.Active; v.Version != "" {
 		out.ActiveVersion = nullable.NewNullableWithValue(openapi.ActiveVersion{
-			ID: string(v.Version), Number: v.Number, ActivatedAt: openapi.Time(v.At), ActivatedBy: string(v.By),
+			ID:          string(v.Version),
+			Number:      v.Number,
+			ActivatedAt: openapi.Time(v.At),
+			ActivatedBy: string(v.By),
 		})
 	}
 	if seen.Latest != "" {
-		out.LatestVersion = nullable.NewNullableWithValue(openapi.PromptVersionRef{ID: string(seen.Latest), Number: seen.LatestNumber})
+		out.LatestVersion = nullable.NewNullableWithValue(openapi.PromptVersionRef{
+			ID:     string(seen.Latest),
+			Number: seen.LatestNumber,
+		})
 	}
 	return out
 }

@@ -26,12 +26,17 @@ func (a *API) createShare(r *request) (reply, error) {
 		return reply{}, err
 	}
 	s, err := r.Prompts.Share(r.Context(), r.by, promptID(r), prompt.Grant{
-		User: identity.UserID(in.UserID), Email: in.Email, Role: access.Parse(string(in.Role)), ExpiresAt: time.Time(in.ExpiresAt),
+		User:      identity.UserID(in.UserID),
+		Email:     in.Email,
+		Role:      access.Parse(string(in.Role)),
+		ExpiresAt: time.Time(in.ExpiresAt),
 	})
 	if err != nil {
 		return reply{}, err
 	}
-	return created("/api/prompt-templates/"+string(promptID(r))+"/shares/"+string(s.User), toShare(&s)).at(s.Revision), nil
+	return created(
+		"/api/prompt-templates/"+string(promptID(r))+"/shares/"+string(s.User), toShare(&s),
+	).at(s.Revision), nil
 }
 
 func (a *API) getShare(r *request) (reply, error) {

@@ -29,10 +29,17 @@ func (a *API) createVersion(r *request) (reply, error) {
 	}
 	d := prompt.VersionDraft{
 		Content: prompt.Content{
-			Text: in.Text, Messages: toMessages(in.Messages), Format: prompt.Format(in.Format), Model: toModel(in.ModelConfig),
-			Tools: in.Tools, ResponseFormat: in.ResponseFormat,
+			Text:           in.Text,
+			Messages:       toMessages(in.Messages),
+			Format:         prompt.Format(in.Format),
+			Model:          toModel(in.ModelConfig),
+			Tools:          in.Tools,
+			ResponseFormat: in.ResponseFormat,
 		},
-		VariablesDeclared: in.Variables != nil, Labels: in.Labels, CommitMessage: in.CommitMessage, Base: prompt.VersionID(in.BaseVersionID),
+		VariablesDeclared: in.Variables != nil,
+		Labels:            in.Labels,
+		CommitMessage:     in.CommitMessage,
+		Base:              prompt.VersionID(in.BaseVersionID),
 	}
 	if in.Variables != nil {
 		d.Content.Variables = toVariables(*in.Variables)
@@ -56,9 +63,11 @@ func (a *API) updateVersion(r *request) (reply, error) {
 		return reply{}, err
 	}
 	c := prompt.VersionChanges{CommitMessage: orZero(in.CommitMessage), Labels: orZero(in.Labels)}
-	if in.Text != nil || in.Messages != nil || in.Format != nil || in.Variables.IsSpecified() || in.ModelConfig.IsSpecified() || in.Tools.IsSpecified() || in.ResponseFormat.IsSpecified() {
+	if in.Text != nil || in.Messages != nil || in.Format != nil || in.Variables.IsSpecified() ||
+		in.ModelConfig.IsSpecified() || in.Tools.IsSpecified() || in.ResponseFormat.IsSpecified() {
 		c.Content = func(old prompt.Content) prompt.Content { return patchContent(old, in) }
-		c.InferVariables, c.VariablesDeclared = in.Variables.IsNull(), in.Variables.IsSpecified() && !in.Variables.IsNull()
+		c.InferVariables = in.Variables.IsNull()
+		c.VariablesDeclared = in.Variables.IsSpecified() && !in.Variables.IsNull()
 	}
 	t, v, err := r.Prompts.ChangeVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, c)
 	return versionReply(t, v, err)
@@ -69,11 +78,18 @@ func (a *API) deleteVersion(r *request) (reply, error) {
 }
 
 func (a *API) diffVersions(r *request) (reply, error) {
-	from, to, d, err := r.Prompts.Diff(r.Context(), r.by, promptID(r), refOr(r.query.Get("against"), "active"), versionRef(r))
+	from, to, d, err := r.Prompts.Diff(
+		r.Context(), r.by, promptID(r), refOr(r.query.Get("against"), "active"), versionRef(r),
+	)
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(openapi.VersionDiff{Against: toVersionRef(from), Version: toVersionRef(to), Unified: d.Unified, ChangedFields: list(d.Changed)}), nil
+	return ok(openapi.VersionDiff{
+		Against:       toVersionRef(from),
+		Version:       toVersionRef(to),
+		Unified:       d.Unified,
+		ChangedFields: list(d.Changed),
+	}), nil
 }
 
 func (a *API) renderPrompt(r *request) (reply, error) {
@@ -81,11 +97,18 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out, t, v, err := r.Prompts.Render(r.Context(), r.by, promptID(r), refOr(in.Ref, "active"), in.Variables, prompt.Mode(in.Mode))
+	out, t, v, err := r.Prompts.Render(
+		r.Context(), r.by, promptID(r), refOr(in.Ref, "active"), in.Variables, prompt.Mode(in.Mode),
+	)
 	if err != nil {
 		return reply{}, err
 	}
-	result := openapi.RenderResult{Version: toVersionRef(v), ContentHash: v.ContentHash, Missing: list(out.Missing), Unused: list(out.Unused)}
+	result := openapi.RenderResult{
+		Version:     toVersionRef(v),
+		ContentHash: v.ContentHash,
+		Missing:     list(out.Missing),
+		Unused:      list(out.Unused),
+	}
 	if t.Type == prompt.Chat {
 		result.Messages = fromMessages(out.Messages)
 	} else {
@@ -126,7 +149,11 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 	for i, f := range found {
 		version.Reset()
 		item.Reset()
-		said := openapi.ResolvedPrompt{PromptTemplateID: refs[i].PromptTemplateID, Name: refs[i].Name, Ref: or(refs[i].Ref, "active")}
+		said := openapi.ResolvedPrompt{
+			PromptTemplateID: refs[i].PromptTemplateID,
+			Name:             refs[i].Name,
+			Ref:              or(refs[i].Ref, "active"),
+		}
 		if f.Err != nil {
 			why := foreseen(f.Err)
 			said.Error = &openapi.ResolveError{Code: why.Code, Detail: why.Detail}
@@ -134,7 +161,8 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 			if err := encode(&version, toVersion(f.Template, f.Version)); err != nil {
 				return nil, err
 			}
-			said.PromptTemplateID, said.Name, said.ETag = string(f.Template.ID), f.Template.Name, etag(f.Version.Revision, version.Bytes())
+			said.PromptTemplateID, said.Name = string(f.Template.ID), f.Template.Name
+			said.ETag = etag(f.Version.Revision, version.Bytes())
 		}
 		if err := encode(&item, said); err != nil {
 			return nil, err

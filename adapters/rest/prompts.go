@@ -14,7 +14,8 @@ import (
 func (a *API) promptOperations() []operation {
 	const template = "/api/prompt-templates/{prompt_template_id}"
 	return []operation{
-		{http.MethodGet, template + "/versions/{version_id}", query(a.getVersion)}, // first, where the router finds it soonest: applications repeat it all day
+		// First, where the router finds it soonest: applications repeat it all day.
+		{http.MethodGet, template + "/versions/{version_id}", query(a.getVersion)},
 		{http.MethodGet, "/api/prompt-templates", query(a.listPrompts)},
 		{http.MethodPost, "/api/prompt-templates", command(a.createPrompt)},
 		{http.MethodPost, "/api/prompt-templates/resolve", query(a.resolvePrompts)},
@@ -45,7 +46,11 @@ func promptID(r *request) prompt.ID {
 func promptPath(t *prompt.Template) string { return "/api/prompt-templates/" + string(t.ID) }
 
 func (a *API) listPrompts(r *request) (reply, error) {
-	f := prompt.Filter{Query: r.query.Get("q"), Tag: r.query.Get("tag"), Folder: strings.TrimSuffix(r.query.Get("folder"), "/")}
+	f := prompt.Filter{
+		Query:  r.query.Get("q"),
+		Tag:    r.query.Get("tag"),
+		Folder: strings.TrimSuffix(r.query.Get("folder"), "/"),
+	}
 	return listing(r, r.template, func(q page.Query) (prompt.Page, error) {
 		return r.Prompts.List(r.Context(), r.by, f, q)
 	})
@@ -57,8 +62,13 @@ func (a *API) createPrompt(r *request) (reply, error) {
 		return reply{}, err
 	}
 	t, err := r.Prompts.Create(r.Context(), r.by, prompt.Draft{
-		Name: in.Name, Type: prompt.Type(in.Type), Description: in.Description, Tags: in.Tags, Metadata: in.Metadata,
-		Visibility: access.Visibility(in.Visibility), Protected: in.Protected,
+		Name:        in.Name,
+		Type:        prompt.Type(in.Type),
+		Description: in.Description,
+		Tags:        in.Tags,
+		Metadata:    in.Metadata,
+		Visibility:  access.Visibility(in.Visibility),
+		Protected:   in.Protected,
 	})
 	if err != nil {
 		return reply{}, err
@@ -77,8 +87,13 @@ func (a *API) updatePrompt(r *request) (reply, error) {
 		return reply{}, err
 	}
 	t, err := r.Prompts.Change(r.Context(), r.by, promptID(r), r.match, prompt.Changes{
-		Name: in.Name, Description: orZero(in.Description), Tags: orZero(in.Tags), Metadata: merging(in.Metadata),
-		Visibility: (*access.Visibility)(in.Visibility), Protected: in.Protected, Owner: (*identity.UserID)(in.OwnerID),
+		Name:        in.Name,
+		Description: orZero(in.Description),
+		Tags:        orZero(in.Tags),
+		Metadata:    merging(in.Metadata),
+		Visibility:  (*access.Visibility)(in.Visibility),
+		Protected:   in.Protected,
+		Owner:       (*identity.UserID)(in.OwnerID),
 	})
 	return r.templateReply(t, err)
 }

@@ -60,8 +60,10 @@ func (a *API) document() (*asset, error) {
 var problemTemplate = template.Must(template.New("problem").Funcs(template.FuncMap{"code": code}).Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.Title}} · Atrium</title>
-<style>body{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222}code{background:#f2f2f2;padding:.1em .3em;border-radius:.2em}</style>
-</head><body><p><code>{{.Status}} {{.Code}}</code></p><h1>{{.Title}}</h1><p>{{code .Description}}</p><p><a href="/api/docs">API reference</a></p></body></html>
+<style>body{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222}
+code{background:#f2f2f2;padding:.1em .3em;border-radius:.2em}</style>
+</head><body><p><code>{{.Status}} {{.Code}}</code></p><h1>{{.Title}}</h1><p>{{code .Description}}</p>
+<p><a href="/api/docs">API reference</a></p></body></html>
 `))
 
 // code shows what stands in backticks as code.
@@ -86,7 +88,10 @@ func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	)
 	h.Set("Cache-Control", "public, max-age=300")
 	_ = problemTemplate.Execute(w, declared) // it fails if the client is gone
 }

@@ -29,8 +29,12 @@ func newLimiter(perMinute, burst int) *limiter { return newNamedLimiter("default
 // newNamedLimiter returns a limiter whose policy has a name of its own in RateLimit header fields.
 func newNamedLimiter(name string, perMinute, burst int) *limiter {
 	return &limiter{
-		name: name, perMinute: perMinute, burst: burst, buckets: map[string]*rate.Limiter{},
-		policy: fmt.Sprintf(`"%s";q=%d;w=60`, name, perMinute), item: `"` + name + `";r=`,
+		name:      name,
+		perMinute: perMinute,
+		burst:     burst,
+		buckets:   map[string]*rate.Limiter{},
+		policy:    fmt.Sprintf(`"%s";q=%d;w=60`, name, perMinute),
+		item:      `"` + name + `";r=`,
 	}
 }
 
@@ -100,7 +104,9 @@ func (l *limiter) tell(h http.Header, left float64, n int) {
 	left = max(0, left)
 	perSecond := float64(l.perMinute) / 60
 	h["Ratelimit-Policy"] = []string{l.policy}
-	h["Ratelimit"] = []string{l.item + strconv.Itoa(int(left)) + `;t=` + strconv.Itoa(int(math.Ceil((float64(l.burst)-left)/perSecond)))}
+	h["Ratelimit"] = []string{l.item + strconv.Itoa(int(left)) + `;t=` + strconv.Itoa(
+		int(math.Ceil((float64(l.burst)-left)/perSecond)),
+	)}
 	if n > 0 {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil((float64(n)-left)/perSecond)))))
 	}

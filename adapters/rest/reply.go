@@ -58,7 +58,13 @@ func (r reply) of(path string) reply {
 // revision and a hash of the body, since the body may change without the revision, for example with the
 // caller's own role.
 func (r reply) encode() (ports.Answer, error) {
-	a := ports.Answer{Status: r.status, Header: map[string]string{}, Reveals: r.reveals, Brought: r.brought, Shows: r.shows}
+	a := ports.Answer{
+		Status:  r.status,
+		Header:  map[string]string{},
+		Reveals: r.reveals,
+		Brought: r.brought,
+		Shows:   r.shows,
+	}
 	if r.location != "" {
 		a.Header["Location"] = r.location
 	}
@@ -108,7 +114,8 @@ func write(w http.ResponseWriter, r *http.Request, a ports.Answer) {
 	for name, value := range a.Header {
 		h.Set(name, value)
 	}
-	if tag := a.Header["Etag"]; tag != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) && noneMatch(r.Header.Values("If-None-Match"), tag) {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if tag := a.Header["Etag"]; tag != "" && reads && noneMatch(r.Header.Values("If-None-Match"), tag) {
 		h.Del("Content-Type")
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -133,8 +140,13 @@ func noneMatch(headers []string, tag string) bool {
 }
 
 var (
-	errIfMatch = openapi.ErrInvalidParameter.Because("If-Match takes the ETag of an answer as it is, in its quotes, or several with commas between them, or *.")
-	errWeakTag = revision.ErrMismatch.Because("If-Match compares strongly, so that a weak tag never matches (RFC 9110, section 13.1.1): send the ETag without W/.")
+	errIfMatch = openapi.ErrInvalidParameter.Because(
+		"If-Match takes the ETag of an answer as it is, in its quotes, or several with commas between them, or *.",
+	)
+	errWeakTag = revision.ErrMismatch.Because(
+		"If-Match compares strongly, so that a weak tag never matches (RFC 9110, section 13.1.1): send the " +
+			"ETag without W/.",
+	)
 )
 
 // ifMatch reads If-Match. Only the revision part of our tags is compared: if a thing is only shown

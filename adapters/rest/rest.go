@@ -64,7 +64,8 @@ type API struct {
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.
 func New(c Config, d Deps) (*API, error) {
 	a := &API{
-		Deps: d, config: c,
+		Deps:      d,
+		config:    c,
 		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
 		downloads: newLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute),
 		proven:    newProvenTokens(),
@@ -162,7 +163,9 @@ func register(r *mux.Router, method, path string, h http.Handler) {
 // another route fits.
 func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
-	for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+	for _, m := range []string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+	} {
 		try := r.Clone(r.Context())
 		try.Method = m
 		if match := (mux.RouteMatch{}); a.router.Match(try, &match) && match.MatchErr == nil {
@@ -180,9 +183,14 @@ func (a *API) unrouted(w http.ResponseWriter, r *http.Request) {
 // Server returns the HTTP server of a handler, with every timeout set.
 func Server(c Config, h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Addr: c.Addr, Handler: h, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		ReadHeaderTimeout: c.ReadHeaderTimeout, ReadTimeout: c.ReadTimeout, WriteTimeout: c.WriteTimeout, IdleTimeout: c.IdleTimeout,
-		MaxHeaderBytes: maxHeader - 4<<10, // net/http adds 4 KiB of its own
+		Addr:              c.Addr,
+		Handler:           h,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: c.ReadHeaderTimeout,
+		ReadTimeout:       c.ReadTimeout,
+		WriteTimeout:      c.WriteTimeout,
+		IdleTimeout:       c.IdleTimeout,
+		MaxHeaderBytes:    maxHeader - 4<<10, // net/http adds 4 KiB of its own
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 func fromLocation(in openapi.SourceLocation) source.Location {
 	return source.Location{
 		Sheet:      source.SheetLocation{URL: in.URL, Tab: in.Tab, HeaderRow: in.HeaderRow},
-		Connection: connection.ID(in.ConnectionID), Table: connection.TableRef{Schema: in.Schema, Name: in.Table},
+		Connection: connection.ID(in.ConnectionID),
+		Table:      connection.TableRef{Schema: in.Schema, Name: in.Table},
 	}
 }
 
@@ -33,46 +34,90 @@ func toSource(s *sources.Seen) openapi.Source {
 		at.Connection = "" // left out: the connection's sources name the sheet
 	}
 	out := openapi.Source{
-		ID: string(s.ID), Type: string(s.Type), Name: s.Name, Backend: openapi.SourceBackend(at.Backend()),
+		ID:      string(s.ID),
+		Type:    string(s.Type),
+		Name:    s.Name,
+		Backend: openapi.SourceBackend(at.Backend()),
 		Location: openapi.SourceLocation{
-			URL: at.Sheet.URL, Tab: at.Sheet.Tab, HeaderRow: at.Sheet.HeaderRow,
-			ConnectionID: string(at.Connection), Schema: at.Table.Schema, Table: at.Table.Name,
+			URL:          at.Sheet.URL,
+			Tab:          at.Sheet.Tab,
+			HeaderRow:    at.Sheet.HeaderRow,
+			ConnectionID: string(at.Connection),
+			Schema:       at.Table.Schema,
+			Table:        at.Table.Name,
 		},
 		Columns: each(s.Columns, toColumn),
-		Mapping: each(s.Mapping, func(p *source.Pair) openapi.SourcePair { return openapi.SourcePair{Field: p.Field, Column: p.Column} }),
+		Mapping: each(s.Mapping, func(p *source.Pair) openapi.SourcePair {
+			return openapi.SourcePair{
+				Field:  p.Field,
+				Column: p.Column,
+			}
+		}),
 		MappingReport: openapi.SourceMappingReport{
-			Matched: s.Report.Matched, UnmappedRequired: list(s.Report.UnmappedRequired), UnmappedColumns: list(s.Report.UnmappedColumns),
+			Matched:          s.Report.Matched,
+			UnmappedRequired: list(s.Report.UnmappedRequired),
+			UnmappedColumns:  list(s.Report.UnmappedColumns),
 			Warnings: each(s.Report.Warnings, func(w *source.Warning) openapi.SourceWarning {
 				return openapi.SourceWarning{Field: w.Field, Column: w.Column, Code: openapi.SourceWarningCode(w.Code)}
 			}),
 		},
-		Status: openapi.SourceStatus(s.Status()), PauseReason: openapi.OrNull(openapi.SourcePauseReason(s.Paused)), Failure: nullable.NewNullNullable[openapi.SourceFailure](),
+		Status:      openapi.SourceStatus(s.Status()),
+		PauseReason: openapi.OrNull(openapi.SourcePauseReason(s.Paused)),
+		Failure:     nullable.NewNullNullable[openapi.SourceFailure](),
 		Drift: openapi.SourceDrift{
-			Level: openapi.SourceDriftLevel(s.Drift.Level), Columns: each(s.Drift.Columns, func(c *source.DriftedColumn) openapi.SourceDriftedColumn {
-				return openapi.SourceDriftedColumn{Column: c.Column, Change: openapi.SourceDriftedColumnChange(c.Change), To: openapi.OrNull(c.To)}
+			Level: openapi.SourceDriftLevel(s.Drift.Level),
+			Columns: each(s.Drift.Columns, func(c *source.DriftedColumn) openapi.SourceDriftedColumn {
+				return openapi.SourceDriftedColumn{
+					Column: c.Column,
+					Change: openapi.SourceDriftedColumnChange(c.Change),
+					To:     openapi.OrNull(c.To),
+				}
 			}),
 		},
-		LastRefreshedAt: orNullTime(s.LastRefreshedAt), NextRefreshAt: orNullTime(s.NextRefreshAt),
-		RowEstimate: orUnknown(s.RowEstimate), OwnerID: string(s.Owner), Revision: s.Revision, CreatedAt: openapi.Time(s.CreatedAt), UpdatedAt: openapi.Time(s.UpdatedAt),
+		LastRefreshedAt: orNullTime(s.LastRefreshedAt),
+		NextRefreshAt:   orNullTime(s.NextRefreshAt),
+		RowEstimate:     orUnknown(s.RowEstimate),
+		OwnerID:         string(s.Owner),
+		Revision:        s.Revision,
+		CreatedAt:       openapi.Time(s.CreatedAt),
+		UpdatedAt:       openapi.Time(s.UpdatedAt),
 	}
 	if f := s.Failure; f != nil {
-		out.Failure = nullable.NewNullableWithValue(openapi.SourceFailure{Code: f.Code, Retryable: f.Transient, Hint: f.Hint, At: openapi.Time(f.At)})
+		out.Failure = nullable.NewNullableWithValue(openapi.SourceFailure{
+			Code:      f.Code,
+			Retryable: f.Transient,
+			Hint:      f.Hint,
+			At:        openapi.Time(f.At),
+		})
 	}
 	return out
 }
 
 func toColumn(h *column.Header) openapi.SourceColumn {
-	return openapi.SourceColumn{Name: h.Name, Column: openapi.OrNull(h.Column), InferredType: openapi.SourceFieldType(h.Type)}
+	return openapi.SourceColumn{
+		Name:         h.Name,
+		Column:       openapi.OrNull(h.Column),
+		InferredType: openapi.SourceFieldType(h.Type),
+	}
 }
 
 func toSourceType(t *source.Type) openapi.SourceType {
 	return openapi.SourceType{
-		Type: string(t.Key), Title: t.Title,
-		Accepts: each(t.Accepts, func(b *source.Backend) openapi.SourceTypeAccepts { return openapi.SourceTypeAccepts(*b) }),
+		Type:  string(t.Key),
+		Title: t.Title,
+		Accepts: each(
+			t.Accepts, func(b *source.Backend) openapi.SourceTypeAccepts { return openapi.SourceTypeAccepts(*b) },
+		),
 		Fields: each(t.Fields, func(f *column.Field) openapi.SourceField {
 			return openapi.SourceField{
-				Key: f.Key, Title: f.Title, Type: openapi.SourceFieldType(f.Type), Required: f.Required, Unique: f.Unique,
-				Synonyms: list(f.Synonyms), Enum: list(f.Enum), Example: f.Example,
+				Key:      f.Key,
+				Title:    f.Title,
+				Type:     openapi.SourceFieldType(f.Type),
+				Required: f.Required,
+				Unique:   f.Unique,
+				Synonyms: list(f.Synonyms),
+				Enum:     list(f.Enum),
+				Example:  f.Example,
 			}
 		}),
 	}
@@ -96,30 +141,59 @@ func toRows(rows [][]*string) [][]nullable.Nullable[string] {
 
 func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 	return openapi.SheetPreview{
-		Title: p.Title, Tab: p.Tab.ID, HeaderRow: openapi.OrNull(p.Preview.HeaderRow), HeaderConfidence: p.Preview.Confidence,
+		Title:            p.Title,
+		Tab:              p.Tab.ID,
+		HeaderRow:        openapi.OrNull(p.Preview.HeaderRow),
+		HeaderConfidence: p.Preview.Confidence,
 		Tabs: each(p.Tabs, func(t *source.Tab) openapi.SheetTab {
-			return openapi.SheetTab{ID: t.ID, Title: t.Title, Rows: orUnknown(t.Rows), Columns: orUnknown(t.Columns), Hidden: t.Hidden}
+			return openapi.SheetTab{
+				ID:      t.ID,
+				Title:   t.Title,
+				Rows:    orUnknown(t.Rows),
+				Columns: orUnknown(t.Columns),
+				Hidden:  t.Hidden,
+			}
 		}),
-		Headers: each(p.Preview.Headers, toColumn), Rows: toRows(p.Preview.Rows), Suggestions: each(p.Suggestions, toSuggestion),
+		Headers:     each(p.Preview.Headers, toColumn),
+		Rows:        toRows(p.Preview.Rows),
+		Suggestions: each(p.Suggestions, toSuggestion),
 	}
 }
 
 func toTablePreview(p sources.TablePreview) openapi.TablePreview {
 	columns := make([]openapi.TableColumn, len(p.Columns))
 	for i, c := range p.Columns {
-		columns[i] = openapi.TableColumn{Name: c.Name, DatabaseType: c.DatabaseType, InferredType: openapi.SourceFieldType(p.Headers[i].Type), Nullable: c.Nullable}
+		columns[i] = openapi.TableColumn{
+			Name:         c.Name,
+			DatabaseType: c.DatabaseType,
+			InferredType: openapi.SourceFieldType(p.Headers[i].Type),
+			Nullable:     c.Nullable,
+		}
 	}
 	return openapi.TablePreview{Columns: columns, Rows: toRows(p.Rows), Suggestions: each(p.Suggestions, toSuggestion)}
 }
 
 func toWarehouseTable(t *connection.Table) openapi.WarehouseTable {
-	return openapi.WarehouseTable{Schema: t.Schema, Name: t.Name, Kind: openapi.WarehouseTableKind(t.Kind), RowEstimate: orUnknown(t.RowEstimate)}
+	return openapi.WarehouseTable{
+		Schema:      t.Schema,
+		Name:        t.Name,
+		Kind:        openapi.WarehouseTableKind(t.Kind),
+		RowEstimate: orUnknown(t.RowEstimate),
+	}
 }
 
 func toSourceJob(e *job.Entry) openapi.SourceJob {
 	out := openapi.SourceJob{
-		ID: string(e.ID), Kind: string(e.Kind), State: openapi.SourceJobState(e.State), Attempt: e.Attempt, Failures: e.Failures, Failure: openapi.OrNull(e.Failure),
-		DueAt: nullable.NewNullNullable[openapi.Time](), CreatedAt: openapi.Time(e.CreatedAt), StartedAt: orNullTime(e.StartedAt), EndedAt: orNullTime(e.EndedAt),
+		ID:        string(e.ID),
+		Kind:      string(e.Kind),
+		State:     openapi.SourceJobState(e.State),
+		Attempt:   e.Attempt,
+		Failures:  e.Failures,
+		Failure:   openapi.OrNull(e.Failure),
+		DueAt:     nullable.NewNullNullable[openapi.Time](),
+		CreatedAt: openapi.Time(e.CreatedAt),
+		StartedAt: orNullTime(e.StartedAt),
+		EndedAt:   orNullTime(e.EndedAt),
 	}
 	if e.State == job.Queued {
 		out.DueAt = nullable.NewNullableWithValue(openapi.Time(e.Due))

@@ -39,7 +39,10 @@ func (a *API) listSources(r *request) (reply, error) {
 }
 
 func (a *API) listSourceTypes(r *request) (reply, error) {
-	return ok(openapi.SourceTypeList{Data: each(r.Sources.Types(r.by), toSourceType), NextCursor: openapi.OrNull("")}), nil
+	return ok(openapi.SourceTypeList{
+		Data:       each(r.Sources.Types(r.by), toSourceType),
+		NextCursor: openapi.OrNull(""),
+	}), nil
 }
 
 var errOneSheet = openapi.ErrInvalidParameter.Because("Give either url or source_id.")
@@ -62,7 +65,9 @@ func (a *API) previewSheet(r *request) (reply, error) {
 
 var (
 	errNoConnection = openapi.ErrInvalidParameter.Because("Give the connection_id of the connection to read through.")
-	errHalfATable   = openapi.ErrInvalidParameter.Because("A table is named by schema and table together, as the list of tables has them.")
+	errHalfATable   = openapi.ErrInvalidParameter.Because(
+		"A table is named by schema and table together, as the list of tables has them.",
+	)
 )
 
 func (a *API) previewWarehouse(r *request) (reply, error) {
@@ -77,7 +82,9 @@ func (a *API) previewWarehouse(r *request) (reply, error) {
 		return a.listTables(r, through)
 	}
 	table := connection.TableRef{Schema: r.query.Get("schema"), Name: r.query.Get("table")}
-	p, err := r.Sources.PreviewTable(r.Context(), r.by, through, table, r.number("sample_rows", 3), source.TypeKey(r.query.Get("type")))
+	p, err := r.Sources.PreviewTable(
+		r.Context(), r.by, through, table, r.number("sample_rows", 3), source.TypeKey(r.query.Get("type")),
+	)
 	if err != nil {
 		return reply{}, err
 	}
@@ -93,7 +100,10 @@ func (a *API) listTables(r *request, through connection.ID) (reply, error) {
 				return page.Of[connection.Table]{}, openapi.ErrInvalidCursor
 			}
 		}
-		tables, err := r.Sources.Tables(r.Context(), r.by, through, connection.TableQuery{After: after, Limit: q.Limit + 1})
+		tables, err := r.Sources.Tables(r.Context(), r.by, through, connection.TableQuery{
+			After: after,
+			Limit: q.Limit + 1,
+		})
 		if err != nil || len(tables) <= q.Limit {
 			return page.Of[connection.Table]{Items: tables}, err
 		}
@@ -108,7 +118,12 @@ func (a *API) attachSource(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := source.Draft{Type: source.TypeKey(in.Type), Name: in.Name, Location: fromLocation(in.Location), Mapping: fromPairs(in.Mapping)}
+	d := source.Draft{
+		Type:     source.TypeKey(in.Type),
+		Name:     in.Name,
+		Location: fromLocation(in.Location),
+		Mapping:  fromPairs(in.Mapping),
+	}
 	reading, err := r.Sources.Read(r.Context(), r.by, d)
 	if err != nil {
 		return nil, err

@@ -29,9 +29,13 @@ func (c *streamCounts) enter(ws identity.WorkspaceID, address string) error {
 	defer c.mu.Unlock()
 	switch {
 	case ws != "" && c.workspaces[ws] >= c.limits.PerWorkspace:
-		return presences.ErrTooManyWatches.Because(fmt.Sprintf("A workspace has at most %d open streams.", c.limits.PerWorkspace))
+		return presences.ErrTooManyWatches.Because(
+			fmt.Sprintf("A workspace has at most %d open streams.", c.limits.PerWorkspace),
+		)
 	case c.addresses[address] >= c.limits.PerAddress:
-		return presences.ErrTooManyWatches.Because(fmt.Sprintf("An address has at most %d open streams.", c.limits.PerAddress))
+		return presences.ErrTooManyWatches.Because(
+			fmt.Sprintf("An address has at most %d open streams.", c.limits.PerAddress),
+		)
 	}
 	if ws != "" {
 		c.workspaces[ws]++

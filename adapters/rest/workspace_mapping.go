@@ -12,8 +12,13 @@ import (
 func (r *request) membership(m *account.Membership) openapi.Workspace {
 	w := m.Workspace
 	return openapi.Workspace{
-		ID: string(w.ID), Slug: w.Slug, Name: w.Name, MyRole: openapi.WorkspaceRole(min(m.Role, r.by.Ceiling).String()),
-		Revision: w.Revision, CreatedAt: openapi.Time(w.CreatedAt), UpdatedAt: openapi.Time(w.UpdatedAt),
+		ID:        string(w.ID),
+		Slug:      w.Slug,
+		Name:      w.Name,
+		MyRole:    openapi.WorkspaceRole(min(m.Role, r.by.Ceiling).String()),
+		Revision:  w.Revision,
+		CreatedAt: openapi.Time(w.CreatedAt),
+		UpdatedAt: openapi.Time(w.UpdatedAt),
 	}
 }
 
@@ -23,8 +28,14 @@ func toMember(m *account.Member) openapi.Member {
 		kind = openapi.MemberKindService
 	}
 	return openapi.Member{
-		UserID: string(m.User), Kind: kind, Email: openapi.OrNull(m.Email), Name: m.Name, Role: openapi.WorkspaceRole(m.Role.String()),
-		Revision: m.Revision, CreatedAt: openapi.Time(m.CreatedAt), UpdatedAt: openapi.Time(m.UpdatedAt),
+		UserID:    string(m.User),
+		Kind:      kind,
+		Email:     openapi.OrNull(m.Email),
+		Name:      m.Name,
+		Role:      openapi.WorkspaceRole(m.Role.String()),
+		Revision:  m.Revision,
+		CreatedAt: openapi.Time(m.CreatedAt),
+		UpdatedAt: openapi.Time(m.UpdatedAt),
 	}
 }
 
@@ -51,7 +62,14 @@ func toInvitation(i *account.Invitation, now time.Time) openapi.Invitation {
 		status = openapi.InvitationStatusExpired
 	}
 	return openapi.Invitation{
-		ID: string(i.ID), Email: i.Email, Role: openapi.WorkspaceRole(i.Role.String()), InvitedBy: string(i.InvitedBy), Status: status,
-		ExpiresAt: openapi.Time(i.ExpiresAt), Revision: i.Revision, CreatedAt: openapi.Time(i.CreatedAt), UpdatedAt: openapi.Time(i.UpdatedAt),
+		ID:        string(i.ID),
+		Email:     i.Email,
+		Role:      openapi.WorkspaceRole(i.Role.String()),
+		InvitedBy: string(i.InvitedBy),
+		Status:    status,
+		ExpiresAt: openapi.Time(i.ExpiresAt),
+		Revision:  i.Revision,
+		CreatedAt: openapi.Time(i.CreatedAt),
+		UpdatedAt: openapi.Time(i.UpdatedAt),
 	}
 }

@@ -45,7 +45,10 @@ func (a *API) listWorkspaces(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(openapi.WorkspaceList{Data: each(memberships, r.membership), NextCursor: nullable.NewNullNullable[string]()}), nil
+	return ok(openapi.WorkspaceList{
+		Data:       each(memberships, r.membership),
+		NextCursor: nullable.NewNullNullable[string](),
+	}), nil
 }
 
 func (a *API) createWorkspace(r *request) (reply, error) {
@@ -72,7 +75,8 @@ func (a *API) updateWorkspace(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, observation(r.Request).org, workspaceID(r), r.match, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name})
+	org, changes := observation(r.Request).org, account.WorkspaceChanges{Slug: in.Slug, Name: in.Name}
+	w, err := r.Accounts.ChangeWorkspace(r.Context(), r.by, org, workspaceID(r), r.match, changes)
 	return r.workspaceReply(w, err)
 }
 
@@ -106,7 +110,9 @@ func (a *API) updateMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	m, err := r.Accounts.ChangeMember(r.Context(), r.by, workspaceID(r), memberID(r), r.match, identity.ParseRole(string(in.Role)))
+	m, err := r.Accounts.ChangeMember(
+		r.Context(), r.by, workspaceID(r), memberID(r), r.match, identity.ParseRole(string(in.Role)),
+	)
 	if err != nil {
 		return reply{}, err
 	}
