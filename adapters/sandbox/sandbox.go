@@ -44,7 +44,7 @@ var (
 
 // New returns the sandbox of an org. Secrets are made by mac, and are kept nowhere.
 func New(org identity.OrgID, books ports.SandboxBooks, clock func() time.Time, mac func(text string) string, deliver Deliver) *Gateway {
-	return &Gateway{org: org, books: books, clock: clock, mac: mac, deliver: deliver, post: &post{busy: map[billing.CustomerID]bool{}}}
+	return &Gateway{org: org, books: books, clock: clock, mac: mac, deliver: deliver, post: &post{busy: map[billing.CustomerID]*delivery{}}}
 }
 
 // WebhookKey signs the events.

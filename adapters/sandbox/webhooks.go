@@ -10,40 +10,56 @@ import (
 )
 
 // post lets one goroutine at a time deliver the events of a customer. busy has the customers whose events are
-// being delivered; its value is true if another delivery was requested since.
+// being delivered.
 type post struct {
 	mu   sync.Mutex
-	busy map[billing.CustomerID]bool
+	busy map[billing.CustomerID]*delivery
 }
 
-// begin reports whether the caller must deliver. If not, the current deliverer checks once more.
-func (p *post) begin(c billing.CustomerID) bool {
+// delivery is the delivery of a customer's events by one goroutine.
+type delivery struct {
+	repeat bool          // another delivery was requested since it looked for events
+	done   chan struct{} // closed when it has ended
+}
+
+// begin reports whether the caller must deliver. If not, the current deliverer checks once more, and the caller can
+// wait for it.
+func (p *post) begin(c billing.CustomerID) (d *delivery, deliver bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, busy := p.busy[c]; busy {
-		p.busy[c] = true
-		return false
+	if d, busy := p.busy[c]; busy {
+		d.repeat = true
+		return d, false
 	}
-	p.busy[c] = false
-	return true
+	d = &delivery{done: make(chan struct{})}
+	p.busy[c] = d
+	return d, true
 }
 
 // end reports whether there is nothing more to deliver.
 func (p *post) end(c billing.CustomerID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.busy[c] {
-		p.busy[c] = false
+	d := p.busy[c]
+	if d.repeat {
+		d.repeat = false
 		return false
 	}
 	delete(p.busy, c)
+	close(d.done)
 	return true
 }
 
-// flush delivers the pending events of a customer. Events that cannot be delivered stay pending until the
-// next attempt; the call that caused them does not fail.
+// flush delivers the pending events of a customer, or waits until another call has. Without that, calls in parallel
+// would be faster than their events: cards could be tried long after enough of them were declined. Events that cannot
+// be delivered stay pending until the next attempt; the call that caused them does not fail.
 func (g *Gateway) flush(ctx context.Context, c billing.CustomerID) {
-	if !g.post.begin(c) {
+	d, deliver := g.post.begin(c)
+	if !deliver {
+		select {
+		case <-ctx.Done():
+		case <-d.done:
+		}
 		return
 	}
 	for {

@@ -1,0 +1,54 @@
+package sandbox_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/atrium-hq/atrium/adapters/sandbox"
+	"github.com/atrium-hq/atrium/domain/billing"
+	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/fixture"
+)
+
+// TestACallReturnsAfterTheDeliveryOfItsEvents makes calls in parallel while the webhook is slow. A call that returned
+// earlier could be repeated before anyone has counted what it did.
+func TestACallReturnsAfterTheDeliveryOfItsEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var delivered []string
+		g := sandbox.New("org", fixture.NewBooks(), time.Now, mac, func(_ context.Context, _ identity.OrgID, body []byte, _ string) error {
+			time.Sleep(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			delivered = append(delivered, string(body))
+			return nil
+		})
+		c, err := g.CreateCustomer(t.Context(), "key", billing.Details{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calls sync.WaitGroup
+		for _, key := range []string{"a", "b", "c"} {
+			calls.Go(func() {
+				i, err := g.CreateSetupIntent(t.Context(), key, c, billing.OffSession)
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if !slices.ContainsFunc(delivered, func(body string) bool { return strings.Contains(body, string(i.ID)) }) {
+					t.Errorf("a call has returned before its event was delivered")
+				}
+			})
+		}
+		calls.Wait()
+		if len(delivered) != 4 {
+			t.Errorf("%d of 4 events are delivered", len(delivered))
+		}
+	})
+}
