@@ -85,11 +85,15 @@ func toSubscription(v *payments.View) openapi.Subscription {
 		PendingChange:          nullable.NewNullNullable[openapi.SubscriptionPendingChange](),
 		DefaultPaymentMethodID: openapi.OrNull(string(v.Default)),
 		Action:                 toAction(v.Action),
+		Credit:                 nullable.NewNullNullable[openapi.Money](),
 		Stale:                  v.Stale,
 		Gateway:                openapi.PaymentGateway(v.Gateway),
 		Revision:               v.Revision,
 		CreatedAt:              openapi.Time(v.CreatedAt),
 		UpdatedAt:              openapi.Time(v.UpdatedAt),
+	}
+	if v.Credit.Amount > 0 {
+		out.Credit = nullable.NewNullableWithValue(toMoney(v.Credit))
 	}
 	if p := v.Pending; p != nil {
 		out.PendingChange = nullable.NewNullableWithValue(openapi.SubscriptionPendingChange{

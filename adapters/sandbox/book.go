@@ -16,6 +16,7 @@ type book struct {
 	CreatedAt     time.Time          `json:"created_at"`
 	Methods       []*method          `json:"methods"`
 	Default       billing.MethodID   `json:"default"`
+	Credit        int64              `json:"credit,omitempty"` // deducted from the next invoices
 	Intents       []*intent          `json:"intents"`
 	Subscriptions []*subscription    `json:"subscriptions"`
 	Invoices      []*invoice         `json:"invoices"`
@@ -81,10 +82,23 @@ type subscription struct {
 	TrialEnd          time.Time              `json:"trial_end"`
 	CancelAtPeriodEnd bool                   `json:"cancel_at_period_end"`
 	Next              *sale                  `json:"next,omitempty"` // at renewal
+	Change            *change                `json:"change,omitempty"`
 	Retries           int                    `json:"retries"`
 	RetryAt           time.Time              `json:"retry_at"`
 	Intent            billing.IntentID       `json:"intent,omitempty"` // what the payer has to do
 	CreatedAt         time.Time              `json:"created_at"`
+}
+
+// change is a change that waits for the payer to authenticate its payment: a pending update
+// (https://docs.stripe.com/billing/subscriptions/pending-updates).
+type change struct {
+	sale
+	Anchor      int               `json:"anchor"`
+	PeriodStart time.Time         `json:"period_start"`
+	PeriodEnd   time.Time         `json:"period_end"`
+	Invoice     billing.InvoiceID `json:"invoice"`
+	Intent      billing.IntentID  `json:"intent"`
+	Until       time.Time         `json:"until"`
 }
 
 // sale is a plan and how many of it.
@@ -151,6 +165,7 @@ func (s *subscription) held(c billing.CustomerID) billing.GatewaySubscription {
 		ID: s.ID, Customer: c, PriceRef: s.Plan.PriceRef, Plan: s.Plan.ID, Quantity: s.Quantity, Status: s.Status, Key: s.Key,
 		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, TrialEnd: s.TrialEnd, CancelAtPeriodEnd: s.CancelAtPeriodEnd, CreatedAt: s.CreatedAt,
 	}
+	h.Confirming = s.Change != nil
 	if s.Next != nil {
 		h.Pending = &billing.PendingChange{Plan: s.Next.Plan.ID, Quantity: s.Next.Quantity, At: s.PeriodEnd}
 	}

@@ -14,6 +14,9 @@ type outcome struct {
 	decline string // why not
 }
 
+// due returns what the customer's credit does not cover of an amount.
+func (b *book) due(amount int64) int64 { return max(amount-b.Credit, 0) }
+
 // charge tries the customer's default method. present says whether the payer is there to be asked.
 func (b *book) charge(amount int64, present bool, now time.Time) outcome {
 	if amount <= 0 {
@@ -52,13 +55,42 @@ func (b *book) write(s *subscription, amount int64, status billing.InvoiceStatus
 		Status: status, Currency: s.Plan.Price.Currency, Subtotal: amount, Total: amount, AmountDue: amount,
 		PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd, DueAt: now, CreatedAt: now,
 	}}
+	if status == billing.Open {
+		b.deduct(i)
+	}
 	b.Invoices = append(b.Invoices, i)
 	b.emit("invoice.created", "invoice", string(i.ID), now)
 	return i
 }
 
+// credit returns the customer's credit, in the currency of its newest subscription.
+func (b *book) credit() billing.Money {
+	if b.Credit == 0 || len(b.Subscriptions) == 0 {
+		return billing.Money{}
+	}
+	return billing.Money{Amount: b.Credit, Currency: b.Subscriptions[len(b.Subscriptions)-1].Plan.Price.Currency}
+}
+
+// deduct uses the customer's credit for an invoice that is finalized.
+func (b *book) deduct(i *invoice) {
+	used := min(b.Credit, i.Total)
+	b.Credit -= used
+	i.AmountDue = i.Total - used
+}
+
+// void voids an open invoice, returns the credit that was used for it, and cancels its intents.
+func (b *book) void(i *invoice) {
+	b.Credit += i.Total - i.AmountDue
+	i.Status = billing.Void
+	for _, n := range b.Intents {
+		if n.Invoice == i.ID && n.Status == wantsAction {
+			n.Status = canceled
+		}
+	}
+}
+
 func (b *book) pay(i *invoice, now time.Time) {
-	i.Status, i.AmountPaid, i.PaidAt = billing.Paid, i.Total, now
+	i.Status, i.AmountPaid, i.PaidAt = billing.Paid, i.AmountDue, now
 	b.emit("invoice.paid", "invoice", string(i.ID), now)
 }
 
@@ -79,8 +111,13 @@ func (b *book) paid(i *invoice, now time.Time) {
 	if s == nil || !s.Status.Live() {
 		return
 	}
+	if s.Change != nil && s.Change.Invoice == i.ID {
+		b.apply(s)
+		b.emit("customer.subscription.updated", "subscription", string(s.ID), now)
+		return
+	}
 	for _, newer := range b.Invoices[slices.Index(b.Invoices, i)+1:] {
-		if newer.Subscription == s.ID {
+		if newer.Subscription == s.ID && newer.Status != billing.Void && !s.waitsFor(newer) {
 			return
 		}
 	}
@@ -91,10 +128,14 @@ func (b *book) paid(i *invoice, now time.Time) {
 	}
 }
 
-// open is the newest unpaid invoice of a subscription; nil if there is none.
+// waitsFor reports whether an invoice is that of a change that waits for the payer.
+func (s *subscription) waitsFor(i *invoice) bool { return s.Change != nil && s.Change.Invoice == i.ID }
+
+// open is the newest unpaid invoice of a subscription for a period; nil if there is none.
 func (b *book) open(id billing.SubscriptionID) *invoice {
+	s := b.subscription(id)
 	for n := len(b.Invoices) - 1; n >= 0; n-- {
-		if i := b.Invoices[n]; i.Subscription == id && i.Status == billing.Open {
+		if i := b.Invoices[n]; i.Subscription == id && i.Status == billing.Open && (s == nil || !s.waitsFor(i)) {
 			return i
 		}
 	}
@@ -104,7 +145,7 @@ func (b *book) open(id billing.SubscriptionID) *invoice {
 // voidAll voids the open invoices of a subscription and cancels its intents that wait for the payer.
 func (b *book) voidAll(id billing.SubscriptionID) {
 	for i := b.open(id); i != nil; i = b.open(id) {
-		i.Status = billing.Void
+		b.void(i)
 	}
 	for _, n := range b.Intents {
 		if n.Subscription == id && n.Status == wantsAction {
@@ -125,6 +166,7 @@ func (b *book) end(s *subscription, status billing.Status, now time.Time) {
 	if s.Status == billing.Incomplete {
 		b.voidAll(s.ID)
 	}
+	b.drop(s)
 	s.Status, s.Next, s.Intent = status, nil, ""
 	b.emit("customer.subscription.deleted", "subscription", string(s.ID), now)
 }
@@ -154,6 +196,10 @@ func (b *book) roll(now time.Time) (changed bool) {
 
 // step carries out the next thing that time has in store for s, if it is due.
 func (b *book) step(s *subscription, now time.Time) bool {
+	if s.Change != nil && !now.Before(s.Change.Until) {
+		b.drop(s)
+		return true
+	}
 	switch s.Status {
 	case billing.Incomplete:
 		if at := s.CreatedAt.Add(incompleteFor); !now.Before(at) {
@@ -195,7 +241,7 @@ func (b *book) renew(s *subscription, at time.Time) {
 		s.Anchor = at.Day()
 	}
 	s.PeriodStart, s.PeriodEnd = at, s.next(at)
-	got := b.charge(s.price(), false, at)
+	got := b.charge(b.due(s.price()), false, at)
 	b.bill(s, s.price(), got.paid, at)
 	was := s.Status
 	s.Status = billing.Active
@@ -223,7 +269,7 @@ func (b *book) draft(s *subscription, at time.Time) {
 func (b *book) retry(s *subscription, at time.Time) {
 	i := b.open(s.ID)
 	switch {
-	case i == nil || b.charge(i.Total, false, at).paid:
+	case i == nil || b.charge(i.AmountDue, false, at).paid:
 		if i != nil {
 			b.pay(i, at)
 		}

@@ -26,6 +26,7 @@ func (g *Gateway) Pay(ctx context.Context, key string, c billing.CustomerID, id 
 			return paying{Invoice: id}, nil
 		case billing.Draft:
 			i.Status = billing.Open
+			b.deduct(i)
 		case billing.Open:
 		default:
 			return paying{}, billing.ErrInvoiceNotPayable

@@ -262,7 +262,7 @@ func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wal
 	if err != nil {
 		return billing.Wallet{}, err
 	}
-	w := billing.Wallet{Default: b.Default}
+	w := billing.Wallet{Default: b.Default, Credit: b.credit()}
 	for _, m := range b.Methods {
 		w.Methods = append(w.Methods, m.shown())
 	}

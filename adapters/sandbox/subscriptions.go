@@ -26,7 +26,7 @@ func (g *Gateway) Subscribe(ctx context.Context, key string, c billing.CustomerI
 			b.add(s, 0, true, now)
 			return *s, nil
 		}
-		switch got := b.charge(s.price(), true, now); {
+		switch got := b.charge(b.due(s.price()), true, now); {
 		case got.decline != "":
 			b.emit("payment_intent.payment_failed", "payment_intent", "pi_"+name(string(b.ID), key), now)
 			return subscription{}, &billing.DeclinedError{DeclineCode: got.decline}
@@ -66,6 +66,9 @@ func (b *book) add(s *subscription, amount int64, paid bool, now time.Time) {
 // held is s with what the payer has to do.
 func (g *Gateway) held(c billing.CustomerID, s *subscription) billing.GatewaySubscription {
 	h := s.held(c)
+	if s.Change != nil {
+		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: g.clientSecret(s.Change.Intent)}
+	}
 	if s.Intent != "" {
 		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: g.clientSecret(s.Intent)}
 		if s.Status == billing.Trialing {
@@ -82,6 +85,7 @@ func (g *Gateway) Amend(ctx context.Context, key string, c billing.CustomerID, i
 		if s == nil || !s.Status.Live() {
 			return subscription{}, errNoSuchCustomer
 		}
+		b.drop(s)
 		if a.Resell {
 			if err := b.resell(s, a, now); err != nil {
 				return subscription{}, err
@@ -121,8 +125,19 @@ func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error
 		s.PeriodEnd = s.next(now)
 		amount = s.price() - billing.Prorate(was.price(), left, whole)
 	}
-	amount = max(amount, 0)
-	got := b.charge(amount, false, now)
+	if amount < 0 {
+		b.Credit -= amount
+		b.emit("customer.updated", "customer", string(b.ID), now)
+		return nil
+	}
+	got := b.charge(b.due(amount), true, now)
+	if got.asks && a.Keep == nil && a.CancelAtPeriodEnd == nil {
+		b.await(s, &was, amount, now)
+		return nil
+	}
+	if got.asks {
+		got.decline = "authentication_required"
+	}
 	if !got.paid {
 		*s = was
 		s.Next = nil // what was to come was let go before
@@ -136,6 +151,36 @@ func (b *book) resell(s *subscription, a billing.Amendment, now time.Time) error
 		b.bill(s, amount, true, now)
 	}
 	return nil
+}
+
+// await leaves s as it was until the payer has authenticated the payment of its change.
+func (b *book) await(s, was *subscription, amount int64, now time.Time) {
+	c := &change{sale: sale{s.Plan, s.Quantity}, Anchor: s.Anchor, PeriodStart: s.PeriodStart, PeriodEnd: s.PeriodEnd}
+	i := b.bill(s, amount, false, now)
+	*s = *was
+	c.Invoice, c.Intent = i.ID, b.askPayer(i, now)
+	if c.Until = now.Add(incompleteFor); s.PeriodEnd.Before(c.Until) {
+		c.Until = s.PeriodEnd
+	}
+	s.Change = c
+}
+
+// apply makes the change of s whose payment was authenticated.
+func (b *book) apply(s *subscription) {
+	c := s.Change
+	s.Plan, s.Quantity, s.Anchor, s.PeriodStart, s.PeriodEnd = c.Plan, c.Quantity, c.Anchor, c.PeriodStart, c.PeriodEnd
+	s.Change, s.Next = nil, nil
+}
+
+// drop forgets the change of s that waits for the payer, and voids its invoice.
+func (b *book) drop(s *subscription) {
+	if s.Change == nil {
+		return
+	}
+	if i := b.invoice(s.Change.Invoice); i != nil && i.Status == billing.Open {
+		b.void(i)
+	}
+	s.Change = nil
 }
 
 // GiveUp implements ports.GatewaySubscriptions.

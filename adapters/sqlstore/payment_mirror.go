@@ -87,13 +87,14 @@ type subscriptionRow struct {
 	PendingAt         int64                  `db:"pending_at"`
 	CreatedAt         int64                  `db:"created_at"`
 	PastDueSince      int64                  `db:"past_due_since"`
+	Confirming        bool                   `db:"confirming"`
 }
 
 // liveSubscription reads the live subscription of a customer; nil if there is none.
 func (db *DB) liveSubscription(ctx context.Context, ws identity.WorkspaceID, account string) (*billing.Subscription, error) {
 	var r subscriptionRow
 	found, err := db.get(ctx, &r, `
-		SELECT id, plan_id, quantity, status, call_key, period_start, period_end, trial_end, cancel_at_period_end, pending_plan_id, pending_quantity, pending_at, created_at, past_due_since
+		SELECT id, plan_id, quantity, status, call_key, period_start, period_end, trial_end, cancel_at_period_end, pending_plan_id, pending_quantity, pending_at, created_at, past_due_since, confirming
 		FROM payment_subscriptions WHERE workspace_id = ? AND account = ? AND ended_at = 0`, ws, account)
 	if err != nil || !found {
 		return nil, err
@@ -101,6 +102,7 @@ func (db *DB) liveSubscription(ctx context.Context, ws identity.WorkspaceID, acc
 	s := &billing.Subscription{
 		ID: r.ID, Plan: r.Plan, Quantity: r.Quantity, Status: r.Status, Key: r.Key, PeriodStart: moment(r.PeriodStart), PeriodEnd: moment(r.PeriodEnd),
 		TrialEnd: moment(r.TrialEnd), CancelAtPeriodEnd: r.CancelAtPeriodEnd, CreatedAt: moment(r.CreatedAt), PastDueSince: moment(r.PastDueSince),
+		Confirming: r.Confirming,
 	}
 	if r.PendingAt != 0 {
 		s.Pending = &billing.PendingChange{Plan: r.PendingPlan, Quantity: r.PendingQuantity, At: moment(r.PendingAt)}
@@ -120,14 +122,14 @@ func (db *DB) saveSubscriptions(ctx context.Context, c *billing.Customer) error 
 		}
 		if _, err := db.exec(ctx, `
 			INSERT INTO payment_subscriptions (workspace_id, account, id, plan_id, quantity, status, call_key, period_start, period_end, trial_end, cancel_at_period_end,
-				pending_plan_id, pending_quantity, pending_at, created_at, ended_at, past_due_since)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				pending_plan_id, pending_quantity, pending_at, created_at, ended_at, past_due_since, confirming)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE SET plan_id = excluded.plan_id, quantity = excluded.quantity, status = excluded.status, call_key = excluded.call_key,
 				period_start = excluded.period_start, period_end = excluded.period_end, trial_end = excluded.trial_end, cancel_at_period_end = excluded.cancel_at_period_end,
 				pending_plan_id = excluded.pending_plan_id, pending_quantity = excluded.pending_quantity, pending_at = excluded.pending_at, ended_at = excluded.ended_at,
-				past_due_since = excluded.past_due_since`,
+				past_due_since = excluded.past_due_since, confirming = excluded.confirming`,
 			c.Workspace, c.Account, s.ID, s.Plan, s.Quantity, s.Status, s.Key, micros(s.PeriodStart), micros(s.PeriodEnd), micros(s.TrialEnd), s.CancelAtPeriodEnd,
-			pending.Plan, pending.Quantity, micros(pending.At), micros(s.CreatedAt), micros(s.EndedAt), micros(s.PastDueSince)); err != nil {
+			pending.Plan, pending.Quantity, micros(pending.At), micros(s.CreatedAt), micros(s.EndedAt), micros(s.PastDueSince), s.Confirming); err != nil {
 			return err
 		}
 	}

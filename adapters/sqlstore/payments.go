@@ -17,7 +17,8 @@ type Payments struct{ db *DB }
 var _ ports.Payments = (*Payments)(nil)
 
 const customerColumns = `t.workspace_id, t.account, t.org_id, t.gateway, t.external_id, t.call_key, t.name, t.email, t.default_method, t.had_trial, t.pending,
-	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at, t.surplus`
+	t.wallet_at, t.subscription_at, t.invoices_at, t.revision, t.created_at, t.updated_at, t.card_attempts, t.paused_at, t.surplus,
+	t.credit, t.credit_currency`
 
 type customerRow struct {
 	Workspace      identity.WorkspaceID `db:"workspace_id"`
@@ -40,6 +41,8 @@ type customerRow struct {
 	CardAttempts   string               `db:"card_attempts"`
 	PausedAt       int64                `db:"paused_at"`
 	Surplus        string               `db:"surplus"`
+	Credit         int64                `db:"credit"`
+	CreditCurrency string               `db:"credit_currency"`
 }
 
 func (r *customerRow) customer() (*billing.Customer, error) {
@@ -48,6 +51,7 @@ func (r *customerRow) customer() (*billing.Customer, error) {
 		Details: billing.Details{Name: r.Name, Email: r.Email}, Default: r.Default, HadTrial: r.HadTrial,
 		WalletAt: moment(r.WalletAt), SubscriptionAt: moment(r.SubscriptionAt), InvoicesAt: moment(r.InvoicesAt),
 		Revision: r.Revision, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt), PausedAt: moment(r.PausedAt),
+		Credit: billing.Money{Amount: r.Credit, Currency: r.CreditCurrency},
 	}
 	return c, errors.Join(decodeColumn(r.Pending, &c.Pending), decodeColumn(r.CardAttempts, &c.Attempts), decodeColumn(r.Surplus, &c.Surplus))
 }
@@ -179,10 +183,10 @@ func (db *DB) saveCustomer(ctx context.Context, c *billing.Customer) error {
 	}
 	if _, err := db.exec(ctx, `
 		UPDATE payment_customers SET external_id = ?, default_method = ?, had_trial = ?, pending = ?, wallet_at = ?, subscription_at = ?, invoices_at = ?,
-			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?
+			revision = ?, updated_at = ?, card_attempts = ?, paused_at = ?, surplus = ?, credit = ?, credit_currency = ?
 		WHERE workspace_id = ? AND account = ?`,
 		c.ID, c.Default, c.HadTrial, pending, micros(c.WalletAt), micros(c.SubscriptionAt), micros(c.InvoicesAt),
-		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Workspace, c.Account); err != nil {
+		c.Revision, micros(c.UpdatedAt), attempts, micros(c.PausedAt), surplus, c.Credit.Amount, c.Credit.Currency, c.Workspace, c.Account); err != nil {
 		return err
 	}
 	if err := db.saveMethods(ctx, c); err != nil {

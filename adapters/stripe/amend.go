@@ -18,13 +18,20 @@ func (g *Gateway) Amend(ctx context.Context, key string, _ billing.CustomerID, i
 		return billing.GatewaySubscription{}, failure(err)
 	}
 	item := first(s)
+	if s, err = g.dropUpdate(ctx, key, s); err != nil {
+		return billing.GatewaySubscription{}, err
+	}
 	if item == nil || item.Price == nil {
 		return billing.GatewaySubscription{}, &billing.Rejection{Reason: "the subscription has no item"}
 	}
 	later := a.Resell && a.AtRenewal
 	if now := !later || a.CancelAtPeriodEnd != nil; now && s.Metadata[changedBy] != key {
 		before := *s
-		if s, err = g.update(ctx, key, s, item, a); err != nil {
+		s, err = g.update(ctx, key, s, item, a)
+		if wantsPayer(err) && a.Keep == nil && a.CancelAtPeriodEnd == nil {
+			return g.updateWithPayer(ctx, key, id, item, a)
+		}
+		if err != nil {
 			return billing.GatewaySubscription{}, g.keep(ctx, key, &before, item, a, failure(err))
 		}
 	}

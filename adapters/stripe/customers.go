@@ -87,11 +87,14 @@ func (g *Gateway) CancelSetupIntents(ctx context.Context, c billing.CustomerID) 
 
 // Wallet implements ports.GatewayCustomers.
 func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wallet, error) {
-	def, err := g.defaultOf(ctx, c)
+	customer, err := g.customer(ctx, c)
 	if err != nil {
 		return billing.Wallet{}, err
 	}
-	w := billing.Wallet{Default: def}
+	w := billing.Wallet{Default: defaultOf(customer)}
+	if customer.Balance < 0 { // https://docs.stripe.com/billing/customer/balance: what is negative is credit
+		w.Credit = billing.Money{Amount: -customer.Balance, Currency: string(customer.Currency)}
+	}
 	p := &stripe.CustomerListPaymentMethodsParams{ListParams: g.list(), Customer: stripe.String(string(c))}
 	for m, err := range g.api.V1Customers.ListPaymentMethods(ctx, p).All(ctx) {
 		if err != nil {
@@ -102,18 +105,23 @@ func (g *Gateway) Wallet(ctx context.Context, c billing.CustomerID) (billing.Wal
 	return w, nil
 }
 
-func (g *Gateway) defaultOf(ctx context.Context, c billing.CustomerID) (billing.MethodID, error) {
+func (g *Gateway) customer(ctx context.Context, c billing.CustomerID) (*stripe.Customer, error) {
 	customer, err := g.api.V1Customers.Retrieve(ctx, string(c), &stripe.CustomerRetrieveParams{Params: g.read()})
 	if err != nil {
-		return "", failure(err)
+		return nil, failure(err)
 	}
 	if customer.Deleted {
-		return "", &billing.Rejection{Reason: "the customer was deleted"}
+		return nil, &billing.Rejection{Reason: "the customer was deleted"}
 	}
-	if s := customer.InvoiceSettings; s != nil && s.DefaultPaymentMethod != nil {
-		return billing.MethodID(s.DefaultPaymentMethod.ID), nil
+	return customer, nil
+}
+
+// defaultOf returns the default method of a customer; "" if there is none.
+func defaultOf(c *stripe.Customer) billing.MethodID {
+	if s := c.InvoiceSettings; s != nil && s.DefaultPaymentMethod != nil {
+		return billing.MethodID(s.DefaultPaymentMethod.ID)
 	}
-	return "", nil
+	return ""
 }
 
 // shown is a payment method as it is mirrored.
@@ -147,7 +155,7 @@ func (g *Gateway) SetDefault(ctx context.Context, key string, c billing.Customer
 		Params: g.write(key), InvoiceSettings: &stripe.CustomerUpdateInvoiceSettingsParams{DefaultPaymentMethod: stripe.String(string(m))},
 	})
 	if unanswered(ctx, err) {
-		if def, looked := g.defaultOf(ctx, c); looked == nil && def == m {
+		if now, looked := g.customer(ctx, c); looked == nil && defaultOf(now) == m {
 			return nil
 		}
 	}

@@ -74,8 +74,12 @@ func (g *Gateway) finalize(ctx context.Context, key string, id billing.InvoiceID
 func wantsPayer(err error) bool {
 	var said *stripe.Error
 	return errors.As(err, &said) &&
-		(said.Code == stripe.ErrorCodeInvoicePaymentIntentRequiresAction || said.Code == "subscription_payment_intent_requires_action")
+		(said.Code == stripe.ErrorCodeInvoicePaymentIntentRequiresAction || said.Code == changeWantsPayer)
 }
+
+// changeWantsPayer is the code of a refused change whose payment the payer must authenticate
+// (https://docs.stripe.com/error-codes).
+const changeWantsPayer stripe.ErrorCode = "subscription_payment_intent_requires_action"
 
 // payment returns what came of paying an invoice.
 func payment(i *stripe.Invoice) billing.InvoicePayment {

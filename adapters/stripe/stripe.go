@@ -42,6 +42,7 @@ var _ ports.Gateway = (*Gateway)(nil)
 const (
 	madeBy    = "atrium_key"     // the key of the call that made it
 	changedBy = "atrium_changed" // of the one that changed it last
+	waitsBy   = "atrium_waits"   // of the one whose change last waited for the payer
 	planOf    = "atrium_plan"    // the plan that was sold
 
 	workspaceOf = "atrium_workspace" // whose customer it is
@@ -171,6 +172,9 @@ func refusal(said *stripe.Error) error {
 		code := string(said.DeclineCode)
 		if code == "" {
 			code = reason
+		}
+		if said.Code == changeWantsPayer {
+			code = "authentication_required"
 		}
 		return &billing.DeclinedError{DeclineCode: code}
 	case status == http.StatusTooManyRequests:

@@ -65,27 +65,36 @@ func (g *Gateway) subscriptionOf(ctx context.Context, c billing.CustomerID, key 
 // declined ends a subscription whose first charge was declined, and returns the reason. It returns nil if the payer
 // must act.
 func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscription) error {
-	if s.LatestInvoice == nil || s.LatestInvoice.Payments == nil {
-		return nil
+	code, err := g.declineCode(ctx, s.LatestInvoice)
+	if err != nil || code == "" {
+		return err
 	}
-	for _, payment := range s.LatestInvoice.Payments.Data {
+	if s.Status == stripe.SubscriptionStatusIncomplete {
+		if err := g.void(ctx, s.LatestInvoice); err != nil {
+			return err
+		}
+		if err := g.end(ctx, key+"_declined", billing.SubscriptionID(s.ID)); err != nil {
+			return err
+		}
+	}
+	return &billing.DeclinedError{DeclineCode: code}
+}
+
+// declineCode returns why the payment of an invoice was declined; "" if it was not.
+func (g *Gateway) declineCode(ctx context.Context, invoice *stripe.Invoice) (string, error) {
+	if invoice == nil || invoice.Payments == nil {
+		return "", nil
+	}
+	for _, payment := range invoice.Payments.Data {
 		if payment.Payment == nil || payment.Payment.PaymentIntent == nil {
 			continue
 		}
 		i, err := g.api.V1PaymentIntents.Retrieve(ctx, payment.Payment.PaymentIntent.ID, &stripe.PaymentIntentRetrieveParams{Params: g.read()})
 		if err != nil {
-			return failure(err)
+			return "", failure(err)
 		}
 		if i.Status != stripe.PaymentIntentStatusRequiresPaymentMethod && i.Status != stripe.PaymentIntentStatusCanceled {
 			continue
-		}
-		if s.Status == stripe.SubscriptionStatusIncomplete {
-			if err := g.void(ctx, s.LatestInvoice); err != nil {
-				return err
-			}
-			if err := g.end(ctx, key+"_declined", billing.SubscriptionID(s.ID)); err != nil {
-				return err
-			}
 		}
 		code := "generic_decline"
 		if e := i.LastPaymentError; e != nil && e.DeclineCode != "" {
@@ -93,9 +102,9 @@ func (g *Gateway) declined(ctx context.Context, key string, s *stripe.Subscripti
 		} else if e != nil && e.Code != "" {
 			code = string(e.Code)
 		}
-		return &billing.DeclinedError{DeclineCode: code}
+		return code, nil
 	}
-	return nil
+	return "", nil
 }
 
 // mirrorSubscription returns a subscription as it is mirrored. Its period is that of its one item.
@@ -116,8 +125,10 @@ func mirrorSubscription(s *stripe.Subscription) billing.GatewaySubscription {
 	if s.Schedule != nil {
 		h.Pending, h.PendingPrice = coming(s.Schedule, h.PeriodEnd.Unix())
 	}
+	h.Confirming = s.PendingUpdate != nil
+	wantsPayment := h.Confirming || s.Status == stripe.SubscriptionStatusIncomplete
 	switch {
-	case s.Status == stripe.SubscriptionStatusIncomplete && s.LatestInvoice != nil && s.LatestInvoice.ConfirmationSecret != nil:
+	case wantsPayment && s.LatestInvoice != nil && s.LatestInvoice.ConfirmationSecret != nil:
 		h.Action = &billing.Action{Type: billing.ConfirmPayment, ClientSecret: secret.New(s.LatestInvoice.ConfirmationSecret.ClientSecret)}
 	case s.Status == stripe.SubscriptionStatusTrialing && s.PendingSetupIntent != nil && s.PendingSetupIntent.ClientSecret != "":
 		h.Action = &billing.Action{Type: billing.ConfirmSetup, ClientSecret: secret.New(s.PendingSetupIntent.ClientSecret)}
@@ -193,10 +204,17 @@ func (g *Gateway) void(ctx context.Context, i *stripe.Invoice) error {
 // Cancel implements ports.GatewaySubscriptions.
 func (g *Gateway) Cancel(ctx context.Context, key string, c billing.CustomerID, id billing.SubscriptionID) error {
 	err := g.GiveUp(ctx, key, c, id)
-	if errors.Is(err, billing.ErrSubscriptionExists) {
-		return g.end(ctx, key, id)
+	if !errors.Is(err, billing.ErrSubscriptionExists) {
+		return err
 	}
-	return err
+	s, err := g.subscription(ctx, id)
+	if err != nil {
+		return failure(err)
+	}
+	if _, err := g.dropUpdate(ctx, key, s); err != nil {
+		return err
+	}
+	return g.end(ctx, key, id)
 }
 
 func (g *Gateway) end(ctx context.Context, key string, id billing.SubscriptionID) error {

@@ -19,6 +19,7 @@ type View struct {
 	Action   *billing.Action  // what the payer must do; only for users who manage payments
 	Stale    bool             // the gateway could not be reached
 	Made     bool             // created by this call
+	Credit   billing.Money    // deducted from the next invoices; the zero Money if there is none
 
 	Gateway   billing.GatewayKind
 	Revision  int64 // of the customer, which includes all of this
@@ -108,7 +109,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, t Terms, c *billi
 	if err != nil {
 		return nil, err
 	}
-	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(now, t.Grace), Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
+	v := &View{Subscription: *c.Subscription, Entitled: c.Subscription.Entitled(now, t.Grace), Credit: c.Credit, Gateway: t.Kind, Revision: c.Revision, UpdatedAt: c.UpdatedAt}
 	if m := c.DefaultMethod(); m != nil {
 		v.Default = m.ID
 	}

@@ -50,6 +50,9 @@ type SetupIntent struct {
 type Wallet struct {
 	Methods []Method
 	Default MethodID // "" if there is none
+
+	// Credit is deducted from the next invoices. Its amount is never negative.
+	Credit Money
 }
 
 // Order is a request to the gateway for a subscription.
@@ -118,6 +121,7 @@ type GatewaySubscription struct {
 	CancelAtPeriodEnd      bool
 	Pending                *PendingChange
 	PendingPrice           string // the price of Pending, if that does not name a plan
+	Confirming             bool   // a change waits for the payer to take Action
 	Action                 *Action
 	CreatedAt              time.Time
 }

@@ -139,8 +139,10 @@ type Changes struct {
 	CancelAtPeriodEnd *bool
 }
 
-// ChangeSubscription starts a change under key. A change that costs more per day takes effect at once;
-// one that costs less, when the period ends. ErrSubscriptionEnds if the subscription ends then too.
+// ChangeSubscription starts a change under key. A change to a shorter period or a smaller amount takes
+// effect when the period ends, any other at once: the rule of Stripe's customer portal
+// (https://docs.stripe.com/customer-management/configure-portal). What is left of a shorter period that
+// was paid is credited. ErrSubscriptionEnds if the subscription ends when the change would take effect.
 // During a trial every change takes effect at once, because nothing was paid. If there is nothing to
 // do, done is true and err is nil.
 func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision.Match, ch Changes, plans Plans) (done bool, err error) {
@@ -168,7 +170,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, at revision
 		op.Quantity = *ch.Quantity
 	}
 	asked := ch.Plan != nil || ch.Quantity != nil
-	op.Resell = asked && (op.Plan != s.Plan || op.Quantity != s.Quantity || s.Pending != nil)
+	op.Resell = asked && (op.Plan != s.Plan || op.Quantity != s.Quantity || s.Pending != nil || s.Confirming)
 	if op.Resell {
 		if err := c.price(op, plans); err != nil {
 			return false, err
@@ -219,7 +221,8 @@ func (c *Customer) price(op *Operation, plans Plans) error {
 	if from.Price.Currency != to.Price.Currency {
 		return ErrPlanUnavailable.Because("The plan is sold in another currency than the subscription. End the subscription, then begin another one.")
 	}
-	op.AtRenewal = s.Status != Trialing && to.rate(op.Quantity) < from.rate(s.Quantity)
+	less := to.length() < from.length() || to.total(op.Quantity) < from.total(s.Quantity)
+	op.AtRenewal = less && s.Status != Trialing
 	return nil
 }
 

@@ -89,30 +89,33 @@ func TestWhatCostsLessWaitsForTheRenewal(t *testing.T) {
 		done    bool
 		err     error
 	}{
-		"more is bought now":                      {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("pro")}, resell: true},
-		"less at renewal":                         {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true, renewal: true},
-		"by the day: a year for less a month":     {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("year")}, resell: true, renewal: true},
-		"and for more":                            {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("year")}, resell: true},
-		"the quantity counts":                     {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic"), Quantity: some(4)}, resell: true},
-		"fewer of them":                           {of: quantity(subscribed("basic", billing.Active), 5), changes: billing.Changes{Quantity: some(2)}, resell: true, renewal: true},
-		"in a trial all is done at once":          {of: subscribed("pro", billing.Trialing), changes: billing.Changes{Plan: plan("basic")}, resell: true},
-		"what there is already is nothing to do":  {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("basic"), Quantity: some(1)}, done: true},
-		"unless something else is to come":        {of: coming(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, resell: true},
-		"nothing asked is nothing to do":          {of: coming(subscribed("basic", billing.Active)), done: true},
-		"ending at renewal sells nothing":         {of: subscribed("basic", billing.Active), changes: billing.Changes{CancelAtPeriodEnd: &yes}},
-		"what is not paid for is not changed":     {of: subscribed("basic", billing.Unpaid), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
-		"nor what has not begun":                  {of: subscribed("basic", billing.Incomplete), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
-		"nor what is not there":                   {of: customer(), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrNoSubscription},
-		"to a plan of the org":                    {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("other")}, err: billing.ErrPlanNotFound},
-		"that the gateway knows":                  {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("gone")}, err: billing.ErrPlanUnavailable},
-		"in the same currency":                    {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("euro")}, err: billing.ErrPlanUnavailable},
-		"more of a plan that is unavailable":      {of: subscribed("gone", billing.Active), changes: billing.Changes{Quantity: some(2)}, resell: true},
-		"from a plan that is not sold any more":   {of: subscribed("old", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true},
-		"less never comes after the end":          {of: ending(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, err: billing.ErrSubscriptionEnds},
-		"nor if both are asked for at once":       {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &yes}, err: billing.ErrSubscriptionEnds},
-		"unless the end is taken back with it":    {of: ending(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &no}, resell: true, renewal: true},
-		"more is bought until the end":            {of: ending(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("pro")}, resell: true},
-		"a change that is under way comes before": {of: pending(subscribed("basic", billing.Active), "other"), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrPending},
+		"more is bought now":                         {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("pro")}, resell: true},
+		"less at renewal":                            {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true, renewal: true},
+		"a longer period for a larger amount is now": {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("year")}, resell: true},
+		"a shorter period waits":                     {of: subscribed("year", billing.Active), changes: billing.Changes{Plan: plan("pro")}, resell: true, renewal: true},
+		"a shorter period waits, for more, too":      {of: subscribed("year", billing.Active), changes: billing.Changes{Plan: plan("pro"), Quantity: some(50)}, resell: true, renewal: true},
+		"a longer period for less waits":             {of: fifty(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("year"), Quantity: some(1)}, resell: true, renewal: true},
+		"what waits for the payer can be withdrawn":  {of: confirming(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"the quantity counts":                        {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic"), Quantity: some(4)}, resell: true},
+		"fewer of them":                              {of: quantity(subscribed("basic", billing.Active), 5), changes: billing.Changes{Quantity: some(2)}, resell: true, renewal: true},
+		"in a trial all is done at once":             {of: subscribed("pro", billing.Trialing), changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"what there is already is nothing to do":     {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("basic"), Quantity: some(1)}, done: true},
+		"unless something else is to come":           {of: coming(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"nothing asked is nothing to do":             {of: coming(subscribed("basic", billing.Active)), done: true},
+		"ending at renewal sells nothing":            {of: subscribed("basic", billing.Active), changes: billing.Changes{CancelAtPeriodEnd: &yes}},
+		"what is not paid for is not changed":        {of: subscribed("basic", billing.Unpaid), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
+		"nor what has not begun":                     {of: subscribed("basic", billing.Incomplete), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrSubscriptionNotActive},
+		"nor what is not there":                      {of: customer(), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrNoSubscription},
+		"to a plan of the org":                       {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("other")}, err: billing.ErrPlanNotFound},
+		"that the gateway knows":                     {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("gone")}, err: billing.ErrPlanUnavailable},
+		"in the same currency":                       {of: subscribed("basic", billing.Active), changes: billing.Changes{Plan: plan("euro")}, err: billing.ErrPlanUnavailable},
+		"more of a plan that is unavailable":         {of: subscribed("gone", billing.Active), changes: billing.Changes{Quantity: some(2)}, resell: true},
+		"from a plan that is not sold any more":      {of: subscribed("old", billing.Active), changes: billing.Changes{Plan: plan("basic")}, resell: true},
+		"less never comes after the end":             {of: ending(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("basic")}, err: billing.ErrSubscriptionEnds},
+		"nor if both are asked for at once":          {of: subscribed("pro", billing.Active), changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &yes}, err: billing.ErrSubscriptionEnds},
+		"unless the end is taken back with it":       {of: ending(subscribed("pro", billing.Active)), changes: billing.Changes{Plan: plan("basic"), CancelAtPeriodEnd: &no}, resell: true, renewal: true},
+		"more is bought until the end":               {of: ending(subscribed("basic", billing.Active)), changes: billing.Changes{Plan: plan("pro")}, resell: true},
+		"a change that is under way comes before":    {of: pending(subscribed("basic", billing.Active), "other"), changes: billing.Changes{Plan: plan("pro")}, err: billing.ErrPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			done, err := tt.of.ChangeSubscription(owner, "key", nil, tt.changes, plans)
@@ -190,6 +193,16 @@ func TestAChangeMayBeMeantForOneRevision(t *testing.T) {
 	wantErr(t, err, nil)
 	_, err = c.ChangeSubscription(owner, "k", revision.Match{5}, billing.Changes{Plan: &plan}, plans)
 	wantErr(t, err, nil) // it resumes
+}
+
+func fifty(c *billing.Customer) *billing.Customer {
+	c.Subscription.Quantity = 50
+	return c
+}
+
+func confirming(c *billing.Customer) *billing.Customer {
+	c.Subscription.Confirming = true
+	return c
 }
 
 func TestInvoicesThatCanBePaid(t *testing.T) {

@@ -87,10 +87,11 @@ func (p *Plan) snapshot() *Plan {
 	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Interval: p.Interval, IntervalCount: p.IntervalCount}
 }
 
-// rate returns what a quantity of p costs per day.
-func (p *Plan) rate(quantity int) float64 {
-	return float64(p.Price.Amount) * float64(quantity) / (p.Interval.days() * float64(p.IntervalCount))
-}
+// total returns what a quantity of p costs per period.
+func (p *Plan) total(quantity int) int64 { return p.Price.Amount * int64(quantity) }
+
+// length returns the average length of p's period in days.
+func (p *Plan) length() float64 { return p.Interval.days() * float64(p.IntervalCount) }
 
 // Plans are the plans that an org sells, in display order.
 type Plans []Plan

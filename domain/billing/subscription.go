@@ -39,6 +39,7 @@ type Subscription struct {
 	TrialEnd          time.Time // zero if there is none
 	CancelAtPeriodEnd bool
 	Pending           *PendingChange
+	Confirming        bool // a change waits for the payer to authenticate its payment
 	CreatedAt         time.Time
 	EndedAt           time.Time // when Atrium noticed the end; zero while it is live
 
@@ -94,9 +95,11 @@ func (p *PendingChange) sale(plans Plans) *Sale {
 	return &Sale{Plan: *plan.snapshot(), Quantity: p.Quantity}
 }
 
-// Asks reports whether the payer may have to act: to make the first payment, or to add a method before
-// the trial ends.
-func (s *Subscription) Asks() bool { return s.Status == Incomplete || s.Status == Trialing }
+// Asks reports whether the payer may have to act: to make the first payment or that of a change, or to
+// add a method before the trial ends.
+func (s *Subscription) Asks() bool {
+	return s.Status == Incomplete || s.Status == Trialing || s.Confirming
+}
 
 // equal compares the fields that come from the gateway.
 func (s *Subscription) equal(o *Subscription) bool {
@@ -110,7 +113,7 @@ func (s *Subscription) equal(o *Subscription) bool {
 func (h *GatewaySubscription) subscription(plans Plans) *Subscription {
 	s := &Subscription{
 		ID: h.ID, Plan: h.Plan, Quantity: h.Quantity, Status: h.Status, Key: h.Key, PeriodStart: h.PeriodStart, PeriodEnd: h.PeriodEnd,
-		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, CreatedAt: h.CreatedAt,
+		TrialEnd: h.TrialEnd, CancelAtPeriodEnd: h.CancelAtPeriodEnd, Pending: h.Pending, Confirming: h.Confirming, CreatedAt: h.CreatedAt,
 	}
 	if p := plans.ByPrice(h.PriceRef); p != nil {
 		s.Plan = p.ID
@@ -209,6 +212,7 @@ func (s *Subscription) difference(was *Subscription) map[string]any {
 	note("status", was.Status, s.Status)
 	note("cancel_at_period_end", was.CancelAtPeriodEnd, s.CancelAtPeriodEnd)
 	note("current_period_end", was.PeriodEnd, s.PeriodEnd)
+	note("confirming", was.Confirming, s.Confirming)
 	if s.Pending != nil {
 		note("pending_plan_id", nil, s.Pending.Plan)
 	}

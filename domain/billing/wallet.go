@@ -217,8 +217,8 @@ func (c *Customer) ApplyWallet(by identity.Actor, of int64, w Wallet) {
 	if i := slices.IndexFunc(now, func(m Method) bool { return m.ID == def }); i < 0 || now[i].Detaching {
 		def = ""
 	}
-	if !slices.Equal(now, c.Methods) || def != c.Default {
-		c.Methods, c.Default = now, def
+	if !slices.Equal(now, c.Methods) || def != c.Default || w.Credit != c.Credit {
+		c.Methods, c.Default, c.Credit = now, def, w.Credit
 		c.touch(by)
 	}
 	c.WalletAt = by.At

@@ -61,7 +61,7 @@ func method(id billing.MethodID, minutes int) billing.Method {
 func held(id billing.SubscriptionID) billing.GatewaySubscription {
 	return billing.GatewaySubscription{
 		ID: id, PriceRef: "price_1", Quantity: 3, Status: billing.Trialing, Key: "k", PeriodStart: fixture.At, PeriodEnd: fixture.At.Add(time.Hour), TrialEnd: fixture.At.Add(time.Hour),
-		CancelAtPeriodEnd: true, Pending: &billing.PendingChange{Plan: "pro", Quantity: 9, At: fixture.At.Add(time.Hour)}, CreatedAt: fixture.At,
+		CancelAtPeriodEnd: true, Confirming: true, Pending: &billing.PendingChange{Plan: "pro", Quantity: 9, At: fixture.At.Add(time.Hour)}, CreatedAt: fixture.At,
 	}
 }
 
@@ -76,7 +76,7 @@ func customersAreKept(t *testing.T, a Adapter) {
 	customerOf(t, a.Stores, by)
 	yes := true
 	c := changeCustomer(t, a.Stores, by, func(c *billing.Customer) {
-		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)}, Default: "pm_2"})
+		c.ApplyWallet(by, c.Revision, billing.Wallet{Methods: []billing.Method{method("pm_1", 1), method("pm_2", 2)}, Default: "pm_2", Credit: billing.Money{Amount: 700, Currency: "usd"}})
 		c.ApplySubscriptions(by, c.Revision, []billing.GatewaySubscription{held("sub_1")}, plansForSale)
 		_, err := c.Remove(by, by.At, "pm_1", "")
 		must(t, err)

@@ -139,3 +139,23 @@ func TestAPaymentOfAnInvoiceWithoutResponse(t *testing.T) {
 	a.has(t, map[string]string{"invoice.status": "paid", "invoice.amount_paid.amount": "900"})
 	ann.get(t, mine).has(t, map[string]string{"status": "active"})
 }
+
+func TestAnUpgradeThatNeedsAuthentication(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, sold)
+		ann := s.user(t, "owner")
+		ann.card(t, cardNumber)
+		ann.subscribe(t, "basic")
+		asks := ann.create(t, payments+"/setup-intent", object{"usage": "on_session"})
+		card := object{"client_secret": asks.at("client_secret"), "card": testCard("4000002500003155")}
+		ann.do(t, "POST", confirm(asks.at("id")), card).is(t, 200)
+		ann.authenticate(t, asks.at("client_secret"))
+		ann.makeDefault(t, ann.get(t, payments+"/methods").at("data.0.id"))
+		a := ann.do(t, "PATCH", mine, object{"plan_id": "pro"}).is(t, 200)
+		a.has(t, map[string]string{"plan_id": "basic", "status": "active", "action.type": "confirm_payment", "credit": "null"})
+		ann.get(t, mine).has(t, map[string]string{"plan_id": "basic", "action.client_secret": a.at("action.client_secret")})
+		ann.authenticate(t, a.at("action.client_secret"))
+		ann.get(t, mine).has(t, map[string]string{"plan_id": "pro", "action": "null"})
+		ann.get(t, payments+"/invoices").has(t, map[string]string{"data.0.status": "paid", "data.1.status": "paid", "data.2": ""})
+	})
+}

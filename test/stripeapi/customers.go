@@ -15,6 +15,7 @@ type customer struct {
 	created         time.Time
 	methods         []*method
 	def             string // id of the default method
+	credit          int64  // deducted from the next invoices
 }
 
 type method struct {
@@ -68,6 +69,7 @@ func orNull(text string) any {
 func (c *customer) show() map[string]any {
 	return map[string]any{
 		"id": c.id, "object": "customer", "name": orNull(c.name), "email": orNull(c.email), "metadata": c.metadata, "created": c.created.Unix(), "livemode": false,
+		"balance": -c.credit, "currency": "usd",
 		"invoice_settings": map[string]any{"default_payment_method": orNull(c.def), "custom_fields": nil, "footer": nil, "rendering_options": nil},
 	}
 }

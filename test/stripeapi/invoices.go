@@ -10,7 +10,7 @@ import (
 
 type invoice struct {
 	id, number, customer, subscription, status string
-	total                                      int64
+	total, due                                 int64 // due is total without the customer's credit
 	start, end, created, paidAt                time.Time
 	intent                                     *paymentIntent // nil if there is nothing to pay
 }
@@ -27,11 +27,11 @@ func (u *subscription) amount() int64 { return u.plan.Price.Amount * u.quantity 
 func (i *invoice) show(expanded []string) map[string]any {
 	paid := int64(0)
 	if i.status == "paid" {
-		paid = i.total
+		paid = i.due
 	}
 	out := map[string]any{
 		"id": i.id, "object": "invoice", "number": i.number, "customer": i.customer, "status": i.status, "currency": "usd", "subtotal": i.total, "total": i.total,
-		"amount_due": i.total, "amount_paid": paid, "created": i.created.Unix(), "period_start": i.start.Unix(), "period_end": i.end.Unix(), "due_date": nil,
+		"amount_due": i.due, "starting_balance": i.due - i.total, "amount_paid": paid, "created": i.created.Unix(), "period_start": i.start.Unix(), "period_end": i.end.Unix(), "due_date": nil,
 		"hosted_invoice_url": "https://invoice.example.com/" + i.id, "invoice_pdf": "https://invoice.example.com/" + i.id + "/pdf", "total_taxes": []any{}, "livemode": false,
 		"status_transitions": map[string]any{"paid_at": unix(i.paidAt), "finalized_at": i.created.Unix(), "marked_uncollectible_at": nil, "voided_at": nil},
 	}
@@ -85,10 +85,11 @@ func (s *Server) bill(u *subscription, amount int64, present bool) *invoice {
 		total: amount, start: u.start, end: u.end, created: now, paidAt: now,
 	}
 	s.invoices, u.latest = append(s.invoices, i), i
-	if amount == 0 {
+	s.deduct(i)
+	if i.due == 0 {
 		return i
 	}
-	i.intent = &paymentIntent{id: s.id("pi"), customer: u.customer, amount: amount, status: "succeeded", created: now}
+	i.intent = &paymentIntent{id: s.id("pi"), customer: u.customer, amount: i.due, status: "succeeded", created: now}
 	s.payments[i.intent.id] = i.intent
 	c := s.customer(u.customer)
 	decline, asks := s.wouldDecline(c, present)
@@ -109,14 +110,26 @@ func (s *Server) bill(u *subscription, amount int64, present bool) *invoice {
 }
 
 func (s *Server) pay(i *invoice) {
-	i.status, i.paidAt, i.intent.status = "paid", s.now(), "succeeded"
-	s.charges = append(s.charges, Charge{Customer: i.customer, Subscription: i.subscription, Amount: i.total})
+	i.status, i.paidAt = "paid", s.now()
+	if i.intent != nil {
+		i.intent.status = "succeeded"
+		s.charges = append(s.charges, Charge{Customer: i.customer, Subscription: i.subscription, Amount: i.due})
+	}
+}
+
+// deduct uses the customer's credit for an invoice that is finalized.
+func (s *Server) deduct(i *invoice) {
+	c := s.customer(i.customer)
+	used := min(c.credit, i.total)
+	c.credit -= used
+	i.due = i.total - used
 }
 
 // end ends u, and its schedule with it. Open invoices stay open and can be paid, but for those of a first payment
 // that never came (https://docs.stripe.com/billing/subscriptions/cancel).
 func (s *Server) end(u *subscription, status string) {
 	u.status, u.setup = status, nil
+	u.drop()
 	if u.schedule != nil {
 		u.schedule.status, u.schedule = "canceled", nil
 	}
@@ -127,7 +140,12 @@ func (s *Server) end(u *subscription, status string) {
 	}
 }
 
-func (i *invoice) void() { i.status, i.intent.status = "void", "canceled" }
+func (i *invoice) void() {
+	i.status = "void"
+	if i.intent != nil {
+		i.intent.status = "canceled"
+	}
+}
 
 func (s *Server) invoice(id string) *invoice {
 	n := slices.IndexFunc(s.invoices, func(i *invoice) bool { return i.id == id })
@@ -160,7 +178,11 @@ func (s *Server) finalizeInvoice(_ form, r *http.Request) any {
 // finalize gives a draft its payment intent.
 func (s *Server) finalize(i *invoice) {
 	i.status = "open"
-	i.intent = &paymentIntent{id: s.id("pi"), customer: i.customer, amount: i.total, status: "requires_payment_method", created: s.now()}
+	s.deduct(i)
+	if i.due == 0 {
+		return
+	}
+	i.intent = &paymentIntent{id: s.id("pi"), customer: i.customer, amount: i.due, status: "requires_payment_method", created: s.now()}
 	s.payments[i.intent.id] = i.intent
 }
 
@@ -177,7 +199,10 @@ func (s *Server) payInvoice(f form, r *http.Request) any {
 		return invalid("off_session") // the one way that is modelled
 	}
 	c := s.customer(i.customer)
-	decline, asks := s.wouldDecline(c, true)
+	decline, asks := "", false
+	if i.due > 0 {
+		decline, asks = s.wouldDecline(c, true)
+	}
 	switch {
 	case asks:
 		i.intent.status = "requires_action"
@@ -199,6 +224,10 @@ func (s *Server) payInvoice(f form, r *http.Request) any {
 func (s *Server) collect(i *invoice) {
 	s.pay(i)
 	u := s.subscription(i.subscription)
+	if u != nil && u.pending != nil && u.pending.invoice == i {
+		u.apply()
+		return
+	}
 	if u == nil || u.latest != i {
 		return
 	}
@@ -217,6 +246,10 @@ func (s *Server) voidInvoice(_ form, r *http.Request) any {
 		return invalid("invoice")
 	}
 	i.void()
+	s.customer(i.customer).credit += i.total - i.due
+	if u := s.subscription(i.subscription); u != nil && u.pending != nil && u.pending.invoice == i {
+		u.drop()
+	}
 	return i.show(nil)
 }
 
@@ -252,6 +285,8 @@ func (s *Server) roll(now time.Time) {
 // step performs the next scheduled change of u if it is due.
 func (s *Server) step(u *subscription, now time.Time) bool {
 	switch {
+	case u.pending != nil && !now.Before(u.pending.expires):
+		u.drop()
 	case u.status == "incomplete" && !now.Before(u.created.Add(incompleteFor)):
 		s.end(u, "incomplete_expired")
 	case (u.status == "active" || u.status == "trialing") && !now.Before(u.end):

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/billing"
@@ -22,8 +23,20 @@ type subscription struct {
 	latest                     *invoice
 	setup                      *setupIntent
 	schedule                   *schedule
+	pending                    *pendingUpdate
 	retries                    int
 	retryAt                    time.Time
+}
+
+// pendingUpdate is a change that is made when its invoice is paid
+// (https://docs.stripe.com/billing/subscriptions/pending-updates).
+type pendingUpdate struct {
+	plan       billing.Plan
+	quantity   int64
+	anchor     int
+	start, end time.Time
+	invoice    *invoice
+	expires    time.Time
 }
 
 func (u *subscription) live() bool { return billing.Status(u.status).Live() }
@@ -53,7 +66,15 @@ func (u *subscription) show(expanded []string) map[string]any {
 			"current_period_start": u.start.Unix(), "current_period_end": u.end.Unix(), "metadata": map[string]string{},
 		}}},
 	}
-	if i := u.latest; i != nil {
+	if p := u.pending; p != nil {
+		item := map[string]any{"id": u.item, "object": "subscription_item", "quantity": p.quantity, "price": showPrice(p.plan)}
+		out["pending_update"] = map[string]any{"expires_at": p.expires.Unix(), "subscription_items": []any{item}}
+	}
+	latest := u.latest
+	if u.pending != nil {
+		latest = u.pending.invoice
+	}
+	if i := latest; i != nil {
 		out["latest_invoice"] = i.id
 		if slices.Contains(expanded, "latest_invoice.payments") || slices.Contains(expanded, "latest_invoice.confirmation_secret") {
 			out["latest_invoice"] = i.show(expanded)
@@ -189,7 +210,16 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 		return invalid("id") // one that has ended takes nothing but metadata
 	case ends != "" && u.schedule != nil:
 		return invalid("cancel_at_period_end") // "managed by the subscription schedule": https://github.com/laravel/cashier-stripe/issues/1748
-	case f.Get("payment_behavior") != "error_if_incomplete":
+	case u.pending != nil: // Stripe has rules for each change; Atrium voids the pending one first
+		return invalid("pending_update")
+	}
+	waits := f.Get("payment_behavior") == "pending_if_incomplete"
+	for name := range f.Values {
+		if root, _, _ := strings.Cut(name, "["); waits && !slices.Contains(withPendingUpdate, root) {
+			return invalid(root) // https://docs.stripe.com/billing/subscriptions/pending-updates-reference
+		}
+	}
+	if b := f.Get("payment_behavior"); b != "error_if_incomplete" && !waits && (b != "" || f.Has("items[0][price]")) {
 		return invalid("payment_behavior")
 	}
 	if f.Has("items[0][price]") {
@@ -200,7 +230,7 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 		case f.Get("items[0][id]") != u.item, f.Get("proration_behavior") != "always_invoice":
 			return invalid("items") // without the item's id there would be a second one
 		}
-		if out, refused := s.resell(u, *plan, f.number("items[0][quantity]"), now).(refusal); refused {
+		if out, refused := s.resell(u, *plan, f.number("items[0][quantity]"), waits, now).(refusal); refused {
 			return out
 		}
 	}
@@ -213,9 +243,13 @@ func (s *Server) updateSubscription(f form, r *http.Request) any {
 	return u.show(f.expanded())
 }
 
+// withPendingUpdate are the parameters that can go with pending_if_incomplete.
+var withPendingUpdate = []string{"expand", "payment_behavior", "proration_behavior", "items"}
+
 // resell changes what is sold, and bills the difference for the rest of the period; another interval begins a
-// new period. If it cannot be charged nothing changes: error_if_incomplete.
-func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, now time.Time) any {
+// new period. What is left over is credited. If the difference cannot be charged, nothing changes, but with
+// pending_if_incomplete the change waits for its invoice.
+func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, waits bool, now time.Time) any {
 	was := *u
 	left, whole := u.end.Sub(now), u.end.Sub(u.start)
 	u.plan, u.quantity = plan, quantity
@@ -228,10 +262,26 @@ func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, now 
 		u.end = u.plan.Interval.After(now, u.plan.IntervalCount, u.anchor)
 		amount = u.amount() - billing.Prorate(was.amount(), left, whole)
 	}
+	c := s.customer(u.customer)
 	if amount <= 0 {
+		c.credit -= amount
 		return nil
 	}
-	if decline, asks := s.wouldDecline(s.customer(u.customer), false); decline != "" || asks {
+	decline, asks := "", false
+	if amount > c.credit {
+		decline, asks = s.wouldDecline(c, true)
+	}
+	switch {
+	case (decline != "" || asks) && waits:
+		p := &pendingUpdate{plan: u.plan, quantity: u.quantity, anchor: u.anchor, start: u.start, end: u.end}
+		p.invoice = s.bill(u, amount, true)
+		*u = was
+		if p.expires = now.Add(incompleteFor); u.end.Before(p.expires) {
+			p.expires = u.end
+		}
+		u.pending = p
+		return nil
+	case decline != "" || asks:
 		*u = was
 		code := "card_declined"
 		if asks {
@@ -241,6 +291,22 @@ func (s *Server) resell(u *subscription, plan billing.Plan, quantity int64, now 
 	}
 	s.bill(u, amount, false)
 	return nil
+}
+
+// drop discards a pending update, whose invoice was voided.
+func (u *subscription) drop() {
+	if p := u.pending; p != nil {
+		u.pending = nil
+		if p.invoice.status == "open" {
+			p.invoice.void()
+		}
+	}
+}
+
+// apply makes a pending update, whose invoice was paid.
+func (u *subscription) apply() {
+	p := u.pending
+	u.pending, u.plan, u.quantity, u.anchor, u.start, u.end = nil, p.plan, p.quantity, p.anchor, p.start, p.end
 }
 
 func (s *Server) cancelSubscription(_ form, r *http.Request) any {

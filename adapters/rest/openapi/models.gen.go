@@ -2450,12 +2450,15 @@ type StreamTicket struct {
 
 // Subscription defines model for Subscription.
 type Subscription struct {
-	Action                 nullable.Nullable[SubscriptionAction] `json:"action"`
-	CancelAtPeriodEnd      bool                                  `json:"cancel_at_period_end"`
-	CreatedAt              Time                                  `json:"created_at"`
-	CurrentPeriodEnd       Time                                  `json:"current_period_end"`
-	CurrentPeriodStart     Time                                  `json:"current_period_start"`
-	DefaultPaymentMethodID nullable.Nullable[string]             `json:"default_payment_method_id"`
+	Action            nullable.Nullable[SubscriptionAction] `json:"action"`
+	CancelAtPeriodEnd bool                                  `json:"cancel_at_period_end"`
+	CreatedAt         Time                                  `json:"created_at"`
+
+	// Credit The credit of the workspace, which is deducted from its next invoices. `null` if there is none.
+	Credit                 nullable.Nullable[Money]  `json:"credit"`
+	CurrentPeriodEnd       Time                      `json:"current_period_end"`
+	CurrentPeriodStart     Time                      `json:"current_period_start"`
+	DefaultPaymentMethodID nullable.Nullable[string] `json:"default_payment_method_id"`
 
 	// Entitled Whether the workspace can use what it has subscribed to.
 	Entitled bool `json:"entitled"`

@@ -1,0 +1,80 @@
+package stripe
+
+import (
+	"context"
+	"errors"
+
+	stripe "github.com/stripe/stripe-go/v85"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// updateWithPayer makes a change whose payment the payer must authenticate: a pending update, which Stripe applies when
+// its invoice is paid (https://docs.stripe.com/billing/subscriptions/pending-updates). A pending update takes no
+// metadata, so a call before it notes the key.
+func (g *Gateway) updateWithPayer(
+	ctx context.Context, key string, id billing.SubscriptionID, item *stripe.SubscriptionItem, a billing.Amendment,
+) (billing.GatewaySubscription, error) {
+	note := &stripe.SubscriptionUpdateParams{Params: g.write(key + "_note"), Metadata: map[string]string{waitsBy: key}}
+	if _, err := g.api.V1Subscriptions.Update(ctx, string(id), note); err != nil {
+		return billing.GatewaySubscription{}, failure(err)
+	}
+	_, err := g.api.V1Subscriptions.Update(ctx, string(id), &stripe.SubscriptionUpdateParams{
+		Params: g.write(key + "_pending"), PaymentBehavior: stripe.String("pending_if_incomplete"),
+		ProrationBehavior: stripe.String("always_invoice"),
+		Items:             []*stripe.SubscriptionUpdateItemParams{{ID: &item.ID, Price: &a.Plan.PriceRef, Quantity: stripe.Int64(int64(a.Quantity))}},
+	})
+	if err != nil && !unanswered(ctx, err) {
+		return billing.GatewaySubscription{}, failure(err)
+	}
+	now, looked := g.subscription(ctx, id)
+	switch {
+	case looked != nil:
+		return billing.GatewaySubscription{}, failure(looked)
+	case now.PendingUpdate != nil:
+		return g.waiting(ctx, now)
+	case sells(now, a):
+		return mirrorSubscription(now), nil
+	case err != nil:
+		return billing.GatewaySubscription{}, failure(err)
+	}
+	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: "authentication_required"} // it has lapsed
+}
+
+// waiting returns a subscription whose pending update waits for the payer. If its payment was declined, the update is
+// discarded.
+func (g *Gateway) waiting(ctx context.Context, s *stripe.Subscription) (billing.GatewaySubscription, error) {
+	code, err := g.declineCode(ctx, s.LatestInvoice)
+	if err != nil {
+		return billing.GatewaySubscription{}, err
+	}
+	if code == "" {
+		return mirrorSubscription(s), nil
+	}
+	if err := g.void(ctx, s.LatestInvoice); err != nil {
+		return billing.GatewaySubscription{}, err
+	}
+	return billing.GatewaySubscription{}, &billing.DeclinedError{DeclineCode: code}
+}
+
+// sells reports whether a subscription has the terms of a change.
+func sells(s *stripe.Subscription, a billing.Amendment) bool {
+	item := first(s)
+	return item != nil && item.Price != nil && item.Price.ID == a.Plan.PriceRef && item.Quantity == int64(a.Quantity)
+}
+
+// dropUpdate discards a pending update of another call, by voiding its invoice. If the invoice was paid in the
+// meantime, the update has been applied.
+func (g *Gateway) dropUpdate(ctx context.Context, key string, s *stripe.Subscription) (*stripe.Subscription, error) {
+	if s.PendingUpdate == nil || s.Metadata[waitsBy] == key {
+		return s, nil
+	}
+	if err := g.void(ctx, s.LatestInvoice); err != nil && !errors.Is(err, billing.ErrSubscriptionExists) {
+		return nil, err
+	}
+	now, err := g.subscription(ctx, billing.SubscriptionID(s.ID))
+	if err != nil {
+		return nil, failure(err)
+	}
+	return now, nil
+}

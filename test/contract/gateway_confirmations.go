@@ -1,0 +1,146 @@
+package contract
+
+import (
+	"testing"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/billing"
+)
+
+// upgrading returns a customer whose upgrade, made under a key, waits for the payer.
+func (g GatewayStage) upgrading(t *testing.T, k string) (billing.CustomerID, billing.GatewaySubscription) {
+	t.Helper()
+	c := g.customer(t, "4242")
+	before, err := g.Subscribe(t.Context(), key(), c, g.order(0))
+	must(t, err)
+	must(t, g.SetDefault(t.Context(), key(), c, g.AddCard(t, c, "3155")))
+	h, err := g.Amend(t.Context(), k, c, before.ID, g.more(2))
+	must(t, err)
+	if h.Plan != before.Plan || h.Status != billing.Active || !h.PeriodEnd.Equal(before.PeriodEnd) || !h.Confirming {
+		t.Fatalf("%+v, before %+v", h, before)
+	}
+	if h.Action == nil || h.Action.Type != billing.ConfirmPayment || h.Action.ClientSecret.IsZero() {
+		t.Fatalf("%+v", h.Action)
+	}
+	return c, h
+}
+
+// more is an amendment that is billed now.
+func (g GatewayStage) more(quantity int) billing.Amendment {
+	return billing.Amendment{Plan: g.Plans[1], Quantity: quantity, Resell: true}
+}
+
+func gatewayConfirmations(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	k := key()
+	c, h := g.upgrading(t, k)
+	before, _ := g.paid(t, c)
+	again, err := g.Amend(ctx, k, c, h.ID, g.more(2))
+	must(t, err)
+	read := g.only(t, c)
+	for _, got := range []*billing.GatewaySubscription{&again, read} {
+		if got.Action == nil || got.Action.ClientSecret.Reveal() != h.Action.ClientSecret.Reveal() || !got.Confirming {
+			t.Errorf("%+v", got)
+		}
+	}
+	g.Authenticate(t, c, h.Action)
+	got := g.only(t, c)
+	if got.ID != h.ID || got.PriceRef != g.Plans[1].PriceRef || got.Status != billing.Active || got.Confirming || got.Action != nil {
+		t.Fatalf("%+v", got)
+	}
+	if sum, n := g.paid(t, c); sum <= before || n != 2 {
+		t.Errorf("paid %d, then %d by %d invoices", before, sum, n)
+	}
+	must(t, func() error { _, err := g.Amend(ctx, k, c, h.ID, g.more(2)); return err }())
+	if _, n := g.paid(t, c); n != 2 {
+		t.Errorf("%d invoices", n)
+	}
+	t.Run("a scheduled change stays, and the upgrade is declined", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		o := g.order(0)
+		o.Quantity = 5
+		h, err := g.Subscribe(ctx, key(), c, o)
+		must(t, err)
+		h, err = g.Amend(ctx, key(), c, h.ID, g.less(3))
+		must(t, err)
+		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "3155")))
+		up := g.more(5)
+		up.Keep = &billing.Sale{Plan: g.Plans[0], Quantity: 3}
+		_, err = g.Amend(ctx, key(), c, h.ID, up)
+		wantDecline(t, err, "authentication_required")
+		same(t, "the subscription", *g.only(t, c), h)
+	})
+}
+
+func gatewayLapses(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	open := func(c billing.CustomerID) (n int) {
+		t.Helper()
+		all, err := g.Invoices(ctx, c)
+		must(t, err)
+		for _, i := range all {
+			if i.Status == billing.Open {
+				n++
+			}
+		}
+		return n
+	}
+	t.Run("after 23 hours", func(t *testing.T) {
+		c, h := g.upgrading(t, key())
+		g.Advance(t, 24*time.Hour)
+		if got := g.only(t, c); got.Confirming || got.Action != nil || got.Plan != h.Plan || open(c) != 0 {
+			t.Errorf("%+v, %d open", got, open(c))
+		}
+	})
+	t.Run("with another change", func(t *testing.T) {
+		c, h := g.upgrading(t, key())
+		second, err := g.Amend(ctx, key(), c, h.ID, g.more(3))
+		must(t, err)
+		if !second.Confirming || second.Action.ClientSecret.Reveal() == h.Action.ClientSecret.Reveal() || open(c) != 1 {
+			t.Fatalf("%+v, %d open", second, open(c))
+		}
+		g.Authenticate(t, c, second.Action)
+		if got := g.only(t, c); got.Quantity != 3 || open(c) != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("with the end of the subscription", func(t *testing.T) {
+		c, h := g.upgrading(t, key())
+		yes := true
+		got, err := g.Amend(ctx, key(), c, h.ID, billing.Amendment{CancelAtPeriodEnd: &yes})
+		must(t, err)
+		if got.Confirming || !got.CancelAtPeriodEnd || open(c) != 0 {
+			t.Errorf("%+v, %d open", got, open(c))
+		}
+		c, h = g.upgrading(t, key())
+		must(t, g.Cancel(ctx, key(), c, h.ID))
+		same(t, "open invoices", open(c), 0)
+	})
+}
+
+func gatewayCredits(t *testing.T, g GatewayStage) {
+	ctx := t.Context()
+	c := g.customer(t, "4242")
+	h, err := g.Subscribe(ctx, key(), c, billing.Order{Plan: g.Plans[1], Quantity: 2})
+	must(t, err)
+	before, _ := g.paid(t, c)
+	h, err = g.Amend(ctx, key(), c, h.ID, billing.Amendment{Plan: g.Plans[0], Quantity: 1, Resell: true})
+	must(t, err)
+	w, err := g.Wallet(ctx, c)
+	must(t, err)
+	left := 2*g.Plans[1].Price.Amount - g.Plans[0].Price.Amount
+	if w.Credit.Currency != g.Plans[0].Price.Currency || w.Credit.Amount <= left*9/10 || w.Credit.Amount > left {
+		t.Fatalf("credit %+v, want about %d", w.Credit, left)
+	}
+	g.Advance(t, time.Until(h.PeriodEnd)+time.Minute)
+	if sum, _ := g.paid(t, c); sum != before {
+		t.Errorf("paid %d, and %d before, with a credit", sum, before)
+	}
+	i := g.newest(t, c, billing.Paid)
+	if i.Total != g.Plans[0].Price.Amount || i.AmountDue != 0 || i.AmountPaid != 0 {
+		t.Errorf("%+v", i)
+	}
+	after, err := g.Wallet(ctx, c)
+	must(t, err)
+	same(t, "credit", after.Credit.Amount, w.Credit.Amount-g.Plans[0].Price.Amount)
+}
