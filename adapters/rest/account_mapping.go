@@ -22,7 +22,7 @@ func (r *request) me(u *account.User, memberships []account.Membership) openapi.
 		},
 		Org:         openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
 		Workspace:   nullable.NewNullNullable[openapi.Workspace](),
-		Workspaces:  each(memberships, r.membership),
+		Workspaces:  mapSlice(memberships, r.membership),
 		Role:        openapi.OrNull(openapi.WorkspaceRole(r.by.Role.String())),
 		Permissions: account.Permissions(r.by),
 		Limits: openapi.Limits{

@@ -26,7 +26,7 @@ func (a *API) accountOperations() []operation {
 
 // getMe returns the caller that the credential has just proved.
 func (a *API) getMe(r *request) (reply, error) {
-	return ok(r.me(&r.who.User, r.who.Memberships)).at(r.who.User.Revision), nil
+	return ok(r.me(&r.person.User, r.person.Memberships)).withRevision(r.person.User.Revision), nil
 }
 
 func (a *API) updateMe(r *request) (reply, error) {
@@ -36,7 +36,7 @@ func (a *API) updateMe(r *request) (reply, error) {
 	}
 	changes := account.UserChanges{
 		Name:             in.Name,
-		DefaultWorkspace: cleared[identity.WorkspaceID](in.DefaultWorkspaceID),
+		DefaultWorkspace: patchString[identity.WorkspaceID](in.DefaultWorkspaceID),
 	}
 	if _, err := r.Accounts.ChangeMe(r.Context(), r.by, r.match, changes); err != nil {
 		return reply{}, err
@@ -45,7 +45,7 @@ func (a *API) updateMe(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.me(u, memberships)).at(u.Revision), nil
+	return ok(r.me(u, memberships)).withRevision(u.Revision), nil
 }
 
 func keyID(r *request) identity.KeyID {
@@ -92,7 +92,7 @@ func (r *request) newKey(k *account.Key, token account.Token, err error) (reply,
 	if err != nil {
 		return reply{}, err
 	}
-	out := created("/api/api-keys/"+string(k.ID), toKeyCreated(k, token, r.by.At)).at(k.Revision)
+	out := created("/api/api-keys/"+string(k.ID), toKeyCreated(k, token, r.by.At)).withRevision(k.Revision)
 	out.reveals = string(k.ID)
 	return out, nil
 }
@@ -102,7 +102,7 @@ func (a *API) getKey(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toKey(k, r.by.At)).at(k.Revision), nil
+	return ok(toKey(k, r.by.At)).withRevision(k.Revision), nil
 }
 
 func (a *API) revokeKey(r *request) (reply, error) {

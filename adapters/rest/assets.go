@@ -19,7 +19,7 @@ import (
 )
 
 // asset is a file that anyone may load, with its compressed form made once. Compressed files are a fifth as
-// long; a client that takes no gzip pays for the whole.
+// long; a client that does not accept gzip needs more of its downloads.
 type asset struct {
 	plain, zipped []byte // zipped is empty where it would not be shorter
 	tag           string // entity tag of plain, without its quotes
@@ -82,7 +82,7 @@ func openAsset(files fs.FS, name, cacheControl string) (*asset, error) {
 // downloadUnit is how many bytes count as one of the downloads that an address may make in a minute.
 const downloadUnit = 64 << 10
 
-// serveAsset sends f, compressed if the client takes that, and counts what it sends against the address.
+// serveAsset sends f, compressed if the client accepts that, and counts what it sends against the address.
 func (a *API) serveAsset(w http.ResponseWriter, r *http.Request, f *asset) {
 	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
@@ -114,7 +114,7 @@ func (a *API) serveAsset(w http.ResponseWriter, r *http.Request, f *asset) {
 // there have been too many.
 func (a *API) mayDownload(w http.ResponseWriter, r *http.Request, size int) bool {
 	units := min(1+size/downloadUnit, a.downloads.burst)
-	if takeAll(w.Header(), now(), units, share{a.downloads, group(observation(r).address)}) == nil {
+	if takeAll(w.Header(), now(), units, allowance{a.downloads, addressGroup(observation(r).address)}) == nil {
 		return true
 	}
 	a.problem(w, r, a.refuse("download_rate", errRateLimited))
@@ -124,7 +124,7 @@ func (a *API) mayDownload(w http.ResponseWriter, r *http.Request, size int) bool
 // asset serves a route by an asset that is made when it is first asked for.
 func (a *API) asset(route string, load func() (*asset, error)) http.Handler {
 	load = sync.OnceValues(load)
-	return named(route, func(w http.ResponseWriter, r *http.Request) {
+	return withRoute(route, func(w http.ResponseWriter, r *http.Request) {
 		f, err := load()
 		if err != nil {
 			a.problem(w, r, err)

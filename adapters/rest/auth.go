@@ -19,36 +19,36 @@ var errRateLimited = &fault.Error{
 }
 
 // authenticate returns the caller of a request. It verifies the credential, then applies the rate limits,
-// then selects the workspace. If anywhere is true, the request need not name a workspace.
+// then selects the workspace. If workspaceOptional is true, the request need not name a workspace.
 func (a *API) authenticate(
-	w http.ResponseWriter, r *http.Request, seen *observed, anywhere bool,
+	w http.ResponseWriter, r *http.Request, obs *observed, workspaceOptional bool,
 ) (identity.Actor, *account.Person, error) {
 	at := now()
 	token := bearer(r.Header.Get("Authorization"))
 	prove := a.byToken
 	if strings.HasPrefix(token, account.KeyTokenPrefix) {
 		prove = a.byKey
-		if err := a.mayGuess(w.Header(), seen, token, at); err != nil {
+		if err := a.limitFailedAuth(w.Header(), obs, token, at); err != nil {
 			return identity.Actor{}, nil, err
 		}
 	}
-	by, who, choose, err := prove(r, seen, token, at)
+	by, person, selectMembership, err := prove(r, obs, token, at)
 	if err != nil {
-		return identity.Actor{}, nil, a.guessed(w.Header(), seen, token, err)
+		return identity.Actor{}, nil, a.countFailedAuth(w.Header(), obs, token, err)
 	}
-	seen.user, seen.key = by.User, by.Key
-	m, err := choose(r.Header.Get("Workspace-Id"))
+	obs.user, obs.key = by.User, by.Key
+	m, err := selectMembership(r.Header.Get("Workspace-Id"))
 	if refused := a.admit(w.Header(), by, m.Workspace.ID, at); refused != nil {
 		return identity.Actor{}, nil, refused
 	}
-	if err != nil && !(anywhere && errors.Is(err, identity.ErrWorkspaceRequired)) {
+	if err != nil && !(workspaceOptional && errors.Is(err, identity.ErrWorkspaceRequired)) {
 		return identity.Actor{}, nil, err
 	}
 	by.Workspace, by.Role = m.Workspace.ID, min(m.Role, by.Ceiling)
 	if by.Workspace != "" {
 		w.Header().Set("Workspace-Id", string(by.Workspace))
 	}
-	return by, who, nil
+	return by, person, nil
 }
 
 // admit counts a request against the rate limits of its credential, its user and, if any, its workspace.
@@ -57,12 +57,12 @@ func (a *API) admit(h http.Header, by identity.Actor, ws identity.WorkspaceID, a
 	if by.Key != "" {
 		credential = string(by.Key)
 	}
-	shares := [3]share{{a.callers, credential}, {a.users, string(by.User)}, {a.workspaces, string(ws)}}
-	n := len(shares)
+	allowances := [3]allowance{{a.callers, credential}, {a.users, string(by.User)}, {a.workspaces, string(ws)}}
+	n := len(allowances)
 	if ws == "" {
 		n--
 	}
-	if refused := takeAll(h, at, 1, shares[:n]...); refused != nil {
+	if refused := takeAll(h, at, 1, allowances[:n]...); refused != nil {
 		return a.refuse(refused.name+"_rate", errRateLimited)
 	}
 	return nil
@@ -78,37 +78,37 @@ func bearer(authorization string) string {
 	return token
 }
 
-// choose returns the caller's membership in the workspace that a request names.
-type choose func(named string) (account.Membership, error)
+// selectMembership returns the caller's membership in the workspace that a request names.
+type selectMembership func(named string) (account.Membership, error)
 
 // byKey proves a caller by an API key, which is bound to one workspace.
 func (a *API) byKey(
-	r *http.Request, seen *observed, token string, at time.Time,
-) (identity.Actor, *account.Person, choose, error) {
-	p, err := a.Services.Accounts.Authenticate(r.Context(), seen.org, token, at)
+	r *http.Request, obs *observed, token string, at time.Time,
+) (identity.Actor, *account.Person, selectMembership, error) {
+	p, err := a.Services.Accounts.Authenticate(r.Context(), obs.org, token, at)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	a.proven.note(token, at)
+	a.knownTokens.remember(token, at)
 	a.Services.Uses.Note(p.Key, at)
-	by := bearerOf(p, seen, at)
+	by := keyActor(p, obs, at)
 	return by, &account.Person{User: p.User, Memberships: []account.Membership{p.Membership}}, p.Select, nil
 }
 
 // byToken proves a caller by a token that one of the org's issuers signed.
 func (a *API) byToken(
-	r *http.Request, seen *observed, token string, at time.Time,
-) (identity.Actor, *account.Person, choose, error) {
-	if token == "" || len(seen.org.Issuers) == 0 {
+	r *http.Request, obs *observed, token string, at time.Time,
+) (identity.Actor, *account.Person, selectMembership, error) {
+	if token == "" || len(obs.org.Issuers) == 0 {
 		return identity.Actor{}, nil, nil, identity.ErrUnauthenticated
 	}
-	claims, err := a.Verifier.Verify(r.Context(), seen.org.Issuers, token, at)
+	claims, err := a.Verifier.Verify(r.Context(), obs.org.Issuers, token, at)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	by := identity.System(seen.org.ID, "", "sign-in", at)
-	by.Request = identity.Request{ID: seen.id, Address: seen.address}
-	p, apart, err := a.Services.Accounts.SignIn(r.Context(), by, seen.org, *claims)
+	by := identity.System(obs.org.ID, "", "sign-in", at)
+	by.Request = identity.Request{ID: obs.id, Address: obs.address}
+	p, apart, err := a.Services.Accounts.SignIn(r.Context(), by, obs.org, *claims)
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
@@ -121,11 +121,11 @@ func (a *API) byToken(
 	}
 	safe := r.Method == http.MethodGet || r.Method == http.MethodHead
 	selected := func(named string) (account.Membership, error) { return p.Select(named, safe) }
-	return actor(&p.User, seen, at), p, selected, nil
+	return userActor(&p.User, obs, at), p, selected, nil
 }
 
-// actor is the caller that a user makes, whose credential sets no ceiling, in no workspace yet.
-func actor(u *account.User, seen *observed, at time.Time) identity.Actor {
+// userActor is the caller that a user makes, whose credential sets no ceiling, in no workspace yet.
+func userActor(u *account.User, obs *observed, at time.Time) identity.Actor {
 	return identity.Actor{
 		Org:      u.Org,
 		User:     u.ID,
@@ -133,13 +133,13 @@ func actor(u *account.User, seen *observed, at time.Time) identity.Actor {
 		Ceiling:  identity.Owner,
 		Operator: u.Operator,
 		At:       at,
-		Request:  identity.Request{ID: seen.id, Address: seen.address},
+		Request:  identity.Request{ID: obs.id, Address: obs.address},
 	}
 }
 
-// bearerOf is the caller that a key makes.
-func bearerOf(p *account.Principal, seen *observed, at time.Time) identity.Actor {
-	by := actor(&p.User, seen, at)
+// keyActor is the caller that a key makes.
+func keyActor(p *account.Principal, obs *observed, at time.Time) identity.Actor {
+	by := userActor(&p.User, obs, at)
 	by.Ceiling, by.Key, by.KeyUntil = p.Key.Ceiling, p.Key.ID, p.Key.ExpiresAt
 	return by
 }
@@ -157,10 +157,10 @@ func (r *request) proof() (account.Proof, error) {
 	return account.Proof{Issuer: c.Issuer, Subject: c.Subject, Until: c.ExpiresAt}, nil
 }
 
-// standing returns the caller behind a proof, if the proof is still valid in the org as it is configured
+// resolveProof returns the caller behind a proof, if the proof is still valid in the org as it is configured
 // now, and ErrUnauthenticated otherwise.
-func (a *API) standing(ctx context.Context, seen *observed, p account.Proof, at time.Time) (identity.Actor, error) {
-	org, ok := a.Orgs().ByID(seen.org.ID)
+func (a *API) resolveProof(ctx context.Context, obs *observed, p account.Proof, at time.Time) (identity.Actor, error) {
+	org, ok := a.Orgs().ByID(obs.org.ID)
 	if !ok {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
@@ -168,14 +168,14 @@ func (a *API) standing(ctx context.Context, seen *observed, p account.Proof, at 
 	if err != nil {
 		return identity.Actor{}, err
 	}
-	who := found[0]
-	if who == nil {
+	principal := found[0]
+	if principal == nil {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	if who.Key.ID == "" {
-		return actor(&who.User, seen, at), nil
+	if principal.Key.ID == "" {
+		return userActor(&principal.User, obs, at), nil
 	}
-	by := bearerOf(who, seen, at)
-	by.Workspace, by.Role = who.Membership.Workspace.ID, min(who.Membership.Role, by.Ceiling)
+	by := keyActor(principal, obs, at)
+	by.Workspace, by.Role = principal.Membership.Workspace.ID, min(principal.Membership.Role, by.Ceiling)
 	return by, nil
 }

@@ -63,7 +63,7 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 		Status:       (*chat.Status)(in.Status),
 		Visibility:   (*access.Visibility)(in.Visibility),
 		Owner:        (*identity.UserID)(in.OwnerID),
-		Metadata:     merging(in.Metadata),
+		Metadata:     patchJSON(in.Metadata),
 	}
 	if p := orZero(in.Prompt); p != nil {
 		c.Prompt = new(toChatPrompt(*p))
@@ -93,7 +93,7 @@ func toRegistryItem(i *chat.Item) openapi.RegistryItem {
 		Version:      i.Version,
 		Status:       openapi.RegistryStatus(i.Status),
 		ConfigSchema: nullable.NewNullNullable[json.RawMessage](),
-		Requires:     list(i.Requires),
+		Requires:     nonNil(i.Requires),
 		Effects:      openapi.RegistryEffects(i.Effects),
 		EmbedSafe:    i.EmbedSafe,
 	}
@@ -110,7 +110,7 @@ func (r *request) chat(t *chat.Template) openapi.ChatTemplate {
 		return out
 	}
 	out.Instructions = &t.Instructions
-	out.Agents, out.Tools = each(t.Agents, fromSelected), each(t.Tools, fromSelected)
+	out.Agents, out.Tools = mapSlice(t.Agents, fromSelected), mapSlice(t.Tools, fromSelected)
 	out.ModelConfig = new(fromModel(t.Model))
 	out.Prompt = nullable.NewNullNullable[openapi.ChatPrompt]()
 	if t.Prompt != (chat.Prompt{}) {
@@ -136,18 +136,18 @@ func (r *request) chatSummary(t *chat.Template) openapi.ChatTemplate {
 		Description:          t.Description,
 		AvatarURL:            openapi.OrNull(t.AvatarURL),
 		Status:               openapi.ChatStatus(t.Status),
-		Agents:               each(t.Agents, id),
-		Tools:                each(t.Tools, id),
-		Capabilities:         list(t.Capabilities),
+		Agents:               mapSlice(t.Agents, id),
+		Tools:                mapSlice(t.Tools, id),
+		Capabilities:         nonNil(t.Capabilities),
 		Greeting:             t.Greeting,
-		ConversationStarters: list(t.Starters),
+		ConversationStarters: nonNil(t.Starters),
 		Visibility:           openapi.Visibility(t.Visibility),
 		Metadata:             orEmpty(t.Metadata, "{}"),
 		OwnerID:              string(t.Owner),
-		Workflows:            each(t.Workflows, toWorkflow),
+		Workflows:            mapSlice(t.Workflows, toWorkflow),
 		MyRole:               openapi.ChatRole(t.Access(r.by).String()),
 		Health:               health,
-		Issues:               each(issues, toIssue),
+		Issues:               mapSlice(issues, toIssue),
 		Revision:             t.Revision,
 		CreatedAt:            openapi.Time(t.CreatedAt),
 		CreatedBy:            string(t.CreatedBy),
@@ -172,7 +172,7 @@ func toChatPrompt(in openapi.ChatPrompt) chat.Prompt {
 }
 
 func toSelected(in []openapi.ChatItem) []chat.Selected {
-	return each(in, func(i *openapi.ChatItem) chat.Selected { return chat.Selected{ID: i.ID, Config: i.Config} })
+	return mapSlice(in, func(i *openapi.ChatItem) chat.Selected { return chat.Selected{ID: i.ID, Config: i.Config} })
 }
 
 func fromSelected(s *chat.Selected) openapi.ChatItem {

@@ -32,7 +32,7 @@ func (a *API) createChatMember(r *request) (reply, error) {
 	if added.Invitation != nil {
 		out.reveals = string(added.Invitation.ID)
 	}
-	return out.at(added.Member.Revision), nil
+	return out.withRevision(added.Member.Revision), nil
 }
 
 func (a *API) updateChatMember(r *request) (reply, error) {
@@ -44,7 +44,7 @@ func (a *API) updateChatMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toChatMember(&m)).at(m.Revision), nil
+	return ok(toChatMember(&m)).withRevision(m.Revision), nil
 }
 
 func (a *API) deleteChatMember(r *request) (reply, error) {

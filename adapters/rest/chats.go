@@ -16,7 +16,7 @@ func (a *API) chatOperations() []operation {
 	return []operation{
 		{http.MethodGet, "/api/chat-templates", query(a.listChats)},
 		{http.MethodPost, "/api/chat-templates", command(a.createChat)},
-		{http.MethodGet, "/api/chat-templates/registry", query(a.getRegistry)}, // before what takes any id
+		{http.MethodGet, "/api/chat-templates/registry", query(a.getRegistry)}, // before the route of any id
 		{http.MethodGet, template, query(a.getChat)},
 		{http.MethodPatch, template, command(a.updateChat)},
 		{http.MethodDelete, template, command(a.deleteChat)},
@@ -71,7 +71,7 @@ func (a *API) createChat(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created(chatPath(t), r.chat(t)).at(t.Revision).of(chatPath(t)), nil
+	return created(chatPath(t), r.chat(t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
 }
 
 func (a *API) getChat(r *request) (reply, error) {
@@ -106,7 +106,7 @@ func (a *API) attachWorkflow(r *request) (reply, error) {
 	if attached {
 		out = created("/api/chat-templates/"+string(t.ID)+"/workflows/"+w.ID, toWorkflow(&w))
 	}
-	return out.at(t.Revision), nil
+	return out.withRevision(t.Revision), nil
 }
 
 func (a *API) detachWorkflow(r *request) (reply, error) {
@@ -117,16 +117,16 @@ func (a *API) getRegistry(r *request) (reply, error) {
 	of := r.Chats.Registry(r.by)
 	return ok(openapi.ChatRegistry{
 		Revision:     of.Revision,
-		Agents:       each(of.Agents, toRegistryItem),
-		Tools:        each(of.Tools, toRegistryItem),
-		Capabilities: each(of.Capabilities, toRegistryItem),
-		Workflows:    each(of.Workflows, toRegistryItem),
-	}).at(1), nil // the API cannot change it, so the tag's hash identifies it
+		Agents:       mapSlice(of.Agents, toRegistryItem),
+		Tools:        mapSlice(of.Tools, toRegistryItem),
+		Capabilities: mapSlice(of.Capabilities, toRegistryItem),
+		Workflows:    mapSlice(of.Workflows, toRegistryItem),
+	}).withRevision(1), nil // the API cannot change it, so the tag's hash identifies it
 }
 
 func (r *request) chatReply(t *chat.Template, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.chat(t)).at(t.Revision).of(chatPath(t)), nil
+	return ok(r.chat(t)).withRevision(t.Revision).readableAt(chatPath(t)), nil
 }

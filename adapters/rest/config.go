@@ -10,14 +10,14 @@ import (
 type Config struct {
 	Addr string // host:port; an empty host is every interface
 
-	RequestTimeout    time.Duration // for the whole of a use case; streams are excepted
+	RequestTimeout    time.Duration // for a use case; streams have no limit
 	ReadHeaderTimeout time.Duration // until the request's header is in
 	ReadTimeout       time.Duration // until its body is in
 	WriteTimeout      time.Duration // from the header to the end of the response; above RequestTimeout, for its 504
 	IdleTimeout       time.Duration // of a kept-alive connection between two requests
 	ShutdownTimeout   time.Duration // for running requests when the program is told to stop
 
-	// TrustedProxies are the networks whose X-Forwarded-* headers count. From anywhere else
+	// TrustedProxies are the networks whose X-Forwarded-* headers count. From elsewhere
 	// they are ignored, since any client can send them.
 	TrustedProxies []netip.Prefix
 

@@ -20,12 +20,12 @@ func toConnection(c *connection.Connection, sources []source.Source) openapi.Con
 		Status: openapi.ConnectionStatus(c.Status),
 		Config: c.Config,
 		Secret: openapi.ConnectionSecret{
-			Set:         list(c.Secrets),
+			Set:         nonNil(c.Secrets),
 			Fingerprint: openapi.OrNull(c.Fingerprint),
 			UpdatedAt:   openapi.Time(c.SecretUpdatedAt),
 		},
 		Server:              toServer(c.Server),
-		Checks:              each(c.Checks, toCheck),
+		Checks:              mapSlice(c.Checks, toCheck),
 		Failure:             nullable.NewNullNullable[openapi.ConnectionFailure](),
 		Warnings:            toCodes(connection.Report{Checks: c.Checks}.Warnings()),
 		ConsecutiveFailures: c.Failures,
@@ -69,7 +69,7 @@ func toFailure(f *connection.Failure) openapi.ConnectionFailure {
 	return openapi.ConnectionFailure{
 		Code:      string(f.Code),
 		Category:  openapi.FailureCategory(f.Category),
-		Fields:    list(f.Fields),
+		Fields:    nonNil(f.Fields),
 		Retryable: f.Retryable,
 		Hint:      f.Hint,
 		At:        openapi.Time(f.At),
@@ -77,7 +77,7 @@ func toFailure(f *connection.Failure) openapi.ConnectionFailure {
 }
 
 func toCodes(codes []connection.Code) []string {
-	return each(codes, func(c *connection.Code) string { return string(*c) })
+	return mapSlice(codes, func(c *connection.Code) string { return string(*c) })
 }
 
 func toKind(d *connection.Descriptor) openapi.ConnectionKind {
@@ -85,9 +85,9 @@ func toKind(d *connection.Descriptor) openapi.ConnectionKind {
 		Kind:             string(d.Kind),
 		Title:            d.Title,
 		DocsURL:          d.DocsURL,
-		Capabilities:     list(d.Capabilities),
+		Capabilities:     nonNil(d.Capabilities),
 		Grants:           d.Grants,
 		CredentialSchema: d.Schema,
-		Ports:            each(d.Ports, func(p *uint16) int { return int(*p) }),
+		Ports:            mapSlice(d.Ports, func(p *uint16) int { return int(*p) }),
 	}
 }

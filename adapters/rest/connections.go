@@ -34,10 +34,11 @@ func (a *API) listConnections(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	toItem := func(c *connection.Connection) openapi.Connection { return toConnection(c, sources) }
 	return ok(openapi.ConnectionList{
-		Data:       each(all, func(c *connection.Connection) openapi.Connection { return toConnection(c, sources) }),
+		Data:       mapSlice(all, toItem),
 		NextCursor: nullable.NewNullNullable[string](),
-		Kinds:      each(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(*d) }),
+		Kinds:      mapSlice(kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(*d) }),
 	}), nil
 }
 
@@ -52,7 +53,7 @@ func (a *API) createConnection(r *request) (command, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		out := created("/api/connections/"+string(c.ID), toConnection(c, nil)).at(c.Revision)
+		out := created("/api/connections/"+string(c.ID), toConnection(c, nil)).withRevision(c.Revision)
 		out.brought = string(c.ID)
 		return out, nil
 	}, nil
@@ -65,7 +66,7 @@ func (a *API) testConnection(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.ProbeReport{
-		Checks:   each(trial.Report.Checks, toCheck),
+		Checks:   mapSlice(trial.Report.Checks, toCheck),
 		Server:   toServer(trial.Report.Server),
 		Warnings: toCodes(trial.Report.Warnings()),
 	}), nil
@@ -113,9 +114,9 @@ func (a *API) revokeConnection(r *request) (reply, error) {
 	}
 	return ok(openapi.ConnectionRevocation{
 		Connection:    toConnection(out.Connection, out.Paused),
-		PausedSources: each(out.Paused, toConnectionSource),
+		PausedSources: mapSlice(out.Paused, toConnectionSource),
 		CancelledJobs: out.CancelledJobs,
-	}).at(out.Connection.Revision), nil
+	}).withRevision(out.Connection.Revision), nil
 }
 
 // connection returns a connection with the sources that read through it.
@@ -124,5 +125,5 @@ func (r *request) connection(c *connection.Connection, err error) (reply, error)
 		return reply{}, err
 	}
 	sources, err := r.Sources.Through(r.Context(), r.by, c.ID)
-	return ok(toConnection(c, sources)).at(c.Revision), err
+	return ok(toConnection(c, sources)).withRevision(c.Revision), err
 }

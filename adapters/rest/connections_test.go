@@ -28,7 +28,7 @@ const (
 )
 
 // expectProbe lets a new credential be tried, and answers r.
-func (h *house) expectProbe(r connection.Report) {
+func (h *env) expectProbe(r connection.Report) {
 	h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
 	h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
 	h.warehouse.EXPECT().Probe(gomock.Any(), gomock.Any()).Return(r)
@@ -49,7 +49,7 @@ func expectAdd(atomic *mocks.MockAtomic, stores *mocks.MockConnections, jobs *mo
 }
 
 // body is an answer's, which must not hold the secret.
-func body(t *testing.T, h *house, w *httptest.ResponseRecorder) map[string]any {
+func body(t *testing.T, h *env, w *httptest.ResponseRecorder) map[string]any {
 	t.Helper()
 	if strings.Contains(w.Body.String()+h.log.String(), fixture.Canary) {
 		t.Errorf("the secret came back, or is in the log: %s", w.Body)
@@ -65,7 +65,7 @@ func TestCreateConnection(t *testing.T) {
 	authFailed := connection.FailedAt(connection.Authenticate, connection.AuthFailed)
 
 	t.Run("what was tried is stored", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.expectProbe(fixture.Passed())
 		expectAdd(h.atomic, h.connections, h.jobs)
 		w := h.call("POST", connectionsPath, newConnection)
@@ -75,7 +75,7 @@ func TestCreateConnection(t *testing.T) {
 		}
 	})
 	t.Run("under a key it is tried before the transaction, and stored in it", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		c := gomock.NewController(t)
 		atomic, stores, jobs := mocks.NewMockAtomic(c), mocks.NewMockConnections(c), mocks.NewMockJobs(c)
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
@@ -99,7 +99,7 @@ func TestCreateConnection(t *testing.T) {
 		}
 	})
 	t.Run("what does not work is told step by step", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.expectProbe(authFailed)
 		w := h.call("POST", connectionsPath, newConnection)
 		got := body(t, h, w)
@@ -109,7 +109,7 @@ func TestCreateConnection(t *testing.T) {
 		}
 	})
 	t.Run("and is kept under its key", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 			func(ctx context.Context, _ ports.IdempotencyKey, before func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), keep func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 				h.expectProbe(authFailed)
@@ -124,7 +124,7 @@ func TestCreateConnection(t *testing.T) {
 		}
 	})
 	t.Run("a dry run stores nothing", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.expectProbe(fixture.Passed())
 		w := h.call("POST", connectionsPath+"?dry_run=true", newConnection)
 		if got := body(t, h, w); w.Code != 200 || got["id"] != nil || len(got["checks"].([]any)) != len(connection.Steps()) {
@@ -132,7 +132,7 @@ func TestCreateConnection(t *testing.T) {
 		}
 	})
 	t.Run("a dry run ignores its key", func(t *testing.T) {
-		h := newHouse(t) // storing under the key would fail the test
+		h := newEnv(t) // storing under the key would fail the test
 		h.expectProbe(fixture.Passed())
 		w := h.call("POST", connectionsPath+"?dry_run=true", newConnection, "Idempotency-Key: k")
 		if w.Code != 200 || w.Header().Get("Idempotency-Replayed") != "" {
@@ -140,7 +140,7 @@ func TestCreateConnection(t *testing.T) {
 		}
 	})
 	t.Run("who tries too often is told how long to wait, in whole seconds", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.connections.EXPECT().Live(gomock.Any(), gomock.Any()).Return(0, nil)
 		h.connections.EXPECT().Attempt(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(connection.ErrProbeRateLimited.After(5200 * time.Millisecond))
 		w := h.call("POST", connectionsPath, newConnection)
@@ -149,7 +149,7 @@ func TestCreateConnection(t *testing.T) {
 		}
 	})
 	t.Run("what is wrong with a credential is told by its pointer, and never what it was", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		w := h.call("POST", connectionsPath, `{"kind": "postgres", "credential": {"host": "`+fixture.Canary+` ", "dsn": "`+fixture.Canary+`"}}`)
 		got := body(t, h, w)
 		if w.Code != 422 || got["code"] != "invalid_fields" || !strings.Contains(w.Body.String(), `"/credential/dsn"`) {
@@ -160,8 +160,8 @@ func TestCreateConnection(t *testing.T) {
 
 func TestARetryAfterIsNeverLessThanItSays(t *testing.T) {
 	for wait, want := range map[time.Duration]string{time.Millisecond: "1", time.Second: "1", 1001 * time.Millisecond: "2"} {
-		h := newHouse(t)
-		h.staged = true
+		h := newEnv(t)
+		h.unchecked = true
 		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{}, (&fault.Error{Kind: fault.RateLimited, Code: "rate_limited"}).After(wait))
 		if w := h.call("GET", promptsPath, ""); w.Header().Get("Retry-After") != want {
 			t.Errorf("%s: Retry-After: %s, want %s", wait, w.Header().Get("Retry-After"), want)
@@ -179,7 +179,7 @@ func TestVerifyConnection(t *testing.T) {
 		}
 		return c
 	}
-	h := newHouse(t)
+	h := newEnv(t)
 	place := connection.SealRevision(connection.Seal("org_1", "wsp_1", id, connection.Postgres), 1)
 	plain, err := fixture.Credential(t, "db.example.com").Reveal()
 	if err != nil {
@@ -212,7 +212,7 @@ func TestVerifyConnection(t *testing.T) {
 }
 
 func TestRevokeConnection(t *testing.T) {
-	h := newHouse(t)
+	h := newEnv(t)
 	h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Connections: h.connections, Sources: h.sources, Jobs: h.jobs})
 	})

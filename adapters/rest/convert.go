@@ -10,9 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 )
 
-// cleared is a member of a merge patch (RFC 7396) for a text that null clears: nil if it is
+// patchString is a member of a merge patch (RFC 7396) for a text that null clears: nil if it is
 // absent, empty if it is null.
-func cleared[T ~string](n nullable.Nullable[string]) *T {
+func patchString[T ~string](n nullable.Nullable[string]) *T {
 	if !n.IsSpecified() {
 		return nil
 	}
@@ -44,8 +44,8 @@ func seconds(n *int64) *time.Duration {
 	return &d
 }
 
-// each maps a slice. An empty result is an empty array, never null.
-func each[From, To any](from []From, f func(*From) To) []To {
+// mapSlice maps a slice. An empty result is an empty array, never null.
+func mapSlice[From, To any](from []From, f func(*From) To) []To {
 	to := make([]To, len(from))
 	for i := range from {
 		to[i] = f(&from[i])
@@ -55,13 +55,13 @@ func each[From, To any](from []From, f func(*From) To) []To {
 
 func orNullTime(t time.Time) nullable.Nullable[openapi.Time] { return openapi.OrNull(openapi.Time(t)) }
 
-func replace[T any](field *T, n nullable.Nullable[T]) {
+func patchField[T any](field *T, n nullable.Nullable[T]) {
 	if v := orZero(n); v != nil {
 		*field = *v
 	}
 }
 
-func pointed[T any](old *T, n nullable.Nullable[T]) *T {
+func patchPtr[T any](old *T, n nullable.Nullable[T]) *T {
 	switch {
 	case !n.IsSpecified():
 		return old
@@ -73,7 +73,7 @@ func pointed[T any](old *T, n nullable.Nullable[T]) *T {
 	}
 }
 
-func or(s, otherwise string) string {
+func orDefault(s, otherwise string) string {
 	if s == "" {
 		return otherwise
 	}
@@ -87,8 +87,8 @@ func rawOrNull(raw json.RawMessage) nullable.Nullable[json.RawMessage] {
 	return nullable.NewNullableWithValue(raw)
 }
 
-// list is a slice that encodes as an array even if it is nil.
-func list[T any](s []T) []T {
+// nonNil is a slice that encodes as an array even if it is nil.
+func nonNil[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}

@@ -16,7 +16,7 @@ func toEmbedTemplate(s *chats.Session) openapi.EmbedTemplate {
 		AvatarURL:            openapi.OrNull(t.AvatarURL),
 		Greeting:             t.Greeting,
 		ConversationStarters: append([]string{}, t.Starters...),
-		Tools: each(s.Tools, func(i *chat.Item) openapi.EmbedTool {
+		Tools: mapSlice(s.Tools, func(i *chat.Item) openapi.EmbedTool {
 			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
 		}),
 	}

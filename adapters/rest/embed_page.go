@@ -25,7 +25,7 @@ var (
 	//go:embed embed/embed.html
 	embedHTML string
 
-	// The script holds the style too: what it puts into a page of another site loads nothing else.
+	// The script contains the style too, so that it loads nothing else into a page of another site.
 	embedScriptText = []byte(strings.Replace(compact(embedSource, "\n"), "/*style*/", compact(embedStyle, ""), 1))
 
 	embedTemplate = template.Must(template.New("embed").Parse(embedHTML))
@@ -53,13 +53,13 @@ type embedView struct {
 	Style template.CSS
 
 	*chat.Content        // nil if there is nothing to show
-	Initial       string // stands in for the avatar
+	Initial       string // shown if there is no avatar
 	Token, Ticket string
 	Site          chat.Origin // the only one that may have the page in a frame, and hears from it
 	Refusal       string
 }
 
-// Traceable reports whether a trace may tell of a request: the path of a page for frames holds an
+// Traceable reports whether a request may be traced: the path of a page for frames contains an
 // embed token, and spans hold the path. Nor does one of a stream, which may last for days.
 func Traceable(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/embed/") && r.URL.Path != streamPath
@@ -70,7 +70,7 @@ func Traceable(r *http.Request) bool {
 func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 	defer cancel()
-	visit := a.visit(r)
+	visit := a.newVisit(r)
 	visit.Origin = chat.NoOrigin
 	if referer := r.Header.Get("Referer"); referer != "" {
 		visit.Origin, _ = originOf(referer)
@@ -80,12 +80,12 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 	status, ancestors := http.StatusOK, "'none'"
 	var e *chat.Embedding
 	var ticket secret.String
-	err := a.mayGuess(w.Header(), observation(r), token, visit.At)
+	err := a.limitFailedAuth(w.Header(), observation(r), token, visit.At)
 	if err == nil {
 		e, ticket, err = a.Services.Embeds.Ticket(ctx, visit, token, a.visitLimit(w, r, visit.Origin, visit.At, "page"))
 	}
 	if err == nil {
-		a.proven.note(token, visit.At)
+		a.knownTokens.remember(token, visit.At)
 		view.Content, view.Token, view.Ticket, view.Site = &e.Template.Content, token, ticket.Reveal(), visit.Origin
 		first, _ := utf8.DecodeRuneInString(e.Template.Name)
 		view.Initial = strings.ToUpper(string(first))
@@ -93,9 +93,9 @@ func (a *API) embedPage(w http.ResponseWriter, r *http.Request) {
 			ancestors = string(visit.Origin)
 		}
 	} else {
-		err = a.guessed(w.Header(), observation(r), token, err)
-		f := foreseen(err)
-		a.mark(w, r, f, err)
+		err = a.countFailedAuth(w.Header(), observation(r), token, err)
+		f := publicError(err)
+		a.setProblemHeaders(w, r, f, err)
 		status, view.Refusal = statuses[f.Kind], f.Detail
 	}
 	var page bytes.Buffer

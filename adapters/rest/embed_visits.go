@@ -18,11 +18,12 @@ import (
 const visitPaths = "/api/embed/"
 
 func (a *API) visitOperations() []publicOperation {
+	const sessions, template = visitPaths + "sessions", visitPaths + "template"
 	script := a.asset("/embed.js", embedScript)
 	return []publicOperation{
-		{http.MethodPost, visitPaths + "sessions", a.visited(http.MethodPost, visitPaths+"sessions", openEmbedSession)},
-		{http.MethodGet, visitPaths + "template", a.visited(http.MethodGet, visitPaths+"template", getEmbedTemplate)},
-		{http.MethodGet, "/embed/{embed_token}", named("/embed/{embed_token}", a.embedPage)},
+		{http.MethodPost, sessions, a.handleVisit(http.MethodPost, sessions, openEmbedSession)},
+		{http.MethodGet, template, a.handleVisit(http.MethodGet, template, getEmbedTemplate)},
+		{http.MethodGet, "/embed/{embed_token}", withRoute("/embed/{embed_token}", a.embedPage)},
 		{http.MethodGet, "/embed.js", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // sites that isolate themselves load it too
 			script.ServeHTTP(w, r)
@@ -37,8 +38,8 @@ type visitor struct {
 	limit chats.Limit
 }
 
-// visited is handle for visitors.
-func (a *API) visited(method, path string, act func(*visitor) (reply, error)) http.Handler {
+// handleVisit is handle for visitors.
+func (a *API) handleVisit(method, path string, act func(*visitor) (reply, error)) http.Handler {
 	op, _ := a.Contract.Operation(method, path) // route finds out if there is none
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		observation(hr).route = path
@@ -46,15 +47,15 @@ func (a *API) visited(method, path string, act func(*visitor) (reply, error)) ht
 		defer cancel()
 		hr = hr.WithContext(ctx)
 		r := &request{Request: hr, Services: a.Services, api: a, op: op, answer: w.Header()}
-		err := r.read(w)
+		err := r.parse(w)
 		var out reply
 		if err != nil {
-			err = a.unproven(w.Header(), observation(hr), err)
+			err = a.countUnauthenticated(w.Header(), observation(hr), err)
 		} else {
-			visit := a.visit(hr)
+			visit := a.newVisit(hr)
 			v := &visitor{request: r, Visit: visit, limit: a.visitLimit(w, hr, visit.Origin, visit.At, method)}
-			if out, err = act(v); err != nil && foreseen(err).Kind == fault.Unauthenticated {
-				err = a.unproven(w.Header(), observation(hr), err)
+			if out, err = act(v); err != nil && publicError(err).Kind == fault.Unauthenticated {
+				err = a.countUnauthenticated(w.Header(), observation(hr), err)
 			}
 		}
 		if err == nil {
@@ -65,23 +66,23 @@ func (a *API) visited(method, path string, act func(*visitor) (reply, error)) ht
 	})
 }
 
-func (a *API) visit(r *http.Request) chats.Visit {
+func (a *API) newVisit(r *http.Request) chats.Visit {
 	v := chats.Visit{Org: observation(r).org.ID, At: now()}
 	switch headers := r.Header.Values("Origin"); len(headers) {
 	case 0:
 		v.Origin = chat.NoOrigin
 	case 1:
 		v.Origin, _ = chat.ParseOrigin(headers[0])
-		v.Ours = a.ours(r, v.Origin)
+		v.Ours = a.isOwnOrigin(r, v.Origin)
 	default:
 		v.Origin = chat.ForeignOrigin
 	}
 	return v
 }
 
-// ours reports whether an origin is where our own pages are served: the org's canonical one, or the
+// isOwnOrigin reports whether an origin is where our own pages are served: the org's canonical one, or the
 // host of this request. The scheme is ignored, since a proxy in front may have changed it.
-func (a *API) ours(r *http.Request, o chat.Origin) bool {
+func (a *API) isOwnOrigin(r *http.Request, o chat.Origin) bool {
 	if base, ok := originOf(observation(r).org.BaseURL); ok && o == base {
 		return true
 	}
@@ -107,7 +108,7 @@ func openEmbedSession(v *visitor) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if err := v.api.mayGuess(v.answer, observation(v.Request), in.Token, v.At); err != nil {
+	if err := v.api.limitFailedAuth(v.answer, observation(v.Request), in.Token, v.At); err != nil {
 		return reply{}, err
 	}
 	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, chats.SessionRequest{
@@ -116,12 +117,12 @@ func openEmbedSession(v *visitor) (reply, error) {
 		Visitor: in.Visitor,
 	}, v.limit)
 	if errors.Is(err, chat.ErrEmbedTokenInvalid) {
-		v.api.proven.forget(in.Token)
+		v.api.knownTokens.forget(in.Token)
 	}
 	if err != nil {
 		return reply{}, err
 	}
-	v.api.proven.note(in.Token, v.At)
+	v.api.knownTokens.remember(in.Token, v.At)
 	if err := v.Embeds.NoteUse(v.Context(), s, v.At); err != nil {
 		v.api.Log.WarnContext(
 			v.Context(), "the use of an embed token was not noted", "embed_token_id", s.Pass.Token, "error", err,
@@ -150,7 +151,7 @@ func getEmbedTemplate(v *visitor) (reply, error) {
 
 // perToken is the most requests per minute of all addresses together for one token, and of preflights of one
 // address.
-const perToken = 600
+const visitsPerMinute = 600
 
 // visitLimits counts the calls of visitors: of all of them by token, and of one address as often as
 // its token allows.
@@ -162,10 +163,10 @@ type visitLimits struct {
 }
 
 func newVisitLimits() *visitLimits {
-	return &visitLimits{tokens: newLimiter(perToken, perToken), addresses: map[int]*limiter{}}
+	return &visitLimits{tokens: newLimiter(visitsPerMinute, visitsPerMinute), addresses: map[int]*limiter{}}
 }
 
-func (l *visitLimits) of(perMinute int) *limiter {
+func (l *visitLimits) perAddress(perMinute int) *limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.addresses[perMinute] == nil {
@@ -186,7 +187,7 @@ func (a *API) visitLimit(
 		}
 		caller, h := what+" "+string(t.ID), w.Header()
 		// The address comes first, so that an address beyond its limit does not use up the token's.
-		if !a.visitors.of(t.PerMinute).allow(w, caller+" "+group(observation(r).address), at) {
+		if !a.visitors.perAddress(t.PerMinute).allow(w, caller+" "+addressGroup(observation(r).address), at) {
 			return a.refuse("embed_address_rate", errRateLimited)
 		}
 		policy, left := h["Ratelimit-Policy"], h["Ratelimit"]
@@ -204,7 +205,7 @@ func allowOrigin(w http.ResponseWriter, origin string) {
 	h.Set("Access-Control-Expose-Headers", "Request-Id, Retry-After, RateLimit, RateLimit-Policy")
 }
 
-// visitCORS answers CORS preflights from every origin that some embed token lists, and reports whether the
+// visitCORS responds to CORS preflights from every origin that some embed token lists, and reports whether the
 // request was one. The token is not known yet; the request that follows is checked against its own.
 func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	w.Header().Add("Vary", "Origin")
@@ -212,11 +213,11 @@ func (a *API) visitCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	observation(r).route = visitPaths
-	if !a.visitors.tokens.allow(w, "preflight "+group(observation(r).address), now()) {
+	if !a.visitors.tokens.allow(w, "preflight "+addressGroup(observation(r).address), now()) {
 		a.problem(w, r, a.refuse("embed_address_rate", errRateLimited))
 		return true
 	}
-	expected, err := a.Services.Embeds.Expected(r.Context(), a.visit(r))
+	expected, err := a.Services.Embeds.Expected(r.Context(), a.newVisit(r))
 	if err != nil {
 		a.problem(w, r, err)
 		return true

@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 )
 
-// noted is a request of which observe has found out as much.
-func noted(r *http.Request, o *observed) *http.Request {
+// withObservation is a request of which observe has found out as much.
+func withObservation(r *http.Request, o *observed) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), observedKey{}, o))
 }
 
@@ -22,14 +22,14 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 	token := func(id chat.EmbedTokenID, perMinute int) *chat.EmbedToken {
 		return &chat.EmbedToken{ID: id, EmbedSettings: chat.EmbedSettings{PerMinute: perMinute, Origins: []chat.OriginPattern{shop}}}
 	}
-	visit := func(h *house, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
+	visit := func(h *env, of *chat.EmbedToken, address, origin, what string) (*httptest.ResponseRecorder, bool) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Origin", origin)
-		err := h.visitLimit(w, noted(r, &observed{address: address}), chat.Origin(origin), at, what)(of)
+		err := h.visitLimit(w, withObservation(r, &observed{address: address}), chat.Origin(origin), at, what)(of)
 		return w, err == nil
 	}
 	t.Run("an address has its own share of a token, and of what it asks for", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		a, b := token("a", 2), token("b", 2)
 		for i, tt := range []struct {
 			of            *chat.EmbedToken
@@ -46,7 +46,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}
 	})
 	t.Run("a change of the limit counts at once", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		visit(h, token("a", 1), "192.0.2.1", shop, "POST")
 		if _, ok := visit(h, token("a", 1), "192.0.2.1", shop, "POST"); ok {
 			t.Error("the old limit does not hold")
@@ -56,7 +56,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}
 	})
 	t.Run("all addresses together have 600 calls a minute, and one that asks too much takes none of them", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		a := token("a", 1)
 		for range 1000 {
 			visit(h, a, "192.0.2.1", shop, "POST")
@@ -72,7 +72,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 		}
 	})
 	t.Run("only scripts of listed sites can read the answer, refused or not", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		for range 2 {
 			w, _ := visit(h, token("a", 1), "192.0.2.1", shop, "POST")
 			if got := w.Header().Get("Access-Control-Allow-Origin"); got != shop {
@@ -89,7 +89,7 @@ func TestVisitsAreCountedByTokenAndAddress(t *testing.T) {
 }
 
 func TestOurOwnPagesAreKnownByTheirOrigin(t *testing.T) {
-	h := newHouse(t)
+	h := newEnv(t)
 	for _, tt := range []struct {
 		base, host, origin string
 		ours               bool
@@ -113,7 +113,7 @@ func TestOurOwnPagesAreKnownByTheirOrigin(t *testing.T) {
 		}
 		org := h.Orgs().All()[0]
 		org.BaseURL = tt.base
-		if got := h.visit(noted(r, &observed{org: &org})).Ours; got != tt.ours {
+		if got := h.newVisit(withObservation(r, &observed{org: &org})).Ours; got != tt.ours {
 			t.Errorf("%+v: ours = %v", tt, got)
 		}
 	}

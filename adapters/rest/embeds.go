@@ -51,7 +51,7 @@ func (a *API) createEmbedToken(r *request) (reply, error) {
 	}
 	out := created(
 		"/api/chat-templates/"+string(t.Template)+"/embed-tokens/"+string(t.ID), toEmbedTokenCreated(t, made, r.by.At),
-	).at(t.Revision)
+	).withRevision(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
 }
@@ -61,7 +61,7 @@ func (a *API) getEmbedToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toEmbedToken(t, r.by.At)).at(t.Revision), nil
+	return ok(toEmbedToken(t, r.by.At)).withRevision(t.Revision), nil
 }
 
 func (a *API) updateEmbedToken(r *request) (reply, error) {
@@ -81,7 +81,7 @@ func (a *API) updateEmbedToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toEmbedToken(t, r.by.At)).at(t.Revision), nil
+	return ok(toEmbedToken(t, r.by.At)).withRevision(t.Revision), nil
 }
 
 func (a *API) rotateEmbedToken(r *request) (reply, error) {
@@ -95,7 +95,7 @@ func (a *API) rotateEmbedToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := ok(toEmbedTokenCreated(t, made, r.by.At)).at(t.Revision)
+	out := ok(toEmbedTokenCreated(t, made, r.by.At)).withRevision(t.Revision)
 	out.reveals = string(t.ID)
 	return out, nil
 }

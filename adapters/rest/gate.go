@@ -78,7 +78,7 @@ func (g *gate) enter(ctx context.Context, key string, wait time.Duration) bool {
 	if i < 0 { // its turn has just come
 		return true
 	}
-	g.keep(key, slices.Delete(g.waiting[key], i, i+1))
+	g.setQueue(key, slices.Delete(g.waiting[key], i, i+1))
 	return false
 }
 
@@ -88,7 +88,7 @@ func (g *gate) leave(key string) {
 	defer g.mu.Unlock()
 	if queue := g.waiting[key]; len(queue) > 0 {
 		close(queue[0])
-		g.keep(key, queue[1:])
+		g.setQueue(key, queue[1:])
 		return
 	}
 	if g.running[key]--; g.running[key] == 0 {
@@ -96,7 +96,7 @@ func (g *gate) leave(key string) {
 	}
 }
 
-func (g *gate) keep(key string, queue []chan struct{}) {
+func (g *gate) setQueue(key string, queue []chan struct{}) {
 	if len(queue) == 0 {
 		delete(g.waiting, key)
 		return

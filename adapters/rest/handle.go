@@ -58,23 +58,23 @@ var (
 type request struct {
 	*http.Request
 	application.Services
-	api   *API
-	op    *openapi.Operation
-	by    identity.Actor
-	who   *account.Person // as the credential proved it, a second old at most
-	match revision.Match  // from If-Match
-	weak  bool            // it names weak tags
-	query url.Values
-	body  []byte
+	api    *API
+	op     *openapi.Operation
+	by     identity.Actor
+	person *account.Person // as the credential proved it, a second old at most
+	match  revision.Match  // from If-Match
+	weak   bool            // it names weak tags
+	query  url.Values
+	body   []byte
 
-	anywhere bool // the operation needs no workspace, or its path names one
+	workspaceOptional bool // the operation needs no workspace, or its path names one
 
-	produces string      // what it answers instead of JSON, if so
+	produces string      // the media type that is returned instead of JSON, if any
 	answer   http.Header // of the response, errors included
 }
 
-// on returns r with the use cases on given stores, such as those of a transaction.
-func (r *request) on(stores ports.Stores) *request {
+// withStores returns r with the use cases on given stores, such as those of a transaction.
+func (r *request) withStores(stores ports.Stores) *request {
 	bound := *r
 	bound.Services = r.api.Bind(stores)
 	return &bound
@@ -84,30 +84,37 @@ func (r *request) on(stores ports.Stores) *request {
 // against the contract, and runs it.
 func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 	// The header is optional for operations about the caller, and for those that name the workspace in the path.
-	anywhere := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
+	workspaceOptional := op.Access.Area == "self" || !op.TakesHeader("Workspace-Id")
 	gates := a.gates
 	if op.Outbound {
 		gates = a.outbound
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		seen := observation(hr)
-		seen.route = op.Path
+		obs := observation(hr)
+		obs.route = op.Path
 		ctx, cancel := context.WithTimeout(hr.Context(), a.config.RequestTimeout)
 		defer cancel()
 		hr = hr.WithContext(ctx)
 
-		r := &request{Request: hr, Services: a.Services, api: a, op: op, anywhere: anywhere, answer: w.Header()}
+		r := &request{
+			Request:           hr,
+			Services:          a.Services,
+			api:               a,
+			op:                op,
+			workspaceOptional: workspaceOptional,
+			answer:            w.Header(),
+		}
 		var err error
-		if r.by, r.who, err = a.authenticate(w, hr, seen, anywhere); err == nil {
-			err = r.read(w)
+		if r.by, r.person, err = a.authenticate(w, hr, obs, workspaceOptional); err == nil {
+			err = r.parse(w)
 		}
 		var answer ports.Answer
 		replayed := false
 		if err == nil {
-			answer, replayed, err = r.inTurn(gates, run)
+			answer, replayed, err = r.runWithinLimits(gates, run)
 		}
 		if err != nil {
-			r.noteRefusal(err)
+			r.recordRefusal(err)
 			a.problem(w, hr, err)
 			return
 		}
@@ -118,15 +125,16 @@ func (a *API) handle(op *openapi.Operation, run perform) http.Handler {
 	})
 }
 
-// noteRefusal notes in the audit trail that the caller was refused this operation. Where the path names a
+// recordRefusal notes in the audit trail that the caller was refused this operation. Where the path names a
 // workspace, that is the one; its refusals are noted only of its members.
-func (r *request) noteRefusal(err error) {
-	if r.who == nil {
+func (r *request) recordRefusal(err error) {
+	if r.person == nil {
 		return
 	}
 	by := r.by
 	if named := workspaceID(r); named != "" && named != by.Workspace {
-		if !slices.ContainsFunc(r.who.Memberships, func(m account.Membership) bool { return m.Workspace.ID == named }) {
+		isNamed := func(m account.Membership) bool { return m.Workspace.ID == named }
+		if !slices.ContainsFunc(r.person.Memberships, isNamed) {
 			return
 		}
 		by.Workspace = named
@@ -134,9 +142,9 @@ func (r *request) noteRefusal(err error) {
 	r.api.Services.Accounts.NoteRefusal(r.Context(), by, r.op.ID, r.Method == http.MethodDelete, err)
 }
 
-// inTurn runs the request when the gates let it. Reading a request and writing the response take as long as the client
-// likes, so they occupy no place.
-func (r *request) inTurn(gates *gates, run perform) (answer ports.Answer, replayed bool, err error) {
+// runWithinLimits runs the request when the gates let it. Reading a request and writing the response take as long as
+// the client likes, so they occupy no place.
+func (r *request) runWithinLimits(gates *gates, run perform) (answer ports.Answer, replayed bool, err error) {
 	if err := r.api.enter(r.Context(), gates, r.by); err != nil {
 		return ports.Answer{}, false, err
 	}
@@ -148,8 +156,8 @@ func (r *request) inTurn(gates *gates, run perform) (answer ports.Answer, replay
 	return answer, replayed, err
 }
 
-// read holds the shape of the request to the contract.
-func (r *request) read(w http.ResponseWriter) error {
+// parse checks the request against the contract.
+func (r *request) parse(w http.ResponseWriter) error {
 	if !accepts(r.Header.Get("Accept"), r.produces) {
 		return errNotAcceptable
 	}
@@ -191,8 +199,8 @@ func (r *request) read(w http.ResponseWriter) error {
 	return r.op.CheckBody(r.body)
 }
 
-// printable reports whether s is some visible ASCII.
-func printable(s string) bool {
+// isPrintable reports whether s is some visible ASCII.
+func isPrintable(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }
 

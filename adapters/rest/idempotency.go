@@ -21,13 +21,13 @@ func (r *request) once(
 	key ports.IdempotencyKey, reach func(context.Context) error, store func(*request) (ports.Answer, error),
 ) (answer ports.Answer, replayed bool, err error) {
 	answer, replayed, err = r.api.Idempotency.Once(r.Context(), key, reach,
-		func(stores ports.Stores) (ports.Answer, error) { return store(r.on(stores)) },
+		func(stores ports.Stores) (ports.Answer, error) { return store(r.withStores(stores)) },
 		func(err error) (ports.Answer, bool) { return r.api.outcome(r.Request, err) })
 	switch {
 	case replayed && answer.Shows != "":
 		answer, err = r.readAgain(answer)
 	case replayed:
-		answer = ofRequest(answer, observation(r.Request).id)
+		answer = withRequestID(answer, observation(r.Request).id)
 	}
 	return answer, replayed, err
 }
@@ -39,7 +39,7 @@ func (r *request) once(
 // bearer was answered elsewhere is not for it.
 func (r *request) scope(key string) []byte {
 	ws := string(r.by.Workspace)
-	if r.anywhere && r.by.Key == "" {
+	if r.workspaceOptional && r.by.Key == "" {
 		ws = ""
 	}
 	parts := []string{string(r.by.User), string(r.by.Key), r.by.Ceiling.String(), ws, r.Method, r.URL.Path, key}
@@ -78,8 +78,8 @@ func (a *API) outcome(r *http.Request, err error) (ports.Answer, bool) {
 	}
 }
 
-// read is a GET operation of one thing, which reads the body of a stored answer again.
-type read struct {
+// readOperation is the GET operation of a resource, which reads the body of a stored answer again.
+type readOperation struct {
 	op    *openapi.Operation
 	query query
 }

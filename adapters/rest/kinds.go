@@ -106,8 +106,8 @@ func respond(out reply) command {
 	return func(*request) (reply, error) { return out, nil }
 }
 
-// fits returns an error if an operation of the contract cannot be of kind k.
-func fits(op *openapi.Operation, k kind) error {
+// checkKind returns an error if an operation of the contract cannot be of kind k.
+func checkKind(op *openapi.Operation, k kind) error {
 	isOutbound := false
 	switch k.(type) {
 	case query:

@@ -8,8 +8,8 @@ import (
 	"github.com/oapi-codegen/nullable"
 )
 
-// merging is mergePatch with what a PATCH brings, for the domain to call; nil if it brings nothing.
-func merging(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
+// patchJSON is mergePatch with what a PATCH brings, for the domain to call; nil if it brings nothing.
+func patchJSON(in nullable.Nullable[json.RawMessage]) func(json.RawMessage) json.RawMessage {
 	patch := orZero(in)
 	if patch == nil {
 		return nil

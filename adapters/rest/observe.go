@@ -45,7 +45,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(r.Context(), observedKey{}, o))
 	w.Header().Set("Request-Id", o.id)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	rec := &recorder{ResponseWriter: w, seen: o}
+	rec := &recorder{ResponseWriter: w, obs: o}
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so too
@@ -58,7 +58,7 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 				a.problem(rec, r, errInternal)
 			}
 		}
-		a.conclude(r, o, time.Since(start))
+		a.logRequest(r, o, time.Since(start))
 	}()
 	a.dispatch(rec, r)
 }
@@ -66,8 +66,8 @@ func (a *API) observe(w http.ResponseWriter, r *http.Request) {
 // dispatch finds the org of the host and hands the request to the router.
 func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	o := observation(r)
-	if answersAnyHost(r.URL.Path) {
-		a.toRoute(w, r)
+	if servesAnyHost(r.URL.Path) {
+		a.routePath(w, r)
 		return
 	}
 	if len(r.Header.Values("X-Forwarded-Host")) > 1 && a.trusted(r.RemoteAddr) {
@@ -87,13 +87,12 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request) {
 	} else if cors(w, r, org) {
 		return
 	}
-	a.toRoute(w, r)
+	a.routePath(w, r)
 }
 
-// toRoute refuses a path with an encoded slash, which is part of a segment (RFC 3986, section 2.2):
-// the router takes it for one between segments, and would find another thing than the one that was
-// asked for.
-func (a *API) toRoute(w http.ResponseWriter, r *http.Request) {
+// routePath refuses a path with an encoded slash, which is part of a segment (RFC 3986, section 2.2):
+// the router reads it as the end of a segment, and would find another resource than the requested one.
+func (a *API) routePath(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(strings.ToUpper(r.URL.RawPath), "%2F") {
 		a.problem(w, r, errNoSuchPath)
 		return
@@ -101,8 +100,8 @@ func (a *API) toRoute(w http.ResponseWriter, r *http.Request) {
 	a.router.ServeHTTP(w, r)
 }
 
-func (a *API) conclude(r *http.Request, o *observed, took time.Duration) {
-	a.measured.requests.WithLabelValues(methodLabel(r.Method), o.route, strconv.Itoa(o.status)).Observe(took.Seconds())
+func (a *API) logRequest(r *http.Request, o *observed, took time.Duration) {
+	a.measures.requests.WithLabelValues(methodLabel(r.Method), o.route, strconv.Itoa(o.status)).Observe(took.Seconds())
 	if span := trace.SpanFromContext(r.Context()); span.IsRecording() {
 		span.SetName(r.Method + " " + o.route)
 	}
@@ -139,7 +138,7 @@ func methodLabel(method string) string {
 
 // requestID returns the client's Request-Id if it is safe for a log line, and a new one otherwise.
 func requestID(given string) string {
-	if printable(given) && len(given) <= 128 {
+	if isPrintable(given) && len(given) <= 128 {
 		return given
 	}
 	return id.New("req")
@@ -148,22 +147,22 @@ func requestID(given string) string {
 // recorder records the response.
 type recorder struct {
 	http.ResponseWriter
-	seen *observed
+	obs *observed
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.seen.status == 0 {
-		r.seen.status = status
+	if r.obs.status == 0 {
+		r.obs.status = status
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	if r.seen.status == 0 {
-		r.seen.status = http.StatusOK
+	if r.obs.status == 0 {
+		r.obs.status = http.StatusOK
 	}
 	n, err := r.ResponseWriter.Write(b)
-	r.seen.bytes += n
+	r.obs.bytes += n
 	return n, err
 }
 

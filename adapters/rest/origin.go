@@ -12,9 +12,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// answersAnyHost reports whether a path is served for any Host header: health checks use an IP
+// servesAnyHost reports whether a path is served for any Host header: health checks use an IP
 // address, and payment gateways name the org in the path.
-func answersAnyHost(path string) bool {
+func servesAnyHost(path string) bool {
 	return strings.HasPrefix(path, "/api/health/") || strings.HasPrefix(path, webhookPaths)
 }
 
@@ -36,7 +36,7 @@ func (a *API) host(r *http.Request) string {
 // address is the client's, without a port: the last one in X-Forwarded-For that no trusted proxy
 // has, as long as each one on the way is trusted.
 func (a *API) address(r *http.Request) string {
-	addr := remote(r.RemoteAddr)
+	addr := withoutPort(r.RemoteAddr)
 	if !a.trusted(r.RemoteAddr) {
 		return addr
 	}
@@ -59,13 +59,13 @@ func (a *API) trusted(address string) bool {
 	if len(a.config.TrustedProxies) == 0 {
 		return false
 	}
-	ip, err := netip.ParseAddr(remote(address))
+	ip, err := netip.ParseAddr(withoutPort(address))
 	return err == nil && slices.ContainsFunc(
 		a.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) },
 	)
 }
 
-func remote(addr string) string {
+func withoutPort(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		return host
 	}

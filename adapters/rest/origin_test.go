@@ -35,7 +35,7 @@ func TestAddress(t *testing.T) {
 		"a remote address without a port, as in a socket": {"@", []string{client}, "@"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newEnv(t)
 			r := httptest.NewRequest("GET", "/", nil)
 			r.RemoteAddr = tt.remote
 			r.Header["X-Forwarded-For"] = tt.forwarded
@@ -45,7 +45,7 @@ func TestAddress(t *testing.T) {
 		})
 	}
 	t.Run("without trusted proxies no forwarded header is used", func(t *testing.T) {
-		h := newHouse(t, func(c *Config) { c.TrustedProxies = nil })
+		h := newEnv(t, func(c *Config) { c.TrustedProxies = nil })
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = "127.0.0.1:1"
 		r.Header.Set("X-Forwarded-For", client)
@@ -56,7 +56,7 @@ func TestAddress(t *testing.T) {
 }
 
 func TestTwoForwardedHostsAreRefusedFromTrustedProxies(t *testing.T) {
-	h := newHouse(t)
+	h := newEnv(t)
 	for remote, want := range map[string]int{"10.1.2.3:1": http.StatusMisdirectedRequest, "203.0.113.9:1": http.StatusUnauthorized} {
 		r := httptest.NewRequest("GET", "http://direct.example.com/api/me", nil)
 		r.RemoteAddr = remote
@@ -70,7 +70,7 @@ func TestTwoForwardedHostsAreRefusedFromTrustedProxies(t *testing.T) {
 }
 
 func TestHost(t *testing.T) {
-	h := newHouse(t)
+	h := newEnv(t)
 	for remote, want := range map[string]string{"10.1.2.3:1": "forwarded.example.com", "203.0.113.9:1": "direct.example.com"} {
 		r := httptest.NewRequest("GET", "http://direct.example.com/", nil)
 		r.RemoteAddr = remote

@@ -76,7 +76,7 @@ func pageOf[T, Item any](
 		return nil, nil, err
 	}
 	next, err = r.next(found.Next)
-	return each(found.Items, to), next, err
+	return mapSlice(found.Items, to), next, err
 }
 
 // list identifies the list that a cursor belongs to: the request without its position and page size.

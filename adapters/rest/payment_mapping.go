@@ -28,7 +28,7 @@ func toPlan(p *billing.Plan, current billing.PlanID) openapi.Plan {
 		Interval:      openapi.PlanInterval(p.Interval),
 		IntervalCount: p.IntervalCount,
 		TrialDays:     p.TrialDays,
-		Features:      list(p.Features),
+		Features:      nonNil(p.Features),
 		Limits:        limits,
 		Available:     !p.Unavailable,
 		IsCurrent:     current != "" && p.ID == current,

@@ -19,13 +19,13 @@ const webhookPaths = paymentPaths + "/webhooks/"
 func (a *API) webhookOperations() []publicOperation {
 	const path = webhookPaths + "{gateway}/{org}"
 	op, _ := a.Contract.Operation(http.MethodPost, path) // route finds out if there is none
-	return []publicOperation{{http.MethodPost, path, named(path, func(w http.ResponseWriter, r *http.Request) {
+	return []publicOperation{{http.MethodPost, path, withRoute(path, func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), a.config.RequestTimeout)
 		defer cancel()
 		r = r.WithContext(ctx)
 		if err := a.receive(w, r, op); err != nil {
 			if errors.Is(err, billing.ErrSignature) {
-				err = a.unproven(w.Header(), observation(r), err)
+				err = a.countUnauthenticated(w.Header(), observation(r), err)
 			}
 			a.problem(w, r, err)
 			return

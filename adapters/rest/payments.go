@@ -61,9 +61,9 @@ func (a *API) listPlans(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out := ok(openapi.PlanList{
-		Data:       each(plans, func(p *billing.Plan) openapi.Plan { return toPlan(p, current) }),
+		Data:       mapSlice(plans, func(p *billing.Plan) openapi.Plan { return toPlan(p, current) }),
 		NextCursor: nullable.NewNullNullable[string](),
-	}).at(1)
+	}).withRevision(1)
 	out.vary = "Host, Authorization, Workspace-Id"
 	return out, nil
 }
@@ -104,7 +104,7 @@ func (a *API) listPaymentMethods(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.PaymentMethodList{
-		Data: each(
+		Data: mapSlice(
 			w.Methods, func(m *billing.Method) openapi.PaymentMethod { return toPaymentMethod(w.Now, m, w.Default) },
 		),
 		NextCursor: nullable.NewNullNullable[string](),
@@ -174,7 +174,8 @@ func (a *API) createSubscription(r *request) (command, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := ok(openapi.SubscriptionCreated{Subscription: toSubscription(v), Action: toAction(v.Action)}).at(v.Revision)
+	body := openapi.SubscriptionCreated{Subscription: toSubscription(v), Action: toAction(v.Action)}
+	out := ok(body).withRevision(v.Revision)
 	if v.Made {
 		out.status, out.location = http.StatusCreated, mySubscription
 	}
@@ -206,7 +207,7 @@ func subscriptionReply(v *payments.View, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out := ok(toSubscription(v)).at(v.Revision)
+	out := ok(toSubscription(v)).withRevision(v.Revision)
 	if v.Action != nil {
 		out.reveals = string(v.ID)
 	}

@@ -15,22 +15,22 @@ const streamCheck = time.Second
 // openStreams are the open streams of the node. All of their callers are checked in one look-up: one for each
 // stream would be thousands per second, with hardly any change found.
 type openStreams struct {
-	mu    sync.Mutex
-	all   map[*stream]bool
-	asked bool // keepAsking runs, as long as any is open
+	mu       sync.Mutex
+	all      map[*stream]bool
+	checking bool // recheckLoop runs, as long as any is open
 }
 
-// lookAfter ends s when its caller loses the permission, until done is called.
-func (a *API) lookAfter(s *stream) (done func()) {
-	o := &a.open
+// trackStream ends s when its caller loses the permission, until done is called.
+func (a *API) trackStream(s *stream) (done func()) {
+	o := &a.openStreams
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.all == nil {
 		o.all = map[*stream]bool{}
 	}
-	if o.all[s] = true; !o.asked {
-		o.asked = true
-		go a.keepAsking()
+	if o.all[s] = true; !o.checking {
+		o.checking = true
+		go a.recheckLoop()
 	}
 	return func() {
 		o.mu.Lock()
@@ -39,8 +39,8 @@ func (a *API) lookAfter(s *stream) (done func()) {
 	}
 }
 
-// keepAsking checks the callers of all streams once a second, until no stream is open.
-func (a *API) keepAsking() {
+// recheckLoop checks the callers of all streams once a second, until no stream is open.
+func (a *API) recheckLoop() {
 	check := time.NewTicker(streamCheck)
 	defer check.Stop()
 	for {
@@ -49,12 +49,12 @@ func (a *API) keepAsking() {
 			return
 		case <-check.C:
 		}
-		byOrg := a.open.byOrg()
+		byOrg := a.openStreams.byOrg()
 		if byOrg == nil {
 			return
 		}
 		for org, streams := range byOrg {
-			a.askFor(org, streams)
+			a.recheckOrg(org, streams)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (o *openStreams) byOrg() map[identity.OrgID][]*stream {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.all) == 0 {
-		o.asked = false
+		o.checking = false
 		return nil
 	}
 	out := map[identity.OrgID][]*stream{}
@@ -74,18 +74,18 @@ func (o *openStreams) byOrg() map[identity.OrgID][]*stream {
 	return out
 }
 
-// askFor ends the streams of an org whose callers have lost the permission. An outage ends no stream.
-func (a *API) askFor(id identity.OrgID, streams []*stream) {
+// recheckOrg ends the streams of an org whose callers have lost the permission. An outage ends no stream.
+func (a *API) recheckOrg(id identity.OrgID, streams []*stream) {
 	ctx, cancel := context.WithTimeout(a.streams, a.config.RequestTimeout)
 	defer cancel()
-	standing := make([]*account.Principal, len(streams))
+	principals := make([]*account.Principal, len(streams))
 	if org, ok := a.Orgs().ByID(id); ok {
 		proofs := make([]account.Proof, len(streams))
 		for i, s := range streams {
 			proofs[i] = s.proof
 		}
 		var err error
-		if standing, err = a.Services.Tickets.Standing(ctx, org, proofs, now()); err != nil {
+		if principals, err = a.Services.Tickets.Standing(ctx, org, proofs, now()); err != nil {
 			if a.streams.Err() == nil {
 				a.Log.WarnContext(
 					ctx, "the callers of streams were not asked for; it is tried again", "streams", len(streams),
@@ -96,7 +96,8 @@ func (a *API) askFor(id identity.OrgID, streams []*stream) {
 		}
 	}
 	for i, s := range streams {
-		if who := standing[i]; who == nil || who.User.ID != s.by.User || who.User.Operator != s.by.Operator {
+		p := principals[i]
+		if p == nil || p.User.ID != s.by.User || p.User.Operator != s.by.Operator {
 			s.end()
 		}
 	}

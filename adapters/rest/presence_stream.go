@@ -30,8 +30,8 @@ func (a *API) EndStreams() { a.endStreams() }
 // streamPresences is handle for the stream of presences. It is long-lived, so its caller is checked repeatedly.
 func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		seen := observation(hr)
-		seen.route = op.Path
+		obs := observation(hr)
+		obs.route = op.Path
 		ctx, cancel := context.WithCancel(hr.Context())
 		defer cancel()
 		defer context.AfterFunc(a.streams, cancel)()
@@ -40,17 +40,17 @@ func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 		opening, opened := context.WithTimeout(ctx, a.config.RequestTimeout)
 		defer opened()
 		r := &request{
-			Request:  hr.WithContext(opening),
-			Services: a.Services,
-			api:      a,
-			op:       op,
-			anywhere: true,
-			produces: eventStream,
+			Request:           hr.WithContext(opening),
+			Services:          a.Services,
+			api:               a,
+			op:                op,
+			workspaceOptional: true,
+			produces:          eventStream,
 		}
-		s := &stream{request: r, seen: seen, end: cancel, to: http.NewResponseController(w)}
+		s := &stream{request: r, obs: obs, end: cancel, to: http.NewResponseController(w)}
 		err := s.authenticate(w)
 		if err == nil {
-			err = r.read(w)
+			err = r.parse(w)
 		}
 		done := func() {}
 		if err == nil {
@@ -58,14 +58,14 @@ func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 		}
 		if err == nil {
 			defer done()
-			err = s.openInTurn(w)
+			err = s.openWithinLimits(w)
 		}
 		if err != nil {
 			a.problem(w, hr, err)
 			return
 		}
 		defer s.watch.Close()
-		defer a.lookAfter(s)()
+		defer a.trackStream(s)()
 		r.Request = hr
 		s.run(w)
 	})
@@ -74,7 +74,7 @@ func (a *API) streamPresences(op *openapi.Operation) http.Handler {
 // stream is one open stream.
 type stream struct {
 	*request
-	seen  *observed
+	obs   *observed
 	proof account.Proof
 	end   context.CancelFunc
 	to    *http.ResponseController
@@ -88,36 +88,36 @@ type stream struct {
 func (s *stream) authenticate(w http.ResponseWriter) (err error) {
 	ticket := s.URL.Query().Get("ticket")
 	if ticket == "" || s.Header.Get("Authorization") != "" {
-		if s.by, s.who, err = s.api.authenticate(w, s.Request, s.seen, true); err == nil {
+		if s.by, s.person, err = s.api.authenticate(w, s.Request, s.obs, true); err == nil {
 			s.proof, err = s.request.proof()
 		}
 		return err
 	}
 	at := now()
-	if err := s.api.mayGuess(w.Header(), s.seen, ticket, at); err != nil {
+	if err := s.api.limitFailedAuth(w.Header(), s.obs, ticket, at); err != nil {
 		return err
 	}
-	if s.proof, err = s.Tickets.Redeem(s.Context(), s.seen.org.ID, ticket, at); err == nil {
-		s.by, err = s.api.standing(s.Context(), s.seen, s.proof, at)
+	if s.proof, err = s.Tickets.Redeem(s.Context(), s.obs.org.ID, ticket, at); err == nil {
+		s.by, err = s.api.resolveProof(s.Context(), s.obs, s.proof, at)
 	}
 	if err != nil {
-		return s.api.guessed(w.Header(), s.seen, ticket, err)
+		return s.api.countFailedAuth(w.Header(), s.obs, ticket, err)
 	}
-	s.seen.user, s.seen.key = s.by.User, s.by.Key
+	s.obs.user, s.obs.key = s.by.User, s.by.Key
 	return s.api.admit(w.Header(), s.by, s.by.Workspace, at)
 }
 
 // count counts the stream for its workspace and its address, until done is called.
 func (s *stream) count() (done func(), err error) {
-	ws, address := s.by.Workspace, s.seen.address
-	if err := s.api.opened.enter(ws, address); err != nil {
+	ws, address := s.by.Workspace, s.obs.address
+	if err := s.api.streamCounts.enter(ws, address); err != nil {
 		return nil, s.api.refuse("streams", err)
 	}
-	return func() { s.api.opened.leave(ws, address) }, nil
+	return func() { s.api.streamCounts.leave(ws, address) }, nil
 }
 
-// openInTurn waits for the gates and opens the stream. An open stream occupies no place in them.
-func (s *stream) openInTurn(w http.ResponseWriter) error {
+// openWithinLimits waits for the gates and opens the stream. An open stream occupies no place in them.
+func (s *stream) openWithinLimits(w http.ResponseWriter) error {
 	if err := s.api.enter(s.Context(), s.api.gates, s.by); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *stream) open(w http.ResponseWriter) error {
 		}
 	}
 	s.key = streamKey(s.by, s.query.Get("user_id"))
-	above, resumes, known := s.resumesFrom()
+	above, resumes, known := s.resumePoint()
 	var err error
 	if s.watch, s.reset, err = s.Presences.Watch(s.Context(), s.by, users, above); err != nil {
 		return err
@@ -159,10 +159,10 @@ func (s *stream) device() string {
 	return "stream"
 }
 
-// resumesFrom reads the id of the last event that the reader has seen. EventSource sends it in a header when it
+// resumePoint reads the id of the last event that the reader has seen. EventSource sends it in a header when it
 // reconnects. A client that opens a new EventSource, since a ticket works only once, sends it in the query.
 // known reports whether the id belongs to the same caller and the same query.
-func (s *stream) resumesFrom() (above int64, resumes, known bool) {
+func (s *stream) resumePoint() (above int64, resumes, known bool) {
 	last := s.Header.Get("Last-Event-ID")
 	if last == "" {
 		last = s.query.Get("last_event_id")
@@ -212,11 +212,11 @@ func (s *stream) run(w http.ResponseWriter) {
 			}
 		case <-s.watch.Regrouped:
 			changed, err := s.watch.Recheck(s.Context())
-			if s.trouble(err); changed {
+			if s.logStreamError(err); changed {
 				s.out.WriteString("event: reset\ndata: {}\n\n")
 			}
 		case <-attend.C:
-			s.trouble(s.Presences.Attend(s.Context(), s.by, s.device(), false))
+			s.logStreamError(s.Presences.Attend(s.Context(), s.by, s.device(), false))
 		case <-comment.C:
 			s.out.WriteString(":\n\n")
 		}
@@ -228,7 +228,7 @@ func (s *stream) next() (goOn bool) {
 	b, err := s.watch.Next(s.Context())
 	if err != nil {
 		if s.Context().Err() == nil && !errors.Is(err, presences.ErrTooSlow) {
-			s.api.Log.WarnContext(s.Context(), "a stream of presences ended", "request_id", s.seen.id, "error", err)
+			s.api.Log.WarnContext(s.Context(), "a stream of presences ended", "request_id", s.obs.id, "error", err)
 		}
 		return false
 	}
@@ -240,7 +240,7 @@ func (s *stream) next() (goOn bool) {
 		kind = "snapshot"
 	}
 	data := openapi.PresenceBatch{
-		Data: each(b.Views, toPresence),
+		Data: mapSlice(b.Views, toPresence),
 		Gone: []string{},
 		Seq:  b.Seq,
 		More: b.Snapshot && !b.Last,
@@ -256,11 +256,11 @@ func (s *stream) next() (goOn bool) {
 	return true
 }
 
-// trouble logs an error without ending the stream.
-func (s *stream) trouble(err error) {
+// logStreamError logs an error without ending the stream.
+func (s *stream) logStreamError(err error) {
 	if err != nil && s.Context().Err() == nil {
 		s.api.Log.WarnContext(
-			s.Context(), "a stream of presences was not kept up; it is tried again", "request_id", s.seen.id, "error",
+			s.Context(), "a stream of presences was not kept up; it is tried again", "request_id", s.obs.id, "error",
 			err,
 		)
 	}
@@ -294,7 +294,7 @@ func (a *API) issueStreamTicket(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r.api.proven.note(token.Reveal(), r.by.At)
+	r.api.knownTokens.remember(token.Reveal(), r.by.At)
 	out := ok(openapi.StreamTicket{Ticket: token.Reveal(), ExpiresAt: openapi.Time(expires)})
 	out.reveals = string(r.by.User)
 	return out, nil

@@ -13,7 +13,7 @@ import (
 )
 
 func TestAStreamOpensAsEventSourceExpects(t *testing.T) {
-	withStreams(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *streamEnv) {
 		ann, token := h.caller(1)
 		l := h.open(token, "")
 		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
@@ -34,7 +34,7 @@ func TestAStreamOpensAsEventSourceExpects(t *testing.T) {
 }
 
 func TestAStreamResumesWhereItsReaderWas(t *testing.T) {
-	withStreams(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *streamEnv) {
 		_, ann := h.caller(1)
 		user, bob := h.caller(2)
 		named := "?user_id=" + string(user)
@@ -46,7 +46,7 @@ func TestAStreamResumesWhereItsReaderWas(t *testing.T) {
 		l.cut()
 		h.post(bob, `{"text": "missed"}`)
 		h.post(bob, `{"text": "missed as well"}`)
-		for _, again := range []*line{
+		for _, again := range []*client{
 			h.open(ann, named, "Last-Event-ID: "+id), h.open(ann, named+"&last_event_id="+id),
 			h.open(ann, named, "Last-Event-ID: "+before), h.open(ann, named+"&last_event_id="+before, "Last-Event-ID: "+id),
 		} {
@@ -75,7 +75,7 @@ func TestAStreamResumesWhereItsReaderWas(t *testing.T) {
 }
 
 func TestAReaderWhoTakesNothingIsCutAfterTenSeconds(t *testing.T) {
-	withStreams(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *streamEnv) {
 		_, token := h.caller(1)
 		l := h.open(token, "")
 		l.expect("", "retry:", "snapshot")
@@ -96,7 +96,7 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 		"that now belongs to another user":   func(p *account.Principal) { p.User.ID = "usr_other" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			withStreams(t, func(t *testing.T, h *theatre) {
+			withStreams(t, func(t *testing.T, h *streamEnv) {
 				_, token := h.caller(1)
 				_, other := h.caller(2)
 				l, stays := h.open(token, ""), h.open(other, "")
@@ -112,7 +112,7 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 		})
 	}
 	t.Run("but not with the store", func(t *testing.T) {
-		withStreams(t, func(t *testing.T, h *theatre) {
+		withStreams(t, func(t *testing.T, h *streamEnv) {
 			_, token := h.caller(1)
 			l := h.open(token, "")
 			h.mu.Lock()
@@ -138,16 +138,16 @@ func TestAStreamEndsWithTheCredential(t *testing.T) {
 }
 
 func TestAThousandStreamsAreAskedForAtOnce(t *testing.T) {
-	withStreams(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *streamEnv) {
 		during := func() int {
-			before := h.asks()
+			before := h.resolutions()
 			time.Sleep(10 * time.Second)
-			return h.asks() - before
+			return h.resolutions() - before
 		}
 		if n := during(); n > 0 {
 			t.Errorf("callers are checked %d times without an open stream", n)
 		}
-		var open []*line
+		var open []*client
 		var tokens []account.Token
 		for i := range 1000 {
 			_, token := h.caller(i)
@@ -179,9 +179,9 @@ func TestAThousandStreamsAreAskedForAtOnce(t *testing.T) {
 }
 
 func TestAServerThatStopsEndsEveryStream(t *testing.T) {
-	withStreams(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *streamEnv) {
 		_, token := h.caller(1)
-		open := []*line{h.open(token, ""), h.open(token, "")}
+		open := []*client{h.open(token, ""), h.open(token, "")}
 		h.EndStreams()
 		for _, l := range append(open, h.open(token, "")) { // one that comes late as well
 			if took := l.after(); took > 0 {
@@ -192,7 +192,7 @@ func TestAServerThatStopsEndsEveryStream(t *testing.T) {
 }
 
 func TestATicketOpensAStreamOnce(t *testing.T) {
-	withStreams(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *streamEnv) {
 		ann, token := h.caller(1)
 		issued := account.Proof{Key: token.Hash()}
 		ticket, kept := account.NewTicket("org_1", issued, now())
@@ -212,7 +212,7 @@ func TestATicketOpensAStreamOnce(t *testing.T) {
 }
 
 func TestTwoHundredPeopleAreFollowedAtMost(t *testing.T) {
-	withStreams(t, func(t *testing.T, h *theatre) {
+	withStreams(t, func(t *testing.T, h *streamEnv) {
 		_, token := h.caller(0)
 		named := func(n int) string {
 			users := make([]string, n)

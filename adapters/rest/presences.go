@@ -13,8 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/presence"
 )
 
-// What a user's devices may report together: twenty of them at the shortest interval that they are
-// ever told to keep.
+// Limits of the heartbeats of all of a user's devices: enough for twenty of them at the shortest interval that the
+// server asks for.
 const (
 	beatsPerMinute = 120
 	beatsAtOnce    = 30
@@ -40,7 +40,7 @@ func presenceID(r *request) (id presence.ID, own bool) {
 }
 
 func (a *API) sendHeartbeat(r *request) (reply, error) {
-	if !a.beats.take(r.answer, string(r.by.User), r.by.At) {
+	if !a.heartbeats.take(r.answer, string(r.by.User), r.by.At) {
 		return reply{}, r.api.refuse("heartbeat_rate", errRateLimited)
 	}
 	in, err := decode[openapi.Heartbeat](r)

@@ -55,13 +55,13 @@ var (
 // problem writes err as application/problem+json (RFC 9457). An unexpected error is logged in full, and the
 // client gets only a 500.
 func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) {
-	f := foreseen(err)
-	a.mark(w, r, f, err)
+	f := publicError(err)
+	a.setProblemHeaders(w, r, f, err)
 	write(w, r, a.problemAnswer(r, f, err))
 }
 
-// mark sets the headers that belong to a failure, and logs unexpected errors.
-func (a *API) mark(w http.ResponseWriter, r *http.Request, f *fault.Error, err error) {
+// setProblemHeaders sets the headers that belong to a failure, and logs unexpected errors.
+func (a *API) setProblemHeaders(w http.ResponseWriter, r *http.Request, f *fault.Error, err error) {
 	h := w.Header()
 	switch f.Kind {
 	case fault.Unauthenticated:
@@ -84,8 +84,8 @@ func (a *API) mark(w http.ResponseWriter, r *http.Request, f *fault.Error, err e
 	}
 }
 
-// foreseen returns the fault that a client may see of an error.
-func foreseen(err error) *fault.Error {
+// publicError returns the fault that a client may see of an error.
+func publicError(err error) *fault.Error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f
 	}
@@ -114,7 +114,7 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 		p.Detail = "No organisation answers on the host " + printableHost(a.host(r)) + "."
 	}
 	if e, ok := errors.AsType[*connection.ProbeError](err); ok {
-		p.Failure, p.Checks = toFailure(&e.Failure), each(e.Checks, toCheck)
+		p.Failure, p.Checks = toFailure(&e.Failure), mapSlice(e.Checks, toCheck)
 	}
 	if e, ok := errors.AsType[*billing.DeclinedError](err); ok {
 		p.DeclineCode = e.DeclineCode
@@ -136,9 +136,9 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 	}
 }
 
-// ofRequest returns a stored problem with the id of the current request. Any other answer stays the same to
+// withRequestID returns a stored problem with the id of the current request. Any other answer stays the same to
 // the byte.
-func ofRequest(a ports.Answer, id string) ports.Answer {
+func withRequestID(a ports.Answer, id string) ports.Answer {
 	var p openapi.Problem
 	if a.Header["Content-Type"] != problemType || json.Unmarshal(a.Body, &p) != nil {
 		return a

@@ -39,8 +39,8 @@ func TestFailures(t *testing.T) {
 		"an error that wraps its kind deeply is still found": {fmt.Errorf("a: %w", fmt.Errorf("b: %w", identity.ErrForbidden)), 403, "forbidden", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
-			h.staged = true
+			h := newEnv(t)
+			h.unchecked = true
 			h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(prompt.Page{}, tt.failure)
 			w := h.call("GET", promptsPath, "", "Request-Id: r-1")
 
@@ -70,7 +70,7 @@ func TestFailures(t *testing.T) {
 	}
 
 	t.Run("a panic is a 500, logged with its stack", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) { panic("nil map of secrets") })
 		w := h.call("GET", promptsPath, "")
 		if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "secrets") {
@@ -83,7 +83,7 @@ func TestFailures(t *testing.T) {
 		}
 	})
 	t.Run("a handler that gives its connection up does so", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Do(func(context.Context, identity.Actor, prompt.Filter, page.Query) { panic(http.ErrAbortHandler) })
 		defer func() {
 			if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
@@ -93,7 +93,7 @@ func TestFailures(t *testing.T) {
 		h.call("GET", promptsPath, "")
 	})
 	t.Run("a use case gets no longer than the request may take", func(t *testing.T) {
-		h := newHouse(t, func(c *Config) { c.RequestTimeout = 20 * time.Millisecond })
+		h := newEnv(t, func(c *Config) { c.RequestTimeout = 20 * time.Millisecond })
 		h.lists.EXPECT().Visible(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 			func(ctx context.Context, _ identity.Actor, _ prompt.Filter, _ page.Query) (prompt.Page, error) {
 				<-ctx.Done()
@@ -104,7 +104,7 @@ func TestFailures(t *testing.T) {
 		}
 	})
 	t.Run("a node that should get no requests says so, and not why", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.readiness.check = func(context.Context) error { return errors.New("disk on fire") }
 		w := h.call("GET", "/api/health/ready", "")
 		if w.Code != 503 || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "fire") || !strings.Contains(h.log.String(), "disk on fire") {
@@ -136,7 +136,7 @@ func TestStatuses(t *testing.T) {
 // TestOutcome says which failures are kept under an Idempotency-Key: those that repeating the
 // request does not change.
 func TestOutcome(t *testing.T) {
-	h := newHouse(t)
+	h := newEnv(t)
 	r, _ := http.NewRequest("POST", promptsPath, nil)
 	for kind := fault.Kind(0); kind <= fault.UpstreamTimeout; kind++ {
 		want := kind == fault.NotFound || kind == fault.Conflict || kind == fault.Invalid || kind == fault.PaymentRequired
@@ -155,8 +155,8 @@ func TestOutcome(t *testing.T) {
 func TestIdempotency(t *testing.T) {
 	const body, key = `{"name":"x"}`, "Idempotency-Key: k"
 	var scopes []ports.IdempotencyKey
-	h := newHouse(t)
-	h.staged = true
+	h := newEnv(t)
+	h.unchecked = true
 	h.idempotency.EXPECT().Once(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, k ports.IdempotencyKey, _ func(context.Context) error, _ func(ports.Stores) (ports.Answer, error), _ func(error) (ports.Answer, bool)) (ports.Answer, bool, error) {
 			scopes = append(scopes, k)
@@ -185,8 +185,8 @@ func TestIdempotency(t *testing.T) {
 		}
 	})
 	t.Run("a replay without its body reads it again as the caller", func(t *testing.T) {
-		h := newHouse(t)
-		h.staged = true
+		h := newEnv(t)
+		h.unchecked = true
 		kept := ports.Answer{
 			Status: 201, Header: map[string]string{"Location": promptsPath + "/x", "Content-Type": "application/json", "Etag": `"1-a"`},
 			Shows: promptsPath + "/ptpl_01jb4rqnx1e5btz2s1v2j9k3mn",

@@ -19,7 +19,7 @@ func toMessages(in []openapi.PromptMessage) []prompt.Message {
 }
 
 func fromMessages(in []prompt.Message) []openapi.PromptMessage {
-	return each(in, func(m *prompt.Message) openapi.PromptMessage {
+	return mapSlice(in, func(m *prompt.Message) openapi.PromptMessage {
 		if m.Placeholder != "" {
 			return openapi.PromptMessage{Placeholder: m.Placeholder, Required: m.Required}
 		}
@@ -32,7 +32,7 @@ func toVariables(in []openapi.PromptVariable) []prompt.Variable {
 	for i, v := range in {
 		out[i] = prompt.Variable{
 			Name:        v.Name,
-			Type:        or(string(v.Type), "string"),
+			Type:        orDefault(string(v.Type), "string"),
 			Required:    v.Required == nil || *v.Required,
 			Default:     v.Default,
 			Enum:        v.Enum,
@@ -44,7 +44,7 @@ func toVariables(in []openapi.PromptVariable) []prompt.Variable {
 }
 
 func fromVariables(in []prompt.Variable) []openapi.PromptVariable {
-	return each(in, func(v *prompt.Variable) openapi.PromptVariable {
+	return mapSlice(in, func(v *prompt.Variable) openapi.PromptVariable {
 		return openapi.PromptVariable{
 			Name:        v.Name,
 			Type:        openapi.VariableType(v.Type),
@@ -95,13 +95,13 @@ func fromModel(m *prompt.ModelConfig) openapi.PromptModelConfig {
 // patchModel merges a patch into a model configuration.
 func patchModel(old *prompt.ModelConfig, in openapi.PromptModelConfigPatch) *prompt.ModelConfig {
 	m := fromModel(old)
-	replace(&m.Provider, in.Provider)
-	replace(&m.ModelName, in.ModelName)
-	replace(&m.StopSequences, in.StopSequences)
-	m.Temperature = pointed(m.Temperature, in.Temperature)
-	m.MaxTokens = pointed(m.MaxTokens, in.MaxTokens)
-	m.TopP = pointed(m.TopP, in.TopP)
-	m.TopK = pointed(m.TopK, in.TopK)
+	patchField(&m.Provider, in.Provider)
+	patchField(&m.ModelName, in.ModelName)
+	patchField(&m.StopSequences, in.StopSequences)
+	m.Temperature = patchPtr(m.Temperature, in.Temperature)
+	m.MaxTokens = patchPtr(m.MaxTokens, in.MaxTokens)
+	m.TopP = patchPtr(m.TopP, in.TopP)
+	m.TopK = patchPtr(m.TopK, in.TopK)
 	if in.ExtraParams.IsNull() {
 		m.ExtraParams = nil
 	} else if in.ExtraParams.IsSpecified() {
@@ -144,7 +144,7 @@ func patchContent(c prompt.Content, in openapi.PromptVersionPatch) prompt.Conten
 	if v := orZero(in.Tools); v != nil {
 		c.Tools = *v
 	}
-	if merge := merging(in.ResponseFormat); merge != nil {
+	if merge := patchJSON(in.ResponseFormat); merge != nil {
 		c.ResponseFormat = merge(c.ResponseFormat)
 	}
 	return c
@@ -196,7 +196,7 @@ func toVersionSummary(t *prompt.Template, v *prompt.Version) openapi.PromptVersi
 		Format:           openapi.PromptFormat(v.Content.Format),
 		Variables:        fromVariables(v.Content.Variables),
 		ModelConfig:      fromModel(v.Content.Model),
-		Labels:           list(v.Labels),
+		Labels:           nonNil(v.Labels),
 		CommitMessage:    v.CommitMessage,
 		State:            state,
 		IsActive:         t.Active.Version == v.ID,
@@ -221,20 +221,20 @@ func toActivation(a *prompt.Activation) openapi.Activation {
 
 // template is a template as this caller sees it.
 func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
-	seen := t.Versions(r.by)
+	obs := t.Versions(r.by)
 	out := openapi.PromptTemplate{
 		ID:            string(t.ID),
 		Name:          t.Name,
 		Type:          openapi.PromptType(t.Type),
 		Description:   t.Description,
-		Tags:          list(t.Tags),
+		Tags:          nonNil(t.Tags),
 		Metadata:      orEmpty(t.Metadata, "{}"),
 		Visibility:    openapi.Visibility(t.Visibility),
 		Protected:     t.Protected,
 		OwnerID:       string(t.Owner),
 		ActiveVersion: nullable.NewNullNullable[openapi.ActiveVersion](),
 		LatestVersion: nullable.NewNullNullable[openapi.PromptVersionRef](),
-		VersionCount:  seen.Count,
+		VersionCount:  obs.Count,
 		MyRole:        openapi.PromptRole(t.Access(r.by).String()),
 		Revision:      t.Revision,
 		CreatedAt:     openapi.Time(t.CreatedAt),
@@ -249,10 +249,10 @@ func (r *request) template(t *prompt.Template) openapi.PromptTemplate {
 			ActivatedBy: string(v.By),
 		})
 	}
-	if seen.Latest != "" {
+	if obs.Latest != "" {
 		out.LatestVersion = nullable.NewNullableWithValue(openapi.PromptVersionRef{
-			ID:     string(seen.Latest),
-			Number: seen.LatestNumber,
+			ID:     string(obs.Latest),
+			Number: obs.LatestNumber,
 		})
 	}
 	return out

@@ -36,7 +36,7 @@ func (a *API) createShare(r *request) (reply, error) {
 	}
 	return created(
 		"/api/prompt-templates/"+string(promptID(r))+"/shares/"+string(s.User), toShare(&s),
-	).at(s.Revision), nil
+	).withRevision(s.Revision), nil
 }
 
 func (a *API) getShare(r *request) (reply, error) {
@@ -44,7 +44,7 @@ func (a *API) getShare(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toShare(&s)).at(s.Revision), nil
+	return ok(toShare(&s)).withRevision(s.Revision), nil
 }
 
 func (a *API) updateShare(r *request) (reply, error) {
@@ -64,7 +64,7 @@ func (a *API) updateShare(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toShare(&s)).at(s.Revision), nil
+	return ok(toShare(&s)).withRevision(s.Revision), nil
 }
 
 func (a *API) deleteShare(r *request) (reply, error) {

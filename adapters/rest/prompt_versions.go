@@ -49,7 +49,7 @@ func (a *API) createVersion(r *request) (reply, error) {
 		return reply{}, err
 	}
 	path := promptPath(t) + "/versions/" + string(v.ID)
-	return created(path, toVersion(t, v)).at(v.Revision).of(path), nil
+	return created(path, toVersion(t, v)).withRevision(v.Revision).readableAt(path), nil
 }
 
 func (a *API) getVersion(r *request) (reply, error) {
@@ -88,7 +88,7 @@ func (a *API) diffVersions(r *request) (reply, error) {
 		Against:       toVersionRef(from),
 		Version:       toVersionRef(to),
 		Unified:       d.Unified,
-		ChangedFields: list(d.Changed),
+		ChangedFields: nonNil(d.Changed),
 	}), nil
 }
 
@@ -106,8 +106,8 @@ func (a *API) renderPrompt(r *request) (reply, error) {
 	result := openapi.RenderResult{
 		Version:     toVersionRef(v),
 		ContentHash: v.ContentHash,
-		Missing:     list(out.Missing),
-		Unused:      list(out.Unused),
+		Missing:     nonNil(out.Missing),
+		Unused:      nonNil(out.Unused),
 	}
 	if t.Type == prompt.Chat {
 		result.Messages = fromMessages(out.Messages)
@@ -134,8 +134,8 @@ func (a *API) resolvePrompts(r *request) (reply, error) {
 	return ok(encoded(body)), err
 }
 
-// resolveResult is an openapi.ResolveResult as JSON. It is put together by hand: encoded as a whole,
-// or with copies of its versions, it would take several times its 8 MiB.
+// resolveResult is an openapi.ResolveResult as JSON. Its parts are joined here: encoded at once,
+// or with copies of its versions, it would need several times its 8 MiB.
 func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte, error) {
 	size := 0
 	for _, f := range found {
@@ -152,10 +152,10 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 		said := openapi.ResolvedPrompt{
 			PromptTemplateID: refs[i].PromptTemplateID,
 			Name:             refs[i].Name,
-			Ref:              or(refs[i].Ref, "active"),
+			Ref:              orDefault(refs[i].Ref, "active"),
 		}
 		if f.Err != nil {
-			why := foreseen(f.Err)
+			why := publicError(f.Err)
 			said.Error = &openapi.ResolveError{Code: why.Code, Detail: why.Detail}
 		} else {
 			if err := encode(&version, toVersion(f.Template, f.Version)); err != nil {
@@ -181,11 +181,11 @@ func resolveResult(refs []openapi.ResolveRef, found []prompts.Resolved) ([]byte,
 	return body.Bytes(), nil
 }
 
-func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(or(ref, otherwise)) }
+func refOr(ref, otherwise string) prompt.Ref { return prompt.ParseRef(orDefault(ref, otherwise)) }
 
 func versionReply(t *prompt.Template, v *prompt.Version, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toVersion(t, v)).at(v.Revision), nil
+	return ok(toVersion(t, v)).withRevision(v.Revision), nil
 }

@@ -73,7 +73,7 @@ func (a *API) createPrompt(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return created(promptPath(t), r.template(t)).at(t.Revision).of(promptPath(t)), nil
+	return created(promptPath(t), r.template(t)).withRevision(t.Revision).readableAt(promptPath(t)), nil
 }
 
 func (a *API) getPrompt(r *request) (reply, error) {
@@ -90,7 +90,7 @@ func (a *API) updatePrompt(r *request) (reply, error) {
 		Name:        in.Name,
 		Description: orZero(in.Description),
 		Tags:        orZero(in.Tags),
-		Metadata:    merging(in.Metadata),
+		Metadata:    patchJSON(in.Metadata),
 		Visibility:  (*access.Visibility)(in.Visibility),
 		Protected:   in.Protected,
 		Owner:       (*identity.UserID)(in.OwnerID),
@@ -112,7 +112,7 @@ func (a *API) activateVersion(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	expected := cleared[prompt.VersionID](in.ExpectedActiveVersionID)
+	expected := patchString[prompt.VersionID](in.ExpectedActiveVersionID)
 	t, err := r.Prompts.ActivateVersion(r.Context(), r.by, promptID(r), versionRef(r), r.match, expected, in.Reason)
 	return r.templateReply(t, err)
 }
@@ -127,5 +127,5 @@ func (r *request) templateReply(t *prompt.Template, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.template(t)).at(t.Revision).of(promptPath(t)), nil
+	return ok(r.template(t)).withRevision(t.Revision).readableAt(promptPath(t)), nil
 }

@@ -18,21 +18,21 @@ type publicOperation struct {
 
 func (a *API) publicOperations() ([]publicOperation, error) {
 	// For people who open the bare address in a browser. It is not part of the contract.
-	register(a.router, http.MethodGet, "/", named("/", func(w http.ResponseWriter, r *http.Request) {
+	register(a.router, http.MethodGet, "/", withRoute("/", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/api/docs", http.StatusSeeOther)
 	}))
 	operations := []publicOperation{
-		{http.MethodGet, "/api/health/live", named("/api/health/live", a.live)},
-		{http.MethodGet, "/api/health/ready", named("/api/health/ready", a.ready)},
+		{http.MethodGet, "/api/health/live", withRoute("/api/health/live", a.live)},
+		{http.MethodGet, "/api/health/ready", withRoute("/api/health/ready", a.ready)},
 		{http.MethodGet, "/api/openapi.json", a.asset("/api/openapi.json", a.document)},
-		{http.MethodGet, "/problems/{code}", named("/problems/{code}", a.problemPage)},
+		{http.MethodGet, "/problems/{code}", withRoute("/problems/{code}", a.problemPage)},
 	}
 	docs, err := a.docsOperations()
 	return append(operations, docs...), err
 }
 
-// named sets the route for the log and the metrics.
-func named(route string, h http.HandlerFunc) http.Handler {
+// withRoute sets the route for the log and the metrics.
+func withRoute(route string, h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		observation(r).route = route
 		h(w, r)
@@ -57,7 +57,9 @@ func (a *API) document() (*asset, error) {
 	return newAsset(a.Contract.JSON(), "application/json", "public, max-age=300")
 }
 
-var problemTemplate = template.Must(template.New("problem").Funcs(template.FuncMap{"code": code}).Parse(`<!doctype html>
+var problemTemplate = template.Must(template.New("problem").Funcs(template.FuncMap{
+	"code": renderCode,
+}).Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.Title}} · Atrium</title>
 <style>body{font:1rem/1.6 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color:#222}
@@ -66,8 +68,8 @@ code{background:#f2f2f2;padding:.1em .3em;border-radius:.2em}</style>
 <p><a href="/api/docs">API reference</a></p></body></html>
 `))
 
-// code shows what stands in backticks as code.
-func code(markdown string) template.HTML {
+// renderCode renders text in backticks as code.
+func renderCode(markdown string) template.HTML {
 	var out strings.Builder
 	for i, part := range strings.Split(markdown, "`") {
 		text := template.HTMLEscapeString(part)
@@ -79,7 +81,7 @@ func code(markdown string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // every part is escaped
 }
 
-// problemPage tells people what a problem's code means: it is where a problem's type leads.
+// problemPage explains the code of a problem to people. The type of a problem is its address.
 func (a *API) problemPage(w http.ResponseWriter, r *http.Request) {
 	declared, ok := a.Contract.Problem(mux.Vars(r)["code"])
 	if !ok {

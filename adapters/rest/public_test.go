@@ -9,7 +9,7 @@ func TestCodeShowsWhatStandsInBackticks(t *testing.T) {
 		"a `<i>` and `b`":         "a <code>&lt;i&gt;</code> and <code>b</code>",
 		"an open ` that ends not": "an open <code> that ends not</code>",
 	} {
-		if got := code(in); string(got) != want {
+		if got := renderCode(in); string(got) != want {
 			t.Errorf("code(%q) = %q, want %q", in, got, want)
 		}
 	}

@@ -45,48 +45,48 @@ func (l *limiter) allow(w http.ResponseWriter, caller string, now time.Time) boo
 }
 
 func (l *limiter) take(h http.Header, caller string, now time.Time) bool {
-	return takeAll(h, now, 1, share{l, group(caller)}) == nil
+	return takeAll(h, now, 1, allowance{l, addressGroup(caller)}) == nil
 }
 
 // exhausted reports whether caller has no token left, and takes none. If so, it sets the RateLimit header
 // fields.
 func (l *limiter) exhausted(h http.Header, caller string, now time.Time) bool {
-	b := l.bucket(group(caller), now)
+	b := l.bucket(addressGroup(caller), now)
 	left := b.TokensAt(now)
-	if left >= enough(1) {
+	if left >= atLeast(1) {
 		return false
 	}
-	l.tell(h, left, 1)
+	l.setHeaders(h, left, 1)
 	return true
 }
 
-// share is a bucket that a request takes from.
-type share struct {
+// allowance is a bucket that a request takes tokens from.
+type allowance struct {
 	*limiter
 	caller string
 }
 
-// enough is n tokens, with what a time in nanoseconds can miss by.
-func enough(n int) float64 { return float64(n) - 1e-6 }
+// atLeast is n tokens, with what a time in nanoseconds can miss by.
+func atLeast(n int) float64 { return float64(n) - 1e-6 }
 
-// takeAll takes n tokens of each of up to three shares, or of none: then it returns the limiter that
-// refused. The header tells of the share with the fewest tokens left. A race between two requests can cost
-// a token of a share that did not refuse.
-func takeAll(h http.Header, now time.Time, n int, shares ...share) (refused *limiter) {
+// takeAll takes n tokens from each of up to three allowances, or from none: then it returns the limiter that
+// refused. The header describes the allowance with the fewest tokens left. A race between two requests can cost
+// a token of an allowance that did not refuse.
+func takeAll(h http.Header, now time.Time, n int, allowances ...allowance) (refused *limiter) {
 	var buckets [3]*rate.Limiter
-	for i, s := range shares {
+	for i, s := range allowances {
 		buckets[i] = s.bucket(s.caller, now)
-		if buckets[i].TokensAt(now) < enough(n) {
+		if buckets[i].TokensAt(now) < atLeast(n) {
 			refused = s.limiter
 		}
 	}
-	for i := range shares {
+	for i := range allowances {
 		if refused == nil && !buckets[i].AllowN(now, n) {
-			refused = shares[i].limiter
+			refused = allowances[i].limiter
 		}
 	}
 	tightest, least := 0, math.Inf(1)
-	for i := range shares {
+	for i := range allowances {
 		if left := buckets[i].TokensAt(now); left < least {
 			tightest, least = i, left
 		}
@@ -94,13 +94,13 @@ func takeAll(h http.Header, now time.Time, n int, shares ...share) (refused *lim
 	if refused == nil {
 		n = 0
 	}
-	shares[tightest].tell(h, least, n)
+	allowances[tightest].setHeaders(h, least, n)
 	return refused
 }
 
-// tell sets the header fields for a bucket with left tokens. If n is positive, it also sets Retry-After to the
+// setHeaders sets the header fields for a bucket with left tokens. If n is positive, it also sets Retry-After to the
 // time until the bucket has n tokens.
-func (l *limiter) tell(h http.Header, left float64, n int) {
+func (l *limiter) setHeaders(h http.Header, left float64, n int) {
 	left = max(0, left)
 	perSecond := float64(l.perMinute) / 60
 	h["Ratelimit-Policy"] = []string{l.policy}
@@ -131,9 +131,9 @@ func (l *limiter) bucket(caller string, now time.Time) *rate.Limiter {
 	return b
 }
 
-// group treats the addresses of one IPv6 /64 network as one caller: a client that has one of them usually has
+// addressGroup treats the addresses of one IPv6 /64 network as one caller: a client that has one of them usually has
 // them all (RFC 6177).
-func group(caller string) string {
+func addressGroup(caller string) string {
 	ip, err := netip.ParseAddr(caller)
 	if err != nil || !ip.Is6() || ip.Is4In6() {
 		return caller

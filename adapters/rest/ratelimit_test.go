@@ -85,7 +85,7 @@ func TestGroup(t *testing.T) {
 		"key_1": "key_1", "203.0.113.9": "203.0.113.9", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
 		"::ffff:203.0.113.9": "::ffff:203.0.113.9", "": "",
 	} {
-		if got := group(caller); got != want {
+		if got := addressGroup(caller); got != want {
 			t.Errorf("group(%q) = %q, want %q", caller, got, want)
 		}
 	}

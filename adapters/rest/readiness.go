@@ -29,7 +29,7 @@ type readiness struct {
 	bad    atomic.Bool               // as the last check found
 }
 
-func (r *readiness) ask(ctx context.Context) error {
+func (r *readiness) isReady(ctx context.Context) error {
 	if until := r.until.Load(); until != nil && time.Now().Before(*until) {
 		return nil
 	}
@@ -37,14 +37,14 @@ func (r *readiness) ask(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout) // who asked first may go away
 		defer cancel()
 		err := r.check(ctx)
-		r.note(ctx, err)
+		r.record(ctx, err)
 		return nil, err
 	})
 	return err
 }
 
-// note keeps what a check found, and logs it where it is news.
-func (r *readiness) note(ctx context.Context, err error) {
+// record keeps what a check found, and logs it where it is news.
+func (r *readiness) record(ctx context.Context, err error) {
 	was := r.bad.Swap(err != nil)
 	if err != nil {
 		r.until.Store(nil)
@@ -63,7 +63,7 @@ func (r *readiness) note(ctx context.Context, err error) {
 // ready reports whether this node should get requests: 503 while the database cannot be reached or
 // has an older schema than this node. A node that is stopping accepts no new connections, to the same effect.
 func (a *API) ready(w http.ResponseWriter, r *http.Request) {
-	if err := a.readiness.ask(r.Context()); err != nil {
+	if err := a.readiness.isReady(r.Context()); err != nil {
 		w.Header().Set("Retry-After", "1")
 		write(w, r, a.problemAnswer(r, ports.ErrUnavailable, err)) // problem would log each
 		return

@@ -36,7 +36,7 @@ func TestReadiness(t *testing.T) {
 		var everybody sync.WaitGroup
 		for range n {
 			everybody.Go(func() {
-				if err := r.ask(t.Context()); !errors.Is(err, want) {
+				if err := r.isReady(t.Context()); !errors.Is(err, want) {
 					t.Errorf("got %v, want %v", err, want)
 				}
 			})
@@ -81,7 +81,7 @@ func TestReadiness(t *testing.T) {
 			r, checks, _ := asked(func() error { return nil })
 			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
 			defer leave()
-			go func() { _ = r.ask(ctx) }()
+			go func() { _ = r.isReady(ctx) }()
 			synctest.Wait()
 			all(t, r, 1, nil)
 			if *checks != 1 {

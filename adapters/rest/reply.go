@@ -41,15 +41,15 @@ func created(location string, body any) reply {
 
 var noContent = reply{status: http.StatusNoContent}
 
-// at sets the revision of the resource that the body shows.
-func (r reply) at(revision int64) reply {
+// withRevision sets the revision of the resource that the body shows.
+func (r reply) withRevision(revision int64) reply {
 	r.revision = revision
 	return r
 }
 
-// of declares that a GET of path returns the same body to the same caller. An Idempotency-Key then keeps no
+// readableAt declares that a GET of path returns the same body to the same caller. An Idempotency-Key then keeps no
 // copy of the body: a repeated request reads it again.
-func (r reply) of(path string) reply {
+func (r reply) readableAt(path string) reply {
 	r.shows = path
 	return r
 }

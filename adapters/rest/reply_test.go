@@ -77,9 +77,9 @@ func TestEncode(t *testing.T) {
 		return a.Header, string(a.Body)
 	}
 	t.Run("the tag holds the revision, and changes with the body", func(t *testing.T) {
-		h, _ := encode(t, ok("a").at(7))
-		same, _ := encode(t, ok("a").at(7))
-		other, _ := encode(t, ok("b").at(7))
+		h, _ := encode(t, ok("a").withRevision(7))
+		same, _ := encode(t, ok("a").withRevision(7))
+		other, _ := encode(t, ok("b").withRevision(7))
 		if !strings.HasPrefix(h["Etag"], `"7-`) || !strings.HasSuffix(h["Etag"], `"`) || h["Etag"] != same["Etag"] || h["Etag"] == other["Etag"] {
 			t.Errorf("tags are %s, %s and %s", h["Etag"], same["Etag"], other["Etag"])
 		}

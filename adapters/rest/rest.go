@@ -39,43 +39,43 @@ type Deps struct {
 // API turns requests into use cases.
 type API struct {
 	Deps
-	config     Config
-	router     *mux.Router
-	reads      map[string]read // by path template
-	callers    *limiter        // by API key, or by user for those who signed in
-	users      *limiter
-	workspaces *limiter
-	unknown    *limiter // by address, for requests without a valid credential
-	downloads  *limiter // by address, of files that need no credential
-	proven     *provenTokens
-	gates      *gates // for operations that only need the database
-	outbound   *gates // for those that reach another system
-	visitors   *visitLimits
-	beats      *limiter // heartbeats, by user
-	measured   *measures
-	readiness  readiness
+	config          Config
+	router          *mux.Router
+	reads           map[string]readOperation // by path template
+	callers         *limiter                 // by API key, or by user for those who signed in
+	users           *limiter
+	workspaces      *limiter
+	unauthenticated *limiter // by address, for requests without a valid credential
+	downloads       *limiter // by address, of files that need no credential
+	knownTokens     *knownTokens
+	gates           *gates // for operations that only need the database
+	outbound        *gates // for those that reach another system
+	visitors        *visitLimits
+	heartbeats      *limiter // heartbeats, by user
+	measures        *measures
+	readiness       readiness
 
-	open       openStreams
-	opened     *streamCounts
-	streams    context.Context // ends when streams have to
-	endStreams context.CancelFunc
+	openStreams  openStreams
+	streamCounts *streamCounts
+	streams      context.Context // ends when streams have to
+	endStreams   context.CancelFunc
 }
 
 // New returns the API as a handler. It fails if the routes and openapi.yaml differ.
 func New(c Config, d Deps) (*API, error) {
 	a := &API{
-		Deps:      d,
-		config:    c,
-		unknown:   newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
-		downloads: newLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute),
-		proven:    newProvenTokens(),
-		gates:     newGates(c.Concurrency, 1),
-		outbound:  newGates(c.Concurrency, outboundFactor),
-		opened:    newStreamCounts(c.Streams),
-		visitors:  newVisitLimits(),
-		beats:     newLimiter(beatsPerMinute, beatsAtOnce),
-		measured:  newMeasures(d.Metrics),
-		readiness: readiness{check: d.Ready, log: d.Log},
+		Deps:            d,
+		config:          c,
+		unauthenticated: newLimiter(c.RateLimit.UnauthenticatedPerMinute, c.RateLimit.UnauthenticatedPerMinute),
+		downloads:       newLimiter(c.RateLimit.DownloadsPerMinute, c.RateLimit.DownloadsPerMinute),
+		knownTokens:     newKnownTokens(),
+		gates:           newGates(c.Concurrency, 1),
+		outbound:        newGates(c.Concurrency, outboundFactor),
+		streamCounts:    newStreamCounts(c.Streams),
+		visitors:        newVisitLimits(),
+		heartbeats:      newLimiter(beatsPerMinute, beatsAtOnce),
+		measures:        newMeasures(d.Metrics),
+		readiness:       readiness{check: d.Ready, log: d.Log},
 	}
 	a.callers, a.users, a.workspaces = c.RateLimit.limiters()
 	a.streams, a.endStreams = context.WithCancel(context.Background())
@@ -111,7 +111,7 @@ func (a *API) route(areas []area) error {
 	a.router = mux.NewRouter().SkipClean(true)
 	a.router.NotFoundHandler = http.HandlerFunc(a.unrouted)
 	a.router.MethodNotAllowedHandler = a.router.NotFoundHandler
-	a.reads = map[string]read{}
+	a.reads = map[string]readOperation{}
 	registered := map[string]bool{}
 	// The router tries routes one after the other: an area behind its prefix costs one comparison.
 	for _, area := range areas {
@@ -123,11 +123,11 @@ func (a *API) route(areas []area) error {
 			if !ok {
 				return fmt.Errorf("rest: %s %s is not in openapi.yaml", op.method, op.path)
 			}
-			if err := fits(declared, op.kind); err != nil {
+			if err := checkKind(declared, op.kind); err != nil {
 				return err
 			}
 			if q, ok := op.kind.(query); ok && op.method == http.MethodGet {
-				a.reads[op.path] = read{declared, q}
+				a.reads[op.path] = readOperation{declared, q}
 			}
 			registered[op.method+" "+op.path] = true
 			register(router, op.method, op.path, op.kind.handler(a, declared))

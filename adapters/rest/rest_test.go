@@ -30,11 +30,11 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// house is an API on mocked ports, with one caller: an owner whose key is token.
-type house struct {
+// env is an API on mocked ports, with one caller: an owner whose key is token.
+type env struct {
 	*API
 	t           *testing.T
-	staged      bool // what is behind the API does what no store does: openapi.yaml cannot promise it
+	unchecked   bool // what is behind the API does what no store does: openapi.yaml cannot promise it
 	token       string
 	lists       *mocks.MockPromptLists
 	prompts     *mocks.MockPrompts
@@ -49,7 +49,7 @@ type house struct {
 	log         *bytes.Buffer // as JSON, from level info on
 }
 
-func newHouse(t *testing.T, change ...func(*Config)) *house {
+func newEnv(t *testing.T, change ...func(*Config)) *env {
 	t.Helper()
 	c := Config{
 		RequestTimeout: time.Second, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
@@ -68,7 +68,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 		Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"}, Role: identity.Owner},
 		Key:        account.Key{ID: "key_1", Org: "org_1", Workspace: "wsp_1", User: "usr_1", Ceiling: identity.Owner, LastUsedAt: time.Now()},
 	}, nil)
-	h := &house{
+	h := &env{
 		t: t, token: token.Reveal(), lists: mocks.NewMockPromptLists(mock), prompts: mocks.NewMockPrompts(mock),
 		connections: mocks.NewMockConnections(mock), sources: mocks.NewMockSources(mock), sheets: mocks.NewMockSheets(mock), atomic: mocks.NewMockAtomic(mock), jobs: mocks.NewMockJobs(mock),
 		seals: mocks.NewMockCredentialSealer(mock), warehouse: mocks.NewMockWarehouse(mock),
@@ -119,7 +119,7 @@ func newHouse(t *testing.T, change ...func(*Config)) *house {
 }
 
 // call answers one request of the caller's, and holds the answer to openapi.yaml.
-func (h *house) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
+func (h *env) call(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+h.token)
 	if body != "" {
@@ -131,24 +131,24 @@ func (h *house) call(method, path, body string, headers ...string) *httptest.Res
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	if !h.staged {
+	if !h.unchecked {
 		fixture.CheckResponse(h.t, r, w.Result())
 	}
 	return w
 }
 
 func TestRoutesAndContract(t *testing.T) {
-	t.Run("agree", func(t *testing.T) { newHouse(t) })
+	t.Run("agree", func(t *testing.T) { newEnv(t) })
 
 	t.Run("a route that the contract does not have is an error", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		err := h.route([]area{{"/api/", append(h.accountOperations(), operation{http.MethodGet, "/api/secret", query(h.getMe)})}})
 		if err == nil || !strings.Contains(err.Error(), "GET /api/secret is not in openapi.yaml") {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("a route of another kind than its operation is an error", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		for want, op := range map[string]operation{
 			"createAPIKey is a query":             {http.MethodPost, "/api/api-keys", query(h.createKey)},
 			"listAPIKeys is outbound in one":      {http.MethodGet, "/api/api-keys", outbound(h.createConnection)},
@@ -160,14 +160,14 @@ func TestRoutesAndContract(t *testing.T) {
 		}
 	})
 	t.Run("an operation that has no route is an error", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		err := h.route([]area{{"/api/", h.accountOperations()}})
 		if err == nil || !strings.Contains(err.Error(), "of openapi.yaml has no route") {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("an empty contract has none of the routes", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.Contract = new(openapi.Contract)
 		if err := h.route([]area{{"/api/", h.accountOperations()}}); err == nil {
 			t.Error("no error")
@@ -193,7 +193,7 @@ func TestRouterHasTheSpecifiedEndpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	routes := map[string]bool{}
-	err = newHouse(t).router.Walk(func(route *mux.Route, _ *mux.Router, _ []*mux.Route) error {
+	err = newEnv(t).router.Walk(func(route *mux.Route, _ *mux.Router, _ []*mux.Route) error {
 		path, err := route.GetPathTemplate()
 		if err != nil {
 			return nil // the subrouter of an area has no template of its own

@@ -25,7 +25,9 @@ func fromPairs(in []openapi.SourcePair) []source.Pair {
 	if in == nil {
 		return nil
 	}
-	return each(in, func(p *openapi.SourcePair) source.Pair { return source.Pair{Field: p.Field, Column: p.Column} })
+	return mapSlice(in, func(p *openapi.SourcePair) source.Pair {
+		return source.Pair{Field: p.Field, Column: p.Column}
+	})
 }
 
 func toSource(s *sources.Seen) openapi.Source {
@@ -46,8 +48,8 @@ func toSource(s *sources.Seen) openapi.Source {
 			Schema:       at.Table.Schema,
 			Table:        at.Table.Name,
 		},
-		Columns: each(s.Columns, toColumn),
-		Mapping: each(s.Mapping, func(p *source.Pair) openapi.SourcePair {
+		Columns: mapSlice(s.Columns, toColumn),
+		Mapping: mapSlice(s.Mapping, func(p *source.Pair) openapi.SourcePair {
 			return openapi.SourcePair{
 				Field:  p.Field,
 				Column: p.Column,
@@ -55,9 +57,9 @@ func toSource(s *sources.Seen) openapi.Source {
 		}),
 		MappingReport: openapi.SourceMappingReport{
 			Matched:          s.Report.Matched,
-			UnmappedRequired: list(s.Report.UnmappedRequired),
-			UnmappedColumns:  list(s.Report.UnmappedColumns),
-			Warnings: each(s.Report.Warnings, func(w *source.Warning) openapi.SourceWarning {
+			UnmappedRequired: nonNil(s.Report.UnmappedRequired),
+			UnmappedColumns:  nonNil(s.Report.UnmappedColumns),
+			Warnings: mapSlice(s.Report.Warnings, func(w *source.Warning) openapi.SourceWarning {
 				return openapi.SourceWarning{Field: w.Field, Column: w.Column, Code: openapi.SourceWarningCode(w.Code)}
 			}),
 		},
@@ -66,7 +68,7 @@ func toSource(s *sources.Seen) openapi.Source {
 		Failure:     nullable.NewNullNullable[openapi.SourceFailure](),
 		Drift: openapi.SourceDrift{
 			Level: openapi.SourceDriftLevel(s.Drift.Level),
-			Columns: each(s.Drift.Columns, func(c *source.DriftedColumn) openapi.SourceDriftedColumn {
+			Columns: mapSlice(s.Drift.Columns, func(c *source.DriftedColumn) openapi.SourceDriftedColumn {
 				return openapi.SourceDriftedColumn{
 					Column: c.Column,
 					Change: openapi.SourceDriftedColumnChange(c.Change),
@@ -105,18 +107,18 @@ func toSourceType(t *source.Type) openapi.SourceType {
 	return openapi.SourceType{
 		Type:  string(t.Key),
 		Title: t.Title,
-		Accepts: each(
+		Accepts: mapSlice(
 			t.Accepts, func(b *source.Backend) openapi.SourceTypeAccepts { return openapi.SourceTypeAccepts(*b) },
 		),
-		Fields: each(t.Fields, func(f *column.Field) openapi.SourceField {
+		Fields: mapSlice(t.Fields, func(f *column.Field) openapi.SourceField {
 			return openapi.SourceField{
 				Key:      f.Key,
 				Title:    f.Title,
 				Type:     openapi.SourceFieldType(f.Type),
 				Required: f.Required,
 				Unique:   f.Unique,
-				Synonyms: list(f.Synonyms),
-				Enum:     list(f.Enum),
+				Synonyms: nonNil(f.Synonyms),
+				Enum:     nonNil(f.Enum),
 				Example:  f.Example,
 			}
 		}),
@@ -129,8 +131,8 @@ func toSuggestion(s *column.Suggestion) openapi.SourceSuggestion {
 
 // toRows returns cells, with null for empty ones.
 func toRows(rows [][]*string) [][]nullable.Nullable[string] {
-	return each(rows, func(row *[]*string) []nullable.Nullable[string] {
-		return each(*row, func(cell **string) nullable.Nullable[string] {
+	return mapSlice(rows, func(row *[]*string) []nullable.Nullable[string] {
+		return mapSlice(*row, func(cell **string) nullable.Nullable[string] {
 			if *cell == nil {
 				return nullable.NewNullNullable[string]()
 			}
@@ -145,7 +147,7 @@ func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 		Tab:              p.Tab.ID,
 		HeaderRow:        openapi.OrNull(p.Preview.HeaderRow),
 		HeaderConfidence: p.Preview.Confidence,
-		Tabs: each(p.Tabs, func(t *source.Tab) openapi.SheetTab {
+		Tabs: mapSlice(p.Tabs, func(t *source.Tab) openapi.SheetTab {
 			return openapi.SheetTab{
 				ID:      t.ID,
 				Title:   t.Title,
@@ -154,9 +156,9 @@ func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 				Hidden:  t.Hidden,
 			}
 		}),
-		Headers:     each(p.Preview.Headers, toColumn),
+		Headers:     mapSlice(p.Preview.Headers, toColumn),
 		Rows:        toRows(p.Preview.Rows),
-		Suggestions: each(p.Suggestions, toSuggestion),
+		Suggestions: mapSlice(p.Suggestions, toSuggestion),
 	}
 }
 
@@ -170,7 +172,11 @@ func toTablePreview(p sources.TablePreview) openapi.TablePreview {
 			Nullable:     c.Nullable,
 		}
 	}
-	return openapi.TablePreview{Columns: columns, Rows: toRows(p.Rows), Suggestions: each(p.Suggestions, toSuggestion)}
+	return openapi.TablePreview{
+		Columns:     columns,
+		Rows:        toRows(p.Rows),
+		Suggestions: mapSlice(p.Suggestions, toSuggestion),
+	}
 }
 
 func toWarehouseTable(t *connection.Table) openapi.WarehouseTable {

@@ -40,7 +40,7 @@ func (a *API) listSources(r *request) (reply, error) {
 
 func (a *API) listSourceTypes(r *request) (reply, error) {
 	return ok(openapi.SourceTypeList{
-		Data:       each(r.Sources.Types(r.by), toSourceType),
+		Data:       mapSlice(r.Sources.Types(r.by), toSourceType),
 		NextCursor: openapi.OrNull(""),
 	}), nil
 }
@@ -133,7 +133,7 @@ func (a *API) attachSource(r *request) (command, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return created(sourcePath(&s), toSource(&s)).at(s.Revision).of(sourcePath(&s)), nil
+		return created(sourcePath(&s), toSource(&s)).withRevision(s.Revision).readableAt(sourcePath(&s)), nil
 	}, nil
 }
 
@@ -146,7 +146,7 @@ func sourceReply(s sources.Seen, err error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toSource(&s)).at(s.Revision).of(sourcePath(&s)), nil
+	return ok(toSource(&s)).withRevision(s.Revision).readableAt(sourcePath(&s)), nil
 }
 
 func (a *API) detachSource(r *request) (reply, error) {
@@ -168,7 +168,7 @@ func (a *API) mapSource(r *request) (command, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		return ok(openapi.SourceMapped{Source: toSource(&s), Rows: rows}).at(s.Revision), nil
+		return ok(openapi.SourceMapped{Source: toSource(&s), Rows: rows}).withRevision(s.Revision), nil
 	}, nil
 }
 

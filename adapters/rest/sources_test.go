@@ -35,7 +35,7 @@ func madeSource(t *testing.T) *source.Source {
 	return s
 }
 
-func (h *house) expectSheet(sheet source.Sheet, err error) {
+func (h *env) expectSheet(sheet source.Sheet, err error) {
 	h.sheets.EXPECT().Preview(gomock.Any(), identity.WorkspaceID("wsp_1"), gomock.Any()).Return(sheet, err)
 }
 
@@ -54,7 +54,7 @@ func TestSourcesAreShownAsTheContractSays(t *testing.T) {
 	broken.Refreshed(system, nil, source.Outcome{Of: broken.Revision, Failure: &source.Failure{Code: "sheet_not_shared", Hint: "Share it.", At: fixture.At}}, 0)
 	broken.RowEstimate = -1
 	broken.Pause(system, source.ConnectionChanged)
-	h := newHouse(t)
+	h := newEnv(t)
 	h.sources.EXPECT().List(gomock.Any(), identity.WorkspaceID("wsp_1"), page.Query{Limit: 20}).Return(page.Of[source.Source]{Items: []source.Source{*plain, *broken}}, nil)
 	got := body(t, h, h.call("GET", sourcesPath, ""))
 	for i, want := range []map[string]string{
@@ -72,7 +72,7 @@ func TestSourcesAreShownAsTheContractSays(t *testing.T) {
 
 func TestAttachSource(t *testing.T) {
 	const attach = `{"type": "people", "location": {"url": "https://files.example.com/people.csv"}, "mapping": [{"field": "email", "column": "Mail"}]}`
-	store := func(h *house, err error) {
+	store := func(h *env, err error) {
 		h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{Sources: h.sources, Jobs: h.jobs})
 		})
@@ -85,7 +85,7 @@ func TestAttachSource(t *testing.T) {
 		})
 	}
 	t.Run("returns the source and its location", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.expectSheet(peopleSheet(), nil)
 		store(h, nil)
 		h.jobs.EXPECT().Enqueue(gomock.Any(), gomock.Any()).Return(nil)
@@ -115,7 +115,7 @@ func TestAttachSource(t *testing.T) {
 		"a table without a schema":    {`{"type": "people", "location": {"connection_id": "con_x", "table": "t"}}`, nil, nil, 422, "invalid_fields"},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newEnv(t)
 			if tt.sheet != nil || tt.status == 409 || tt.code == "mapping_invalid" {
 				h.expectSheet(peopleSheet(), tt.sheet)
 			}
@@ -132,7 +132,7 @@ func TestAttachSource(t *testing.T) {
 
 func TestPreviewOfASheet(t *testing.T) {
 	t.Run("tells tabs, header, rows and suggestions", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.expectSheet(peopleSheet(), nil)
 		h.sources.EXPECT().Memory(gomock.Any(), identity.WorkspaceID("wsp_1"), source.TypeKey("people")).Return(nil, nil)
 		w := h.call("GET", sourcesPath+"/sheet-preview?url=https://files.example.com/people.csv&header_row=1&type=people", "")
@@ -149,14 +149,14 @@ func TestPreviewOfASheet(t *testing.T) {
 		"?url=x&tab_name=something": "unknown_parameter",
 	} {
 		t.Run("refuses "+query, func(t *testing.T) {
-			h := newHouse(t)
+			h := newEnv(t)
 			if got := body(t, h, h.call("GET", sourcesPath+"/sheet-preview"+query, "")); got["code"] != code {
 				t.Errorf("%v", got)
 			}
 		})
 	}
 	t.Run("a source that cannot be one is not found", func(t *testing.T) {
-		h := newHouse(t)
+		h := newEnv(t)
 		h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), source.ID("src")).Return(nil, source.ErrNotFound)
 		if got := body(t, h, h.call("GET", sourcesPath+"/sheet-preview?source_id=y", "")); got["code"] != "source_not_found" {
 			t.Errorf("%v", got)
@@ -166,8 +166,8 @@ func TestPreviewOfASheet(t *testing.T) {
 
 func TestPreviewOfAWarehouse(t *testing.T) {
 	const id = "con_01jb4rqnx1e0g8w5t2m7k4y6zc"
-	reach := func(t *testing.T) *house {
-		h := newHouse(t)
+	reach := func(t *testing.T) *env {
+		h := newEnv(t)
 		c, err := connection.New(identity.System("org_1", "wsp_1", "test", fixture.At), fixture.Trial(t, id, 0), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 		h.seals.EXPECT().Open(gomock.Any(), gomock.Any()).Return(plain, nil)
 		return h
 	}
-	get := func(h *house, query string) *httptest.ResponseRecorder {
+	get := func(h *env, query string) *httptest.ResponseRecorder {
 		return h.call("GET", sourcesPath+"/warehouse-preview?connection_id="+id+query, "")
 	}
 	t.Run("lists tables page by page", func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestPreviewOfAWarehouse(t *testing.T) {
 	}
 	for _, query := range []string{"", "?connection_id=" + id + "&table=x", "?connection_id=" + id + "&schema=x", "?connection_id=" + id + "&schema=x&table=y&sample_rows=6"} {
 		t.Run("refuses "+query, func(t *testing.T) {
-			h := newHouse(t)
+			h := newEnv(t)
 			if got := body(t, h, h.call("GET", sourcesPath+"/warehouse-preview"+query, "")); got["code"] != "invalid_parameter" {
 				t.Errorf("%v", got)
 			}
@@ -240,8 +240,8 @@ func (plainSealer) Seal(plain, _ []byte) ([]byte, error)  { return plain, nil }
 func (plainSealer) Open(sealed, _ []byte) ([]byte, error) { return sealed, nil }
 
 func TestChangesOfASource(t *testing.T) {
-	change := func(t *testing.T, s *source.Source) *house {
-		h := newHouse(t)
+	change := func(t *testing.T, s *source.Source) *env {
+		h := newEnv(t)
 		h.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{Sources: h.sources, Jobs: h.jobs})
 		})
@@ -289,7 +289,7 @@ func TestChangesOfASource(t *testing.T) {
 
 func TestJobsOfASource(t *testing.T) {
 	s := madeSource(t)
-	h := newHouse(t)
+	h := newEnv(t)
 	h.sources.EXPECT().Get(gomock.Any(), identity.WorkspaceID("wsp_1"), s.ID).Return(s, nil)
 	at := fixture.At
 	entry := func(state job.State, failure string, started, ended time.Time) job.Entry {

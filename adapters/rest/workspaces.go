@@ -46,7 +46,7 @@ func (a *API) listWorkspaces(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return ok(openapi.WorkspaceList{
-		Data:       each(memberships, r.membership),
+		Data:       mapSlice(memberships, r.membership),
 		NextCursor: nullable.NewNullNullable[string](),
 	}), nil
 }
@@ -62,7 +62,7 @@ func (a *API) createWorkspace(r *request) (reply, error) {
 	}
 	// The key that made it does not open it; the person does, who owns it.
 	out := r.membership(&account.Membership{Workspace: *w, Role: identity.Owner})
-	return created("/api/workspaces/"+string(w.ID), out).at(w.Revision), nil
+	return created("/api/workspaces/"+string(w.ID), out).withRevision(w.Revision), nil
 }
 
 func (a *API) getWorkspace(r *request) (reply, error) {
@@ -88,7 +88,7 @@ func (r *request) workspaceReply(w *account.Workspace, err error) (reply, error)
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(r.membership(&account.Membership{Workspace: *w, Role: w.RoleOf(r.by)})).at(w.Revision), nil
+	return ok(r.membership(&account.Membership{Workspace: *w, Role: w.RoleOf(r.by)})).withRevision(w.Revision), nil
 }
 
 func (a *API) listMembers(r *request) (reply, error) {
@@ -102,7 +102,7 @@ func (a *API) getMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toMember(&m)).at(m.Revision), nil
+	return ok(toMember(&m)).withRevision(m.Revision), nil
 }
 
 func (a *API) updateMember(r *request) (reply, error) {
@@ -116,7 +116,7 @@ func (a *API) updateMember(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toMember(&m)).at(m.Revision), nil
+	return ok(toMember(&m)).withRevision(m.Revision), nil
 }
 
 func (a *API) removeMember(r *request) (reply, error) {
@@ -143,7 +143,8 @@ func (a *API) createInvitation(r *request) (reply, error) {
 	}
 	body := deferred(func() any { return toInvitationCreated(made, r.by.At) })
 	id := string(made.Invitation.ID)
-	out := created("/api/workspaces/"+string(made.Workspace.ID)+"/invitations/"+id, body).at(made.Invitation.Revision)
+	path := "/api/workspaces/" + string(made.Workspace.ID) + "/invitations/" + id
+	out := created(path, body).withRevision(made.Invitation.Revision)
 	if made.Renewed {
 		out.status, out.location = http.StatusOK, ""
 	}
@@ -160,7 +161,7 @@ func (a *API) getInvitation(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return ok(toInvitation(i, r.by.At)).at(i.Revision), nil
+	return ok(toInvitation(i, r.by.At)).withRevision(i.Revision), nil
 }
 
 func (a *API) deleteInvitation(r *request) (reply, error) {

@@ -29,28 +29,28 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// theatre is an API with what streams need, on mocked ports that hold what they are given. Its callers
+// streamEnv is an API with what streams need, on mocked ports that store what they are given. Its callers
 // have keys; they are all in one workspace.
-type theatre struct {
+type streamEnv struct {
 	*API
 	t   *testing.T
 	log *bytes.Buffer
 
-	mu      sync.Mutex
-	bearers map[account.Hash]*account.Principal
-	tickets map[account.Hash]account.Ticket
-	records map[identity.UserID]*presence.Record
-	seq     int64
-	asked   int   // how often proofs were resolved
-	fails   error // the error of resolving proofs, if any
+	mu         sync.Mutex
+	principals map[account.Hash]*account.Principal
+	tickets    map[account.Hash]account.Ticket
+	records    map[identity.UserID]*presence.Record
+	seq        int64
+	resolved   int   // how often proofs were resolved
+	fails      error // the error of resolving proofs, if any
 }
 
 // withStreams runs a test in a bubble, where no time passes while something happens.
-func withStreams(t *testing.T, test func(t *testing.T, h *theatre)) {
+func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		mock := gomock.NewController(t)
-		h := &theatre{t: t, log: new(bytes.Buffer), bearers: map[account.Hash]*account.Principal{}, tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
+		h := &streamEnv{t: t, log: new(bytes.Buffer), principals: map[account.Hash]*account.Principal{}, tickets: map[account.Hash]account.Ticket{}, records: map[identity.UserID]*presence.Record{}}
 		notes := mocks.NewMockNotes(mock)
 		notes.EXPECT().Note(gomock.Any(), gomock.Any()).AnyTimes()
 		stores := ports.Stores{Keys: h.keys(mock), Tickets: h.proofs(mock), Presences: h.presences(mock)}
@@ -83,30 +83,30 @@ func withStreams(t *testing.T, test func(t *testing.T, h *theatre)) {
 	})
 }
 
-func (h *theatre) keys(mock *gomock.Controller) ports.Keys {
+func (h *streamEnv) keys(mock *gomock.Controller) ports.Keys {
 	keys := mocks.NewMockKeys(mock)
 	keys.EXPECT().Principal(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, hash account.Hash) (*account.Principal, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if who := h.bearers[hash]; who != nil {
-			return new(*who), nil
+		if person := h.principals[hash]; person != nil {
+			return new(*person), nil
 		}
 		return nil, identity.ErrUnauthenticated
 	})
 	return keys
 }
 
-func (h *theatre) proofs(mock *gomock.Controller) ports.Tickets {
+func (h *streamEnv) proofs(mock *gomock.Controller) ports.Tickets {
 	tickets := mocks.NewMockTickets(mock)
 	at := tickets.EXPECT()
 	at.Proven(gomock.Any(), identity.OrgID("org_1"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, proofs []account.Proof) ([]*account.Principal, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.asked++
+		h.resolved++
 		out := make([]*account.Principal, len(proofs))
 		for i, p := range proofs {
-			if who := h.bearers[p.Key]; who != nil {
-				out[i] = new(*who)
+			if person := h.principals[p.Key]; person != nil {
+				out[i] = new(*person)
 			}
 		}
 		return out, h.fails
@@ -129,7 +129,7 @@ func (h *theatre) proofs(mock *gomock.Controller) ports.Tickets {
 	return tickets
 }
 
-func (h *theatre) presences(mock *gomock.Controller) ports.Presences {
+func (h *streamEnv) presences(mock *gomock.Controller) ports.Presences {
 	store := mocks.NewMockPresences(mock)
 	at := store.EXPECT()
 	at.Due(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(nil, nil)
@@ -177,11 +177,11 @@ func (h *theatre) presences(mock *gomock.Controller) ports.Presences {
 }
 
 // caller creates a user with a key, and returns its token.
-func (h *theatre) caller(n int) (user identity.UserID, token account.Token) {
+func (h *streamEnv) caller(n int) (user identity.UserID, token account.Token) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	user, token = identity.UserID(fmt.Sprintf("usr_%026d", n)), account.NewToken()
-	h.bearers[token.Hash()] = &account.Principal{
+	h.principals[token.Hash()] = &account.Principal{
 		User: account.User{ID: user, Org: "org_1"}, Membership: account.Membership{Workspace: account.Workspace{ID: "wsp_1", Slug: "default"}, Role: identity.Member},
 		Key: account.Key{ID: identity.KeyID("key_" + user), Org: "org_1", Workspace: "wsp_1", User: user, Ceiling: identity.Owner, LastUsedAt: time.Now()},
 	}
@@ -189,19 +189,19 @@ func (h *theatre) caller(n int) (user identity.UserID, token account.Token) {
 }
 
 // change changes what is known of the bearer of a token.
-func (h *theatre) change(token account.Token, how func(*account.Principal)) {
+func (h *streamEnv) change(token account.Token, how func(*account.Principal)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	how(h.bearers[token.Hash()])
+	how(h.principals[token.Hash()])
 }
 
-func (h *theatre) asks() int {
+func (h *streamEnv) resolutions() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.asked
+	return h.resolved
 }
 
-func (h *theatre) post(token account.Token, body string) {
+func (h *streamEnv) post(token account.Token, body string) {
 	h.t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/api/presence", strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token.Reveal())
@@ -213,8 +213,8 @@ func (h *theatre) post(token account.Token, body string) {
 }
 
 // line is the network under a stream: a reader who may stop to take anything.
-type line struct {
-	h       *theatre
+type client struct {
+	h       *streamEnv
 	request *http.Request
 	header  http.Header
 	status  int
@@ -228,7 +228,7 @@ type line struct {
 }
 
 // open asks for a stream.
-func (h *theatre) open(token account.Token, query string, headers ...string) *line {
+func (h *streamEnv) open(token account.Token, query string, headers ...string) *client {
 	h.t.Helper()
 	ctx, cut := context.WithCancel(h.t.Context())
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, streamPath+query, nil)
@@ -239,7 +239,7 @@ func (h *theatre) open(token account.Token, query string, headers ...string) *li
 		name, value, _ := strings.Cut(header, ": ")
 		r.Header.Set(name, value)
 	}
-	l := &line{h: h, request: r, header: http.Header{}, ended: make(chan struct{}), cut: cut, readBy: time.Now()}
+	l := &client{h: h, request: r, header: http.Header{}, ended: make(chan struct{}), cut: cut, readBy: time.Now()}
 	go func() {
 		defer close(l.ended)
 		h.ServeHTTP(l, r)
@@ -251,25 +251,25 @@ func (h *theatre) open(token account.Token, query string, headers ...string) *li
 	return l
 }
 
-func (l *line) Header() http.Header    { return l.header }
-func (l *line) WriteHeader(status int) { l.status = status }
-func (l *line) Flush()                 {}
+func (l *client) Header() http.Header    { return l.header }
+func (l *client) WriteHeader(status int) { l.status = status }
+func (l *client) Flush()                 {}
 
-func (l *line) SetReadDeadline(at time.Time) error {
+func (l *client) SetReadDeadline(at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readBy = at
 	return nil
 }
 
-func (l *line) SetWriteDeadline(at time.Time) error {
+func (l *client) SetWriteDeadline(at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.write = at
 	return nil
 }
 
-func (l *line) Write(p []byte) (int, error) {
+func (l *client) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stuck {
@@ -280,15 +280,15 @@ func (l *line) Write(p []byte) (int, error) {
 }
 
 // stall makes its reader take nothing any more.
-func (l *line) stall() {
+func (l *client) stall() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stuck = true
 }
 
-// told returns the events since the last call as "kind data", each checked against openapi.yaml, and the id of the
+// events returns the events since the last call as "kind data", each checked against openapi.yaml, and the id of the
 // last one. Comments read ":".
-func (l *line) told() (events []string, id string) {
+func (l *client) events() (events []string, id string) {
 	l.h.t.Helper()
 	time.Sleep(100 * time.Millisecond) // more than changes are gathered for
 	synctest.Wait()
@@ -321,9 +321,9 @@ func (l *line) told() (events []string, id string) {
 }
 
 // expect compares what has come with the kinds of events, of which the last one holds something.
-func (l *line) expect(holds string, kinds ...string) (id string) {
+func (l *client) expect(holds string, kinds ...string) (id string) {
 	l.h.t.Helper()
-	events, id := l.told()
+	events, id := l.events()
 	var got []string
 	for _, e := range events {
 		kind, _, _ := strings.Cut(e, " ")
@@ -336,7 +336,7 @@ func (l *line) expect(holds string, kinds ...string) (id string) {
 }
 
 // after is how long l goes on, up to a minute.
-func (l *line) after() time.Duration {
+func (l *client) after() time.Duration {
 	begun := time.Now()
 	select {
 	case <-l.ended:

@@ -16,29 +16,29 @@ import (
 )
 
 func TestGuesses(t *testing.T) {
-	a := &API{unknown: newLimiter(2, 2), proven: newProvenTokens(), measured: newMeasures(prometheus.NewRegistry())}
-	seen, at := &observed{address: "192.0.2.1"}, now()
-	may := func(token string) error { return a.mayGuess(http.Header{}, seen, token, at) }
-	a.proven.note("proven", at)
+	a := &API{unauthenticated: newLimiter(2, 2), knownTokens: newKnownTokens(), measures: newMeasures(prometheus.NewRegistry())}
+	obs, at := &observed{address: "192.0.2.1"}, now()
+	may := func(token string) error { return a.limitFailedAuth(http.Header{}, obs, token, at) }
+	a.knownTokens.remember("proven", at)
 	for range 2 {
 		if err := may("unknown"); err != nil {
 			t.Fatalf("refused with guesses left: %v", err)
 		}
-		if err := a.guessed(http.Header{}, seen, "unknown", identity.ErrUnauthenticated); foreseen(err).Code != "unauthenticated" {
+		if err := a.countFailedAuth(http.Header{}, obs, "unknown", identity.ErrUnauthenticated); publicError(err).Code != "unauthenticated" {
 			t.Fatalf("a guess within the limit: %v", err)
 		}
 	}
 	h := http.Header{}
-	if err := a.mayGuess(h, seen, "unknown", at); err != errRateLimited || h.Get("Retry-After") == "" || h.Get("Ratelimit") == "" {
+	if err := a.limitFailedAuth(h, obs, "unknown", at); err != errRateLimited || h.Get("Retry-After") == "" || h.Get("Ratelimit") == "" {
 		t.Errorf("with no guesses left: %v, %v", err, h)
 	}
 	if err := may("proven"); err != nil {
 		t.Errorf("a token that proved something lately: %v", err)
 	}
-	if err := a.mayGuess(http.Header{}, &observed{address: "192.0.2.2"}, "unknown", at); err != nil {
+	if err := a.limitFailedAuth(http.Header{}, &observed{address: "192.0.2.2"}, "unknown", at); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
-	if err := a.guessed(http.Header{}, seen, "proven", identity.ErrUnauthenticated); err != errRateLimited {
+	if err := a.countFailedAuth(http.Header{}, obs, "proven", identity.ErrUnauthenticated); err != errRateLimited {
 		t.Errorf("a token that proves nothing any more: %v", err)
 	}
 	if err := may("proven"); err != errRateLimited {
@@ -47,18 +47,18 @@ func TestGuesses(t *testing.T) {
 }
 
 func TestProvenTokens(t *testing.T) {
-	p, at := newProvenTokens(), now()
-	p.note("a", at)
-	for after, want := range map[time.Duration]bool{0: true, provenFor - 1: true, provenFor: false} {
+	p, at := newKnownTokens(), now()
+	p.remember("a", at)
+	for after, want := range map[time.Duration]bool{0: true, knownFor - 1: true, knownFor: false} {
 		if got := p.has("a", at.Add(after)); got != want {
 			t.Errorf("after %v: %v, want %v", after, got, want)
 		}
 	}
-	for i := range maxProvenNotes + 10 {
-		p.note(strconv.Itoa(i), at)
+	for i := range maxKnownTokens + 10 {
+		p.remember(strconv.Itoa(i), at)
 	}
-	if len(p.notes) > maxProvenNotes {
-		t.Errorf("%d notes are kept, want %d at most", len(p.notes), maxProvenNotes)
+	if len(p.seenAt) > maxKnownTokens {
+		t.Errorf("%d notes are kept, want %d at most", len(p.seenAt), maxKnownTokens)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestTakeAll(t *testing.T) {
 	key, user := newLimiter(60, 3), newNamedLimiter("user", 60, 4)
 	take := func(k string) (*limiter, http.Header) {
 		h := http.Header{}
-		return takeAll(h, at, 1, share{key, k}, share{user, "u"}), h
+		return takeAll(h, at, 1, allowance{key, k}, allowance{user, "u"}), h
 	}
 	for i, want := range []struct {
 		key       string
@@ -91,17 +91,17 @@ func TestTakeAll(t *testing.T) {
 
 // BenchmarkAdmit is what the limits of key, user and workspace, and the memory of tokens cost a request.
 func BenchmarkAdmit(b *testing.B) {
-	a := &API{proven: newProvenTokens(), unknown: newLimiter(60, 60)}
+	a := &API{knownTokens: newKnownTokens(), unauthenticated: newLimiter(60, 60)}
 	a.callers, a.users, a.workspaces = RateLimit{PerMinute: 1_000_000, Burst: 1_000_000}.limiters()
 	by := identity.Actor{User: "usr_01jb4rqnx1e5btz2s1v2j9k3mn", Key: "key_01jb4rqnx1e5btz2s1v2j9k3mn"}
-	seen, token := &observed{address: "192.0.2.1"}, "atk_01jb4rqnx1e5btz2s1v2j9k3mn01jb4rqnx1e5btz2s1v2j9k3mn"
+	obs, token := &observed{address: "192.0.2.1"}, "atk_01jb4rqnx1e5btz2s1v2j9k3mn01jb4rqnx1e5btz2s1v2j9k3mn"
 	b.ReportAllocs()
 	for b.Loop() {
 		at, h := now(), http.Header{}
-		if a.mayGuess(h, seen, token, at) != nil || a.admit(h, by, "wsp_01jb4rqnx1e5btz2s1v2j9k3mn", at) != nil {
+		if a.limitFailedAuth(h, obs, token, at) != nil || a.admit(h, by, "wsp_01jb4rqnx1e5btz2s1v2j9k3mn", at) != nil {
 			b.Fatal("refused")
 		}
-		a.proven.note(token, at)
+		a.knownTokens.remember(token, at)
 	}
 }
 
@@ -118,12 +118,12 @@ func BenchmarkOneLimit(b *testing.B) {
 
 func TestRefusedSignUpsCountAgainstTheirAddress(t *testing.T) {
 	for _, refusal := range []error{account.ErrSignUpClosed, account.ErrClaimMissing, identity.ErrUnauthenticated} {
-		if !refusesEntry(refusal) {
+		if !hasNoAccount(refusal) {
 			t.Errorf("%v does not count", refusal)
 		}
 	}
 	for _, other := range []error{identity.ErrForbidden, ports.ErrUnavailable, context.Canceled} {
-		if refusesEntry(other) {
+		if hasNoAccount(other) {
 			t.Errorf("%v counts", other)
 		}
 	}

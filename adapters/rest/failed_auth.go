@@ -1,0 +1,127 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
+)
+
+// refuse counts a refusal by the limit that refused, and returns err.
+func (a *API) refuse(reason string, err error) error {
+	a.measures.refusals.WithLabelValues(reason).Inc()
+	return err
+}
+
+// enter waits for the turn of by's request, and counts it if its turn does not come.
+func (a *API) enter(ctx context.Context, g *gates, by identity.Actor) error {
+	err := g.enter(ctx, by)
+	switch {
+	case err == nil:
+		return nil
+	case err == errCallerBusy: //nolint:errorlint // errWorkspaceBusy has the same code, so errors.Is equates them
+		return a.refuse("caller_busy", err)
+	default:
+		return a.refuse("workspace_busy", err)
+	}
+}
+
+// limitFailedAuth refuses a token before it is looked up if its address has sent too many invalid ones. A token that
+// was valid within knownFor is still looked up, so that a guessing program does not lock out others at its address.
+func (a *API) limitFailedAuth(h http.Header, obs *observed, token string, at time.Time) error {
+	if !a.knownTokens.has(token, at) && a.unauthenticated.exhausted(h, obs.address, at) {
+		return a.refuse("address_rate", errRateLimited)
+	}
+	return nil
+}
+
+// countFailedAuth counts an invalid token, or one without an account, against its address.
+func (a *API) countFailedAuth(h http.Header, obs *observed, token string, err error) error {
+	if !hasNoAccount(err) {
+		return err
+	}
+	a.knownTokens.forget(token)
+	return a.countUnauthenticated(h, obs, err)
+}
+
+// hasNoAccount reports whether err means that the caller has no account here.
+func hasNoAccount(err error) bool {
+	return publicError(err).Kind == fault.Unauthenticated || errors.Is(err, account.ErrSignUpClosed) ||
+		errors.Is(err, account.ErrClaimMissing)
+}
+
+// countUnauthenticated counts a request that shows no valid credential against its address.
+func (a *API) countUnauthenticated(h http.Header, obs *observed, err error) error {
+	if !a.unauthenticated.take(h, obs.address, now()) {
+		return a.refuse("address_rate", errRateLimited)
+	}
+	return err
+}
+
+const (
+	knownFor       = time.Hour   // how long a valid token is remembered
+	knownRefresh   = time.Minute // how old its note can become before it is renewed
+	maxKnownTokens = 50_000
+)
+
+// knownTokens remembers which tokens were valid recently, but not whose they are. It keeps keyed 64-bit
+// hashes. A token that collides with another only reaches the look-up, which refuses it.
+type knownTokens struct {
+	seed maphash.Seed
+
+	mu     sync.RWMutex
+	seenAt map[uint64]time.Time
+}
+
+func newKnownTokens() *knownTokens {
+	return &knownTokens{seed: maphash.MakeSeed(), seenAt: map[uint64]time.Time{}}
+}
+
+func (p *knownTokens) has(token string, now time.Time) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	at, ok := p.seenAt[maphash.String(p.seed, token)]
+	return ok && now.Sub(at) < knownFor
+}
+
+func (p *knownTokens) remember(token string, now time.Time) {
+	h := maphash.String(p.seed, token)
+	p.mu.RLock()
+	at, ok := p.seenAt[h]
+	p.mu.RUnlock()
+	if ok && now.Sub(at) < knownRefresh {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.seenAt) >= maxKnownTokens {
+		for k, at := range p.seenAt {
+			if now.Sub(at) >= knownFor {
+				delete(p.seenAt, k)
+			}
+		}
+		if len(p.seenAt) >= maxKnownTokens {
+			clear(p.seenAt)
+		}
+	}
+	p.seenAt[h] = now
+}
+
+func (p *knownTokens) forget(token string) {
+	h := maphash.String(p.seed, token)
+	p.mu.RLock()
+	_, ok := p.seenAt[h]
+	p.mu.RUnlock()
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.seenAt, h)
+}
