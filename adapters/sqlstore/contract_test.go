@@ -13,14 +13,23 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/contract"
+	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/services"
 )
 
-// engines makes the URL of an empty database of each.
-var engines = map[string]func(*testing.T) string{
-	"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
-	"postgres": func(t *testing.T) string { return services.Postgres(t) },
-}
+// engines makes the URL of a database of each that has the schema and nothing else, and empty that of one without it.
+var (
+	engines = map[string]func(*testing.T) string{
+		"sqlite": func(t *testing.T) string {
+			return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))
+		},
+		"postgres": func(t *testing.T) string { return migrated.Postgres(t) },
+	}
+	empty = map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
+		"postgres": func(t *testing.T) string { return services.Postgres(t) },
+	}
+)
 
 func TestContract(t *testing.T) {
 	for engine, url := range engines {

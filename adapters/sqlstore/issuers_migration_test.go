@@ -17,7 +17,7 @@ import (
 
 // TestTheMigrationSaysWhoGaveWhat runs the updates of the migration 0020 on what v0.1.0 left.
 func TestTheMigrationSaysWhoGaveWhat(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	onEmpty(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		a, rows := adapter(t, url), raw(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,11 +18,9 @@ import (
 	"github.com/pressly/goose/v3/lock"
 	"modernc.org/sqlite"
 
+	"github.com/atrium-hq/atrium/adapters/sqlstore/migrations"
 	"github.com/atrium-hq/atrium/ports"
 )
-
-//go:embed migrations
-var migrations embed.FS
 
 // ErrNewerSchema says that a newer Atrium has already changed the database.
 var ErrNewerSchema = errors.New("the database belongs to a newer version of Atrium: run that version, or restore a backup made before the upgrade")
@@ -172,7 +169,7 @@ func (db *DB) applyMissing(ctx context.Context, apply *goose.Provider) error {
 }
 
 func (db *DB) migrator(on *sql.DB) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations/"+db.dialect.name)
+	files, err := fs.Sub(migrations.Files, db.dialect.name)
 	if err != nil {
 		return nil, err
 	}

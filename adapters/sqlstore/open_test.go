@@ -19,9 +19,16 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// onEach runs a test on an empty database of each engine.
+// onEach runs a test on a database of each engine that has the schema and nothing else.
 func onEach(t *testing.T, test func(t *testing.T, url string)) {
 	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) { test(t, url(t)) })
+	}
+}
+
+// onEmpty runs a test on a database of each engine that has no schema yet.
+func onEmpty(t *testing.T, test func(t *testing.T, url string)) {
+	for engine, url := range empty {
 		t.Run(engine, func(t *testing.T) { test(t, url(t)) })
 	}
 }
@@ -42,7 +49,7 @@ func raw(t *testing.T, url string) *sql.DB {
 }
 
 func TestOpen(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	onEmpty(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		t.Run("opening again changes nothing", func(t *testing.T) {
 			a := adapter(t, url)
@@ -102,7 +109,7 @@ func TestReadyWaitsForNoLock(t *testing.T) {
 
 // TestOpenAtOnce starts nodes on one empty PostgreSQL, or a server and commands on one new file.
 func TestOpenAtOnce(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	onEmpty(t, func(t *testing.T, url string) {
 		ctx, sealer := t.Context(), keyring(t)
 		var wg sync.WaitGroup
 		for range 4 {
@@ -185,7 +192,7 @@ func TestEnsureOrgs(t *testing.T) {
 }
 
 func TestKeyringCheck(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	onEmpty(t, func(t *testing.T, url string) {
 		db := open(t, url, keyring(t))
 		for _, fresh := range []string{"the first\x00\xff", "another"} { // the second one must not replace the first
 			if got, err := db.KeyringCheck(t.Context(), []byte(fresh)); err != nil || string(got) != "the first\x00\xff" {
@@ -197,7 +204,7 @@ func TestKeyringCheck(t *testing.T) {
 
 // That a database of v0.1.0 waits for a day is for test/chaos, which upgrades one.
 func TestADatabaseOfThisVersionUsesDerivedKeysAtOnce(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	onEmpty(t, func(t *testing.T, url string) {
 		db := open(t, url, keyring(t))
 		if _, err := db.KeyringCheck(t.Context(), []byte("check")); err != nil {
 			t.Fatal(err)

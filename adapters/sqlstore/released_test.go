@@ -17,7 +17,7 @@ import (
 // TestIdempotencyBesideTheReleasedVersion plays two stores on a database of v0.1.0, before and after derived keys
 // are used: each finds what the other stored, and what v0.1.0 did.
 func TestIdempotencyBesideTheReleasedVersion(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	onEmpty(t, func(t *testing.T, url string) {
 		ctx := t.Context()
 		a := adapter(t, url)
 		team := fixture.NewTeam(t, a.Stores, a.Orgs[0])

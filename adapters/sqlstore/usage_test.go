@@ -45,7 +45,7 @@ func dropUsage(t testing.TB, url string, db *sql.DB) {
 }
 
 func TestUsageIsCountedForWhatWasThereBefore(t *testing.T) {
-	onEach(t, func(t *testing.T, url string) {
+	onEmpty(t, func(t *testing.T, url string) {
 		sealer := keyring(t)
 		db, rows := open(t, url, sealer), raw(t, url)
 		ids, err := db.EnsureOrgs(t.Context(), []string{"one"})

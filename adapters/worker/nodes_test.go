@@ -17,7 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
-	"github.com/atrium-hq/atrium/test/services"
+	"github.com/atrium-hq/atrium/test/migrated"
 )
 
 // soon is how long a busy machine may take for what should take a moment.
@@ -26,8 +26,8 @@ const soon = 30 * time.Second
 // onEach runs a test with a function that opens one database, as each node does for itself.
 func onEach(t *testing.T, test func(t *testing.T, node func() *sqlstore.DB)) {
 	for engine, database := range map[string]func() string{
-		"on SQLite":     func() string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
-		"on PostgreSQL": func() string { return services.Postgres(t) },
+		"on SQLite":     func() string { return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db")) },
+		"on PostgreSQL": func() string { return migrated.Postgres(t) },
 	} {
 		t.Run(engine, func(t *testing.T) {
 			url := database()

@@ -97,7 +97,7 @@ func TestNoSecretOfARunIsLeftAnywhere(t *testing.T) {
 		}}
 		issuer := fixture.NewIssuer(t, "ES256")
 		traces, received := collector(t)
-		d := deploy(t, engine, configured(fmt.Sprintf(`
+		d := deployMigrated(t, engine, configured(fmt.Sprintf(`
 orgs:
   - {slug: red, hosts: [red.example.com], issuers: [{url: %q, audiences: [atrium]}], accept_url: 'https://red.example.com/join/{token}', egress: {allow: [127.0.0.0/8]}, %s}
   - slug: blue

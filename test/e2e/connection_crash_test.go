@@ -21,7 +21,7 @@ import (
 func TestACrashAmongConnections(t *testing.T) {
 	rounds := proof.Sample(5, 50) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
-		d := deploy(t, engine, toShops)
+		d := deployMigrated(t, engine, toShops)
 		s := d.start(t)
 		admin, shop := s.user(t, "admin"), newShop(t)
 		begun := time.Now()
@@ -172,7 +172,7 @@ var resealed = regexp.MustCompile(`"msg":"credentials were sealed under the prim
 
 func TestTheKeyringOfCredentials(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		d := deploy(t, engine, toShops)
+		d := deployMigrated(t, engine, toShops)
 		s := d.start(t)
 		ann, shop := s.user(t, "member"), newShop(t)
 		one := connections + "/" + ann.create(t, connections, shop.connection(fixture.Canary)).at("id")

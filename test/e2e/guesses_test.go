@@ -34,7 +34,7 @@ func TestNoStoredDigestCanBeGuessed(t *testing.T) {
 	const card, password, second = "4242 4242 4242 4242", "Sunshine2024!", "Moonlight2025!"
 	onEach(t, func(t *testing.T, engine string) {
 		issuer := fixture.NewIssuer(t, "ES256")
-		d := deploy(t, engine, configured(fmt.Sprintf(`
+		d := deployMigrated(t, engine, configured(fmt.Sprintf(`
 orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}], accept_url: 'https://red.example.com/join/{token}', egress: {allow: [127.0.0.0/8]}, %s}]
 `, issuer.URL, onlyPayments())), toShops, knowsWebhookKey)
 		s := d.start(t)

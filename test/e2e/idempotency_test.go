@@ -120,7 +120,7 @@ func TestConcurrency(t *testing.T) {
 // whether the POST had not begun, had taken effect without a response, or was answered.
 func TestCrash(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		d := deploy(t, engine)
+		d := deployMigrated(t, engine)
 		s := d.start(t)
 		ann := s.user(t, "member")
 		usual := time.Hour // how long a POST takes, once the server has warmed up

@@ -25,7 +25,7 @@ import (
 
 func TestWorkingAlone(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		d := deploy(t, engine, set("metrics.addr", "127.0.0.1:0"))
+		d := deployMigrated(t, engine, set("metrics.addr", "127.0.0.1:0"))
 		s := d.spawn(t, d.command("work"))
 		s.stderr.await(t, s, regexp.MustCompile(`"msg":"working"`))
 		s.stderr.await(t, s, regexp.MustCompile(`"msg":"serving metrics"`))
@@ -50,7 +50,7 @@ func TestWorkingAlone(t *testing.T) {
 
 func TestDoctorTellsOfJobs(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		d := deploy(t, engine)
+		d := deployMigrated(t, engine)
 		d.must(t, "migrate")
 		if out := d.must(t, "doctor"); !strings.Contains(out, "0 queued, 0 running\n") {
 			t.Errorf("of an empty queue it says:\n%s", out)
@@ -74,7 +74,7 @@ func TestDoctorTellsOfJobs(t *testing.T) {
 // TestAKilledNode kills a process during a job, as a power failure does.
 func TestAKilledNode(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, postgres)
+	d := deployMigrated(t, postgres)
 	d.must(t, "migrate")
 	enqueue := func(subject string) {
 		d.sql(t, fmt.Sprintf(`INSERT INTO jobs (id, org_id, workspace_id, subject, kind, state, due_at, attempt, failures, failure, created_at, started_at, ended_at)

@@ -28,7 +28,8 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 		return 0, nil
 	}
 	t.Run("one user with three keys has one limit", func(t *testing.T) {
-		s := start(t, sqlite, set("server.rate_limit.per_minute", "6"), set("server.rate_limit.burst", "10"), set("server.rate_limit.user_per_minute", "6"), set("server.rate_limit.user_burst", "12"))
+		s := start(t, sqlite, set("server.rate_limit.per_minute", "1"), set("server.rate_limit.burst", "10"),
+			set("server.rate_limit.user_per_minute", "1"), set("server.rate_limit.user_burst", "12"))
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		callers := []*client{ann}
 		for i := range 2 {
@@ -40,16 +41,16 @@ func TestLimitsCountPeopleAndWorkspaces(t *testing.T) {
 		if n != 10 { // and the two that created keys
 			t.Errorf("%d requests were answered, want 10", n)
 		}
-		if policy := refused.header.Get("Ratelimit-Policy"); policy != `"user";q=6;w=60` || refused.header.Get("Retry-After") == "" {
+		if policy := refused.header.Get("Ratelimit-Policy"); policy != `"user";q=1;w=60` || refused.header.Get("Retry-After") == "" {
 			t.Errorf("the policy is %q, Retry-After %q", policy, refused.header.Get("Retry-After"))
 		}
 		bob.get(t, "/api/me")
 	})
 	t.Run("two users of one workspace share its limit", func(t *testing.T) {
-		s := start(t, sqlite, set("server.rate_limit.workspace_per_minute", "6"), set("server.rate_limit.workspace_burst", "7"))
+		s := start(t, sqlite, set("server.rate_limit.workspace_per_minute", "1"), set("server.rate_limit.workspace_burst", "7"))
 		ann, bob := s.user(t, "member"), s.user(t, "member")
 		n, refused := answered(t, templates, ann, bob)
-		if policy := refused.header.Get("Ratelimit-Policy"); n != 7 || policy != `"workspace";q=6;w=60` {
+		if policy := refused.header.Get("Ratelimit-Policy"); n != 7 || policy != `"workspace";q=1;w=60` {
 			t.Errorf("%d requests were answered, and the policy is %q", n, policy)
 		}
 		s.user(t, "owner", "--workspace", "elsewhere").get(t, templates)
@@ -78,7 +79,7 @@ func TestStreamsOfAWorkspaceAreLimited(t *testing.T) {
 func TestGuessesReachNoDatabase(t *testing.T) {
 	t.Parallel()
 	var proxy *fixture.Proxy
-	d := deploy(t, postgres, set("server.rate_limit.unauthenticated_per_minute", "3"), set("server.request_timeout", "1s"))
+	d := deployMigrated(t, postgres, set("server.rate_limit.unauthenticated_per_minute", "3"), set("server.request_timeout", "1s"))
 	behind(t, &proxy)(d)
 	s := d.start(t)
 	ann := s.user(t, "member")

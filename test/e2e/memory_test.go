@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 		}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := deploy(t, sqlite, set("metrics.addr", "127.0.0.1:0"))
+			d := deployMigrated(t, sqlite, set("metrics.addr", "127.0.0.1:0"))
 			first := d.start(t)
 			ann := first.user(t, "member")
 			template := templates + "/" + ann.create(t, templates, object{"name": "large", "type": tt.kind}).at("id")

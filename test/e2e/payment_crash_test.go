@@ -51,7 +51,7 @@ func TestACrashAmongPayments(t *testing.T) {
 	rounds := proof.Sample(2, 60) // on each engine
 	onEach(t, func(t *testing.T, engine string) {
 		api, stripe := newStripe(t)
-		d := deploy(t, engine, stripe)
+		d := deployMigrated(t, engine, stripe)
 		s := d.start(t)
 		ann := s.user(t, "owner")
 		customer := ann.customer(t)

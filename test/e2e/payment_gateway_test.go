@@ -166,7 +166,7 @@ func TestWhoGuessesASignatureIsSlowedDown(t *testing.T) {
 // TestAnOrgMovesToAnotherGateway starts a subscription in the sandbox and moves the org to Stripe.
 func TestAnOrgMovesToAnotherGateway(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, sqlite, sold)
+	d := deployMigrated(t, sqlite, sold)
 	s := d.start(t)
 	ann := s.user(t, "owner")
 	ann.card(t, cardNumber)

@@ -17,7 +17,7 @@ func TestStreamsAreNoWorkForTheDatabase(t *testing.T) {
 	if proof.Running() {
 		people, streams, during = 20, 20, 20*time.Second
 	}
-	d := deploy(t, postgres)
+	d := deployMigrated(t, postgres)
 	s, other := d.start(t), d.start(t)
 	db := d.open(t)
 	defer db.Close()

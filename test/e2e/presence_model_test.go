@@ -38,7 +38,7 @@ func TestNodesAgreeWithWhatWasHeard(t *testing.T) {
 			if tt.redis {
 				options = append(options, set("redis.url", services.Redis(t).URL))
 			}
-			newCrowd(t, deploy(t, postgres, options...), tt.nodes).live(t)
+			newCrowd(t, deployMigrated(t, postgres, options...), tt.nodes).live(t)
 		})
 	}
 }

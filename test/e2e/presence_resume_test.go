@@ -17,7 +17,7 @@ import (
 func TestWhoIsCutKnowsAllTheSame(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		lasts := proof.Sample(3*time.Second, 2*time.Minute)
-		d := deploy(t, engine)
+		d := deployMigrated(t, engine)
 		nodes := []*server{d.start(t)}
 		if engine == postgres {
 			nodes = append(nodes, d.start(t))

@@ -264,11 +264,11 @@ func TestNodesTellOneAnother(t *testing.T) {
 	t.Parallel()
 	t.Run("signals by NOTIFY", func(t *testing.T) {
 		t.Parallel()
-		testNodes(t, deploy(t, postgres))
+		testNodes(t, deployMigrated(t, postgres))
 	})
 	t.Run("signals by Redis", func(t *testing.T) {
 		t.Parallel()
-		testNodes(t, deploy(t, postgres, set("redis.url", services.Redis(t).URL)))
+		testNodes(t, deployMigrated(t, postgres, set("redis.url", services.Redis(t).URL)))
 	})
 }
 

@@ -98,7 +98,7 @@ func TestPresences(t *testing.T) {
 
 func TestPresencesOutliveTheServer(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		d := deploy(t, engine)
+		d := deployMigrated(t, engine)
 		s := d.start(t)
 		ann, bob, operator := s.user(t, "member"), s.user(t, "member"), s.user(t, "viewer", "--operator")
 		ann.create(t, presences, object{"status": "dnd", "text": "claimed"})

@@ -22,7 +22,7 @@ func containsAny(text string, parts ...string) bool {
 // TestSecrets performs operations with secrets, correctly and incorrectly, and searches for them where none belong.
 func TestSecrets(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
-		d := deploy(t, engine)
+		d := deployMigrated(t, engine)
 		s := d.start(t)
 		admin := s.user(t, "admin")
 		const canary = "canary-7c1f0"

@@ -66,7 +66,7 @@ func TestARevocationAmidRefreshes(t *testing.T) {
 	t.Parallel()
 	const many = 8
 	rounds := proof.Sample(5, 50)
-	d := deploy(t, postgres, toShops)
+	d := deployMigrated(t, postgres, toShops)
 	d.flags = []string{"--no-work"}
 	s := d.start(t)
 	d.spawn(t, d.command("work"))
@@ -135,7 +135,7 @@ func TestARevocationAmidRefreshes(t *testing.T) {
 // TestAKilledRefresh kills a node during a refresh, as a power failure does.
 func TestAKilledRefresh(t *testing.T) {
 	t.Parallel()
-	d := deploy(t, postgres, toShops)
+	d := deployMigrated(t, postgres, toShops)
 	d.flags = []string{"--no-work"}
 	s := d.start(t)
 	ann := s.user(t, "member")

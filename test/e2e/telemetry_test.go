@@ -14,7 +14,7 @@ import (
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	backend, sent := collector(t)
-	d := deploy(t, sqlite)
+	d := deployMigrated(t, sqlite)
 	d.env = append(d.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+backend, "OTEL_BSP_SCHEDULE_DELAY=50")
 	s := d.start(t)
 	ann := s.user(t, "owner")

@@ -50,7 +50,7 @@ func TestTheServersMemoryIsClosed(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"serve", "work"} {
 		t.Run(command, func(t *testing.T) {
-			d := deploy(t, sqlite)
+			d := deployMigrated(t, sqlite)
 			process := d.command(command)
 			if os.Getuid() == 0 { // whose own files say nothing
 				const other = 65534
@@ -103,7 +103,7 @@ func TestAKernelWithoutTheWall(t *testing.T) {
 	const lacks = "Landlock for TCP"
 
 	t.Run("best-effort confinement serves, and logs once what is missing", func(t *testing.T) {
-		d := deploy(t, sqlite)
+		d := deployMigrated(t, sqlite)
 		s := d.spawn(t, aged(d.command("serve", "--addr", "127.0.0.1:0")))
 		s.stdout.await(t, s, greeting)
 		s.stop(t)
@@ -112,7 +112,7 @@ func TestAKernelWithoutTheWall(t *testing.T) {
 		}
 	})
 	t.Run("strict confinement refuses to serve", func(t *testing.T) {
-		d := deploy(t, sqlite, set("children.confine", "strict"))
+		d := deployMigrated(t, sqlite, set("children.confine", "strict"))
 		out, err := aged(d.command("serve", "--addr", "127.0.0.1:0")).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "children.confine is strict") || !strings.Contains(string(out), lacks) {
 			t.Errorf("%s, %v", out, err)
@@ -123,7 +123,7 @@ func TestAKernelWithoutTheWall(t *testing.T) {
 	})
 	for confine, want := range map[string]string{"best_effort": "WARNING children ", "strict": "FAILED  children "} {
 		t.Run("doctor warns or fails: "+confine, func(t *testing.T) {
-			d := deploy(t, sqlite, set("children.confine", confine))
+			d := deployMigrated(t, sqlite, set("children.confine", confine))
 			out, err := aged(d.command("doctor")).Output()
 			if !strings.Contains(string(out), want) || !strings.Contains(string(out), lacks) || (err != nil) != (confine == "strict") {
 				t.Errorf("%s, %v", out, err)

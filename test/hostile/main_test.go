@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/program"
-	"github.com/atrium-hq/atrium/test/services"
 )
 
 var suite = program.Suite{Root: filepath.Join("..", "..")}
@@ -19,5 +19,5 @@ func TestMain(m *testing.M) { suite.Main(m) }
 func onEach(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("on SQLite", func(t *testing.T) { test(t, "") })
-	t.Run("on PostgreSQL", func(t *testing.T) { test(t, services.Postgres(t)) })
+	t.Run("on PostgreSQL", func(t *testing.T) { test(t, migrated.Postgres(t)) })
 }

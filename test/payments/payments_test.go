@@ -26,16 +26,18 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/test/fixture"
+	"github.com/atrium-hq/atrium/test/migrated"
 	"github.com/atrium-hq/atrium/test/proof"
-	"github.com/atrium-hq/atrium/test/services"
 )
 
 // onEach runs a test in a world of its own on each engine, both at once.
 func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	for engine, url := range map[string]func(*testing.T) string{
-		"SQLite":     func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
-		"PostgreSQL": func(t *testing.T) string { return services.Postgres(t) },
+		"SQLite": func(t *testing.T) string {
+			return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))
+		},
+		"PostgreSQL": func(t *testing.T) string { return migrated.Postgres(t) },
 	} {
 		t.Run("on "+engine, func(t *testing.T) {
 			t.Parallel()

@@ -33,6 +33,24 @@ var running = sync.OnceValues(StartPostgres)
 // connections to it included. Making one takes about 20 ms.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	return copyOf(t, postgresServer(t), "template0")
+}
+
+// PostgresCopy returns the URL of a fresh copy of the template of this name, which is dropped when the test ends. The
+// first test that needs a template makes it by prepare, which must close its connections; the template stays for
+// later ones, so its name must tell what is in it.
+func PostgresCopy(t testing.TB, template string, prepare func(url string) error) string {
+	t.Helper()
+	server := postgresServer(t)
+	if err := makeTemplate(server, template, prepare); err != nil {
+		t.Fatalf("make the template database %s: %v", template, err)
+	}
+	return copyOf(t, server, template)
+}
+
+// postgresServer returns the URL of the server that tests share.
+func postgresServer(t testing.TB) *url.URL {
+	t.Helper()
 	server := os.Getenv(PostgresURL)
 	if server == "" {
 		started, err := running()
@@ -45,16 +63,70 @@ func Postgres(t testing.TB) string {
 	if err != nil {
 		t.Fatalf("%s is not a URL", PostgresURL) // without err, which would quote the password
 	}
+	return u
+}
+
+func copyOf(t testing.TB, server *url.URL, template string) string {
+	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
 	// FILE_COPY takes half as long as the default where fsync is off.
-	if err := execute(server, `CREATE DATABASE `+name+` TEMPLATE template0 STRATEGY file_copy`); err != nil {
+	if err := execute(server.String(), `CREATE DATABASE `+name+` TEMPLATE `+template+` STRATEGY file_copy`); err != nil {
 		t.Fatalf("create a database for the test: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := execute(server, `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
+		if err := execute(server.String(), `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
 			t.Errorf("drop the test's database: %v", err)
 		}
 	})
+	return database(server, name)
+}
+
+// made has the templates that this process knows to be complete.
+var made sync.Map
+
+// makeTemplate makes the template unless the server has it. Test binaries that run at the same time wait for each
+// other, and one that was stopped in the middle leaves only a database under another name.
+func makeTemplate(server *url.URL, template string, prepare func(url string) error) error {
+	if _, ok := made.Load(template); ok {
+		return nil
+	}
+	db, err := sql.Open("postgres", server.String())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // and the lock with it
+	if _, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock(hashtext($1))`, template); err != nil {
+		return err
+	}
+	var have bool
+	if err := conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)`, template).Scan(&have); err != nil {
+		return err
+	}
+	if !have {
+		draft := "draft_" + strings.ToLower(rand.Text())
+		if _, err := conn.ExecContext(ctx, `CREATE DATABASE `+draft+` TEMPLATE template0 STRATEGY file_copy`); err != nil {
+			return err
+		}
+		if err := prepare(database(server, draft)); err != nil {
+			return err
+		}
+		if _, err := conn.ExecContext(ctx, `ALTER DATABASE `+draft+` RENAME TO `+template); err != nil {
+			return err
+		}
+	}
+	made.Store(template, nil)
+	return nil
+}
+
+func database(server *url.URL, name string) string {
+	u := *server
 	u.Path = "/" + name
 	return u.String()
 }
