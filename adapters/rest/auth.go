@@ -115,7 +115,8 @@ func (a *API) byToken(
 	if apart != nil {
 		a.Log.WarnContext(
 			r.Context(),
-			"a user signed in with the e-mail address of an account that could not be joined, and got another one",
+			"a user signed in with the e-mail address of an account that could not be joined, "+
+				"and got a separate account",
 			"issuer", claims.Issuer, "user_id", p.User.ID, "address_of", apart.ID,
 		)
 	}
