@@ -71,7 +71,7 @@ func withStreams(t *testing.T, test func(t *testing.T, h *streamEnv)) {
 		ctx, end := context.WithCancel(t.Context())
 		var kept sync.WaitGroup
 		kept.Go(func() {
-			services.Presences.Keep(ctx, func() []identity.OrgID { return []identity.OrgID{"org_1"} }, func(err error) { t.Error(err) })
+			services.Presences.Run(ctx, func() []identity.OrgID { return []identity.OrgID{"org_1"} }, func(err error) { t.Error(err) })
 		})
 		defer func() {
 			api.EndStreams()

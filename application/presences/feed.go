@@ -13,7 +13,7 @@ import (
 
 const (
 	changesPage = 500                   // changes per read
-	calm        = 20 * time.Millisecond // several changes within this time are sent as one
+	debounce    = 20 * time.Millisecond // several changes within this time are sent as one
 )
 
 // feed follows the store's changes, in order. Only the store decides what is sent: a signal, from this
@@ -22,28 +22,28 @@ type feed struct {
 	wake chan struct{}
 
 	mu    sync.Mutex
-	orgs  map[identity.OrgID]*following
+	orgs  map[identity.OrgID]*orgFeed
 	dirty map[identity.OrgID]bool // orgs to read; true if other nodes must be told
 }
 
-// following is how far an org has been followed, and its watches.
-type following struct {
+// orgFeed is how far an org has been followed, and its watches.
+type orgFeed struct {
 	last    int64 // the highest Seq up to which all changes were sent
 	known   bool  // whether last is known
 	all     map[*Watch]bool
-	of      seats
+	byUser  watchIndex
 	watches map[identity.UserID]int // number of watches per caller
 
-	named seats           // watches that name other users, by those users and by their callers
-	due   map[*Watch]bool // those whose visible users may have changed
+	depending watchIndex      // watches that name other users, by those users and by their callers
+	due       map[*Watch]bool // those whose visible users may have changed
 }
 
-// seats holds watches by the users that concern them.
-type seats map[identity.UserID][]*Watch
+// watchIndex holds watches by the users that concern them.
+type watchIndex map[identity.UserID][]*Watch
 
-func (s seats) add(user identity.UserID, w *Watch) { s[user] = append(s[user], w) }
+func (s watchIndex) add(user identity.UserID, w *Watch) { s[user] = append(s[user], w) }
 
-func (s seats) remove(user identity.UserID, w *Watch) {
+func (s watchIndex) remove(user identity.UserID, w *Watch) {
 	if rest := slices.DeleteFunc(s[user], func(other *Watch) bool { return other == w }); len(rest) > 0 {
 		s[user] = rest
 	} else {
@@ -52,14 +52,14 @@ func (s seats) remove(user identity.UserID, w *Watch) {
 }
 
 func newFeed() *feed {
-	return &feed{wake: make(chan struct{}, 1), orgs: map[identity.OrgID]*following{}, dirty: map[identity.OrgID]bool{}}
+	return &feed{wake: make(chan struct{}, 1), orgs: map[identity.OrgID]*orgFeed{}, dirty: map[identity.OrgID]bool{}}
 }
 
-// in returns the state of an org. The caller must hold the lock.
-func (f *feed) in(org identity.OrgID) *following {
+// orgFeed returns the state of an org. The caller must hold the lock.
+func (f *feed) orgFeed(org identity.OrgID) *orgFeed {
 	o := f.orgs[org]
 	if o == nil {
-		o = &following{all: map[*Watch]bool{}, of: seats{}, watches: map[identity.UserID]int{}, named: seats{}, due: map[*Watch]bool{}}
+		o = &orgFeed{all: map[*Watch]bool{}, byUser: watchIndex{}, watches: map[identity.UserID]int{}, depending: watchIndex{}, due: map[*Watch]bool{}}
 		f.orgs[org] = o
 	}
 	return o
@@ -104,12 +104,12 @@ func (s *Service) follow(ctx context.Context, report func(error)) {
 		case <-s.feed.wake:
 		}
 		for org, announce := range s.feed.take() {
-			var told error
+			var announced error
 			if announce && s.signals != nil {
-				told = s.signals.Announce(ctx, org)
+				announced = s.signals.Announce(ctx, org)
 			}
 			err := s.catchUp(ctx, org)
-			report(errors.Join(told, err))
+			report(errors.Join(announced, err))
 			if err != nil { // retried with the next signal or tick; other nodes poll by themselves
 				s.feed.mu.Lock()
 				s.feed.dirty[org] = s.feed.dirty[org] || false
@@ -119,7 +119,7 @@ func (s *Service) follow(ctx context.Context, report func(error)) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(calm):
+		case <-time.After(debounce):
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (s *Service) follow(ctx context.Context, report func(error)) {
 // to send.
 func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 	s.feed.mu.Lock()
-	o := s.feed.in(org)
+	o := s.feed.orgFeed(org)
 	above, known := o.last, o.known
 	if idle := !s.registry.shared && len(o.watches) == 0; idle {
 		o.known = false
@@ -150,7 +150,7 @@ func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 		}
 		if len(records) > 0 {
 			above = records[len(records)-1].Seq
-			s.feed.tell(org, records, above)
+			s.feed.deliver(org, records, above)
 		}
 		if len(records) < changesPage {
 			return nil
@@ -161,7 +161,7 @@ func (s *Service) catchUp(ctx context.Context, org identity.OrgID) error {
 // beginFollowing sets the Seq from which an org is followed, unless it is set already.
 func (s *Service) beginFollowing(ctx context.Context, org identity.OrgID) error {
 	s.feed.mu.Lock()
-	known := s.feed.in(org).known
+	known := s.feed.orgFeed(org).known
 	s.feed.mu.Unlock()
 	if known {
 		return nil
@@ -172,24 +172,24 @@ func (s *Service) beginFollowing(ctx context.Context, org identity.OrgID) error 
 	}
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
-	if o := s.feed.in(org); !o.known {
+	if o := s.feed.orgFeed(org); !o.known {
 		o.last, o.known = seq, true
 	}
 	return nil
 }
 
-// tell sends changes to the watches, and records how far it went.
-func (f *feed) tell(org identity.OrgID, records []presence.Record, last int64) {
+// deliver sends changes to the watches, and records how far it went.
+func (f *feed) deliver(org identity.OrgID, records []presence.Record, last int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o := f.in(org)
+	o := f.orgFeed(org)
 	o.last = last
 	for i := range records {
 		r := &records[i]
 		for w := range o.all {
 			w.add(r)
 		}
-		for _, w := range o.of[r.User] {
+		for _, w := range o.byUser[r.User] {
 			w.add(r)
 		}
 	}
@@ -200,43 +200,43 @@ func (f *feed) tell(org identity.OrgID, records []presence.Record, last int64) {
 func (f *feed) join(w *Watch) (last int64, known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o := f.in(w.by.Org)
+	o := f.orgFeed(w.by.Org)
 	if o.watches[w.by.User] >= maxWatches {
 		return 0, false, ErrTooManyWatches
 	}
 	o.watches[w.by.User]++
-	f.seat(o, w)
+	f.index(o, w)
 	for user := range w.names() {
-		o.named.add(user, w)
+		o.depending.add(user, w)
 		o.due[w] = true // for changes since w read which users it sees
 	}
 	return o.last, o.known, nil
 }
 
-func (f *feed) seat(o *following, w *Watch) {
+func (f *feed) index(o *orgFeed, w *Watch) {
 	if w.by.Operator {
 		o.all[w] = true
 		return
 	}
 	for _, user := range w.users {
-		o.of.add(user, w)
+		o.byUser.add(user, w)
 	}
 }
 
-func (f *feed) unseat(o *following, w *Watch) {
+func (f *feed) unindex(o *orgFeed, w *Watch) {
 	delete(o.all, w)
 	for _, user := range w.users {
-		o.of.remove(user, w)
+		o.byUser.remove(user, w)
 	}
 }
 
 func (f *feed) leave(w *Watch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o := f.in(w.by.Org)
-	f.unseat(o, w)
+	o := f.orgFeed(w.by.Org)
+	f.unindex(o, w)
 	for user := range w.names() {
-		o.named.remove(user, w)
+		o.depending.remove(user, w)
 	}
 	delete(o.due, w)
 	if o.watches[w.by.User]--; o.watches[w.by.User] <= 0 {

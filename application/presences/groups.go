@@ -19,7 +19,7 @@ type groups map[identity.OrgID]map[identity.UserID][]identity.WorkspaceID
 // changes.
 func (s *Service) regroup(ctx context.Context, last groups) error {
 	var failed error
-	for org, named := range s.feed.named() {
+	for org, named := range s.feed.watchedUsers() {
 		if len(named.users) == 0 {
 			delete(last, org)
 			continue
@@ -41,19 +41,19 @@ func (s *Service) regroup(ctx context.Context, last groups) error {
 	return failed
 }
 
-// company holds the users that the watches of an org depend on, and the watches that are due for a
+// watchedUsers holds the users that the watches of an org depend on, and the watches that are due for a
 // reason other than a changed membership.
-type company struct {
+type watchedUsers struct {
 	users []identity.UserID
 	due   []*Watch
 }
 
-func (f *feed) named() map[identity.OrgID]company {
+func (f *feed) watchedUsers() map[identity.OrgID]watchedUsers {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := map[identity.OrgID]company{}
+	out := map[identity.OrgID]watchedUsers{}
 	for org, o := range f.orgs {
-		out[org] = company{slices.Collect(maps.Keys(o.named)), slices.Collect(maps.Keys(o.due))}
+		out[org] = watchedUsers{slices.Collect(maps.Keys(o.depending)), slices.Collect(maps.Keys(o.due))}
 	}
 	return out
 }
@@ -62,9 +62,9 @@ func (f *feed) named() map[identity.OrgID]company {
 func (f *feed) regrouped(org identity.OrgID, moved []identity.UserID, due []*Watch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o := f.in(org)
+	o := f.orgFeed(org)
 	for _, user := range moved {
-		due = append(due, o.named[user]...)
+		due = append(due, o.depending[user]...)
 	}
 	for _, w := range due {
 		delete(o.due, w)

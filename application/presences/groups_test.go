@@ -10,7 +10,7 @@ import (
 )
 
 // asks returns how often the store is asked for members of workspaces, in a time.
-func (s *stage) asks(during time.Duration) int {
+func (s *env) asks(during time.Duration) int {
 	s.mu.Lock()
 	before := s.asked
 	s.mu.Unlock()
@@ -20,8 +20,8 @@ func (s *stage) asks(during time.Duration) int {
 	return s.asked - before
 }
 
-// told reports whether w must be rechecked.
-func told(w *presences.Watch) bool {
+// signalled reports whether w must be rechecked.
+func signalled(w *presences.Watch) bool {
 	select {
 	case <-w.Regrouped:
 		return true
@@ -31,7 +31,7 @@ func told(w *presences.Watch) bool {
 }
 
 func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		var open []*presences.Watch
 		begin := func(user, of string) {
 			w, _, err := n.Watch(t.Context(), person(identity.UserID(user)), []identity.UserID{identity.UserID(of)}, 0)
@@ -50,21 +50,21 @@ func TestWhomWatchesNameIsAskedForOnceForAllOfThem(t *testing.T) {
 			t.Errorf("the store is asked %d times for one, %d times for 501", few, many)
 		}
 		for i, w := range open {
-			if !told(w) {
-				t.Errorf("watch %d was not told to look what changed before it was known", i)
+			if !signalled(w) {
+				t.Errorf("watch %d was not signalled what changed before it began", i)
 			}
 		}
 		time.Sleep(5 * time.Second)
 		for i, w := range open {
-			if told(w) {
-				t.Errorf("watch %d is told of nothing", i)
+			if signalled(w) {
+				t.Errorf("watch %d is signalled without a change", i)
 			}
 		}
 	})
 }
 
 func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		mine, _, err := n.Watch(t.Context(), ann, []identity.UserID{"bob"}, 0)
 		must(t, err)
 		defer mine.Close()
@@ -75,14 +75,14 @@ func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
 		must(t, err)
 		defer all.Close()
 		time.Sleep(2 * time.Second)
-		told(mine)
+		signalled(mine)
 		move := func(apart bool) {
 			s.mu.Lock()
 			s.apart = apart
 			s.mu.Unlock()
 			time.Sleep(2 * time.Second)
 		}
-		if move(true); !told(mine) || told(alone) || told(all) {
+		if move(true); !signalled(mine) || signalled(alone) || signalled(all) {
 			t.Error("the wrong watches were signalled")
 		}
 		s.fail(errOutage)
@@ -90,15 +90,15 @@ func TestAWatchIsToldWithinTwoSecondsThatSomebodyMoved(t *testing.T) {
 		wantErr(t, err, errOutage)
 		time.Sleep(2 * time.Second)
 		s.fail(nil)
-		if time.Sleep(2 * time.Second); !told(mine) {
+		if time.Sleep(2 * time.Second); !signalled(mine) {
 			t.Error("what could not be found out is not tried again")
 		}
 		changed, err := mine.Recheck(t.Context())
 		if must(t, err); !changed {
 			t.Error("nothing has changed")
 		}
-		if move(false); !told(mine) {
-			t.Error("it is not told that they are together again")
+		if move(false); !signalled(mine) {
+			t.Error("it is not signalled that they share a workspace again")
 		}
 	})
 }

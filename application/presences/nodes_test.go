@@ -26,7 +26,7 @@ func TestNodesAgreeWithHistory(t *testing.T) {
 }
 
 func compareNodes(t *testing.T, random *rand.Rand) {
-	s := newStage(t)
+	s := newEnv(t)
 	nodes := []*node{s.start(true), s.start(true), s.start(true)}
 	users := []identity.UserID{"ann", "bob", "carl", "dora"}
 	histories := map[identity.UserID]*fixture.PresenceHistory{}
@@ -87,7 +87,7 @@ func compareNodes(t *testing.T, random *rand.Rand) {
 
 func TestNodesHearOfOneAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		here, there := s.start(true), s.start(true)
 		send(t, here, ann, beat("a"))
 		send(t, there, ann, beat("b"))
@@ -110,7 +110,7 @@ func TestNodesHearOfOneAnother(t *testing.T) {
 
 func TestASignalThatIsLostCostsASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		here, there := s.start(true), s.start(true)
 		send(t, here, ann, beat("a"))
 		time.Sleep(100 * time.Millisecond)
@@ -125,7 +125,7 @@ func TestASignalThatIsLostCostsASecond(t *testing.T) {
 
 func TestADeviceOfAnotherNodeIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		here, there := s.start(true), s.start(true)
 		for range 20 { // ten minutes, in which each node hears from only one of them
 			send(t, here, ann, beat("a"))
@@ -148,7 +148,7 @@ func TestADeviceOfAnotherNodeIsKept(t *testing.T) {
 
 func TestAHeartbeatAfterADeletionThatItsNodeHasNotHeardOfCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		here, there := s.start(true), s.start(true)
 		send(t, there, ann, claim(presence.ManualDND))
 		send(t, there, ann, beat("a"))

@@ -47,7 +47,7 @@ func (s *Service) Beat(ctx context.Context, by identity.Actor, h presence.Heartb
 	}
 	records, err := s.update(ctx, by.Org, []identity.UserID{by.User}, func(r *presence.Record) error {
 		created = r.Deleted
-		s.registry.freshen(r)
+		s.registry.mergeDevices(r)
 		return r.Beat(by, h, now)
 	})
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Service) Attend(ctx context.Context, by identity.Actor, device string, 
 		if r.Deleted && !first {
 			return presence.ErrNotFound
 		}
-		s.registry.freshen(r)
+		s.registry.mergeDevices(r)
 		return r.Beat(by, h, s.now())
 	})
 	if errors.Is(err, presence.ErrNotFound) || errors.Is(err, presence.ErrDeviceLimit) {
@@ -107,7 +107,7 @@ func (s *Service) view(ctx context.Context, by identity.Actor, r *presence.Recor
 	if access == presence.None || r.Deleted {
 		return presence.View{}, presence.ErrNotFound
 	}
-	s.registry.freshen(r)
+	s.registry.mergeDevices(r)
 	return r.View(access, s.now()), nil
 }
 
@@ -153,7 +153,7 @@ func (s *Service) List(ctx context.Context, by identity.Actor, f presence.Filter
 	out.Next = found.Next
 	for i := range found.Items {
 		r := &found.Items[i]
-		s.registry.freshen(r)
+		s.registry.mergeDevices(r)
 		v := r.View(r.Access(by, false), now)
 		if f.Status == "" || v.Status == f.Status { // the store's record may be slightly old
 			out.Items = append(out.Items, v)
@@ -179,7 +179,7 @@ func (s *Service) DeleteMine(ctx context.Context, by identity.Actor) error {
 func (s *Service) end(ctx context.Context, by identity.Actor, user identity.UserID) error {
 	now := s.now()
 	_, err := s.update(ctx, by.Org, []identity.UserID{user}, func(r *presence.Record) error {
-		s.registry.freshen(r) // it may have outlived a deletion already
+		s.registry.mergeDevices(r) // it may have been revived after a deletion already
 		return r.Delete(by, now)
 	})
 	return err
@@ -200,12 +200,12 @@ func (s *Service) update(ctx context.Context, org identity.OrgID, users []identi
 		before[r.User] = r.Seq
 		return change(r)
 	})
-	told := false
+	visible := false
 	for _, r := range records {
 		s.registry.put(r, s.now())
-		told = told || r.Seq != before[r.User]
+		visible = visible || r.Seq != before[r.User]
 	}
-	if told {
+	if visible {
 		s.feed.changed(org, true)
 	}
 	return records, err

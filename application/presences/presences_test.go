@@ -13,10 +13,10 @@ import (
 )
 
 // staged runs a test in a bubble with its own time, on a single node.
-func staged(t *testing.T, test func(t *testing.T, s *stage, n *node)) {
+func staged(t *testing.T, test func(t *testing.T, s *env, n *node)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
+		s := newEnv(t)
 		test(t, s, s.start(false))
 	})
 }
@@ -36,7 +36,7 @@ func send(t *testing.T, n *node, by identity.Actor, h presence.Heartbeat) presen
 }
 
 func TestAHeartbeatBeginsAPresenceOnce(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		for i, want := range []bool{true, false, false} {
 			v, created, err := n.Beat(t.Context(), ann, beat("web"))
 			must(t, err)
@@ -52,7 +52,7 @@ func TestAHeartbeatBeginsAPresenceOnce(t *testing.T) {
 }
 
 func TestSignsOfLifeStayInMemory(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		for range 9 {
 			time.Sleep(30 * time.Second)
@@ -72,7 +72,7 @@ func TestSignsOfLifeStayInMemory(t *testing.T) {
 }
 
 func TestAClaimIsStoredBeforeItIsAcknowledged(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		send(t, n, ann, claim(presence.ManualDND))
 		if r := s.record("ann"); r.Default.Status != presence.ManualDND || r.Shown != presence.DND {
@@ -89,7 +89,7 @@ func TestAClaimIsStoredBeforeItIsAcknowledged(t *testing.T) {
 }
 
 func TestWhoFallsSilentIsOfflineInTime(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		time.Sleep(89 * time.Second)
 		if got := n.statuses(t); !maps.Equal(got, map[identity.UserID]presence.Status{"ann": presence.Online}) {
@@ -106,7 +106,7 @@ func TestWhoFallsSilentIsOfflineInTime(t *testing.T) {
 }
 
 func TestWhatEndsDuringAnOutageIsSettledAfterIt(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		s.fail(errOutage)
 		time.Sleep(5 * time.Minute)
@@ -119,7 +119,7 @@ func TestWhatEndsDuringAnOutageIsSettledAfterIt(t *testing.T) {
 }
 
 func TestAClaimEndsByItself(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		h := claim(presence.ManualAway)
 		h.Until = new(now().Add(10 * time.Second))
 		send(t, n, ann, h)
@@ -130,7 +130,7 @@ func TestAClaimEndsByItself(t *testing.T) {
 		}
 	})
 	t.Run("also of somebody who is offline", func(t *testing.T) {
-		staged(t, func(t *testing.T, s *stage, n *node) {
+		staged(t, func(t *testing.T, s *env, n *node) {
 			h := claim(presence.ManualAway)
 			h.Until = new(now().Add(time.Hour))
 			send(t, n, ann, h)
@@ -146,7 +146,7 @@ func TestANodeSettlesWhatItFindsAtItsStart(t *testing.T) {
 	for name, shared := range map[string]bool{"alone": false, "with others": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t)
+				s := newEnv(t)
 				before := s.start(shared)
 				for i := range 500 { // more than are read at once
 					send(t, before, person(identity.UserID(fmt.Sprintf("u%03d", i))), beat("web"))
@@ -167,7 +167,7 @@ func TestANodeSettlesWhatItFindsAtItsStart(t *testing.T) {
 }
 
 func TestFlushStoresWhatWasHeard(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		time.Sleep(30 * time.Second)
 		send(t, n, ann, beat("web"))
@@ -189,7 +189,7 @@ func TestFlushStoresWhatWasHeard(t *testing.T) {
 }
 
 func TestWhoMayReadAndDelete(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		for name, tt := range map[string]struct {
 			by     identity.Actor
@@ -233,7 +233,7 @@ func TestWhoMayReadAndDelete(t *testing.T) {
 }
 
 func TestHeartbeatsThatMayNot(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		h := beat("web")
 		h.User = "bob"
 		_, _, err := n.Beat(t.Context(), ann, h)
@@ -247,7 +247,7 @@ func TestHeartbeatsThatMayNot(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		send(t, n, bob, claim(presence.ManualInvisible))
 		list := func(by identity.Actor, f presence.Filter) (users []identity.UserID, counted bool) {
@@ -286,7 +286,7 @@ func TestLists(t *testing.T) {
 }
 
 func TestAnOpenStreamAttends(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		must(t, n.Attend(t.Context(), ann, "tab", true))
 		for range 10 {
 			time.Sleep(30 * time.Second)

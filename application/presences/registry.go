@@ -27,11 +27,11 @@ type registry struct {
 type shard struct {
 	mu      sync.Mutex
 	entries map[identity.OrgID]map[identity.UserID]*entry
-	wheel   wheel
+	wheel   timerWheel
 }
 
-// who identifies a record. The org is always set.
-type who struct {
+// key identifies a record. The org is always set.
+type key struct {
 	org  identity.OrgID
 	user identity.UserID
 }
@@ -39,9 +39,9 @@ type who struct {
 // entry is a record as this node knows it. There may be a million entries, so times are numbers, and
 // the order of fields avoids padding.
 type entry struct {
-	record presence.Record
-	until  int64  // when the stored record ends, in microseconds since 1970
-	ahead  uint32 // the second since 1970 from which it is fresher than the store; 0 if it is not
+	record     presence.Record
+	until      int64  // when the stored record ends, in microseconds since 1970
+	dirtySince uint32 // the second since 1970 from which it is fresher than the store; 0 if it is not
 
 	// Its place on the wheel of its shard.
 	second         uint32 // when it is due, since 1970; 0 if it is on no wheel
@@ -57,34 +57,34 @@ func newRegistry(now time.Time, shared bool) *registry {
 	return g
 }
 
-func (g *registry) of(w who) *shard { return &g.shards[maphash.Comparable(g.seed, w)%shards] }
+func (g *registry) shardOf(k key) *shard { return &g.shards[maphash.Comparable(g.seed, k)%shards] }
 
-// with calls f with a user's entry, nil if there is none, while it holds the shard's lock.
-func (g *registry) with(w who, f func(*shard, *entry)) {
-	s := g.of(w)
+// withEntry calls f with a user's entry, nil if there is none, while it holds the shard's lock.
+func (g *registry) withEntry(k key, f func(*shard, *entry)) {
+	s := g.shardOf(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f(s, s.entries[w.org][w.user])
+	f(s, s.entries[k.org][k.user])
 }
 
 // beat applies a heartbeat without a visible change: it only extends the device's life.
 func (g *registry) beat(by identity.Actor, h *presence.Heartbeat, now time.Time) (v presence.View, ok bool) {
-	g.with(who{by.Org, by.User}, func(s *shard, e *entry) {
+	g.withEntry(key{by.Org, by.User}, func(s *shard, e *entry) {
 		if e == nil || !e.record.Refresh(by, h, now) {
 			return
 		}
-		if e.ahead == 0 {
-			e.ahead = uint32(now.Unix()) //nolint:gosec // until 2106
+		if e.dirtySince == 0 {
+			e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
 		}
-		s.wheel.put(e, g.moment(e))
+		s.wheel.put(e, g.dueAt(e))
 		v, ok = e.record.View(presence.Own, now), true
 	})
 	return v, ok
 }
 
-// freshen copies this node's newer data about devices into a record that was loaded.
-func (g *registry) freshen(r *presence.Record) {
-	g.with(who{r.Org, r.User}, func(_ *shard, e *entry) {
+// mergeDevices copies this node's newer data about devices into a record that was loaded.
+func (g *registry) mergeDevices(r *presence.Record) {
+	g.withEntry(key{r.Org, r.User}, func(_ *shard, e *entry) {
 		if e != nil {
 			r.MergeDevices(&e.record)
 		}
@@ -94,8 +94,8 @@ func (g *registry) freshen(r *presence.Record) {
 // put takes over a stored record. It keeps heartbeats that arrived in the meantime, and a later change
 // whose notice arrived first.
 func (g *registry) put(stored *presence.Record, now time.Time) {
-	w := who{stored.Org, stored.User}
-	g.with(w, func(s *shard, e *entry) {
+	k := key{stored.Org, stored.User}
+	g.withEntry(k, func(s *shard, e *entry) {
 		if e == nil {
 			e = &entry{record: *stored.Copy()}
 		} else if s.renew(g, e, stored, now) {
@@ -105,22 +105,22 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 		e.record.Settle(now)
 		if e.record.Next().IsZero() && e.record.EqualVisible(stored) {
 			s.wheel.remove(e)
-			delete(s.entries[w.org], w.user)
+			delete(s.entries[k.org], k.user)
 			return
 		}
-		e.until, e.ahead = stored.Due.UnixMicro(), 0
+		e.until, e.dirtySince = stored.Due.UnixMicro(), 0
 		if !e.record.Equal(stored) {
-			e.ahead = uint32(now.Unix()) //nolint:gosec // until 2106
+			e.dirtySince = uint32(now.Unix()) //nolint:gosec // until 2106
 		}
-		if s.entries[w.org] == nil {
-			s.entries[w.org] = map[identity.UserID]*entry{}
+		if s.entries[k.org] == nil {
+			s.entries[k.org] = map[identity.UserID]*entry{}
 		}
-		s.entries[w.org][e.record.User] = e
-		moment := g.moment(e)
+		s.entries[k.org][e.record.User] = e
+		at := g.dueAt(e)
 		if !e.record.EqualVisible(stored) { // it must be stored at once
-			moment = now
+			at = now
 		}
-		s.wheel.put(e, moment)
+		s.wheel.put(e, at)
 	})
 }
 
@@ -130,7 +130,7 @@ func (g *registry) put(stored *presence.Record, now time.Time) {
 func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.Time) (done bool) {
 	if e.record.Generation > stored.Generation || e.record.Generation == stored.Generation && e.record.Seq > stored.Seq {
 		e.record.MergeDevices(stored)
-		s.wheel.put(e, g.moment(e))
+		s.wheel.put(e, g.dueAt(e))
 		return true
 	}
 	r := e.record.Revive(stored, now)
@@ -145,7 +145,7 @@ func (s *shard) renew(g *registry, e *entry, stored *presence.Record, now time.T
 // follow takes over a record that another node stored, for a user who is also on this node.
 func (g *registry) follow(stored *presence.Record, now time.Time) {
 	here := false
-	g.with(who{stored.Org, stored.User}, func(_ *shard, e *entry) {
+	g.withEntry(key{stored.Org, stored.User}, func(_ *shard, e *entry) {
 		here = e != nil && (e.record.Seq < stored.Seq || e.record.Generation < stored.Generation)
 	})
 	if here {
@@ -153,13 +153,13 @@ func (g *registry) follow(stored *presence.Record, now time.Time) {
 	}
 }
 
-// moment returns when an entry needs work: something ends, or it must be stored.
-func (g *registry) moment(e *entry) time.Time {
+// dueAt returns when an entry needs work: something ends, or it must be stored.
+func (g *registry) dueAt(e *entry) time.Time {
 	next := e.record.Next()
-	if e.ahead == 0 {
+	if e.dirtySince == 0 {
 		return next
 	}
-	store := time.Unix(int64(e.ahead), 0).Add(lag)
+	store := time.Unix(int64(e.dirtySince), 0).Add(lag)
 	if g.shared {
 		store = time.UnixMicro(e.until).Add(-margin)
 	}
@@ -186,7 +186,7 @@ func (g *registry) due(now time.Time) map[identity.OrgID][]identity.UserID {
 // retry puts entries back whose work failed.
 func (g *registry) retry(org identity.OrgID, users []identity.UserID, now time.Time) {
 	for _, user := range users {
-		g.with(who{org, user}, func(s *shard, e *entry) {
+		g.withEntry(key{org, user}, func(s *shard, e *entry) {
 			if e != nil {
 				s.wheel.put(e, now.Add(time.Second))
 			}
@@ -202,7 +202,7 @@ func (g *registry) unstored() map[identity.OrgID][]identity.UserID {
 		s.mu.Lock()
 		for org, entries := range s.entries {
 			for user, e := range entries {
-				if e.ahead != 0 {
+				if e.dirtySince != 0 {
 					out[org] = append(out[org], user)
 				}
 			}

@@ -25,14 +25,14 @@ var (
 // Watch follows the presences that one caller sees: their own and those of some users who share a
 // workspace with them, or all of the org for an operator. It must be used by one goroutine.
 type Watch struct {
-	service *Service
-	by      identity.Actor
-	asked   []identity.UserID // the users that the caller asked for
-	users   []identity.UserID // the users whose records they see; unused for operators
-	told    int64             // the Seq up to which the reader knows everything
-	behind  bool              // the store has more than the reader knows, below the pending ones
-	resumed bool              // the reader continued from an earlier Seq
-	hidden  map[identity.UserID]bool
+	service   *Service
+	by        identity.Actor
+	asked     []identity.UserID // the users that the caller asked for
+	users     []identity.UserID // the users whose records they see; unused for operators
+	readerSeq int64             // the Seq up to which the reader knows everything
+	behind    bool              // the store has more than the reader knows, below the pending ones
+	resumed   bool              // the reader continued from an earlier Seq
+	hidden    map[identity.UserID]bool
 
 	// Ready has a value when Next would return something.
 	Ready chan struct{}
@@ -61,7 +61,7 @@ type Batch struct {
 // users; 0 for none. reset says that this Seq is not valid, and that the reader starts from the
 // beginning. The watch must be closed.
 func (s *Service) Watch(ctx context.Context, by identity.Actor, users []identity.UserID, above int64) (w *Watch, reset bool, err error) {
-	w = &Watch{service: s, by: by, asked: users, told: above, behind: true, hidden: map[identity.UserID]bool{}, pending: map[identity.UserID]*presence.Record{}}
+	w = &Watch{service: s, by: by, asked: users, readerSeq: above, behind: true, hidden: map[identity.UserID]bool{}, pending: map[identity.UserID]*presence.Record{}}
 	w.Ready, w.Regrouped = make(chan struct{}, 1), make(chan struct{}, 1)
 	if w.users, err = w.visible(ctx); err != nil {
 		return nil, false, err
@@ -76,19 +76,19 @@ func (s *Service) Watch(ctx context.Context, by identity.Actor, users []identity
 			return nil, false, err
 		}
 		s.feed.mu.Lock()
-		last = s.feed.in(by.Org).last
+		last = s.feed.orgFeed(by.Org).last
 		s.feed.mu.Unlock()
 	}
-	if reset = above > last && !s.gave(ctx, by.Org, above); reset {
-		w.told = 0
+	if reset = above > last && !s.hasAssigned(ctx, by.Org, above); reset {
+		w.readerSeq = 0
 	}
-	w.resumed = w.told > 0
+	w.resumed = w.readerSeq > 0
 	w.ready()
 	return w, reset, nil
 }
 
-// gave reports whether the store has assigned a Seq, which this node may not know yet.
-func (s *Service) gave(ctx context.Context, org identity.OrgID, seq int64) bool {
+// hasAssigned reports whether the store has assigned a Seq, which this node may not know yet.
+func (s *Service) hasAssigned(ctx context.Context, org identity.OrgID, seq int64) bool {
 	_, last, err := s.store.Counts(ctx, org)
 	return err == nil && seq <= last
 }
@@ -118,22 +118,22 @@ func (w *Watch) Recheck(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.in(w.by.Org).due[w] = true
+		f.orgFeed(w.by.Org).due[w] = true
 		return false, err
 	}
 	if w.by.Operator || slices.Equal(users, w.users) {
 		return false, nil
 	}
 	f.mu.Lock()
-	o := f.in(w.by.Org)
-	f.unseat(o, w)
+	o := f.orgFeed(w.by.Org)
+	f.unindex(o, w)
 	w.users = users
-	f.seat(o, w)
+	f.index(o, w)
 	f.mu.Unlock()
 	w.mu.Lock()
 	clear(w.pending)
 	w.mu.Unlock()
-	w.told, w.behind, w.resumed = 0, true, false
+	w.readerSeq, w.behind, w.resumed = 0, true, false
 	w.ready()
 	return true, nil
 }
@@ -173,7 +173,7 @@ func (w *Watch) Next(ctx context.Context) (*Batch, error) {
 	}
 	records := make([]*presence.Record, 0, len(w.pending))
 	for _, r := range w.pending {
-		if r.Seq > w.told {
+		if r.Seq > w.readerSeq {
 			records = append(records, r)
 		}
 	}
@@ -187,7 +187,7 @@ func (w *Watch) Next(ctx context.Context) (*Batch, error) {
 	for _, r := range records {
 		w.show(b, r)
 	}
-	w.told = b.Seq
+	w.readerSeq = b.Seq
 	return b, nil
 }
 
@@ -195,18 +195,18 @@ func (w *Watch) Next(ctx context.Context) (*Batch, error) {
 // are pending or read with a later page.
 func (w *Watch) read(ctx context.Context) (*Batch, error) {
 	w.ready()
-	records, err := w.service.store.Changes(ctx, w.by.Org, w.told, w.users, changesPage)
+	records, err := w.service.store.Changes(ctx, w.by.Org, w.readerSeq, w.users, changesPage)
 	if err != nil {
 		return nil, err
 	}
-	b := &Batch{Seq: w.told, Snapshot: !w.resumed}
+	b := &Batch{Seq: w.readerSeq, Snapshot: !w.resumed}
 	for i := range records {
 		b.Seq = records[i].Seq
 		if w.resumed || !records[i].Deleted {
 			w.show(b, &records[i])
 		}
 	}
-	w.told = b.Seq
+	w.readerSeq = b.Seq
 	if len(records) < changesPage {
 		w.behind, b.Last = false, true
 	}
@@ -234,6 +234,6 @@ func (w *Watch) show(b *Batch, r *presence.Record) {
 		return
 	}
 	seen := r.Copy()
-	w.service.registry.freshen(seen)
+	w.service.registry.mergeDevices(seen)
 	b.Views = append(b.Views, seen.View(access, now))
 }

@@ -86,7 +86,7 @@ func TestAWatchTellsWhatThereIsAndThenWhatChanges(t *testing.T) {
 	for name, shared := range map[string]bool{"alone": false, "with others": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t)
+				s := newEnv(t)
 				here, there := s.start(shared), (*node)(nil)
 				if there = here; shared {
 					there = s.start(shared)
@@ -125,7 +125,7 @@ func TestAWatchTellsWhatThereIsAndThenWhatChanges(t *testing.T) {
 }
 
 func TestChangesAtOnceAreToldOnce(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		r := newReader(operator)
 		r.open(t, n)
 		defer r.watch.Close()
@@ -143,7 +143,7 @@ func TestChangesAtOnceAreToldOnce(t *testing.T) {
 }
 
 func TestWhoIsInvisibleIsNotHeardOf(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		for _, r := range []*reader{newReader(ann, "bob"), newReader(operator)} {
 			send(t, n, bob, claim(presence.Auto))
 			r.open(t, n)
@@ -179,7 +179,7 @@ func TestAReaderThatIsCutMissesNothing(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 8))
-				s := newStage(t)
+				s := newEnv(t)
 				nodes := []*node{s.start(true), s.start(true)}
 				users := make([]identity.UserID, 30)
 				for i := range users {
@@ -229,7 +229,7 @@ func TestAReaderThatIsCutMissesNothing(t *testing.T) {
 }
 
 func TestANumberOfAnotherLifeBeginsAnew(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, ann, beat("web"))
 		r := newReader(ann)
 		r.seq = 1_000_000
@@ -244,7 +244,7 @@ func TestANumberOfAnotherLifeBeginsAnew(t *testing.T) {
 }
 
 func TestALongSnapshotComesInParts(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		for i := range 1200 {
 			send(t, n, person(identity.UserID(fmt.Sprintf("u%04d", i))), beat("web"))
 		}
@@ -264,7 +264,7 @@ func TestALongSnapshotComesInParts(t *testing.T) {
 }
 
 func TestWhoNoLongerSharesAWorkspaceIsForgotten(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		send(t, n, bob, beat("web"))
 		r := newReader(ann, "bob")
 		r.open(t, n)
@@ -293,7 +293,7 @@ func TestWhoNoLongerSharesAWorkspaceIsForgotten(t *testing.T) {
 }
 
 func TestNobodyWatchesWithoutBound(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		var open []*presences.Watch
 		for range 20 {
 			w, _, err := n.Watch(t.Context(), ann, nil, 0)
@@ -318,7 +318,7 @@ func TestNobodyWatchesWithoutBound(t *testing.T) {
 }
 
 func TestWhoReadsNothingIsCut(t *testing.T) {
-	staged(t, func(t *testing.T, s *stage, n *node) {
+	staged(t, func(t *testing.T, s *env, n *node) {
 		r := newReader(operator)
 		r.open(t, n)
 		defer r.watch.Close()

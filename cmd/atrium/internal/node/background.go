@@ -35,7 +35,7 @@ func (n *Node) Work(ctx context.Context) {
 // other nodes and the next start.
 func (n *Node) runPresences(ctx context.Context) {
 	report := func(err error) { n.Log.Warn("presences were not updated; retrying", "error", err) }
-	n.Services.Presences.Keep(ctx, n.Orgs.ids, report)
+	n.Services.Presences.Run(ctx, n.Orgs.ids, report)
 	flush(ctx, n.Services.Presences.Flush, report)
 }
 

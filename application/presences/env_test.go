@@ -34,8 +34,8 @@ func person(user identity.UserID) identity.Actor {
 	return identity.Actor{Org: "org", User: user, Ceiling: identity.Owner}
 }
 
-// stage is a store on mocked ports, which keeps what it is given, and the nodes that share it.
-type stage struct {
+// env is a store on mocked ports, which keeps what it is given, and the nodes that share it.
+type env struct {
 	*mocks.MockPresences
 	t *testing.T
 
@@ -50,8 +50,8 @@ type stage struct {
 	heard   []func(identity.OrgID)
 }
 
-func newStage(t *testing.T) *stage {
-	s := &stage{MockPresences: mocks.NewMockPresences(gomock.NewController(t)), t: t, records: map[identity.UserID]*presence.Record{}}
+func newEnv(t *testing.T) *env {
+	s := &env{MockPresences: mocks.NewMockPresences(gomock.NewController(t)), t: t, records: map[identity.UserID]*presence.Record{}}
 	at := s.EXPECT()
 	at.Of(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, _ identity.OrgID, user identity.UserID) (*presence.Record, error) {
 		return s.find(func(r *presence.Record) bool { return r.User == user })
@@ -109,7 +109,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-func (s *stage) find(is func(*presence.Record) bool) (*presence.Record, error) {
+func (s *env) find(is func(*presence.Record) bool) (*presence.Record, error) {
 	for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(a.User, b.User) }) {
 		if is(r) {
 			return r, s.failing()
@@ -119,27 +119,27 @@ func (s *stage) find(is func(*presence.Record) bool) (*presence.Record, error) {
 }
 
 // fail makes every call return an error, or none.
-func (s *stage) fail(err error) {
+func (s *env) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fails = err
 }
 
 // lose makes signals get lost, or arrive.
-func (s *stage) lose(signals bool) {
+func (s *env) lose(signals bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = signals
 }
 
-func (s *stage) failing() error {
+func (s *env) failing() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fails
 }
 
 // record returns the stored record of a user.
-func (s *stage) record(user identity.UserID) *presence.Record {
+func (s *env) record(user identity.UserID) *presence.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.records[user]; r != nil {
@@ -149,14 +149,14 @@ func (s *stage) record(user identity.UserID) *presence.Record {
 }
 
 // writes returns how many records were written.
-func (s *stage) writes() int {
+func (s *env) writes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.saved
 }
 
 // sorted copies all records, in an order.
-func (s *stage) sorted(by func(a, b *presence.Record) int) []*presence.Record {
+func (s *env) sorted(by func(a, b *presence.Record) int) []*presence.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]*presence.Record, 0, len(s.records))
@@ -168,7 +168,7 @@ func (s *stage) sorted(by func(a, b *presence.Record) int) []*presence.Record {
 }
 
 // update runs a change twice, as stores do after a conflict.
-func (s *stage) update(users []identity.UserID, change func(*presence.Record) error) (out []*presence.Record, err error) {
+func (s *env) update(users []identity.UserID, change func(*presence.Record) error) (out []*presence.Record, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fails != nil {
@@ -209,7 +209,7 @@ func (s *stage) update(users []identity.UserID, change func(*presence.Record) er
 	return out, nil
 }
 
-func (s *stage) list(_ context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
+func (s *env) list(_ context.Context, by identity.Actor, f presence.Filter, q page.Query) (presence.Page, error) {
 	var out []presence.Record
 	for _, r := range s.sorted(func(a, b *presence.Record) int { return cmp.Compare(b.ID, a.ID) }) {
 		if !r.Deleted && (f.User == "" || r.User == f.User) && (f.Status == "" || r.Shown == f.Status || r.User == by.User) && r.Seq > f.SinceSeq && (q.After == "" || string(r.ID) < q.After) {
@@ -220,7 +220,7 @@ func (s *stage) list(_ context.Context, by identity.Actor, f presence.Filter, q 
 }
 
 // Announce implements ports.PresenceSignals: every node hears it.
-func (s *stage) Announce(_ context.Context, org identity.OrgID) error {
+func (s *env) Announce(_ context.Context, org identity.OrgID) error {
 	s.mu.Lock()
 	heard := slices.Clone(s.heard)
 	if s.mute {
@@ -234,7 +234,7 @@ func (s *stage) Announce(_ context.Context, org identity.OrgID) error {
 }
 
 // Listen implements ports.PresenceSignals.
-func (s *stage) Listen(ctx context.Context, heard func(identity.OrgID)) error {
+func (s *env) Listen(ctx context.Context, heard func(identity.OrgID)) error {
 	s.mu.Lock()
 	s.heard = append(s.heard, heard)
 	s.mu.Unlock()
@@ -252,7 +252,7 @@ type node struct {
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // start starts a node; alone, or with others that share the store.
-func (s *stage) start(shared bool) *node {
+func (s *env) start(shared bool) *node {
 	var signals ports.PresenceSignals
 	if shared {
 		signals = s
@@ -262,7 +262,7 @@ func (s *stage) start(shared bool) *node {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		n.Keep(ctx, func() []identity.OrgID { return []identity.OrgID{"org"} }, func(error) {})
+		n.Run(ctx, func() []identity.OrgID { return []identity.OrgID{"org"} }, func(error) {})
 	}()
 	n.kill = sync.OnceFunc(func() { cancel(); <-ended })
 	s.t.Cleanup(n.kill)

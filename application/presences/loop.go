@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	tick     = 250 * time.Millisecond // how often the wheel turns
-	poll     = time.Second            // how often the store is read for changes without a signal
-	together = 200                    // records per transaction
-	oweAll   = 500 * time.Millisecond // overdue records that any node may settle after this time
+	tick          = 250 * time.Millisecond // how often the wheel turns
+	poll          = time.Second            // how often the store is read for changes without a signal
+	settleBatch   = 200                    // records per transaction
+	takeoverAfter = 500 * time.Millisecond // overdue records that any node may settle after this time
 )
 
-// Keep settles records that are due, stores what is newer in memory, and follows what other nodes
-// store, until ctx ends. orgs returns the current orgs. report receives errors, after which Keep tries
+// Run settles records that are due, stores what is newer in memory, and follows what other nodes
+// store, until ctx ends. orgs returns the current orgs. report receives errors, after which Run tries
 // again.
-func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report func(error)) {
+func (s *Service) Run(ctx context.Context, orgs func() []identity.OrgID, report func(error)) {
 	quiet := func(err error) {
 		if err != nil && ctx.Err() == nil {
 			report(err)
 		}
 	}
 	for _, org := range orgs() {
-		quiet(s.adopt(ctx, org, s.now().Add(presence.MaxClaim+presence.MaxTTL)))
+		quiet(s.settleOverdue(ctx, org, s.now().Add(presence.MaxClaim+presence.MaxTTL)))
 	}
 	var following sync.WaitGroup
 	following.Go(func() { s.follow(ctx, quiet) })
@@ -52,17 +52,17 @@ func (s *Service) Keep(ctx context.Context, orgs func() []identity.OrgID, report
 		quiet(s.regroup(ctx, last))
 		if s.registry.shared { // a single node has everything on its wheel
 			for _, org := range orgs() {
-				quiet(s.adopt(ctx, org, polled.Add(-oweAll)))
+				quiet(s.settleOverdue(ctx, org, polled.Add(-takeoverAfter)))
 			}
 		}
 	}
 }
 
-// adopt settles records that are due by a time, whichever node heard of them last, because a node may
+// settleOverdue settles records that are due by a time, whichever node heard of them last, because a node may
 // have stopped.
-func (s *Service) adopt(ctx context.Context, org identity.OrgID, by time.Time) error {
+func (s *Service) settleOverdue(ctx context.Context, org identity.OrgID, by time.Time) error {
 	for after := (presence.DueEntry{}); ; {
-		owed, err := s.store.Due(ctx, org, by, after, together)
+		owed, err := s.store.Due(ctx, org, by, after, settleBatch)
 		if err != nil || len(owed) == 0 {
 			return err
 		}
@@ -80,9 +80,9 @@ func (s *Service) adopt(ctx context.Context, org identity.OrgID, by time.Time) e
 // settle ends what has ended in some records, and stores what is newer here.
 func (s *Service) settle(ctx context.Context, org identity.OrgID, users []identity.UserID) error {
 	for len(users) > 0 {
-		part := users[:min(together, len(users))]
+		part := users[:min(settleBatch, len(users))]
 		if _, err := s.update(ctx, org, part, func(r *presence.Record) error {
-			s.registry.freshen(r)
+			s.registry.mergeDevices(r)
 			r.Settle(s.now())
 			return nil
 		}); err != nil {

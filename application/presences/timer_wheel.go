@@ -6,17 +6,17 @@ import "time"
 // any entry is passed twice.
 const slots = 512
 
-// wheel is a hashed timing wheel (Varghese and Lauck, 1987) with a slot per second. Moving an entry,
+// timerWheel is a hashed timing timerWheel (Varghese and Lauck, 1987) with a slot per second. Moving an entry,
 // which every heartbeat does, takes constant time.
-type wheel struct {
+type timerWheel struct {
 	at    int64 // the second up to which it was turned
 	slots [slots]*entry
 }
 
-// put places e for its moment, and removes it from its old place.
-func (w *wheel) put(e *entry, moment time.Time) {
-	second := moment.Unix()
-	if moment.Nanosecond() > 0 {
+// put places e for the time at which it is due, and removes it from its old place.
+func (w *timerWheel) put(e *entry, at time.Time) {
+	second := at.Unix()
+	if at.Nanosecond() > 0 {
 		second++ // never early
 	}
 	second = max(second, w.at+1)
@@ -31,7 +31,7 @@ func (w *wheel) put(e *entry, moment time.Time) {
 	w.slots[second%slots] = e
 }
 
-func (w *wheel) remove(e *entry) {
+func (w *timerWheel) remove(e *entry) {
 	if e.second == 0 {
 		return
 	}
@@ -47,7 +47,7 @@ func (w *wheel) remove(e *entry) {
 }
 
 // turn removes and returns the entries that are due at now.
-func (w *wheel) turn(now time.Time) (due []*entry) {
+func (w *timerWheel) turn(now time.Time) (due []*entry) {
 	target := now.Unix()
 	w.at = max(w.at, target-slots) // after a long pause each slot is visited once
 	for w.at < target {
