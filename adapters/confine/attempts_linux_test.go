@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The parts of the wall, of which a kernel may lack some.
+// The parts of the confinement, of which a kernel may lack some.
 const (
 	partFilter  = "seccomp"
 	partFiles   = "Landlock"
@@ -26,7 +26,7 @@ const (
 // attempt is something that hostile code in a child tries.
 type attempt struct {
 	name  string
-	part  string // of the wall that refuses it
+	part  string // of the confinement that refuses it
 	try   func(w world) error
 	whole bool // only a job with a network makes it: another one has no sockets at all
 }
@@ -305,7 +305,7 @@ func across(number uintptr, w world) error {
 	return err
 }
 
-// refused reports whether an error is a refusal by the wall, and not what comes of arguments without a sense.
+// refused reports whether an error is a refusal by the confinement, and not what comes of arguments without a sense.
 func refused(err error) bool {
 	for _, errno := range []syscall.Errno{unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOMEM} {
 		if errors.Is(err, errno) {

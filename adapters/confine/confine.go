@@ -42,7 +42,7 @@ type Runner struct {
 	command []string // of a child, the program first
 	limits  Limits
 	folder  *os.File // empty, and removed: where children are
-	places  *places
+	limiter *tenantLimiter
 	tenant  TenantOf
 
 	mu     sync.Mutex
@@ -53,16 +53,16 @@ type Runner struct {
 
 // New returns a Runner that starts children with command, the program first; command must call Serve. At most
 // atOnce children run at a time. One tenant gets at most half of them, and one org three quarters. Nothing is
-// started before the first job. Each workspace is a tenant, unless Share says otherwise.
+// started before the first job. Each workspace is a tenant, unless SetTenantOf says otherwise.
 func New(limits Limits, atOnce int, command ...string) (*Runner, error) {
 	if err := supported(); err != nil {
 		return nil, err
 	}
-	folder, err := nowhere()
+	folder, err := unlinkedTempDir()
 	if err != nil {
 		return nil, fmt.Errorf("confine: make a folder for children: %w", err)
 	}
-	return &Runner{command: command, limits: limits, folder: folder, places: newPlaces(atOnce), tenant: eachWorkspace}, nil
+	return &Runner{command: command, limits: limits, folder: folder, limiter: newTenantLimiter(atOnce), tenant: eachWorkspace}, nil
 }
 
 // TenantOf finds the tenant of a workspace's jobs.
@@ -72,8 +72,8 @@ func eachWorkspace(_ context.Context, ws identity.WorkspaceID) (Tenant, error) {
 	return Tenant{Org: identity.OrgID(ws), Person: string(ws)}, nil
 }
 
-// Share sets the function that finds tenants. It must be called before the first job.
-func (r *Runner) Share(of TenantOf) { r.tenant = of }
+// SetTenantOf sets the function that finds tenants. It must be called before the first job.
+func (r *Runner) SetTenantOf(of TenantOf) { r.tenant = of }
 
 // Close ends the children that wait for a job. Running jobs end with their contexts.
 func (r *Runner) Close() error {
@@ -89,8 +89,8 @@ func (r *Runner) Close() error {
 	return r.folder.Close()
 }
 
-// nowhere returns an open folder that is already removed: no file can be created in it, and it needs no cleanup.
-func nowhere() (*os.File, error) {
+// unlinkedTempDir returns an open folder that is already removed: no file can be created in it, and it needs no cleanup.
+func unlinkedTempDir() (*os.File, error) {
 	path, err := os.MkdirTemp("", "atrium-child-")
 	if err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func nowhere() (*os.File, error) {
 	return folder, errors.Join(err, os.Remove(path))
 }
 
-// order is what a child reads.
-type order struct {
+// jobRequest is what a child reads.
+type jobRequest struct {
 	Job    string
 	Limits Limits
 	Within time.Duration
@@ -113,7 +113,7 @@ func (r *Runner) Run(ctx context.Context, ws identity.WorkspaceID, job string, w
 	if err != nil {
 		return fmt.Errorf("confine: write the input of job %s: %w", job, err)
 	}
-	text, err := json.Marshal(order{Job: job, Limits: r.limits, Within: within, Input: input})
+	text, err := json.Marshal(jobRequest{Job: job, Limits: r.limits, Within: within, Input: input})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (r *Runner) Run(ctx context.Context, ws identity.WorkspaceID, job string, w
 	if err != nil {
 		return fmt.Errorf("confine: find the tenant of %s: %w", ws, err)
 	}
-	held, release, err := r.places.take(ctx, tenant, ports.MayWait(ctx))
+	held, release, err := r.limiter.acquire(ctx, tenant, ports.MayWait(ctx))
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (r *Runner) Run(ctx context.Context, ws identity.WorkspaceID, job string, w
 	return nil
 }
 
-// do gives the order to a child: to a waiting one if it still exists, else to a new one.
+// do sends the request to a child: to a waiting one if it still exists, else to a new one.
 func (r *Runner) do(ctx context.Context, text []byte) ([]byte, error) {
 	for {
 		c, ahead, err := r.take()
@@ -258,7 +258,7 @@ func (c *child) wait() error {
 	return c.cmd.Wait()
 }
 
-// do gives the child its order and returns what it answers. Then the child is gone.
+// do sends the child its request and returns what it answers. Then the child is gone.
 func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, error) {
 	defer context.AfterFunc(ctx, c.kill)()
 	if _, err := c.in.Write(text); err != nil {
@@ -283,7 +283,7 @@ func (c *child) do(ctx context.Context, text []byte, limits Limits) ([]byte, err
 	case n == 0:
 		return nil, errGone
 	case err != nil:
-		return nil, ending(c.cmd.ProcessState, limits)
+		return nil, exitError(c.cmd.ProcessState, limits)
 	}
-	return answer.Bytes()[1:], nil // without taken
+	return answer.Bytes()[1:], nil // without ack
 }

@@ -50,7 +50,7 @@ func Hide() error {
 	return nil
 }
 
-// prepare is what a child does before it reads its order.
+// prepare is what a child does before it reads its request.
 func prepare() error {
 	if err := Hide(); err != nil {
 		return err

@@ -5,27 +5,27 @@ import "github.com/prometheus/client_golang/prometheus"
 // Metrics returns what Prometheus may scrape of r's children; pool names r.
 func (r *Runner) Metrics(pool string) []prometheus.Collector {
 	labels := prometheus.Labels{"pool": pool}
-	read := func(value func(*places) uint64) func() float64 {
+	read := func(value func(*tenantLimiter) uint64) func() float64 {
 		return func() float64 {
-			r.places.mu.Lock()
-			defer r.places.mu.Unlock()
-			return float64(value(r.places))
+			r.limiter.mu.Lock()
+			defer r.limiter.mu.Unlock()
+			return float64(value(r.limiter))
 		}
 	}
-	gauge := func(name, help string, value func(*places) uint64) prometheus.Collector {
+	gauge := func(name, help string, value func(*tenantLimiter) uint64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, read(value))
 	}
-	counter := func(name, help string, value func(*places) uint64) prometheus.Collector {
+	counter := func(name, help string, value func(*tenantLimiter) uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, read(value))
 	}
 	return []prometheus.Collector{
 		gauge("atrium_children_running", "How many calls run in child processes.",
-			func(s *places) uint64 { return uint64(len(s.running)) }),
+			func(s *tenantLimiter) uint64 { return uint64(len(s.running)) }),
 		gauge("atrium_children_waiting", "How many calls wait for a child process.",
-			func(s *places) uint64 { return uint64(len(s.waiting)) }),
+			func(s *tenantLimiter) uint64 { return uint64(len(s.waiting)) }),
 		counter("atrium_children_refused_total", "Calls that were refused because too many of their tenant's waited, and jobs that were postponed.",
-			func(s *places) uint64 { return s.refused }),
+			func(s *tenantLimiter) uint64 { return s.refused }),
 		counter("atrium_children_evicted_total", "Calls that were ended before their time because other tenants waited.",
-			func(s *places) uint64 { return s.evicted }),
+			func(s *tenantLimiter) uint64 { return s.evicted }),
 	}
 }

@@ -27,31 +27,31 @@ const (
 	exitRuntime = 2
 )
 
-// lazily lets the heap of a child, some MiB, grow to five times what is live between collections.
-const lazily = 400
+// gcPercent lets the heap of a child, some MiB, grow to five times what is live between collections.
+const gcPercent = 400
 
-// maxOrder bounds what a child reads.
-const maxOrder = 1 << 20
+// maxRequest bounds what a child reads.
+const maxRequest = 1 << 20
 
-// taken is the first byte that a child writes: it has read its whole order and starts the job. A child that ends
+// ack is the first byte that a child writes: it has read its whole request and starts the job. A child that ends
 // without it has started nothing, so that another child can do the job.
-const taken = '+'
+const ack = '+'
 
-// Serve is the main function of a child. It reads the order from standard input, restricts itself to the order's
+// Serve is the main function of a child. It reads the request from standard input, restricts itself to its
 // limits and the job's needs, does the job, and writes the answer to standard output. It returns the process's
 // exit code. If the input is empty, the parent has ended.
 func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	if err := prepare(); err != nil {
 		return exitFailed
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxOrder))
+	text, err := io.ReadAll(io.LimitReader(in, maxRequest))
 	if err != nil || len(text) == 0 {
 		return 0
 	}
-	if _, err := out.Write([]byte{taken}); err != nil {
+	if _, err := out.Write([]byte{ack}); err != nil {
 		return exitFailed
 	}
-	var o order
+	var o jobRequest
 	if err := json.Unmarshal(text, &o); err != nil {
 		return exitFailed
 	}
@@ -69,7 +69,7 @@ func Serve(jobs map[string]Job, in io.Reader, out io.Writer) (code int) {
 	// Near the limit the garbage collector works harder, so that the kernel does not refuse memory. Far below the
 	// limit there is little to gain from it.
 	debug.SetMemoryLimit(o.Limits.Memory * 3 / 4)
-	debug.SetGCPercent(lazily)
+	debug.SetGCPercent(gcPercent)
 	ctx, cancel := context.WithTimeout(context.Background(), o.Within)
 	defer cancel()
 	answer, err := do(ctx, job, o.Input)
@@ -95,8 +95,8 @@ func do(ctx context.Context, job Job, input json.RawMessage) (answer []byte, err
 	return json.Marshal(result)
 }
 
-// ending returns the error for a child that gave no answer.
-func ending(state *os.ProcessState, limits Limits) error {
+// exitError returns the error for a child that gave no answer.
+func exitError(state *os.ProcessState, limits Limits) error {
 	if state.UserTime()+state.SystemTime() >= time.Duration(limits.CPU)*time.Second {
 		return ports.ErrJobTimeout // the kernel told it so, at which Go gives up as it does for want of memory
 	}

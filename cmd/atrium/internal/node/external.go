@@ -126,7 +126,7 @@ func tenantOf(db *sqlstore.DB) confine.TenantOf {
 // newSandboxedReaders returns the adapters for warehouses and sheets. Warehouses and files are read in child processes of this
 // program, Google's services in this process. If the system cannot confine children, warehouses and files are
 // unavailable; the rest of Atrium works.
-func newSandboxedReaders(c configs.Config, share confine.TenantOf) (t sandboxedReaders, closeAll func(), err error) {
+func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxedReaders, closeAll func(), err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return sandboxedReaders{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
@@ -157,8 +157,8 @@ func newSandboxedReaders(c configs.Config, share confine.TenantOf) (t sandboxedR
 	if err != nil {
 		return sandboxedReaders{}, nil, errors.Join(fmt.Errorf("warehouses: %w", err), reader.Close())
 	}
-	reader.Share(share)
-	prober.Share(share)
+	reader.SetTenantOf(tenants)
+	prober.SetTenantOf(tenants)
 	confined := warehouse.NewConfined(prober.Run)
 	for kind := range Warehouses("") { // only their kinds are needed here
 		all[kind] = confined

@@ -14,10 +14,10 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// crowd is tenants that want places, in a bubble where time passes when all wait.
-type crowd struct {
+// simulation is tenants that want slots, in a bubble where time passes when all wait.
+type simulation struct {
 	t *testing.T
-	*places
+	*tenantLimiter
 	ctx  context.Context
 	stop func()
 
@@ -29,12 +29,12 @@ type crowd struct {
 	held  map[string]context.Context // of one that runs
 }
 
-func inCrowd(t *testing.T, most int, test func(c *crowd)) {
+func simulate(t *testing.T, most int, test func(c *simulation)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		c := &crowd{
-			t: t, places: newPlaces(most), ctx: ctx, stop: stop,
+		c := &simulation{
+			t: t, tenantLimiter: newTenantLimiter(most), ctx: ctx, stop: stop,
 			ended: map[string]func(){}, ends: map[string]error{}, since: map[string]time.Duration{}, held: map[string]context.Context{},
 		}
 		test(c)
@@ -46,17 +46,17 @@ func inCrowd(t *testing.T, most int, test func(c *crowd)) {
 	})
 }
 
-func of(org, person string) Tenant { return Tenant{Org: identity.OrgID(org), Person: person} }
+func tenant(org, person string) Tenant { return Tenant{Org: identity.OrgID(org), Person: person} }
 
-// wants has a job of t ask for a place, and run until it is ended.
-func (c *crowd) wants(t Tenant, name string) {
+// wants has a job of t ask for a slot, and run until it is ended.
+func (c *simulation) wants(t Tenant, name string) {
 	c.asks(t, name, true)
 }
 
-func (c *crowd) asks(t Tenant, name string, wait bool) {
+func (c *simulation) asks(t Tenant, name string, wait bool) {
 	asked := time.Now()
 	go func() {
-		held, release, err := c.take(c.ctx, t, wait)
+		held, release, err := c.acquire(c.ctx, t, wait)
 		c.mu.Lock()
 		c.since[name] = time.Since(asked)
 		if err != nil {
@@ -76,7 +76,7 @@ func (c *crowd) asks(t Tenant, name string, wait bool) {
 	synctest.Wait()
 }
 
-func (c *crowd) end(name string) {
+func (c *simulation) end(name string) {
 	c.t.Helper()
 	c.mu.Lock()
 	end := c.ended[name]
@@ -89,7 +89,7 @@ func (c *crowd) end(name string) {
 }
 
 // begun fails the test unless exactly these have begun since it was asked last, in this order.
-func (c *crowd) begun(names ...string) {
+func (c *simulation) begun(names ...string) {
 	c.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,17 +99,17 @@ func (c *crowd) begun(names ...string) {
 	c.began = nil
 }
 
-func TestATenantHasHalfOfThePlacesAndAnOrgThreeQuarters(t *testing.T) {
-	inCrowd(t, 8, func(c *crowd) {
+func TestATenantHasHalfOfTheSlotsAndAnOrgThreeQuarters(t *testing.T) {
+	simulate(t, 8, func(c *simulation) {
 		for i := range 5 {
-			c.wants(of("a", "ann"), fmt.Sprint("ann ", i))
+			c.wants(tenant("a", "ann"), fmt.Sprint("ann ", i))
 		}
 		c.begun("ann 0", "ann 1", "ann 2", "ann 3")
 		for i := range 3 {
-			c.wants(of("a", "bob"), fmt.Sprint("bob ", i))
+			c.wants(tenant("a", "bob"), fmt.Sprint("bob ", i))
 		}
 		c.begun("bob 0", "bob 1")
-		c.wants(of("b", "eve"), "eve")
+		c.wants(tenant("b", "eve"), "eve")
 		c.begun("eve")
 		c.end("bob 0")
 		c.begun("bob 2") // who has fewer than ann
@@ -117,14 +117,14 @@ func TestATenantHasHalfOfThePlacesAndAnOrgThreeQuarters(t *testing.T) {
 }
 
 func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
-	inCrowd(t, 1, func(c *crowd) {
-		c.wants(of("a", "ann"), "ann 0")
+	simulate(t, 1, func(c *simulation) {
+		c.wants(tenant("a", "ann"), "ann 0")
 		for i := 1; i < 4; i++ {
-			c.wants(of("a", "ann"), fmt.Sprint("ann ", i))
+			c.wants(tenant("a", "ann"), fmt.Sprint("ann ", i))
 		}
-		c.wants(of("a", "bob"), "bob 0")
-		c.wants(of("a", "bob"), "bob 1")
-		c.wants(of("b", "eve"), "eve 0")
+		c.wants(tenant("a", "bob"), "bob 0")
+		c.wants(tenant("a", "bob"), "bob 1")
+		c.wants(tenant("b", "eve"), "eve 0")
 		for _, name := range []string{"ann 0", "bob 0", "eve 0", "ann 1", "bob 1", "ann 2"} {
 			c.end(name)
 		}
@@ -133,20 +133,20 @@ func TestThoseWhoWaitAreServedInTurn(t *testing.T) {
 }
 
 func TestBeyondAFewWhoWaitMoreAreRefused(t *testing.T) {
-	inCrowd(t, 2, func(c *crowd) {
-		for i := range 1 + mostWaiting + 1 {
-			c.wants(of("a", "ann"), fmt.Sprint("ann ", i))
+	simulate(t, 2, func(c *simulation) {
+		for i := range 1 + maxWaiting + 1 {
+			c.wants(tenant("a", "ann"), fmt.Sprint("ann ", i))
 		}
 		c.begun("ann 0")
 		if err := c.ends["ann 9"]; !errors.Is(err, ports.ErrJobRefused) || len(c.ends) != 1 || c.refused != 1 {
 			t.Errorf("%v, %d refused", c.ends, c.refused)
 		}
-		c.wants(of("b", "bob"), "bob")
+		c.wants(tenant("b", "bob"), "bob")
 		c.begun("bob")
-		for i := range mostWaitingOrg {
-			c.wants(of("b", fmt.Sprint("person ", i)), fmt.Sprint("person ", i))
+		for i := range maxWaitingOrg {
+			c.wants(tenant("b", fmt.Sprint("person ", i)), fmt.Sprint("person ", i))
 		}
-		c.wants(of("b", "one more"), "one more")
+		c.wants(tenant("b", "one more"), "one more")
 		if err := c.ends["one more"]; !errors.Is(err, ports.ErrJobRefused) || c.refused != 2 {
 			t.Errorf("%v, %d refused", c.ends, c.refused)
 		}
@@ -154,9 +154,9 @@ func TestBeyondAFewWhoWaitMoreAreRefused(t *testing.T) {
 }
 
 func TestBackgroundWorkDoesNotWait(t *testing.T) {
-	inCrowd(t, 2, func(c *crowd) {
-		c.asks(of("a", "ann"), "first", false)
-		c.asks(of("a", "ann"), "second", false)
+	simulate(t, 2, func(c *simulation) {
+		c.asks(tenant("a", "ann"), "first", false)
+		c.asks(tenant("a", "ann"), "second", false)
 		c.begun("first")
 		if err := c.ends["second"]; !errors.Is(err, ports.ErrJobRefused) || c.since["second"] != 0 {
 			t.Errorf("%v after %s", err, c.since["second"])
@@ -165,11 +165,11 @@ func TestBackgroundWorkDoesNotWait(t *testing.T) {
 }
 
 func TestWhoIsCalledOffWhileWaitingLeavesTheQueue(t *testing.T) {
-	inCrowd(t, 1, func(c *crowd) {
-		c.wants(of("a", "ann"), "ann")
+	simulate(t, 1, func(c *simulation) {
+		c.wants(tenant("a", "ann"), "ann")
 		ctx, cancel := context.WithTimeout(c.ctx, time.Second)
 		defer cancel()
-		if _, _, err := c.take(ctx, of("b", "bob"), true); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := c.acquire(ctx, tenant("b", "bob"), true); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error = %v", err)
 		}
 		if len(c.waiting) != 0 {
@@ -180,15 +180,15 @@ func TestWhoIsCalledOffWhileWaitingLeavesTheQueue(t *testing.T) {
 
 func TestAJobThatIsSlowWhileOthersWaitLosesItsPlace(t *testing.T) {
 	t.Run("to one who has fewer", func(t *testing.T) {
-		inCrowd(t, 4, func(c *crowd) {
-			c.wants(of("a", "ann"), "ann 0")
+		simulate(t, 4, func(c *simulation) {
+			c.wants(tenant("a", "ann"), "ann 0")
 			time.Sleep(time.Second)
-			c.wants(of("a", "ann"), "ann 1")
-			c.wants(of("b", "bob"), "bob 0")
-			c.wants(of("b", "bob"), "bob 1")
-			c.wants(of("c", "eve"), "eve")
+			c.wants(tenant("a", "ann"), "ann 1")
+			c.wants(tenant("b", "bob"), "bob 0")
+			c.wants(tenant("b", "bob"), "bob 1")
+			c.wants(tenant("c", "eve"), "eve")
 			c.begun("ann 0", "ann 1", "bob 0", "bob 1")
-			time.Sleep(patience)
+			time.Sleep(evictAfter)
 			synctest.Wait()
 			c.begun("eve")
 			if !errors.Is(c.ends["ann 0"], ports.ErrJobTimeout) || len(c.ends) != 1 || c.evicted != 1 {
@@ -201,10 +201,10 @@ func TestAJobThatIsSlowWhileOthersWaitLosesItsPlace(t *testing.T) {
 		})
 	})
 	t.Run("but not to one of its own tenant, or to one who has as many", func(t *testing.T) {
-		inCrowd(t, 2, func(c *crowd) {
+		simulate(t, 2, func(c *simulation) {
 			for _, who := range []string{"ann", "bob"} {
-				c.wants(of(who, who), who+" 0")
-				c.wants(of(who, who), who+" 1")
+				c.wants(tenant(who, who), who+" 0")
+				c.wants(tenant(who, who), who+" 1")
 			}
 			c.begun("ann 0", "bob 0")
 			time.Sleep(time.Hour)
@@ -214,15 +214,15 @@ func TestAJobThatIsSlowWhileOthersWaitLosesItsPlace(t *testing.T) {
 		})
 	})
 	t.Run("within an org to one of the same org, where that has all that it may", func(t *testing.T) {
-		inCrowd(t, 4, func(c *crowd) {
-			c.wants(of("b", "bob"), "bob")
+		simulate(t, 4, func(c *simulation) {
+			c.wants(tenant("b", "bob"), "bob")
 			for _, name := range []string{"ann 0", "ann 1"} {
-				c.wants(of("a", "ann"), name)
+				c.wants(tenant("a", "ann"), name)
 			}
-			c.wants(of("a", "amy"), "amy")
-			c.wants(of("a", "abe"), "abe")
+			c.wants(tenant("a", "amy"), "amy")
+			c.wants(tenant("a", "abe"), "abe")
 			c.begun("bob", "ann 0", "ann 1", "amy")
-			time.Sleep(patience + time.Second)
+			time.Sleep(evictAfter + time.Second)
 			c.begun("abe")
 			if !errors.Is(c.ends["ann 0"], ports.ErrJobTimeout) || len(c.ends) != 1 {
 				t.Errorf("%v", c.ends)

@@ -166,7 +166,7 @@ func forget() error {
 // serve starts a server on a new data directory and returns its report. It ends with the test.
 func serve(t *testing.T, uid uint32, kernel, job string) (serverReport, *os.Process, string) {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "wall-")
+	folder, err := os.MkdirTemp("", "confine-")
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	for _, name := range []string{"warehouses", "sheets", "empty"} {
@@ -223,7 +223,7 @@ func users() map[string]uint32 {
 	return all
 }
 
-// lacking returns the parts of the wall that this kernel does not have.
+// lacking returns the parts of the confinement that this kernel does not have.
 func lacking() map[string]bool {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
@@ -321,9 +321,9 @@ func untouched(t *testing.T, folder string) {
 	}
 }
 
-// TestWithoutTheWallTheAttemptsSucceed runs the same on a kernel that knows neither Landlock nor filters: else the
+// TestWithoutConfinementTheAttemptsSucceed runs the same on a kernel that knows neither Landlock nor filters: else the
 // attempts would be refused for some other reason. The server says what it lacks.
-func TestWithoutTheWallTheAttemptsSucceed(t *testing.T) {
+func TestWithoutConfinementTheAttemptsSucceed(t *testing.T) {
 	if lacking()[partFilter] {
 		t.Log("this kernel has no filters, so that nothing can be kept from a test: the other test has shown what happens")
 		return
@@ -344,12 +344,12 @@ func TestWithoutTheWallTheAttemptsSucceed(t *testing.T) {
 	}
 	for _, name := range []string{"512 MiB of memory", "read the parent's memory", "trace the parent", "read the parent's memory by a call"} {
 		if o := report.Came[name]; !o.Refused && os.Getuid() != 0 {
-			t.Errorf("%s: not refused, which needs no wall", name)
+			t.Errorf("%s: not refused, with confinement or without", name)
 		}
 	}
 }
 
-// TestNothingOutlivesAJob has a child ignore its end, behind the wall and without it.
+// TestNothingOutlivesAJob has a child ignore its end, with the confinement and without it.
 func TestNothingOutlivesAJob(t *testing.T) {
 	for _, kernel := range []string{"present", "old"} {
 		t.Run(kernel, func(t *testing.T) {

@@ -63,7 +63,7 @@ const dnsPort = 53
 // refuses listening by TCP, connections to other ports, and signals to processes outside. An older kernel refuses
 // less.
 func restrictAccess(needs ports.JobNeeds) error {
-	wall := landlock.V7
+	ruleset := landlock.V7
 	folders, files := append([]string{}, needs.Folders...), append([]string{}, zoneFiles...)
 	folders = append(folders, zoneFolders...)
 	if needs.Network {
@@ -75,13 +75,13 @@ func restrictAccess(needs ports.JobNeeds) error {
 	}
 	switch {
 	case needs.Network && len(needs.Ports) == 0:
-		wall.HandledAccessNet &^= ll.AccessNetConnectTCP
+		ruleset.HandledAccessNet &^= ll.AccessNetConnectTCP
 	case needs.Network:
 		for _, port := range append([]uint16{dnsPort}, needs.Ports...) {
 			rules = append(rules, landlock.ConnectTCP(port))
 		}
 	}
-	return wall.BestEffort().Restrict(rules...)
+	return ruleset.BestEffort().Restrict(rules...)
 }
 
 // present returns those of the paths that lead to a folder, or to something else.

@@ -95,7 +95,7 @@ func (d *deployment) copyFor(t *testing.T, uid int, args ...string) *exec.Cmd {
 	return process
 }
 
-func TestAKernelWithoutTheWall(t *testing.T) {
+func TestAKernelWithoutConfinement(t *testing.T) {
 	t.Parallel()
 	if !seccomp.Supported() {
 		t.Log("this kernel has no filters by which another one could be played: it is itself what is tested")
