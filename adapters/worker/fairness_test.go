@@ -18,7 +18,7 @@ import (
 )
 
 func TestAPostponedJobIsQueuedForSoonAndCountsAsNoFailure(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(ctx context.Context, _ identity.Actor, _ string) error {
 			if ports.MayWait(ctx) {
 				t.Error("a job may wait for a child process within its slot")

@@ -21,8 +21,8 @@ type report struct {
 	unsettled error // why the queue does not know the outcome
 }
 
-// word names the outcome of the attempt.
-func (r report) word() string {
+// outcomeLabel names the outcome of the attempt.
+func (r report) outcomeLabel() string {
 	switch {
 	case r.outcome.State != job.Queued:
 		return string(r.outcome.State)
@@ -36,13 +36,13 @@ func (r report) word() string {
 
 // report writes one line and measures.
 func (w *Worker) report(r report) {
-	word := r.word()
+	outcome := r.outcomeLabel()
 	w.measured.lag.WithLabelValues(string(r.job.Kind)).Observe(max(r.lag, 0).Seconds())
-	w.measured.took.WithLabelValues(string(r.job.Kind), word).Observe(r.took.Seconds())
+	w.measured.took.WithLabelValues(string(r.job.Kind), outcome).Observe(r.took.Seconds())
 	attrs := []slog.Attr{
 		slog.String("kind", string(r.job.Kind)), slog.String("subject", r.job.Subject), slog.String("job_id", string(r.job.ID)),
 		slog.String("org_id", string(r.job.Org)), slog.String("workspace_id", string(r.job.Workspace)),
-		slog.Int("attempt", r.job.Attempt), slog.Float64("ms", milliseconds(r.took)), slog.Float64("lag_ms", milliseconds(r.lag)), slog.String("outcome", word),
+		slog.Int("attempt", r.job.Attempt), slog.Float64("ms", milliseconds(r.took)), slog.Float64("lag_ms", milliseconds(r.lag)), slog.String("outcome", outcome),
 	}
 	level := slog.LevelInfo
 	if r.outcome.Failure != "" && r.outcome.Failure != job.Busy {

@@ -67,7 +67,7 @@ func New(c Config, queue ports.JobQueue, table Table, metrics prometheus.Registe
 
 const (
 	queueTimeout = 5 * time.Second // for one call to the queue
-	lastWords    = 2 * time.Second // for interrupted work to end
+	stopGrace    = 2 * time.Second // for interrupted work to end
 )
 
 var (
@@ -95,7 +95,7 @@ func (w *Worker) Run(ctx context.Context, finish time.Duration) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(lastWords):
+	case <-time.After(stopGrace):
 		w.log.Warn("some jobs do not end: others take them over when their time is up")
 	}
 }

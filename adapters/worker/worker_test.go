@@ -18,7 +18,7 @@ import (
 )
 
 func TestAJobIsDoneByTheSystemInItsWorkspaceWithinItsLimit(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(ctx context.Context, by identity.Actor, subject string) error {
 			want := identity.System("org_1", "wsp_1", by.Request.ID, time.Now())
 			ends, _ := ctx.Deadline()
@@ -49,7 +49,7 @@ func TestAFailedAttemptIsNamedByACode(t *testing.T) {
 		"a panic":                             {func(context.Context) error { panic(errBoom) }, job.Panicked, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			perform(t, func(s *stage) {
+			withEnv(t, func(s *env) {
 				s.do = func(ctx context.Context, _ identity.Actor, _ string) error { return tt.do(ctx) }
 				s.start("a")
 				s.wait(limit)
@@ -63,7 +63,7 @@ func TestAFailedAttemptIsNamedByACode(t *testing.T) {
 }
 
 func TestWorkThatSucceedsAtTheLastMomentHasSucceeded(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(ctx context.Context, _ identity.Actor, _ string) error { <-ctx.Done(); return nil }
 		s.start("a")
 		s.wait(limit)
@@ -72,7 +72,7 @@ func TestWorkThatSucceedsAtTheLastMomentHasSucceeded(t *testing.T) {
 }
 
 func TestTheLastFailureIsForGood(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(context.Context, identity.Actor, string) error { return errBoom }
 		s.queued = []job.Job{{ID: "job_1", Kind: kind, Subject: "a", Attempt: 9, Failures: 2, Due: s.begun}}
 		s.start()
@@ -84,7 +84,7 @@ func TestTheLastFailureIsForGood(t *testing.T) {
 
 func TestAnAttemptThatWantsNoOtherIsTheLast(t *testing.T) {
 	gone := &fault.Error{Kind: fault.Conflict, Code: "thing_gone", Detail: "The thing is gone."}
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(context.Context, identity.Actor, string) error { return job.Final(gone) }
 		s.start("a")
 		s.wait(0)
@@ -96,7 +96,7 @@ func TestAnAttemptThatWantsNoOtherIsTheLast(t *testing.T) {
 }
 
 func TestAJobWhoseLastWorkerDiedIsNotDoneAgain(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(context.Context, identity.Actor, string) error { t.Error("it is done again"); return nil }
 		s.queued = []job.Job{{ID: "job_1", Kind: kind, Subject: "a", Attempt: 4, Failures: 3, Due: s.begun}}
 		s.start()
@@ -111,7 +111,7 @@ func TestAPanicTellsTheLogWhereAndNothingSecret(t *testing.T) {
 		"a text": "hunter2", "an error": errors.New("hunter2"), "a struct": struct{ Password string }{"hunter2"},
 	} {
 		t.Run("of "+name, func(t *testing.T) {
-			perform(t, func(s *stage) {
+			withEnv(t, func(s *env) {
 				s.do = func(context.Context, identity.Actor, string) error { panic(value) }
 				s.start("a")
 				s.wait(0)
@@ -123,7 +123,7 @@ func TestAPanicTellsTheLogWhereAndNothingSecret(t *testing.T) {
 		})
 	}
 	t.Run("of the runtime is quoted", func(t *testing.T) {
-		perform(t, func(s *stage) {
+		withEnv(t, func(s *env) {
 			s.do = func(_ context.Context, _ identity.Actor, subject string) error {
 				_ = strings.Fields(subject)[len(subject)]
 				return nil
@@ -136,7 +136,7 @@ func TestAPanicTellsTheLogWhereAndNothingSecret(t *testing.T) {
 }
 
 func TestNoMoreJobsRunThanThereAreSlotsAndAFreeOneIsUsedAtOnce(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		var running, most atomic.Int64
 		s.do = func(context.Context, identity.Actor, string) error {
 			most.Store(max(most.Load(), running.Add(1)))
@@ -156,7 +156,7 @@ func TestNoMoreJobsRunThanThereAreSlotsAndAFreeOneIsUsedAtOnce(t *testing.T) {
 }
 
 func TestTheQueueIsAskedOncePerPollWhileNothingIsDue(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.start()
 		s.wait(10*poll + poll/2)
 		if s.asked != 11 {
@@ -166,7 +166,7 @@ func TestTheQueueIsAskedOncePerPollWhileNothingIsDue(t *testing.T) {
 }
 
 func TestAQueueThatDoesNotAnswerIsMentionedOnceAndAskedAgain(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.away = func() error {
 			if away := time.Since(s.begun) / poll; away < 3 || away == 5 {
 				return errBoom
@@ -186,7 +186,7 @@ func TestAQueueThatDoesNotAnswerIsMentionedOnceAndAskedAgain(t *testing.T) {
 }
 
 func TestWhatTheQueueHandsOutWhileTheProgramIsToldToStopIsDone(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.away = func() error { s.stop(); return nil }
 		s.start("a")
 		s.wait(0)
@@ -195,7 +195,7 @@ func TestWhatTheQueueHandsOutWhileTheProgramIsToldToStopIsDone(t *testing.T) {
 }
 
 func TestAStoppingWorkerLetsItsJobsEndAndTakesNoOthers(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(ctx context.Context, _ identity.Actor, _ string) error {
 			select {
 			case <-ctx.Done():
@@ -217,7 +217,7 @@ func TestAStoppingWorkerLetsItsJobsEndAndTakesNoOthers(t *testing.T) {
 }
 
 func TestWhatDoesNotEndWhenTheProgramMustIsQueuedForOthers(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(ctx context.Context, _ identity.Actor, subject string) error {
 			if subject == "deaf" {
 				time.Sleep(time.Minute)
@@ -251,7 +251,7 @@ func TestWhatDoesNotEndWhenTheProgramMustIsQueuedForOthers(t *testing.T) {
 
 func TestAnOutcomeIsToldUntilTheQueueHearsItOrTheLeaseIsOver(t *testing.T) {
 	t.Run("a queue that comes back is told", func(t *testing.T) {
-		perform(t, func(s *stage) {
+		withEnv(t, func(s *env) {
 			s.fail = func() error {
 				if time.Since(s.begun) < 3*poll {
 					return errBoom
@@ -265,7 +265,7 @@ func TestAnOutcomeIsToldUntilTheQueueHearsItOrTheLeaseIsOver(t *testing.T) {
 		})
 	})
 	t.Run("one that stays away is not", func(t *testing.T) {
-		perform(t, func(s *stage) {
+		withEnv(t, func(s *env) {
 			tries := 0
 			s.fail = func() error { tries++; return errBoom }
 			s.start("a")
@@ -277,7 +277,7 @@ func TestAnOutcomeIsToldUntilTheQueueHearsItOrTheLeaseIsOver(t *testing.T) {
 		})
 	})
 	t.Run("a job that another has taken over is let go", func(t *testing.T) {
-		perform(t, func(s *stage) {
+		withEnv(t, func(s *env) {
 			tries := 0
 			s.fail = func() error { tries++; return ports.ErrJobLost }
 			s.start("a")
@@ -290,7 +290,7 @@ func TestAnOutcomeIsToldUntilTheQueueHearsItOrTheLeaseIsOver(t *testing.T) {
 }
 
 func TestAWorkerMeasuresWhatItDoes(t *testing.T) {
-	perform(t, func(s *stage) {
+	withEnv(t, func(s *env) {
 		s.do = func(_ context.Context, _ identity.Actor, subject string) error {
 			if subject == "bad" {
 				return errBoom

@@ -18,8 +18,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-// SheetsRig is a ports.Sheets with the place that it reads from.
-type SheetsRig struct {
+// SheetsHarness is a ports.Sheets with the place that it reads from.
+type SheetsHarness struct {
 	Sheets ports.Sheets
 	// Put creates a sheet and returns its location.
 	Put func(t *testing.T, w fixture.Workbook) ports.SheetTarget
@@ -41,10 +41,10 @@ var people = [][]string{
 }
 
 // Sheets is the suite for ports.Sheets.
-func Sheets(t *testing.T, rig SheetsRig) {
+func Sheets(t *testing.T, harness SheetsHarness) {
 	read := func(t *testing.T, to ports.SheetTarget) source.Sheet {
 		t.Helper()
-		s, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to)
+		s, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func Sheets(t *testing.T, rig SheetsRig) {
 	}
 
 	t.Run("the header and the first rows of a table are read", func(t *testing.T) {
-		s := read(t, rig.Put(t, one(people...)))
+		s := read(t, harness.Put(t, one(people...)))
 		if !strings.HasPrefix(s.Title, "people") {
 			t.Errorf("title %q", s.Title)
 		}
@@ -87,7 +87,7 @@ func Sheets(t *testing.T, rig SheetsRig) {
 		}
 	})
 	t.Run("a header below a title is found, and another header row can be given", func(t *testing.T) {
-		to := rig.Put(t, one(append([][]string{{"All our people"}}, people...)...))
+		to := harness.Put(t, one(append([][]string{{"All our people"}}, people...)...))
 		if s := read(t, to); s.Preview.HeaderRow != 2 || s.Preview.Headers[1].Name != "E-mail" {
 			t.Errorf("row %d: %+v", s.Preview.HeaderRow, s.Preview.Headers)
 		}
@@ -98,7 +98,7 @@ func Sheets(t *testing.T, rig SheetsRig) {
 		}
 	})
 	t.Run("a header row beyond the end gives no rows", func(t *testing.T) {
-		to := rig.Put(t, one(people...))
+		to := harness.Put(t, one(people...))
 		to.Location.HeaderRow = source.MaxHeaderRow
 		if s := read(t, to); len(s.Preview.Headers) > 0 || s.Preview.HeaderRow != source.MaxHeaderRow {
 			t.Errorf("%+v", s.Preview)
@@ -109,7 +109,7 @@ func Sheets(t *testing.T, rig SheetsRig) {
 		for i := range column.MaxColumns + 50 {
 			header, row = append(header, fmt.Sprint("Column no. ", i)), append(row, "v")
 		}
-		s := read(t, rig.Put(t, one(header, row)))
+		s := read(t, harness.Put(t, one(header, row)))
 		if len(s.Preview.Headers) != column.MaxColumns || s.Preview.Headers[column.MaxColumns-1].Column != "GR" {
 			t.Errorf("%d columns", len(s.Preview.Headers))
 		}
@@ -119,13 +119,13 @@ func Sheets(t *testing.T, rig SheetsRig) {
 		for range 2000 {
 			rows = append(rows, people[1])
 		}
-		s := read(t, rig.Put(t, one(rows...)))
+		s := read(t, harness.Put(t, one(rows...)))
 		if len(s.Preview.Rows) != column.ShownRows || s.Tab.Rows != -1 && s.Tab.Rows < len(rows) {
 			t.Errorf("%d rows are shown, of %d", len(s.Preview.Rows), s.Tab.Rows)
 		}
 	})
 	t.Run("long cells are cut to MaxCell characters", func(t *testing.T) {
-		s := read(t, rig.Put(t, one([]string{"Text", "Emoji"}, []string{strings.Repeat("long ", 200), strings.Repeat("😀", 300)})))
+		s := read(t, harness.Put(t, one([]string{"Text", "Emoji"}, []string{strings.Repeat("long ", 200), strings.Repeat("😀", 300)})))
 		for i, c := range s.Preview.Rows[0] {
 			if n := len([]rune(*c)); n != column.MaxCell {
 				t.Errorf("cell %d has %d characters", i, n)
@@ -133,14 +133,14 @@ func Sheets(t *testing.T, rig SheetsRig) {
 		}
 	})
 	t.Run("a missing sheet is not found", func(t *testing.T) {
-		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, rig.Absent); !errors.Is(err, source.ErrSheetNotFound) {
+		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, harness.Absent); !errors.Is(err, source.ErrSheetNotFound) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("a missing tab is not found", func(t *testing.T) {
-		to := rig.Put(t, one(people...))
+		to := harness.Put(t, one(people...))
 		to.Location.Tab = "Nobody"
-		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrTabNotFound) {
+		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrTabNotFound) {
 			t.Errorf("err = %v", err)
 		}
 	})
@@ -152,34 +152,34 @@ func Sheets(t *testing.T, rig SheetsRig) {
 			"https://example.com/" + strings.Repeat("a", source.MaxLocation), "\xff",
 		} {
 			to := ports.SheetTarget{Location: source.SheetLocation{URL: url}, Offer: ports.SheetOffer{Files: true}}
-			if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
+			if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
 				t.Errorf("%.40q: err = %v", url, err)
 			}
 		}
 	})
 	t.Run("a file location is refused unless files are offered", func(t *testing.T) {
 		to := ports.SheetTarget{Location: source.SheetLocation{URL: "file:people.csv"}}
-		if _, err := rig.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
+		if _, err := harness.Sheets.Preview(t.Context(), sheetsWorkspace, to); !errors.Is(err, source.ErrURLNotAllowed) {
 			t.Errorf("err = %v", err)
 		}
 	})
 	t.Run("a call ends with its context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := rig.Sheets.Preview(ctx, sheetsWorkspace, rig.Put(t, one(people...))); !errors.Is(err, context.Canceled) {
+		if _, err := harness.Sheets.Preview(ctx, sheetsWorkspace, harness.Put(t, one(people...))); !errors.Is(err, context.Canceled) {
 			t.Errorf("err = %v", err)
 		}
 	})
-	if rig.OneTab {
+	if harness.OneTab {
 		return
 	}
 	t.Run("an empty tab has no header", func(t *testing.T) {
-		if s := read(t, rig.Put(t, one())); len(s.Preview.Headers) > 0 || s.Preview.HeaderRow != 0 {
+		if s := read(t, harness.Put(t, one())); len(s.Preview.Headers) > 0 || s.Preview.HeaderRow != 0 {
 			t.Errorf("%+v", s.Preview)
 		}
 	})
 	t.Run("tabs are listed and chosen by id or title", func(t *testing.T) {
-		to := rig.Put(t, fixture.Workbook{Name: "book", Tabs: []fixture.Tab{
+		to := harness.Put(t, fixture.Workbook{Name: "book", Tabs: []fixture.Tab{
 			{Title: "Secret", Hidden: true, Rows: [][]string{{"Code", "Word"}, {"1", "x"}}},
 			{Title: "Empty"},
 			{Title: "It's “odd”! & <more>", Rows: people},

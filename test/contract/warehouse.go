@@ -17,13 +17,13 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// WarehouseCanary is the password of every user that a rig creates. The suite searches for it in everything that
+// WarehouseCanary is the password of every user that a harness creates. The suite searches for it in everything that
 // comes back.
 const WarehouseCanary = "c4n4ry-pa55word"
 
-// WarehouseRig is a kind of warehouse, with a server that holds the suite's sample data in that kind's own types. A
-// rig is created once. What its functions start ends with the test that they are given.
-type WarehouseRig struct {
+// WarehouseHarness is a kind of warehouse, with a server that holds the suite's sample data in that kind's own types. A
+// harness is created once. What its functions start ends with the test that they are given.
+type WarehouseHarness struct {
 	Kind connection.Kind
 	Open func(*testing.T) ports.Warehouse
 
@@ -51,7 +51,7 @@ type WarehouseRig struct {
 	Sessions func(*testing.T) int
 }
 
-// UnknownRows in a rig matches any estimate of the statistics.
+// UnknownRows in a harness matches any estimate of the statistics.
 const UnknownRows int64 = -2
 
 // WarehouseFailure is one way to fail.
@@ -67,28 +67,28 @@ type WarehouseFailure struct {
 
 // Warehouse is the suite for ports.Warehouse. Each kind runs it against its real server, both with its driver directly
 // and through the child process.
-func Warehouse(t *testing.T, rig WarehouseRig) {
+func Warehouse(t *testing.T, harness WarehouseHarness) {
 	t.Run("every failure code is tested or listed as impossible for this server", func(t *testing.T) {
 		for _, code := range connection.Codes() {
-			staged := slices.ContainsFunc(rig.Failures, func(f WarehouseFailure) bool { return f.Code == code })
-			if staged == (rig.Never[code] != "") {
-				t.Errorf("%s: staged %v, said to be impossible %v", code, staged, rig.Never[code] != "")
+			staged := slices.ContainsFunc(harness.Failures, func(f WarehouseFailure) bool { return f.Code == code })
+			if staged == (harness.Never[code] != "") {
+				t.Errorf("%s: staged %v, said to be impossible %v", code, staged, harness.Never[code] != "")
 			}
 		}
 	})
-	t.Run("a probe runs every step", func(t *testing.T) { warehouseProbe(t, rig) })
-	t.Run("tables are listed", func(t *testing.T) { warehouseTables(t, rig) })
-	t.Run("a table is previewed", func(t *testing.T) { warehousePreviews(t, rig) })
-	for _, f := range rig.Failures {
-		t.Run(f.Name, func(t *testing.T) { warehouseFails(t, rig, f) })
+	t.Run("a probe runs every step", func(t *testing.T) { warehouseProbe(t, harness) })
+	t.Run("tables are listed", func(t *testing.T) { warehouseTables(t, harness) })
+	t.Run("a table is previewed", func(t *testing.T) { warehousePreviews(t, harness) })
+	for _, f := range harness.Failures {
+		t.Run(f.Name, func(t *testing.T) { warehouseFails(t, harness, f) })
 	}
-	t.Run("a context that has ended ends the call", func(t *testing.T) { warehouseEnds(t, rig) })
+	t.Run("a context that has ended ends the call", func(t *testing.T) { warehouseEnds(t, harness) })
 }
 
-func warehouseProbe(t *testing.T, rig WarehouseRig) {
+func warehouseProbe(t *testing.T, harness WarehouseHarness) {
 	t.Run("with a user who can only read", func(t *testing.T) {
-		w, to := rig.Open(t), rig.Reader(t)
-		quiet(t, rig)
+		w, to := harness.Open(t), harness.Reader(t)
+		quiet(t, harness)
 		r := w.Probe(t.Context(), to)
 		wantSteps(t, r)
 		if r.Failure() != "" || len(r.Warnings()) != 0 {
@@ -99,9 +99,9 @@ func warehouseProbe(t *testing.T, rig WarehouseRig) {
 		}
 		tellsNothing(t, r)
 	})
-	if rig.Writer != nil {
+	if harness.Writer != nil {
 		t.Run("with a user who can write, it warns", func(t *testing.T) {
-			r := rig.Open(t).Probe(t.Context(), rig.Writer(t))
+			r := harness.Open(t).Probe(t.Context(), harness.Writer(t))
 			if r.Failure() != "" || !r.Server.CanWrite || !slices.Equal(r.Warnings(), []connection.Code{connection.CredentialCanWrite}) {
 				t.Errorf("failure %q, warnings %q, server %+v", r.Failure(), r.Warnings(), r.Server)
 			}
@@ -109,15 +109,15 @@ func warehouseProbe(t *testing.T, rig WarehouseRig) {
 	}
 }
 
-func warehouseTables(t *testing.T, rig WarehouseRig) {
-	w, to := rig.Open(t), rig.Reader(t)
+func warehouseTables(t *testing.T, harness WarehouseHarness) {
+	w, to := harness.Open(t), harness.Reader(t)
 	estimates := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".RowEstimate" },
 		cmp.Comparer(func(a, b int64) bool { return a == b || a == UnknownRows || b == UnknownRows }))
 	t.Run("lists all tables that the user can read, in order", func(t *testing.T) {
-		quiet(t, rig)
+		quiet(t, harness)
 		got, err := w.Tables(t.Context(), to, connection.TableQuery{Limit: connection.MaxTables})
 		must(t, err)
-		if d := cmp.Diff(rig.Tables, got, estimates); d != "" {
+		if d := cmp.Diff(harness.Tables, got, estimates); d != "" {
 			t.Errorf("tables (-want +got):\n%s", d)
 		}
 	})
@@ -126,7 +126,7 @@ func warehouseTables(t *testing.T, rig WarehouseRig) {
 		for q := (connection.TableQuery{Limit: 2}); ; {
 			got, err := w.Tables(t.Context(), to, q)
 			must(t, err)
-			if len(got) > 2 || len(all) > len(rig.Tables) {
+			if len(got) > 2 || len(all) > len(harness.Tables) {
 				t.Fatalf("a page of %d, %d tables so far", len(got), len(all))
 			}
 			all = append(all, got...)
@@ -135,17 +135,17 @@ func warehouseTables(t *testing.T, rig WarehouseRig) {
 			}
 			q.After = got[1].TableRef
 		}
-		if d := cmp.Diff(rig.Tables, all, estimates); d != "" {
+		if d := cmp.Diff(harness.Tables, all, estimates); d != "" {
 			t.Errorf("tables (-want +got):\n%s", d)
 		}
 	})
 }
 
-func warehousePreviews(t *testing.T, rig WarehouseRig) {
-	w, to := rig.Open(t), rig.Reader(t)
-	for ref, want := range rig.Previews {
+func warehousePreviews(t *testing.T, harness WarehouseHarness) {
+	w, to := harness.Open(t), harness.Reader(t)
+	for ref, want := range harness.Previews {
 		t.Run(ref.Name, func(t *testing.T) {
-			quiet(t, rig)
+			quiet(t, harness)
 			got, err := w.Preview(t.Context(), to, connection.PreviewQuery{Table: ref, Rows: 3})
 			must(t, err)
 			want.RowEstimate = -1 // it was not asked for
@@ -191,8 +191,8 @@ func warehousePreviews(t *testing.T, rig WarehouseRig) {
 	}
 }
 
-func warehouseFails(t *testing.T, rig WarehouseRig, f WarehouseFailure) {
-	w, to := rig.Open(t), f.Target(t)
+func warehouseFails(t *testing.T, harness WarehouseHarness, f WarehouseFailure) {
+	w, to := harness.Open(t), f.Target(t)
 	if f.Code != connection.ConnectTimeout && f.Code != connection.QueryTimeout {
 		to.Limits.Connect, to.Limits.Total = 5*time.Second, 8*time.Second // so that a busy server does not fail the case
 	}
@@ -228,8 +228,8 @@ func warehouseFails(t *testing.T, rig WarehouseRig, f WarehouseFailure) {
 	}
 }
 
-func warehouseEnds(t *testing.T, rig WarehouseRig) {
-	w, to := rig.Open(t), rig.Reader(t)
+func warehouseEnds(t *testing.T, harness WarehouseHarness) {
+	w, to := harness.Open(t), harness.Reader(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	begun := time.Now()
@@ -278,18 +278,18 @@ func tellsNothing(t *testing.T, what any) {
 }
 
 // quiet fails t if the rest of the test leaves a goroutine, or a session at the server.
-func quiet(t *testing.T, rig WarehouseRig) {
+func quiet(t *testing.T, harness WarehouseHarness) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
 		if err := goleak.Find(before); err != nil {
 			t.Error(err)
 		}
-		if rig.Sessions == nil {
+		if harness.Sessions == nil {
 			return
 		}
 		// The server notices an ended session a moment later.
-		for begun := time.Now(); rig.Sessions(t) > 0; time.Sleep(5 * time.Millisecond) {
+		for begun := time.Now(); harness.Sessions(t) > 0; time.Sleep(5 * time.Millisecond) {
 			if time.Since(begun) > 5*time.Second {
 				t.Fatal("a session is left at the server")
 			}

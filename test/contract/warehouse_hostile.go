@@ -25,8 +25,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// HostileRig is a kind of warehouse that the suite connects to hostile servers.
-type HostileRig struct {
+// HostileHarness is a kind of warehouse that the suite connects to hostile servers.
+type HostileHarness struct {
 	Open func(*testing.T) ports.Warehouse
 
 	// Target returns a target at an address, without password and TLS if the kind supports that. The suite sets its
@@ -45,7 +45,7 @@ type HostileScript struct {
 	Name  string                          // a sentence
 	Serve func(io.ReadWriter)             // serves one connection, which ends when it returns
 	Codes []connection.Code               // one of them must result
-	To    func(ports.Target) ports.Target // changes the rig's target; nil leaves it
+	To    func(ports.Target) ports.Target // changes the harness's target; nil leaves it
 	Plain bool                            // it is obviously hostile and must fail in half the time
 }
 
@@ -60,13 +60,13 @@ const hostileSecrets = "c4n4ry-of-our-own"
 
 // HostileWarehouse is the suite for a ports.Warehouse with hostile servers: every call needs bounded time and memory,
 // leaves no goroutine, sends none of the process's secrets, and returns the right code.
-func HostileWarehouse(t *testing.T, rig HostileRig) {
+func HostileWarehouse(t *testing.T, harness HostileHarness) {
 	plantSecrets(t)
-	for _, s := range append(hostileScripts(t), rig.Scripts...) {
+	for _, s := range append(hostileScripts(t), harness.Scripts...) {
 		t.Run(s.Name, func(t *testing.T) {
-			w := rig.Open(t)
+			w := harness.Open(t)
 			server := listen(t, "127.0.0.1:0", s.Serve)
-			to := rig.Target(t, "127.0.0.1", server.port)
+			to := harness.Target(t, "127.0.0.1", server.port)
 			to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, hostileLimits
 			if s.To != nil {
 				to = s.To(to)
@@ -96,8 +96,8 @@ func HostileWarehouse(t *testing.T, rig HostileRig) {
 			server.toldNoSecret(t)
 		})
 	}
-	if rig.Resolving != nil {
-		t.Run("a name that resolves to a forbidden address the second time", func(t *testing.T) { rebinding(t, rig) })
+	if harness.Resolving != nil {
+		t.Run("a name that resolves to a forbidden address the second time", func(t *testing.T) { rebinding(t, harness) })
 	}
 }
 
@@ -183,17 +183,17 @@ func Reset(c io.ReadWriter) {
 }
 
 // rebinding resolves a name to an allowed address first, and then to a forbidden one, where no connection may arrive.
-func rebinding(t *testing.T, rig HostileRig) {
+func rebinding(t *testing.T, harness HostileHarness) {
 	good := listen(t, "127.0.0.1:0", func(io.ReadWriter) {})
 	bad := listen(t, fmt.Sprintf("127.0.0.2:%d", good.port), func(io.ReadWriter) {})
 	var asked atomic.Int32
-	w := rig.Resolving(t, func(context.Context, string) ([]netip.Addr, error) {
+	w := harness.Resolving(t, func(context.Context, string) ([]netip.Addr, error) {
 		if asked.Add(1) == 1 {
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 		}
 		return []netip.Addr{netip.MustParseAddr("127.0.0.2")}, nil
 	})
-	to := rig.Target(t, "db.example.com", good.port)
+	to := harness.Target(t, "db.example.com", good.port)
 	to.Egress, to.Limits = identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}, hostileLimits
 	w.Probe(t.Context(), to)
 	if r := w.Probe(t.Context(), to); r.Failure() != connection.NetworkNotAllowed {

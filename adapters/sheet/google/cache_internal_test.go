@@ -13,7 +13,7 @@ import (
 )
 
 func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
-	g, _, s, of := rig(t)
+	g, _, s, of := harness(t)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -27,7 +27,7 @@ func TestCallersAtTheSameTimeShareTheQuestions(t *testing.T) {
 }
 
 func TestNobodySeesWhatWasKeptForAnother(t *testing.T) {
-	g, _, s, of := rig(t)
+	g, _, s, of := harness(t)
 	preview(t, s, of)
 	g.Requests()
 	if _, err := s.Preview(t.Context(), "wsp_2", of); err != nil {
@@ -43,7 +43,7 @@ func TestNobodySeesWhatWasKeptForAnother(t *testing.T) {
 }
 
 func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
-	g, _, s, of := rig(t)
+	g, _, s, of := harness(t)
 	begun, goOn := make(chan struct{}, 8), make(chan struct{})
 	g.Answer(func(http.ResponseWriter, *http.Request) bool { begun <- struct{}{}; <-goOn; return false })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ func TestACallerWhoGoesAwayLeavesTheAnswerToTheOthers(t *testing.T) {
 }
 
 func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
-	g, _, s, of := rig(t)
+	g, _, s, of := harness(t)
 	begun, cut := make(chan struct{}, 8), make(chan struct{}, 8)
 	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path == "/token" {
@@ -96,7 +96,7 @@ func TestTheLastCallerWhoGoesAwayTakesTheQuestionBack(t *testing.T) {
 }
 
 func TestWhatIsKeptIsShownWhileGoogleTakesNoMoreRequests(t *testing.T) {
-	g, c, s, of := rig(t)
+	g, c, s, of := harness(t)
 	preview(t, s, of)
 	g.Answer(func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Retry-After", "17")

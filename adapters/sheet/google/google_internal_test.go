@@ -70,7 +70,7 @@ func (i impatient) Preview(ctx context.Context, ws identity.WorkspaceID, of port
 
 func TestGoogleSheets(t *testing.T) {
 	g, c := fixture.NewGoogle(t), newClock()
-	contract.Sheets(t, contract.SheetsRig{
+	contract.Sheets(t, contract.SheetsHarness{
 		Sheets: impatient{newSheets(config(g), c.now), c},
 		Absent: target(t, g, "https://docs.google.com/spreadsheets/d/1absent00000000000000/edit"),
 		Put:    func(t *testing.T, w fixture.Workbook) ports.SheetTarget { return target(t, g, g.Put(w)) },
@@ -82,8 +82,8 @@ func team() fixture.Workbook {
 	return fixture.Workbook{Name: "Team", Tabs: []fixture.Tab{{Title: "People", Rows: rows("Name")}, {Title: "It's more", Rows: rows("Who")}}}
 }
 
-// rig is a server with one sheet, and what reads it.
-func rig(t *testing.T) (*fixture.Google, *clock, *Sheets, ports.SheetTarget) {
+// harness is a server with one sheet, and what reads it.
+func harness(t *testing.T) (*fixture.Google, *clock, *Sheets, ports.SheetTarget) {
 	t.Helper()
 	g, c := fixture.NewGoogle(t), newClock()
 	return g, c, newSheets(config(g), c.now), target(t, g, g.Put(team()))
@@ -120,7 +120,7 @@ func asked(t *testing.T, g *fixture.Google, want ...string) {
 }
 
 func TestGoogleIsAskedAsRarelyAsCanBe(t *testing.T) {
-	g, c, s, of := rig(t)
+	g, c, s, of := harness(t)
 	preview(t, s, of)
 	asked(t, g, "token", "tabs", "values A1:GR52")
 
@@ -145,7 +145,7 @@ func TestGoogleIsAskedAsRarelyAsCanBe(t *testing.T) {
 }
 
 func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {
-	g, _, s, of := rig(t)
+	g, _, s, of := harness(t)
 	var both sync.WaitGroup
 	both.Add(2)
 	g.Answer(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -159,7 +159,7 @@ func TestTheTwoQuestionsAreAskedAtTheSameTime(t *testing.T) {
 }
 
 func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
-	g, _, s, of := rig(t)
+	g, _, s, of := harness(t)
 	of.Location.URL += "#gid=0"
 	if got := preview(t, s, of); got.Tab.Title != "People" || got.Preview.Headers[0].Name != "Name" {
 		t.Errorf("%+v", got)
@@ -177,7 +177,7 @@ func TestTheFirstTabsIDCostsNoRequestMore(t *testing.T) {
 }
 
 func TestTheTabOfTheAddressIsRead(t *testing.T) {
-	_, _, s, of := rig(t)
+	_, _, s, of := harness(t)
 	for _, suffix := range []string{"#gid=1001", "?gid=1001#gid=1001", "?gid=1001"} {
 		with := of
 		with.Location.URL += suffix
@@ -192,7 +192,7 @@ func TestTheTabOfTheAddressIsRead(t *testing.T) {
 }
 
 func TestACredentialAsksFiftyTimesAMinute(t *testing.T) {
-	g, c, s, of := rig(t)
+	g, c, s, of := harness(t)
 	begun, allowed := c.now(), 0
 	for c.now().Sub(begun) < time.Minute {
 		of.Location.HeaderRow = 1 + allowed%source.MaxHeaderRow // so that nothing is kept
@@ -233,7 +233,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 		{302, "", "", source.ErrSheetFailed, ""},
 	} {
 		t.Run(fmt.Sprint(tt.code, tt.status, tt.reason), func(t *testing.T) {
-			g, _, s, of := rig(t)
+			g, _, s, of := harness(t)
 			g.Answer(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path == "/token" {
 					return false
@@ -258,7 +258,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 		"an endless value": func(w http.ResponseWriter) { fmt.Fprintf(w, `{"values": [[%q]]}`, strings.Repeat("a", maxAnswer)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			g, _, s, of := rig(t)
+			g, _, s, of := harness(t)
 			g.Answer(func(w http.ResponseWriter, r *http.Request) bool {
 				if !strings.Contains(r.URL.Path, "/values/") {
 					return false
@@ -278,7 +278,7 @@ func TestRefusalsGetAnAnswerOfTheirOwn(t *testing.T) {
 }
 
 func TestWhoeverHasNoKeyIsToldHowToGetOne(t *testing.T) {
-	g, _, s, of := rig(t)
+	g, _, s, of := harness(t)
 	of.Google = connection.Credential{}
 	if _, err := s.Preview(t.Context(), "wsp_1", of); !errors.Is(err, source.ErrSheetNotShared) || !strings.Contains(err.Error(), "google_sheets") {
 		t.Errorf("err = %v", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileRig {
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
 	over := hosted.OverTLS(t)
 	foreign := []connection.Code{connection.NotThisDatabase}
 	granted := contract.HTTPResponse("200 OK", "", `{"access_token": "t", "token_type": "Bearer"}`)
@@ -44,7 +44,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 	}
 	ok := func(body string) string { return contract.HTTPResponse("200 OK", "", body) }
 	fine, none, run := ok(`{}`), ok(`{"tables": []}`), ok(`{"jobComplete": true}`)
-	return contract.HostileRig{
+	return contract.HostileHarness{
 		Open: open, Target: targetAt,
 		Scripts: slices.Concat(hosted.Scripts(t), []contract.HostileScript{
 			api("it is what it says", "", fine, none, run),
@@ -64,9 +64,9 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 }
 
 func TestHostileServers(t *testing.T) {
-	rig := hostile(t, hosted.Direct)
-	rig.Resolving = hosted.Resolving
-	contract.HostileWarehouse(t, rig)
+	harness := hostile(t, hosted.Direct)
+	harness.Resolving = hosted.Resolving
+	contract.HostileWarehouse(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {

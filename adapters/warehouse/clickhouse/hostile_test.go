@@ -19,8 +19,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileRig {
-	return contract.HostileRig{
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
+	return contract.HostileHarness{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
 			return contract.HostTarget(t, connection.ClickHouse, map[string]any{
@@ -32,15 +32,15 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 }
 
 func TestHostileServers(t *testing.T) {
-	rig := hostile(t, direct)
-	rig.Resolving = func(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
+	harness := hostile(t, direct)
+	harness.Resolving = func(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr, error)) ports.Warehouse {
 		return clickhouse.New(func(to ports.Target, end time.Time) warehouse.Network {
 			return egress.New(egress.Rules{
 				Allow: to.Egress.Allow, Port: func(uint16) bool { return true }, Connect: to.Limits.Connect, Deadline: end, Bytes: to.Limits.Bytes, Resolve: lookup,
 			})
 		})
 	}
-	contract.HostileWarehouse(t, rig)
+	contract.HostileWarehouse(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileRig {
-	return contract.HostileRig{
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
+	return contract.HostileHarness{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
 			return contract.HostTarget(t, connection.MySQL, map[string]any{
@@ -42,14 +42,14 @@ func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr,
 }
 
 func TestHostileServers(t *testing.T) {
-	rig := hostile(t, direct)
-	rig.Resolving = resolving
-	contract.HostileWarehouse(t, rig)
+	harness := hostile(t, direct)
+	harness.Resolving = resolving
+	contract.HostileWarehouse(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {
-	rig := hostile(t, fixture.ConfinedWarehouse)
-	rig.Scripts = append(rig.Scripts,
+	harness := hostile(t, fixture.ConfinedWarehouse)
+	harness.Scripts = append(harness.Scripts,
 		// Only the child's memory limit bounds what the driver allocates for columns before it has seen any.
 		contract.HostileScript{Name: "it claims to have a billion columns", Codes: []connection.Code{connection.ResponseTooLarge, connection.QueryTimeout},
 			Serve: func(c io.ReadWriter) { in(c); answer(c, packet(1, []byte{0xfe, 0, 0, 0, 0x40, 0, 0, 0, 0})); hold(c) }},
@@ -61,7 +61,7 @@ func TestHostileServersThroughTheChild(t *testing.T) {
 				hold(c)
 			}},
 	)
-	contract.HostileWarehouse(t, rig)
+	contract.HostileWarehouse(t, harness)
 }
 
 // packet frames what a server says.

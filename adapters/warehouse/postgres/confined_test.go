@@ -12,7 +12,7 @@ import (
 func TestMain(m *testing.M) { fixture.WarehouseMain(m, connection.Postgres, postgres.New(guard)) }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
-	contract.Warehouse(t, rig(fixture.ConfinedWarehouse))
+	contract.Warehouse(t, harness(fixture.ConfinedWarehouse))
 }
 
 func TestNoTrickMakesTheChildOpenASocket(t *testing.T) {

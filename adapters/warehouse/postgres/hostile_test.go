@@ -23,8 +23,8 @@ import (
 	"github.com/atrium-hq/atrium/test/fixture"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileRig {
-	return contract.HostileRig{
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
+	return contract.HostileHarness{
 		Open: open,
 		Target: func(t *testing.T, host string, port uint16) ports.Target {
 			return contract.HostTarget(t, connection.Postgres, map[string]any{
@@ -44,9 +44,9 @@ func resolving(_ *testing.T, lookup func(context.Context, string) ([]netip.Addr,
 }
 
 func TestHostileServers(t *testing.T) {
-	rig := hostile(t, direct)
-	rig.Resolving = resolving
-	contract.HostileWarehouse(t, rig)
+	harness := hostile(t, direct)
+	harness.Resolving = resolving
+	contract.HostileWarehouse(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/test/contract"
 )
 
-func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileRig {
+func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.HostileHarness {
 	over := hosted.OverTLS(t)
 	rows := func(n int, data string) string {
 		return contract.HTTPResponse("200 OK", "", fmt.Sprintf(`{"resultSetMetaData": {"numRows": %d}, "data": %s}`, n, data))
@@ -19,7 +19,7 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 	says := func(name string, code connection.Code, answers ...string) contract.HostileScript {
 		return contract.HostileScript{Name: name, Plain: true, Codes: []connection.Code{code}, Serve: over(contract.HTTPSays(answers...))}
 	}
-	return contract.HostileRig{
+	return contract.HostileHarness{
 		Open: open, Target: targetAt,
 		Scripts: slices.Concat(hosted.Scripts(t), []contract.HostileScript{
 			says("it is what it says", "", welcome, rows(0, `[]`), rows(1, `[["", "SELECT"]]`)),
@@ -34,9 +34,9 @@ func hostile(t *testing.T, open func(*testing.T) ports.Warehouse) contract.Hosti
 }
 
 func TestHostileServers(t *testing.T) {
-	rig := hostile(t, hosted.Direct)
-	rig.Resolving = hosted.Resolving
-	contract.HostileWarehouse(t, rig)
+	harness := hostile(t, hosted.Direct)
+	harness.Resolving = hosted.Resolving
+	contract.HostileWarehouse(t, harness)
 }
 
 func TestHostileServersThroughTheChild(t *testing.T) {

@@ -111,7 +111,7 @@ func text(s string) *string { return &s }
 
 func ref(name string) connection.TableRef { return connection.TableRef{Schema: "main", Name: name} }
 
-func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
+func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	table := func(name string, kind connection.TableKind) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
@@ -139,7 +139,7 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 	} {
 		never[code] = none
 	}
-	return contract.WarehouseRig{
+	return contract.WarehouseHarness{
 		Kind: connection.SQLite, Open: open, Reader: target("sample.db"),
 		Tables: []connection.Table{
 			table(strange, connection.BaseTable), table("broken", connection.View), table("empty", connection.BaseTable), table("huge", connection.BaseTable),
@@ -191,12 +191,12 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 
 func TestWarehouse(t *testing.T) {
 	in := folder(t)
-	contract.Warehouse(t, rig(func(*testing.T) ports.Warehouse { return sqlite.New(in) }))
+	contract.Warehouse(t, harness(func(*testing.T) ports.Warehouse { return sqlite.New(in) }))
 }
 
 func TestWarehouseThroughTheChild(t *testing.T) {
 	in := folder(t)
-	contract.Warehouse(t, rig(func(t *testing.T) ports.Warehouse {
+	contract.Warehouse(t, harness(func(t *testing.T) ports.Warehouse {
 		runner, err := confine.New(confine.DefaultLimits(), 4, program, childMode, in)
 		must(t, err)
 		t.Cleanup(func() { must(t, runner.Close()) })

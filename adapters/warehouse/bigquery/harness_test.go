@@ -143,11 +143,11 @@ func as(name string, changes map[string]any) func(*testing.T) ports.Target {
 	}
 }
 
-func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
+func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	table := func(name string, kind connection.TableKind) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: -1}
 	}
-	return contract.WarehouseRig{
+	return contract.WarehouseHarness{
 		Kind: connection.BigQuery, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			table("Kinds_2", connection.BaseTable), table(strange, connection.View), table("afar", connection.ExternalTable), table("empty", connection.BaseTable),
@@ -243,9 +243,9 @@ func failures() []contract.WarehouseFailure {
 	})
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(hosted.Direct)) }
+func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(hosted.Direct)) }
 
-func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, rig(hosted.Confined)) }
+func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, harness(hosted.Confined)) }
 
 func TestACredentialDoesNotSayWhereGoogleIs(t *testing.T) {
 	elsewhere := fixture.NewProxy(t, "127.0.0.1:1")

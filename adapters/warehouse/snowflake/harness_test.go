@@ -143,11 +143,11 @@ func as(name string, changes map[string]any) func(*testing.T) ports.Target {
 	}
 }
 
-func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
+func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
-	return contract.WarehouseRig{
+	return contract.WarehouseHarness{
 		Kind: connection.Snowflake, Open: open, Reader: as("reader", nil), Writer: as("writer", nil),
 		Tables: []connection.Table{
 			{TableRef: connection.TableRef{Schema: "OTHER", Name: "KINDS"}, Kind: connection.View, RowEstimate: -1},
@@ -233,9 +233,9 @@ func failures() []contract.WarehouseFailure {
 	})
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(hosted.Direct)) }
+func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(hosted.Direct)) }
 
-func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, rig(hosted.Confined)) }
+func TestWarehouseThroughTheChild(t *testing.T) { contract.Warehouse(t, harness(hosted.Confined)) }
 
 func TestARoleThatMayNotAskForItsGrantsIsNoFailure(t *testing.T) {
 	if r := hosted.Direct(t).Probe(t.Context(), as("shy", nil)(t)); r.Failure() != "" || r.Server.CanWrite {

@@ -36,16 +36,16 @@ func ref(name string) connection.TableRef { return connection.TableRef{Schema: "
 
 const strange = "a `strange` name; DROP TABLE shop.kinds"
 
-// rig leaves the view that writes out of what is listed: within a transaction that cannot, MariaDB
+// harness leaves the view that writes out of what is listed: within a transaction that cannot, MariaDB
 // does not tell its columns.
-func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
+func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
 	as := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
-	return contract.WarehouseRig{
+	return contract.WarehouseHarness{
 		Kind: connection.MySQL, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
 			table("Kinds_2", connection.BaseTable, contract.UnknownRows),
@@ -114,7 +114,7 @@ func previews() map[connection.TableRef]connection.Preview {
 	}
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(direct)) }
+func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(direct)) }
 
 // TestTheServerEndsAStatementThatTakesTooLong checks that the server enforces the limit. Otherwise it would
 // go on working long after the call has ended.

@@ -30,8 +30,8 @@ const (
 
 var errBoom = errors.New("boom")
 
-// stage is a worker on a mocked queue, in a bubble where time passes when all wait.
-type stage struct {
+// env is a worker on a mocked queue, in a bubble where time passes when all wait.
+type env struct {
 	t    *testing.T
 	ctx  context.Context
 	log  *lines
@@ -51,11 +51,11 @@ type stage struct {
 }
 
 // perform runs a test in a bubble, with two slots, and stops the worker after it.
-func perform(t *testing.T, test func(s *stage)) {
+func withEnv(t *testing.T, test func(s *env)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &stage{
+		s := &env{
 			t: t, ctx: ctx, log: &lines{}, reg: prometheus.NewRegistry(), begun: time.Now(), stop: cancel, stopped: make(chan struct{}),
 			do:      func(context.Context, identity.Actor, string) error { return nil },
 			away:    func() error { return nil },
@@ -70,7 +70,7 @@ func perform(t *testing.T, test func(s *stage)) {
 }
 
 // start has the worker run with what is queued, each job due since a second.
-func (s *stage) start(subjects ...string) {
+func (s *env) start(subjects ...string) {
 	s.t.Helper()
 	for _, subject := range subjects {
 		j := job.New(identity.System("org_1", "wsp_1", "test", s.begun), kind, subject, s.begun.Add(-time.Second))
@@ -88,7 +88,7 @@ func (s *stage) start(subjects ...string) {
 	}()
 }
 
-func (s *stage) take(ctx context.Context, _ time.Time, _ map[job.Kind]time.Duration, n int) ([]job.Job, error) {
+func (s *env) take(ctx context.Context, _ time.Time, _ map[job.Kind]time.Duration, n int) ([]job.Job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -104,7 +104,7 @@ func (s *stage) take(ctx context.Context, _ time.Time, _ map[job.Kind]time.Durat
 	return taken, nil
 }
 
-func (s *stage) settle(ctx context.Context, j job.Job, o job.Outcome) error {
+func (s *env) settle(ctx context.Context, j job.Job, o job.Outcome) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil {
@@ -121,13 +121,13 @@ func (s *stage) settle(ctx context.Context, j job.Job, o job.Outcome) error {
 }
 
 // wait lets time pass.
-func (s *stage) wait(d time.Duration) {
+func (s *env) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
 // want fails the test if a job's outcome is another, or was known at another time.
-func (s *stage) want(subject string, state job.State, failure string, at time.Duration) job.Outcome {
+func (s *env) want(subject string, state job.State, failure string, at time.Duration) job.Outcome {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *stage) want(subject string, state job.State, failure string, at time.Du
 }
 
 // logged fails the test unless exactly one line about jobs holds all texts.
-func (s *stage) logged(texts ...string) {
+func (s *env) logged(texts ...string) {
 	s.t.Helper()
 	found := 0
 	for line := range strings.Lines(s.log.String()) {

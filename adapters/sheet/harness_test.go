@@ -131,7 +131,7 @@ func TestSheetsByHTTPS(t *testing.T) {
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {
 			h := newHost(t)
-			contract.Sheets(t, contract.SheetsRig{
+			contract.Sheets(t, contract.SheetsHarness{
 				Sheets: h.documents(limits()), Absent: h.at("/absent." + f.name), OneTab: f.name == "csv",
 				Put: func(t *testing.T, w fixture.Workbook) ports.SheetTarget {
 					return h.put("/"+t.Name()+"/"+w.Name+"."+f.name, f.write(w, t))
@@ -145,7 +145,7 @@ func TestSheetsOfTheFolderThroughTheChild(t *testing.T) {
 	for _, f := range formats {
 		t.Run(f.name, func(t *testing.T) {
 			folder := t.TempDir()
-			contract.Sheets(t, contract.SheetsRig{
+			contract.Sheets(t, contract.SheetsHarness{
 				Sheets: confined(t, folder), Absent: file("absent." + f.name), OneTab: f.name == "csv",
 				Put: func(t *testing.T, w fixture.Workbook) ports.SheetTarget {
 					return put(t, folder, w.Name+"."+f.name, f.write(w, t))

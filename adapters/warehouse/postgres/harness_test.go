@@ -38,14 +38,14 @@ func ref(name string) connection.TableRef { return connection.TableRef{Schema: "
 
 const strange = `a "strange" name; DROP TABLE shop.kinds`
 
-func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
+func harness(open func(*testing.T) ports.Warehouse) contract.WarehouseHarness {
 	table := func(name string, kind connection.TableKind, rows int64) connection.Table {
 		return connection.Table{TableRef: ref(name), Kind: kind, RowEstimate: rows}
 	}
 	as := func(changes map[string]any) func(*testing.T) ports.Target {
 		return func(t *testing.T) ports.Target { return shared(t).target(t, changes) }
 	}
-	return contract.WarehouseRig{
+	return contract.WarehouseHarness{
 		Kind: connection.Postgres, Open: open, Reader: as(nil), Writer: as(map[string]any{"username": "writer"}),
 		Tables: []connection.Table{
 			table(strange, connection.BaseTable, contract.UnknownRows),
@@ -149,4 +149,4 @@ func rig(open func(*testing.T) ports.Warehouse) contract.WarehouseRig {
 	}
 }
 
-func TestWarehouse(t *testing.T) { contract.Warehouse(t, rig(direct)) }
+func TestWarehouse(t *testing.T) { contract.Warehouse(t, harness(direct)) }
