@@ -117,7 +117,7 @@ func TestBombsAreRefusedWithinASecond(t *testing.T) {
 				if !errors.Is(err, want) {
 					t.Errorf("err = %v, want %v", err, want)
 				}
-				if took > time.Second && proof.Running() { // what bounds it otherwise is in packed
+				if took > time.Second && proof.Running() { // what bounds it otherwise is in zipfile
 					t.Errorf("it took %v", took)
 				}
 				if grown := memory(t) - before; grown > 64<<20 {

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/atrium-hq/atrium/adapters/sheet/packed"
+	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -35,7 +35,7 @@ const MediaType = "application/vnd.oasis.opendocument.spreadsheet"
 // Read reads a document's tabs and the head of one. Tabs have no ids in this format: their titles
 // stand for them. source.ErrFileTooLarge if the tab that is asked for lies too far behind.
 func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, error) {
-	pack, err := packed.Open(r, size)
+	pack, err := zipfile.Open(r, size)
 	if err != nil {
 		return source.Sheet{}, err
 	}
@@ -45,7 +45,7 @@ func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, err
 	}
 	defer func() { _ = part.Close() }() // it was read from
 	d := &document{in: pack.Decoder(part), at: at, hidden: map[string]bool{}}
-	err = packed.Broken(d.read())
+	err = zipfile.Broken(d.read())
 	if err != nil && (!errors.Is(err, source.ErrFileTooLarge) || len(d.tables) == 0) {
 		return source.Sheet{}, err
 	}
@@ -99,9 +99,9 @@ func (d *document) read() error {
 		}
 		switch e.Name {
 		case xml.Name{Space: nsStyle, Local: "style"}:
-			style = packed.Attribute(e, "name")
+			style = zipfile.Attribute(e, "name")
 		case xml.Name{Space: nsStyle, Local: "table-properties"}:
-			if packed.Attribute(e, "display") == "false" {
+			if zipfile.Attribute(e, "display") == "false" {
 				d.hidden[style] = true
 			}
 		case xml.Name{Space: nsTable, Local: "tracked-changes"}, xml.Name{Space: nsTable, Local: "dde-links"}:
@@ -121,8 +121,8 @@ func (d *document) read() error {
 
 // table reads a tab.
 func (d *document) table(e xml.StartElement) error {
-	title := source.TabTitle(packed.Attribute(e, "name"))
-	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1, Hidden: d.hidden[packed.Attribute(e, "style-name")]}}
+	title := source.TabTitle(zipfile.Attribute(e, "name"))
+	t := &table{Tab: source.Tab{ID: title, Title: title, Rows: -1, Columns: -1, Hidden: d.hidden[zipfile.Attribute(e, "style-name")]}}
 	t.skip, t.most = column.Window(d.at.HeaderRow)
 	d.tables = append(d.tables, t)
 	rows, columns := 0, 0
@@ -222,7 +222,7 @@ func (d *document) cell(e xml.StartElement) (*string, error) {
 		switch token := token.(type) {
 		case xml.EndElement: // all others were passed over
 			if len(paragraphs) == 0 {
-				return column.Cell(packed.Attribute(e, "value")), nil
+				return column.Cell(zipfile.Attribute(e, "value")), nil
 			}
 			return column.Cell(strings.Join(paragraphs, "\n")), nil
 		case xml.StartElement:
@@ -281,7 +281,7 @@ func (d *document) paragraph() (string, error) {
 
 // repeated reads how often something is there: 1 to most, 1 if nothing is said.
 func repeated(e xml.StartElement, attribute string, most int) int {
-	n, err := strconv.Atoi(packed.Attribute(e, attribute))
+	n, err := strconv.Atoi(zipfile.Attribute(e, attribute))
 	if err != nil {
 		return 1
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/atrium-hq/atrium/adapters/sheet/packed"
+	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/domain/column"
 )
 
@@ -77,7 +77,7 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 		token, err := in.Token()
 		if err != nil {
 			seen.all = notEnd(err) == nil
-			return cells, seen, packed.Broken(notEnd(err))
+			return cells, seen, zipfile.Broken(notEnd(err))
 		}
 		e, ok := token.(xml.StartElement)
 		if !ok {
@@ -86,7 +86,7 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 		switch e.Name.Local {
 		case "row":
 			row, col = row+1, 0
-			if at, err := strconv.Atoi(packed.Attribute(e, "r")); err == nil && at > 0 {
+			if at, err := strconv.Atoi(zipfile.Attribute(e, "r")); err == nil && at > 0 {
 				row = at
 			}
 			if row > skip+n {
@@ -94,15 +94,15 @@ func (b *workbook) cells(part string, skip, n int) ([]cell, extent, error) {
 			}
 		case "c":
 			col++
-			if _, at, ok := parseCell(packed.Attribute(e, "r")); ok {
+			if _, at, ok := parseCell(zipfile.Attribute(e, "r")); ok {
 				col = at
 			}
 			if row <= skip || col > column.MaxColumns {
 				continue
 			}
-			c := cell{row: row - skip - 1, col: col - 1, kind: packed.Attribute(e, "t"), style: packed.Attribute(e, "s")}
+			c := cell{row: row - skip - 1, col: col - 1, kind: zipfile.Attribute(e, "t"), style: zipfile.Attribute(e, "s")}
 			if c.value, err = value(in); err != nil {
-				return nil, extent{}, packed.Broken(err)
+				return nil, extent{}, zipfile.Broken(err)
 			}
 			if c.value != "" {
 				cells = append(cells, c)
@@ -176,7 +176,7 @@ func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) er
 	for i := 0; len(wanted) > 0; {
 		token, err := in.Token()
 		if err != nil {
-			return packed.Broken(notEnd(err))
+			return zipfile.Broken(notEnd(err))
 		}
 		e, ok := token.(xml.StartElement)
 		if !ok || e.Name.Local != "si" {
@@ -186,7 +186,7 @@ func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) er
 		i++
 		if !ok {
 			if err := in.Skip(); err != nil {
-				return packed.Broken(err)
+				return zipfile.Broken(err)
 			}
 			continue
 		}
@@ -197,7 +197,7 @@ func (b *workbook) sharedTexts(wanted map[int][]cell, put func(cell, string)) er
 			} `xml:"r"`
 		}
 		if err := in.DecodeElement(&text, &e); err != nil {
-			return packed.Broken(err)
+			return zipfile.Broken(err)
 		}
 		for _, run := range text.R {
 			text.T += run.T

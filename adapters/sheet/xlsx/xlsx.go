@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/atrium-hq/atrium/adapters/sheet/packed"
+	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/source"
 )
@@ -27,7 +27,7 @@ const (
 
 // workbook is a document whose directory was read.
 type workbook struct {
-	pack   *packed.Package
+	pack   *zipfile.Package
 	sheets []sheet
 	styles string // the part, "" if there is none
 	texts  string // as styles
@@ -42,7 +42,7 @@ type sheet struct {
 // Read reads a workbook's tabs and the head of one. Charts and macros are no tabs. An id is the
 // number that Excel gave a sheet, which stays when it is renamed or moved.
 func Read(r io.ReaderAt, size int64, at source.SheetLocation) (source.Sheet, error) {
-	pack, err := packed.Open(r, size)
+	pack, err := zipfile.Open(r, size)
 	if err != nil {
 		return source.Sheet{}, err
 	}
@@ -94,7 +94,7 @@ type relationships struct {
 }
 
 // open reads where a package's parts are.
-func open(pack *packed.Package) (*workbook, error) {
+func open(pack *zipfile.Package) (*workbook, error) {
 	var root relationships
 	if err := pack.Decode("_rels/.rels", maxDirectory, &root); err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (b *workbook) dimension(part string) (rows, columns int, err error) {
 	for in := b.pack.Decoder(r); ; {
 		token, err := in.Token()
 		if err != nil {
-			return -1, -1, packed.Broken(notEnd(err))
+			return -1, -1, zipfile.Broken(notEnd(err))
 		}
 		e, ok := token.(xml.StartElement)
 		if !ok {
@@ -194,7 +194,7 @@ func (b *workbook) dimension(part string) (rows, columns int, err error) {
 		}
 		switch e.Name.Local {
 		case "dimension":
-			_, last, ranged := strings.Cut(packed.Attribute(e, "ref"), ":")
+			_, last, ranged := strings.Cut(zipfile.Attribute(e, "ref"), ":")
 			if !ranged { // one cell, or none
 				return -1, -1, nil
 			}

@@ -1,4 +1,4 @@
-package packed_test
+package zipfile_test
 
 import (
 	"archive/zip"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/atrium-hq/atrium/adapters/sheet/packed"
+	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/fixture"
 	"github.com/atrium-hq/atrium/test/proof"
@@ -51,7 +51,7 @@ func TestReadingEndsByWorkAndDepth(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			archive := fixture.Zipped(t, [2]string{"a", "a"})
-			pack, err := packed.Open(bytes.NewReader(archive), int64(len(archive)))
+			pack, err := zipfile.Open(bytes.NewReader(archive), int64(len(archive)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestAPartEndsWhereNoElementComes(t *testing.T) {
 	if err := archive.Close(); err != nil {
 		t.Fatal(err)
 	}
-	pack, err := packed.Open(bytes.NewReader(out.Bytes()), int64(out.Len()))
+	pack, err := zipfile.Open(bytes.NewReader(out.Bytes()), int64(out.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}

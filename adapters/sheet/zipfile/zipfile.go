@@ -1,6 +1,6 @@
-// Package packed opens the parts of a document that is a zip archive, within limits: the author of the
+// Package zipfile opens the parts of a document that is a zip archive, within limits: the author of the
 // archive decides how much a few bytes unpack to.
-package packed
+package zipfile
 
 import (
 	"archive/zip"
