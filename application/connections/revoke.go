@@ -56,7 +56,7 @@ func (s *Service) Revoke(ctx context.Context, by identity.Actor, id connection.I
 	}
 	select {
 	case <-ctx.Done(): // the revocation is committed in any case
-	case <-time.After(calm):
+	case <-time.After(revokeGrace):
 	}
 	return out, nil
 }

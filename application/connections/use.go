@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// lookAgain is how often a user of a credential checks whether it is still valid. This interval and
+	// pollInterval is how often a user of a credential checks whether it is still valid. This interval and
 	// the time to close a connection keep a revocation within two seconds.
-	lookAgain = 250 * time.Millisecond
+	pollInterval = 250 * time.Millisecond
 
-	// calm is how long a revocation waits before it returns: a caller who read the credential before
+	// revokeGrace is how long a revocation waits before it returns: a caller who read the credential before
 	// its erasure, and has not dialled yet, has checked again within this time.
-	calm = 3 * lookAgain
+	revokeGrace = 3 * pollInterval
 )
 
 // Use calls do with what a connection reaches and its credential, which is readable until do returns.
@@ -38,7 +38,7 @@ func (s *Service) Use(ctx context.Context, by identity.Actor, id connection.ID, 
 	if err != nil {
 		return err
 	}
-	return s.fenced(ctx, by, id, revision, func(ctx context.Context) error {
+	return s.whileCurrent(ctx, by, id, revision, func(ctx context.Context) error {
 		return do(ctx, s.warehouses[c.Kind], s.target(by, credential))
 	})
 }
@@ -66,13 +66,13 @@ func (s *Service) open(ctx context.Context, by identity.Actor, c *connection.Con
 	return credential, stored.Revision, nil
 }
 
-// fenced runs do while a connection's credential has a revision. If the revision changes, it cancels do
+// whileCurrent runs do while a connection's credential has a revision. If the revision changes, it cancels do
 // and returns connection.ErrCredentialChanged.
-func (s *Service) fenced(ctx context.Context, by identity.Actor, id connection.ID, revision int64, do func(context.Context) error) error {
+func (s *Service) whileCurrent(ctx context.Context, by identity.Actor, id connection.ID, revision int64, do func(context.Context) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go func() {
-		for tick := time.NewTicker(lookAgain); ; {
+		for tick := time.NewTicker(pollInterval); ; {
 			select {
 			case <-ctx.Done():
 				tick.Stop()

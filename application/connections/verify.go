@@ -131,7 +131,7 @@ func (s *Service) tryStored(ctx context.Context, by identity.Actor, c *connectio
 // try probes a credential while the connection's credential has a revision.
 func (s *Service) try(ctx context.Context, by identity.Actor, c *connection.Connection, revision int64, credential connection.Credential) (connection.Trial, error) {
 	t := connection.Trial{ID: c.ID, Of: revision, At: by.At}
-	err := s.fenced(ctx, by, c.ID, revision, func(ctx context.Context) (err error) {
+	err := s.whileCurrent(ctx, by, c.ID, revision, func(ctx context.Context) (err error) {
 		t.Report, err = s.reach(ctx, by, credential)
 		return err
 	})

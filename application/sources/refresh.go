@@ -15,8 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// lookAgain is how often a refresh checks whether its source is unchanged.
-const lookAgain = 500 * time.Millisecond
+// pollInterval is how often a refresh checks whether its source is unchanged.
+const pollInterval = 500 * time.Millisecond
 
 // errOvertaken ends a refresh whose source was removed, paused or mapped again.
 var errOvertaken = errors.New("the source has changed since its refresh began")
@@ -127,7 +127,7 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go func() {
-		for tick := time.NewTicker(lookAgain); ; {
+		for tick := time.NewTicker(pollInterval); ; {
 			select {
 			case <-ctx.Done():
 				tick.Stop()
@@ -151,7 +151,7 @@ func (s *Service) readWhile(ctx context.Context, by identity.Actor, src *source.
 // pauses the source. through is a connection that read the source for the first time.
 func (s *Service) note(ctx context.Context, by identity.Actor, id source.ID, through connection.ID, o source.Outcome, chance float64) error {
 	err := s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := hold(ctx, tx, by, through); err != nil {
+		if err := lockConnection(ctx, tx, by, through); err != nil {
 			return err
 		}
 		counts := false

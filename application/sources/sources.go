@@ -152,10 +152,10 @@ func (s *Service) Read(ctx context.Context, by identity.Actor, d source.Draft) (
 	return r, answer(err)
 }
 
-// hold locks a connection against revocation until tx ends; connection.ErrRevoked if it is revoked.
-// Code that stores that a source reads through a connection must hold it, so that a revocation either
+// lockConnection locks a connection against revocation until tx ends; connection.ErrRevoked if it is revoked.
+// Code that stores that a source reads through a connection must lock it, so that a revocation either
 // finds the source or comes first.
-func hold(ctx context.Context, tx ports.Stores, by identity.Actor, through connection.ID) error {
+func lockConnection(ctx context.Context, tx ports.Stores, by identity.Actor, through connection.ID) error {
 	if through == "" {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft,
 		return Seen{}, err
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := hold(ctx, tx, by, r.Location.Connection); err != nil {
+		if err := lockConnection(ctx, tx, by, r.Location.Connection); err != nil {
 			return err
 		}
 		var made *source.Source
@@ -217,7 +217,7 @@ func (s *Service) Reread(ctx context.Context, by identity.Actor, id source.ID, a
 // rows are the first ones with the mapping applied: values by field.
 func (s *Service) Map(ctx context.Context, by identity.Actor, id source.ID, at revision.Match, pairs []source.Pair, r source.Reading) (out Seen, rows []map[string]*string, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		if err := hold(ctx, tx, by, r.Location.Connection); err != nil {
+		if err := lockConnection(ctx, tx, by, r.Location.Connection); err != nil {
 			return err
 		}
 		src, err := tx.Sources.Update(ctx, by.Workspace, id, func(src *source.Source) error {
