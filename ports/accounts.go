@@ -104,6 +104,10 @@ type Invitations interface {
 	// Get returns one invitation, or account.ErrInvitationNotFound.
 	Get(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, id account.InvitationID) (*account.Invitation, error)
 
+	// Workspace returns the workspace of the open invitation whose token has that hash.
+	// account.ErrInvitationNotFound if the org has none.
+	Workspace(ctx context.Context, org identity.OrgID, h account.Hash) (identity.WorkspaceID, error)
+
 	// Invite stores the invitation that change returns for an address. The workspace is loaded with the
 	// mails that it has sent, as of by's time. member is the member with that address, empty if there
 	// is none. pending is the open invitation to that address, nil if there is none.

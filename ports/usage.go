@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
@@ -11,11 +12,41 @@ import (
 
 // Usage counts what workspaces have stored.
 type Usage interface {
-	// Of returns what a workspace uses. In a transaction that has added to it, the addition counts, and
-	// every other transaction that adds waits until this one ends: if several compete for the last free
-	// place, only one succeeds.
-	Of(ctx context.Context, ws identity.WorkspaceID) (quota.Amounts, error)
+	// Of returns what a workspace uses. Invitations that have expired at the time at do not count, nor do
+	// the streams of nodes that are not alive. In a transaction that has added to it, the addition
+	// counts, and every other transaction that adds waits until this one ends: if several compete for
+	// the last free place, only one succeeds.
+	Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error)
+}
+
+// CheckUsage returns a *quota.LimitError if the workspace that by acts in uses more than limits allow, in
+// one of kinds. In a transaction, the result counts what the transaction has added.
+func (s Stores) CheckUsage(ctx context.Context, by identity.Actor, limits quota.Limits, kinds ...quota.Kind) error {
+	if len(kinds) == 0 {
+		return nil
+	}
+	used, err := s.Usage.Of(ctx, by.Workspace, by.At)
+	if err != nil {
+		return err
+	}
+	return limits.Check(used, kinds...)
+}
+
+// StreamSeats counts the open streams of workspaces on all nodes. Only streams of workspaces with a
+// limit are counted.
+type StreamSeats interface {
+	// Take counts one more stream of a workspace on a node, unless check fails for the usage with it.
+	// Concurrent calls for a workspace wait for each other. identity.ErrWorkspaceNotFound if the
+	// workspace does not exist.
+	Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time, check func(used quota.Amounts) error) error
+
+	// Free counts one stream less. It never counts below zero.
+	Free(ctx context.Context, ws identity.WorkspaceID, node string) error
+
+	// Keep says that a node is alive until a time, and deletes the counts of nodes that were not alive
+	// at the time at. The streams of a node count only while it is alive.
+	Keep(ctx context.Context, node string, at, until time.Time) error
 }
 
 // Quotas returns the limits of the workspace that by acts in.
-type Quotas func(ctx context.Context, by identity.Actor) (quota.Amounts, error)
+type Quotas func(ctx context.Context, by identity.Actor) (quota.Limits, error)

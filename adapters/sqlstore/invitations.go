@@ -64,6 +64,18 @@ func (s *Invitations) Get(ctx context.Context, org identity.OrgID, ws identity.W
 	return i, err
 }
 
+// Workspace implements ports.Invitations.
+func (s *Invitations) Workspace(ctx context.Context, org identity.OrgID, h account.Hash) (identity.WorkspaceID, error) {
+	i, err := s.db.invitation(ctx, `t.org_id = ? AND t.hash = ? AND t.open`, org, h[:])
+	if err == nil && i == nil {
+		err = account.ErrInvitationNotFound
+	}
+	if err != nil {
+		return "", err
+	}
+	return i.Workspace, nil
+}
+
 // Invite implements ports.Invitations.
 func (s *Invitations) Invite(ctx context.Context, by identity.Actor, ws identity.WorkspaceID, email string,
 	change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) error {

@@ -25,6 +25,7 @@ type Service struct {
 	notes       ports.Notes
 	pays        PaysThrough
 	mails       *InvitationMailer
+	quotas      ports.Quotas
 }
 
 // PaysThrough returns the payment gateway account that an org currently uses; "" if it takes no
@@ -34,9 +35,9 @@ type PaysThrough func(identity.OrgID) string
 // NewService returns the use cases on these stores.
 func NewService(
 	a ports.Atomic, u ports.Users, people ports.People, w ports.Workspaces, i ports.Invitations, k ports.Keys, e ports.Events,
-	n ports.Notes, p PaysThrough, m *InvitationMailer,
+	n ports.Notes, p PaysThrough, m *InvitationMailer, q ports.Quotas,
 ) *Service {
-	return &Service{atomic: a, users: u, people: people, workspaces: w, invitations: i, keys: k, events: e, notes: n, pays: p, mails: m}
+	return &Service{atomic: a, users: u, people: people, workspaces: w, invitations: i, keys: k, events: e, notes: n, pays: p, mails: m, quotas: q}
 }
 
 // Authenticate returns the principal of a token of org. Every problem with the token is

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
@@ -51,6 +52,8 @@ type stage struct {
 	mailer      *mocks.MockMailer
 	limits      *account.MailLimits
 	failed      *[]error // why invitations were not mailed
+	usage       *mocks.MockUsage
+	used        quota.Amounts // of the workspace, which may have one member
 	ctx         context.Context
 }
 
@@ -74,8 +77,16 @@ func newStage(t *testing.T) *stage {
 	s.limits = &mails.Limits
 	s.Service = accounts.NewService(
 		s.atomic, s.users, s.people, s.workspaces, s.invitations, s.keys, s.events, notes,
-		func(identity.OrgID) string { return "sandbox" }, mails,
+		func(identity.OrgID) string { return "sandbox" }, mails, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+			if by.Workspace != "acme" {
+				t.Errorf("the quotas of %s were asked for", by.Workspace)
+			}
+			return quota.Limits{Amounts: quota.Amounts{Members: 1}}, nil
+		},
 	)
+	s.usage = mocks.NewMockUsage(c)
+	s.usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	return s
 }
 
@@ -89,10 +100,10 @@ func (s *stage) expectEffect() (commit func()) {
 // expectAtomically runs fn on the transaction's own stores, a number of times.
 func (s *stage) expectAtomically(t *testing.T, times int) (tx *stage) {
 	tx = newStage(t)
-	tx.ctx = s.ctx
+	tx.ctx, tx.used = s.ctx, s.used
 	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range times {
-			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations, Keys: tx.keys, Chats: tx.chats, Connections: tx.connections, Payments: tx.payments}); err != nil {
+			if err = fn(ports.Stores{Users: tx.users, Workspaces: tx.workspaces, Invitations: tx.invitations, Keys: tx.keys, Chats: tx.chats, Connections: tx.connections, Payments: tx.payments, Usage: tx.usage}); err != nil {
 				return err
 			}
 		}

@@ -221,8 +221,8 @@ func TestStoreFaults(t *testing.T) {
 			func(s *stage) error { _, err := s.Invitations(s.ctx, admin, "acme", page.Query{}); return err },
 		},
 		"Invite": {
-			func(_ *testing.T, s *stage) {
-				s.invitations.EXPECT().Invite(s.ctx, anything, anything, anything, anything).Return(errOutage)
+			func(t *testing.T, s *stage) {
+				s.expectAtomically(t, 1).invitations.EXPECT().Invite(s.ctx, anything, anything, anything, anything).Return(errOutage)
 			},
 			func(s *stage) error {
 				_, err := s.Invite(s.ctx, admin, organisation(), "acme", email, identity.Viewer)
@@ -254,7 +254,17 @@ func TestStoreFaults(t *testing.T) {
 		},
 		"AcceptInvitation": {
 			func(t *testing.T, s *stage) {
+				s.invitations.EXPECT().Workspace(s.ctx, anything, anything).Return(identity.WorkspaceID("acme"), nil)
 				s.expectAtomically(t, 1).invitations.EXPECT().Accept(s.ctx, anything, anything, anything).Return(errOutage)
+			},
+			func(s *stage) error {
+				_, err := s.AcceptInvitation(s.ctx, member, inviting.Reveal())
+				return err
+			},
+		},
+		"AcceptInvitation, looking for the workspace": {
+			func(_ *testing.T, s *stage) {
+				s.invitations.EXPECT().Workspace(s.ctx, anything, anything).Return(identity.WorkspaceID(""), errOutage)
 			},
 			func(s *stage) error {
 				_, err := s.AcceptInvitation(s.ctx, member, inviting.Reveal())

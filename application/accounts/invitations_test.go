@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -69,20 +70,27 @@ func TestInvite(t *testing.T) {
 		role    identity.Role
 		member  identity.UserID
 		pending bool
+		over    bool // the workspace has more members than it may have
 		want    error
 	}{
-		"an admin invites":             {admin, identity.Admin, "", false, nil},
-		"and renews what is pending":   {admin, identity.Viewer, "", true, nil},
-		"but not above their own role": {admin, identity.Owner, "", false, identity.ErrRoleCeiling},
-		"nor who is a member":          {admin, identity.Viewer, "ann", false, account.ErrAlreadyMember},
-		"a member may not":             {member, identity.Viewer, "", false, identity.ErrForbidden},
-		"a stranger is told nothing":   {stranger, identity.Viewer, "", false, identity.ErrWorkspaceNotFound},
+		"an admin invites":             {admin, identity.Admin, "", false, false, nil},
+		"and renews what is pending":   {admin, identity.Viewer, "", true, false, nil},
+		"also beyond the limit":        {admin, identity.Viewer, "", true, true, nil},
+		"but not above their own role": {admin, identity.Owner, "", false, false, identity.ErrRoleCeiling},
+		"nor who is a member":          {admin, identity.Viewer, "ann", false, false, account.ErrAlreadyMember},
+		"nor one more than allowed":    {admin, identity.Viewer, "", false, true, quota.ErrExceeded},
+		"a member may not":             {member, identity.Viewer, "", false, false, identity.ErrForbidden},
+		"a stranger is told nothing":   {stranger, identity.Viewer, "", false, false, identity.ErrWorkspaceNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
+			if s.used.Members = 1; tt.over {
+				s.used.Members = 2
+			}
 			var stored *account.Invitation
 			var in *account.Workspace
-			s.invitations.EXPECT().Invite(s.ctx, tt.by, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
+			tx := s.expectAtomically(t, 1)
+			tx.invitations.EXPECT().Invite(s.ctx, tt.by, identity.WorkspaceID("acme"), email, gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ identity.Actor, _ identity.WorkspaceID, _ string, change func(*account.Workspace, identity.UserID, *account.Invitation) (*account.Invitation, error)) (err error) {
 					for range 2 { // the second run must not depend on the first
 						var pending *account.Invitation
@@ -102,7 +110,7 @@ func TestInvite(t *testing.T) {
 			got, err := s.Invite(s.ctx, tt.by, organisation(), "acme", email, tt.role)
 			wantErr(t, err, tt.want)
 			if tt.want != nil { // and an effect would have failed the test
-				if stored != nil || got != nil {
+				if !tt.over && stored != nil || got != nil {
 					t.Errorf("Invite = %+v", got)
 				}
 				return
@@ -229,16 +237,20 @@ func TestAcceptInvitation(t *testing.T) {
 	for name, tt := range map[string]struct {
 		u    account.User
 		i    *account.Invitation
+		used int64
 		want error
 	}{
-		"who has the address joins":   {account.User{ID: "eve", Email: email, EmailVerified: true}, invitation(), nil},
-		"who has another does not":    {account.User{ID: "eve", Email: "eve@example.com", EmailVerified: true}, invitation(), account.ErrInvitationEmail},
-		"nor with one that has ended": {account.User{ID: "eve", Email: email, EmailVerified: true}, nil, account.ErrInvitationNotFound},
-		"a member cannot accept":      {account.User{ID: "ann", Email: email, EmailVerified: true}, invitation(), account.ErrAlreadyMember},
+		"who has the address joins":                  {account.User{ID: "eve", Email: email, EmailVerified: true}, invitation(), 1, nil},
+		"who has another does not":                   {account.User{ID: "eve", Email: "eve@example.com", EmailVerified: true}, invitation(), 1, account.ErrInvitationEmail},
+		"nor with one that has ended":                {account.User{ID: "eve", Email: email, EmailVerified: true}, nil, 1, account.ErrInvitationNotFound},
+		"a member cannot accept":                     {account.User{ID: "ann", Email: email, EmailVerified: true}, invitation(), 1, account.ErrAlreadyMember},
+		"no one joins a workspace that has too many": {account.User{ID: "eve", Email: email, EmailVerified: true}, invitation(), 2, quota.ErrExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
+			s.used.Members = tt.used
 			var w *account.Workspace
+			s.invitations.EXPECT().Workspace(s.ctx, identity.OrgID("org"), token.Hash()).Return(identity.WorkspaceID("acme"), nil)
 			tx := s.expectAtomically(t, 1)
 			var chats *chat.Template
 			if tt.want == nil {
@@ -260,7 +272,7 @@ func TestAcceptInvitation(t *testing.T) {
 				})
 			joined, err := s.AcceptInvitation(s.ctx, guest, token.Reveal())
 			wantErr(t, err, tt.want)
-			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil && len(w.Members) != 3 {
+			if tt.want == nil && (joined != w || w.Members["eve"].Role != identity.Member) || tt.want != nil && tt.used < 2 && len(w.Members) != 3 {
 				t.Errorf("AcceptInvitation = %+v", joined)
 			}
 			if tt.want == nil && (chats.Members["eve"].Role != access.Editor || chats.Members["eve"].Invited || chats.Members["usr"].Role != access.None) {

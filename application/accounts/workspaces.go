@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -149,18 +150,31 @@ type Invited struct {
 	Mailed     bool   // a mail server accepted the link; false until the invitation is committed
 }
 
-// Invite invites the owner of an e-mail address to a workspace of org. The link is mailed after the commit.
+// Invite invites the owner of an e-mail address to a workspace of org. An open invitation counts for the
+// limit of members: a *quota.LimitError if it is reached. The link is mailed after the commit.
 func (s *Service) Invite(
 	ctx context.Context, by identity.Actor, org *identity.Org, id identity.WorkspaceID, email string, role identity.Role,
 ) (*Invited, error) {
-	out := &Invited{}
-	err := s.invitations.Invite(ctx, by, id, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (_ *account.Invitation, err error) {
-		out.Workspace, out.Renewed = w, pending != nil
-		if out.Invitation, out.Token, err = w.Invite(by, email, role, member, pending); err != nil {
-			return nil, err
+	out, to := &Invited{}, by
+	to.Workspace = id
+	limits, err := s.quotas(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		var grown []quota.Kind
+		if err := tx.Invitations.Invite(ctx, by, id, email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (_ *account.Invitation, err error) {
+			out.Workspace, out.Renewed = w, pending != nil
+			grown = pending.Seats(by.At)
+			if out.Invitation, out.Token, err = w.Invite(by, email, role, member, pending); err != nil {
+				return nil, err
+			}
+			w.Mail(by, out.Invitation, s.mails.Limits)
+			return out.Invitation, nil
+		}); err != nil {
+			return err
 		}
-		w.Mail(by, out.Invitation, s.mails.Limits)
-		return out.Invitation, nil
+		return tx.CheckUsage(ctx, to, limits, grown...)
 	})
 	if err != nil {
 		return nil, err
@@ -182,18 +196,34 @@ func (s *Service) Withdraw(ctx context.Context, by identity.Actor, ws identity.W
 }
 
 // AcceptInvitation makes the caller a member of the workspace that the token is for, and of the chats
-// that the invitation was for.
+// that the invitation was for. A *quota.LimitError if the workspace has more members and open
+// invitations than it may have.
 func (s *Service) AcceptInvitation(ctx context.Context, by identity.Actor, token string) (joined *account.Workspace, err error) {
 	t, ok := account.ParseInvitationToken(token)
 	if !ok {
 		return nil, account.ErrInvitationNotFound
 	}
+	to := by
+	if to.Workspace, err = s.invitations.Workspace(ctx, by.Org, t.Hash()); err != nil {
+		return nil, err
+	}
+	limits, err := s.quotas(ctx, to)
+	if err != nil {
+		return nil, err
+	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		var invitation *account.Invitation
+		var grown []quota.Kind
 		err := tx.Invitations.Accept(ctx, by, t.Hash(), func(u *account.User, w *account.Workspace, i *account.Invitation) error {
-			joined, invitation = w, i
+			joined, invitation, grown = w, i, []quota.Kind{quota.Members}
+			if _, member := w.Members[by.User]; member { // a guest who has joined in the meantime
+				grown = nil
+			}
 			return w.Accept(by, u, i)
 		})
+		if err == nil {
+			err = tx.CheckUsage(ctx, to, limits, grown...)
+		}
 		if err != nil {
 			return err
 		}

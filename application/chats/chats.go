@@ -99,7 +99,7 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, at 
 
 // withPromptLocked runs do in one transaction, and tells it whether by may see the prompt. The prompt is
 // locked: a concurrent deletion waits, and then finds that the prompt is in use. If a quota of the kinds
-// that do returns is exceeded, the transaction is rolled back with quota.ErrExceeded. Limits are read
+// that do returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read
 // before the transaction starts.
 func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p chat.Prompt, do func(tx ports.Stores, seen bool) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)
@@ -118,14 +118,10 @@ func (s *Service) withPromptLocked(ctx context.Context, by identity.Actor, p cha
 			}
 		}
 		kinds, err := do(tx, seen)
-		if err != nil || len(kinds) == 0 {
-			return err
-		}
-		used, err := tx.Usage.Of(ctx, by.Workspace)
 		if err != nil {
 			return err
 		}
-		return limits.Check(used, kinds...)
+		return tx.CheckUsage(ctx, by, limits, kinds...)
 	})
 }
 

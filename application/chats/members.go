@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -72,10 +73,16 @@ func (s *Service) invite(
 	if err := t.MayAdd(by, "", g); err != nil {
 		return nil, err
 	}
+	limits, err := s.quotas(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	out := &Added{}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		var grown []quota.Kind
 		if err := tx.Invitations.Invite(ctx, by, by.Workspace, g.Email, func(w *account.Workspace, member identity.UserID, pending *account.Invitation) (*account.Invitation, error) {
 			out.Workspace = w
+			grown = pending.Seats(by.At)
 			if out.Invitation, out.Token, err = w.InviteGuest(by, g.Email, member, pending); err != nil {
 				return nil, err
 			}
@@ -90,7 +97,10 @@ func (s *Service) invite(
 			out.Member, err = t.Invite(by, reserved, g)
 			return err
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return tx.CheckUsage(ctx, by, limits, grown...)
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 )
 
@@ -120,6 +121,22 @@ func TestInviteFromOutside(t *testing.T) {
 		if !got.Again || got.Member.User != "usr_1" || got.Member.Role != access.Editor || stored.Hash == pending.Hash || stored.Role != identity.Member || stored.Guest {
 			t.Errorf("AddMember = %+v, invitation %+v", got, stored)
 		}
+	})
+	t.Run("a guest beyond the limit of members is not invited", func(t *testing.T) {
+		s := newStage(t)
+		s.used.Members = 2
+		s.expectMember("", g.Email, "")
+		s.expectGet(admin)
+		tx := s.expectAtomically(t)
+		var stored *account.Invitation
+		tx.expectInvite("", nil, &stored)
+		tx.chats.EXPECT().Update(s.ctx, admin, chat.ID("ctpl"), anything, anything).DoAndReturn(
+			func(_ context.Context, _ identity.Actor, _ chat.ID, _ []identity.UserID, change func(*chat.Template) error) (*chat.Template, error) {
+				made := template()
+				return made, change(made)
+			})
+		_, err := s.AddMember(s.ctx, admin, "ctpl", g)
+		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("who has become a member meanwhile is one", func(t *testing.T) {
 		s := newStage(t)

@@ -68,11 +68,11 @@ func newStage(t *testing.T) *stage {
 	}, account.MailLimits{WorkspacePerDay: 1, UserPerHour: 1, AddressPerDay: 1}, func(_ context.Context, i *account.Invitation, _ *account.Workspace, url string) bool {
 		*s.mailed = append(*s.mailed, i.Email+" "+url)
 		return true
-	}, func(_ context.Context, by identity.Actor) (quota.Amounts, error) {
+	}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 		if by.Workspace != "acme" {
 			t.Errorf("the quotas of %s were asked for", by.Workspace)
 		}
-		return quota.Amounts{ChatTemplates: 1, StorageBytes: 1}, nil
+		return quota.Limits{Amounts: quota.Amounts{ChatTemplates: 1, StorageBytes: 1, Members: 1}}, nil
 	})
 	return s
 }
@@ -92,8 +92,8 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 	tx = newStage(t)
 	tx.ctx = s.ctx
 	usage := mocks.NewMockUsage(gomock.NewController(t))
-	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme")).AnyTimes().DoAndReturn(
-		func(context.Context, identity.WorkspaceID) (quota.Amounts, error) { return s.used, nil })
+	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) (err error) {
 		for range 2 {
 			if err = fn(ports.Stores{Chats: tx.chats, ChatLists: tx.lists, Users: tx.users, Prompts: tx.prompts, Workspaces: tx.workspaces, Invitations: tx.invitations, Usage: usage}); err != nil {
@@ -108,8 +108,8 @@ func (s *stage) expectAtomically(t *testing.T) (tx *stage) {
 // expectTransaction runs fn on the stage's own stores.
 func (s *stage) expectTransaction(t *testing.T) {
 	usage := mocks.NewMockUsage(gomock.NewController(t))
-	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme")).AnyTimes().DoAndReturn(
-		func(context.Context, identity.WorkspaceID) (quota.Amounts, error) { return s.used, nil })
+	usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	s.atomic.EXPECT().Atomically(s.ctx, anything).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Chats: s.chats, Usage: usage})
 	})

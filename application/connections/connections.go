@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -36,11 +37,14 @@ type Service struct {
 	warehouses  Warehouses
 	offers      Offers
 	limits      connection.ProbeLimits
+	quotas      ports.Quotas
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, c ports.Connections, s ports.CredentialSealer, w Warehouses, o Offers, l connection.ProbeLimits) *Service {
-	return &Service{atomic: a, connections: c, sealer: s, warehouses: w, offers: o, limits: l}
+func NewService(
+	a ports.Atomic, c ports.Connections, s ports.CredentialSealer, w Warehouses, o Offers, l connection.ProbeLimits, q ports.Quotas,
+) *Service {
+	return &Service{atomic: a, connections: c, sealer: s, warehouses: w, offers: o, limits: l, quotas: q}
 }
 
 // List returns the workspace's connections, newest first, and the kinds that its org offers.
@@ -91,13 +95,21 @@ func (s *Service) Probe(ctx context.Context, by identity.Actor, d connection.Dra
 	return s.sealed(by, t, credential)
 }
 
-// Create stores a connection whose trial passed.
+// Create stores a connection whose trial passed. A *quota.LimitError if the workspace has no room for
+// it.
 func (s *Service) Create(ctx context.Context, by identity.Actor, t connection.Trial) (c *connection.Connection, err error) {
+	limits, err := s.quotas(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Connections.Add(ctx, by, func(others int) (*connection.Connection, error) {
 			c, err = connection.New(by, t, others)
 			return c, err
 		}); err != nil {
+			return err
+		}
+		if err := tx.CheckUsage(ctx, by, limits, quota.Connections); err != nil {
 			return err
 		}
 		return checkLater(ctx, tx.Jobs, by, c)

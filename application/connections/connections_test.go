@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/quota"
 )
 
 func TestList(t *testing.T) {
@@ -207,6 +208,14 @@ func TestCreate(t *testing.T) {
 		add(s, connection.MaxLive)
 		_, err := s.Create(s.ctx, maker, trial(t))
 		wantErr(t, err, connection.ErrLimitReached)
+	})
+	t.Run("a connection beyond the quota is not stored", func(t *testing.T) {
+		s := newStage(t)
+		s.used.Connections = 2
+		s.expectAtomic()
+		add(s, 1)
+		_, err := s.Create(s.ctx, maker, trial(t))
+		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("if the check cannot be queued, the error comes out", func(t *testing.T) {
 		s := newStage(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -138,6 +139,14 @@ func TestANewCredentialBringsSourcesBack(t *testing.T) {
 		if paused.Paused != source.ConnectionChanged {
 			t.Errorf("paused: %q", paused.Paused)
 		}
+	})
+	t.Run("beyond the quota a revoked connection stays revoked", func(t *testing.T) {
+		s := newStage(t)
+		s.used.Connections = 2
+		s.expectAtomic()
+		s.expectUpdate(func() *connection.Connection { return revoked(t) }, 1)
+		_, err := s.Verify(s.ctx, maker, fresh(t, "db.example.com"))
+		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("if they cannot be resumed, the error comes out", func(t *testing.T) {
 		s := newStage(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/fixture"
@@ -49,6 +50,8 @@ type stage struct {
 	beside      bool // nodes of v0.1.0 may run
 	warehouse   *mocks.MockWarehouse
 	offer       connections.Offer
+	used        quota.Amounts // of the workspace, which may have one connection
+	usage       *mocks.MockUsage
 	ctx         context.Context
 }
 
@@ -70,7 +73,15 @@ func newStage(t *testing.T) *stage {
 				t.Errorf("the offer of org %q was asked for", org)
 			}
 			return s.offer
-		}, connection.ProbeLimits{WorkspacePerMinute: 2, TargetPerHour: 3})
+		}, connection.ProbeLimits{WorkspacePerMinute: 2, TargetPerHour: 3}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+			if by.Workspace != "acme" {
+				t.Errorf("the quotas of %s were asked for", by.Workspace)
+			}
+			return quota.Limits{Amounts: quota.Amounts{Connections: 1}}, nil
+		})
+	s.usage = mocks.NewMockUsage(c)
+	s.usage.EXPECT().Of(s.ctx, identity.WorkspaceID("acme"), now).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	return s
 }
 
@@ -100,7 +111,7 @@ func stored(t *testing.T) *connection.Connection {
 
 func (s *stage) expectAtomic() {
 	s.atomic.EXPECT().Atomically(s.ctx, gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Connections: s.connections, Sources: s.sources, Jobs: s.jobs})
+		return fn(ports.Stores{Connections: s.connections, Sources: s.sources, Jobs: s.jobs, Usage: s.usage})
 	})
 }
 

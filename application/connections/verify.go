@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -47,12 +48,22 @@ func (s *Service) Reprobe(ctx context.Context, by identity.Actor, id connection.
 // Verify stores the result of Reprobe. A new credential that works resumes the connection's paused
 // sources, each with a refresh. If it has another target, they wait for their owners.
 func (s *Service) Verify(ctx context.Context, by identity.Actor, t connection.Trial) (c *connection.Connection, err error) {
+	limits, err := s.quotas(ctx, by)
+	if err != nil {
+		return nil, err
+	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		elsewhere := false
+		elsewhere, grown := false, []quota.Kind(nil)
 		if c, err = tx.Connections.Update(ctx, by.Workspace, t.ID, func(c *connection.Connection, others int) error {
+			if grown = nil; c.Status == connection.Revoked {
+				grown = []quota.Kind{quota.Connections}
+			}
 			elsewhere = t.New != nil && !c.LeadsTo(t.New.Credential)
 			return c.Verify(by, t, others)
 		}); err != nil {
+			return err
+		}
+		if err := tx.CheckUsage(ctx, by, limits, grown...); err != nil {
 			return err
 		}
 		if t.New != nil {

@@ -9,26 +9,24 @@ import (
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
-// Quotas returns limits, replaced by those of the workspace's plan while it is entitled to the plan. It
-// calls no gateway, and reads nothing if no plan of the org has a limit.
-func (s *Service) Quotas(ctx context.Context, by identity.Actor, limits quota.Amounts) (quota.Amounts, error) {
+// Quotas returns the limits of by's workspace: configured, which are its org's, replaced by those of its
+// plan while it is entitled to the plan. It calls no gateway, and reads nothing if no plan of the org
+// has a limit.
+func (s *Service) Quotas(ctx context.Context, by identity.Actor, configured quota.Amounts) (quota.Limits, error) {
 	t := s.termsOf(by.Org)
 	if t.Gateway == nil || !t.Plans.Limiting(quota.Kinds()) {
-		return limits, nil
+		return quota.Limits{Amounts: configured}, nil
 	}
 	c, err := s.payments.Customer(ctx, by.Workspace, t.Account)
 	if errors.Is(err, billing.ErrNoCustomer) {
-		return limits, nil
+		return t.Plans.Limits(configured, nil), nil
 	}
 	if err != nil {
-		return quota.Amounts{}, err
-	}
-	if c.Subscription == nil {
-		return limits, nil
+		return quota.Limits{}, err
 	}
 	now, err := t.now(ctx, by)
 	if err != nil {
-		return quota.Amounts{}, err
+		return quota.Limits{}, err
 	}
-	return limits.With(t.Plans.LimitsOf(c.Subscription, now, t.Grace)), nil
+	return t.Plans.Limits(configured, t.Plans.Entitling(c.Subscription, now, t.Grace)), nil
 }

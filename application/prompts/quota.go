@@ -9,7 +9,7 @@ import (
 )
 
 // adding runs a change that adds to a workspace in one transaction. If a quota of the kinds that add
-// returns is exceeded, the transaction is rolled back with quota.ErrExceeded. Limits are read before
+// returns is exceeded, the transaction is rolled back with a *quota.LimitError. Limits are read before
 // the transaction starts.
 func (s *Service) adding(ctx context.Context, by identity.Actor, add func(tx ports.Stores) ([]quota.Kind, error)) error {
 	limits, err := s.quotas(ctx, by)
@@ -18,14 +18,10 @@ func (s *Service) adding(ctx context.Context, by identity.Actor, add func(tx por
 	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		kinds, err := add(tx)
-		if err != nil || len(kinds) == 0 {
-			return err
-		}
-		used, err := tx.Usage.Of(ctx, by.Workspace)
 		if err != nil {
 			return err
 		}
-		return limits.Check(used, kinds...)
+		return tx.CheckUsage(ctx, by, limits, kinds...)
 	})
 }
 

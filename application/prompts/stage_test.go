@@ -52,13 +52,13 @@ func newStage(t *testing.T) *stage {
 	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{Prompts: s.prompts, ChatLists: s.chats, Usage: usage})
 	})
-	usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme")).AnyTimes().DoAndReturn(
-		func(context.Context, identity.WorkspaceID) (quota.Amounts, error) { return s.used, nil })
-	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users, func(_ context.Context, by identity.Actor) (quota.Amounts, error) {
+	usage.EXPECT().Of(gomock.Any(), identity.WorkspaceID("acme"), gomock.Any()).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
+	s.Service = prompts.NewService(atomic, s.prompts, s.lists, s.users, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 		if by.Workspace != "acme" {
 			t.Errorf("the quotas of %s were asked for", by.Workspace)
 		}
-		return quota.Amounts{PromptTemplates: 1, PromptVersions: 1, ChatTemplates: 1, StorageBytes: 1}, nil
+		return quota.Limits{Amounts: quota.Amounts{PromptTemplates: 1, PromptVersions: 1, ChatTemplates: 1, StorageBytes: 1}}, nil
 	})
 	s.ctx = context.WithValue(t.Context(), ctxKey{}, "the caller's own")
 	return s

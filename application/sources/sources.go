@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -43,6 +44,7 @@ type Service struct {
 	digester    ports.Digester
 	notes       ports.Notes
 	limits      Limits
+	quotas      ports.Quotas
 }
 
 // Limits bound the requests of callers.
@@ -52,8 +54,8 @@ type Limits struct {
 }
 
 // NewService returns the use cases on these stores.
-func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, l Lend, o Offers, d ports.Digester, n ports.Notes, limits Limits) *Service {
-	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o, digester: d, notes: n, limits: limits}
+func NewService(a ports.Atomic, s ports.Sources, c ports.Connections, w ports.Workspaces, j ports.Jobs, sheets ports.Sheets, l Lend, o Offers, d ports.Digester, n ports.Notes, limits Limits, q ports.Quotas) *Service {
+	return &Service{atomic: a, sources: s, connections: c, workspaces: w, jobs: j, sheets: sheets, lend: l, offers: o, digester: d, notes: n, limits: limits, quotas: q}
 }
 
 // Seen is a source, with how well it fills the fields of its type as the org has it now.
@@ -172,6 +174,10 @@ func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft,
 	if err != nil {
 		return Seen{}, err
 	}
+	limits, err := s.quotas(ctx, by)
+	if err != nil {
+		return Seen{}, err
+	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := lockConnection(ctx, tx, by, r.Location.Connection); err != nil {
 			return err
@@ -181,6 +187,9 @@ func (s *Service) Attach(ctx context.Context, by identity.Actor, d source.Draft,
 			made, err = source.New(by, t, d, r, others)
 			return made, err
 		}); err != nil {
+			return err
+		}
+		if err := tx.CheckUsage(ctx, by, limits, quota.Sources); err != nil {
 			return err
 		}
 		out = s.seen(made)

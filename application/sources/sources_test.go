@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -172,6 +173,15 @@ func TestAttach(t *testing.T) {
 		add(s, source.MaxSources)
 		_, err := s.Attach(s.ctx, owner, draft, reading)
 		wantErr(t, err, source.ErrLimitReached)
+	})
+	t.Run("a source beyond the quota is not stored", func(t *testing.T) {
+		s := newStage(t)
+		s.used.Sources = 2
+		s.expectAtomic()
+		s.expectHeld("con", connection.Active)
+		add(s, 0)
+		_, err := s.Attach(s.ctx, owner, draft, reading)
+		wantErr(t, err, quota.ErrExceeded)
 	})
 	t.Run("if the refresh cannot be queued, the error comes out", func(t *testing.T) {
 		s := newStage(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
@@ -70,6 +71,8 @@ type stage struct {
 	sessions    int                 // how often a credential was lent
 	tried       connection.Attempts // by previews of the workspace
 	noted       []event.Note
+	used        quota.Amounts // of the workspace, which may have one source
+	usage       *mocks.MockUsage
 	ctx         context.Context
 }
 
@@ -103,13 +106,21 @@ func newStage(t *testing.T) *stage {
 			t.Errorf("the offer of org %q was asked for", org)
 		}
 		return sources.Offer{Types: []source.Type{people}, Sheets: ports.SheetOffer{Files: true}}
-	}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1, TargetPerHour: 1}, Refresh: time.Minute})
+	}, fixture.Digester{}, notes, sources.Limits{Previews: connection.PreviewLimits{WorkspacePerMinute: 1, TargetPerHour: 1}, Refresh: time.Minute}, func(_ context.Context, by identity.Actor) (quota.Limits, error) {
+		if by.Workspace != "acme" {
+			t.Errorf("the quotas of %s were asked for", by.Workspace)
+		}
+		return quota.Limits{Amounts: quota.Amounts{Sources: 1}}, nil
+	})
+	s.usage = mocks.NewMockUsage(c)
+	s.usage.EXPECT().Of(s.ctx, acme, now).AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, time.Time) (quota.Amounts, error) { return s.used, nil })
 	return s
 }
 
 func (s *stage) expectAtomic() {
 	s.atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
-		return fn(ports.Stores{Sources: s.sources, Connections: s.connections, Jobs: s.jobs})
+		return fn(ports.Stores{Sources: s.sources, Connections: s.connections, Jobs: s.jobs, Usage: s.usage})
 	})
 }
 

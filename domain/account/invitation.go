@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
+	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -69,6 +70,15 @@ func AcceptURL(org *identity.Org, t Token) string {
 		template = org.BaseURL + "/invitations/{token}"
 	}
 	return strings.ReplaceAll(template, "{token}", t.Reveal())
+}
+
+// Seats returns the limits that an invitation of an address counts for, if i is the open invitation that
+// it renews: none if i has not expired, because i counts already. A nil i is no invitation.
+func (i *Invitation) Seats(now time.Time) []quota.Kind {
+	if i != nil && !i.Expired(now) {
+		return nil
+	}
+	return []quota.Kind{quota.Members}
 }
 
 // Mailed reports whether the current link is mailed. Workspace.Mail decides that.

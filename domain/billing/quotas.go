@@ -18,9 +18,9 @@ func (p Plans) Limiting(kinds []quota.Kind) bool {
 	return false
 }
 
-// LimitsOf returns the limits of the plan that a subscription entitles its workspace to at now; nil if
-// it entitles to none.
-func (p Plans) LimitsOf(s *Subscription, now time.Time, grace time.Duration) map[string]int64 {
+// Entitling returns the plan that a subscription entitles its workspace to at now; nil if it entitles to
+// none.
+func (p Plans) Entitling(s *Subscription, now time.Time, grace time.Duration) *Plan {
 	if s == nil || !s.Entitled(now, grace) {
 		return nil
 	}
@@ -28,5 +28,28 @@ func (p Plans) LimitsOf(s *Subscription, now time.Time, grace time.Duration) map
 	if err != nil {
 		return nil
 	}
-	return plan.Limits
+	return plan
+}
+
+// Limits returns the limits of a workspace that is entitled to plan, nil for none. configured are the
+// limits without a plan.
+func (p Plans) Limits(configured quota.Amounts, plan *Plan) quota.Limits {
+	out := quota.Limits{Amounts: configured}
+	if plan != nil {
+		out.Plan, out.Amounts = plan.offer(configured), configured.With(plan.Limits)
+		out.Limited = map[quota.Kind]bool{}
+		for _, k := range quota.Kinds() {
+			_, out.Limited[k] = plan.Limits[string(k)]
+		}
+	}
+	for i := range p {
+		if one := &p[i]; !one.Unavailable && (plan == nil || one.ID != plan.ID) {
+			out.Others = append(out.Others, one.offer(configured))
+		}
+	}
+	return out
+}
+
+func (p *Plan) offer(configured quota.Amounts) quota.Offer {
+	return quota.Offer{ID: string(p.ID), Name: p.Name, Amounts: configured.With(p.Limits)}
 }

@@ -1,10 +1,8 @@
-// Package quota limits how much a workspace can store.
+// Package quota limits how much a workspace can store and have.
 package quota
 
 import (
-	"fmt"
-
-	"github.com/atrium-hq/atrium/domain/fault"
+	"math"
 )
 
 // Kind is a kind of limit. Plans name it in their limits.
@@ -19,10 +17,20 @@ const (
 	// StorageBytes counts the texts of templates, versions and chat templates in UTF-8, plus 1,024
 	// bytes for each; including deleted ones, until they are purged.
 	StorageBytes Kind = "storage_bytes"
+
+	// Members counts people, without the bearers of service keys, and the open invitations that have
+	// not expired.
+	Members Kind = "members"
+
+	Connections Kind = "connections" // without revoked ones
+	Sources     Kind = "sources"
+	Streams     Kind = "streams" // open streams of presences
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{PromptTemplates, PromptVersions, ChatTemplates, StorageBytes} }
+func Kinds() []Kind {
+	return []Kind{PromptTemplates, PromptVersions, ChatTemplates, StorageBytes, Members, Connections, Sources, Streams}
+}
 
 // Amounts holds a number for each kind: the limits of a workspace, or its usage.
 type Amounts struct {
@@ -30,15 +38,22 @@ type Amounts struct {
 	PromptVersions  int64
 	ChatTemplates   int64
 	StorageBytes    int64
+	Members         int64
+	Connections     int64
+	Sources         int64
+	Streams         int64
 }
+
+// Unlimited is the amount of a kind that has no limit.
+const Unlimited int64 = math.MaxInt64
 
 // Default returns the limits that an org has unless it is configured otherwise.
 func Default() Amounts {
-	return Amounts{PromptTemplates: 10_000, PromptVersions: 100_000, ChatTemplates: 5_000, StorageBytes: 2 << 30}
+	return Amounts{
+		PromptTemplates: 10_000, PromptVersions: 100_000, ChatTemplates: 5_000, StorageBytes: 2 << 30,
+		Members: Unlimited, Connections: Unlimited, Sources: Unlimited, Streams: Unlimited,
+	}
 }
-
-// ErrExceeded says that a quota is used up. Check names it.
-var ErrExceeded = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A quota of the workspace is used up."}
 
 // at returns a pointer to the amount of a kind; nil for an unknown kind.
 func (a *Amounts) at(k Kind) *int64 {
@@ -51,18 +66,24 @@ func (a *Amounts) at(k Kind) *int64 {
 		return &a.ChatTemplates
 	case StorageBytes:
 		return &a.StorageBytes
+	case Members:
+		return &a.Members
+	case Connections:
+		return &a.Connections
+	case Sources:
+		return &a.Sources
+	case Streams:
+		return &a.Streams
 	}
 	return nil
 }
 
-// Check returns ErrExceeded if used, which includes the planned addition, exceeds a in one of kinds.
-func (a Amounts) Check(used Amounts, kinds ...Kind) error {
-	for _, k := range kinds {
-		if limit := *a.at(k); *used.at(k) > limit {
-			return ErrExceeded.Because(fmt.Sprintf("The quota %s of this workspace is %d. Delete what you no longer need, or ask for a plan with more.", k, limit))
-		}
+// Get returns the amount of a kind; 0 for an unknown kind.
+func (a Amounts) Get(k Kind) int64 {
+	if n := a.at(k); n != nil {
+		return *n
 	}
-	return nil
+	return 0
 }
 
 // With returns a with the limits of a plan, for the kinds that the plan limits.

@@ -10,15 +10,17 @@ import (
 )
 
 func TestCheck(t *testing.T) {
-	limits := quota.Amounts{PromptTemplates: 1, PromptVersions: 2, ChatTemplates: 3, StorageBytes: 4}
-	for _, k := range quota.Kinds() {
-		full := limits
-		if err := limits.Check(full, quota.Kinds()...); err != nil {
+	limits := quota.Limits{Amounts: amounts(func(i int) int64 { return int64(i) })}
+	for i, k := range quota.Kinds() {
+		if err := limits.Check(limits.Amounts, quota.Kinds()...); err != nil {
 			t.Errorf("a full %s is refused: %v", k, err)
 		}
-		over := map[quota.Kind]quota.Amounts{
-			quota.PromptTemplates: {PromptTemplates: 2}, quota.PromptVersions: {PromptVersions: 3}, quota.ChatTemplates: {ChatTemplates: 4}, quota.StorageBytes: {StorageBytes: 5},
-		}[k]
+		over := amounts(func(n int) int64 {
+			if n == i {
+				return int64(n) + 1
+			}
+			return 0
+		})
 		err := limits.Check(over, quota.Kinds()...)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Code != "quota_exceeded" || f.Kind != fault.Conflict || !strings.Contains(f.Detail, "The quota "+string(k)+" of this workspace is ") {
@@ -32,17 +34,64 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// amounts returns an amount for each kind, by its index.
+func amounts(of func(i int) int64) quota.Amounts {
+	named := map[string]int64{}
+	for i, k := range quota.Kinds() {
+		named[string(k)] = of(i)
+	}
+	return quota.Amounts{}.With(named)
+}
+
+func TestPlanLimit(t *testing.T) {
+	base := quota.Default()
+	offer := func(name string, members int64) quota.Offer {
+		return quota.Offer{ID: strings.ToLower(name), Name: name, Amounts: base.With(map[string]int64{"members": members})}
+	}
+	own := offer("Solo", 1)
+	limits := quota.Limits{
+		Amounts: own.Amounts, Plan: own, Limited: map[quota.Kind]bool{quota.Members: true},
+		Others: []quota.Offer{own, offer("Team", 5), offer("Large", 50)},
+	}
+	for _, tt := range []struct {
+		used   int64
+		lifted string
+	}{{2, "team"}, {5, "team"}, {6, "large"}, {51, ""}} {
+		err := limits.Check(quota.Amounts{Members: tt.used}, quota.Members)
+		if !errors.Is(err, quota.ErrPlanLimit) || errors.Is(err, quota.ErrExceeded) {
+			t.Fatalf("%d members: %v", tt.used, err)
+		}
+		e, _ := errors.AsType[*quota.LimitError](err)
+		got := ""
+		if e.Lifted != nil {
+			got = e.Lifted.ID
+		}
+		if got != tt.lifted || e.Limit != 1 || !e.Plan || e.Kind != quota.Members || e.Lifted != nil && !strings.Contains(err.Error(), e.Lifted.Name) {
+			t.Errorf("%d members: %+v, lifted by %q", tt.used, e, got)
+		}
+	}
+	if err := limits.Check(quota.Amounts{PromptTemplates: 10_001}, quota.PromptTemplates); !errors.Is(err, quota.ErrExceeded) {
+		t.Errorf("a kind that the plan does not limit: %v", err)
+	}
+	if !limits.Bounds(quota.Members) || limits.Bounds(quota.Streams) {
+		t.Error("Bounds is wrong about members or streams")
+	}
+}
+
 func TestWith(t *testing.T) {
 	limits := quota.Default()
-	got := limits.With(map[string]int64{"prompt_templates": 5, "storage_bytes": 1 << 40, "members": 7, "chat_templates": 0})
-	want := quota.Amounts{PromptTemplates: 5, PromptVersions: limits.PromptVersions, ChatTemplates: 0, StorageBytes: 1 << 40}
+	got := limits.With(map[string]int64{"prompt_templates": 5, "storage_bytes": 1 << 40, "seats": 7, "chat_templates": 0})
+	want := limits
+	want.PromptTemplates, want.ChatTemplates, want.StorageBytes = 5, 0, 1<<40
 	if got != want {
 		t.Errorf("With = %+v, want %+v", got, want)
 	}
 	if limits != quota.Default() || limits.With(nil) != limits {
 		t.Error("a plan without quotas changes them")
 	}
-	if got := (quota.Amounts{ChatTemplates: 1}).Or(want); got != (quota.Amounts{PromptTemplates: 5, PromptVersions: want.PromptVersions, ChatTemplates: 1, StorageBytes: 1 << 40}) {
+	or := want
+	or.ChatTemplates = 1
+	if got := (quota.Amounts{ChatTemplates: 1}).Or(want); got != or {
 		t.Errorf("Or = %+v", got)
 	}
 }

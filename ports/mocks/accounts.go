@@ -417,6 +417,21 @@ func (mr *MockInvitationsMockRecorder) Update(ctx, by, ws, id, change interface{
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockInvitations)(nil).Update), ctx, by, ws, id, change)
 }
 
+// Workspace mocks base method.
+func (m *MockInvitations) Workspace(ctx context.Context, org identity.OrgID, h account.Hash) (identity.WorkspaceID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Workspace", ctx, org, h)
+	ret0, _ := ret[0].(identity.WorkspaceID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Workspace indicates an expected call of Workspace.
+func (mr *MockInvitationsMockRecorder) Workspace(ctx, org, h interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Workspace", reflect.TypeOf((*MockInvitations)(nil).Workspace), ctx, org, h)
+}
+
 // MockKeys is a mock of Keys interface.
 type MockKeys struct {
 	ctrl     *gomock.Controller

@@ -7,6 +7,7 @@ package mocks
 import (
 	context "context"
 	reflect "reflect"
+	time "time"
 
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	quota "github.com/atrium-hq/atrium/domain/quota"
@@ -37,16 +38,81 @@ func (m *MockUsage) EXPECT() *MockUsageMockRecorder {
 }
 
 // Of mocks base method.
-func (m *MockUsage) Of(ctx context.Context, ws identity.WorkspaceID) (quota.Amounts, error) {
+func (m *MockUsage) Of(ctx context.Context, ws identity.WorkspaceID, at time.Time) (quota.Amounts, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Of", ctx, ws)
+	ret := m.ctrl.Call(m, "Of", ctx, ws, at)
 	ret0, _ := ret[0].(quota.Amounts)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Of indicates an expected call of Of.
-func (mr *MockUsageMockRecorder) Of(ctx, ws interface{}) *gomock.Call {
+func (mr *MockUsageMockRecorder) Of(ctx, ws, at interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Of", reflect.TypeOf((*MockUsage)(nil).Of), ctx, ws)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Of", reflect.TypeOf((*MockUsage)(nil).Of), ctx, ws, at)
+}
+
+// MockStreamSeats is a mock of StreamSeats interface.
+type MockStreamSeats struct {
+	ctrl     *gomock.Controller
+	recorder *MockStreamSeatsMockRecorder
+}
+
+// MockStreamSeatsMockRecorder is the mock recorder for MockStreamSeats.
+type MockStreamSeatsMockRecorder struct {
+	mock *MockStreamSeats
+}
+
+// NewMockStreamSeats creates a new mock instance.
+func NewMockStreamSeats(ctrl *gomock.Controller) *MockStreamSeats {
+	mock := &MockStreamSeats{ctrl: ctrl}
+	mock.recorder = &MockStreamSeatsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockStreamSeats) EXPECT() *MockStreamSeatsMockRecorder {
+	return m.recorder
+}
+
+// Free mocks base method.
+func (m *MockStreamSeats) Free(ctx context.Context, ws identity.WorkspaceID, node string) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Free", ctx, ws, node)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Free indicates an expected call of Free.
+func (mr *MockStreamSeatsMockRecorder) Free(ctx, ws, node interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Free", reflect.TypeOf((*MockStreamSeats)(nil).Free), ctx, ws, node)
+}
+
+// Keep mocks base method.
+func (m *MockStreamSeats) Keep(ctx context.Context, node string, at, until time.Time) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Keep", ctx, node, at, until)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Keep indicates an expected call of Keep.
+func (mr *MockStreamSeatsMockRecorder) Keep(ctx, node, at, until interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Keep", reflect.TypeOf((*MockStreamSeats)(nil).Keep), ctx, node, at, until)
+}
+
+// Take mocks base method.
+func (m *MockStreamSeats) Take(ctx context.Context, ws identity.WorkspaceID, node string, at time.Time, check func(quota.Amounts) error) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Take", ctx, ws, node, at, check)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// Take indicates an expected call of Take.
+func (mr *MockStreamSeatsMockRecorder) Take(ctx, ws, node, at, check interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Take", reflect.TypeOf((*MockStreamSeats)(nil).Take), ctx, ws, node, at, check)
 }

@@ -24,7 +24,7 @@ func guests(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	registry := fixture.Registry(t)
 	using := chats.NewService(a.Atomic, a.Chats, a.ChatLists, a.Users, func(identity.OrgID) *chat.Registry { return registry }, mailLimits, noMail, noQuotas)
-	people := accounts.NewService(a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{Limits: mailLimits})
+	people := accounts.NewService(a.Atomic, a.Users, a.People, a.Workspaces, a.Invitations, a.Keys, a.Events, a.Notes(), func(identity.OrgID) string { return "" }, &accounts.InvitationMailer{Limits: mailLimits}, noQuotas)
 	email := func(who string, team *fixture.Team) string { return who + "@" + team.Workspace.Slug + ".example" }
 	add := func(t *testing.T, by identity.Actor, id chat.ID, email string, role access.Role) *chats.Added {
 		t.Helper()

@@ -17,7 +17,9 @@ import (
 )
 
 // noQuotas returns the default quotas, which are larger than any test needs.
-func noQuotas(context.Context, identity.Actor) (quota.Amounts, error) { return quota.Default(), nil }
+func noQuotas(context.Context, identity.Actor) (quota.Limits, error) {
+	return quota.Limits{Amounts: quota.Default()}, nil
+}
 
 // Usage is the suite for ports.Usage.
 func Usage(t *testing.T, open Opener) {
@@ -33,7 +35,7 @@ func usageCounts(t *testing.T, a Adapter) {
 	service := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, noQuotas)
 	used := func(t *testing.T) quota.Amounts {
 		t.Helper()
-		got, err := a.Usage.Of(ctx, ws)
+		got, err := a.Usage.Of(ctx, ws, fixture.At)
 		must(t, err)
 		return got
 	}
@@ -101,7 +103,7 @@ func usageCounts(t *testing.T, a Adapter) {
 			p, err := prompt.New(by, prompt.Draft{Name: "undone"})
 			must(t, err)
 			must(t, tx.Prompts.Add(ctx, p))
-			inside, err := tx.Usage.Of(ctx, ws)
+			inside, err := tx.Usage.Of(ctx, ws, fixture.At)
 			must(t, err)
 			same(t, "templates within", inside.PromptTemplates, before.PromptTemplates+1)
 			return errBoom
@@ -116,8 +118,8 @@ func usageRaces(t *testing.T, a Adapter) {
 	ctx := t.Context()
 	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	by := team.Member
-	limits := quota.Default()
-	service := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, func(context.Context, identity.Actor) (quota.Amounts, error) { return limits, nil })
+	limits := quota.Limits{Amounts: quota.Default()}
+	service := prompts.NewService(a.Atomic, a.Prompts, a.PromptLists, a.Users, func(context.Context, identity.Actor) (quota.Limits, error) { return limits, nil })
 	var ids []prompt.ID
 	for i := range room - 1 {
 		p, err := service.Create(ctx, by, prompt.Draft{Name: fmt.Sprint("before ", i), Type: prompt.Text})
@@ -137,7 +139,7 @@ func usageRaces(t *testing.T, a Adapter) {
 		_, _, err := service.AddVersion(ctx, by, ids[rand.N(len(ids))], prompt.VersionDraft{Content: prompt.Content{Text: "x", Format: prompt.Mustache}})
 		return err
 	}), quota.ErrExceeded), 1)
-	used, err := a.Usage.Of(ctx, by.Workspace)
+	used, err := a.Usage.Of(ctx, by.Workspace, by.At)
 	must(t, err)
 	same(t, "used", []int64{used.PromptTemplates, used.PromptVersions}, []int64{room, room - 1})
 }

@@ -1,0 +1,81 @@
+package quota
+
+import (
+	"fmt"
+
+	"github.com/atrium-hq/atrium/domain/fault"
+)
+
+// Errors of Check.
+var (
+	// ErrExceeded says that a limit of the configuration is reached. Check names it.
+	ErrExceeded = &fault.Error{Kind: fault.Conflict, Code: "quota_exceeded", Detail: "A quota of the workspace is used up."}
+
+	// ErrPlanLimit says that a limit of the workspace's plan is reached. Check names it, and the plan
+	// that allows more.
+	ErrPlanLimit = &fault.Error{Kind: fault.Conflict, Code: "plan_limit_reached", Detail: "A limit of the workspace's plan is reached."}
+)
+
+// Limits are the limits of one workspace, and where they come from.
+type Limits struct {
+	Amounts
+
+	// Plan is the plan that the workspace is entitled to; the zero Offer if there is none. Limited
+	// holds the kinds that this plan limits. The organisation's configuration limits the others.
+	Plan    Offer
+	Limited map[Kind]bool
+
+	// Others are the plans that the workspace can change to, in display order.
+	Others []Offer
+}
+
+// Offer is a plan, with the limits of a workspace that has it.
+type Offer struct {
+	ID, Name string
+	Amounts
+}
+
+// LimitError is ErrPlanLimit or ErrExceeded with the limit that is reached.
+type LimitError struct {
+	Kind   Kind
+	Limit  int64
+	Plan   bool   // whether the workspace's plan sets the limit
+	Lifted *Offer // the first plan that allows what was refused; nil if none does
+}
+
+func (e *LimitError) Error() string { return e.fault().Detail }
+
+// Unwrap returns the error that the caller gets.
+func (e *LimitError) Unwrap() error { return e.fault() }
+
+func (e *LimitError) fault() *fault.Error {
+	advice := "Delete what you no longer need."
+	if e.Lifted != nil {
+		advice = fmt.Sprintf("The plan %s allows more: change to it, or delete what you no longer need.", e.Lifted.Name)
+	}
+	if e.Plan {
+		return ErrPlanLimit.Because(fmt.Sprintf("The plan of this workspace limits %s to %d. %s", e.Kind, e.Limit, advice))
+	}
+	return ErrExceeded.Because(fmt.Sprintf("The quota %s of this workspace is %d. %s", e.Kind, e.Limit, advice))
+}
+
+// Check returns a *LimitError if used, which includes the planned addition, exceeds l in one of kinds.
+func (l *Limits) Check(used Amounts, kinds ...Kind) error {
+	for _, k := range kinds {
+		if used.Get(k) <= l.Get(k) {
+			continue
+		}
+		e := &LimitError{Kind: k, Limit: l.Get(k), Plan: l.Limited[k]}
+		for i := range l.Others {
+			if o := &l.Others[i]; o.Get(k) >= used.Get(k) {
+				e.Lifted = o
+				break
+			}
+		}
+		return e
+	}
+	return nil
+}
+
+// Bounds reports whether l limits a kind.
+func (l *Limits) Bounds(k Kind) bool { return l.Get(k) != Unlimited }
